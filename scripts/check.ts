@@ -1,0 +1,213 @@
+// The one judge of a change, the same for people and CI: every step in order, one line each, and a last line
+// that counts. A step that fails does not keep the others from running.
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs, stripVTControlCharacters } from "node:util";
+import { type Count, countTests, NO_TESTS } from "./count-tests.ts";
+
+export type Step = {
+  name: string;
+  what: string;
+  /** npm package and the program in it, or a script of ours. */
+  program: readonly [string, string] | string;
+  args: readonly string[];
+  minutesMax: number;
+  /** Where the program writes vitest's report; its tests are then counted one by one. */
+  report?: string;
+};
+
+const ROOT = join(import.meta.dirname, "..");
+const REPORT_PATH = join(ROOT, "test-results/vitest.json");
+
+/** Time for output to arrive after a step was told to end, before it is killed. */
+const KILL_GRACE_MS = 5_000;
+
+/** What a shell expects of a program that was told to stop. */
+const INTERRUPTED = 130;
+
+const STEPS: readonly Step[] = [
+  {
+    name: "format",
+    what: "Biome's formatter has nothing to change (mend with: npm run format)",
+    program: ["@biomejs/biome", "biome"],
+    args: ["format", "."],
+    minutesMax: 2,
+  },
+  {
+    name: "lint",
+    what: "oxlint, with type information, has nothing to say",
+    program: ["oxlint", "oxlint"],
+    args: ["--deny-warnings"],
+    minutesMax: 5,
+  },
+  {
+    name: "types",
+    what: "the compiler agrees",
+    program: ["typescript", "tsc"],
+    args: ["-p", "."],
+    minutesMax: 5,
+  },
+  {
+    name: "dead-code",
+    what: "knip finds nothing unused",
+    program: ["knip", "knip"],
+    args: [],
+    minutesMax: 5,
+  },
+  {
+    name: "fresh",
+    what: "generated files are as their sources say (mend with: npm run generate)",
+    program: "scripts/generate.ts",
+    args: ["--check"],
+    minutesMax: 5,
+  },
+  {
+    name: "tests",
+    what: "all tests pass: rules, tidy rules, documents, database",
+    program: ["vitest", "vitest"],
+    args: [
+      "run",
+      "--allowOnly=false",
+      "--reporter=default",
+      "--reporter=json",
+      `--outputFile.json=${REPORT_PATH}`,
+    ],
+    minutesMax: 15,
+    report: REPORT_PATH,
+  },
+];
+
+const HELP = `Judges the whole repository, as CI does.
+
+Usage: npm run check [-- --only NAME[,NAME...]]
+
+  --only    run only these steps
+  --help    show this text
+
+Steps, in order:
+${STEPS.map(({ name, what }) => `  ${name.padEnd(10)}${what}`).join("\n")}
+
+The last line is "N passed, N failed": each step counts as one, of the tests each counts for itself.
+The exit code is 1 when anything failed, or when tests were asked for and none ran.
+`;
+
+type Outcome = { exitCode: number; output: string; seconds: number };
+
+/** Runs a step's program and collects what it prints; past its time it is ended and counts as failed. */
+async function run(step: Step): Promise<Outcome> {
+  const startedAt = performance.now();
+  const script = typeof step.program === "string" ? step.program : programPath(step.program);
+  // A group of its own, so that nothing it started outlives it.
+  const child = spawn(process.execPath, [script, ...step.args], {
+    cwd: ROOT,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const chunks: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => chunks.push(chunk));
+  const endGroup = (signal: NodeJS.Signals) => {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, signal);
+  };
+  const interrupt = () => {
+    endGroup("SIGTERM");
+    process.exit(INTERRUPTED);
+  };
+  process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
+  let isLate = false;
+  const timers = [
+    setTimeout(() => {
+      isLate = true;
+      endGroup("SIGTERM");
+    }, step.minutesMax * 60_000),
+    setTimeout(() => endGroup("SIGKILL"), step.minutesMax * 60_000 + KILL_GRACE_MS),
+  ];
+  const exitCode = await new Promise<number>((resolve) => {
+    child.once("error", (error) => {
+      chunks.push(Buffer.from(`${error.message}\n`));
+      resolve(1);
+    });
+    child.once("close", (code, signal) => {
+      if (signal !== null) chunks.push(Buffer.from(`Ended by ${signal}.\n`));
+      resolve(code ?? 1);
+    });
+  });
+  for (const timer of timers) clearTimeout(timer);
+  process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
+  if (isLate) chunks.push(Buffer.from(`Ended after ${step.minutesMax} minutes, its limit.\n`));
+  const output = Buffer.concat(chunks).toString("utf8");
+  return { exitCode: isLate ? 1 : exitCode, output, seconds: (performance.now() - startedAt) / 1_000 };
+}
+
+/** The file behind a package's program, so that it runs on the Node that runs us. */
+function programPath([packageName, program]: readonly [string, string]): string {
+  const folder = join(ROOT, "node_modules", packageName);
+  const { bin } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+    bin: string | Record<string, string>;
+  };
+  return join(folder, typeof bin === "string" ? bin : (bin[program] ?? program));
+}
+
+/** Runs the steps one after the other, prints a line for each, and says how much passed and failed. */
+export async function runSteps(steps: readonly Step[], print: (text: string) => void): Promise<Count> {
+  const total: Count = { ...NO_TESTS };
+  for (const step of steps) {
+    const { report } = step;
+    // What an earlier run left behind must not be counted.
+    if (report !== undefined) rmSync(report, { force: true });
+    const { exitCode, output, seconds } = await run(step);
+    const count =
+      report === undefined ? plainCount(exitCode) : countTests({ report: readReport(report), exitCode });
+    const verdict = count.failed === 0 ? "ok" : "FAILED";
+    const detail = report === undefined ? "" : `  ${formatCount(count)}`;
+    print(`${step.name.padEnd(10)} ${verdict.padEnd(7)}${seconds.toFixed(1).padStart(6)} s${detail}\n`);
+    if (count.failed > 0) print(`\n${output.trimEnd()}\n\n`);
+    total.passed += count.passed;
+    total.failed += count.failed;
+    total.skipped += count.skipped;
+  }
+  print(`${formatCount(total)}\n`);
+  return total;
+}
+
+function readReport(path: string): string | null {
+  return existsSync(path) ? readFileSync(path, "utf8") : null;
+}
+
+function plainCount(exitCode: number): Count {
+  return exitCode === 0 ? { ...NO_TESTS, passed: 1 } : { ...NO_TESTS, failed: 1 };
+}
+
+function formatCount({ passed, failed, skipped }: Count): string {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+}
+
+/** The named steps, or what to tell whoever misspelt one. */
+function chosenSteps(only: string | undefined): readonly Step[] | string {
+  if (only === undefined) return STEPS;
+  const names = only.split(",");
+  const unknown = names.filter((name) => !STEPS.some((step) => step.name === name));
+  if (unknown.length === 0) return STEPS.filter(({ name }) => names.includes(name));
+  return `No step is called ${unknown.join(", ")}; there are ${STEPS.map(({ name }) => name).join(", ")}.\n`;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { only: { type: "string" }, help: { type: "boolean" } } });
+  if (values.help === true) {
+    process.stdout.write(HELP);
+    return;
+  }
+  // Some tools colour their words even where nobody can see it.
+  const plain = (text: string) => (process.stdout.isTTY ? text : stripVTControlCharacters(text));
+  const steps = chosenSteps(values.only);
+  if (typeof steps === "string") {
+    process.stderr.write(steps);
+    process.exitCode = 2;
+    return;
+  }
+  const { failed } = await runSteps(steps, (text) => process.stdout.write(plain(text)));
+  process.exitCode = failed === 0 ? 0 : 1;
+}
+
+if (import.meta.main) await main();

@@ -1,0 +1,33 @@
+// The test runner's projects: rules without any I/O, and everything that needs a real PostgreSQL, on the
+// newest version and, for what speaks SQL, on the oldest one as well. `npm test -- words` filters by path.
+import { defineConfig } from "vitest/config";
+
+const SPEAKS_SQL = ["test/store/**/*.test.ts", "test/operations/**/*.test.ts"];
+const UNIT = ["src/**/*.test.ts", "test/tidy*.test.ts", "test/docs*.test.ts"];
+
+export default defineConfig({
+  test: {
+    // Two at a time share the machine with the database they talk to.
+    maxWorkers: 2,
+    projects: [
+      { extends: true, test: { name: "unit", include: UNIT } },
+      {
+        extends: true,
+        test: {
+          name: "postgres-18",
+          include: ["test/**/*.test.ts"],
+          exclude: UNIT,
+          globalSetup: ["test/support/set-up-postgres-18.ts"],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "postgres-15",
+          include: SPEAKS_SQL,
+          globalSetup: ["test/support/set-up-postgres-15.ts"],
+        },
+      },
+    ],
+  },
+});
