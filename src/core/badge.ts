@@ -1,0 +1,130 @@
+// Badges: what the statuses of several checks say in one word, how that word looks, and how an address
+// that anyone may call is signed. Drawing the document and looking up the checks are not done here.
+import { BADGE_SIGNATURE_LENGTH } from "./limits.ts";
+
+/** What one check shows. `started` is what version 1 says of a check while it runs. */
+export type ShownStatus = "new" | "started" | "up" | "grace" | "down" | "paused";
+
+export type BadgeStatus = "up" | "late" | "down";
+
+/** With two states a check in grace still counts as up; with three it makes the badge late. */
+export type BadgeStates = 2 | 3;
+
+/** What a badge says, and of how many checks: in total, in grace, and down. */
+export type BadgeSummary = { status: BadgeStatus; total: number; grace: number; down: number };
+
+/** One word for any number of checks. None at all, like new or paused ones, are no reason to worry: up. */
+export function rollUp(statuses: Iterable<ShownStatus>, states: BadgeStates): BadgeSummary {
+  const summary: BadgeSummary = { status: "up", total: 0, grace: 0, down: 0 };
+  for (const status of statuses) {
+    summary.total += 1;
+    if (status === "grace") summary.grace += 1;
+    if (status === "down") summary.down += 1;
+  }
+  if (summary.down > 0) summary.status = "down";
+  else if (summary.grace > 0 && states === 3) summary.status = "late";
+  return summary;
+}
+
+/** The colour of the drawn badge, and the word that the badge service shields knows it by. */
+export const BADGE_LOOK: Readonly<Record<BadgeStatus, { fill: string; shieldsColor: string }>> = {
+  up: { fill: "#4c1", shieldsColor: "success" },
+  late: { fill: "#fe7d37", shieldsColor: "important" },
+  down: { fill: "#e05d44", shieldsColor: "critical" },
+};
+
+/** What a badge is about. */
+export type BadgeSubject =
+  | { of: "project"; siteLabel: string }
+  | { of: "tag"; tag: string }
+  | { of: "check"; name: string };
+
+/** The left half of a badge. A check without a name is "check": its UUID is a secret. */
+export function badgeLabel(subject: BadgeSubject): string {
+  switch (subject.of) {
+    case "project":
+      return subject.siteLabel;
+    case "tag":
+      return subject.tag;
+    case "check":
+      return subject.name === "" ? "check" : subject.name;
+  }
+}
+
+/** The tag that stands for all checks of a project. */
+export const OVERALL_TAG = "*";
+
+/** The hashes a signature is made of, over UTF-8. Handed in, because the rules have no library. */
+export type BadgeHashes = {
+  sha1: (text: string) => Uint8Array;
+  hmacSha1: (options: { key: Uint8Array; message: string }) => Uint8Array;
+};
+
+/** What allows anyone who knows it to see one tag's badge of a project, and nothing else. */
+export function badgeSignature(
+  badge: { badgeKey: string; tag: string; secret: string },
+  { sha1, hmacSha1 }: BadgeHashes,
+): string {
+  const key = sha1(badge.badgeKey + badge.secret);
+  return base64Url(hmacSha1({ key, message: badge.tag })).slice(0, BADGE_SIGNATURE_LENGTH);
+}
+
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+// Whole groups of three bytes only: a signature needs no more than the first two of them.
+function base64Url(bytes: Uint8Array): string {
+  let text = "";
+  for (let i = 0; i + 2 < bytes.length; i += 3) {
+    const [a = 0, b = 0, c = 0] = bytes.subarray(i, i + 3);
+    const group = (a << 16) | (b << 8) | c;
+    for (const shift of [18, 12, 6, 0]) text += ALPHABET.charAt((group >> shift) & 63);
+  }
+  return text;
+}
+
+const TWO_STATES_SUFFIX = "-2";
+
+/** The signature segment of a badge address. */
+export function signatureSegment(signature: string, states: BadgeStates): string {
+  return states === 2 ? signature + TWO_STATES_SUFFIX : signature;
+}
+
+/** What a signature segment says. Only its beginning is compared; any odd end means three states. */
+export function parseSignatureSegment(segment: string): { signature: string; states: BadgeStates } {
+  const signature = segment.slice(0, BADGE_SIGNATURE_LENGTH);
+  return { signature, states: segment === signatureSegment(signature, 2) ? 2 : 3 };
+}
+
+/** The states of a single check's badge, from the number in its address. */
+export function statesOfNumber(number: number): BadgeStates {
+  return number === 3 ? 3 : 2;
+}
+
+/** A tag as a segment of a badge address: percent-encoded twice, as proxies undo one layer of it. */
+export function encodeTagSegment(tag: string): string {
+  return percentEncode(percentEncode(tag));
+}
+
+function percentEncode(text: string): string {
+  const encoded = encodeURIComponent(text.toWellFormed());
+  return encoded.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/**
+ * The tags that a segment of a requested address, still encoded, can mean: the one that our own addresses
+ * would mean first, then the one of an address that was encoded only once. The signature tells which.
+ */
+export function tagsOfSegment(segment: string): string[] {
+  const once = percentDecode(segment);
+  if (once === null) return [];
+  const twice = percentDecode(once);
+  return twice === null || twice === once ? [once] : [twice, once];
+}
+
+function percentDecode(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,215 @@
+// Syntax and making of UUIDs, slugs, tags and keys, against known examples and arbitrary texts.
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  claimedKeyKind,
+  hasSlugCharacters,
+  hasTag,
+  isKeyShaped,
+  isPingKey,
+  isSlug,
+  isUniqueKey,
+  isUuid,
+  KEY_PREFIX,
+  newApiKey,
+  newPingKey,
+  type RandomText,
+  slugify,
+  splitTags,
+  uniqueKey,
+  uuidOfAnyCase,
+} from "./identity.ts";
+
+const sha1Hex = (text: string) => createHash("sha1").update(text).digest("hex");
+const lastOfAlphabet: RandomText = ({ alphabet, length }) => (alphabet.at(-1) ?? "").repeat(length);
+const UUID = "31365bce-8da9-4729-8ff3-aaa71d56b712";
+
+describe("UUIDs", () => {
+  test.each([
+    ["a UUID in lower case", UUID, true],
+    ["any version, the nil one too", "00000000-0000-0000-0000-000000000000", true],
+    ["capitals", UUID.toUpperCase(), false],
+    ["no hyphens", UUID.replaceAll("-", ""), false],
+    ["hyphens in other places", "31365bce8-da9-4729-8ff3-aaa71d56b712", false],
+    ["a letter beyond f", UUID.replace("a", "g"), false],
+    ["a new line at the end", `${UUID}\n`, false],
+    ["a space in front", ` ${UUID}`, false],
+    ["braces", `{${UUID}}`, false],
+    ["nothing", "", false],
+  ])("in a path, %s: %j is %s", (_, text, expected) => {
+    expect(isUuid(text)).toBe(expected);
+  });
+
+  test("a run id may come in capitals and is kept in lower case", () => {
+    expect(uuidOfAnyCase(UUID.toUpperCase())).toBe(UUID);
+    expect(uuidOfAnyCase(UUID)).toBe(UUID);
+    expect(uuidOfAnyCase("")).toBeNull();
+    expect(uuidOfAnyCase(UUID.replaceAll("-", ""))).toBeNull();
+  });
+
+  test("every UUID is accepted in any letter case", () => {
+    fc.assert(
+      fc.property(fc.uuid(), (uuid) => {
+        expect(isUuid(uuid)).toBe(true);
+        expect(uuidOfAnyCase(uuid.toUpperCase())).toBe(uuid);
+      }),
+    );
+  });
+});
+
+describe("slugs", () => {
+  test.each([
+    ["Hello World", "hello-world"],
+    ["a.b.c", "abc"],
+    ["Foo's / bar", "foos-bar"],
+    ["A_B-C", "a_b-c"],
+    ["__a__", "a"],
+    ["Straße ½", "strae-12"],
+    ["日本", ""],
+    ["Ünïcödé", "unicode"],
+    ["  spaces  ", "spaces"],
+    ["a--b", "a-b"],
+    ["a - b", "a-b"],
+    ["-x-", "x"],
+    ["UPPER", "upper"],
+    ["100%", "100"],
+    ["tab\tname", "tab-name"],
+    ["æøå", "a"],
+    ["ﬁ ligature", "fi-ligature"],
+    ["😀 smile", "smile"],
+    ["é", "e"],
+    ["a_", "a"],
+    ["ǅ", "dz"],
+    ["no\u00a0break", "no-break"],
+    ["line\u2028separator", "lineseparator"],
+    ["", ""],
+  ])("of the name %j is %j", (name, slug) => {
+    expect(slugify(name)).toBe(slug);
+  });
+
+  test("a name that unfolds into more letters than a slug may have is cut, and ends in no hyphen", () => {
+    const unfolding = "㎯".repeat(100);
+    expect(slugify(unfolding)).toHaveLength(100);
+    expect(slugify(`${"a".repeat(99)} b`)).toBe("a".repeat(99));
+  });
+
+  test("whatever the name, its slug is valid, and the slug of the slug is itself", () => {
+    const anyText = fc
+      .array(fc.integer({ min: 0, max: 0x10ffff }), { maxLength: 150 })
+      .map((points) => String.fromCodePoint(...points));
+    fc.assert(
+      fc.property(fc.oneof(anyText, fc.string()), (name) => {
+        const slug = slugify(name);
+        expect(isSlug(slug)).toBe(true);
+        expect(slugify(slug)).toBe(slug);
+        expect(slug).not.toMatch(/^[-_]|[-_]$|--/);
+      }),
+    );
+  });
+
+  test.each([
+    ["a-z, 0-9, hyphen and underscore", "a-z_09", true],
+    ["hyphens only", "---", true],
+    ["none at all", "", true],
+    ["100 characters", "x".repeat(100), true],
+    ["101 characters", "x".repeat(101), false],
+    ["a capital", "A", false],
+    ["a space", "a b", false],
+    ["a letter outside ASCII", "ā", false],
+    ["a new line at the end", "a\n", false],
+  ])("with %s: valid is %s", (_, slug, expected) => {
+    expect(isSlug(slug)).toBe(expected);
+  });
+
+  test("length and characters are told apart", () => {
+    expect(hasSlugCharacters("x".repeat(101))).toBe(true);
+    expect(hasSlugCharacters("X")).toBe(false);
+  });
+});
+
+describe("tags", () => {
+  test.each([
+    ["", []],
+    ["   ", []],
+    ["prod db", ["prod", "db"]],
+    [" a  b ", ["a", "b"]],
+    ["a,b  c\td", ["a,b", "c\td"]],
+  ])("of %j are parted by spaces only", (tags, expected) => {
+    expect(splitTags(tags)).toEqual(expected);
+  });
+
+  test.each([
+    ["prod", true],
+    ["db", true],
+    ["pro", false],
+    ["PROD", false],
+    ["prod db", false],
+    ["", false],
+  ])("a check tagged 'prod db' has the tag %j: %s", (tag, expected) => {
+    expect(hasTag({ tags: "prod db" }, tag)).toBe(expected);
+  });
+
+  test("a check has exactly the tags it is split into", () => {
+    const tag = fc.string({ minLength: 1 }).filter((text) => !text.includes(" "));
+    fc.assert(
+      fc.property(fc.array(tag), tag, (tags, other) => {
+        expect(splitTags(tags.join(" "))).toEqual(tags);
+        expect(hasTag({ tags: tags.join("  ") }, other)).toBe(tags.includes(other));
+      }),
+    );
+  });
+});
+
+describe("unique keys", () => {
+  test.each([
+    ["31365bce-8da9-4729-8ff3-aaa71d56b712", "a6c7b0a8a66bed0df66abfdab3c77736861703ee"],
+    ["803f680d-e89b-492b-82ef-2be7b774a92d", "124f983e0e3dcaeba921cfcef46efd084576e783"],
+  ])("the one of %s is the one that clients have stored", (uuid, expected) => {
+    expect(uniqueKey(uuid, sha1Hex)).toBe(expected);
+  });
+
+  test("a unique key looks like one, and never like a UUID", () => {
+    fc.assert(
+      fc.property(fc.uuid(), (uuid) => {
+        const key = uniqueKey(uuid, sha1Hex);
+        expect(isUniqueKey(key)).toBe(true);
+        expect(isUuid(key)).toBe(false);
+        expect(isUniqueKey(uuid)).toBe(false);
+      }),
+    );
+    expect(isUniqueKey("0".repeat(39))).toBe(false);
+    expect(isUniqueKey(`${"0".repeat(39)}-`)).toBe(false);
+  });
+});
+
+describe("keys", () => {
+  test("a new API key has 32 characters, and its first four tell the kind", () => {
+    for (const kind of ["readWrite", "readOnly"] as const) {
+      const key = newApiKey(kind, lastOfAlphabet);
+      expect(key).toBe(`${KEY_PREFIX[kind]}${"Z".repeat(28)}`);
+      expect(isKeyShaped(key)).toBe(true);
+      expect(claimedKeyKind(key)).toBe(kind);
+    }
+    expect(KEY_PREFIX).toEqual({ readWrite: "odw_", readOnly: "odr_" });
+  });
+
+  test("a text of another length is no key, and an unknown prefix claims nothing", () => {
+    expect(isKeyShaped("x".repeat(32))).toBe(true);
+    expect(isKeyShaped("x".repeat(31))).toBe(false);
+    expect(isKeyShaped("x".repeat(33))).toBe(false);
+    expect(isKeyShaped("")).toBe(false);
+    expect(claimedKeyKind("x".repeat(32))).toBeNull();
+    expect(claimedKeyKind("odw_")).toBeNull();
+  });
+
+  test("a ping key has 22 characters of a-z and 0-9, so that it is never taken for an API key", () => {
+    const key = newPingKey(lastOfAlphabet);
+    expect(key).toBe("z".repeat(22));
+    expect(isPingKey(key)).toBe(true);
+    expect(isKeyShaped(key)).toBe(false);
+    expect(isPingKey("z".repeat(21))).toBe(false);
+    expect(isPingKey("Z".repeat(22))).toBe(false);
+    expect(isPingKey(`${"z".repeat(21)}-`)).toBe(false);
+  });
+});

@@ -1,0 +1,109 @@
+// The names by which things are known: UUIDs, slugs, tags, unique keys, API and ping keys. Only their
+// syntax and how they are made; whether one exists is for the store to say.
+import { API_KEY_LENGTH, PING_KEY_LENGTH, SLUG_LENGTH_MAX, UNIQUE_KEY_SOURCE_DIGITS } from "./limits.ts";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const SLUG = /^[a-z0-9_-]*$/;
+const UNIQUE_KEY = /^[A-Za-z0-9]{40}$/;
+const PING_KEY = /^[a-z0-9]+$/;
+
+/** Whether a text is a UUID as we print it: hyphens in place, lower case, any version. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
+/** The UUID in lower case, or null. For run ids and mail addresses, which come in either letter case. */
+export function uuidOfAnyCase(text: string): string | null {
+  const lower = text.toLowerCase();
+  return UUID.test(lower) ? lower : null;
+}
+
+/** Whether a text may be stored as a slug; the empty one means that there is none. */
+export function isSlug(text: string): boolean {
+  return text.length <= SLUG_LENGTH_MAX && SLUG.test(text);
+}
+
+/** Only the characters of a slug, of any length: length has an answer of its own. */
+export function hasSlugCharacters(text: string): boolean {
+  return SLUG.test(text);
+}
+
+/** The slug that version 1 and 2 derive from a name; empty when nothing of the name is left. */
+export function slugify(name: string): string {
+  const hyphenated = name
+    .normalize("NFKD")
+    .replace(/\P{ASCII}/gu, "")
+    .toLowerCase()
+    .replace(/[^a-z0-9_\s-]/g, "")
+    .replace(/[-\s]+/g, "-");
+  // Compatibility characters can unfold into several letters, so the result may be longer than the name.
+  return strip(strip(hyphenated).slice(0, SLUG_LENGTH_MAX));
+}
+
+function strip(slug: string): string {
+  return slug.replace(/^[-_]+/, "").replace(/[-_]+$/, "");
+}
+
+/** The tags of a check. Only spaces part them: a comma or a tab belongs to its tag. */
+export function splitTags(tags: string): string[] {
+  return tags.split(" ").filter((tag) => tag !== "");
+}
+
+/** Whether a check carries exactly this tag, in this letter case. No check carries the empty one. */
+export function hasTag(check: { tags: string }, tag: string): boolean {
+  return splitTags(check.tags).includes(tag);
+}
+
+/** Hexadecimal SHA-1 of an ASCII text, lower case. Handed in, because the rules have no library. */
+export type Sha1Hex = (text: string) => string;
+
+/** The identifier that a read-only key sees instead of the UUID, from which it cannot be pinged. */
+export function uniqueKey(uuid: string, sha1Hex: Sha1Hex): string {
+  return sha1Hex(uuid.replaceAll("-", "").slice(0, UNIQUE_KEY_SOURCE_DIGITS));
+}
+
+/** Whether a path segment can only be meant as a unique key. */
+export function isUniqueKey(text: string): boolean {
+  return UNIQUE_KEY.test(text);
+}
+
+/** What an API key may do; a project has one of each at most. */
+export type KeyKind = "readWrite" | "readOnly";
+
+/** The first characters of a key tell its kind, to people and to secret scanners. */
+export const KEY_PREFIX: Readonly<Record<KeyKind, string>> = { readWrite: "odw_", readOnly: "odr_" };
+
+/** Whether a text can be an API key at all. Anything else counts as no key, not as a wrong one. */
+export function isKeyShaped(text: string): boolean {
+  return text.length === API_KEY_LENGTH;
+}
+
+/** The kind that a key's prefix claims, or null. Only the stored key decides what it may do. */
+export function claimedKeyKind(key: string): KeyKind | null {
+  if (!isKeyShaped(key)) return null;
+  if (key.startsWith(KEY_PREFIX.readWrite)) return "readWrite";
+  return key.startsWith(KEY_PREFIX.readOnly) ? "readOnly" : null;
+}
+
+/** Secret random characters, each drawn evenly from the alphabet. Handed in: the rules draw no lots. */
+export type RandomText = (options: { alphabet: string; length: number }) => string;
+
+const DIGITS = "0123456789";
+const LOWER = "abcdefghijklmnopqrstuvwxyz";
+
+/** A new API key. It is shown once, and stored hashed. */
+export function newApiKey(kind: KeyKind, random: RandomText): string {
+  const prefix = KEY_PREFIX[kind];
+  const alphabet = DIGITS + LOWER + LOWER.toUpperCase();
+  return prefix + random({ alphabet, length: API_KEY_LENGTH - prefix.length });
+}
+
+/** A new ping key. It is stored as it is, because ping addresses show it. */
+export function newPingKey(random: RandomText): string {
+  return random({ alphabet: DIGITS + LOWER, length: PING_KEY_LENGTH });
+}
+
+/** Whether a text is a ping key as we make them. */
+export function isPingKey(text: string): boolean {
+  return text.length === PING_KEY_LENGTH && PING_KEY.test(text);
+}

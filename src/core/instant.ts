@@ -1,0 +1,13 @@
+// Time as the rules see it: whole milliseconds since 1970, UTC. Nothing in core reads a clock;
+// every instant is handed in.
+
+/** Whole milliseconds since 1970-01-01T00:00:00Z. */
+export type Instant = number;
+
+/** A stretch of time, both ends included; `to` null means that it has not ended yet. */
+export type Interval = { from: Instant; to: Instant | null };
+
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60 * SECOND_MS;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;

@@ -1,0 +1,68 @@
+// A changed limit is a changed promise to clients, so each one has to be changed here as well.
+import { expect, test } from "vitest";
+import * as limits from "./limits.ts";
+
+const PROMISED: [number | string, number | string][] = [
+  [limits.PERIOD_SECONDS_MIN, 60],
+  [limits.PERIOD_SECONDS_MAX, 365 * 24 * 60 * 60],
+  [limits.DEFAULT_TIMEOUT_SECONDS, 24 * 60 * 60],
+  [limits.DEFAULT_GRACE_SECONDS, 60 * 60],
+  [limits.DEFAULT_SCHEDULE, "* * * * *"],
+  [limits.DEFAULT_TZ, "UTC"],
+  [limits.NAME_LENGTH_MAX, 100],
+  [limits.SLUG_LENGTH_MAX, 100],
+  [limits.TAGS_LENGTH_MAX, 500],
+  [limits.KEYWORDS_LENGTH_MAX, 200],
+  [limits.SCHEDULE_LENGTH_MAX, 100],
+  [limits.TZ_LENGTH_MAX, 36],
+  [limits.SCHEME_LENGTH_MAX, 10],
+  [limits.METHOD_LENGTH_MAX, 10],
+  [limits.USER_AGENT_LENGTH_MAX, 200],
+  [limits.EXIT_STATUS_MAX, 255],
+  [limits.DEFAULT_SIGNALS_PER_MINUTE, 60],
+  [limits.RUN_PAIRING_HOURS_MAX, 72],
+  [limits.DEFAULT_PING_BODY_BYTES, 10_000],
+  [limits.PING_READ_BYTES_MAX, 67_108_864],
+  [limits.API_BODY_BYTES_MAX, 2.5 * 1024 * 1024],
+  [limits.EMAIL_BYTES_MAX, 32 * 1024 * 1024],
+  [limits.CHANNEL_NAME_LENGTH_MAX, 100],
+  [limits.DELIVERY_ERROR_LENGTH_MAX, 200],
+  [limits.PROJECT_NAME_LENGTH_MAX, 200],
+  [limits.API_KEY_LENGTH, 32],
+  [limits.PING_KEY_LENGTH, 22],
+  [limits.UNIQUE_KEY_SOURCE_DIGITS, 16],
+  [limits.BADGE_SIGNATURE_LENGTH, 8],
+  [limits.FREE_CHECK_COUNT_MAX, 20],
+  [limits.PROVISIONING_FACTOR, 2],
+  [limits.FREE_PING_LOG_ROWS, 100],
+  [limits.PAID_PING_LOG_ROWS, 1000],
+  [limits.PINGS_LISTED_MAX, 1000],
+  [limits.FLIP_FILTER_SECONDS_MAX, 31_536_000],
+  [limits.FLIP_FILTER_UNIX_SECONDS_MAX, 10_000_000_000],
+  [limits.PING_ANSWER_MS_MAX, 2000],
+  [limits.STATUS_QUERY_MS_MAX, 2000],
+  [limits.PING_TRIM_EVERY, 100],
+  [limits.FLIP_DAYS, 93],
+  [limits.DELETED_CHECK_DAYS, 7],
+  [limits.EVENT_DAYS, 93],
+  [limits.DELIVERY_DAYS, 93],
+  [limits.RUN_DAYS, 93],
+  [limits.BLIND_INTERVAL_DAYS, 93],
+  [limits.REJECTED_SIGNAL_DAYS, 30],
+];
+
+test("every limit has the value that was promised", () => {
+  expect(PROMISED.map(([value]) => value)).toEqual(PROMISED.map(([, promised]) => promised));
+});
+
+test("no limit is missing above", () => {
+  expect(PROMISED).toHaveLength(Object.keys(limits).length);
+});
+
+test("runs are remembered for at least the 90 days that the screens show", () => {
+  expect(limits.RUN_DAYS).toBeGreaterThanOrEqual(90);
+});
+
+test("what the log of a paid account keeps can be listed whole", () => {
+  expect(limits.PINGS_LISTED_MAX).toBeGreaterThanOrEqual(limits.PAID_PING_LOG_ROWS);
+});

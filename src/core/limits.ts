@@ -1,0 +1,74 @@
+// Every number the rules depend on, once, with its unit in its name. Whoever needs one of them imports it
+// from here; what an operator may change is a setting whose default is taken from here.
+
+// A check's own numbers and texts. Lengths are counted in Unicode code points.
+export const PERIOD_SECONDS_MIN = 60;
+export const PERIOD_SECONDS_MAX = 31_536_000;
+export const DEFAULT_TIMEOUT_SECONDS = 86_400;
+export const DEFAULT_GRACE_SECONDS = 3_600;
+export const DEFAULT_SCHEDULE = "* * * * *";
+export const DEFAULT_TZ = "UTC";
+export const NAME_LENGTH_MAX = 100;
+export const SLUG_LENGTH_MAX = 100;
+export const TAGS_LENGTH_MAX = 500;
+export const KEYWORDS_LENGTH_MAX = 200;
+export const SCHEDULE_LENGTH_MAX = 100;
+export const TZ_LENGTH_MAX = 36;
+
+// What is kept of a signal besides its body.
+export const SCHEME_LENGTH_MAX = 10;
+export const METHOD_LENGTH_MAX = 10;
+export const USER_AGENT_LENGTH_MAX = 200;
+export const EXIT_STATUS_MAX = 255;
+/** Above this many signals a minute of one check, successes and logs move the state without a log row. */
+export const DEFAULT_SIGNALS_PER_MINUTE = 60;
+/** A start that is older than this is not paired with a later signal in the list of pings. */
+export const RUN_PAIRING_HOURS_MAX = 72;
+
+// Bodies.
+/** How much of a ping's body is kept, unless the operator says otherwise. */
+export const DEFAULT_PING_BODY_BYTES = 10_000;
+/** A larger ping is read no further: the signal counts, and the connection may be closed. */
+export const PING_READ_BYTES_MAX = 64 * 1024 * 1024;
+export const API_BODY_BYTES_MAX = 2_621_440;
+export const EMAIL_BYTES_MAX = 33_554_432;
+
+// Names and errors beside the checks.
+export const CHANNEL_NAME_LENGTH_MAX = 100;
+export const DELIVERY_ERROR_LENGTH_MAX = 200;
+export const PROJECT_NAME_LENGTH_MAX = 200;
+
+// Keys.
+export const API_KEY_LENGTH = 32;
+export const PING_KEY_LENGTH = 22;
+/** A unique key is made from this many leading hexadecimal digits of the UUID. */
+export const UNIQUE_KEY_SOURCE_DIGITS = 16;
+export const BADGE_SIGNATURE_LENGTH = 8;
+
+// How much an account may have, and may see.
+export const FREE_CHECK_COUNT_MAX = 20;
+/** Checks that make themselves by a first ping may go this many times beyond the account's limit. */
+export const PROVISIONING_FACTOR = 2;
+export const FREE_PING_LOG_ROWS = 100;
+export const PAID_PING_LOG_ROWS = 1_000;
+/** However long the log of a check is, no list shows more. */
+export const PINGS_LISTED_MAX = 1_000;
+
+// Query filters of flips.
+export const FLIP_FILTER_SECONDS_MAX = 31_536_000;
+export const FLIP_FILTER_UNIX_SECONDS_MAX = 10_000_000_000;
+
+// Answer times we promise.
+export const PING_ANSWER_MS_MAX = 2_000;
+export const STATUS_QUERY_MS_MAX = 2_000;
+
+// What is kept, and for how long. The days cover three whole months, whichever they are.
+export const PING_TRIM_EVERY = 100;
+/** Three months are never longer, and downtime is told over the same days as runs. */
+export const FLIP_DAYS = 93;
+export const DELETED_CHECK_DAYS = 7;
+export const EVENT_DAYS = 93;
+export const DELIVERY_DAYS = 93;
+export const RUN_DAYS = 93;
+export const BLIND_INTERVAL_DAYS = 93;
+export const REJECTED_SIGNAL_DAYS = 30;

@@ -1,0 +1,54 @@
+// What may be forgotten, and when. It answers with boundaries; deleting is done elsewhere, and may be late.
+import { DAY_MS, type Instant } from "./instant.ts";
+import {
+  BLIND_INTERVAL_DAYS,
+  DELETED_CHECK_DAYS,
+  DELIVERY_DAYS,
+  EVENT_DAYS,
+  FLIP_DAYS,
+  PING_TRIM_EVERY,
+  PINGS_LISTED_MAX,
+  REJECTED_SIGNAL_DAYS,
+  RUN_DAYS,
+} from "./limits.ts";
+
+/** The newest ping of a check that may be forgotten, by its number; 0 when all are kept. */
+export function forgottenThrough(log: { pingCount: number; rowsMax: number }): number {
+  return Math.max(0, log.pingCount - log.rowsMax);
+}
+
+/** Whether a ping may still be shown, also while its row waits to be trimmed. */
+export function isPingKept(n: number, log: { pingCount: number; rowsMax: number }): boolean {
+  return n > forgottenThrough(log) && n <= log.pingCount;
+}
+
+/** How many pings a list shows at most. */
+export function pingsListed(rowsMax: number): number {
+  return Math.min(rowsMax, PINGS_LISTED_MAX);
+}
+
+/** Whether a log is to be trimmed now that its count has grown: once for every hundred pings. */
+export function isTrimDue(count: { before: number; after: number }): boolean {
+  return Math.floor(count.after / PING_TRIM_EVERY) > Math.floor(count.before / PING_TRIM_EVERY);
+}
+
+/** Records that are kept for a number of days from their own time on. */
+export const DAYS_KEPT = {
+  /** A check deleted from the dashboard, which can be taken back until then. */
+  deletedCheck: DELETED_CHECK_DAYS,
+  /** Covers the current month and the two full ones before it. */
+  flip: FLIP_DAYS,
+  /** Pauses, resumes and other events of a check that are no flips. */
+  event: EVENT_DAYS,
+  /** Alerts that were sent, or given up. */
+  delivery: DELIVERY_DAYS,
+  /** The compact history of runs. */
+  run: RUN_DAYS,
+  blindInterval: BLIND_INTERVAL_DAYS,
+  rejectedSignal: REJECTED_SIGNAL_DAYS,
+} as const;
+
+/** Records of that sort from before this instant may be forgotten. */
+export function keptFrom(sort: keyof typeof DAYS_KEPT, now: Instant): Instant {
+  return now - DAYS_KEPT[sort] * DAY_MS;
+}
