@@ -1,0 +1,121 @@
+// Schedules as the rest of the program sees them: which language a text is, whether it is accepted, and
+// when it fires next. Answers are never remembered, only the parsed texts.
+
+import { type Instant, SECOND_MS } from "../instant.ts";
+import { compile } from "./calendar.ts";
+import { parseCron } from "./cron.ts";
+import { type Line, nextFiring } from "./firing.ts";
+import { parseOnCalendarLine } from "./oncalendar.ts";
+import { isPlainText, words } from "./words.ts";
+import { type Zone, zoneOf } from "./zone.ts";
+
+export type ScheduleKind = "cron" | "oncalendar";
+
+/** A text that could be read, in the zone of its check. Made by `parseSchedule` alone. */
+export type ParsedSchedule = {
+  readonly kind: ScheduleKind;
+  readonly text: string;
+  readonly tz: string;
+  /** One for cron; one for each line of OnCalendar. */
+  readonly lines: readonly Line[];
+};
+
+/** Characters, counted before anything is trimmed. */
+export const MAX_SCHEDULE_LENGTH = 100;
+
+/**
+ * Parsed schedules kept at hand: up to twice this many, about 2 kB each. When the recent ones are full
+ * they become the older ones, and those not asked for since then are let go.
+ */
+const MAX_RECENT = 4_096;
+
+const CRON_WORDS = 5;
+
+/** Instants that can be asked about: 1970 up to 2199, the last year OnCalendar knows, and a day for zones. */
+const FIRST_SECOND = 0;
+const LAST_SECOND = 7_258_204_799;
+
+/** A schedule must fire at least once after this, 1 January 2000, to be accepted. */
+const MUST_FIRE_AFTER = 946_684_800;
+
+let recent = new Map<string, ParsedSchedule>();
+let older = new Map<string, ParsedSchedule>();
+
+/** Five words on one line are cron; anything else is taken for OnCalendar. */
+export function detectKind(text: string): ScheduleKind {
+  return words(text).length === CRON_WORDS && !text.trim().includes("\n") ? "cron" : "oncalendar";
+}
+
+/** The schedule, or null when the text is none or the zone is unknown. Cheap for texts seen lately. */
+export function parseSchedule({ text, tz }: { text: string; tz: string }): ParsedSchedule | null {
+  const zone = zoneOf(tz);
+  if (zone === null || text.length > MAX_SCHEDULE_LENGTH) return null;
+  // No zone name has a space in it, so that the two parts of the key cannot run into each other.
+  const key = `${tz} ${text}`;
+  const known = recent.get(key);
+  if (known !== undefined) return known;
+  const schedule = older.get(key) ?? parseAfresh(text, zone);
+  if (schedule !== null) {
+    if (recent.size >= MAX_RECENT) {
+      older = recent;
+      recent = new Map();
+    }
+    recent.set(key, schedule);
+  }
+  return schedule;
+}
+
+/**
+ * Whether the text is accepted from a user: it can be read and fires at least once from 2000 on. With
+ * `oncalendar` false only cron is. The zone of the check plays no part, so that this is asked in UTC.
+ */
+export function isValidSchedule(text: string, { oncalendar }: { oncalendar: boolean }): boolean {
+  if (!oncalendar && detectKind(text) === "oncalendar") return false;
+  const schedule = parseSchedule({ text, tz: "UTC" });
+  return schedule !== null && earliestFiring(schedule.lines, MUST_FIRE_AFTER) !== null;
+}
+
+/**
+ * The first firing strictly after `at`, or null when there is none any more. Instants before 1970 are
+ * treated as its beginning; after 2199 there is no answer.
+ */
+export function nextAfter(schedule: ParsedSchedule, at: Instant): Instant | null {
+  const start = Math.max(Math.floor(at / SECOND_MS), FIRST_SECOND - 1);
+  // Written so that NaN ends here as well.
+  if (!(start <= LAST_SECOND)) return null;
+  const second = earliestFiring(schedule.lines, start);
+  return second === null ? null : second * SECOND_MS;
+}
+
+function earliestFiring(lines: readonly Line[], start: number): number | null {
+  let earliest: number | null = null;
+  for (const line of lines) {
+    const second = nextFiring(line, start);
+    if (second !== null && (earliest === null || second < earliest)) earliest = second;
+  }
+  return earliest;
+}
+
+function parseAfresh(text: string, zone: Zone): ParsedSchedule | null {
+  if (!isPlainText(text)) return null;
+  const kind = detectKind(text);
+  const lines = kind === "cron" ? readCron(text, zone) : readOnCalendar(text, zone);
+  return lines === null ? null : { kind, text, tz: zone.name, lines };
+}
+
+function readCron(text: string, zone: Zone): Line[] | null {
+  const cron = parseCron(text);
+  if (cron === null) return null;
+  return [{ calendar: compile(cron.rule), zone, mode: cron.byClock ? "clock" : "interval" }];
+}
+
+function readOnCalendar(text: string, zone: Zone): Line[] | null {
+  const lines: Line[] = [];
+  for (const line of text.trim().split("\n")) {
+    const found = parseOnCalendarLine(line);
+    if (found === null) return null;
+    const own = found.zone === null ? null : zoneOf(found.zone);
+    lines.push({ calendar: compile(found.rule), zone: own ?? zone, mode: "calendar" });
+  }
+  return lines;
+}

@@ -1,0 +1,41 @@
+// Schedules in plain English, for both languages: what a person reads beside the expression. Says what
+// was written, not when it fires next.
+
+import type { Line } from "../firing.ts";
+import type { ParsedSchedule } from "../schedule.ts";
+import { dayPhrase } from "./days.ts";
+import { timePhrase } from "./times.ts";
+
+/** One sentence that says when the schedule fires and by which clock. */
+export function describe(schedule: ParsedSchedule): string {
+  const zones = new Set(schedule.lines.map((line) => line.zone.name));
+  const [zone = ""] = zones;
+  const oneOfMany = zones.size > 1;
+  const phrases = schedule.lines.map((line) =>
+    oneOfMany ? `${linePhrase(line)}, ${zonePhrase(line.zone.name)}` : linePhrase(line),
+  );
+  const told = [...new Set(phrases)];
+  const text = told.join("; and ");
+  if (oneOfMany) return sentence(text);
+  return sentence(
+    told.length === 1 ? `${text}, ${zonePhrase(zone)}` : `${text} (all in ${zonePhrase(zone)})`,
+  );
+}
+
+function linePhrase({ calendar: { rule } }: Line): string {
+  const time = timePhrase(rule);
+  const days = dayPhrase(rule);
+  const named = days.everyDay && time.partOfDay ? `every day ${days.text}`.trimEnd() : days.text;
+  if (named === "") return time.text;
+  // Two stretches in a row, of hours and of days, are easier to read apart.
+  const apart = time.text.includes(" from ") && named.startsWith("from ");
+  return `${time.text}${apart ? "," : ""} ${named}`;
+}
+
+function zonePhrase(name: string): string {
+  return name === "UTC" ? name : `${name} time`;
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
