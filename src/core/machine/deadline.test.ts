@@ -1,0 +1,136 @@
+// When silence becomes down, and when our own blindness excuses the job.
+import { describe, expect, test } from "vitest";
+import { applyDeadline, EXCUSE_MS_MAX, extendedDeadline } from "./deadline.ts";
+import { type Interval, MINUTE_MS } from "../instant.ts";
+import { type CheckState, NEW_STATE } from "./state.ts";
+import type { Timing, WatchedCheck } from "./status.ts";
+
+const AT = Date.UTC(2026, 4, 1, 12);
+const TIMING: Timing = {
+  kind: "simple",
+  timeoutSeconds: 3600,
+  graceSeconds: 600,
+  schedule: "",
+  tz: "UTC",
+  manualResume: false,
+};
+
+function minutes(count: number): number {
+  return AT + count * MINUTE_MS;
+}
+
+/** Expected at minute 60, down at minute 70. */
+function up(state: Partial<CheckState> = {}, timing: Partial<Timing> = {}): WatchedCheck {
+  return {
+    timing: { ...TIMING, ...timing },
+    state: { ...NEW_STATE, status: "up", lastPingAt: AT, newestAt: AT, ...state },
+  };
+}
+
+function blind(from: number, to: number | null): Interval {
+  return { from: minutes(from), to: to === null ? null : minutes(to) };
+}
+
+function sweep(check: WatchedCheck, watermarkAt: number | null, intervals: Interval[] = []) {
+  return applyDeadline(check, { watermarkAt, blind: intervals });
+}
+
+describe("a deadline", () => {
+  test("fires only when the watermark has passed it", () => {
+    expect(sweep(up(), minutes(70))).toEqual({ kind: "waits", untilAt: minutes(70) });
+    expect(sweep(up(), minutes(70) + 1).kind).toBe("fired");
+  });
+
+  test("never fires while nobody can say what has been applied", () => {
+    expect(sweep(up(), null)).toEqual({ kind: "waits", untilAt: minutes(70) });
+  });
+
+  test("dates the flip at the deadline, however late the sweeper is", () => {
+    expect(sweep(up(), minutes(5000))).toMatchObject({
+      flip: { at: minutes(70), from: "up", to: "down", reason: "timeout" },
+      state: { status: "down", silence: { deadlineAt: minutes(70), from: "up" }, lastPingAt: AT },
+    });
+  });
+
+  test("is that of the run in progress where the run ends sooner", () => {
+    expect(sweep(up({ lastStartAt: minutes(5) }), minutes(16))).toMatchObject({
+      flip: { at: minutes(15) },
+      state: { lastStartAt: minutes(5) },
+    });
+  });
+
+  test.each([
+    ["down", { status: "down" as const }],
+    ["new without a run", { status: "new" as const, lastPingAt: null }],
+    ["paused without a run", { status: "paused" as const }],
+  ])("does not exist for a check that is %s", (_, state) => {
+    expect(sweep(up(state), minutes(5000))).toEqual({ kind: "none" });
+  });
+
+  test("does not exist for a check whose owner resumes by hand, even with a run in progress", () => {
+    const deaf = up({ status: "paused", lastStartAt: AT }, { manualResume: true });
+    expect(sweep(deaf, minutes(5000))).toEqual({ kind: "none" });
+  });
+});
+
+describe("time in which we could not receive", () => {
+  test.each([
+    ["before the expected time", blind(58, 59), 70],
+    ["ending exactly when the ping was expected", blind(58, 60), 70],
+    ["between expectation and deadline", blind(61, 65), 75],
+    ["beginning exactly at the deadline", blind(70, 80), 90],
+    ["over all of it", blind(50, 200), 210],
+    ["after the deadline", blind(71, 80), 70],
+  ])("%s moves the deadline accordingly", (_, interval, deadline) => {
+    expect(extendedDeadline(up(), [interval])?.at).toBe(minutes(deadline));
+  });
+
+  test("gives retries an hour at most, whatever the grace", () => {
+    const patient = up({}, { graceSeconds: 24 * 3600 });
+    const interval = blind(1000, 1490);
+    expect(extendedDeadline(patient, [interval])?.at).toBe(minutes(1490) + EXCUSE_MS_MAX);
+  });
+
+  test("in the middle of the retries moves the deadline again", () => {
+    expect(extendedDeadline(up(), [blind(61, 65), blind(74, 80)])?.at).toBe(minutes(90));
+  });
+
+  test("that has not ended keeps the deadline from firing", () => {
+    expect(sweep(up(), minutes(5000), [blind(65, null)]).kind).toBe("waits");
+  });
+
+  test("turns the alarm into a notice, and expectation starts anew from its end", () => {
+    const outcome = sweep(up(), minutes(5000), [blind(61, 65)]);
+    expect(outcome).toMatchObject({
+      kind: "excused",
+      notice: { blind: blind(61, 65), deadline: { from: minutes(60), at: minutes(70), cause: "silence" } },
+      state: { status: "up", lastPingAt: AT, expectFromAt: minutes(65) },
+    });
+    if (outcome.kind !== "excused") throw new Error("unreachable");
+    expect(extendedDeadline({ timing: TIMING, state: outcome.state }, [blind(61, 65)])?.at).toBe(
+      minutes(135),
+    );
+  });
+
+  test("excuses once: silence after it is an alarm again", () => {
+    const excused = sweep(up(), minutes(5000), [blind(61, 65)]);
+    if (excused.kind !== "excused") throw new Error("unreachable");
+    const again = sweep({ timing: TIMING, state: excused.state }, minutes(5000), [blind(61, 65)]);
+    expect(again).toMatchObject({ kind: "fired", flip: { at: minutes(135) } });
+  });
+
+  test("forgets the run whose end it may have hidden", () => {
+    expect(sweep(up({ lastStartAt: minutes(5) }), minutes(5000), [blind(6, 7)])).toMatchObject({
+      kind: "excused",
+      state: { lastStartAt: null, expectFromAt: minutes(7) },
+    });
+  });
+
+  test("leaves a run that began later to its own deadline", () => {
+    const late = up({ lastStartAt: minutes(66) });
+    expect(sweep(late, minutes(5000), [blind(61, 62)])).toMatchObject({
+      kind: "excused",
+      state: { lastStartAt: minutes(66), expectFromAt: minutes(62) },
+    });
+  });
+});

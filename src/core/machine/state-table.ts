@@ -1,0 +1,215 @@
+// The state machine as data: every stored state, with and without a run in progress, against everything
+// that can happen to it. state-table.test.ts runs each cell through the rules; ARCHITECTURE prints it.
+
+/** What a check is before something happens. "down" has two rows: only silence can be taken back. */
+export const SITUATIONS = [
+  "new",
+  "up",
+  "down by failure",
+  "down by silence",
+  "paused",
+  "paused, manual resume",
+] as const;
+export type Situation = (typeof SITUATIONS)[number];
+
+export const SIGNALS = ["success", "fail", "start", "log", "ign"] as const;
+
+/** When a signal arrives, seen from the deadline of the check. */
+export const SIGNAL_TIMINGS = {
+  "in time": "at or before the deadline",
+  "past, seen": "after the deadline, and everything before it has been applied",
+  "past, unseen": "after the deadline, but something before it may still be on its way",
+  late: "replayed, and older than the last success, failure, pause or resume (down by silence: older than the deadline)",
+} as const;
+export type SignalTiming = keyof typeof SIGNAL_TIMINGS;
+
+/** What happens without a signal. */
+export const OTHER_EVENTS = {
+  deadline: "the deadline passes in silence",
+  "blind deadline": "the same, but we could not receive for part of the time",
+  pause: "the owner pauses the check",
+  resume: "the owner resumes it",
+} as const;
+export type OtherEvent = keyof typeof OTHER_EVENTS;
+
+/**
+ * What a cell says: the stored status afterwards; `*` if a run is in progress afterwards; then the flips,
+ * in order: `↑` up, `↓` down, with `!` where people are told. `⤺` takes the silence flip back, `?` leaves
+ * "not observed" in the history, `✉` sends a notice instead of an alarm, `✗` is refused, `=` changes
+ * nothing but the log, and `–` cannot happen: there is no deadline to be past.
+ */
+export type Cell = string;
+
+type Row = Record<SignalTiming, readonly [Cell, Cell, Cell, Cell, Cell]> & Record<OtherEvent, Cell>;
+
+const NO_DEADLINE = ["–", "–", "–", "–", "–"] as const;
+const UNCHANGED = ["=", "=", "=", "=", "="] as const;
+
+/** `idle`: no run in progress; `running`: a start without its end. Signals in the order of SIGNALS. */
+export const STATE_TABLE: Record<Situation, { idle: Row; running: Row }> = {
+  new: {
+    idle: {
+      "in time": ["up ↑", "down ↓!", "new*", "=", "="],
+      "past, seen": NO_DEADLINE,
+      "past, unseen": NO_DEADLINE,
+      late: UNCHANGED,
+      deadline: "–",
+      "blind deadline": "–",
+      pause: "paused",
+      resume: "✗",
+    },
+    running: {
+      "in time": ["up ↑", "down ↓!", "new*", "=", "="],
+      "past, seen": ["up ↓!↑!", "down ↓!", "down* ↓!", "=", "="],
+      "past, unseen": ["up ↑ ?", "down ↓! ?", "new* ?", "=", "="],
+      late: UNCHANGED,
+      deadline: "down* ↓!",
+      "blind deadline": "new ✉",
+      pause: "paused",
+      resume: "✗",
+    },
+  },
+  up: {
+    idle: {
+      "in time": ["up", "down ↓!", "up*", "=", "="],
+      "past, seen": ["up ↓!↑!", "down ↓!", "down* ↓!", "=", "="],
+      "past, unseen": ["up ?", "down ↓! ?", "up*", "=", "="],
+      late: UNCHANGED,
+      deadline: "down ↓!",
+      "blind deadline": "up ✉",
+      pause: "paused",
+      resume: "✗",
+    },
+    running: {
+      "in time": ["up", "down ↓!", "up*", "=", "="],
+      "past, seen": ["up ↓!↑!", "down ↓!", "down* ↓!", "=", "="],
+      "past, unseen": ["up ?", "down ↓! ?", "up* ?", "=", "="],
+      late: UNCHANGED,
+      deadline: "down* ↓!",
+      "blind deadline": "up ✉",
+      pause: "paused",
+      resume: "✗",
+    },
+  },
+  "down by failure": {
+    idle: {
+      "in time": ["up ↑!", "down", "down*", "=", "="],
+      "past, seen": NO_DEADLINE,
+      "past, unseen": NO_DEADLINE,
+      late: UNCHANGED,
+      deadline: "–",
+      "blind deadline": "–",
+      pause: "paused",
+      resume: "✗",
+    },
+    running: {
+      "in time": ["up ↑!", "down", "down*", "=", "="],
+      "past, seen": NO_DEADLINE,
+      "past, unseen": NO_DEADLINE,
+      late: UNCHANGED,
+      deadline: "–",
+      "blind deadline": "–",
+      pause: "paused",
+      resume: "✗",
+    },
+  },
+  "down by silence": {
+    idle: {
+      "in time": ["up ↑!", "down", "down*", "=", "="],
+      "past, seen": NO_DEADLINE,
+      "past, unseen": NO_DEADLINE,
+      late: ["up ⤺", "down", "down*", "=", "="],
+      deadline: "–",
+      "blind deadline": "–",
+      pause: "paused",
+      resume: "✗",
+    },
+    running: {
+      "in time": ["up ↑!", "down", "down*", "=", "="],
+      "past, seen": NO_DEADLINE,
+      "past, unseen": NO_DEADLINE,
+      late: ["up ⤺", "down", "down*", "=", "="],
+      deadline: "–",
+      "blind deadline": "–",
+      pause: "paused",
+      resume: "✗",
+    },
+  },
+  paused: {
+    idle: {
+      "in time": ["up ↑", "down ↓!", "paused*", "=", "="],
+      "past, seen": NO_DEADLINE,
+      "past, unseen": NO_DEADLINE,
+      late: UNCHANGED,
+      deadline: "–",
+      "blind deadline": "–",
+      pause: "=",
+      resume: "new",
+    },
+    running: {
+      "in time": ["up ↑", "down ↓!", "paused*", "=", "="],
+      "past, seen": ["up ↓!↑!", "down ↓!", "down* ↓!", "=", "="],
+      "past, unseen": ["up ↑ ?", "down ↓! ?", "paused* ?", "=", "="],
+      late: UNCHANGED,
+      deadline: "down* ↓!",
+      "blind deadline": "paused ✉",
+      pause: "=",
+      resume: "new",
+    },
+  },
+  "paused, manual resume": {
+    idle: {
+      "in time": UNCHANGED,
+      "past, seen": NO_DEADLINE,
+      "past, unseen": NO_DEADLINE,
+      late: UNCHANGED,
+      deadline: "–",
+      "blind deadline": "–",
+      pause: "=",
+      resume: "new",
+    },
+    running: {
+      "in time": UNCHANGED,
+      "past, seen": NO_DEADLINE,
+      "past, unseen": NO_DEADLINE,
+      late: UNCHANGED,
+      deadline: "–",
+      "blind deadline": "–",
+      pause: "=",
+      resume: "new",
+    },
+  },
+};
+
+const CELL = /^(=|–|✗|(new|up|down|paused)\*?( [↑↓]!?([↑↓]!?)?)?( [⤺?✉])?)$/u;
+
+/** Whether a cell is written in the notation above. */
+export function isCell(text: Cell): boolean {
+  return CELL.test(text);
+}
+
+/** The table as Markdown: one part for each timing of a signal, one for everything else. */
+export function renderStateTable(): string {
+  const parts = Object.entries(SIGNAL_TIMINGS).map(([timing, meaning]) => {
+    const rows = everyRow((row) => row[timing as SignalTiming]);
+    return `**Signal ${timing}**: ${meaning}.\n\n${table([...SIGNALS], rows)}`;
+  });
+  const events = Object.keys(OTHER_EVENTS) as OtherEvent[];
+  const rows = everyRow((row) => events.map((event) => row[event]));
+  return [...parts, `**Without a signal**\n\n${table(events, rows)}`].join("\n\n");
+}
+
+function everyRow(cellsOf: (row: Row) => readonly Cell[]): string[] {
+  return SITUATIONS.flatMap((situation) => [
+    tableRow(situation, cellsOf(STATE_TABLE[situation].idle)),
+    tableRow(`${situation}, running`, cellsOf(STATE_TABLE[situation].running)),
+  ]);
+}
+
+function table(columns: readonly string[], rows: readonly string[]): string {
+  return [tableRow("before", columns), `|${"---|".repeat(columns.length + 1)}`, ...rows].join("\n");
+}
+
+function tableRow(head: string, cells: readonly Cell[]): string {
+  return `| ${head} | ${cells.join(" | ")} |`;
+}
