@@ -1,0 +1,164 @@
+// What an operator's tools ask a process: is it alive, is it ready, what does it count. One small HTTP server
+// that every process has, whatever else it runs. Serves nobody outside and knows no domain word.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Registry } from "prom-client";
+import { formatListenAddress, type ListenAddress } from "./address.ts";
+import type { Log } from "./log.ts";
+import type { Service } from "./service.ts";
+
+/** One condition of readiness: null when it holds, otherwise what is the matter. */
+export type ReadyCheck = { name: string; trouble(): Promise<string | null> };
+
+export type AdminServerOptions = {
+  listen: ListenAddress;
+  registry: Registry;
+  /** Asked anew for each request: roles come and go while the server stays. */
+  readyChecks(): readonly ReadyCheck[];
+  /** A check that takes longer counts as failed. */
+  readyTimeoutMs?: number;
+  log: Log;
+};
+
+export type AdminServer = Service & {
+  /** Where it listens, the real port instead of 0; null before start. */
+  address(): ListenAddress | null;
+};
+
+type Answer = { status: number; type: string; body: string };
+
+/** A prober's patience is of this order. */
+const READY_TIMEOUT_MS = 2_000;
+const CONNECTIONS_MAX = 100;
+const REQUEST_TIMEOUT_MS = 5_000;
+const HEADER_BYTES_MAX = 8 * 1024;
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** The server behind /healthz, /readyz and /metrics. */
+export function adminServer(options: AdminServerOptions): AdminServer {
+  const log = options.log.child({ service: "admin" });
+  const answerReady = shared(() => readiness(options));
+  const routes: Record<string, () => Promise<Answer>> = {
+    "/healthz": async () => json(200, { status: "ok" }),
+    "/readyz": answerReady,
+    "/metrics": async () => ({
+      status: 200,
+      type: options.registry.contentType,
+      body: await options.registry.metrics(),
+    }),
+  };
+  const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX }, (request, response) => {
+    respond({ request, response, routes }).catch((error: unknown) => {
+      log.error({ err: error, path: request.url }, "admin request failed");
+      send(response, { answer: json(500, { error: "internal error" }), withBody: true });
+    });
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  server.headersTimeout = REQUEST_TIMEOUT_MS;
+  let address: ListenAddress | null = null;
+  return {
+    name: "admin",
+    start: async () => {
+      address = await listen(server, options.listen);
+      log.info({ url: `http://${formatListenAddress(address)}` }, "admin server listens");
+    },
+    stop: () => close(server),
+    address: () => address,
+  };
+}
+
+async function respond({
+  request,
+  response,
+  routes,
+}: {
+  request: IncomingMessage;
+  response: ServerResponse;
+  routes: Record<string, () => Promise<Answer>>;
+}): Promise<void> {
+  const withBody = request.method !== "HEAD";
+  const path = (request.url ?? "").split("?")[0] ?? "";
+  const route = routes[path];
+  if (route === undefined) {
+    const body = { error: "not found", paths: Object.keys(routes) };
+    return send(response, { answer: json(404, body), withBody });
+  }
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    response.setHeader("allow", "GET, HEAD");
+    return send(response, { answer: json(405, { error: "method not allowed" }), withBody });
+  }
+  send(response, { answer: await route(), withBody });
+}
+
+function send(response: ServerResponse, { answer, withBody }: { answer: Answer; withBody: boolean }): void {
+  if (response.headersSent) return void response.destroy();
+  response.writeHead(answer.status, {
+    "content-type": answer.type,
+    "content-length": Buffer.byteLength(answer.body),
+    "cache-control": "no-store",
+  });
+  response.end(withBody ? answer.body : undefined);
+}
+
+function json(status: number, body: unknown): Answer {
+  return { status, type: JSON_TYPE, body: `${JSON.stringify(body)}\n` };
+}
+
+/** 200 when every check holds, else 503; the body says which ones do not, and why. */
+async function readiness({
+  readyChecks,
+  readyTimeoutMs = READY_TIMEOUT_MS,
+}: Pick<AdminServerOptions, "readyChecks" | "readyTimeoutMs">): Promise<Answer> {
+  const results = await Promise.all(
+    readyChecks().map(
+      async (check) => [check.name, (await troubleWithin(check, readyTimeoutMs)) ?? "ok"] as const,
+    ),
+  );
+  const ready = results.every(([, result]) => result === "ok");
+  const body = { status: ready ? "ready" : "not ready", checks: Object.fromEntries(results) };
+  return json(ready ? 200 : 503, body);
+}
+
+async function troubleWithin(check: ReadyCheck, timeoutMs: number): Promise<string | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<string>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs, `no answer within ${timeoutMs} ms`);
+  });
+  try {
+    return await Promise.race([check.trouble(), timeout]);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Calls that come while one is under way get its result, so that probes cannot pile up on the database. */
+function shared<T>(work: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | null = null;
+  return () => {
+    underWay ??= work().finally(() => {
+      underWay = null;
+    });
+    return underWay;
+  };
+}
+
+function listen(server: Server, { host, port }: ListenAddress): Promise<ListenAddress> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port }, () => {
+      server.removeListener("error", reject);
+      // A server that listens on host and port has an AddressInfo; the other kinds are for pipes.
+      resolve({ host, port: (server.address() as AddressInfo).port });
+    });
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.close((error) => (error === undefined ? resolve() : reject(error)));
+    server.closeAllConnections();
+  });
+}

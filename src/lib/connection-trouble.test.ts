@@ -1,0 +1,47 @@
+// Which errors of a connection are worth waiting for, and what the reader is told about each.
+import { expect, test } from "vitest";
+import { explainConnection, isUnreachable } from "./connection-trouble.ts";
+
+function errorWith(code: string, message = "it failed"): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+test.each(["ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT", "57P03", "53300"])("%s may pass", (code) => {
+  expect(isUnreachable(errorWith(code))).toBe(true);
+});
+
+test.each(["28P01", "3D000", "42601"])("%s stays as it is, however long one waits", (code) => {
+  expect(isUnreachable(errorWith(code))).toBe(false);
+});
+
+test("a missing socket may pass, a missing file is another matter", () => {
+  expect(isUnreachable(Object.assign(errorWith("ENOENT"), { syscall: "connect" }))).toBe(true);
+  expect(isUnreachable(Object.assign(errorWith("ENOENT"), { syscall: "open" }))).toBe(false);
+});
+
+test("the driver's own errors without a code are known by their text", () => {
+  expect(isUnreachable(new Error("Connection terminated due to connection timeout"))).toBe(true);
+  expect(isUnreachable(new Error("timeout exceeded when trying to connect"))).toBe(true);
+  expect(isUnreachable(new Error("cannot read properties of undefined"))).toBe(false);
+  expect(isUnreachable("a text")).toBe(false);
+});
+
+test("a name with several addresses is judged by the first", () => {
+  const error = new AggregateError([
+    errorWith("ECONNREFUSED", "connect ECONNREFUSED ::1:5432"),
+    errorWith("X"),
+  ]);
+  expect(isUnreachable(error)).toBe(true);
+  expect(explainConnection(error)).toMatch(/^connect ECONNREFUSED ::1:5432\. Nothing listens there\./);
+});
+
+test("the sentence says what happened and what to do", () => {
+  expect(explainConnection(errorWith("3D000", 'database "x" does not exist'))).toMatch(
+    /^database "x" does not exist\. There is no such database\. Create it first/,
+  );
+});
+
+test("what is no matter of the connection is left to others", () => {
+  expect(explainConnection(errorWith("23505"))).toBeNull();
+  expect(explainConnection(new Error("a fault of ours"))).toBeNull();
+});

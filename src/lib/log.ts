@@ -1,0 +1,78 @@
+// Structured logs: one JSON object a line. Secrets are taken out twice, by the name of their field and by
+// their text, because an error message of somebody else's may quote one. Knows no domain word.
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from "pino";
+import { MASK } from "./setting-value.ts";
+
+export type Log = Logger;
+export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace";
+
+/** What must never appear in a line, wherever it stands. */
+export type KnownSecrets = {
+  /** Exact texts. */
+  secrets?: readonly string[];
+  /** Shapes of texts; each needs the g flag. */
+  secretPatterns?: readonly RegExp[];
+};
+
+export type LogOptions = KnownSecrets & {
+  level: LogLevel;
+  /** Standard output when absent. */
+  destination?: DestinationStream;
+};
+
+/** Fields that hold secrets by their name, at the top and up to two levels down. */
+const SECRET_FIELDS = [
+  "password",
+  "secret",
+  "secretKey",
+  "apiKey",
+  "api_key",
+  "pingKey",
+  "ping_key",
+  "token",
+  "authorization",
+  "cookie",
+  "databaseUrl",
+  "connectionString",
+  '["x-api-key"]',
+  '["set-cookie"]',
+];
+
+/** user:password@ in front of a host, in whatever address it stands. */
+const LOGIN_IN_ADDRESS = /(:\/\/[^\s:/@"\\]*:)[^\s@"\\]+@/g;
+/** Texts shorter than this are words, not secrets; masking them would blacken half of every line. */
+const SECRET_LENGTH_MIN = 6;
+
+/** A log of one JSON object a line. Children made with `.child()` are cleaned in the same way. */
+export function createLog(options: LogOptions): Log {
+  const settings = {
+    level: options.level,
+    base: null,
+    timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+    redact: { paths: redactedPaths(), censor: MASK },
+    hooks: { streamWrite: secretRemover(options) },
+  };
+  return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
+}
+
+function redactedPaths(): string[] {
+  return ["", "*", "*.*"].flatMap((prefix) =>
+    SECRET_FIELDS.map((field) =>
+      prefix === "" || field.startsWith("[") ? prefix + field : `${prefix}.${field}`,
+    ),
+  );
+}
+
+/** A function that takes every known secret out of a text, also in the form that JSON writes it in. */
+export function secretRemover({ secrets = [], secretPatterns = [] }: KnownSecrets): (line: string) => string {
+  const texts = secrets
+    .filter((secret) => secret.length >= SECRET_LENGTH_MIN)
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]);
+  return (line) => {
+    let cleaned = line.replace(LOGIN_IN_ADDRESS, `$1${MASK}@`);
+    for (const text of texts) cleaned = cleaned.replaceAll(text, MASK);
+    for (const pattern of secretPatterns) cleaned = cleaned.replace(pattern, MASK);
+    return cleaned;
+  };
+}

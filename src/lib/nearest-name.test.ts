@@ -1,0 +1,34 @@
+// The names that people really mistype, and those for which a suggestion would only be noise.
+import { expect, test } from "vitest";
+import { didYouMean, nearestName } from "./nearest-name.ts";
+
+const KNOWN = ["OVERDUE_SITE_URL", "OVERDUE_PING_URL", "OVERDUE_LOG_LEVEL", "OVERDUE_ROLES"];
+
+test.each([
+  ["OVERDUE_SITE_ULR", "OVERDUE_SITE_URL"],
+  ["OVERDUE_SITEURL", "OVERDUE_SITE_URL"],
+  ["OVERDUE_LOGLEVL", "OVERDUE_LOG_LEVEL"],
+  ["overdue_roles", "OVERDUE_ROLES"],
+  ["OVERDUE_ROLE", "OVERDUE_ROLES"],
+])("%s is taken for %s", (given, meant) => {
+  expect(nearestName(given, KNOWN)).toBe(meant);
+});
+
+test("neighbours swapped count as one mistake, not as two", () => {
+  expect(nearestName("ab", ["ba"])).toBe("ba");
+  expect(nearestName("ab", ["dc"])).toBeNull();
+});
+
+test("a name that resembles nothing gets no suggestion", () => {
+  expect(nearestName("banana", ["migrate", "serve"])).toBeNull();
+  expect(didYouMean("banana", ["migrate", "serve"])).toBe("");
+});
+
+test("an over-long name is not compared at all", () => {
+  const long = "x".repeat(65);
+  expect(nearestName(long, [`${long}y`])).toBeNull();
+});
+
+test("the sentence is ready to be appended", () => {
+  expect(didYouMean("migrat", ["migrate", "serve"])).toBe(" Did you mean migrate?");
+});

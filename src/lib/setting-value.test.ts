@@ -1,0 +1,101 @@
+// Each kind of value: what it takes, what it refuses, and that refusals repeat nothing of the text.
+import { describe, expect, test } from "vitest";
+import {
+  addressRangeKind,
+  booleanKind,
+  choiceKind,
+  databaseUrlKind,
+  integerKind,
+  listenKind,
+  listKind,
+  MASK,
+  secondsKind,
+  secretsInDatabaseUrl,
+  textKind,
+  type ValueKind,
+  webAddressKind,
+  wordKind,
+} from "./setting-value.ts";
+
+const TAKEN: [string, ValueKind<unknown>, string, unknown][] = [
+  ["text", textKind({ lengthMin: 3 }), "abc", "abc"],
+  ["integer at its lower end", integerKind({ min: 2, max: 9, unit: "things" }), "2", 2],
+  ["integer at its upper end", integerKind({ min: 2, max: 9, unit: "things" }), "9", 9],
+  ["seconds", secondsKind({ min: 0, max: 60 }), "0", 0],
+  ["the reference's True", booleanKind, "True", true],
+  ["the reference's False", booleanKind, "False", false],
+  ["1", booleanKind, "1", true],
+  ["off", booleanKind, "off", false],
+  ["choice", choiceKind(["a", "b"]), "b", "b"],
+  ["web address", webAddressKind, "https://Overdue.example.org", "https://overdue.example.org"],
+  ["web address with a path", webAddressKind, "http://h:8000/monitor/", "http://h:8000/monitor"],
+  ["listen address", listenKind, "[::1]:0", { host: "::1", port: 0 }],
+  ["list", listKind(wordKind, { countMax: 2 }), "ping , api", ["ping", "api"]],
+  ["ranges", listKind(addressRangeKind, { countMax: 2 }), "10.0.0.0/8,::1", ["10.0.0.0/8", "::1"]],
+  ["database", databaseUrlKind, "postgres://u:p%40@h/d", "postgres://u:p%40@h/d"],
+  [
+    "database on a Unix socket",
+    databaseUrlKind,
+    "postgresql://u:p@/d?host=/run",
+    "postgresql://u:p@/d?host=/run",
+  ],
+];
+
+test.each(TAKEN)("%s is taken", (_name, kind, text, value) => {
+  expect(kind.parse(text)).toEqual({ value });
+});
+
+const REFUSED: [string, ValueKind<unknown>, string][] = [
+  ["a text that is too short", textKind({ lengthMin: 5 }), "zyxw"],
+  ["a number below the range", integerKind({ min: 2, max: 9, unit: "things" }), "1"],
+  ["a number above the range", integerKind({ min: 2, max: 9, unit: "things" }), "10"],
+  ["a fraction", integerKind({ min: 2, max: 9, unit: "things" }), "2.5"],
+  ["a number with a sign", integerKind({ min: 2, max: 9, unit: "things" }), "+3"],
+  ["a number in another notation", integerKind({ min: 2, max: 90_000, unit: "things" }), "1e3"],
+  ["a number beyond all sense", integerKind({ min: 2, max: 9, unit: "things" }), "9".repeat(40)],
+  ["a word for a boolean", booleanKind, "maybe"],
+  ["an unknown choice", choiceKind(["a", "b"]), "zyxw"],
+  ["a web address without a scheme", webAddressKind, "zyxw.example.org"],
+  ["a web address of another scheme", webAddressKind, "ftp://zyxw.example.org"],
+  ["a web address with a query", webAddressKind, "https://h/?zyxw=1"],
+  ["a web address with a login", webAddressKind, "https://zyxw:zyxw@h/"],
+  ["a port alone", listenKind, "8000"],
+  ["a list with a bad part", listKind(wordKind, { countMax: 9 }), "ping,ZYXW"],
+  ["a list that is too long", listKind(wordKind, { countMax: 2 }), "zyxwa,zyxwb,zyxwc"],
+  ["a host name for a range", addressRangeKind, "zyxw.local"],
+  ["a database of another kind", databaseUrlKind, "mysql://zyxw:zyxw@h/d"],
+  ["a database address without a database", databaseUrlKind, "postgres://zyxw:zyxw@h"],
+  ["a database password with a bare %", databaseUrlKind, "postgres://u:zyxw%zz@h/d"],
+];
+
+test.each(REFUSED)("%s is refused, without repeating it", (_name, kind, text) => {
+  const parsed = kind.parse(text);
+  expect(parsed).toHaveProperty("problem", expect.stringMatching(/^must /));
+  expect(JSON.stringify(parsed)).not.toContain("zyxw");
+});
+
+describe("printing", () => {
+  test.each(TAKEN)("%s can be read back", (_name, kind, text) => {
+    const parsed = kind.parse(text);
+    if (!("value" in parsed)) throw new Error("not taken");
+    expect(kind.parse(kind.print(parsed.value))).toEqual(parsed);
+  });
+
+  test.each([
+    ["postgres://u:hunter2@h:5432/d", `postgres://u:${MASK}@h:5432/d`],
+    ["postgres://u@h/d?password=hunter2", `postgres://u@h/d?password=${MASK}`],
+    ["postgres://u:hunter2@/d?host=/run", `postgres://u:${MASK}@/d?host=/run`],
+    ["postgres://u@h/d", "postgres://u@h/d"],
+  ])("the password in %s is masked and the rest is not", (url, shown) => {
+    expect(databaseUrlKind.mask?.(url)).toBe(shown);
+  });
+
+  test("an address that cannot be read is masked whole", () => {
+    expect(databaseUrlKind.mask?.("not an address hunter2")).toBe(MASK);
+  });
+});
+
+test("the secrets of a database address are found as written and decoded", () => {
+  expect(secretsInDatabaseUrl("postgres://u:a%40b@h/d?sslpassword=c")).toEqual(["a%40b", "a@b", "c"]);
+  expect(secretsInDatabaseUrl("postgres://u@h/d")).toEqual([]);
+});

@@ -1,0 +1,191 @@
+// The kinds of value a setting can have: how its text is read, checked, printed and masked.
+// Knows no particular setting; a problem never repeats the text, because the text may be a secret.
+import { formatListenAddress, isAddressRange, type ListenAddress, parseListenAddress } from "./address.ts";
+
+/** What came of reading a text: a value, or the end of a sentence that starts with the setting's name. */
+export type Parsed<T> = { value: T } | { problem: string };
+
+export type ValueKind<T> = {
+  /** For the reader of the table: "whole number, 1 to 10". */
+  describe: string;
+  parse(text: string): Parsed<T>;
+  print(value: T): string;
+  /** What may be shown of a secret; without it nothing is. */
+  mask?(value: T): string;
+};
+
+/** What stands in the place of a secret wherever one is shown. */
+export const MASK = "********";
+
+/** Query parameters of a database address that hold a secret. */
+const SECRET_PARAMETERS = ["password", "sslpassword"];
+const TRUE_WORDS = ["true", "1", "yes", "on"];
+const FALSE_WORDS = ["false", "0", "no", "off"];
+
+/** Any text of at least `lengthMin` characters. */
+export function textKind({ lengthMin }: { lengthMin: number }): ValueKind<string> {
+  return {
+    describe: `text, at least ${lengthMin} characters`,
+    parse: (text) =>
+      text.length < lengthMin ? { problem: `must have at least ${lengthMin} characters` } : { value: text },
+    print: (value) => value,
+  };
+}
+
+/** A whole number of `unit` within a range; both ends are allowed. */
+export function integerKind({
+  min,
+  max,
+  unit,
+}: {
+  min: number;
+  max: number;
+  unit: string;
+}): ValueKind<number> {
+  return {
+    describe: `whole number of ${unit}, ${min} to ${max}`,
+    parse: (text) => {
+      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+      if (value >= min && value <= max) return { value };
+      return { problem: `must be a whole number of ${unit} from ${min} to ${max}` };
+    },
+    print: String,
+  };
+}
+
+/** A duration, always in seconds. */
+export function secondsKind({ min, max }: { min: number; max: number }): ValueKind<number> {
+  return integerKind({ min, max, unit: "seconds" });
+}
+
+/** "true" or "false"; also 1, yes, on and their opposites, in any case, so that True and False pass. */
+export const booleanKind: ValueKind<boolean> = {
+  describe: "true or false",
+  parse: (text) => {
+    const word = text.toLowerCase();
+    if (TRUE_WORDS.includes(word)) return { value: true };
+    if (FALSE_WORDS.includes(word)) return { value: false };
+    return { problem: "must be true or false" };
+  },
+  print: String,
+};
+
+/** One of a few words. */
+export function choiceKind<const Word extends string>(words: readonly Word[]): ValueKind<Word> {
+  return {
+    describe: words.join(" | "),
+    parse: (text) => {
+      const value = words.find((word) => word === text);
+      return value === undefined ? { problem: `must be one of ${words.join(", ")}` } : { value };
+    },
+    print: (value) => value,
+  };
+}
+
+/** An http or https address without a query; a path is kept, a slash at the end is not. */
+export const webAddressKind: ValueKind<string> = {
+  describe: "http or https address",
+  parse: (text) => {
+    const url = URL.parse(text);
+    const web = url !== null && (url.protocol === "http:" || url.protocol === "https:");
+    if (!web) return { problem: "must be an address such as https://overdue.example.org" };
+    if (url.search !== "" || url.hash !== "") return { problem: "must have no ? and no # in it" };
+    if (url.username !== "" || url.password !== "") return { problem: "must hold no user name or password" };
+    return { value: url.href.replace(/\/+$/, "") };
+  },
+  print: (value) => value,
+};
+
+/** Where to listen: "host:port". */
+export const listenKind: ValueKind<ListenAddress> = {
+  describe: "host:port, port 0 for any free one",
+  parse: (text) => {
+    const value = parseListenAddress(text);
+    if (value !== null) return { value };
+    return { problem: "must be host:port, for instance 127.0.0.1:9464 or [::1]:9464" };
+  },
+  print: formatListenAddress,
+};
+
+/** One address or a range of them. */
+export const addressRangeKind: ValueKind<string> = {
+  describe: "IP address or range such as 10.0.0.0/8",
+  parse: (text) =>
+    isAddressRange(text)
+      ? { value: text }
+      : { problem: "must hold IP addresses or ranges such as 10.0.0.0/8, fd00::/8" },
+  print: (value) => value,
+};
+
+/** A short lower-case word, such as the name of a part of the program. */
+export const wordKind: ValueKind<string> = {
+  describe: "word",
+  parse: (text) =>
+    /^[a-z][a-z0-9-]{0,31}$/.test(text) ? { value: text } : { problem: "must hold lower-case words" },
+  print: (value) => value,
+};
+
+/** Several values separated by commas; spaces around them do not matter. */
+export function listKind<T>(item: ValueKind<T>, { countMax }: { countMax: number }): ValueKind<T[]> {
+  return {
+    describe: `list, separated by commas: ${item.describe}`,
+    parse: (text) => {
+      const texts = text.split(",").map((part) => part.trim());
+      if (texts.length > countMax) return { problem: `must hold at most ${countMax} values` };
+      const values: T[] = [];
+      for (const part of texts) {
+        const parsed = item.parse(part);
+        if ("problem" in parsed) return { problem: `${parsed.problem}, separated by commas` };
+        values.push(parsed.value);
+      }
+      return { value: values };
+    },
+    print: (values) => values.map((value) => item.print(value)).join(", "),
+  };
+}
+
+/** The address of a PostgreSQL database; what is shown of it has its password masked. */
+export const databaseUrlKind: ValueKind<string> = {
+  describe: "postgres address",
+  parse: (text) => {
+    const url = parseDatabaseUrl(text);
+    if (url === null) {
+      return {
+        problem:
+          "must look like postgres://user:password@host:5432/database, special characters in the password written as %XX",
+      };
+    }
+    if (url.pathname.length < 2)
+      return { problem: "must end in the name of a database, as in …@host:5432/overdue" };
+    return { value: text };
+  },
+  print: (value) => value,
+  mask: (value) => {
+    const url = parseDatabaseUrl(value);
+    if (url === null) return MASK;
+    if (url.password !== "") url.password = MASK;
+    for (const name of SECRET_PARAMETERS) if (url.searchParams.has(name)) url.searchParams.set(name, MASK);
+    return value.includes("@/") ? url.href.replace("@localhost/", "@/") : url.href;
+  },
+};
+
+/** The texts inside a database address that must never be shown, as written and decoded. */
+export function secretsInDatabaseUrl(text: string): string[] {
+  const url = parseDatabaseUrl(text);
+  if (url === null) return [text];
+  const query = SECRET_PARAMETERS.map((name) => url.searchParams.get(name) ?? "");
+  return [url.password, decodeURIComponent(url.password), ...query].filter((secret) => secret !== "");
+}
+
+/** The driver allows an empty host (a Unix socket named in the query), which the URL parser does not. */
+function parseDatabaseUrl(text: string): URL | null {
+  const url = URL.parse(text.replace("@/", "@localhost/"));
+  if (url === null || !(url.protocol === "postgres:" || url.protocol === "postgresql:")) return null;
+  try {
+    decodeURIComponent(url.username + url.password);
+    return url;
+  } catch {
+    // A bare % in a password: the driver could not read it either.
+    return null;
+  }
+}
