@@ -1,0 +1,117 @@
+// Finding checks by something other than their own names: by slug, by project, by values, by age of deletion.
+// It only reads; checks.ts writes.
+import type { Instant } from "../../core/instant.ts";
+import type { UniqueCriteria } from "../../core/request/unique.ts";
+import { STATE_COLUMNS, type StateRow } from "./check-states.ts";
+import {
+  CHECK_COLUMNS,
+  type CheckRow,
+  type CheckWithState,
+  SELECT_WITH_STATE,
+  toCheckWithState,
+} from "./checks.ts";
+import { type Db, statement } from "../db.ts";
+import { toTimestamp } from "../values.ts";
+
+const FIND_BY_SLUG = statement<CheckRow & StateRow>({
+  name: "checks.find_by_slug",
+  text: `select ${CHECK_COLUMNS}, ${STATE_COLUMNS}
+    from projects p
+    join checks c on c.project_id = p.id
+    join check_states s on s.check_id = c.id
+    where p.ping_key = $1 and c.slug = $2 and c.slug <> '' and c.deleted_at is null
+    order by c.id limit 2`,
+});
+
+/** The checks that a ping by key and slug may mean: none, one, or the first two of an ambiguous slug. */
+export async function findChecksBySlug(
+  db: Db,
+  { pingKey, slug }: { pingKey: string; slug: string },
+): Promise<CheckWithState[]> {
+  return (await db.query(FIND_BY_SLUG, [pingKey, slug])).rows.map(toCheckWithState);
+}
+
+const FIND_OLDEST_MATCH = statement<CheckRow & StateRow>({
+  name: "checks.find_oldest_match",
+  text: `${SELECT_WITH_STATE}
+    where c.project_id = $1 and c.deleted_at is null
+      and ($2::text is null or c.name = $2) and ($3::text is null or c.slug = $3)
+      and ($4::text is null or c.tags = $4) and ($5::int is null or c.timeout_seconds = $5)
+      and ($6::int is null or c.grace_seconds = $6)
+    order by c.id limit 1`,
+});
+
+/** The oldest check of a project that has all of these values; an absent one is not compared. */
+export async function findOldestMatch(
+  db: Db,
+  { projectId, criteria }: { projectId: number; criteria: UniqueCriteria },
+): Promise<CheckWithState | null> {
+  const { name, slug, tags, timeoutSeconds, graceSeconds } = criteria;
+  const wanted = [name, slug, tags, timeoutSeconds, graceSeconds].map((value) => value ?? null);
+  const { rows } = await db.query(FIND_OLDEST_MATCH, [projectId, ...wanted]);
+  return rows[0] === undefined ? null : toCheckWithState(rows[0]);
+}
+
+const LIST = statement<CheckRow & StateRow>({
+  name: "checks.list",
+  text: `${SELECT_WITH_STATE}
+    where c.project_id = $1 and c.deleted_at is null and ($2::text is null or c.slug = $2)
+    order by c.id`,
+});
+
+/** All checks of a project, oldest first; with a slug only those that have it. */
+export async function listChecks(
+  db: Db,
+  { projectId, slug }: { projectId: number; slug?: string },
+): Promise<CheckWithState[]> {
+  return (await db.query(LIST, [projectId, slug ?? null])).rows.map(toCheckWithState);
+}
+
+const LIST_UUIDS = statement<{ id: number; uuid: string }>({
+  name: "checks.list_uuids",
+  text: "select id, uuid from checks where project_id = $1 and deleted_at is null order by id",
+});
+
+/** Id and UUID of each check of a project: what the search for a unique key goes through. */
+export async function listCheckUuids(db: Db, projectId: number): Promise<{ id: number; uuid: string }[]> {
+  return (await db.query(LIST_UUIDS, [projectId])).rows;
+}
+
+const COUNT_OWNED = statement<{ count: number }>({
+  name: "checks.count_owned",
+  text: `select count(*) as count
+    from members m join checks c on c.project_id = m.project_id
+    where m.account_id = $1 and m.role = 'owner' and c.deleted_at is null`,
+});
+
+/** How many checks there are in all projects that an account owns: what its limit is compared with. */
+export async function countChecksOwnedBy(db: Db, accountId: number): Promise<number> {
+  return (await db.query(COUNT_OWNED, [accountId])).rows[0]?.count ?? 0;
+}
+
+const LIST_DELETED = statement<{ id: number; uuid: string; name: string; deleted_at: Instant }>({
+  name: "checks.list_deleted",
+  text: `select id, uuid, name, deleted_at from checks
+    where project_id = $1 and deleted_at is not null order by deleted_at desc`,
+});
+
+export type DeletedCheck = { id: number; uuid: string; name: string; deletedAt: Instant };
+
+/** The checks of a project that can be taken back, the last deleted first. */
+export async function listDeletedChecks(db: Db, projectId: number): Promise<DeletedCheck[]> {
+  const { rows } = await db.query(LIST_DELETED, [projectId]);
+  return rows.map(({ id, uuid, name, deleted_at }) => ({ id, uuid, name, deletedAt: deleted_at }));
+}
+
+const FIND_DELETED_BEFORE = statement<{ id: number }>({
+  name: "checks.find_deleted_before",
+  text: "select id from checks where deleted_at < $1 order by deleted_at limit $2",
+});
+
+/** Ids of checks that were marked before an instant, at most `limit`: their days of grace are over. */
+export async function findChecksDeletedBefore(
+  db: Db,
+  { before, limit }: { before: Instant; limit: number },
+): Promise<number[]> {
+  return (await db.query(FIND_DELETED_BEFORE, [toTimestamp(before), limit])).rows.map((row) => row.id);
+}

@@ -1,0 +1,150 @@
+// The connection to PostgreSQL: the pool, what every session is set to, and how a named statement is run.
+// It holds no SQL of the domain and opens no transaction; that is transaction.ts.
+import pg from "pg";
+import { UnusableDatabaseError } from "./errors.ts";
+import { TYPE_PARSERS } from "./values.ts";
+
+/** PostgreSQL versions below this one are refused. */
+const SERVER_VERSION_MIN = 150_000;
+/** A statement waits this long for a lock; then its checks wait for the next batch. */
+const LOCK_TIMEOUT_MS = 500;
+/** A transaction that is left open is ended by the server after this. */
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
+const STATEMENT_TIMEOUT_MS = 30_000;
+const KEEPALIVE_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const CONNECTIONS_MAX = 10;
+
+/** One SQL statement; its name is the prepared statement's name and appears in logs and statistics. */
+export type Statement<Row> = {
+  readonly name: string;
+  readonly text: string;
+  /** Never set: it only carries the type of the rows. */
+  readonly row?: Row;
+};
+
+export type Rows<Row> = { rows: Row[]; count: number };
+
+/** What reading functions need: somewhere to run a statement. A transaction is one, too. */
+export type Db = {
+  query<Row extends object>(statement: Statement<Row>, values: readonly unknown[]): Promise<Rows<Row>>;
+};
+
+/** The pool of a process. */
+export type Database = Db & {
+  /** For transaction.ts and the job queue; everything else goes through `query`. */
+  readonly pool: pg.Pool;
+  close(): Promise<void>;
+};
+
+export type DatabaseOptions = {
+  /** A connection address, `postgres://user:password@host:port/database`. */
+  url: string;
+  /** Shown in pg_stat_activity. */
+  applicationName: string;
+  /** Called when an idle connection breaks; without a listener the process would die of it. */
+  onError: (error: Error) => void;
+  connectionsMax?: number;
+  statementTimeoutMs?: number;
+  /** False accepts a server that confirms before its disk does. Only tests may want that. */
+  requireDurable?: boolean;
+};
+
+/** Declares a statement and the shape of its rows. */
+export function statement<Row extends object = Record<string, never>>(at: {
+  name: string;
+  text: string;
+}): Statement<Row> {
+  return at;
+}
+
+/** Opens the pool. Nothing connects before the first statement; `close` ends it. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const pool = new pg.Pool({
+    ...connectionConfig(options),
+    max: options.connectionsMax ?? CONNECTIONS_MAX,
+    // oxlint-disable-next-line typescript/no-misused-promises -- The pool waits for it; its types do not say so.
+    onConnect: (client) => prepareSession(client, options),
+  });
+  pool.on("error", options.onError);
+  return { pool, query: (what, values) => runStatement(pool, what, values), close: () => pool.end() };
+}
+
+/** Runs one named statement on a pool or a connection. For db.ts and transaction.ts. */
+export async function runStatement<Row extends object>(
+  on: pg.Pool | pg.ClientBase,
+  what: Statement<Row>,
+  values: readonly unknown[],
+): Promise<Rows<Row>> {
+  const result = await on.query<Row>({ name: what.name, text: what.text, values: [...values] });
+  return { rows: result.rows, count: result.rowCount ?? 0 };
+}
+
+/** One connection outside any pool, with the same session settings. The caller ends it. */
+export async function connectAlone(options: DatabaseOptions): Promise<pg.Client> {
+  const client = new pg.Client(connectionConfig(options));
+  client.on("error", options.onError);
+  await client.connect();
+  try {
+    await prepareSession(client, options);
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
+  return client;
+}
+
+function connectionConfig(options: DatabaseOptions): pg.ClientConfig {
+  return {
+    connectionString: options.url,
+    application_name: options.applicationName,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEPALIVE_MS,
+    types: TYPE_PARSERS,
+  };
+}
+
+const PREPARE_SESSION = `
+  select set_config('TimeZone', 'UTC', false),
+    set_config('DateStyle', 'ISO', false),
+    set_config('default_transaction_isolation', 'read committed', false),
+    set_config('jit', 'off', false),
+    set_config('lock_timeout', $1, false),
+    set_config('idle_in_transaction_session_timeout', $2, false),
+    set_config('statement_timeout', $3, false),
+    set_config('tcp_keepalives_idle', $4, false),
+    current_setting('server_version_num')::int as version,
+    current_setting('fsync') as fsync,
+    current_setting('synchronous_commit') as synchronous_commit`;
+
+/**
+ * Set after connecting and not with the start-up packet, because a pooler in session mode passes this on
+ * and refuses the other.
+ */
+async function prepareSession(client: pg.ClientBase, options: DatabaseOptions): Promise<void> {
+  const { rows } = await client.query<{ version: number; fsync: string; synchronous_commit: string }>(
+    PREPARE_SESSION,
+    [
+      String(LOCK_TIMEOUT_MS),
+      String(IDLE_IN_TRANSACTION_TIMEOUT_MS),
+      String(options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS),
+      String(KEEPALIVE_MS / 1_000),
+    ],
+  );
+  const [server] = rows;
+  if (server === undefined)
+    throw new UnusableDatabaseError("The database did not answer its first question.");
+  if (server.version < SERVER_VERSION_MIN) {
+    const major = Math.floor(server.version / 10_000);
+    throw new UnusableDatabaseError(`This is PostgreSQL ${major}; Overdue needs PostgreSQL 15 or newer.`);
+  }
+  if (options.requireDurable === false) return;
+  // A 200 on a ping promises that the signal is on disk; with either off the server would lie to us.
+  if (server.fsync === "off" || server.synchronous_commit === "off") {
+    const which = server.fsync === "off" ? "fsync" : "synchronous_commit";
+    throw new UnusableDatabaseError(
+      `PostgreSQL runs with ${which} = off, so that a confirmed signal could be lost. Set ${which} = on.`,
+    );
+  }
+}

@@ -1,0 +1,40 @@
+// The errors of PostgreSQL that somebody above the store has to tell apart, by name instead of by code,
+// and the store's own. What follows from them is decided by the operations.
+
+const NAMES_BY_CODE = {
+  "23505": "unique_violation",
+  "23503": "foreign_key_violation",
+  "55P03": "lock_not_available",
+  "40P01": "deadlock_detected",
+  "57014": "query_canceled",
+  "25006": "read_only_transaction",
+} as const;
+
+export type PostgresErrorName = (typeof NAMES_BY_CODE)[keyof typeof NAMES_BY_CODE];
+
+/** The five-character SQLSTATE of an error that the server sent, or null for any other error. */
+export function sqlStateOf(error: unknown): string | null {
+  if (!(error instanceof Error) || !("code" in error) || !("severity" in error)) return null;
+  return typeof error.code === "string" && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : null;
+}
+
+/** The name of an error that the server sent, or null when it is none of those we tell apart. */
+export function postgresErrorName(error: unknown): PostgresErrorName | null {
+  const code = sqlStateOf(error);
+  return code !== null && code in NAMES_BY_CODE ? NAMES_BY_CODE[code as keyof typeof NAMES_BY_CODE] : null;
+}
+
+/** True when the server refused a value itself (SQLSTATE classes 22 and 23): trying again cannot help. */
+export function isRefusedValue(error: unknown): boolean {
+  return /^2[23]/.test(sqlStateOf(error) ?? "");
+}
+
+/** The database cannot be used as it is set up; the message says what to change. */
+export class UnusableDatabaseError extends Error {
+  override readonly name = "UnusableDatabaseError";
+}
+
+/** COMMIT was sent and not confirmed as durable: the work may be there or not. */
+export class CommitInDoubtError extends Error {
+  override readonly name = "CommitInDoubtError";
+}

@@ -1,0 +1,24 @@
+// What the installation itself remembers: its secret, made by the first migration.
+import { type Db, statement } from "./db.ts";
+
+const FIND_SETTING = statement<{ value: string }>({
+  name: "instance.find_setting",
+  text: "select value from instance_settings where name = $1",
+});
+
+/** The secret that digests and signatures are made with, unless the configuration names another. */
+export async function findSecretKey(db: Db): Promise<string> {
+  const { rows } = await db.query(FIND_SETTING, ["secret_key"]);
+  const [row] = rows;
+  if (row === undefined)
+    throw new Error("The instance has no secret key: the row that migration 0001 made is gone.");
+  return row.value;
+}
+
+const ASK = statement<{ at: number }>({ name: "instance.ask", text: "select clock_timestamp() as at" });
+
+/** Asks the database something it can always answer: its own clock. For health and for measuring the offset. */
+export async function readDatabaseClock(db: Db): Promise<number> {
+  const { rows } = await db.query(ASK, []);
+  return rows[0]?.at ?? Number.NaN;
+}

@@ -1,0 +1,132 @@
+// Keys of the Management API. Only digests come here: making and hashing a key is done elsewhere.
+import type { KeyKind } from "../core/identity.ts";
+import type { Instant } from "../core/instant.ts";
+import { type Db, statement } from "./db.ts";
+import type { Tx } from "./transaction.ts";
+import { toTimestamp } from "./values.ts";
+
+export type ApiKey = {
+  id: number;
+  projectId: number;
+  kind: KeyKind;
+  name: string;
+  /** The beginning of the key, to recognise it by. */
+  prefix: string;
+  createdAt: Instant;
+  lastUsedAt: Instant | null;
+  revokedAt: Instant | null;
+};
+
+type KeyRow = {
+  id: number;
+  project_id: number;
+  kind: KeyKind;
+  name: string;
+  prefix: string;
+  created_at: Instant;
+  last_used_at: Instant | null;
+  revoked_at: Instant | null;
+};
+
+const COLUMNS = "id, project_id, kind, name, prefix, created_at, last_used_at, revoked_at";
+
+function toKey(row: KeyRow): ApiKey {
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    kind: row.kind,
+    name: row.name,
+    prefix: row.prefix,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+    revokedAt: row.revoked_at,
+  };
+}
+
+const INSERT = statement<KeyRow>({
+  name: "keys.insert",
+  text: `insert into api_keys (project_id, kind, name, prefix, digest, created_at)
+    values ($1, $2, $3, $4, $5, $6) returning ${COLUMNS}`,
+});
+
+export type NewApiKey = Pick<ApiKey, "projectId" | "kind" | "name" | "prefix" | "createdAt"> & {
+  digest: Buffer;
+};
+
+/** Adds a key; a project may have several of each kind. */
+export async function insertApiKey(tx: Tx, key: NewApiKey): Promise<ApiKey> {
+  const { rows } = await tx.query(INSERT, [
+    key.projectId,
+    key.kind,
+    key.name,
+    key.prefix,
+    key.digest,
+    toTimestamp(key.createdAt),
+  ]);
+  const [row] = rows;
+  if (row === undefined) throw new Error("an insert that must return its row returned none");
+  return toKey(row);
+}
+
+const FIND_BY_DIGEST = statement<KeyRow>({
+  name: "keys.find_by_digest",
+  text: `select ${COLUMNS} from api_keys where digest = $1 and revoked_at is null`,
+});
+
+/**
+ * The key with this digest, unless it was revoked. Looking up a keyed digest leaks nothing by its timing:
+ * who cannot compute it cannot steer it.
+ */
+export async function findApiKeyByDigest(db: Db, digest: Buffer): Promise<ApiKey | null> {
+  const { rows } = await db.query(FIND_BY_DIGEST, [digest]);
+  return rows[0] === undefined ? null : toKey(rows[0]);
+}
+
+const LIST = statement<KeyRow>({
+  name: "keys.list",
+  text: `select ${COLUMNS} from api_keys where project_id = $1 order by id`,
+});
+
+/** All keys of a project, the revoked ones too. */
+export async function listApiKeys(db: Db, projectId: number): Promise<ApiKey[]> {
+  return (await db.query(LIST, [projectId])).rows.map(toKey);
+}
+
+const TOUCH = statement({
+  name: "keys.touch",
+  text: `update api_keys k set last_used_at = u.at
+    from unnest($1::bigint[], $2::timestamptz[]) as u (id, at)
+    where k.id = u.id and (k.last_used_at is null or k.last_used_at < u.at)`,
+});
+
+/** Writes down when keys were last used. Meant to be called with many at once and now and then. */
+export async function touchApiKeys(tx: Tx, uses: readonly { keyId: number; at: Instant }[]): Promise<void> {
+  await tx.query(TOUCH, [uses.map((use) => use.keyId), uses.map((use) => toTimestamp(use.at))]);
+}
+
+const REVOKE = statement({
+  name: "keys.revoke",
+  text: "update api_keys set revoked_at = $3 where id = $1 and project_id = $2 and revoked_at is null",
+});
+
+/** Ends a key at once. False: the project has no such key, or it was revoked before. */
+export async function revokeApiKey(
+  tx: Tx,
+  key: { keyId: number; projectId: number; at: Instant },
+): Promise<boolean> {
+  return (await tx.query(REVOKE, [key.keyId, key.projectId, toTimestamp(key.at)])).count === 1;
+}
+
+const PRUNE = statement({
+  name: "keys.prune",
+  text: `delete from api_keys
+    where id in (select id from api_keys where revoked_at < $1 order by id limit $2)`,
+});
+
+/** Forgets at most `limit` keys that were revoked before an instant; returns how many. */
+export async function pruneApiKeys(
+  tx: Tx,
+  { before, limit }: { before: Instant; limit: number },
+): Promise<number> {
+  return (await tx.query(PRUNE, [toTimestamp(before), limit])).count;
+}

@@ -1,0 +1,139 @@
+// Flips and the other events of a check.
+import { describe, expect, test } from "vitest";
+import type { Flip } from "../../src/core/machine/state.ts";
+import {
+  deleteEventsOfCheck,
+  insertEvents,
+  listEvents,
+  pruneEvents,
+} from "../../src/store/history/events.ts";
+import {
+  deleteFlipsOfCheck,
+  findFlip,
+  insertFlips,
+  listFlips,
+  pruneFlips,
+  takeBackFlip,
+} from "../../src/store/history/flips.ts";
+import { inTransaction } from "../../src/store/transaction.ts";
+import { useDatabase } from "../support/database.ts";
+import { MONDAY_NOON } from "../support/sample.ts";
+
+const database = useDatabase();
+
+const DOWN: Flip = { at: MONDAY_NOON, from: "up", to: "down", reason: "timeout" };
+const UP: Flip = { at: MONDAY_NOON + 1_000, from: "down", to: "up", reason: "success" };
+
+const insert = (flips: { checkId: number; flip: Flip }[]) =>
+  inTransaction(database.db, (tx) => insertFlips(tx, flips));
+
+describe("flips", () => {
+  test("are listed newest first and found one by one", async () => {
+    const ids = await insert([
+      { checkId: 1, flip: DOWN },
+      { checkId: 1, flip: UP },
+      { checkId: 2, flip: DOWN },
+    ]);
+    expect(ids).toEqual(ids.toSorted((a, b) => a - b));
+    const down = { id: ids[0], checkId: 1, ...DOWN, takenBackAt: null };
+    const up = { id: ids[1], checkId: 1, ...UP, takenBackAt: null };
+    expect(await listFlips(database.db, { checkId: 1 })).toEqual([up, down]);
+    expect(await findFlip(database.db, ids[0] ?? 0)).toEqual(down);
+    expect(await findFlip(database.db, 999_999)).toBeNull();
+  });
+
+  test("of the same instant keep the order in which they happened", async () => {
+    const ids = await insert([
+      { checkId: 3, flip: DOWN },
+      { checkId: 3, flip: { ...UP, at: DOWN.at } },
+    ]);
+    expect((await listFlips(database.db, { checkId: 3 })).map(({ id }) => id)).toEqual(ids.toReversed());
+  });
+
+  test("the range includes its beginning and not its end", async () => {
+    await insert([
+      { checkId: 4, flip: DOWN },
+      { checkId: 4, flip: UP },
+    ]);
+    const list = async (range: { from?: number; before?: number }) =>
+      (await listFlips(database.db, { checkId: 4, ...range })).map(({ to }) => to);
+    expect(await list({ from: UP.at })).toEqual(["up"]);
+    expect(await list({ from: UP.at + 1 })).toEqual([]);
+    expect(await list({ before: UP.at })).toEqual(["down"]);
+    expect(await list({ from: DOWN.at, before: UP.at + 1 })).toEqual(["up", "down"]);
+  });
+
+  test("only the silence flip of that very deadline is taken back, and once", async () => {
+    const [failed, silent] = await insert([
+      { checkId: 5, flip: { ...DOWN, reason: "fail" } },
+      { checkId: 5, flip: DOWN },
+    ]);
+    const takeBack = (deadlineAt: number) =>
+      inTransaction(database.db, (tx) => takeBackFlip(tx, { checkId: 5, deadlineAt, at: MONDAY_NOON + 9 }));
+    expect(await takeBack(DOWN.at + 1)).toBeNull();
+    expect(await takeBack(DOWN.at)).toBe(silent);
+    expect(await takeBack(DOWN.at)).toBeNull();
+    expect((await findFlip(database.db, silent ?? 0))?.takenBackAt).toBe(MONDAY_NOON + 9);
+    expect((await findFlip(database.db, failed ?? 0))?.takenBackAt).toBeNull();
+  });
+
+  test("old ones are forgotten, a few at a time", async () => {
+    await database.db.pool.query("truncate flips");
+    await insert([DOWN, UP, { ...DOWN, at: UP.at + 1 }].map((flip) => ({ checkId: 6, flip })));
+    const prune = (before: number) =>
+      inTransaction(database.db, (tx) => pruneFlips(tx, { before, limit: 1 }));
+    expect(await prune(DOWN.at)).toBe(0);
+    expect(await prune(UP.at + 1)).toBe(1);
+    expect(await prune(UP.at + 1)).toBe(1);
+    expect(await prune(UP.at + 1)).toBe(0);
+    expect((await listFlips(database.db, { checkId: 6 })).length).toBe(1);
+  });
+
+  test("those of a deleted check go with it", async () => {
+    await insert([7, 8].map((checkId) => ({ checkId, flip: DOWN })));
+    await inTransaction(database.db, (tx) => deleteFlipsOfCheck(tx, 7));
+    expect(await listFlips(database.db, { checkId: 7 })).toEqual([]);
+    expect((await listFlips(database.db, { checkId: 8 })).length).toBe(1);
+  });
+});
+
+describe("events", () => {
+  const PAUSED = { kind: "paused", at: MONDAY_NOON, accountId: 3, detail: {} };
+  const EDITED = {
+    kind: "edited",
+    at: MONDAY_NOON + 5,
+    accountId: null,
+    detail: { grace: [60, 120], ä: "“" },
+  };
+
+  test("are listed newest first, page by page, with their detail", async () => {
+    await inTransaction(database.db, (tx) =>
+      insertEvents(tx, [
+        { checkId: 1, ...PAUSED },
+        { checkId: 1, ...EDITED },
+        { checkId: 2, ...PAUSED },
+      ]),
+    );
+    const events = await listEvents(database.db, { checkId: 1, limit: 10 });
+    expect(events).toMatchObject([EDITED, PAUSED]);
+    expect(await listEvents(database.db, { checkId: 1, limit: 1 })).toEqual(events.slice(0, 1));
+    expect(await listEvents(database.db, { checkId: 1, before: EDITED.at, limit: 10 })).toEqual(
+      events.slice(1),
+    );
+  });
+
+  test("are forgotten when they are old or their check is gone", async () => {
+    await database.db.pool.query("truncate events");
+    await inTransaction(database.db, (tx) =>
+      insertEvents(
+        tx,
+        [PAUSED, EDITED].flatMap((event) => [3, 4].map((checkId) => ({ checkId, ...event }))),
+      ),
+    );
+    const before = EDITED.at;
+    expect(await inTransaction(database.db, (tx) => pruneEvents(tx, { before, limit: 10 }))).toBe(2);
+    await inTransaction(database.db, (tx) => deleteEventsOfCheck(tx, 3));
+    expect(await listEvents(database.db, { checkId: 3, limit: 10 })).toEqual([]);
+    expect((await listEvents(database.db, { checkId: 4, limit: 10 })).length).toBe(1);
+  });
+});

@@ -1,0 +1,264 @@
+// The log with its bodies, and what remains of it: packed runs and daily roll-ups.
+import { describe, expect, test } from "vitest";
+import type { DayTotals } from "../../src/core/day-totals.ts";
+import type { SignalKind } from "../../src/core/signal.ts";
+import { addDayTotals, deleteDaysOfCheck, listDays, trimDays } from "../../src/store/history/check-days.ts";
+import { isRefusedValue, postgresErrorName } from "../../src/store/errors.ts";
+import {
+  deleteBodiesOfCheck,
+  findBody,
+  insertBodies,
+  trimBodies,
+} from "../../src/store/history/ping-bodies.ts";
+import {
+  deletePingsOfCheck,
+  findPing,
+  insertPings,
+  listLoggedRuns,
+  listPings,
+  type Ping,
+  trimPings,
+} from "../../src/store/history/pings.ts";
+import {
+  deleteRunChunksOfCheck,
+  insertRunChunks,
+  listPackedRuns,
+  trimRunChunks,
+} from "../../src/store/history/run-chunks.ts";
+import { inTransaction, type Tx } from "../../src/store/transaction.ts";
+import { useDatabase } from "../support/database.ts";
+import { MONDAY_NOON } from "../support/sample.ts";
+
+const database = useDatabase();
+let nextCheckId = 1;
+
+const write = <T>(work: (tx: Tx) => Promise<T>) => inTransaction(database.db, work);
+
+function samplePing(checkId: number, n: number, given: Partial<Ping> = {}): Ping {
+  return {
+    checkId,
+    n,
+    at: MONDAY_NOON + n * 1_000,
+    kind: "success",
+    durationMs: null,
+    scheme: "http",
+    method: "GET",
+    remoteAddr: "127.0.0.1",
+    ua: "curl/8.0",
+    rid: null,
+    exitStatus: null,
+    bodySize: null,
+    ...given,
+  };
+}
+
+async function logged(kinds: SignalKind[]) {
+  const checkId = nextCheckId++;
+  const pings = kinds.map((kind, i) => samplePing(checkId, i + 1, { kind }));
+  await write((tx) => insertPings(tx, pings));
+  return { checkId, pings };
+}
+
+describe("pings", () => {
+  test("come back with everything that was logged", async () => {
+    const checkId = nextCheckId++;
+    const full = samplePing(checkId, 5_000_000_000, {
+      kind: "fail",
+      durationMs: 3_000_000_000,
+      scheme: "https",
+      method: "POST",
+      remoteAddr: "2001:db8::1",
+      ua: `weird "agent" {with} \\ , NULL ü`,
+      rid: "0c0e6bb8-1d7f-4d4f-9a41-3a7ef0a9e8b1",
+      exitStatus: 255,
+      bodySize: 10_000,
+    });
+    const bare = samplePing(checkId, 1, { remoteAddr: null, ua: "", method: "", scheme: "email" });
+    await write((tx) => insertPings(tx, [full, bare]));
+    expect(await findPing(database.db, { checkId, n: 5_000_000_000 })).toEqual(full);
+    expect(await findPing(database.db, { checkId, n: 1 })).toEqual(bare);
+    expect(await findPing(database.db, { checkId, n: 2 })).toBeNull();
+  });
+
+  test("are listed newest first, of every kind, above a number and no more than asked for", async () => {
+    const { checkId, pings } = await logged(["success", "start", "fail", "log", "ign"]);
+    const list = (afterN: number, limit: number) => listPings(database.db, { checkId, afterN, limit });
+    expect(await list(0, 100)).toEqual(pings.toReversed());
+    expect((await list(0, 2)).map(({ n }) => n)).toEqual([5, 4]);
+    expect((await list(3, 100)).map(({ n }) => n)).toEqual([5, 4]);
+  });
+
+  test("are trimmed for several checks at once, and give back the runs that go", async () => {
+    const one = await logged(["start", "success", "fail", "log", "success"]);
+    const two = await logged(["success", "success"]);
+    const untouched = await logged(["success"]);
+    const runs = await write((tx) =>
+      trimPings(tx, [
+        { checkId: two.checkId, through: 1 },
+        { checkId: one.checkId, through: 4 },
+      ]),
+    );
+    const run = (checkId: number, n: number, outcome: "success" | "fail") => {
+      return { checkId, endAt: MONDAY_NOON + n * 1_000, outcome, durationMs: null };
+    };
+    expect(runs).toEqual([
+      run(one.checkId, 2, "success"),
+      run(one.checkId, 3, "fail"),
+      run(two.checkId, 1, "success"),
+    ]);
+    const left = async (checkId: number) =>
+      (await listPings(database.db, { checkId, afterN: 0, limit: 100 })).map(({ n }) => n);
+    expect(await left(one.checkId)).toEqual([5]);
+    expect(await left(two.checkId)).toEqual([2]);
+    expect(await left(untouched.checkId)).toEqual([1]);
+    expect(await listLoggedRuns(database.db, { checkId: one.checkId, from: 0 })).toEqual([
+      { endAt: MONDAY_NOON + 5_000, outcome: "success", durationMs: null },
+    ]);
+    expect(await listLoggedRuns(database.db, { checkId: one.checkId, from: MONDAY_NOON + 5_001 })).toEqual(
+      [],
+    );
+  });
+
+  test("go with their check", async () => {
+    const { checkId } = await logged(["success"]);
+    await write((tx) => deletePingsOfCheck(tx, checkId));
+    expect(await listPings(database.db, { checkId, afterN: 0, limit: 100 })).toEqual([]);
+  });
+
+  test("with a value that the database cannot hold are refused as such", async () => {
+    const bad = write((tx) => insertPings(tx, [samplePing(1, 1, { ua: "nul \0" })]));
+    expect(isRefusedValue(await bad.catch((error: unknown) => error))).toBe(true);
+  });
+});
+
+describe("bodies", () => {
+  const bytes = (n: number) => Buffer.from([n, 0, 255, 92, 34, 10]);
+  const insert = (checkId: number, numbers: number[]) =>
+    write((tx) =>
+      insertBodies(
+        tx,
+        numbers.map((n) => ({ checkId, n, at: MONDAY_NOON, body: bytes(n) })),
+      ),
+    );
+
+  test("come back byte for byte", async () => {
+    const checkId = nextCheckId++;
+    await insert(checkId, [1, 2]);
+    expect(await findBody(database.db, { checkId, n: 2 })).toEqual({
+      checkId,
+      n: 2,
+      at: MONDAY_NOON,
+      body: bytes(2),
+    });
+    expect(await findBody(database.db, { checkId, n: 3 })).toBeNull();
+    const again = insert(checkId, [1]);
+    expect(postgresErrorName(await again.catch((error: unknown) => error))).toBe("unique_violation");
+  });
+
+  test("are trimmed but for the one to keep, which goes when another takes its place", async () => {
+    const checkId = nextCheckId++;
+    const other = nextCheckId++;
+    await insert(checkId, [1, 2, 3, 4]);
+    await insert(other, [1]);
+    const left = async () => {
+      const found = await Promise.all([1, 2, 3, 4].map((n) => findBody(database.db, { checkId, n })));
+      return found.flatMap((one) => (one === null ? [] : [one.n]));
+    };
+    await write((tx) =>
+      trimBodies(tx, [
+        { checkId, through: 3, keepN: 2 },
+        { checkId: other, through: 1, keepN: null },
+      ]),
+    );
+    expect(await left()).toEqual([2, 4]);
+    expect(await findBody(database.db, { checkId: other, n: 1 })).toBeNull();
+    await write((tx) => trimBodies(tx, [{ checkId, through: 3, keepN: 4 }]));
+    expect(await left()).toEqual([4]);
+    await write((tx) => deleteBodiesOfCheck(tx, checkId));
+    expect(await left()).toEqual([]);
+  });
+});
+
+describe("packed runs", () => {
+  const run = (endAt: number, durationMs: number | null = 1_500) =>
+    ({ endAt, outcome: endAt % 2 === 0 ? "success" : "fail", durationMs }) as const;
+
+  test("are listed oldest first over all chunks, from an instant on", async () => {
+    const checkId = nextCheckId++;
+    const [first, second] = [
+      [run(1_000), run(2_001, null)],
+      [run(3_000), run(2_500)],
+    ];
+    await write((tx) =>
+      insertRunChunks(tx, [
+        { checkId, runs: second },
+        { checkId, runs: first },
+        { checkId: nextCheckId++, runs: first },
+      ]),
+    );
+    const list = (from: number) => listPackedRuns(database.db, { checkId, from });
+    expect(await list(0)).toEqual([run(1_000), run(2_001, null), run(2_500), run(3_000)]);
+    expect(await list(2_001)).toEqual([run(2_001, null), run(2_500), run(3_000)]);
+    expect(await list(3_001)).toEqual([]);
+  });
+
+  test("are forgotten chunk by chunk, and with their check", async () => {
+    const checkId = nextCheckId++;
+    const chunks = [[run(1_000), run(2_000)], [run(3_000)]].map((runs) => ({ checkId, runs }));
+    await write((tx) => insertRunChunks(tx, chunks));
+    const ends = async () =>
+      (await listPackedRuns(database.db, { checkId, from: 0 })).map((one) => one.endAt);
+    const trim = (before: number) => write((tx) => trimRunChunks(tx, { checkIds: [checkId], before }));
+    await trim(2_000);
+    expect(await ends()).toEqual([1_000, 2_000, 3_000]);
+    await trim(2_001);
+    expect(await ends()).toEqual([3_000]);
+    await write((tx) => deleteRunChunksOfCheck(tx, checkId));
+    expect(await ends()).toEqual([]);
+  });
+});
+
+describe("days", () => {
+  const totals = (day: string, given: Partial<DayTotals> = {}): DayTotals => {
+    return {
+      day,
+      successCount: 1,
+      failCount: 2,
+      timedCount: 3,
+      durationSumMs: 40,
+      durationMaxMs: 30,
+      ...given,
+    };
+  };
+
+  test("add up, within a batch and with what is stored", async () => {
+    const checkId = nextCheckId++;
+    const add = (days: DayTotals[]) =>
+      write((tx) =>
+        addDayTotals(
+          tx,
+          days.map((one) => ({ checkId, totals: one })),
+        ),
+      );
+    await add([totals("2026-11-15"), totals("2026-11-16"), totals("2026-11-15", { durationMaxMs: 35 })]);
+    await add([totals("2026-11-15", { durationMaxMs: 5 })]);
+    const list = (fromDay: string) => listDays(database.db, { checkId, fromDay });
+    expect(await list("2026-11-15")).toEqual([
+      {
+        day: "2026-11-15",
+        successCount: 3,
+        failCount: 6,
+        timedCount: 9,
+        durationSumMs: 120,
+        durationMaxMs: 35,
+      },
+      totals("2026-11-16"),
+    ]);
+    expect(await list("2026-11-16")).toEqual([totals("2026-11-16")]);
+
+    await write((tx) => trimDays(tx, { checkIds: [checkId], beforeDay: "2026-11-16" }));
+    expect((await list("2000-01-01")).map(({ day }) => day)).toEqual(["2026-11-16"]);
+    await write((tx) => deleteDaysOfCheck(tx, checkId));
+    expect(await list("2000-01-01")).toEqual([]);
+  });
+});

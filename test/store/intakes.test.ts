@@ -1,0 +1,178 @@
+// Intakes, the time in which they were blind, and the signals that were refused.
+import { randomUUID } from "node:crypto";
+import { beforeEach, describe, expect, test } from "vitest";
+import {
+  endBlindInterval,
+  insertBlindInterval,
+  listBlindIntervals,
+  pruneBlindIntervals,
+} from "../../src/store/intakes/blind-intervals.ts";
+import {
+  advanceSequence,
+  beatIntake,
+  closeIntake,
+  findNewestBeatAt,
+  findSequence,
+  findWatermark,
+  listOpenIntakes,
+  pruneIntakes,
+  registerIntake,
+} from "../../src/store/intakes/intakes.ts";
+import {
+  insertRejectedSignal,
+  listRejectedSignals,
+  pruneRejectedSignals,
+} from "../../src/store/intakes/rejected-signals.ts";
+import { inTransaction, type Tx } from "../../src/store/transaction.ts";
+import { useDatabase } from "../support/database.ts";
+import { MONDAY_NOON } from "../support/sample.ts";
+
+const database = useDatabase();
+const write = <T>(work: (tx: Tx) => Promise<T>) => inTransaction(database.db, work);
+
+async function register(given: { startedAt?: number; watermarkAt?: number } = {}): Promise<string> {
+  const id = randomUUID();
+  const startedAt = given.startedAt ?? MONDAY_NOON;
+  const intake = { id, name: "host-1", startedAt, watermarkAt: startedAt, leaseUntilAt: startedAt + 600_000 };
+  await write((tx) => registerIntake(tx, { ...intake, spoolEmpty: true, ...given }));
+  return id;
+}
+
+const beat = (intakeId: string, at: number) =>
+  write((tx) =>
+    beatIntake(tx, { intakeId, at, watermarkAt: at - 1_000, leaseUntilAt: at + 10_000, spoolEmpty: false }),
+  );
+const close = (intakeId: string, at: number) => write((tx) => closeIntake(tx, { intakeId, at, lost: false }));
+
+beforeEach(async () => {
+  await database.db.pool.query("truncate intakes, blind_intervals, rejected_signals");
+});
+
+describe("intakes", () => {
+  test("a batch number is claimed once and in order", async () => {
+    const intakeId = await register();
+    const advance = (seq: number) => write((tx) => advanceSequence(tx, { intakeId, seq }));
+    expect(await findSequence(database.db, intakeId)).toBe(0);
+    expect(await advance(1)).toBe(true);
+    expect(await advance(1)).toBe(false);
+    expect(await advance(3)).toBe(false);
+    expect(await advance(2)).toBe(true);
+    expect(await findSequence(database.db, intakeId)).toBe(2);
+    expect(await findSequence(database.db, randomUUID())).toBeNull();
+  });
+
+  test("a batch that is rolled back has not been applied", async () => {
+    const intakeId = await register();
+    const failing = inTransaction(database.db, async (tx) => {
+      await advanceSequence(tx, { intakeId, seq: 1 });
+      throw new Error("poison");
+    });
+    await expect(failing).rejects.toThrow("poison");
+    expect(await findSequence(database.db, intakeId)).toBe(0);
+  });
+
+  test("a beat moves watermark and lease", async () => {
+    const id = await register();
+    expect(await beat(id, MONDAY_NOON + 5_000)).toBe(true);
+    expect(await listOpenIntakes(database.db)).toEqual([
+      {
+        id,
+        name: "host-1",
+        startedAt: MONDAY_NOON,
+        lastSeq: 0,
+        watermarkAt: MONDAY_NOON + 4_000,
+        beatAt: MONDAY_NOON + 5_000,
+        leaseUntilAt: MONDAY_NOON + 15_000,
+        spoolEmpty: false,
+      },
+    ]);
+  });
+
+  test("the watermark is that of the slowest open intake, and none without one", async () => {
+    expect(await findWatermark(database.db)).toBeNull();
+    const [fast, slow] = [await register(), await register()];
+    await beat(fast, MONDAY_NOON + 60_000);
+    await beat(slow, MONDAY_NOON + 30_000);
+    expect(await findWatermark(database.db)).toBe(MONDAY_NOON + 29_000);
+    expect((await listOpenIntakes(database.db)).map(({ id }) => id)).toEqual([slow, fast]);
+    expect(await close(slow, MONDAY_NOON + 61_000)).toBe(true);
+    expect(await findWatermark(database.db)).toBe(MONDAY_NOON + 59_000);
+    await close(fast, MONDAY_NOON + 61_000);
+    expect(await findWatermark(database.db)).toBeNull();
+  });
+
+  test("a closed intake cannot beat or be closed again", async () => {
+    const id = await register();
+    await close(id, MONDAY_NOON + 1);
+    expect(await close(id, MONDAY_NOON + 2)).toBe(false);
+    expect(await beat(id, MONDAY_NOON + 3)).toBe(false);
+  });
+
+  test("the newest beat outlives every pruning", async () => {
+    expect(await findNewestBeatAt(database.db)).toBeNull();
+    for (const startedAt of [MONDAY_NOON, MONDAY_NOON + 10, MONDAY_NOON + 20]) {
+      await close(await register({ startedAt }), startedAt + 1);
+    }
+    const prune = (before: number) => write((tx) => pruneIntakes(tx, { before, limit: 10 }));
+    expect(await prune(MONDAY_NOON + 1)).toBe(0);
+    expect(await prune(MONDAY_NOON * 2)).toBe(2);
+    expect(await findNewestBeatAt(database.db)).toBe(MONDAY_NOON + 20);
+  });
+});
+
+describe("blind intervals", () => {
+  const insert = (from: number, to: number | null) =>
+    write((tx) => insertBlindInterval(tx, { intakeId: null, from, to, reason: "no intake" }));
+
+  test("those that touch a stretch of time are listed, oldest first", async () => {
+    const open = await insert(400, null);
+    const second = await insert(200, 300);
+    const first = await insert(100, 150);
+    const list = async (from: number, to: number) =>
+      (await listBlindIntervals(database.db, { from, to })).map(({ id }) => id);
+    expect(await list(0, 1_000)).toEqual([first, second, open]);
+    expect(await list(150, 200)).toEqual([first, second]);
+    expect(await list(151, 199)).toEqual([]);
+    expect(await list(301, 400)).toEqual([open]);
+    expect(await listBlindIntervals(database.db, { from: 0, to: 100 })).toEqual([
+      { id: first, intakeId: null, from: 100, to: 150, reason: "no intake" },
+    ]);
+  });
+
+  test("one that lasts is ended once", async () => {
+    const blindIntervalId = await insert(100, null);
+    const end = () => write((tx) => endBlindInterval(tx, { blindIntervalId, at: 500 }));
+    expect(await end()).toBe(true);
+    expect(await end()).toBe(false);
+    expect((await listBlindIntervals(database.db, { from: 0, to: 1_000 }))[0]?.to).toBe(500);
+  });
+
+  test("old ones are forgotten, one that lasts is not", async () => {
+    await insert(100, 150);
+    const open = await insert(100, null);
+    const pruned = await write((tx) => pruneBlindIntervals(tx, { before: 151, limit: 10 }));
+    expect(pruned).toBe(1);
+    expect((await listBlindIntervals(database.db, { from: 0, to: 1_000 })).map(({ id }) => id)).toEqual([
+      open,
+    ]);
+  });
+});
+
+describe("rejected signals", () => {
+  test("are kept with their bytes, listed newest first, and forgotten when old", async () => {
+    const rejected = (at: number) => ({
+      intakeId: randomUUID(),
+      seq: 12,
+      at,
+      reason: "22021: invalid byte sequence",
+      signal: Buffer.from([0, 1, 255]),
+    });
+    const [older, newer] = [rejected(MONDAY_NOON), rejected(MONDAY_NOON + 1)];
+    await write((tx) => insertRejectedSignal(tx, older));
+    await write((tx) => insertRejectedSignal(tx, newer));
+    expect(await listRejectedSignals(database.db, 10)).toMatchObject([newer, older]);
+    const pruned = await write((tx) => pruneRejectedSignals(tx, { before: newer.at, limit: 10 }));
+    expect(pruned).toBe(1);
+    expect(await listRejectedSignals(database.db, 10)).toMatchObject([newer]);
+  });
+});

@@ -1,0 +1,146 @@
+// Migrations: from nothing to the newest schema, and every refusal that start-up relies on.
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { UnusableDatabaseError } from "../../src/store/errors.ts";
+import { migrate, planMigrations, verifySchema } from "../../src/store/migrate.ts";
+import { useDatabase } from "../support/database.ts";
+
+const database = useDatabase({ empty: true });
+const OURS = fileURLToPath(new URL("../../migrations/", import.meta.url));
+const OUR_STEPS = readdirSync(OURS)
+  .filter((file) => /^\d{4}_/.test(file))
+  .map((file) => file.replace(".sql", ""))
+  .toSorted();
+
+let directory = "";
+const options = () => ({
+  url: database.url,
+  applicationName: "overdue-test",
+  onError: () => {},
+  requireDurable: false,
+  directory,
+});
+
+function copyOurs(): void {
+  for (const step of OUR_STEPS) copyFileSync(join(OURS, `${step}.sql`), join(directory, `${step}.sql`));
+}
+
+const NEXT_NUMBER = String(OUR_STEPS.length + 1).padStart(4, "0");
+const NEXT = `${NEXT_NUMBER}_add_a_note`;
+const addNext = (sql: string) => writeFileSync(join(directory, `${NEXT}.sql`), sql);
+
+async function tableExists(name: string): Promise<boolean> {
+  const { rows } = await database.db.pool.query("select to_regclass($1) is not null as there", [name]);
+  return rows[0].there;
+}
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), "overdue-migrations-"));
+  copyOurs();
+  await database.db.pool.query("drop schema public cascade; create schema public");
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+describe("migrating", () => {
+  test("an empty database runs every step, and a second time none", async () => {
+    expect(await planMigrations(options())).toEqual({ applied: [], pending: OUR_STEPS });
+    expect(await tableExists("checks")).toBe(false);
+    expect(await migrate(options())).toEqual(OUR_STEPS);
+    expect(await planMigrations(options())).toEqual({ applied: OUR_STEPS, pending: [] });
+    expect(await migrate(options())).toEqual([]);
+    await verifySchema(options());
+  });
+
+  test("the folder of the package is what is run when no other is named", async () => {
+    const { directory: _, ...ours } = options();
+    expect(await migrate(ours)).toEqual(OUR_STEPS);
+  });
+
+  test("several processes at once do it once", async () => {
+    const done = await Promise.all([migrate(options()), migrate(options()), migrate(options())]);
+    expect(done.toSorted((a, b) => b.length - a.length)).toEqual([OUR_STEPS, [], []]);
+  });
+
+  test("a later step runs alone, and a generated schema.sql beside it is no step", async () => {
+    await migrate(options());
+    addNext("create table notes (id bigint primary key)");
+    writeFileSync(join(directory, "schema.sql"), "select broken");
+    expect(await migrate(options())).toEqual([NEXT]);
+    expect(await tableExists("notes")).toBe(true);
+  });
+
+  test("a step that fails leaves nothing behind, keeps the earlier ones, and can be repaired", async () => {
+    addNext("create table notes (id bigint primary key); select 1 / 0");
+    await expect(migrate(options())).rejects.toThrow("division by zero");
+    expect(await tableExists("notes")).toBe(false);
+    expect(await planMigrations(options())).toEqual({ applied: OUR_STEPS, pending: [NEXT] });
+    addNext("create table notes (id bigint primary key)");
+    expect(await migrate(options())).toEqual([NEXT]);
+  });
+
+  test("each installation gets a secret of its own", async () => {
+    const secret = async () =>
+      (await database.db.pool.query("select value from instance_settings where name = 'secret_key'")).rows[0]
+        .value;
+    await migrate(options());
+    const first = await secret();
+    await database.db.pool.query("drop schema public cascade; create schema public");
+    await migrate(options());
+    expect(await secret()).not.toBe(first);
+  });
+});
+
+describe("refusing", () => {
+  const refusal = (work: Promise<unknown>) =>
+    work.then(
+      () => "accepted",
+      (error: unknown) =>
+        error instanceof UnusableDatabaseError ? error.message : `other: ${String(error)}`,
+    );
+
+  test("an empty database is told to migrate", async () => {
+    expect(await refusal(verifySchema(options()))).toMatch(/empty.*overdue migrate/);
+  });
+
+  test("an older schema is told what it lacks", async () => {
+    await migrate(options());
+    addNext("select 1");
+    expect(await refusal(verifySchema(options()))).toMatch(new RegExp(`lacks ${NEXT}.*overdue migrate`));
+  });
+
+  test("a newer schema is refused by start, plan and migrate alike", async () => {
+    addNext("select 1");
+    await migrate(options());
+    rmSync(join(directory, `${NEXT}.sql`));
+    for (const work of [verifySchema, planMigrations, migrate]) {
+      expect(await refusal(work(options()))).toMatch(new RegExp(`newer version of Overdue: ${NEXT}`));
+    }
+  });
+
+  test("an applied step that was changed since is refused", async () => {
+    addNext("select 1");
+    await migrate(options());
+    addNext("select 2");
+    for (const work of [verifySchema, planMigrations, migrate]) {
+      expect(await refusal(work(options()))).toMatch(new RegExp(`${NEXT} is not the one that was applied`));
+    }
+  });
+
+  test("line ends are no change", async () => {
+    addNext("select 1;\nselect 2;\n");
+    await migrate(options());
+    addNext("select 1;\r\nselect 2;\r\n");
+    expect(await refusal(verifySchema(options()))).toBe("accepted");
+  });
+
+  test.each(["0009_gap.sql", `${NEXT_NUMBER}_Bad-Name.sql`, "notes.sql"])(
+    "a file named %s is refused",
+    async (file) => {
+      writeFileSync(join(directory, file), "select 1");
+      await expect(migrate(options())).rejects.toThrow(`${file} breaks the row`);
+    },
+  );
+});

@@ -1,0 +1,73 @@
+// What a batch of signals has to find: checks by address, and the limits of their logs.
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { markCheckDeleted } from "../../src/store/checks/checks.ts";
+import {
+  findCheckIdsBySlugs,
+  findCheckIdsByUuids,
+  findLogLimits,
+} from "../../src/store/checks/ping-targets.ts";
+import { inTransaction } from "../../src/store/transaction.ts";
+import { useDatabase } from "../support/database.ts";
+import { MONDAY_NOON, sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";
+
+const database = useDatabase();
+
+const markDeleted = (checkId: number) =>
+  inTransaction(database.db, (tx) => markCheckDeleted(tx, { checkId, at: MONDAY_NOON }));
+
+test("checks are found by many uuids at once, unknown and deleted ones are left out", async () => {
+  const { id: projectId } = await sampleProject(database.db);
+  const [first, second] = [
+    await sampleCheck(database.db, { projectId }),
+    await sampleCheck(database.db, { projectId }),
+  ];
+  const gone = await sampleCheck(database.db, { projectId });
+  await markDeleted(gone.id);
+  const found = await findCheckIdsByUuids(database.db, [second.uuid, randomUUID(), gone.uuid, first.uuid]);
+  expect(found).toEqual(
+    new Map([
+      [first.uuid, first.id],
+      [second.uuid, second.id],
+    ]),
+  );
+});
+
+test("each pair of ping key and slug gets its own answer, in order", async () => {
+  const project = await sampleProject(database.db);
+  const other = await sampleProject(database.db);
+  const one = await sampleCheck(database.db, { projectId: project.id, slug: "one" });
+  const same = await sampleCheck(database.db, { projectId: other.id, slug: "one" });
+  for (let i = 0; i < 2; i++) await sampleCheck(database.db, { projectId: project.id, slug: "twice" });
+  await markDeleted((await sampleCheck(database.db, { projectId: project.id, slug: "one" })).id);
+  await sampleCheck(database.db, { projectId: project.id, slug: "" });
+  const pair = (slug: string, pingKey = project.pingKey ?? "") => ({ pingKey, slug });
+  const pairs = [
+    pair("twice"),
+    pair("one"),
+    pair("none"),
+    pair("one", other.pingKey ?? ""),
+    pair(""),
+    pair("one", "no"),
+  ];
+  expect(await findCheckIdsBySlugs(database.db, [...pairs, pair("one")])).toEqual([
+    "ambiguous",
+    one.id,
+    null,
+    same.id,
+    null,
+    null,
+    one.id,
+  ]);
+});
+
+test("a log limit is that of the owner, where the owner has one", async () => {
+  const limited = await sampleAccount(database.db, { pingLogLimit: 300 });
+  const [small, plain] = [
+    await sampleProject(database.db, { ownerId: limited.id }),
+    await sampleProject(database.db),
+  ];
+  const { id } = await sampleCheck(database.db, { projectId: small.id });
+  const unlimited = await sampleCheck(database.db, { projectId: plain.id });
+  expect(await findLogLimits(database.db, [id, unlimited.id])).toEqual(new Map([[id, 300]]));
+});

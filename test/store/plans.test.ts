@@ -1,0 +1,239 @@
+// The plans of the hottest statements, on filled tables: each must go by its index, whether PostgreSQL plans
+// for the values at hand or once for all. The statements are taken from the functions that send them.
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { NEW_STATE } from "../../src/core/machine/state.ts";
+import {
+  findChecksBySlug,
+  findOldestMatch,
+  listChecks,
+  listCheckUuids,
+} from "../../src/store/checks/check-search.ts";
+import { findDueStates, lockStates, moveSweep, writeStates } from "../../src/store/checks/check-states.ts";
+import { findCheckByUuid, findChecksByIds } from "../../src/store/checks/checks.ts";
+import { listAssignmentsOfChecks } from "../../src/store/alerts/check-channels.ts";
+import {
+  findPendingDeliveries,
+  listDeliveriesOfFlip,
+  lockPendingDeliveries,
+} from "../../src/store/alerts/deliveries.ts";
+import { listFlips, pruneFlips } from "../../src/store/history/flips.ts";
+import { findApiKeyByDigest } from "../../src/store/keys.ts";
+import { findBody, trimBodies } from "../../src/store/history/ping-bodies.ts";
+import { findPing, listPings, trimPings } from "../../src/store/history/pings.ts";
+import { listPackedRuns, trimRunChunks } from "../../src/store/history/run-chunks.ts";
+import type { Tx } from "../../src/store/transaction.ts";
+import { useDatabase } from "../support/database.ts";
+import { MONDAY_NOON } from "../support/sample.ts";
+
+const database = useDatabase();
+
+const CHECK_COUNT = 50_000;
+const FILL = `
+  insert into accounts (uuid, email, name, is_operator, created_at)
+    values (gen_random_uuid(), 'a@example.org', '', false, '2026-01-01');
+  insert into projects (uuid, name, ping_key, badge_key, created_at)
+    select gen_random_uuid(), '', 'key' || i, i, '2026-01-01' from generate_series(1, 500) i;
+  insert into api_keys (project_id, kind, name, prefix, digest, created_at)
+    select i % 500 + 1, 'readWrite', '', '', sha256(i::text::bytea), '2026-01-01' from generate_series(1, 5000) i;
+  insert into checks (uuid, badge_uuid, project_id, name, slug, tags, description, kind, timeout_seconds,
+      grace_seconds, schedule, tz, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject,
+      filter_body, filter_http_body, filter_default_fail, created_at, updated_at)
+    select gen_random_uuid(), gen_random_uuid(), i % 500 + 1, 'job ' || i, 'job-' || i, '', '', 'simple', 3600,
+      600, '', 'UTC', false, '', '', '', '', false, false, false, false, '2026-01-01', '2026-01-01'
+    from generate_series(1, ${CHECK_COUNT}) i;
+  insert into check_states (check_id, status, ping_count, coalesced_count, rate_count, down_at, sweep_at)
+    select i, 'up', 3, 0, 0, at, at
+    from generate_series(1, ${CHECK_COUNT}) i, lateral (select timestamptz '2026-11-16' + i * interval '1 s' as at) a;
+  insert into pings (at, check_id, n, kind, scheme, method, ua)
+    select '2026-11-16', i % ${CHECK_COUNT} + 1, i / ${CHECK_COUNT} + 1, 's', 'http', 'GET', ''
+    from generate_series(1, ${CHECK_COUNT * 3}) i;
+  insert into ping_bodies (check_id, n, at, body)
+    select i % 5000 + 1, i / 5000 + 1, '2026-11-16', 'x' from generate_series(1, 20000) i;
+  insert into run_chunks (from_at, to_at, check_id, run_count, runs)
+    select '2026-11-01', '2026-11-02', i % 5000 + 1, 0, '' from generate_series(1, 20000) i;
+  insert into flips (check_id, at, from_status, to_status, reason)
+    select i % 5000 + 1, timestamptz '2026-11-16' + i * interval '1 s', 'up', 'down', 'fail'
+    from generate_series(1, 20000) i;
+  insert into deliveries (dedupe_key, channel_id, check_id, flip_id, state, created_at, attempt_count, next_try_at,
+      settled_at)
+    select gen_random_uuid(), i % 100, i % 5000 + 1, i, case when i % 10 = 0 then 'pending' else 'sent' end,
+      '2026-11-16', 0, case when i % 10 = 0 then timestamptz '2026-11-16' + i * interval '1 s' end,
+      case when i % 10 > 0 then timestamptz '2026-11-16' end
+    from generate_series(1, 20000) i;
+  insert into channels (uuid, project_id, kind, name, config, created_at)
+    select gen_random_uuid(), i % 500 + 1, 'webhook', '', '{}', '2026-01-01' from generate_series(1, 20000) i;
+  insert into check_channels (check_id, channel_id)
+    select i, i % 20000 + 1 from generate_series(1, ${CHECK_COUNT}) i;
+  vacuum analyze;`;
+
+let client: pg.Client;
+beforeAll(async () => {
+  client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await client.query("set synchronous_commit = off; set jit = off");
+  for (const step of FILL.split(";\n")) if (step.trim() !== "") await client.query(step);
+}, 60_000);
+afterAll(() => client.end());
+
+type PlanNode = { "Node Type": string; "Index Name"?: string; "Relation Name"?: string; Plans?: PlanNode[] };
+
+function nodesOf(plan: PlanNode): PlanNode[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+}
+
+/** A value as SQL; the values of these tests hold nothing that needs quoting inside an array. */
+function literal(value: unknown): string {
+  if (value === null || value === undefined) return "null";
+  if (Array.isArray(value))
+    return `'{${value.map((item) => (item === null ? "null" : `"${String(item)}"`)).join(",")}}'`;
+  if (Buffer.isBuffer(value)) return `'\\x${value.toString("hex")}'`;
+  return typeof value === "string" ? `'${value}'` : JSON.stringify(value);
+}
+
+/** What a function's statements would do: indexes they use, tables they read from end to end. */
+async function plansOf(mode: "custom" | "generic", work: (tx: Tx) => Promise<unknown>) {
+  const nodes: PlanNode[] = [];
+  await client.query(`set plan_cache_mode = force_${mode}_plan`);
+  await client.query("begin");
+  const explaining = {
+    query: async (what: { text: string }, values: readonly unknown[]) => {
+      await client.query(`prepare asked as ${what.text}`);
+      const execute =
+        values.length === 0 ? "execute asked" : `execute asked (${values.map(literal).join(", ")})`;
+      const { rows } = await client.query(`explain (format json) ${execute}`);
+      nodes.push(...nodesOf(rows[0]["QUERY PLAN"][0].Plan));
+      const result = await client.query(execute);
+      await client.query("deallocate asked");
+      return { rows: result.rows, count: result.rowCount ?? 0 };
+    },
+  };
+  try {
+    // The rows are not converted on this connection, so what the function makes of them does not matter.
+    await work(explaining as unknown as Tx);
+  } finally {
+    await client.query("rollback");
+  }
+  const indexes = nodes.flatMap((node) => node["Index Name"] ?? []);
+  const scans = nodes.filter((node) => node["Node Type"] === "Seq Scan").map((node) => node["Relation Name"]);
+  return {
+    indexes: [...new Set(indexes)].toSorted(),
+    scans,
+    sorts: nodes.some((node) => node["Node Type"] === "Sort"),
+  };
+}
+
+const IDS = Array.from({ length: 100 }, (_, i) => i * 499 + 1);
+const uuid = async () =>
+  (await client.query("select uuid from checks where id = 4321")).rows[0].uuid as string;
+const states = IDS.map((checkId) => {
+  return { checkId, state: NEW_STATE, downAt: null, sweepAt: null, lastSuccessN: null, today: null };
+});
+
+const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
+  ["lock states", ["check_states_pkey"], (tx) => lockStates(tx, IDS)],
+  ["write states", ["check_states_pkey"], (tx) => writeStates(tx, states)],
+  ["read settings of a batch", ["checks_pkey"], (tx) => findChecksByIds(tx, IDS)],
+  [
+    "find due",
+    ["check_states_sweep"],
+    (tx) => findDueStates(tx, { through: MONDAY_NOON - 86_000_000, limit: 500 }),
+  ],
+  [
+    "move the sweep",
+    ["check_states_pkey"],
+    (tx) =>
+      moveSweep(
+        tx,
+        IDS.map((checkId) => ({ checkId, sweepAt: 0 })),
+      ),
+  ],
+  [
+    "find a check by uuid",
+    ["check_states_pkey", "checks_uuid_key"],
+    async (tx) => findCheckByUuid(tx, await uuid()),
+  ],
+  [
+    "find a check by ping key and slug",
+    ["check_states_pkey", "checks_slug", "projects_ping_key_key"],
+    (tx) => findChecksBySlug(tx, { pingKey: "key322", slug: "job-321" }),
+  ],
+  [
+    "list checks of a project",
+    ["check_states_pkey", "checks_project"],
+    (tx) => listChecks(tx, { projectId: 7 }),
+  ],
+  ["list uuids of a project", ["checks_project"], (tx) => listCheckUuids(tx, 7)],
+  [
+    "find an upsert's match",
+    ["check_states_pkey", "checks_project"],
+    (tx) => findOldestMatch(tx, { projectId: 7, criteria: { name: "job 6" } }),
+  ],
+  ["list pings", ["pings_check"], (tx) => listPings(tx, { checkId: 77, afterN: 0, limit: 100 })],
+  ["find a ping", ["pings_check"], (tx) => findPing(tx, { checkId: 77, n: 2 })],
+  [
+    "trim pings",
+    ["pings_check"],
+    (tx) =>
+      trimPings(
+        tx,
+        IDS.slice(0, 5).map((checkId) => ({ checkId, through: 1 })),
+      ),
+  ],
+  ["find a body", ["ping_bodies_pkey"], (tx) => findBody(tx, { checkId: 77, n: 2 })],
+  [
+    "trim bodies",
+    ["ping_bodies_pkey"],
+    (tx) =>
+      trimBodies(
+        tx,
+        IDS.slice(0, 5).map((checkId) => ({ checkId, through: 1, keepN: null })),
+      ),
+  ],
+  ["list packed runs", ["run_chunks_check"], (tx) => listPackedRuns(tx, { checkId: 77, from: MONDAY_NOON })],
+  [
+    "trim run chunks",
+    ["run_chunks_check"],
+    (tx) => trimRunChunks(tx, { checkIds: IDS.slice(0, 5), before: 0 }),
+  ],
+  ["list flips", ["flips_check"], (tx) => listFlips(tx, { checkId: 77 })],
+  ["prune flips", ["flips_pkey"], (tx) => pruneFlips(tx, { before: 0, limit: 100 })],
+  ["find a key", ["api_keys_digest_key"], (tx) => findApiKeyByDigest(tx, Buffer.alloc(32))],
+  [
+    "channels of a batch",
+    ["channels_pkey", "check_channels_pkey"],
+    (tx) => listAssignmentsOfChecks(tx, IDS.slice(0, 20)),
+  ],
+  [
+    "find pending deliveries",
+    ["deliveries_pending"],
+    (tx) => findPendingDeliveries(tx, { through: 0, limit: 100 }),
+  ],
+  [
+    "lock deliveries in turn",
+    ["deliveries_in_turn"],
+    (tx) => lockPendingDeliveries(tx, { checkId: 11, channelId: 10, limit: 10 }),
+  ],
+  ["list deliveries of a flip", ["deliveries_flip"], (tx) => listDeliveriesOfFlip(tx, 4)],
+];
+
+describe.each(["custom", "generic"] as const)("planned %s", (mode) => {
+  test.each(CASES)("%s", async (_, indexes, work) => {
+    const plan = await plansOf(mode, work);
+    expect(plan.scans).toEqual([]);
+    expect(plan.indexes).toEqual(indexes);
+  });
+});
+
+test("the next due checks are read in the order of the index, without sorting all of them", async () => {
+  for (const mode of ["custom", "generic"] as const) {
+    const plan = await plansOf(mode, (tx) => findDueStates(tx, { through: MONDAY_NOON, limit: 500 }));
+    expect(plan.sorts).toBe(false);
+  }
+});
+
+test("a plan without its index is noticed", async () => {
+  await client.query("drop index pings_check");
+  const plan = await plansOf("custom", (tx) => listPings(tx, { checkId: 77, afterN: 0, limit: 100 }));
+  expect(plan.scans).toEqual(["pings"]);
+});

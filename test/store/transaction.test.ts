@@ -1,0 +1,153 @@
+// Transactions: all or nothing, and "done" only when the server said COMMIT.
+import { createServer, connect as connectTcp, type Server, type Socket } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { statement } from "../../src/store/db.ts";
+import { CommitInDoubtError, postgresErrorName } from "../../src/store/errors.ts";
+import { inTransaction, type Tx } from "../../src/store/transaction.ts";
+import { openTestDatabase, useDatabase } from "../support/database.ts";
+
+const database = useDatabase();
+
+const PUT = statement({
+  name: "test.put",
+  text: "insert into instance_settings (name, value) values ($1, 'x')",
+});
+const FAIL = statement({ name: "test.fail", text: "select 1 / $1::int" });
+const WARN = statement({
+  name: "test.warn",
+  text: `create constraint trigger warn after insert on instance_settings deferrable initially deferred
+    for each row execute function warn()`,
+});
+
+const put = (tx: Tx, name: string) => tx.query(PUT, [name]);
+
+async function has(name: string): Promise<boolean> {
+  const { rowCount } = await database.db.pool.query("select 1 from instance_settings where name = $1", [
+    name,
+  ]);
+  return rowCount === 1;
+}
+
+describe("a transaction", () => {
+  test("commits what it did and returns its result", async () => {
+    const result = await inTransaction(database.db, async (tx) => {
+      await put(tx, "kept");
+      return 42;
+    });
+    expect(result).toBe(42);
+    expect(await has("kept")).toBe(true);
+  });
+
+  test("leaves nothing behind when its work fails, and gives the connection back", async () => {
+    const failing = inTransaction(database.db, async (tx) => {
+      await put(tx, "dropped");
+      throw new Error("on purpose");
+    });
+    await expect(failing).rejects.toThrow("on purpose");
+    expect(await has("dropped")).toBe(false);
+    expect(database.db.pool.idleCount).toBe(database.db.pool.totalCount);
+  });
+
+  test("whose failed statement was swallowed does not pass for done", async () => {
+    const swallowed = inTransaction(database.db, async (tx) => {
+      await put(tx, "lost");
+      await tx.query(FAIL, [0]).catch(() => {});
+    });
+    await expect(swallowed).rejects.toThrow("rolled back");
+    expect(await has("lost")).toBe(false);
+  });
+
+  test("that a constraint stops at the very end was refused, and is not in doubt", async () => {
+    await database.db.pool.query(
+      `create table late (name text unique deferrable initially deferred);
+       insert into late values ('taken')`,
+    );
+    const insert = statement({ name: "test.late", text: "insert into late values ('taken')" });
+    const refused = await inTransaction(database.db, (tx) => tx.query(insert, [])).catch(
+      (error: unknown) => error,
+    );
+    expect(postgresErrorName(refused)).toBe("unique_violation");
+  });
+
+  test("that the server commits with a warning is in doubt", async () => {
+    await database.db.pool.query(
+      `create function warn() returns trigger language plpgsql as
+         $$ begin raise warning 'not on the standby'; return null; end $$`,
+    );
+    await database.db.query(WARN, []);
+    const warned = inTransaction(database.db, (tx) => put(tx, "warned"));
+    await expect(warned).rejects.toThrow("Committed with a warning: not on the standby");
+    await database.db.pool.query("drop trigger warn on instance_settings");
+    expect(await has("warned")).toBe(true);
+  });
+});
+
+describe("a connection that is cut", () => {
+  let proxy: Server | undefined;
+  afterEach(
+    () => new Promise<void>((resolve) => (proxy === undefined ? resolve() : proxy.close(() => resolve()))),
+  );
+
+  /** Passes everything on until COMMIT is seen; what happens then is the test's. */
+  async function through(onCommit: (client: Socket, server: Socket, chunk: Buffer) => void): Promise<string> {
+    const url = new URL(database.url);
+    const target = { host: url.hostname, port: Number(url.port) };
+    proxy = createServer((client) => {
+      const server = connectTcp(target);
+      for (const socket of [client, server]) socket.on("error", () => {});
+      client.on("data", (chunk) => {
+        if (chunk.toString("latin1").startsWith("Q") && chunk.includes("commit"))
+          onCommit(client, server, chunk);
+        else server.write(chunk);
+      });
+      server.on("data", (chunk) => client.write(chunk));
+      client.on("close", () => server.destroy());
+      server.on("close", () => client.destroy());
+    });
+    await new Promise<void>((resolve) => proxy?.listen(0, "127.0.0.1", resolve));
+    const address = proxy.address();
+    url.port = String(address !== null && typeof address === "object" ? address.port : 0);
+    return url.href;
+  }
+
+  test("after COMMIT was sent leaves the outcome in doubt, here: done", async () => {
+    const db = openTestDatabase(
+      await through((client, server, chunk) => {
+        server.removeAllListeners("data");
+        server.write(chunk);
+        server.once("data", () => client.destroy());
+      }),
+      () => {},
+    );
+    await expect(inTransaction(db, (tx) => put(tx, "done in doubt"))).rejects.toThrow(CommitInDoubtError);
+    await db.close();
+    await expect.poll(() => has("done in doubt")).toBe(true);
+  });
+
+  test("before COMMIT arrives leaves it in doubt as well, here: not done", async () => {
+    const db = openTestDatabase(await through((client) => client.destroy()), () => {});
+    await expect(inTransaction(db, (tx) => put(tx, "undone in doubt"))).rejects.toThrow(CommitInDoubtError);
+    await db.close();
+    expect(await has("undone in doubt")).toBe(false);
+  });
+
+  test("or silent is given up after the time allowed", async () => {
+    const db = openTestDatabase(await through(() => {}), () => {});
+    const begun = performance.now();
+    const silent = inTransaction(db, (tx) => put(tx, "silent"), { commitTimeoutMs: 100 });
+    await expect(silent).rejects.toThrow(CommitInDoubtError);
+    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(db.pool.totalCount).toBe(0);
+    await db.close();
+  });
+
+  test("during the work rolls back and tells the first error", async () => {
+    const kill = statement({ name: "test.kill", text: "select pg_terminate_backend(pg_backend_pid())" });
+    const killed = inTransaction(database.db, async (tx) => {
+      await put(tx, "killed");
+      await tx.query(kill, []);
+    });
+    await expect(killed).rejects.toThrow("terminating connection");
+    expect(await has("killed")).toBe(false);
+  });
+});

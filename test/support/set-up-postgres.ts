@@ -1,0 +1,38 @@
+// Before the tests of a project: start its PostgreSQL and migrate the database that every test file copies.
+import { migrate } from "../../src/store/migrate.ts";
+import { startPostgres } from "./postgres.ts";
+import type { PostgresBinaries } from "./postgres-binaries.ts";
+import type { TestProject } from "vitest/node";
+
+export const TEMPLATE_DATABASE = "overdue_template";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Address of the `postgres` database of this project's server. */
+    postgresUrl: string;
+    postgresMajor: number;
+  }
+}
+
+/** Starts the server, provides its address to the tests, and returns what stops it again. */
+export async function setUpPostgres(project: TestProject, binaries: PostgresBinaries) {
+  const server = await startPostgres({ binaries, durable: false });
+  await createTemplate(server.url());
+  await migrate({
+    url: server.url(TEMPLATE_DATABASE),
+    applicationName: "overdue-test-setup",
+    onError: () => {},
+    requireDurable: false,
+  });
+  project.provide("postgresUrl", server.url());
+  project.provide("postgresMajor", server.major);
+  return () => server.stop();
+}
+
+async function createTemplate(url: string): Promise<void> {
+  const { default: pg } = await import("pg");
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`create database ${TEMPLATE_DATABASE}`);
+  await client.end();
+}
