@@ -1,0 +1,54 @@
+// Makes an account: someone who can own projects. Signing in is another matter.
+import { randomUUID } from "node:crypto";
+import { AppError } from "../core/errors.ts";
+import type { Instant } from "../core/instant.ts";
+import type { Database } from "../store/db.ts";
+import { postgresErrorName } from "../store/errors.ts";
+import { type Account, insertAccount } from "../store/projects.ts";
+import { inTransaction } from "../store/transaction.ts";
+
+/** The longest address that mail can carry. */
+const EMAIL_LENGTH_MAX = 254;
+const ACCOUNT_NAME_LENGTH_MAX = 200;
+/** One @, something on both sides, no spaces. Whether mail arrives there, only mail can tell. */
+const EMAIL = /^[^\s@]+@[^\s@]+$/;
+
+export type AccountRequest = {
+  email: string;
+  name: string;
+  isOperator: boolean;
+  checkLimit: number | null;
+  now: Instant;
+};
+
+/** The form in which addresses are stored and compared, or an AppError `invalid`. */
+export function normalEmail(text: string): string {
+  const email = text.trim().toLowerCase();
+  if (!EMAIL.test(email) || email.length > EMAIL_LENGTH_MAX) {
+    throw new AppError("invalid", `"${text}" is not an email address.`);
+  }
+  return email;
+}
+
+/** Adds an account and returns it. AppError `conflict` when the address has one already. */
+export async function createAccount(database: Database, request: AccountRequest): Promise<Account> {
+  if (request.name.length > ACCOUNT_NAME_LENGTH_MAX) {
+    throw new AppError("invalid", `The name is longer than ${ACCOUNT_NAME_LENGTH_MAX} characters.`);
+  }
+  const account = {
+    uuid: randomUUID(),
+    email: normalEmail(request.email),
+    name: request.name,
+    isOperator: request.isOperator,
+    checkLimit: request.checkLimit,
+    pingLogLimit: null,
+    createdAt: request.now,
+  };
+  try {
+    const id = await inTransaction(database, (tx) => insertAccount(tx, account));
+    return { id, ...account };
+  } catch (error) {
+    if (postgresErrorName(error) !== "unique_violation") throw error;
+    throw new AppError("conflict", `There is an account for ${account.email} already.`);
+  }
+}

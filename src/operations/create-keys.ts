@@ -1,0 +1,54 @@
+// Makes further API keys for a project, or new ones in the place of those it has.
+import { AppError } from "../core/errors.ts";
+import type { KeyKind } from "../core/identity.ts";
+import type { Instant } from "../core/instant.ts";
+import type { Database } from "../store/db.ts";
+import { listApiKeys, revokeApiKey } from "../store/keys.ts";
+import { findProjectByUuid } from "../store/projects.ts";
+import { inTransaction, type Tx } from "../store/transaction.ts";
+import { addApiKey } from "./api-key.ts";
+
+const KEY_NAME_LENGTH_MAX = 100;
+
+export type KeysRequest = {
+  projectUuid: string;
+  kinds: readonly KeyKind[];
+  name: string;
+  /** True: earlier keys of these kinds stop working the moment the new ones exist. */
+  replace: boolean;
+  secretKey: string;
+  now: Instant;
+};
+
+export type CreatedKeys = {
+  keys: Partial<Record<KeyKind, string>>;
+  pingKey: string | null;
+  revokedCount: number;
+};
+
+/** Adds one key of each kind asked for. AppError `not_found` when there is no such project. */
+export async function createKeys(database: Database, request: KeysRequest): Promise<CreatedKeys> {
+  if (request.name.length > KEY_NAME_LENGTH_MAX) {
+    throw new AppError("invalid", `The name of a key has at most ${KEY_NAME_LENGTH_MAX} characters.`);
+  }
+  return inTransaction(database, async (tx) => {
+    const project = await findProjectByUuid(tx, request.projectUuid);
+    if (project === null) throw new AppError("not_found", `There is no project ${request.projectUuid}.`);
+    const revokedCount = request.replace ? await revokeEarlier(tx, { ...request, projectId: project.id }) : 0;
+    const keys: Partial<Record<KeyKind, string>> = {};
+    for (const kind of request.kinds) {
+      keys[kind] = await addApiKey(tx, { ...request, projectId: project.id, kind });
+    }
+    return { keys, pingKey: project.pingKey, revokedCount };
+  });
+}
+
+async function revokeEarlier(tx: Tx, request: KeysRequest & { projectId: number }): Promise<number> {
+  let count = 0;
+  for (const key of await listApiKeys(tx, request.projectId)) {
+    if (!request.kinds.includes(key.kind)) continue;
+    const revoked = await revokeApiKey(tx, { keyId: key.id, projectId: request.projectId, at: request.now });
+    if (revoked) count += 1;
+  }
+  return count;
+}

@@ -1,0 +1,39 @@
+// Makes a project with everything a client needs: a read-write key, a read-only key and a ping key.
+import { randomUUID } from "node:crypto";
+import { AppError } from "../core/errors.ts";
+import { newPingKey } from "../core/identity.ts";
+import type { Instant } from "../core/instant.ts";
+import { PROJECT_NAME_LENGTH_MAX } from "../core/limits.ts";
+import { randomText } from "../lib/random-text.ts";
+import type { Database } from "../store/db.ts";
+import { insertProject } from "../store/projects.ts";
+import { inTransaction } from "../store/transaction.ts";
+import { addApiKey } from "./api-key.ts";
+
+export type ProjectRequest = { ownerId: number; name: string; secretKey: string; now: Instant };
+
+/** The API keys are in readable form here and never again. */
+export type CreatedProject = { uuid: string; apiKey: string; apiKeyReadonly: string; pingKey: string };
+
+/** Adds a project and its keys in one transaction. AppError `invalid` for a name that is empty or too long. */
+export async function createProject(database: Database, request: ProjectRequest): Promise<CreatedProject> {
+  const name = request.name.trim();
+  if (name === "" || name.length > PROJECT_NAME_LENGTH_MAX) {
+    throw new AppError("invalid", `The name of a project has 1 to ${PROJECT_NAME_LENGTH_MAX} characters.`);
+  }
+  const { ownerId, secretKey, now } = request;
+  const project = {
+    uuid: randomUUID(),
+    name,
+    pingKey: newPingKey(randomText),
+    badgeKey: randomUUID(),
+    createdAt: now,
+  };
+  return inTransaction(database, async (tx) => {
+    const projectId = await insertProject(tx, { ...project, ownerId });
+    const key = { projectId, name: "", secretKey, now };
+    const apiKey = await addApiKey(tx, { ...key, kind: "readWrite" });
+    const apiKeyReadonly = await addApiKey(tx, { ...key, kind: "readOnly" });
+    return { uuid: project.uuid, apiKey, apiKeyReadonly, pingKey: project.pingKey };
+  });
+}

@@ -1,0 +1,38 @@
+// Gets the database ready for a process that starts: waits until it answers, and brings its schema up to date
+// or makes sure that it is. Nothing of the process may touch the database before.
+import { setTimeout as sleep } from "node:timers/promises";
+import { isUnreachable } from "../lib/connection-trouble.ts";
+import type { DatabaseOptions } from "../store/db.ts";
+import { migrate, verifySchema } from "../store/migrate.ts";
+import { refuseTransactionPooling } from "../store/pooler.ts";
+
+const POLL_MS = 500;
+
+export type PrepareOptions = {
+  database: DatabaseOptions;
+  /** False: a schema that is not up to date is an error instead. */
+  migrate: boolean;
+  /** How long a database may stay away before that is an error, too. */
+  waitMs: number;
+  /** Told once, when the database is away at the first try. */
+  onWaiting(error: unknown): void;
+  signal: AbortSignal;
+};
+
+/** Returns the names of the migrations it applied. Throws what the last try threw, or the signal's reason. */
+export async function prepareDatabase(options: PrepareOptions): Promise<string[]> {
+  const deadline = performance.now() + options.waitMs;
+  for (let attempt = 1; ; attempt++) {
+    options.signal.throwIfAborted();
+    try {
+      if (options.migrate) return await migrate(options.database);
+      await refuseTransactionPooling(options.database);
+      await verifySchema(options.database);
+      return [];
+    } catch (error) {
+      if (!isUnreachable(error) || performance.now() >= deadline) throw error;
+      if (attempt === 1) options.onWaiting(error);
+    }
+    await sleep(POLL_MS, undefined, { signal: options.signal });
+  }
+}

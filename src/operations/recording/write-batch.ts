@@ -1,0 +1,63 @@
+// Writes what the fold has collected, in few statements; whatever a batch does not have costs nothing.
+import { dayOf } from "../../core/day-totals.ts";
+import type { Instant } from "../../core/instant.ts";
+import { forgottenThrough, keptFrom } from "../../core/retention.ts";
+import { addDayTotals, trimDays } from "../../store/history/check-days.ts";
+import { writeStates } from "../../store/checks/check-states.ts";
+import { insertEvents } from "../../store/history/events.ts";
+import { insertFlips, takeBackFlip } from "../../store/history/flips.ts";
+import { insertBodies, trimBodies } from "../../store/history/ping-bodies.ts";
+import { findLogLimits } from "../../store/checks/ping-targets.ts";
+import { insertPings, trimPings } from "../../store/history/pings.ts";
+import { insertRunChunks, trimRunChunks } from "../../store/history/run-chunks.ts";
+import type { EndedRun } from "../../store/history/run-packing.ts";
+import type { Tx } from "../../store/transaction.ts";
+import type { Writes } from "./fold-batch.ts";
+
+export type LogLimits = { pingLogRows: number };
+
+/** The states are locked by this transaction. */
+export async function writeBatch(
+  tx: Tx,
+  writes: Writes,
+  limits: LogLimits & { now: Instant },
+): Promise<void> {
+  await writeStates(tx, writes.states);
+  if (writes.pings.length > 0) await insertPings(tx, writes.pings);
+  if (writes.bodies.length > 0) await insertBodies(tx, writes.bodies);
+  for (const flip of writes.takenBack) await takeBackFlip(tx, flip);
+  if (writes.flips.length > 0) await insertFlips(tx, writes.flips);
+  if (writes.events.length > 0) await insertEvents(tx, writes.events);
+  if (writes.days.length > 0) await settleDays(tx, writes.days, limits.now);
+  if (writes.trims.length > 0) await trimLogs(tx, writes.trims, limits);
+}
+
+async function settleDays(tx: Tx, days: Writes["days"], now: Instant): Promise<void> {
+  await addDayTotals(tx, days);
+  const checkIds = [...new Set(days.map(({ checkId }) => checkId))];
+  await trimDays(tx, { checkIds, beforeDay: dayOf(keptFrom("run", now)) });
+}
+
+/** What leaves the log stays as a packed run: the history is longer than the log, and much smaller. */
+async function trimLogs(
+  tx: Tx,
+  trims: Writes["trims"],
+  { pingLogRows, now }: LogLimits & { now: Instant },
+): Promise<void> {
+  const checkIds = trims.map(({ checkId }) => checkId);
+  const limits = await findLogLimits(tx, checkIds);
+  const due = trims
+    .map(({ checkId, pingCount, keepN }) => ({
+      checkId,
+      keepN,
+      through: forgottenThrough({ pingCount, rowsMax: limits.get(checkId) ?? pingLogRows }),
+    }))
+    .filter(({ through }) => through > 0);
+  if (due.length === 0) return;
+  const leaving = await trimPings(tx, due);
+  await trimBodies(tx, due);
+  const byCheck = Map.groupBy(leaving, ({ checkId }) => checkId);
+  const chunks = [...byCheck].map(([checkId, runs]) => ({ checkId, runs: runs as EndedRun[] }));
+  if (chunks.length > 0) await insertRunChunks(tx, chunks);
+  await trimRunChunks(tx, { checkIds, before: keptFrom("run", now) });
+}

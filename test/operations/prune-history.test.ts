@@ -1,0 +1,160 @@
+// What the housekeeper forgets and what it keeps, on a real database, with the time as an argument.
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { DAY_MS, type Instant } from "../../src/core/instant.ts";
+import { createKeys } from "../../src/operations/create-keys.ts";
+import { pruneHistory } from "../../src/operations/prune-history.ts";
+import { insertBlindInterval, listBlindIntervals } from "../../src/store/intakes/blind-intervals.ts";
+import { findCheckByUuid, markCheckDeleted } from "../../src/store/checks/checks.ts";
+import {
+  insertDeliveries,
+  listDeliveriesOfChannel,
+  settleDeliveries,
+} from "../../src/store/alerts/deliveries.ts";
+import { insertEvents, listEvents } from "../../src/store/history/events.ts";
+import { insertFlips, listFlips } from "../../src/store/history/flips.ts";
+import { closeIntake, findSequence, registerIntake } from "../../src/store/intakes/intakes.ts";
+import { listApiKeys } from "../../src/store/keys.ts";
+import { insertRejectedSignal, listRejectedSignals } from "../../src/store/intakes/rejected-signals.ts";
+import { inTransaction, type Tx } from "../../src/store/transaction.ts";
+import { useDatabase } from "../support/database.ts";
+import { MONDAY_NOON as NOW, sampleCheck, sampleProject } from "../support/sample.ts";
+
+const database = useDatabase();
+/** One in which nothing young stands in front of what is old. */
+const fresh = useDatabase();
+const write = <T>(work: (tx: Tx) => Promise<T>) => inTransaction(database.db, work);
+
+async function newCheck(db = database.db) {
+  const project = await sampleProject(db);
+  return { project, check: await sampleCheck(db, { projectId: project.id }) };
+}
+
+function flip(checkId: number, at: Instant) {
+  return { checkId, flip: { at, from: "up", to: "down", reason: "timeout" } as const };
+}
+
+/** Everything is written twice, once old enough to go; the rule is the same for all kinds. */
+const OLD = NOW - 400 * DAY_MS;
+const YOUNG = NOW - 5 * DAY_MS;
+
+describe("what is old goes and what is young stays", () => {
+  test("flips and events", async () => {
+    const { check } = await newCheck();
+    await write((tx) => insertFlips(tx, [flip(check.id, OLD), flip(check.id, YOUNG)]));
+    const event = { checkId: check.id, kind: "paused", accountId: null, detail: {} };
+    await write((tx) =>
+      insertEvents(tx, [
+        { ...event, at: OLD },
+        { ...event, at: YOUNG },
+      ]),
+    );
+    const { removed, isComplete } = await pruneHistory(database.db, { now: NOW });
+    expect(removed).toMatchObject({ flips: 1, events: 1 });
+    expect(isComplete).toBe(false);
+    expect((await pruneHistory(database.db, { now: NOW })).isComplete).toBe(true);
+    expect((await listFlips(database.db, { checkId: check.id })).map(({ at }) => at)).toEqual([YOUNG]);
+    expect((await listEvents(database.db, { checkId: check.id, limit: 9 })).map(({ at }) => at)).toEqual([
+      YOUNG,
+    ]);
+  });
+
+  test("deliveries that were settled; one that is still owed stays, however old", async () => {
+    const { check } = await newCheck();
+    const owed = { channelId: 77, checkId: check.id, flipId: null, blindIntervalId: null };
+    const [settled] = await write((tx) => insertDeliveries(tx, { deliveries: [owed, owed], at: OLD }));
+    const settle = { deliveryIds: [settled?.id ?? 0], state: "sent", at: OLD, reason: "" } as const;
+    await write((tx) => settleDeliveries(tx, settle));
+    const { removed } = await pruneHistory(database.db, { now: NOW });
+    expect(removed).toMatchObject({ deliveries: 1 });
+    const left = await listDeliveriesOfChannel(database.db, { channelId: 77, limit: 9 });
+    expect(left.map(({ state }) => state)).toEqual(["pending"]);
+  });
+
+  test("blind intervals that have ended, closed intakes, rejected signals", async () => {
+    const intakes = [randomUUID(), randomUUID(), randomUUID()] as const;
+    for (const id of intakes) {
+      const at = id === intakes[0] ? OLD : YOUNG;
+      const intake = { id, name: "test", startedAt: at, watermarkAt: at, leaseUntilAt: at, spoolEmpty: true };
+      await write((tx) => registerIntake(tx, intake));
+      if (id !== intakes[2]) await write((tx) => closeIntake(tx, { intakeId: id, at, lost: false }));
+      await write((tx) => insertBlindInterval(tx, { intakeId: id, from: OLD, to: at, reason: "test" }));
+      const signal = { intakeId: id, seq: 1, at, reason: "test", signal: Buffer.from("x") };
+      await write((tx) => insertRejectedSignal(tx, signal));
+    }
+    const { removed } = await pruneHistory(database.db, { now: NOW });
+    expect(removed).toMatchObject({ blindIntervals: 1, intakes: 1, rejectedSignals: 1 });
+    const left = await Promise.all(intakes.map((id) => findSequence(database.db, id)));
+    expect(left).toEqual([null, 0, 0]);
+    expect(await listBlindIntervals(database.db, { from: OLD, to: NOW })).toHaveLength(2);
+    expect(await listRejectedSignals(database.db, 9)).toHaveLength(2);
+  });
+
+  test("revoked keys; a key in use stays, however old", async () => {
+    const { project } = await newCheck();
+    const request = {
+      projectUuid: project.uuid,
+      kinds: ["readOnly"],
+      name: "",
+      secretKey: "s",
+      replace: true,
+    } as const;
+    for (const now of [OLD - 2, OLD - 1]) await createKeys(database.db, { ...request, now });
+    const { removed } = await pruneHistory(database.db, { now: NOW });
+    expect(removed).toMatchObject({ revokedKeys: 1 });
+    const keys = await listApiKeys(database.db, project.id);
+    expect(keys.map(({ createdAt }) => createdAt)).toEqual([OLD - 1]);
+  });
+});
+
+describe("a check deleted from the dashboard", () => {
+  test("goes with its history after seven days, not before", async () => {
+    const { check } = await newCheck();
+    const { check: neighbour } = await newCheck();
+    for (const { id } of [check, neighbour]) {
+      const [flipId] = await write((tx) => insertFlips(tx, [flip(id, YOUNG)]));
+      const owed = { channelId: id, checkId: id, flipId: flipId ?? 0, blindIntervalId: null };
+      await write((tx) => insertDeliveries(tx, { deliveries: [owed], at: YOUNG }));
+      const event = { checkId: id, at: YOUNG, kind: "paused", accountId: null, detail: {} };
+      await write((tx) => insertEvents(tx, [event]));
+    }
+    await write((tx) => markCheckDeleted(tx, { checkId: check.id, at: NOW }));
+    const early = await pruneHistory(database.db, { now: NOW + 7 * DAY_MS });
+    expect(early.removed).toMatchObject({ deletedChecks: 0 });
+    const late = await pruneHistory(database.db, { now: NOW + 7 * DAY_MS + 1 });
+    expect(late.removed).toMatchObject({ deletedChecks: 1 });
+    for (const { id, left } of [
+      { id: check.id, left: 0 },
+      { id: neighbour.id, left: 1 },
+    ]) {
+      expect(await listFlips(database.db, { checkId: id })).toHaveLength(left);
+      expect(await listEvents(database.db, { checkId: id, limit: 9 })).toHaveLength(left);
+      expect(await listDeliveriesOfChannel(database.db, { channelId: id, limit: 9 })).toHaveLength(left);
+    }
+    expect(await findCheckByUuid(database.db, neighbour.uuid)).not.toBeNull();
+  });
+});
+
+describe("the work is bounded", () => {
+  const prune = (limits: { rowsMax?: number; checksMax?: number }) =>
+    pruneHistory(fresh.db, { now: NOW, ...limits });
+
+  test("at most so many rows go at a time, until a round finds nothing", async () => {
+    const { check } = await newCheck(fresh.db);
+    const flips = [1, 2, 3].map((minute) => flip(check.id, OLD + minute));
+    await inTransaction(fresh.db, (tx) => insertFlips(tx, flips));
+    expect(await prune({ rowsMax: 2 })).toMatchObject({ removed: { flips: 2 }, isComplete: false });
+    expect(await prune({ rowsMax: 2 })).toMatchObject({ removed: { flips: 1 }, isComplete: false });
+    expect(await prune({ rowsMax: 2 })).toMatchObject({ removed: { flips: 0 }, isComplete: true });
+  });
+
+  test("so do deleted checks", async () => {
+    for (const _ of [1, 2]) {
+      const { check } = await newCheck(fresh.db);
+      await inTransaction(fresh.db, (tx) => markCheckDeleted(tx, { checkId: check.id, at: OLD }));
+    }
+    expect(await prune({ checksMax: 1 })).toMatchObject({ removed: { deletedChecks: 1 }, isComplete: false });
+    expect(await prune({ checksMax: 9 })).toMatchObject({ removed: { deletedChecks: 1 }, isComplete: false });
+    expect(await prune({ checksMax: 9 })).toMatchObject({ removed: { deletedChecks: 0 }, isComplete: true });
+  });
+});

@@ -1,0 +1,213 @@
+// Recording a batch: what the database holds afterwards, that a number is applied once, that poison holds up
+// nobody, and that several intakes at once neither deadlock nor lose count.
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import type { AcceptedSignal } from "../../src/core/accepted.ts";
+import { MINUTE_MS } from "../../src/core/instant.ts";
+import { recordSignals } from "../../src/operations/record-signals.ts";
+import { findCheckByUuid, markCheckDeleted, updateCheck } from "../../src/store/checks/checks.ts";
+import { listEvents } from "../../src/store/history/events.ts";
+import { listFlips } from "../../src/store/history/flips.ts";
+import { registerIntake } from "../../src/store/intakes/intakes.ts";
+import { findBody } from "../../src/store/history/ping-bodies.ts";
+import { listPings } from "../../src/store/history/pings.ts";
+import { listRejectedSignals } from "../../src/store/intakes/rejected-signals.ts";
+import { listPackedRuns } from "../../src/store/history/run-chunks.ts";
+import { inTransaction } from "../../src/store/transaction.ts";
+import { useDatabase } from "../support/database.ts";
+import { MONDAY_NOON, sampleCheck, sampleProject } from "../support/sample.ts";
+
+const database = useDatabase();
+
+const OPTIONS = {
+  sight: { watermarkAt: null, blind: [] },
+  rules: { ratePerMinute: 0 },
+  replayed: false,
+  pingLogRows: 100,
+  encode: ({ ua }: AcceptedSignal) => Buffer.from(ua),
+};
+
+async function newIntake(): Promise<string> {
+  const id = randomUUID();
+  await inTransaction(database.db, (tx) =>
+    registerIntake(tx, {
+      id,
+      name: "test",
+      startedAt: MONDAY_NOON,
+      watermarkAt: MONDAY_NOON,
+      leaseUntilAt: MONDAY_NOON,
+      spoolEmpty: true,
+    }),
+  );
+  return id;
+}
+
+function signal(uuid: string, given: Partial<AcceptedSignal> = {}): AcceptedSignal {
+  return {
+    target: { by: "uuid", uuid },
+    source: { by: "http", action: "success", method: "GET" },
+    rid: null,
+    exitStatus: null,
+    scheme: "http",
+    remoteAddr: "127.0.0.1",
+    ua: "test",
+    body: null,
+    at: MONDAY_NOON,
+    ...given,
+  };
+}
+
+async function newCheck() {
+  const project = await sampleProject(database.db);
+  return sampleCheck(database.db, { projectId: project.id });
+}
+
+async function logOf(checkId: number) {
+  return listPings(database.db, { checkId, afterN: 0, limit: 1_000 });
+}
+
+describe("a batch", () => {
+  test("moves the state, logs each signal with its body, and writes the flip", async () => {
+    const check = await newCheck();
+    const intakeId = await newIntake();
+    const body = Buffer.from([0, 255, 10]);
+    const signals = [
+      signal(check.uuid, { source: { by: "http", action: "start", method: "POST" } }),
+      signal(check.uuid, {
+        at: MONDAY_NOON + 5_000,
+        body,
+        source: { by: "http", action: { exitStatus: 3 }, method: "POST" },
+        exitStatus: 3,
+      }),
+    ];
+    const result = await recordSignals(database.db, { intakeId, seq: 1, signals }, OPTIONS);
+    expect(result).toEqual(["recorded", "recorded"]);
+    const pings = await logOf(check.id);
+    expect(pings.map(({ n, kind, exitStatus, durationMs }) => ({ n, kind, exitStatus, durationMs }))).toEqual(
+      [
+        { n: 2, kind: "fail", exitStatus: 3, durationMs: 5_000 },
+        { n: 1, kind: "start", exitStatus: null, durationMs: null },
+      ],
+    );
+    expect((await findBody(database.db, { checkId: check.id, n: 2 }))?.body).toEqual(body);
+    const flips = await listFlips(database.db, { checkId: check.id });
+    expect(flips).toMatchObject([{ from: "new", to: "down", reason: "fail", at: MONDAY_NOON + 5_000 }]);
+    const stored = await findCheckByUuid(database.db, check.uuid);
+    expect(stored?.state).toMatchObject({ status: "down", pingCount: 2, lastStartAt: null });
+    expect(stored?.today).toMatchObject({ failCount: 1, timedCount: 1, durationSumMs: 5_000 });
+  });
+
+  test("is applied once, however often its number is given", async () => {
+    const check = await newCheck();
+    const batch = { intakeId: await newIntake(), seq: 1, signals: [signal(check.uuid)] };
+    expect(await recordSignals(database.db, batch, OPTIONS)).toEqual(["recorded"]);
+    expect(await recordSignals(database.db, batch, OPTIONS)).toBe("applied before");
+    expect(await logOf(check.id)).toHaveLength(1);
+  });
+
+  test("tells unknown, deleted and ambiguous targets apart and records the rest", async () => {
+    const project = await sampleProject(database.db);
+    const { id: projectId, pingKey } = project;
+    if (pingKey === null) throw new Error("the sample has a ping key");
+    const gone = await sampleCheck(database.db, { projectId });
+    await inTransaction(database.db, (tx) => markCheckDeleted(tx, { checkId: gone.id, at: MONDAY_NOON }));
+    const one = await sampleCheck(database.db, { projectId, slug: "one" });
+    await sampleCheck(database.db, { projectId, slug: "twin" });
+    await sampleCheck(database.db, { projectId, slug: "twin" });
+    const by = (slug: string) => signal("", { target: { by: "slug", pingKey, slug } });
+    const signals = [signal(randomUUID()), signal(gone.uuid), by("one"), by("twin"), by("none")];
+    const result = await recordSignals(
+      database.db,
+      { intakeId: await newIntake(), seq: 1, signals },
+      OPTIONS,
+    );
+    expect(result).toEqual(["unknown", "unknown", "recorded", "ambiguous", "unknown"]);
+    expect(await logOf(one.id)).toHaveLength(1);
+  });
+
+  test("classifies by the settings of the moment, with bytes that are no text", async () => {
+    const check = await newCheck();
+    await inTransaction(database.db, (tx) =>
+      updateCheck(tx, {
+        checkId: check.id,
+        patch: { filterHttpBody: true, failureKw: "ERROR", methods: "" },
+        at: MONDAY_NOON,
+      }),
+    );
+    const body = Buffer.concat([Buffer.from([0xff, 0xc3]), Buffer.from(" ERROR")]);
+    const signals = [signal(check.uuid, { body }), signal(check.uuid)];
+    await recordSignals(database.db, { intakeId: await newIntake(), seq: 1, signals }, OPTIONS);
+    expect((await logOf(check.id)).map(({ kind }) => kind)).toEqual(["ign", "fail"]);
+  });
+
+  test("puts a poisonous signal aside with its reason and records the others", async () => {
+    const check = await newCheck();
+    const poison = signal(check.uuid, { ua: "nul \u0000 here", at: MONDAY_NOON + 1 });
+    const signals = [signal(check.uuid), poison, signal(check.uuid, { at: MONDAY_NOON + 2 })];
+    const intakeId = await newIntake();
+    const result = await recordSignals(database.db, { intakeId, seq: 1, signals }, OPTIONS);
+    expect(result).toEqual(["recorded", "rejected", "recorded"]);
+    expect((await logOf(check.id)).map(({ n }) => n)).toEqual([2, 1]);
+    const [rejected] = await listRejectedSignals(database.db, 1);
+    expect(rejected).toMatchObject({ intakeId, seq: 1, at: MONDAY_NOON + 1 });
+    expect(rejected?.reason).toMatch(/0x00/);
+  });
+
+  test("trims the log every hundredth ping, and keeps what left it as runs and the last success's body", async () => {
+    const check = await newCheck();
+    const intakeId = await newIntake();
+    const many = (from: number, count: number) =>
+      Array.from({ length: count }, (_, index) =>
+        signal(check.uuid, {
+          at: MONDAY_NOON + (from + index) * MINUTE_MS,
+          body: Buffer.from(`body ${from + index + 1}`),
+          source: { by: "http", action: from + index === 0 ? "success" : "log", method: "POST" },
+        }),
+      );
+    const options = { ...OPTIONS, pingLogRows: 50 };
+    await recordSignals(database.db, { intakeId, seq: 1, signals: many(0, 99) }, options);
+    expect(await logOf(check.id)).toHaveLength(99);
+    await recordSignals(database.db, { intakeId, seq: 2, signals: many(99, 1) }, options);
+    const kept = await logOf(check.id);
+    expect([kept.length, kept.at(-1)?.n]).toEqual([50, 51]);
+    expect(await findBody(database.db, { checkId: check.id, n: 1 })).not.toBeNull();
+    expect(await findBody(database.db, { checkId: check.id, n: 2 })).toBeNull();
+    const runs = await listPackedRuns(database.db, { checkId: check.id, from: 0 });
+    expect(runs).toEqual([{ endAt: MONDAY_NOON, outcome: "success", durationMs: null }]);
+  });
+
+  test("leaves a note in the history when a deadline passed unseen", async () => {
+    const check = await newCheck();
+    const intakeId = await newIntake();
+    await recordSignals(database.db, { intakeId, seq: 1, signals: [signal(check.uuid)] }, OPTIONS);
+    const late = signal(check.uuid, { at: MONDAY_NOON + 10_000 * MINUTE_MS });
+    await recordSignals(database.db, { intakeId, seq: 2, signals: [late] }, OPTIONS);
+    const events = await listEvents(database.db, { checkId: check.id, limit: 10 });
+    expect(events).toMatchObject([{ kind: "not_observed", detail: { cause: "silence" } }]);
+    expect(await listFlips(database.db, { checkId: check.id })).toHaveLength(1);
+  });
+});
+
+test("several intakes at once, over the same checks in opposite orders, lose nothing and number without gap", async () => {
+  const checks = await Promise.all(Array.from({ length: 8 }, newCheck));
+  const uuids = checks.map(({ uuid }) => uuid);
+  const intakes = await Promise.all(Array.from({ length: 4 }, newIntake));
+  const batches = 25;
+  await Promise.all(
+    intakes.map(async (intakeId, lane) => {
+      for (let seq = 1; seq <= batches; seq += 1) {
+        const order = (lane + seq) % 2 === 0 ? uuids : uuids.toReversed();
+        const signals = order.map((uuid) => signal(uuid, { at: MONDAY_NOON + seq }));
+        await recordSignals(database.db, { intakeId, seq, signals }, { ...OPTIONS, pingLogRows: 1_000 });
+      }
+    }),
+  );
+  const expected = Array.from(
+    { length: intakes.length * batches },
+    (_, index) => intakes.length * batches - index,
+  );
+  for (const { id, uuid } of checks) {
+    expect((await logOf(id)).map(({ n }) => n)).toEqual(expected);
+    expect((await findCheckByUuid(database.db, uuid))?.state.pingCount).toBe(intakes.length * batches);
+  }
+});

@@ -1,0 +1,88 @@
+// Removing a check leaves nothing of it in any table, and touches no other. The tables are asked for by their
+// column, so that one that is added later and forgotten here fails.
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { removeCheck } from "../../src/operations/remove-check.ts";
+import { insertChannel } from "../../src/store/alerts/channels.ts";
+import { assignChannels } from "../../src/store/alerts/check-channels.ts";
+import { addDayTotals } from "../../src/store/history/check-days.ts";
+import { insertDeliveries } from "../../src/store/alerts/deliveries.ts";
+import { insertEvents } from "../../src/store/history/events.ts";
+import { insertFlips } from "../../src/store/history/flips.ts";
+import { insertBodies } from "../../src/store/history/ping-bodies.ts";
+import { insertPings } from "../../src/store/history/pings.ts";
+import { insertRunChunks } from "../../src/store/history/run-chunks.ts";
+import { inTransaction, type Tx } from "../../src/store/transaction.ts";
+import { useDatabase } from "../support/database.ts";
+import { MONDAY_NOON as NOW, sampleCheck, sampleProject } from "../support/sample.ts";
+
+const database = useDatabase();
+
+/** How many rows each table that has a check_id holds for a check. */
+async function rowCounts(checkId: number): Promise<Record<string, number>> {
+  const tables = await database.db.pool.query<{ name: string }>(
+    `select table_name as name from information_schema.columns
+      where table_schema = 'public' and column_name = 'check_id' order by 1`,
+  );
+  const counts: Record<string, number> = {};
+  for (const { name } of tables.rows) {
+    const { rowCount } = await database.db.pool.query(`select from ${name} where check_id = $1`, [checkId]);
+    counts[name] = rowCount ?? 0;
+  }
+  return counts;
+}
+
+/** One row in every table that can hold one for a check. */
+async function fill(tx: Tx, { checkId, channelId }: { checkId: number; channelId: number }): Promise<void> {
+  await assignChannels(tx, { checkId, channelIds: [channelId] });
+  const flip = { at: NOW, from: "up", to: "down", reason: "fail" } as const;
+  const [flipId] = await insertFlips(tx, [{ checkId, flip }]);
+  const owed = { channelId, checkId, flipId: flipId ?? 0, blindIntervalId: null };
+  await insertDeliveries(tx, { deliveries: [owed], at: NOW });
+  await insertEvents(tx, [{ checkId, at: NOW, kind: "paused", accountId: null, detail: {} }]);
+  const origin = { scheme: "http", method: "GET", remoteAddr: null, ua: "", rid: null, exitStatus: null };
+  await insertPings(tx, [
+    { checkId, n: 1, at: NOW, kind: "success", durationMs: null, bodySize: 1, ...origin },
+  ]);
+  await insertBodies(tx, [{ checkId, n: 1, at: NOW, body: Buffer.from("x") }]);
+  await insertRunChunks(tx, [{ checkId, runs: [{ endAt: NOW, outcome: "success", durationMs: null }] }]);
+  const totals = {
+    day: "2026-11-16",
+    successCount: 1,
+    failCount: 0,
+    timedCount: 0,
+    durationSumMs: 0,
+    durationMaxMs: 0,
+  };
+  await addDayTotals(tx, [{ checkId, totals }]);
+}
+
+test("nothing of a removed check is left, and its neighbour keeps everything", async () => {
+  const project = await sampleProject(database.db);
+  const check = await sampleCheck(database.db, { projectId: project.id });
+  const neighbour = await sampleCheck(database.db, { projectId: project.id });
+  await inTransaction(database.db, async (tx) => {
+    const channel = {
+      uuid: randomUUID(),
+      projectId: project.id,
+      kind: "email",
+      name: "",
+      config: {},
+      createdAt: NOW,
+    };
+    const { id: channelId } = await insertChannel(tx, channel);
+    for (const { id } of [check, neighbour]) await fill(tx, { checkId: id, channelId });
+  });
+  const before = await rowCounts(check.id);
+  expect(Object.keys(before).length).toBeGreaterThanOrEqual(9);
+  expect(before).toEqual(Object.fromEntries(Object.keys(before).map((name) => [name, 1])));
+
+  expect(await inTransaction(database.db, (tx) => removeCheck(tx, check.id))).toBe(true);
+  const after = await rowCounts(check.id);
+  expect(after).toEqual(Object.fromEntries(Object.keys(before).map((name) => [name, 0])));
+  expect(await rowCounts(neighbour.id)).toEqual(before);
+});
+
+test("a check that is gone already is no error", async () => {
+  expect(await inTransaction(database.db, (tx) => removeCheck(tx, 999_999_999))).toBe(false);
+});
