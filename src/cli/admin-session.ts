@@ -1,0 +1,41 @@
+// What every admin command does first: load the settings, open the database, and find out who is meant.
+import { type Config, loadConfig } from "../config.ts";
+import { normalEmail } from "../operations/create-account.ts";
+import type { Database } from "../store/db.ts";
+import { type Account, findAccountByEmail, listAccounts } from "../store/projects.ts";
+import { CommandError, type CommandContext } from "./command-context.ts";
+import { withDatabase } from "./open-database.ts";
+
+export type Session = { database: Database; config: Config };
+
+/** Runs an admin command on the database that the settings name. */
+export async function onDatabase(
+  context: CommandContext,
+  work: (session: Session) => Promise<void>,
+): Promise<void> {
+  const { config } = loadConfig(context.environment);
+  await withDatabase(config, (database) => work({ database, config }));
+}
+
+/** The account with this address, or the only one there is. */
+export async function ownerOf(database: Database, email: string | undefined): Promise<Account> {
+  if (email !== undefined) {
+    const account = await findAccountByEmail(database, normalEmail(email));
+    if (account !== null) return account;
+    throw new CommandError(
+      `There is no account for ${email}. Make it with \`overdue admin create-account --email ${email}\`.`,
+    );
+  }
+  const [first, second] = await listAccounts(database, { afterId: 0, limit: 2 });
+  if (first === undefined) {
+    throw new CommandError(
+      "There is no account yet. Make one with `overdue admin create-account --email <address>`.",
+    );
+  }
+  if (second !== undefined) {
+    throw new CommandError(
+      "There are several accounts: say which one with --account. `overdue admin list` shows them.",
+    );
+  }
+  return first;
+}

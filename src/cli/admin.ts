@@ -1,0 +1,175 @@
+// `overdue admin`: what an operator does by hand. Parses, calls an operation, prints; a key is shown once.
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { KeyKind } from "../core/identity.ts";
+import { isUuid } from "../core/identity.ts";
+import { secretKeyOf } from "../operations/api-key.ts";
+import { createAccount } from "../operations/create-account.ts";
+import { createKeys } from "../operations/create-keys.ts";
+import { createProject } from "../operations/create-project.ts";
+import { setCheckLimit } from "../operations/set-check-limit.ts";
+import { readDatabaseClock } from "../store/instance.ts";
+import { registerList } from "./admin-list.ts";
+import { onDatabase, ownerOf } from "./admin-session.ts";
+import { type CommandContext, printJson } from "./command-context.ts";
+import { addressesOf, renderKeys } from "./admin-text.ts";
+
+const AFTER_HELP = `
+API keys are shown once, when they are made, and kept only as a hash: write them down then.
+
+Examples:
+  $ overdue admin create-account --email you@example.org
+  $ overdue admin create-project --name Backups --account you@example.org --json
+  $ overdue admin create-keys --project <uuid> --kind read-only
+  $ overdue admin set-check-limit --account you@example.org --limit 500
+  $ overdue admin list`;
+
+const CHECK_LIMIT_MAX = 1_000_000_000;
+
+/** What the command line calls a kind of key. */
+const KINDS: Readonly<Record<string, readonly KeyKind[]>> = {
+  "read-write": ["readWrite"],
+  "read-only": ["readOnly"],
+  both: ["readWrite", "readOnly"],
+};
+
+/** Adds the commands to the program. */
+export function registerAdmin(program: Command, context: CommandContext): void {
+  const admin = program
+    .command("admin")
+    .description("make accounts, projects and keys; set limits; see what is there")
+    .addHelpText("after", AFTER_HELP);
+  registerCreateAccount(admin, context);
+  registerCreateProject(admin, context);
+  registerCreateKeys(admin, context);
+  registerSetCheckLimit(admin, context);
+  registerList(admin, context);
+}
+
+function registerCreateAccount(admin: Command, context: CommandContext): void {
+  type Options = { email: string; name: string; operator?: true; checkLimit?: number; json?: true };
+  admin
+    .command("create-account")
+    .description("make an account, which can own projects")
+    .requiredOption("--email <address>", "its email address")
+    .option("--name <name>", "how to call the person", "")
+    .option("--operator", "it may administer the whole installation")
+    .option(
+      "--check-limit <number>",
+      "how many checks it may have; without it OVERDUE_CHECK_LIMIT",
+      parseLimit,
+    )
+    .option("--json", "print one JSON object: uuid, email")
+    .action((options: Options) =>
+      onDatabase(context, async ({ database }) => {
+        const { uuid, email } = await createAccount(database, {
+          email: options.email,
+          name: options.name,
+          isOperator: options.operator ?? false,
+          checkLimit: options.checkLimit ?? null,
+          now: await readDatabaseClock(database),
+        });
+        if (options.json) return printJson(context, { uuid, email });
+        context.out(
+          `Made the account ${email}. Next: overdue admin create-project --account ${email} --name <name>\n`,
+        );
+      }),
+    );
+}
+
+function registerCreateProject(admin: Command, context: CommandContext): void {
+  type Options = { name: string; account?: string; json?: true };
+  admin
+    .command("create-project")
+    .description("make a project with its API keys and its ping key")
+    .option("--name <name>", "what to call it", "My project")
+    .option("--account <address>", "who owns it; not needed while there is only one account")
+    .option("--json", "print one JSON object: uuid, api_key, api_key_readonly, ping_key")
+    .action((options: Options) =>
+      onDatabase(context, async ({ database, config }) => {
+        const owner = await ownerOf(database, options.account);
+        const made = await createProject(database, {
+          ownerId: owner.id,
+          name: options.name,
+          secretKey: await secretKeyOf(database, config.secretKey),
+          now: await readDatabaseClock(database),
+        });
+        const keys = {
+          uuid: made.uuid,
+          api_key: made.apiKey,
+          api_key_readonly: made.apiKeyReadonly,
+          ping_key: made.pingKey,
+        };
+        if (options.json) return printJson(context, keys);
+        context.out(`Made the project ${options.name}, owned by ${owner.email}.\n\n`);
+        context.out(renderKeys(keys, addressesOf(config)));
+      }),
+    );
+}
+
+function registerCreateKeys(admin: Command, context: CommandContext): void {
+  type Options = { project: string; kind: string; name: string; replace?: true; json?: true };
+  admin
+    .command("create-keys")
+    .description("make further API keys for a project, or replace those it has")
+    .requiredOption("--project <uuid>", "the project; `overdue admin list` shows them", parseUuid)
+    .addOption(new Option("--kind <kind>", "which keys to make").choices(Object.keys(KINDS)).default("both"))
+    .option("--name <name>", "what the keys are for", "")
+    .option("--replace", "earlier keys of the same kind stop working at once")
+    .option("--json", "print one JSON object: uuid, api_key, api_key_readonly, ping_key")
+    .action((options: Options) =>
+      onDatabase(context, async ({ database, config }) => {
+        const made = await createKeys(database, {
+          projectUuid: options.project,
+          kinds: KINDS[options.kind] ?? [],
+          name: options.name,
+          replace: options.replace ?? false,
+          secretKey: await secretKeyOf(database, config.secretKey),
+          now: await readDatabaseClock(database),
+        });
+        const keys = {
+          uuid: options.project,
+          api_key: made.keys.readWrite ?? null,
+          api_key_readonly: made.keys.readOnly ?? null,
+          ping_key: made.pingKey,
+        };
+        if (options.json) return printJson(context, keys);
+        if (options.replace) context.out(`Earlier keys that no longer work: ${made.revokedCount}.\n\n`);
+        context.out(renderKeys(keys, addressesOf(config)));
+      }),
+    );
+}
+
+function registerSetCheckLimit(admin: Command, context: CommandContext): void {
+  type Options = { account: string; limit: number | "default"; json?: true };
+  admin
+    .command("set-check-limit")
+    .description("set how many checks an account may have")
+    .requiredOption("--account <address>", "whose limit")
+    .requiredOption("--limit <number>", 'a number, or "default" for OVERDUE_CHECK_LIMIT', parseLimitOrDefault)
+    .option("--json", "print one JSON object: account, check_limit")
+    .action((options: Options) =>
+      onDatabase(context, async ({ database, config }) => {
+        const checkLimit = options.limit === "default" ? null : options.limit;
+        await setCheckLimit(database, { email: options.account, checkLimit });
+        const effective = checkLimit ?? config.checkLimit;
+        if (options.json) return printJson(context, { account: options.account, check_limit: effective });
+        context.out(`${options.account} may now have ${effective ?? "any number of"} checks.\n`);
+      }),
+    );
+}
+
+function parseLimit(text: string): number {
+  const limit = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (limit <= CHECK_LIMIT_MAX) return limit;
+  throw new InvalidArgumentError(`It must be a whole number from 0 to ${CHECK_LIMIT_MAX}.`);
+}
+
+function parseLimitOrDefault(text: string): number | "default" {
+  return text === "default" ? text : parseLimit(text);
+}
+
+function parseUuid(text: string): string {
+  const uuid = text.toLowerCase();
+  if (isUuid(uuid)) return uuid;
+  throw new InvalidArgumentError("It must be a UUID, as `overdue admin list` prints it.");
+}

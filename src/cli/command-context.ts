@@ -1,0 +1,33 @@
+// What every command is handed, and how a command ends: its exit code, and errors that a person can act on.
+import type { Config, Environment } from "../config.ts";
+
+/** Exit codes of `overdue`; the help and docs/operating.md say the same. */
+export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
+
+export type CommandContext = {
+  environment: Environment;
+  version: string;
+  roleNames: readonly string[];
+  /** Standard output: results, and nothing else. */
+  out: (text: string) => void;
+  /** Standard error: what went wrong, and notes beside the result. */
+  err: (text: string) => void;
+  /** Runs the process until it is told to stop; returns its exit code. */
+  serve(config: Config, options: { roles: readonly string[] | null }): Promise<number>;
+};
+
+/** An error that was to be expected: its message says what to do, and no stack trace is shown. */
+export class CommandError extends Error {
+  override readonly name = "CommandError";
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number = EXIT.failed) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** Prints a result for programs: one JSON object on one line. */
+export function printJson(context: CommandContext, result: unknown): void {
+  context.out(`${JSON.stringify(result)}\n`);
+}

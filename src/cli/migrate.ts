@@ -1,0 +1,38 @@
+// `overdue migrate`: brings the schema of the database forward, or says what it would do.
+import type { Command } from "commander";
+import { loadConfig } from "../config.ts";
+import { migrate, planMigrations } from "../store/migrate.ts";
+import { type CommandContext, printJson } from "./command-context.ts";
+import { databaseOptionsOf } from "./open-database.ts";
+
+const AFTER_HELP = `
+Migrations only go forward, each in a transaction of its own, under a lock: running this twice at once is
+safe. A database that a newer version has migrated is refused.
+
+Examples:
+  $ overdue migrate --plan    see what is missing
+  $ overdue migrate           apply it`;
+
+/** Adds the command to the program. */
+export function registerMigrate(program: Command, context: CommandContext): void {
+  program
+    .command("migrate")
+    .description("bring the database's schema up to date")
+    .option("--plan", "only print what would be applied")
+    .option("--json", "print one JSON object: applied, pending")
+    .addHelpText("after", AFTER_HELP)
+    .action(async (options: { plan?: true; json?: true }) => {
+      const database = databaseOptionsOf(loadConfig(context.environment).config);
+      const done = options.plan
+        ? { applied: [], pending: (await planMigrations(database)).pending }
+        : { applied: await migrate(database), pending: [] };
+      if (options.json) return printJson(context, done);
+      context.out(`${sentenceFor(done)}\n`);
+    });
+}
+
+function sentenceFor({ applied, pending }: { applied: string[]; pending: string[] }): string {
+  if (applied.length > 0) return `Applied ${applied.join(", ")}. The database is up to date.`;
+  if (pending.length > 0) return `Would apply ${pending.join(", ")}. Run \`overdue migrate\` to do so.`;
+  return "The database is up to date.";
+}

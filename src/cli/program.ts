@@ -1,0 +1,80 @@
+// The command line: which commands there are, and what any of them does with an error. Each command is
+// registered by its own file; nothing here knows what they do.
+import { Command, CommanderError } from "commander";
+import { ConfigError } from "../config.ts";
+import { AppError } from "../core/errors.ts";
+import { explainConnection } from "../lib/connection-trouble.ts";
+import { UnusableDatabaseError } from "../store/errors.ts";
+import { registerAdmin } from "./admin.ts";
+import { CommandError, type CommandContext, EXIT } from "./command-context.ts";
+import { registerConfig } from "./config.ts";
+import { registerMigrate } from "./migrate.ts";
+import { registerServe } from "./serve.ts";
+
+const AFTER_HELP = `
+Examples:
+  $ overdue config                                         what is in effect, and why
+  $ overdue migrate                                        bring the database up to date
+  $ overdue admin create-account --email you@example.org
+  $ overdue admin create-project --name Backups --json
+  $ overdue serve                                          run everything in one process
+
+Settings come from OVERDUE_* variables; \`overdue config --example\` explains them all.
+Exit codes: 0 done, 1 failed, 2 wrong usage or settings.`;
+
+/** Runs one command line (without the program's own name) and returns the exit code. */
+export async function runCommandLine(args: readonly string[], context: CommandContext): Promise<number> {
+  let exitCode: number = EXIT.ok;
+  const program = buildProgram(context, (code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return exitCode;
+  } catch (error) {
+    return reportError(error, context);
+  }
+}
+
+function buildProgram(context: CommandContext, setExitCode: (code: number) => void): Command {
+  const program = new Command("overdue")
+    .description("Overdue watches periodic jobs: when an expected signal does not come, it tells people.")
+    .version(context.version, "-V, --version", "print the version")
+    .helpOption("-h, --help", "print this, or the help of a command")
+    .helpCommand("help [command]", "print the help of a command")
+    .configureOutput({ writeOut: context.out, writeErr: context.err })
+    .showHelpAfterError("(add --help for what is possible)")
+    .exitOverride()
+    .addHelpText("after", AFTER_HELP);
+  registerServe(program, context, setExitCode);
+  registerMigrate(program, context);
+  registerConfig(program, context);
+  registerAdmin(program, context);
+  return program;
+}
+
+/** Expected errors are a sentence or two; only a fault of ours shows its stack. */
+function reportError(error: unknown, context: CommandContext): number {
+  // Commander has printed its message, or the help that was asked for, before it throws.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  if (error instanceof ConfigError) {
+    context.err(`${error.message}\n`);
+    return EXIT.usage;
+  }
+  if (error instanceof CommandError) {
+    context.err(`overdue: ${error.message}\n`);
+    return error.exitCode;
+  }
+  if (error instanceof UnusableDatabaseError || error instanceof AppError) {
+    context.err(`overdue: ${error.message}\n`);
+    return EXIT.failed;
+  }
+  const trouble = explainConnection(error);
+  if (trouble !== null) {
+    context.err(`overdue: The database cannot be used: ${trouble}\n`);
+    return EXIT.failed;
+  }
+  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  context.err(`overdue: This is a fault in Overdue itself; please report it.\n${detail}\n`);
+  return EXIT.failed;
+}

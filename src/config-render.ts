@@ -1,0 +1,73 @@
+// The settings table as text: .env.example, and what `overdue config` prints. Shows secrets only masked.
+import type { EffectiveSetting } from "./config.ts";
+import { type Setting, SETTINGS } from "./config-table.ts";
+
+type AnySetting = Setting<unknown, unknown>;
+
+const COMMENT_COLUMNS = 100;
+
+/** The whole of .env.example: every setting, commented out, with kind, default, meaning and example. */
+export function renderEnvExample(): string {
+  const settings: readonly AnySetting[] = Object.values(SETTINGS);
+  const lines = [
+    "# Every setting of Overdue, with an example. Generated from the table in src/config-table.ts;",
+    "# `npm run generate` writes it anew. Remove the # in front of a setting to change it.",
+    "# A secret can also be read from a file: set NAME_FILE to its path instead of NAME.",
+  ];
+  for (const group of new Set(settings.map((given) => given.group))) {
+    lines.push("", `# --- ${group} ---`);
+    for (const given of settings.filter((one) => one.group === group))
+      lines.push("", ...renderSetting(given));
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function renderSetting(given: AnySetting): string[] {
+  const fallback =
+    given.fallback === null ? (given.fallbackMeans ?? "none; must be set") : given.kind.print(given.fallback);
+  const facts = [`Kind: ${given.kind.describe}. Default: ${fallback}.`];
+  if (given.secret) facts.push(`Secret; ${given.key}_FILE names a file that holds it.`);
+  const aliases = [...(given.aliases ?? []), ...(given.composedOf?.names ?? [])];
+  if (aliases.length > 0) facts.push(`Also read from: ${aliases.join(", ")}.`);
+  if (given.waitsFor !== undefined) facts.push(`Without effect until ${given.waitsFor} is built.`);
+  return [...[given.meaning, ...facts].flatMap(wrapComment), `#${given.key}=${given.example}`];
+}
+
+function wrapComment(text: string): string[] {
+  const lines: string[] = [];
+  let line = "#";
+  for (const word of text.split(" ")) {
+    if (line.length + 1 + word.length > COMMENT_COLUMNS) {
+      lines.push(line);
+      line = "#";
+    }
+    line += ` ${word}`;
+  }
+  return [...lines, line];
+}
+
+/** One line for each setting: key, value in effect, and where it came from. */
+export function renderEffective(effective: readonly EffectiveSetting[]): string {
+  const rows = effective.map(({ key, shown, name, source }) => {
+    const { waitsFor }: AnySetting = SETTINGS[name];
+    const origin = source.from === null ? "default" : `${source.kind} ${source.from}`;
+    return [key, shown, waitsFor === undefined ? origin : `${origin}; waits for ${waitsFor}`] as const;
+  });
+  const keyWidth = Math.max(...rows.map(([key]) => key.length));
+  const valueWidth = Math.max(...rows.map(([, shown]) => shown.length));
+  return rows
+    .map(([key, shown, origin]) => `${key.padEnd(keyWidth)}  ${shown.padEnd(valueWidth)}  (${origin})\n`)
+    .join("");
+}
+
+/** The same for programs: an object keyed by setting; a value that is not set is null. */
+export function effectiveAsJson(
+  effective: readonly EffectiveSetting[],
+): Record<string, { value: string | null; source: string; from: string | null }> {
+  return Object.fromEntries(
+    effective.map(({ key, shown, isSet, source }) => [
+      key,
+      { value: isSet ? shown : null, source: source.kind, from: source.from },
+    ]),
+  );
+}

@@ -1,0 +1,263 @@
+// Every setting there is, declared once: key, kind, default, secret or not, meaning, example, aliases.
+// Loading, printing and .env.example are all derived from this table. It reads nothing itself.
+import { DEFAULT_PING_BODY_BYTES, PAID_PING_LOG_ROWS, PING_READ_BYTES_MAX } from "./core/limits.ts";
+import type { ListenAddress } from "./lib/address.ts";
+import {
+  addressRangeKind,
+  booleanKind,
+  choiceKind,
+  databaseUrlKind,
+  integerKind,
+  listenKind,
+  listKind,
+  type Parsed,
+  secondsKind,
+  textKind,
+  type ValueKind,
+  webAddressKind,
+  wordKind,
+} from "./lib/setting-value.ts";
+
+/** Builds one value from several names of the reference; null when none of them is set. */
+export type Composition = {
+  names: readonly string[];
+  secretNames: readonly string[];
+  build(part: (name: string) => string | null): Parsed<string> | null;
+};
+
+export type Setting<T, Fallback extends T | null> = {
+  key: `OVERDUE_${string}`;
+  group: "Database" | "Process" | "Addresses" | "Keys and limits";
+  kind: ValueKind<T>;
+  fallback: Fallback;
+  /** What the fallback means, where printing it would not say so. */
+  fallbackMeans?: string;
+  /** Masked wherever it is shown, and readable from the file that KEY_FILE names. */
+  secret: boolean;
+  meaning: string;
+  example: string;
+  /** Names that the reference server uses for the same thing. */
+  aliases?: readonly string[];
+  composedOf?: Composition;
+  /** Accepted and checked already, but without effect until this part of the program exists. */
+  waitsFor?: string;
+};
+
+/** A setting that always has a value. */
+function setting<T>(given: Setting<T, NoInfer<T>>): Setting<T, T> {
+  return given;
+}
+
+/** A setting that may be left out: its value can be null. */
+function optionalSetting<T>(given: Omit<Setting<T, null>, "fallback">): Setting<T, null> {
+  return { ...given, fallback: null };
+}
+
+const TRUSTED_PROXIES_MAX = 100;
+const ROLES_MAX = 20;
+/** Shorter secrets can be guessed from a stolen key hash. */
+const SECRET_KEY_LENGTH_MIN = 32;
+const PING_LOG_ROWS_MAX = 10_000;
+const CHECK_LIMIT_MAX = 1_000_000_000;
+const POOL_SIZE_MIN = 2;
+const POOL_SIZE_MAX = 200;
+/** Longer than any supervisor waits. */
+const WAIT_SECONDS_MAX = 600;
+
+const SSL_MODES = ["disable", "require", "verify-ca", "verify-full"];
+
+/** The reference's DB_* names, put together into one address. */
+const databaseParts: Composition = {
+  names: ["DB_HOST", "DB_PORT", "DB_NAME", "DB_USER", "DB_PASSWORD", "DB_SSLMODE"],
+  secretNames: ["DB_PASSWORD"],
+  build: (part) => {
+    const host = part("DB_HOST");
+    const name = part("DB_NAME");
+    if (host === null && name === null) return null;
+    // Guessing the reference's own default here could lead us into its database.
+    if (name === null)
+      return { problem: "is put together from DB_HOST and the rest, but DB_NAME is not set" };
+    const sslMode = part("DB_SSLMODE");
+    if (sslMode !== null && !SSL_MODES.includes(sslMode)) {
+      return { problem: `is put together from DB_*, and DB_SSLMODE must be one of ${SSL_MODES.join(", ")}` };
+    }
+    const password = part("DB_PASSWORD");
+    const user = encodeURIComponent(part("DB_USER") ?? "postgres");
+    const login = password === null ? user : `${user}:${encodeURIComponent(password)}`;
+    const query = sslMode === null ? "" : `?uselibpqcompat=true&sslmode=${sslMode}`;
+    const place = `${host ?? "localhost"}:${part("DB_PORT") ?? "5432"}/${encodeURIComponent(name)}`;
+    return { value: `postgres://${login}@${place}${query}` };
+  },
+};
+
+const DEFAULT_ADMIN_LISTEN: ListenAddress = { host: "127.0.0.1", port: 9464 };
+
+export const SETTINGS = {
+  databaseUrl: optionalSetting({
+    key: "OVERDUE_DATABASE_URL",
+    group: "Database",
+    kind: databaseUrlKind,
+    secret: true,
+    meaning: "The PostgreSQL database (15 to 18) that holds everything.",
+    example: "postgres://overdue:secret@127.0.0.1:5432/overdue",
+    composedOf: databaseParts,
+  }),
+  databasePoolSize: setting({
+    key: "OVERDUE_DATABASE_POOL_SIZE",
+    group: "Database",
+    kind: integerKind({ min: POOL_SIZE_MIN, max: POOL_SIZE_MAX, unit: "connections" }),
+    fallback: 10,
+    secret: false,
+    meaning: "The most connections that one process opens.",
+    example: "20",
+  }),
+  databaseWaitSeconds: setting({
+    key: "OVERDUE_DATABASE_WAIT",
+    group: "Database",
+    kind: secondsKind({ min: 0, max: WAIT_SECONDS_MAX }),
+    fallback: 30,
+    secret: false,
+    meaning: "How long a starting process waits for a database that does not answer yet.",
+    example: "60",
+  }),
+  migrateOnStart: setting({
+    key: "OVERDUE_MIGRATE_ON_START",
+    group: "Database",
+    kind: booleanKind,
+    fallback: true,
+    secret: false,
+    meaning:
+      "Bring the schema up to date when a process starts. With false, a process refuses to start until `overdue migrate` was run.",
+    example: "false",
+  }),
+  roles: optionalSetting({
+    key: "OVERDUE_ROLES",
+    group: "Process",
+    kind: listKind(wordKind, { countMax: ROLES_MAX }),
+    fallbackMeans: "all",
+    secret: false,
+    meaning: "Which parts this process runs; `overdue serve --roles` wins over it.",
+    example: "all",
+  }),
+  adminListen: setting({
+    key: "OVERDUE_ADMIN_LISTEN",
+    group: "Process",
+    kind: listenKind,
+    fallback: DEFAULT_ADMIN_LISTEN,
+    secret: false,
+    meaning: "Where this process answers /healthz, /readyz and /metrics. Keep it away from the public.",
+    example: "0.0.0.0:9464",
+  }),
+  logLevel: setting({
+    key: "OVERDUE_LOG_LEVEL",
+    group: "Process",
+    kind: choiceKind(["fatal", "error", "warn", "info", "debug", "trace"]),
+    fallback: "info",
+    secret: false,
+    meaning: "The least serious event that is still logged.",
+    example: "debug",
+  }),
+  stopTimeoutSeconds: setting({
+    key: "OVERDUE_STOP_TIMEOUT",
+    group: "Process",
+    kind: secondsKind({ min: 1, max: WAIT_SECONDS_MAX }),
+    fallback: 20,
+    secret: false,
+    meaning:
+      "How long a stopping process may take to finish what it began. Keep it below your supervisor's patience.",
+    example: "20",
+  }),
+  siteUrl: setting({
+    key: "OVERDUE_SITE_URL",
+    group: "Addresses",
+    kind: webAddressKind,
+    fallback: "http://localhost:8000",
+    secret: false,
+    meaning: "The public address, as people and jobs reach it. A path in it is honoured.",
+    example: "https://overdue.example.org",
+    aliases: ["SITE_ROOT"],
+  }),
+  apiUrl: optionalSetting({
+    key: "OVERDUE_API_URL",
+    group: "Addresses",
+    kind: webAddressKind,
+    fallbackMeans: "the site, under /api/",
+    secret: false,
+    meaning: "A host of its own for the Management API, which then lives at /v1, /v2 and /v3 there as well.",
+    example: "https://api.overdue.example.org",
+  }),
+  pingUrl: optionalSetting({
+    key: "OVERDUE_PING_URL",
+    group: "Addresses",
+    kind: webAddressKind,
+    fallbackMeans: "the site, under /ping/",
+    secret: false,
+    meaning: "A host of its own for pings, which then arrive at /<uuid> there as well.",
+    example: "https://ping.overdue.example.org",
+    aliases: ["PING_ENDPOINT"],
+  }),
+  trustedProxies: setting({
+    key: "OVERDUE_TRUSTED_PROXIES",
+    group: "Addresses",
+    kind: listKind(addressRangeKind, { countMax: TRUSTED_PROXIES_MAX }),
+    fallback: ["127.0.0.0/8", "::1/128"],
+    secret: false,
+    meaning: "The proxies whose X-Forwarded-* headers are believed. From anyone else they are ignored.",
+    example: "127.0.0.0/8, ::1/128, 10.0.0.0/8",
+    waitsFor: "the ping service",
+  }),
+  secretKey: optionalSetting({
+    key: "OVERDUE_SECRET_KEY",
+    group: "Keys and limits",
+    kind: textKind({ lengthMin: SECRET_KEY_LENGTH_MIN }),
+    fallbackMeans: "the one kept in the database",
+    secret: true,
+    meaning:
+      "The secret that API keys are hashed with. The first migration makes one and keeps it in the database; set this to keep it elsewhere. Changing it makes every API key invalid. `openssl rand -hex 32` makes one.",
+    // Too short on purpose: an example that worked would be in use somewhere.
+    example: "output-of-openssl-rand",
+    aliases: ["SECRET_KEY"],
+  }),
+  checkLimit: optionalSetting({
+    key: "OVERDUE_CHECK_LIMIT",
+    group: "Keys and limits",
+    kind: integerKind({ min: 0, max: CHECK_LIMIT_MAX, unit: "checks" }),
+    fallbackMeans: "unlimited",
+    secret: false,
+    meaning:
+      "How many checks an account may have, unless `overdue admin set-check-limit` gave it a limit of its own.",
+    example: "1000",
+  }),
+  pingLogLimit: setting({
+    key: "OVERDUE_PING_LOG_LIMIT",
+    group: "Keys and limits",
+    kind: integerKind({ min: 1, max: PING_LOG_ROWS_MAX, unit: "pings" }),
+    fallback: PAID_PING_LOG_ROWS,
+    secret: false,
+    meaning: "How many of the newest pings of a check are kept and returned.",
+    example: "100",
+    waitsFor: "the ping service",
+  }),
+  pingBodyLimitBytes: setting({
+    key: "OVERDUE_PING_BODY_LIMIT",
+    group: "Keys and limits",
+    kind: integerKind({ min: 0, max: PING_READ_BYTES_MAX, unit: "bytes" }),
+    fallback: DEFAULT_PING_BODY_BYTES,
+    secret: false,
+    meaning: "How much of a ping's body is kept. A longer one is cut, never refused.",
+    example: "100000",
+    aliases: ["PING_BODY_LIMIT"],
+    waitsFor: "the ping service",
+  }),
+  apiDialect: setting({
+    key: "OVERDUE_API_DIALECT",
+    group: "Keys and limits",
+    kind: choiceKind(["standard", "healthchecks"]),
+    fallback: "standard",
+    secret: false,
+    meaning:
+      "`healthchecks` answers as the reference server does where clients written against it need that.",
+    example: "healthchecks",
+    waitsFor: "the Management API",
+  }),
+} as const;

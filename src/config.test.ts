@@ -1,0 +1,260 @@
+// The settings table and its loader: sources, aliases, secrets from files, refusals, and what is shown.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { ConfigError, type Environment, loadConfig } from "./config.ts";
+import { effectiveAsJson, renderEffective, renderEnvExample } from "./config-render.ts";
+import { type Setting, SETTINGS } from "./config-table.ts";
+import { MASK } from "./lib/setting-value.ts";
+
+const ALL: readonly [string, Setting<unknown, unknown>][] = Object.entries(SETTINGS);
+const folder = mkdtempSync(join(tmpdir(), "overdue-config-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function fileWith(text: string): string {
+  const path = join(folder, `secret-${Math.random()}`);
+  writeFileSync(path, text);
+  return path;
+}
+
+function problemsOf(environment: Environment): readonly string[] {
+  try {
+    loadConfig(environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+function sourceOf(key: string, environment: Environment) {
+  return loadConfig(environment).effective.find((one) => one.key === key)?.source;
+}
+
+const SECRET = "0123456789abcdef0123456789abcdef";
+
+describe("the table", () => {
+  test.each(ALL)(
+    "%s has an example that it takes itself, unless that would make a secret known",
+    (name, given) => {
+      expect(given.kind.parse(given.example)).toHaveProperty(name === "secretKey" ? "problem" : "value");
+    },
+  );
+
+  test.each(ALL.filter(([, { fallback }]) => fallback !== null))(
+    "%s has a default that it takes itself",
+    (_n, given) => {
+      expect(given.kind.parse(given.kind.print(given.fallback))).toEqual({ value: given.fallback });
+    },
+  );
+
+  test("no key and no alias stands for two settings", () => {
+    const names = ALL.flatMap(([, { key, aliases, composedOf }]) => [
+      key,
+      ...(aliases ?? []),
+      ...(composedOf?.names ?? []),
+    ]);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  test("a setting that nothing reads says so, and one that is read does not", () => {
+    const sources = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
+      .filter((path) => path.endsWith(".ts") && !path.endsWith(".test.ts") && !path.startsWith("config"))
+      .map((path) => readFileSync(join(import.meta.dirname, path), "utf8"));
+    expect(sources.length).toBeGreaterThan(5);
+    for (const [name, { key, waitsFor }] of ALL) {
+      const read = sources.some((text) => new RegExp(`\\bconfig\\.${name}\\b`).test(text));
+      expect({ key, read }).toEqual({ key, read: waitsFor === undefined });
+    }
+  });
+});
+
+describe("values", () => {
+  test("an empty environment gives the defaults", () => {
+    const { config, effective } = loadConfig({});
+    expect(config.adminListen).toEqual({ host: "127.0.0.1", port: 9464 });
+    expect(config.trustedProxies).toEqual(["127.0.0.0/8", "::1/128"]);
+    expect(config.checkLimit).toBeNull();
+    expect(config.migrateOnStart).toBe(true);
+    expect(new Set(effective.map(({ source }) => source.kind))).toEqual(new Set(["default"]));
+  });
+
+  test("a variable wins over the default, spaces around it do not matter", () => {
+    expect(loadConfig({ OVERDUE_CHECK_LIMIT: " 500 " }).config.checkLimit).toBe(500);
+    expect(sourceOf("OVERDUE_CHECK_LIMIT", { OVERDUE_CHECK_LIMIT: "500" })).toEqual({
+      kind: "environment",
+      from: "OVERDUE_CHECK_LIMIT",
+    });
+  });
+
+  test("an empty variable counts as not set", () => {
+    expect(loadConfig({ OVERDUE_CHECK_LIMIT: "", OVERDUE_SITE_URL: "  " }).config.siteUrl).toBe(
+      "http://localhost:8000",
+    );
+  });
+
+  test("a list is split at commas", () => {
+    expect(loadConfig({ OVERDUE_ROLES: "ping,api" }).config.roles).toEqual(["ping", "api"]);
+  });
+});
+
+describe("the reference's names", () => {
+  test("are read as aliases, our own name wins", () => {
+    expect(loadConfig({ SITE_ROOT: "https://a.example.org/hc" }).config.siteUrl).toBe(
+      "https://a.example.org/hc",
+    );
+    expect(loadConfig({ PING_ENDPOINT: "https://p.example.org/" }).config.pingUrl).toBe(
+      "https://p.example.org",
+    );
+    expect(loadConfig({ PING_BODY_LIMIT: "5000" }).config.pingBodyLimitBytes).toBe(5000);
+    expect(loadConfig({ SECRET_KEY: SECRET }).config.secretKey).toBe(SECRET);
+    const both = { SITE_ROOT: "https://a.example.org", OVERDUE_SITE_URL: "https://b.example.org" };
+    expect(loadConfig(both).config.siteUrl).toBe("https://b.example.org");
+    expect(sourceOf("OVERDUE_SITE_URL", { SITE_ROOT: "https://a.example.org" })).toEqual({
+      kind: "alias",
+      from: "SITE_ROOT",
+    });
+  });
+
+  test("DB_* make up a database address, with everything escaped", () => {
+    const { config } = loadConfig({
+      DB: "postgres",
+      DB_HOST: "db",
+      DB_PORT: "5433",
+      DB_NAME: "over due",
+      DB_USER: "me@home",
+      DB_PASSWORD: "p/w:?",
+      DB_SSLMODE: "require",
+    });
+    expect(config.databaseUrl).toBe(
+      "postgres://me%40home:p%2Fw%3A%3F@db:5433/over%20due?uselibpqcompat=true&sslmode=require",
+    );
+  });
+
+  test("DB_PASSWORD can come from a file", () => {
+    const environment = { DB_HOST: "db", DB_NAME: "overdue", DB_PASSWORD_FILE: fileWith("geheim\n") };
+    expect(loadConfig(environment).config.databaseUrl).toBe("postgres://postgres:geheim@db:5432/overdue");
+    expect(sourceOf("OVERDUE_DATABASE_URL", environment)?.from).toBe("DB_HOST, DB_NAME, DB_PASSWORD_FILE");
+  });
+
+  test("DB_* without a name, or with an SSL mode that tries both ways, are refused", () => {
+    expect(problemsOf({ DB_HOST: "db" })).toEqual([expect.stringContaining("DB_NAME is not set")]);
+    expect(problemsOf({ DB_NAME: "d", DB_SSLMODE: "prefer" })).toEqual([
+      expect.stringContaining("DB_SSLMODE must be"),
+    ]);
+  });
+
+  test("are named in a refusal, together with ours", () => {
+    expect(problemsOf({ SITE_ROOT: "localhost" })).toEqual([
+      expect.stringMatching(/^SITE_ROOT \(read for OVERDUE_SITE_URL\) must be .*, not "localhost"\.$/),
+    ]);
+  });
+
+  test("of other settings are left alone", () => {
+    expect(problemsOf({ REGISTRATION_OPEN: "False", EMAIL_HOST: "mail" })).toEqual([]);
+  });
+});
+
+describe("secrets from files", () => {
+  test("a file wins over the plain variable, and its last line end is no part of it", () => {
+    const environment = {
+      OVERDUE_SECRET_KEY: SECRET,
+      OVERDUE_SECRET_KEY_FILE: fileWith(`${SECRET}-of-file\n`),
+    };
+    expect(loadConfig(environment).config.secretKey).toBe(`${SECRET}-of-file`);
+    expect(sourceOf("OVERDUE_SECRET_KEY", environment)).toEqual({
+      kind: "file",
+      from: "OVERDUE_SECRET_KEY_FILE",
+    });
+  });
+
+  test("a wrong path fails loudly, even though the plain variable is there", () => {
+    expect(problemsOf({ OVERDUE_SECRET_KEY: SECRET, OVERDUE_SECRET_KEY_FILE: "/no/such/file" })).toEqual([
+      expect.stringMatching(
+        /OVERDUE_SECRET_KEY_FILE names \/no\/such\/file, which cannot be read \(ENOENT\)/,
+      ),
+    ]);
+  });
+
+  test("a folder, an empty file and a huge one are refused", () => {
+    const wrong = [folder, fileWith(" \n"), fileWith("x".repeat(65 * 1024))];
+    for (const path of wrong) expect(problemsOf({ OVERDUE_SECRET_KEY_FILE: path })).toHaveLength(1);
+  });
+
+  test("only secrets can come from a file", () => {
+    expect(problemsOf({ OVERDUE_LOG_LEVEL_FILE: "/x" })).toEqual([
+      expect.stringContaining("only secrets can be read from a file. Set OVERDUE_LOG_LEVEL instead."),
+    ]);
+  });
+});
+
+describe("refusals", () => {
+  test("an unknown name with our prefix is refused, with the nearest one", () => {
+    expect(problemsOf({ OVERDUE_SITE_ULR: "x" })).toEqual([
+      expect.stringMatching(/^OVERDUE_SITE_ULR is not a setting\. Did you mean OVERDUE_SITE_URL\?/),
+    ]);
+    expect(problemsOf({ overdue_site_url: "x" })[0]).toContain("Did you mean OVERDUE_SITE_URL?");
+    expect(problemsOf({ OVERDUE_SECRET_KEY_FIL: "x" })[0]).toContain("Did you mean OVERDUE_SECRET_KEY_FILE?");
+  });
+
+  test("all problems are reported at once", () => {
+    const problems = problemsOf({
+      OVERDUE_CHECK_LIMIT: "many",
+      OVERDUE_LOG_LEVEL: "loud",
+      OVERDUE_BANANA: "1",
+      OVERDUE_MIGRATE_ON_START: "maybe",
+    });
+    expect(problems).toHaveLength(4);
+  });
+
+  test("a refused secret is not repeated", () => {
+    const environment = { OVERDUE_SECRET_KEY: "hunter2", OVERDUE_DATABASE_URL: "mysql://u:hunter2@h/d" };
+    expect(problemsOf(environment)).toHaveLength(2);
+    expect(problemsOf(environment).join()).not.toContain("hunter2");
+  });
+});
+
+describe("what is shown", () => {
+  const environment = {
+    OVERDUE_DATABASE_URL: "postgres://overdue:hunter2@db:5432/overdue",
+    OVERDUE_SECRET_KEY: SECRET,
+    SITE_ROOT: "https://a.example.org",
+  };
+  const { effective } = loadConfig(environment);
+
+  test("the lines name value and source, secrets masked", () => {
+    const text = renderEffective(effective);
+    expect(text).toMatch(/^OVERDUE_SITE_URL +https:\/\/a\.example\.org +\(alias SITE_ROOT\)$/m);
+    expect(text).toMatch(/^OVERDUE_CHECK_LIMIT +unlimited +\(default\)$/m);
+    expect(text).toContain(`postgres://overdue:${MASK}@db:5432/overdue`);
+    expect(text.split("\n")).toHaveLength(ALL.length + 1);
+    expect(text).not.toMatch(/hunter2|0123456789/);
+  });
+
+  test("the JSON says the same, with null for what is not set", () => {
+    const json = effectiveAsJson(effective);
+    expect(json["OVERDUE_CHECK_LIMIT"]).toEqual({ value: null, source: "default", from: null });
+    expect(json["OVERDUE_SECRET_KEY"]).toEqual({
+      value: MASK,
+      source: "environment",
+      from: "OVERDUE_SECRET_KEY",
+    });
+    expect(JSON.stringify(json)).not.toMatch(/hunter2|0123456789/);
+  });
+
+  test(".env.example names every setting and loads as it stands, comments removed", () => {
+    const text = renderEnvExample();
+    for (const [, { key }] of ALL) expect(text).toContain(`\n#${key}=`);
+    const uncommented = Object.fromEntries(
+      [...text.matchAll(/^#(OVERDUE_\w+)=(.*)$/gm)].map(([, key, value]) => [key, value]),
+    );
+    expect(Object.keys(uncommented)).toHaveLength(ALL.length);
+    expect(problemsOf({ ...uncommented, OVERDUE_SECRET_KEY: SECRET })).toEqual([]);
+  });
+
+  test(".env.example in the repository is the one that the table makes", () => {
+    const committed = readFileSync(join(import.meta.dirname, "..", ".env.example"), "utf8");
+    expect(committed).toBe(renderEnvExample());
+  });
+});

@@ -1,0 +1,186 @@
+// The only reader of the environment: turns it, once, into a checked and typed object that is handed on.
+// Every problem found is reported together, each with what to do about it.
+import { readFileSync } from "node:fs";
+import { type Composition, type Setting, SETTINGS } from "./config-table.ts";
+import { didYouMean } from "./lib/nearest-name.ts";
+import { MASK, type ValueKind } from "./lib/setting-value.ts";
+
+export type SettingName = keyof typeof SETTINGS;
+
+/** The effective settings: a plain object that is handed on, never imported. */
+export type Config = {
+  readonly [Name in SettingName]: (typeof SETTINGS)[Name] extends Setting<infer T, infer Fallback>
+    ? T | Extract<Fallback, null>
+    : never;
+};
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Where a value came from: `from` is the variable that was read, null for a default. */
+export type Source = { kind: "default" | "environment" | "file" | "alias"; from: string | null };
+
+/** One setting as it took effect, safe to be shown. */
+export type EffectiveSetting = {
+  name: SettingName;
+  key: string;
+  shown: string;
+  isSet: boolean;
+  source: Source;
+};
+
+export type LoadedConfig = { config: Config; effective: EffectiveSetting[] };
+
+const PREFIX = "OVERDUE_";
+const FILE_SUFFIX = "_FILE";
+/** A secret is a line of text; whatever is larger is the wrong file. */
+const SECRET_FILE_BYTES_MAX = 64 * 1024;
+/** How much of a refused value a message repeats. */
+const SHOWN_TEXT_LENGTH_MAX = 60;
+
+/** The settings cannot be used. `problems` holds one sentence or two for each thing to mend. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`The settings cannot be used:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`);
+    this.name = "ConfigError";
+    this.problems = problems;
+  }
+}
+
+type AnySetting = Setting<unknown, unknown>;
+type Found = { text: string; source: Source };
+
+/** Reads and checks all settings. Throws ConfigError with every problem at once. */
+export function loadConfig(environment: Environment = process.env): LoadedConfig {
+  const problems = unknownNames(environment);
+  const values: Partial<Record<SettingName, unknown>> = {};
+  const effective: EffectiveSetting[] = [];
+  for (const [name, given] of Object.entries(SETTINGS) as [SettingName, AnySetting][]) {
+    try {
+      const found = find(given, environment);
+      const value = found === null ? given.fallback : parse(given, found);
+      values[name] = value;
+      effective.push(describe(name, { given, value, found }));
+    } catch (error) {
+      if (!(error instanceof SettingProblem)) throw error;
+      problems.push(error.message);
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  // Every name of the table was visited and no problem was found, so the object is complete.
+  return { config: values as Config, effective };
+}
+
+/** The whole environment with some changes, for a process that is started from here. */
+export function environmentWith(changes: Environment): Environment {
+  return { ...process.env, ...changes };
+}
+
+/** What is wrong with one setting; collected, never shown alone. */
+class SettingProblem extends Error {}
+
+/** The text of a setting and where it was found; our own names win over aliases, files over plain values. */
+function find(given: AnySetting, environment: Environment): Found | null {
+  const own = readOne(given.key, { secret: given.secret, environment });
+  if (own !== null) return own;
+  for (const alias of given.aliases ?? []) {
+    const found = readOne(alias, { secret: given.secret, environment });
+    if (found !== null) return { text: found.text, source: { kind: "alias", from: found.source.from } };
+  }
+  return given.composedOf === undefined ? null : compose(given, { parts: given.composedOf, environment });
+}
+
+function compose(
+  given: AnySetting,
+  { parts, environment }: { parts: Composition; environment: Environment },
+): Found | null {
+  const used: string[] = [];
+  const built = parts.build((name) => {
+    const secret = parts.secretNames.includes(name);
+    const found = readOne(name, { secret, environment });
+    if (found !== null) used.push(found.source.from ?? name);
+    return found?.text ?? null;
+  });
+  if (built === null) return null;
+  if ("problem" in built) throw new SettingProblem(`${given.key} ${built.problem}.`);
+  return { text: built.value, source: { kind: "alias", from: [...new Set(used)].join(", ") } };
+}
+
+/** One variable, or the file it names. An empty variable counts as not set: compose files pass those on. */
+function readOne(
+  name: string,
+  { secret, environment }: { secret: boolean; environment: Environment },
+): Found | null {
+  const path = secret ? environment[name + FILE_SUFFIX]?.trim() : undefined;
+  if (path) {
+    return {
+      text: readSecretFile(name + FILE_SUFFIX, path),
+      source: { kind: "file", from: name + FILE_SUFFIX },
+    };
+  }
+  const text = environment[name]?.trim();
+  return text ? { text, source: { kind: "environment", from: name } } : null;
+}
+
+function readSecretFile(variable: string, path: string): string {
+  let content: Buffer;
+  try {
+    content = readFileSync(path);
+  } catch (error) {
+    const reason = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
+    throw new SettingProblem(
+      `${variable} names ${path}, which cannot be read (${reason}). Correct the path or its permissions, or remove the variable.`,
+    );
+  }
+  if (content.length > SECRET_FILE_BYTES_MAX) {
+    throw new SettingProblem(
+      `${variable} names ${path}, which is larger than ${SECRET_FILE_BYTES_MAX} bytes. Is it the right file?`,
+    );
+  }
+  const text = content.toString("utf8").trim();
+  if (text === "")
+    throw new SettingProblem(`${variable} names ${path}, which is empty. Put the secret into it.`);
+  return text;
+}
+
+function parse(given: AnySetting, found: Found): unknown {
+  const parsed = given.kind.parse(found.text);
+  if ("value" in parsed) return parsed.value;
+  const alias = found.source.kind === "alias" ? ` (read for ${given.key})` : "";
+  const said = given.secret ? "" : `, not ${JSON.stringify(found.text.slice(0, SHOWN_TEXT_LENGTH_MAX))}`;
+  throw new SettingProblem(`${found.source.from}${alias} ${parsed.problem}${said}.`);
+}
+
+/** Misspelt settings would silently have no effect, so names with our prefix must be known ones. */
+function unknownNames(environment: Environment): string[] {
+  const settings: readonly AnySetting[] = Object.values(SETTINGS);
+  const known = settings.flatMap(({ key, secret }) => (secret ? [key, key + FILE_SUFFIX] : [key]));
+  return Object.keys(environment)
+    .filter((name) => name.toUpperCase().startsWith(PREFIX) && !known.includes(name))
+    .toSorted()
+    .map((name) => {
+      const plain = name.slice(0, -FILE_SUFFIX.length);
+      if (name.endsWith(FILE_SUFFIX) && known.includes(plain)) {
+        return `${name} is not a setting: only secrets can be read from a file. Set ${plain} instead.`;
+      }
+      return `${name} is not a setting.${didYouMean(name, known)} \`overdue config --example\` explains them all.`;
+    });
+}
+
+function describe(
+  name: SettingName,
+  { given, value, found }: { given: AnySetting; value: unknown; found: Found | null },
+): EffectiveSetting {
+  const source: Source = found?.source ?? { kind: "default", from: null };
+  return { name, key: given.key, shown: show(given, value), isSet: value !== null, source };
+}
+
+function show({ kind, secret, fallbackMeans }: AnySetting, value: unknown): string {
+  if (value === null) return fallbackMeans ?? "not set";
+  return secret ? mask(kind, value) : kind.print(value);
+}
+
+function mask(kind: ValueKind<unknown>, value: unknown): string {
+  return kind.mask === undefined ? MASK : kind.mask(value);
+}

@@ -1,0 +1,139 @@
+#!/usr/bin/env node
+// The way in: argv → config → resources → chosen roles → wait for a signal → stop in reverse order.
+// It decides what runs and knows no protocol; what a command does is said in cli/.
+import { readFileSync } from "node:fs";
+import { constants } from "node:os";
+import { CommandError, EXIT } from "./cli/command-context.ts";
+import { databaseOptionsOf } from "./cli/open-database.ts";
+import { runCommandLine } from "./cli/program.ts";
+import { type Config, ConfigError, environmentWith, loadConfig } from "./config.ts";
+import { KEY_PREFIX } from "./core/identity.ts";
+import { formatListenAddress } from "./lib/address.ts";
+import { createLog, type KnownSecrets, type Log, secretRemover } from "./lib/log.ts";
+import { createMetrics } from "./lib/metrics.ts";
+import { secretsInDatabaseUrl } from "./lib/setting-value.ts";
+import { chooseRoles, type Resources, ROLE_NAMES, type RoleName, run, UnknownRoleError } from "./roles.ts";
+import { openDatabase } from "./store/db.ts";
+
+const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;
+
+/** After the last word is said, whatever still holds the process is cut off after this. */
+const EXIT_GRACE_MS = 1_000;
+
+/** Shells report a process that a signal ended as this much plus the signal's number. */
+const SIGNAL_EXIT_BASE = 128;
+
+const VERSION = readVersion();
+
+function readVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  const version =
+    typeof manifest === "object" && manifest !== null && "version" in manifest && manifest.version;
+  return String(version);
+}
+
+/** What must never be written anywhere: the secrets among the settings, and whatever looks like a key. */
+function knownSecrets(config: Config): KnownSecrets {
+  const inUrl = config.databaseUrl === null ? [] : secretsInDatabaseUrl(config.databaseUrl);
+  return {
+    secrets: [...inUrl, ...(config.secretKey === null ? [] : [config.secretKey])],
+    secretPatterns: Object.values(KEY_PREFIX).map((prefix) => new RegExp(`${prefix}[0-9A-Za-z]{28}`, "g")),
+  };
+}
+
+function openResources(config: Config, log: Log): Resources {
+  const databaseOptions = {
+    ...databaseOptionsOf(config),
+    applicationName: "overdue",
+    connectionsMax: config.databasePoolSize,
+    onError: (error: Error) => log.warn({ err: error }, "an idle database connection broke"),
+  };
+  return {
+    config,
+    database: openDatabase(databaseOptions),
+    databaseOptions,
+    log,
+    metrics: createMetrics({ version: VERSION }),
+  };
+}
+
+/** Runs the chosen roles until a signal comes, and returns the exit code. */
+async function serve(config: Config, { roles }: { roles: readonly string[] | null }): Promise<number> {
+  const names = choose(roles);
+  const log = createLog({ level: config.logLevel, ...knownSecrets(config) });
+  const resources = openResources(config, log);
+  const stop = stopSignal(log);
+  process.on("uncaughtException", (error) => {
+    log.fatal({ err: error }, "unexpected error");
+    process.exit(EXIT.failed);
+  });
+  log.info({ version: VERSION, node: process.versions.node, pid: process.pid, roles: names }, "starting");
+  try {
+    const running = await run(names, resources, { signal: stop });
+    const admin = running.adminAddress;
+    log.info({ admin: admin && `http://${formatListenAddress(admin)}` }, "ready");
+    if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
+    const failed = await running.stop();
+    log.info({ failed }, "stopped");
+    return failed.length === 0 ? EXIT.ok : EXIT.failed;
+  } catch (error) {
+    // Told to stop while it was still starting: that is no failure.
+    if (stop.aborted) return EXIT.ok;
+    throw listenTrouble(error, config) ?? error;
+  }
+}
+
+function choose(names: readonly string[] | null): RoleName[] {
+  try {
+    return chooseRoles(names);
+  } catch (error) {
+    throw error instanceof UnknownRoleError ? new CommandError(error.message, EXIT.usage) : error;
+  }
+}
+
+/** Fires at the first SIGTERM or SIGINT; the second one ends the process at once. */
+function stopSignal(log: Log): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of STOP_SIGNALS) {
+    process.on(signal, () => {
+      if (controller.signal.aborted) process.exit(SIGNAL_EXIT_BASE + constants.signals[signal]);
+      log.info({ signal }, "stopping");
+      controller.abort();
+    });
+  }
+  return controller.signal;
+}
+
+/** The admin address that cannot be taken, in words; null for any other error. */
+function listenTrouble(error: unknown, config: Config): CommandError | null {
+  if (!(error instanceof Error) || !("syscall" in error) || error.syscall !== "listen") return null;
+  const address = formatListenAddress(config.adminListen);
+  return new CommandError(
+    `Cannot listen on ${address} (${error.message}). Is another process there? OVERDUE_ADMIN_LISTEN names another place.`,
+  );
+}
+
+/** Whatever goes to standard error is cleaned of secrets, as the log is. */
+function errorWriter(): (text: string) => void {
+  let known: KnownSecrets = {};
+  try {
+    known = knownSecrets(loadConfig().config);
+  } catch (error) {
+    // Settings that cannot be used are reported by the command itself.
+    if (!(error instanceof ConfigError)) throw error;
+  }
+  const clean = secretRemover(known);
+  return (text) => void process.stderr.write(clean(text));
+}
+
+// A reader that has seen enough, such as head, closes the pipe.
+process.stdout.on("error", () => process.exit(EXIT.ok));
+process.exitCode = await runCommandLine(process.argv.slice(2), {
+  environment: environmentWith({}),
+  version: VERSION,
+  roleNames: ROLE_NAMES,
+  out: (text) => void process.stdout.write(text),
+  err: errorWriter(),
+  serve,
+});
+setTimeout(() => process.exit(), EXIT_GRACE_MS).unref();

@@ -1,0 +1,107 @@
+// The command line without a database: help, mistakes, settings.
+import { describe, expect, test, vi } from "vitest";
+import { callOverdue, runOverdue } from "./run-overdue.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
+
+describe("help", () => {
+  test("--help names every command, with examples and exit codes", async () => {
+    const { code, out, err } = await runOverdue(["--help"]);
+    expect(code).toBe(0);
+    expect(err).toBe("");
+    for (const word of ["serve", "migrate", "config", "admin", "Examples:", "Exit codes:"])
+      expect(out).toContain(word);
+  });
+
+  test.each([["serve"], ["migrate"], ["config"], ["admin"]])("%s --help has examples", async (command) => {
+    const { code, out } = await callOverdue([command, "--help"]);
+    expect(code).toBe(0);
+    expect(out).toContain("Examples:");
+  });
+
+  test("--version prints the version of the package", async () => {
+    const { code, out } = await runOverdue(["--version"]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe("mistakes end with code 2 and a hint, never with a stack trace", () => {
+  test.each([
+    ["an unknown command", ["migrat"], "Did you mean migrate?"],
+    ["an unknown admin command", ["admin", "create-acount"], "Did you mean create-account?"],
+    ["an unknown option", ["config", "--jsn"], "Did you mean --json?"],
+    ["a missing option", ["admin", "create-account"], "--email"],
+    [
+      "a limit that is no number",
+      ["admin", "set-check-limit", "--account", "a@b", "--limit", "many"],
+      "whole number",
+    ],
+    ["a project that is no UUID", ["admin", "create-keys", "--project", "7"], "must be a UUID"],
+    [
+      "a kind of key that there is not",
+      ["admin", "create-keys", "--kind", "x"],
+      "read-write, read-only, both",
+    ],
+    ["no database", ["migrate"], "OVERDUE_DATABASE_URL is not set"],
+    ["nothing at all", [], "Usage: overdue"],
+  ])("%s", async (_name, args, hint) => {
+    const { code, out, err } = await callOverdue(args);
+    expect(err).toContain(hint);
+    expect(err).not.toMatch(/^\s+at /m);
+    expect(out).toBe("");
+    expect(code).toBe(2);
+  });
+});
+
+test("an unknown role is refused by the process, with the nearest name", async () => {
+  const { code, out, err } = await runOverdue(["serve", "--roles", "housekeeping"]);
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err).toContain('There is no role "housekeeping". Did you mean housekeeper?');
+});
+
+describe("overdue config", () => {
+  test("prints value and source of every setting, secrets masked", async () => {
+    const { code, out } = await runOverdue(["config"], {
+      OVERDUE_DATABASE_URL: "postgres://overdue:hunter2hunter2@db/overdue",
+      OVERDUE_SECRET_KEY: "hunter2".repeat(6),
+      SITE_ROOT: "https://overdue.example.org",
+    });
+    expect(code).toBe(0);
+    expect(out).toMatch(/OVERDUE_SITE_URL +https:\/\/overdue\.example\.org +\(alias SITE_ROOT\)/);
+    expect(out).toContain("postgres://overdue:********@db/overdue");
+    expect(out).not.toContain("hunter2");
+  });
+
+  test("--json prints one object", async () => {
+    const { out } = await callOverdue(["config", "--json"], { OVERDUE_CHECK_LIMIT: "7" });
+    expect(JSON.parse(out)).toMatchObject({
+      OVERDUE_CHECK_LIMIT: { value: "7", source: "environment", from: "OVERDUE_CHECK_LIMIT" },
+      OVERDUE_API_URL: { value: null, source: "default", from: null },
+    });
+  });
+
+  test("--example prints the settings even though those in effect are wrong", async () => {
+    const { code, out } = await callOverdue(["config", "--example"], { OVERDUE_BANANA: "1" });
+    expect(code).toBe(0);
+    expect(out).toContain("#OVERDUE_DATABASE_URL=");
+  });
+
+  test("reports all problems at once, on standard error, with code 2", async () => {
+    const { code, out, err } = await runOverdue(["config"], {
+      OVERDUE_SITE_ULR: "https://x",
+      OVERDUE_CHECK_LIMIT: "many",
+      OVERDUE_SECRET_KEY_FILE: "/no/such/file",
+      OVERDUE_DATABASE_URL: "mysql://u:hunter2@h/d",
+    });
+    expect(code).toBe(2);
+    expect(out).toBe("");
+    expect(err).toContain("Did you mean OVERDUE_SITE_URL?");
+    expect(err).toContain(
+      'OVERDUE_CHECK_LIMIT must be a whole number of checks from 0 to 1000000000, not "many".',
+    );
+    expect(err).toContain("OVERDUE_SECRET_KEY_FILE names /no/such/file");
+    expect(err).toContain("OVERDUE_DATABASE_URL must look like");
+    expect(err).not.toContain("hunter2");
+  });
+});

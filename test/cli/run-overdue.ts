@@ -1,0 +1,92 @@
+// Runs the real program as a user would: a process of its own, nothing in its environment but what a test
+// puts there, against a PostgreSQL that keeps its promises (the program refuses any other).
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { afterAll, beforeAll } from "vitest";
+import { runCommandLine } from "../../src/cli/program.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { embeddedPostgres } from "../support/postgres-binaries.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const RUN_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 60_000;
+
+export type Ended = { code: number | null; out: string; err: string };
+export type Environment = Record<string, string>;
+
+/** A durable server for the whole file. */
+export function useDurablePostgres(): { newDatabase(): Promise<string>; server(): PostgresServer } {
+  let server: PostgresServer | undefined;
+  beforeAll(async () => {
+    server = await startPostgres({ binaries: embeddedPostgres() });
+  }, START_TIMEOUT_MS);
+  afterAll(() => server?.stop(), START_TIMEOUT_MS);
+  const started = () => {
+    if (server === undefined) throw new Error("the server is there from the first test on, not before");
+    return server;
+  };
+  return {
+    server: started,
+    newDatabase: async () => {
+      const name = `cli_${randomBytes(6).toString("hex")}`;
+      const client = new pg.Client({ connectionString: started().url() });
+      await client.connect();
+      await client.query(`create database ${name}`);
+      await client.end();
+      return started().url(name);
+    },
+  };
+}
+
+/** Starts `overdue` and leaves it running; the caller sees to its end. */
+export function startOverdue(
+  args: readonly string[],
+  environment: Environment = {},
+): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, [MAIN, ...args], { env: environment });
+}
+
+/** Runs `overdue` to its end. */
+export async function runOverdue(args: readonly string[], environment: Environment = {}): Promise<Ended> {
+  const child = startOverdue(args, environment);
+  const timer = setTimeout(() => child.kill("SIGKILL"), RUN_TIMEOUT_MS);
+  try {
+    return await endOf(child);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The same command line inside this process: a second faster, for what does not depend on main.ts. */
+export async function callOverdue(args: readonly string[], environment: Environment = {}): Promise<Ended> {
+  const said = { out: "", err: "" };
+  const code = await runCommandLine(args, {
+    environment,
+    version: "0.0.0",
+    roleNames: ["one", "two"],
+    out: (text) => {
+      said.out += text;
+    },
+    err: (text) => {
+      said.err += text;
+    },
+    serve: () => Promise.reject(new Error("serving needs a process of its own")),
+  });
+  return { code, ...said };
+}
+
+/** Everything a process said, once it has ended. */
+export async function endOf(child: ChildProcessWithoutNullStreams): Promise<Ended> {
+  let out = "";
+  let err = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    out += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    err += text;
+  });
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { code, out, err };
+}

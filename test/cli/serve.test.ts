@@ -1,0 +1,171 @@
+// `overdue serve` as a supervisor sees it: starts, says where it is, answers, stops, and keeps its secrets.
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { endOf, type Environment, runOverdue, startOverdue, useDurablePostgres } from "./run-overdue.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const postgres = useDurablePostgres();
+const PASSWORD = "hunter2hunter2";
+const SECRET_KEY = "a-secret-of-the-operator-0123456789";
+
+type LogLine = { msg: string; service?: string; admin?: string };
+
+let child: ChildProcessWithoutNullStreams | null = null;
+afterEach(() => void child?.kill("SIGKILL"));
+
+async function environment(changes: Environment = {}): Promise<Environment> {
+  // The server trusts whoever connects, so the password is only there to be kept secret.
+  const url = (await postgres.newDatabase()).replace("overdue@", `overdue:${PASSWORD}@`);
+  return {
+    OVERDUE_DATABASE_URL: url,
+    OVERDUE_ADMIN_LISTEN: "127.0.0.1:0",
+    OVERDUE_LOG_LEVEL: "trace",
+    ...changes,
+  };
+}
+
+/** Starts the process; `line` resolves to the log line with that message, `ended` to all it said. */
+function serve(settings: Environment, ...args: string[]) {
+  const started = startOverdue(["serve", ...args], settings);
+  child = started;
+  const ended = endOf(started);
+  let text = "";
+  const waiting: { message: string; resolve(line: LogLine): void }[] = [];
+  started.stdout.on("data", (chunk: string) => {
+    text += chunk;
+    for (const one of waiting) {
+      const line = text.split("\n").find((candidate) => candidate.includes(`"msg":"${one.message}"`));
+      if (line?.endsWith("}")) one.resolve(JSON.parse(line) as LogLine);
+    }
+  });
+  const line = (message: string) =>
+    Promise.race([
+      new Promise<LogLine>((resolve) => waiting.push({ message, resolve })),
+      ended.then(({ out, err }) => Promise.reject(new Error(`ended before "${message}":\n${out}${err}`))),
+    ]);
+  return { process: started, line, ended };
+}
+
+const messagesOf = (out: string) =>
+  out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as LogLine);
+
+describe("a process", () => {
+  test("migrates, answers on its admin address, and stops in reverse order on SIGTERM", async () => {
+    const running = serve(await environment());
+    const { admin } = await running.line("ready");
+    expect(admin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    const health = await fetch(`${admin}/healthz`);
+    expect(health.status).toBe(200);
+    const ready = await fetch(`${admin}/readyz`);
+    expect({ status: ready.status, body: await ready.json() }).toEqual({
+      status: 200,
+      body: { status: "ready", checks: { process: "ok", database: "ok", housekeeper: "ok" } },
+    });
+    const metrics = await (await fetch(`${admin}/metrics`)).text();
+    expect(metrics).toContain('overdue_loop_errors_total{loop="housekeeper"} 0');
+    expect(metrics).toContain("overdue_build_info{");
+    running.process.kill("SIGTERM");
+    const { code, out, err } = await running.ended;
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    const named = (msg: string) =>
+      messagesOf(out).flatMap((line) => (line.msg === msg ? [line.service] : []));
+    expect(named("service started")).toEqual(["pool", "admin", "schema", "housekeeper"]);
+    expect(named("service stopped")).toEqual(["housekeeper", "schema", "admin", "pool"]);
+    expect(messagesOf(out).map(({ msg }) => msg)).toContain("schema migrated");
+  });
+
+  test("a second signal ends it at once", async () => {
+    const running = serve(await environment());
+    await running.line("ready");
+    // Both signals are waiting when it goes on, so the second comes before the first is dealt with.
+    running.process.kill("SIGSTOP");
+    running.process.kill("SIGTERM");
+    running.process.kill("SIGINT");
+    running.process.kill("SIGCONT");
+    const { code, out } = await running.ended;
+    expect([130, 143]).toContain(code);
+    expect(messagesOf(out).map(({ msg }) => msg)).not.toContain("stopped");
+  });
+
+  test("nothing it writes holds a secret, however much it logs", async () => {
+    const settings = await environment({ OVERDUE_SECRET_KEY: SECRET_KEY });
+    const running = serve(settings);
+    await running.line("ready");
+    running.process.kill("SIGINT");
+    const good = await running.ended;
+    const bad = await runOverdue(["serve"], {
+      ...settings,
+      OVERDUE_DATABASE_WAIT: "0",
+      OVERDUE_DATABASE_URL: `postgres://overdue:${PASSWORD}@127.0.0.1:1/x`,
+    });
+    expect(good.code).toBe(0);
+    expect(bad.code).toBe(1);
+    const everything = [good.out, good.err, bad.out, bad.err].join("\n");
+    expect(everything).toContain("ready");
+    expect(everything).not.toContain(PASSWORD);
+    expect(everything).not.toContain(SECRET_KEY);
+  });
+});
+
+describe("a start that cannot succeed ends with code 1 and a sentence", () => {
+  test("a schema that is not up to date, when migrating is turned off", async () => {
+    const { code, err } = await runOverdue(
+      ["serve"],
+      await environment({ OVERDUE_MIGRATE_ON_START: "false" }),
+    );
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: "overdue: The database is empty. Run `overdue migrate` first.\n",
+    });
+  });
+
+  test("a database that stays away", async () => {
+    const away = { OVERDUE_DATABASE_URL: "postgres://u@127.0.0.1:1/x", OVERDUE_DATABASE_WAIT: "1" };
+    const { code, out, err } = await runOverdue(["serve"], await environment(away));
+    expect(code).toBe(1);
+    expect(out).toContain('"msg":"waiting for the database"');
+    expect(err).toContain(
+      "overdue: The database cannot be used: connect ECONNREFUSED 127.0.0.1:1. Nothing listens",
+    );
+    expect(err).not.toMatch(/^\s+at /m);
+  });
+
+  test("an admin address that is taken", async () => {
+    const first = serve(await environment());
+    const { admin } = await first.line("ready");
+    const taken = String(admin).replace("http://", "");
+    const { code, err } = await runOverdue(["serve"], await environment({ OVERDUE_ADMIN_LISTEN: taken }));
+    expect(code).toBe(1);
+    expect(err).toContain(`Cannot listen on ${taken}`);
+    expect(err).toContain("OVERDUE_ADMIN_LISTEN names another place");
+    first.process.kill("SIGTERM");
+    await first.ended;
+  });
+});
+
+describe("a database that comes and goes", () => {
+  test("a process told to stop while it waits for the database stops with code 0", async () => {
+    const away = { OVERDUE_DATABASE_URL: "postgres://u@127.0.0.1:1/x" };
+    const running = serve(await environment(away));
+    await running.line("waiting for the database");
+    running.process.kill("SIGTERM");
+    expect((await running.ended).code).toBe(0);
+  });
+
+  test("a process outlives its database, says that it is not ready, and recovers", async () => {
+    const running = serve(await environment());
+    const { admin } = await running.line("ready");
+    const readyStatus = async () => (await fetch(`${admin}/readyz`)).status;
+    await postgres.server().crash();
+    expect(await readyStatus()).toBe(503);
+    expect((await fetch(`${admin}/healthz`)).status).toBe(200);
+    await postgres.server().resume();
+    await vi.waitFor(async () => expect(await readyStatus()).toBe(200), { timeout: 20_000 });
+    running.process.kill("SIGTERM");
+    expect((await running.ended).code).toBe(0);
+  });
+});
