@@ -1,0 +1,99 @@
+// Writes what is derived from code: files and sections that people read but never edit. With --check it only
+// tells what is stale; `npm run check` does that, so a generated file cannot fall behind its source.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { renderEnvExample } from "../src/config-render.ts";
+import { renderStateTable } from "../src/core/machine/state-table.ts";
+import { renderImportTable } from "../test/support/import-rule.ts";
+import { CHECKSUMS_PATH, checksumsOf } from "../test/support/tidy-sql.ts";
+import { readTree } from "../test/support/tidy-tree.ts";
+import { renderSchema } from "./dump-schema.ts";
+
+/** `render` gets the file as it is, empty when there is none, and returns the file as it should be. */
+export type Generated = { path: string; render(current: string): string | Promise<string> };
+
+const ROOT = join(import.meta.dirname, "..");
+
+/** Everything that is generated. A file may appear more than once, for each of its sections. */
+const GENERATED: readonly Generated[] = [
+  { path: ".env.example", render: renderEnvExample },
+  { path: CHECKSUMS_PATH, render: addChecksums },
+  { path: "migrations/schema.sql", render: renderSchema },
+  section("ARCHITECTURE.md", "import-table", renderImportTable),
+  section("ARCHITECTURE.md", "state-table", renderStateTable),
+];
+
+const HELP = `Writes the generated files of this repository.
+
+Usage: npm run generate [-- --check]
+
+  --check   write nothing; list what is stale and fail if anything is
+  --help    show this text
+
+Generated: ${[...new Set(GENERATED.map(({ path }) => path))].join(", ")}
+`;
+
+/** A part of a document, between \`<!-- generated: name -->\` and the next \`<!-- end -->\`. */
+export function section(path: string, name: string, render: () => string): Generated {
+  return { path, render: (current) => replaceSection({ path, name, current, content: render() }) };
+}
+
+function replaceSection(at: { path: string; name: string; current: string; content: string }): string {
+  const { path, name, current, content } = at;
+  const opening = `<!-- generated: ${name} -->`;
+  const start = current.indexOf(opening);
+  const end = current.indexOf("<!-- end -->", start);
+  if (start === -1 || end === -1) {
+    throw new Error(`${path} has no section between "${opening}" and "<!-- end -->"`);
+  }
+  return `${current.slice(0, start)}${opening}\n\n${content.trim()}\n\n${current.slice(end)}`;
+}
+
+/**
+ * Records new migrations and leaves the old entries as they are, even where they no longer fit: that a
+ * recorded migration was changed is for the tidy test to say, not for a generator to paint over.
+ */
+function addChecksums(current: string): string {
+  const recorded = JSON.parse(current === "" ? "{}" : current) as Record<string, string>;
+  const all = { ...checksumsOf(readTree(ROOT)), ...recorded };
+  const sorted = Object.fromEntries(Object.entries(all).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return `${JSON.stringify(sorted, null, 2)}\n`;
+}
+
+/** Brings every file up to date below `root`, or only finds out which are not; returns those. */
+export async function generate(options: {
+  root: string;
+  files: readonly Generated[];
+  write: boolean;
+}): Promise<string[]> {
+  const stale: string[] = [];
+  for (const path of new Set(options.files.map((file) => file.path))) {
+    const full = join(options.root, path);
+    const before = existsSync(full) ? readFileSync(full, "utf8") : "";
+    let after = before;
+    for (const file of options.files) if (file.path === path) after = await file.render(after);
+    if (after === before) continue;
+    stale.push(path);
+    if (options.write) writeFileSync(full, after);
+  }
+  return stale;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { check: { type: "boolean" }, help: { type: "boolean" } } });
+  if (values.help === true) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const write = values.check !== true;
+  const stale = await generate({ root: ROOT, files: GENERATED, write });
+  if (write) {
+    process.stdout.write(stale.length === 0 ? "Everything is fresh.\n" : `Written: ${stale.join(", ")}\n`);
+  } else if (stale.length > 0) {
+    process.stderr.write(`Stale: ${stale.join(", ")}\nMend with: npm run generate\n`);
+    process.exitCode = 1;
+  }
+}
+
+if (import.meta.main) await main();
