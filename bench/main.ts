@@ -1,0 +1,100 @@
+// The benchmarks by name: `npm run bench -- schedule store --json`. Tables for people come first; with --json
+// the last line is one object for machines. It ends with an error when a benchmark fails.
+import { parseArgs } from "node:util";
+import { benchSchedule } from "./schedule.ts";
+import { benchStore } from "./store/bench-store.ts";
+import { isSizeName, SIZES, type SizeName } from "./store/sizes.ts";
+
+type Figures = Record<string, number>;
+type Benchmark = { about: string; run: (choice: { size: SizeName }) => Promise<Figures> };
+
+const BENCHMARKS: Record<string, Benchmark> = {
+  schedule: {
+    about: "how long the next firing of an expression takes to find, beside croner",
+    run: benchSchedule,
+  },
+  store: {
+    about: "how recording and sweeping grow with the number of checks; layouts compared",
+    run: ({ size }) => benchStore(SIZES[size]),
+  },
+};
+
+const HELP = `Usage: npm run bench -- [name ...] [--size full|small] [--json]
+
+Names, all of them by default:
+${Object.entries(BENCHMARKS)
+  .map(([name, { about }]) => `  ${name.padEnd(10)} ${about}`)
+  .join("\n")}
+
+Options:
+  --size full|small  full (default): ${SIZES.full.about}
+                     small: ${SIZES.small.about}
+  --json             end with one line of JSON: flat keys, "<benchmark>.<figure>_<unit>" or a bare ratio
+  --help             this text
+
+The store benchmark starts a PostgreSQL of its own in the system's folder for temporary files, refuses to
+measure unless it is durable and lies on a disk, and removes it afterwards. A full run needs 15 GB there and
+4 GB of memory. Figures of one run are comparable with each other, and hardly with those of another day:
+everything that is compared takes turns, so that a busy moment hits all of it.`;
+
+/** Runs what the arguments name and returns the exit code. */
+async function main(args: readonly string[]): Promise<number> {
+  const choice = readArguments(args);
+  if ("complaint" in choice) {
+    console.error(`${choice.complaint}\n\n${HELP}`);
+    return 2;
+  }
+  if (choice.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const figures: Figures = {};
+  for (const { name, benchmark } of choice.benchmarks) {
+    const begin = performance.now();
+    Object.assign(figures, await benchmark.run({ size: choice.size }));
+    console.log(`${name}: done in ${Math.round((performance.now() - begin) / 1_000)} s\n`);
+  }
+  if (choice.json) console.log(JSON.stringify(figures));
+  return 0;
+}
+
+type Choice = {
+  help: boolean;
+  json: boolean;
+  size: SizeName;
+  benchmarks: { name: string; benchmark: Benchmark }[];
+};
+
+function readArguments(args: readonly string[]): Choice | { complaint: string } {
+  const options = { json: { type: "boolean" }, help: { type: "boolean" }, size: { type: "string" } } as const;
+  let parsed;
+  try {
+    parsed = parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch (error) {
+    return { complaint: error instanceof Error ? error.message : String(error) };
+  }
+  const { json = false, help = false, size = "full" } = parsed.values;
+  if (!isSizeName(size)) return { complaint: `There is no size "${size}"; sizes are full and small.` };
+  const names = parsed.positionals.length > 0 ? [...new Set(parsed.positionals)] : Object.keys(BENCHMARKS);
+  const benchmarks: Choice["benchmarks"] = [];
+  for (const name of names) {
+    const benchmark = BENCHMARKS[name];
+    if (benchmark === undefined || !Object.hasOwn(BENCHMARKS, name)) {
+      return {
+        complaint: `There is no benchmark "${name}"; there are ${Object.keys(BENCHMARKS).join(", ")}.`,
+      };
+    }
+    benchmarks.push({ name, benchmark });
+  }
+  return { help, json, size, benchmarks };
+}
+
+// The private database ends with this process, however that comes about; see test/support/postgres.ts.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  console.error(error);
+  process.exitCode = 1;
+}

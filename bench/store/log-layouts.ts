@@ -1,0 +1,131 @@
+// The layouts of the signal log that were considered. Each has its own table with the columns of the shipped
+// one. The functions of the store write and read them all: their statements are only aimed at another table.
+import { FREE_PING_LOG_ROWS } from "../../src/core/limits.ts";
+import type { Db } from "../../src/store/db.ts";
+import { insertPings, listPings, trimPings } from "../../src/store/history/pings.ts";
+import type { Plan } from "./record.ts";
+import { busyCount, NOON, type Scale } from "./scale.ts";
+
+export type LogLayout = {
+  about: string;
+  table: string;
+  /** Made before the table is filled. Null: the migrations have made it. */
+  create: string | null;
+  /** Made after the table is filled, as loading a table is done. */
+  index: string;
+  /** Most rows that a busy check holds. */
+  rowsMax: number;
+  /** The shipped text of a statement, made to fit: by the name that the store gives it. */
+  texts?: Record<string, (shipped: string) => string>;
+};
+
+const LIKE_SHIPPED = "like pings including defaults including constraints";
+const PARTITION_COUNT = 16;
+/** A log that is trimmed at every hundredth ping holds up to 99 more than its limit. */
+const TRIMMED_ROWS_MAX = FREE_PING_LOG_ROWS + 99;
+
+const OVERWRITTEN = ["n", "at", "kind", "duration_ms", "scheme", "method", "remote_addr", "ua", "rid"]
+  .concat(["exit_status", "body_size"])
+  .map((column) => `${column} = excluded.${column}`)
+  .join(", ");
+
+export const LOG_LAYOUTS: readonly LogLayout[] = [
+  {
+    about: "one table, primary key (check, n)",
+    table: "log_by_check_and_n",
+    create: `create table log_by_check_and_n (${LIKE_SHIPPED})`,
+    index: "alter table log_by_check_and_n add primary key (check_id, n)",
+    rowsMax: TRIMMED_ROWS_MAX,
+  },
+  {
+    about: "a ring: places by n modulo the limit, overwritten",
+    table: "log_ring",
+    create: `create table log_ring (${LIKE_SHIPPED},
+      slot int generated always as (n % ${FREE_PING_LOG_ROWS}) stored) with (fillfactor = 85)`,
+    index: "alter table log_ring add primary key (check_id, slot)",
+    rowsMax: FREE_PING_LOG_ROWS,
+    texts: {
+      "pings.insert": (shipped) => `${shipped} on conflict (check_id, slot) do update set ${OVERWRITTEN}`,
+      // Nothing to delete, but the runs of the last round must be read before the next one overwrites them.
+      "pings.trim": () => `select p.check_id, p.n, p.at, p.kind, p.duration_ms
+        from unnest($1::bigint[], $2::bigint[]) as t (check_id, through) join pings p using (check_id)`,
+    },
+  },
+  {
+    about: `as shipped, in ${PARTITION_COUNT} partitions by hash of the check`,
+    table: "log_partitioned",
+    create: `create table log_partitioned (${LIKE_SHIPPED}) partition by hash (check_id);
+      ${Array.from(
+        { length: PARTITION_COUNT },
+        (_, part) => `create table log_partitioned_${part} partition of log_partitioned
+          for values with (modulus ${PARTITION_COUNT}, remainder ${part});`,
+      ).join("\n")}`,
+    index: "create index on log_partitioned (check_id)",
+    rowsMax: TRIMMED_ROWS_MAX,
+  },
+  {
+    about: "one table, index on the check alone (shipped)",
+    table: "pings",
+    create: null,
+    index: "create index pings_check on pings (check_id)",
+    rowsMax: TRIMMED_ROWS_MAX,
+  },
+];
+
+/** Aims the store's statements at the layout's table. */
+function aimed<Session extends Db>(session: Session, layout: LogLayout): Session {
+  const query: Db["query"] = (what, values) => {
+    const fitted = layout.texts?.[what.name]?.(what.text) ?? what.text;
+    const text = fitted.replaceAll(/\bpings\b/g, layout.table);
+    return session.query({ name: `${what.name} ${layout.table}`, text }, values);
+  };
+  return { ...session, query };
+}
+
+/** The part of a plan that writes this log. */
+export function logPlan(layout: LogLayout): Pick<Plan, "insertPings" | "trimPings"> {
+  return {
+    insertPings: (tx, pings) => insertPings(aimed(tx, layout), pings),
+    trimPings: (tx, trims) => trimPings(aimed(tx, layout), trims),
+  };
+}
+
+/** Reads the newest pings of a check, as many as a list shows, and says how many there were. */
+export async function listNewest(scale: Scale, layout: LogLayout, checkId: number): Promise<number> {
+  const page = { checkId, afterN: 0, limit: FREE_PING_LOG_ROWS };
+  return (await listPings(aimed(scale.database, layout), page)).length;
+}
+
+/** Creates the table and fills it in the order of arrival: the first ping of every check, the second … */
+export async function fillLog(scale: Scale, layout: LogLayout, pingsPerCheck: number): Promise<void> {
+  const { admin } = scale;
+  if (layout.create === null) await admin.query(`truncate ${layout.table}; drop index if exists pings_check`);
+  else await admin.query(layout.create);
+  for (let k = 1; k <= pingsPerCheck; k++) {
+    await admin.query(insertOf(layout, { k, checks: `generate_series(1, ${scale.checkCount}) i` }));
+  }
+  await admin.query(layout.index);
+  await admin.query(`vacuum analyze ${layout.table}`);
+}
+
+/**
+ * Brings the logs of the busy checks to where their counts say they are: at the limit, or to be trimmed soon.
+ * What an earlier measurement has added is taken out first.
+ */
+export async function fillBusyLogs(scale: Scale, layout: LogLayout, pingsPerCheck: number): Promise<void> {
+  const { admin, busyStep, checkCount } = scale;
+  await admin.query(`delete from ${layout.table} where n > ${pingsPerCheck}`);
+  const busy = `generate_series(${busyStep}, ${checkCount}, ${busyStep}) i`;
+  for (let k = pingsPerCheck + 1; k <= layout.rowsMax; k++) {
+    const reached = `${k} <= ${FREE_PING_LOG_ROWS} + ${busyCount(busyStep)}`;
+    await admin.query(insertOf(layout, { k, checks: `${busy} where ${reached}` }));
+  }
+  await admin.query(`vacuum analyze ${layout.table}`);
+}
+
+function insertOf(layout: LogLayout, { k, checks }: { k: number; checks: string }): string {
+  return `insert into ${layout.table} (at, check_id, n, duration_ms, kind, scheme, method, remote_addr, ua)
+    select to_timestamp(${NOON / 1_000}) - interval '1 hour' * ${TRIMMED_ROWS_MAX - k}, i, ${k}, 5000, 's',
+      'https', 'GET', '192.0.2.7', 'curl/8.5.0 (x86_64-pc-linux-gnu)'
+    from ${checks}`;
+}
