@@ -9,6 +9,9 @@ export default defineConfig({
   test: {
     // Two at a time share the machine with the database they talk to.
     maxWorkers: 2,
+    // Bounds for what hangs, not for what is slow: the machine may be busy with other things.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
     projects: [
       { extends: true, test: { name: "unit", include: UNIT } },
       {
