@@ -1,0 +1,198 @@
+// The one room through which API, dashboard and pings with create=1 make, change and delete checks: each verb
+// is one transaction, and what it does is asked of core. Who may do it has been decided before.
+import { mayCreateCheck, mayProvisionCheck, newCheck, provisionedCheck } from "../core/check.ts";
+import { ERROR_TEXT } from "../core/errors.ts";
+import type { Instant } from "../core/instant.ts";
+import type { Sight } from "../core/machine/deadline.ts";
+import { pause, resume } from "../core/machine/transition.ts";
+import {
+  meetsCriteria,
+  type UniqueCriteria,
+  type UniqueField,
+  uniqueCriteria,
+} from "../core/request/unique.ts";
+import { findChecksBySlug, findOldestMatch } from "../store/checks/check-search.ts";
+import type { Database } from "../store/db.ts";
+import { findProjectByPingKey } from "../store/projects.ts";
+import type { Tx } from "../store/transaction.ts";
+import { chooseChannels } from "./changing/chosen-channels.ts";
+import { type LimitDefault, lockCriteria, lockQuota, makeCheck } from "./changing/creation.ts";
+import { type Edit, editCheck } from "./changing/edit.ts";
+import {
+  type Absent,
+  channelUuidsOf,
+  type CheckName,
+  type CheckWithChannels,
+  lockCheck,
+  type LockedCheck,
+  present,
+  type Refused,
+} from "./changing/locked-check.ts";
+import { inRetriedTransaction, OvertakenError } from "./changing/retried.ts";
+import { type Passage, writeStateChange } from "./changing/state-change.ts";
+import { removeCheck } from "./remove-check.ts";
+
+/**
+ * What a verb has made of a check. Besides what it returns, each of them throws AppError `unavailable` when
+ * others hold the check for too long, and CommitInDoubtError as every transaction does.
+ */
+type Done<Kind extends string> = { kind: Kind; check: CheckWithChannels };
+
+export type CreateRequest = Edit &
+  LimitDefault & {
+    projectId: number;
+    /** The fields by which the request means an existing check; empty for a plain create. */
+    unique: readonly UniqueField[];
+  };
+
+/**
+ * Makes a check, or updates the one that `unique` means; of identical requests at the same moment one makes it
+ * and the others update it. Refused: the account has as many checks as it may have, and only then the channels.
+ * "not found": there is no such project.
+ */
+export function createCheck(
+  database: Database,
+  request: CreateRequest,
+): Promise<Done<"created"> | Done<"updated"> | Refused | { kind: "not found" }> {
+  const criteria = uniqueCriteria(request.params, request.unique);
+  return inRetriedTransaction(database, async (tx) => {
+    const match = criteria === null ? null : await lockMatch(tx, { ...request, criteria });
+    if (match === null) return create(tx, request);
+    const edited = await editCheck(tx, match, request);
+    return edited.kind === "refused" ? edited : { ...edited, kind: "updated" };
+  });
+}
+
+/** The check that an upsert means, locked; null when it has to be made, and nobody else can be making it. */
+async function lockMatch(
+  tx: Tx,
+  { projectId, criteria }: { projectId: number; criteria: UniqueCriteria },
+): Promise<LockedCheck | null> {
+  const wanted = { projectId, criteria };
+  let found = await findOldestMatch(tx, wanted);
+  if (found === null) {
+    // Somebody may be making it just now: look again when nobody can be.
+    await lockCriteria(tx, wanted);
+    found = await findOldestMatch(tx, wanted);
+  }
+  if (found === null) return null;
+  const locked = await lockCheck(tx, { projectId, checkId: found.id });
+  if ("kind" in locked || !meetsCriteria(locked.check.settings, criteria)) {
+    throw new OvertakenError("The check that was meant has been changed or deleted meanwhile.");
+  }
+  return locked;
+}
+
+async function create(
+  tx: Tx,
+  request: CreateRequest,
+): Promise<Done<"created"> | Refused | { kind: "not found" }> {
+  const { projectId, at, channels: param } = request;
+  const quota = await lockQuota(tx, request);
+  if (quota === null) return { kind: "not found" };
+  if (!mayCreateCheck(quota)) return { kind: "refused", code: "forbidden", text: ERROR_TEXT.checkLimit };
+  const channels = param === null ? null : await chooseChannels(tx, { projectId, param });
+  if (channels?.kind === "refused") return channels;
+  const settings = newCheck(request.params, request);
+  return { kind: "created", check: await makeCheck(tx, { projectId, settings, channels, at }) };
+}
+
+export type ProvisionRequest = LimitDefault & { pingKey: string; slug: string; at: Instant };
+
+/**
+ * Makes the check that a ping by key and slug asks for, with all channels of its project. "exists": somebody
+ * was quicker, or several share the slug. "unknown": no project has the key, or its owner may have no more.
+ */
+export function provisionCheck(
+  database: Database,
+  { pingKey, slug, at, checkLimitDefault }: ProvisionRequest,
+): Promise<"created" | "exists" | "unknown"> {
+  return inRetriedTransaction(database, async (tx) => {
+    const project = await findProjectByPingKey(tx, pingKey);
+    if (project === null) return "unknown";
+    const { id: projectId } = project;
+    await lockCriteria(tx, { projectId, criteria: { slug } });
+    if ((await findChecksBySlug(tx, { pingKey, slug })).length > 0) return "exists";
+    const quota = await lockQuota(tx, { projectId, checkLimitDefault });
+    if (quota === null || !mayProvisionCheck(quota)) return "unknown";
+    const channels = await chooseChannels(tx, { projectId, param: "*" });
+    if (channels.kind === "refused") throw new Error(`all channels were refused: ${channels.text}`);
+    await makeCheck(tx, { projectId, settings: provisionedCheck(slug), channels, at });
+    return "created";
+  });
+}
+
+/** Changes what the request gives, and nothing else. Refused: the channels. */
+export function updateCheck(
+  database: Database,
+  request: CheckName & Edit,
+): Promise<Done<"updated"> | Refused | Absent> {
+  return inRetriedTransaction(database, async (tx) => {
+    const locked = await lockCheck(tx, request);
+    if ("kind" in locked) return locked;
+    const edited = await editCheck(tx, locked, request);
+    return edited.kind === "refused" ? edited : { ...edited, kind: "updated" };
+  });
+}
+
+/** A check to be commanded, when, and by whom; a key is no person, and null. */
+export type Command = CheckName & { at: Instant; accountId: number | null };
+
+/** Stops watching a check; one that is paused already stays as it is. */
+export function pauseCheck(
+  database: Database,
+  request: Command & { sight: Sight },
+): Promise<Done<"paused"> | Absent> {
+  return inRetriedTransaction(database, async (tx) => {
+    const locked = await lockCheck(tx, request);
+    if ("kind" in locked) return locked;
+    const outcome = pause({ timing: locked.check.settings, state: locked.stored.state }, request);
+    const passage =
+      outcome === null ? null : { ...outcome, notices: outcome.notice === null ? [] : [outcome.notice] };
+    return { kind: "paused", check: await obey(tx, { ...request, locked, passage, as: "paused" }) };
+  });
+}
+
+/** Watches a paused check again, as if it were new. Refused when it is not paused. */
+export function resumeCheck(
+  database: Database,
+  request: Command,
+): Promise<Done<"resumed"> | Refused | Absent> {
+  return inRetriedTransaction(database, async (tx) => {
+    const locked = await lockCheck(tx, request);
+    if ("kind" in locked) return locked;
+    const state = resume({ timing: locked.check.settings, state: locked.stored.state }, request);
+    if (state === null) return { kind: "refused", code: "conflict", text: ERROR_TEXT.notPaused };
+    const passage = { state, flips: [], notices: [] };
+    return { kind: "resumed", check: await obey(tx, { ...request, locked, passage, as: "resumed" }) };
+  });
+}
+
+type Obeyed = {
+  locked: LockedCheck;
+  /** Null: the command changes nothing. */
+  passage: Passage | null;
+  as: "paused" | "resumed";
+  accountId: number | null;
+  at: Instant;
+};
+
+async function obey(tx: Tx, { locked, passage, as, accountId, at }: Obeyed): Promise<CheckWithChannels> {
+  const { check, stored } = locked;
+  const channelUuids = await channelUuidsOf(tx, check.id);
+  if (passage === null) return present(locked, channelUuids);
+  const event = { kind: as, accountId, detail: { from: stored.state.status } };
+  const next = await writeStateChange(tx, { ...passage, stored, timing: check.settings, event, at });
+  return present({ check, stored: next }, channelUuids);
+}
+
+/** Deletes a check for good, with everything that was recorded about it. The answer has it as it was. */
+export function deleteCheck(database: Database, name: CheckName): Promise<Done<"deleted"> | Absent> {
+  return inRetriedTransaction(database, async (tx) => {
+    const locked = await lockCheck(tx, name);
+    if ("kind" in locked) return locked;
+    const check = present(locked, await channelUuidsOf(tx, locked.check.id));
+    await removeCheck(tx, check.id);
+    return { kind: "deleted", check };
+  });
+}

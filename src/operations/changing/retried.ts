@@ -1,0 +1,46 @@
+// A change as one transaction that is begun anew when another one was in its way. It does not know what the
+// change is.
+import { AppError, ERROR_TEXT } from "../../core/errors.ts";
+import type { Database } from "../../store/db.ts";
+import { postgresErrorName, type PostgresErrorName } from "../../store/errors.ts";
+import { inTransaction, type Tx } from "../../store/transaction.ts";
+
+/** A try waits half a second for a lock; with so many, dozens who want the same thing at once get their turn. */
+const TRIES_MAX = 5;
+
+/** What a change had read was no longer so when it held the lock. Nothing has been written. */
+export class OvertakenError extends Error {
+  override readonly name = "OvertakenError";
+}
+
+/**
+ * Runs `work` in a transaction, from the start again if others held or changed what it needs; so `work` must do
+ * nothing but ask and tell the store. AppError `unavailable` when they still do after a few tries. A commit in
+ * doubt is never tried again.
+ */
+export async function inRetriedTransaction<T>(database: Database, work: (tx: Tx) => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await inTransaction(database, work);
+    } catch (error) {
+      const obstacle = obstacleOf(error);
+      if (obstacle === null) throw error;
+      if (tries < TRIES_MAX) continue;
+      throw obstacle === "vanished" ? error : new AppError("unavailable", ERROR_TEXT.unavailable);
+    }
+  }
+}
+
+/** What may be gone a moment later. */
+const OBSTACLES: Partial<Record<PostgresErrorName, "busy" | "vanished">> = {
+  lock_not_available: "busy",
+  deadlock_detected: "busy",
+  // A channel was deleted after it had been looked up: the next look does not find it.
+  foreign_key_violation: "vanished",
+};
+
+function obstacleOf(error: unknown): "busy" | "vanished" | null {
+  if (error instanceof OvertakenError) return "busy";
+  const name = postgresErrorName(error);
+  return name === null ? null : (OBSTACLES[name] ?? null);
+}

@@ -1,0 +1,243 @@
+// Pausing, resuming and deleting a check: what stays, what goes, what is written down, and what comes too late.
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import type { CheckSettings } from "../../src/core/check.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
+import { deleteCheck, pauseCheck, resumeCheck, updateCheck } from "../../src/operations/change-check.ts";
+import { insertDeliveries } from "../../src/store/alerts/deliveries.ts";
+import { findCheckIdsByUuids } from "../../src/store/checks/ping-targets.ts";
+import { type CheckWithState, findCheckByUuid, markCheckDeleted } from "../../src/store/checks/checks.ts";
+import { addDayTotals } from "../../src/store/history/check-days.ts";
+import { listEvents } from "../../src/store/history/events.ts";
+import { listFlips } from "../../src/store/history/flips.ts";
+import { insertRunChunks } from "../../src/store/history/run-chunks.ts";
+import { inTransaction } from "../../src/store/transaction.ts";
+import {
+  edit,
+  sampleChannel,
+  sampleIntake,
+  type Sent,
+  seenUntil,
+  UNSEEN,
+} from "../support/checks-under-change.ts";
+import { useDatabase } from "../support/database.ts";
+import { MONDAY_NOON as NOW, sampleCheck, sampleProject } from "../support/sample.ts";
+
+const database = useDatabase();
+
+/** A check with a period and a grace of an hour each, after these signals. */
+async function newCheck(
+  signals: readonly Omit<Sent, "uuid">[],
+  settings: Partial<CheckSettings> = {},
+): Promise<CheckWithState> {
+  const { id: projectId } = await sampleProject(database.db);
+  const hourly = { timeoutSeconds: 3_600, graceSeconds: 3_600 };
+  const { uuid } = await sampleCheck(database.db, { projectId, ...hourly, ...settings });
+  if (signals.length > 0) {
+    await (await sampleIntake(database.db))(signals.map((signal) => ({ uuid, ...signal })));
+  }
+  return stored({ uuid });
+}
+
+async function stored({ uuid }: { uuid: string }): Promise<CheckWithState> {
+  const check = await findCheckByUuid(database.db, uuid);
+  if (check === null) throw new Error("the check is gone");
+  return check;
+}
+
+const nameOf = ({ projectId, id }: CheckWithState) => ({ projectId, checkId: id });
+const command = (check: CheckWithState, at = NOW + MINUTE_MS) => ({ ...nameOf(check), at, accountId: 7 });
+const eventsOf = ({ id }: CheckWithState) => listEvents(database.db, { checkId: id, limit: 10 });
+const flipsOf = ({ id }: CheckWithState) => listFlips(database.db, { checkId: id });
+
+async function pause(check: CheckWithState, { at = NOW + MINUTE_MS, sight = UNSEEN } = {}) {
+  const result = await pauseCheck(database.db, { ...command(check, at), sight });
+  if (result.kind !== "paused") throw new Error(result.kind);
+  const { channelUuids, ...answer } = result.check;
+  expect(answer).toEqual(await stored(check));
+  return { ...answer, channelUuids };
+}
+
+async function resume(check: CheckWithState, at = NOW + 2 * MINUTE_MS) {
+  const result = await resumeCheck(database.db, command(check, at));
+  if (result.kind !== "resumed") throw new Error(result.kind);
+  const { channelUuids, ...answer } = result.check;
+  expect(answer).toEqual(await stored(check));
+  return { ...answer, channelUuids };
+}
+
+describe("pausing", () => {
+  test("ends the run and the waiting, and keeps the last ping and the channels", async () => {
+    const check = await newCheck([{}, { action: "start", at: NOW + 5_000 }]);
+    const channel = await sampleChannel(database.db, { projectId: check.projectId });
+    await updateCheck(database.db, { ...nameOf(check), ...edit({ channels: "*" }) });
+    const paused = await pause(check);
+    expect(paused).toMatchObject({
+      state: { status: "paused", lastPingAt: NOW, lastStartAt: null, pingCount: 2 },
+      downAt: null,
+      channelUuids: [channel.uuid],
+    });
+  });
+
+  test("is an event and no flip", async () => {
+    const check = await newCheck([{}]);
+    const flips = await flipsOf(check);
+    await pause(check);
+    expect(await flipsOf(check)).toEqual(flips);
+    expect(await eventsOf(check)).toMatchObject([
+      { kind: "paused", at: NOW + MINUTE_MS, accountId: 7, detail: { from: "up" } },
+    ]);
+  });
+
+  test.each(["new", "up", "down"] as const)("works on a check that is %s", async (status) => {
+    const signals = { new: [], up: [{}], down: [{ action: "fail" as const }] }[status];
+    const check = await newCheck(signals);
+    expect(check.state.status).toBe(status);
+    expect((await pause(check)).state.status).toBe("paused");
+  });
+
+  test("twice is once", async () => {
+    const check = await newCheck([]);
+    const paused = await pause(check);
+    expect(await pause(check, { at: NOW + HOUR_MS })).toEqual(paused);
+    expect(await eventsOf(check)).toHaveLength(1);
+  });
+
+  test("after a deadline that was seen to pass writes its flip first", async () => {
+    const check = await newCheck([{}]);
+    const at = NOW + 3 * HOUR_MS;
+    await pause(check, { at, sight: seenUntil(at) });
+    expect(await flipsOf(check)).toMatchObject([
+      { at: NOW + 2 * HOUR_MS, from: "up", to: "down", reason: "timeout" },
+      { to: "up" },
+    ]);
+    expect((await stored(check)).state).toMatchObject({ status: "paused", silence: null });
+  });
+
+  test("after a deadline that nobody can be sure of writes none, and one in blind time a note", async () => {
+    const unsure = await newCheck([{}]);
+    const at = NOW + 4 * HOUR_MS;
+    await pause(unsure, { at });
+    expect(await flipsOf(unsure)).toHaveLength(1);
+    const excused = await newCheck([{}]);
+    const blind = [{ from: NOW + HOUR_MS, to: NOW + 2 * HOUR_MS }];
+    await pause(excused, { at, sight: { watermarkAt: at, blind } });
+    expect(await flipsOf(excused)).toHaveLength(1);
+    expect((await eventsOf(excused)).map(({ kind }) => kind)).toEqual(["paused", "not_observed"]);
+  });
+
+  test("is ended by a success, not by a start, and not by what was received before it", async () => {
+    const check = await newCheck([]);
+    await pause(check);
+    const { uuid } = check;
+    const record = await sampleIntake(database.db);
+    await record([{ uuid, at: NOW }], { replayed: true });
+    expect((await stored(check)).state).toMatchObject({ status: "paused", pingCount: 1, lastPingAt: null });
+    await record([{ uuid, action: "start", at: NOW + HOUR_MS }]);
+    expect(await stored(check)).toMatchObject({ state: { status: "paused" }, downAt: NOW + 2 * HOUR_MS });
+    await record([{ uuid, at: NOW + HOUR_MS }]);
+    expect((await stored(check)).state.status).toBe("up");
+  });
+});
+
+describe("resuming", () => {
+  test("makes a check new again that keeps its count and its last duration", async () => {
+    const check = await newCheck([{ action: "start" }, { at: NOW + 5_000 }]);
+    await pause(check);
+    const resumed = await resume(check);
+    expect(resumed).toMatchObject({
+      state: { status: "new", lastPingAt: null, lastStartAt: null, pingCount: 2, lastDurationMs: 5_000 },
+      downAt: null,
+    });
+    const [event] = await eventsOf(check);
+    expect(event).toMatchObject({ kind: "resumed", at: NOW + 2 * MINUTE_MS, accountId: 7 });
+    expect(await flipsOf(check)).toHaveLength(1);
+  });
+
+  test("ends a pause that listens to no ping", async () => {
+    const check = await newCheck([], { manualResume: true });
+    await pause(check);
+    const record = await sampleIntake(database.db);
+    await record([{ uuid: check.uuid, at: NOW + HOUR_MS }]);
+    expect((await stored(check)).state).toMatchObject({ status: "paused", pingCount: 1 });
+    await resume(check, NOW + HOUR_MS);
+    await record([{ uuid: check.uuid, at: NOW + 2 * HOUR_MS }]);
+    expect((await stored(check)).state.status).toBe("up");
+  });
+
+  test("is refused when the check is not paused, and changes nothing", async () => {
+    const check = await newCheck([{}]);
+    const refused = await resumeCheck(database.db, command(check));
+    expect(refused).toEqual({ kind: "refused", code: "conflict", text: "check is not paused" });
+    expect(await stored(check)).toEqual(check);
+    expect(await eventsOf(check)).toEqual([]);
+  });
+});
+
+describe("deleting", () => {
+  /** How many rows each table that has a check_id holds for a check. */
+  async function rowCounts(checkId: number): Promise<[string, number][]> {
+    const tables = await database.db.pool.query<{ name: string }>(
+      `select table_name as name from information_schema.columns
+        where table_schema = 'public' and column_name = 'check_id' order by 1`,
+    );
+    const counts: [string, number][] = [];
+    for (const { name } of tables.rows) {
+      const { rowCount } = await database.db.pool.query(`select from ${name} where check_id = $1`, [checkId]);
+      counts.push([name, rowCount ?? 0]);
+    }
+    return counts;
+  }
+
+  test("answers with the check as it was, and leaves nothing of it anywhere", async () => {
+    const check = await newCheck([{ body: "hello" }]);
+    const channel = await sampleChannel(database.db, { projectId: check.projectId, name: "Ops" });
+    await updateCheck(database.db, { ...nameOf(check), ...edit({ channels: "*" }) });
+    const [flip] = await flipsOf(check);
+    const owed = { channelId: channel.id, checkId: check.id, flipId: flip?.id ?? 0, blindIntervalId: null };
+    const counts = { successCount: 1, failCount: 0, timedCount: 0, durationSumMs: 0, durationMaxMs: 0 };
+    await inTransaction(database.db, async (tx) => {
+      await insertDeliveries(tx, { deliveries: [owed], at: NOW });
+      const runs = [{ endAt: NOW, outcome: "success", durationMs: null } as const];
+      await insertRunChunks(tx, [{ checkId: check.id, runs }]);
+      await addDayTotals(tx, [{ checkId: check.id, totals: { day: "2026-11-15", ...counts } }]);
+    });
+    const before = await stored(check);
+    const rows = await rowCounts(check.id);
+    expect(rows.filter(([, count]) => count === 0)).toEqual([]);
+
+    const deleted = await deleteCheck(database.db, { projectId: check.projectId, uuid: check.uuid });
+    expect(deleted).toEqual({ kind: "deleted", check: { ...before, channelUuids: [channel.uuid] } });
+    expect(await rowCounts(check.id)).toEqual(rows.map(([name]) => [name, 0]));
+    expect(await findCheckIdsByUuids(database.db, [check.uuid])).toEqual(new Map());
+    const record = await sampleIntake(database.db);
+    expect(await record([{ uuid: check.uuid }])).toEqual(["unknown"]);
+  });
+
+  test("of a check that is deleted already, or was marked, finds none", async () => {
+    const check = await newCheck([]);
+    await deleteCheck(database.db, nameOf(check));
+    expect(await deleteCheck(database.db, nameOf(check))).toEqual({ kind: "not found" });
+    const marked = await newCheck([]);
+    await inTransaction(database.db, (tx) => markCheckDeleted(tx, { checkId: marked.id, at: NOW }));
+    expect(await deleteCheck(database.db, nameOf(marked))).toEqual({ kind: "not found" });
+  });
+});
+
+test("a check that is absent is told from one of another project, whatever is asked", async () => {
+  const check = await newCheck([]);
+  const { id: projectId } = await sampleProject(database.db);
+  const rest = { at: NOW, accountId: null, sight: UNSEEN };
+  for (const verb of [pauseCheck, resumeCheck, deleteCheck]) {
+    expect(await verb(database.db, { projectId, uuid: check.uuid, ...rest })).toEqual({
+      kind: "other project",
+    });
+    expect(await verb(database.db, { projectId, checkId: check.id, ...rest })).toEqual({
+      kind: "other project",
+    });
+    expect(await verb(database.db, { projectId, uuid: randomUUID(), ...rest })).toEqual({
+      kind: "not found",
+    });
+  }
+  expect(await stored(check)).toEqual(check);
+});

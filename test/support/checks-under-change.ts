@@ -1,0 +1,107 @@
+// What tests of changing checks start from: requests that ask for nothing in particular, channels, and an intake
+// through which checks get their signals in between.
+import { randomUUID } from "node:crypto";
+import type { AcceptedSignal } from "../../src/core/accepted.ts";
+import type { Instant } from "../../src/core/instant.ts";
+import type { Sight } from "../../src/core/machine/deadline.ts";
+import type { HttpAction } from "../../src/core/signal.ts";
+import type { CreateRequest } from "../../src/operations/change-check.ts";
+import type { Edit } from "../../src/operations/changing/edit.ts";
+import { type RecordResult, recordSignals } from "../../src/operations/record-signals.ts";
+import { type Channel, insertChannel } from "../../src/store/alerts/channels.ts";
+import type { Database } from "../../src/store/db.ts";
+import { CommitInDoubtError, postgresErrorName } from "../../src/store/errors.ts";
+import { registerIntake } from "../../src/store/intakes/intakes.ts";
+import { inTransaction } from "../../src/store/transaction.ts";
+import { MONDAY_NOON } from "./sample.ts";
+
+/** Nobody can tell what has been received: no deadline fires. */
+export const UNSEEN: Sight = { watermarkAt: null, blind: [] };
+
+/** Everything received before an instant has been applied, and nothing was missed. */
+export function seenUntil(watermarkAt: Instant): Sight {
+  return { watermarkAt, blind: [] };
+}
+
+/** An edit that changes nothing, except for what is given. */
+export function edit(given: Partial<Edit> = {}): Edit {
+  return {
+    params: {},
+    channels: null,
+    deriveSlug: false,
+    accountId: null,
+    at: MONDAY_NOON,
+    sight: UNSEEN,
+    ...given,
+  };
+}
+
+/** A plain create without a limit, except for what is given. */
+export function creation(projectId: number, given: Partial<CreateRequest> = {}): CreateRequest {
+  return { ...edit(), projectId, unique: [], checkLimitDefault: null, ...given };
+}
+
+/** A channel of a project; its kind and config do not matter here. */
+export async function sampleChannel(
+  db: Database,
+  { projectId, name = "" }: { projectId: number; name?: string },
+): Promise<Channel> {
+  const channel = {
+    uuid: randomUUID(),
+    kind: "webhook",
+    config: { token: "s3cret" },
+    createdAt: MONDAY_NOON,
+  };
+  return inTransaction(db, (tx) => insertChannel(tx, { ...channel, projectId, name }));
+}
+
+export type Sent = { uuid: string; action?: HttpAction; at?: Instant; body?: string };
+
+const RECORD_TRIES_MAX = 10;
+
+type RecordBatch = (sent: readonly Sent[], how?: { replayed: boolean }) => Promise<RecordResult>;
+
+/** A running intake: each call records one batch, as a ping process would. */
+export async function sampleIntake(db: Database): Promise<RecordBatch> {
+  const intakeId = randomUUID();
+  const startedAt = MONDAY_NOON;
+  const clocks = { startedAt, watermarkAt: startedAt, leaseUntilAt: startedAt };
+  await inTransaction(db, (tx) =>
+    registerIntake(tx, { id: intakeId, name: "test", ...clocks, spoolEmpty: true }),
+  );
+  const options = {
+    sight: UNSEEN,
+    rules: { ratePerMinute: 0 },
+    pingLogRows: 10_000,
+    encode: ({ ua }: AcceptedSignal) => Buffer.from(ua),
+  };
+  let seq = 0;
+  return async (sent, { replayed } = { replayed: false }) => {
+    seq += 1;
+    const batch = { intakeId, seq, signals: sent.map(signalOf) };
+    for (let tries = 1; ; tries++) {
+      try {
+        return await recordSignals(db, batch, { ...options, replayed });
+      } catch (error) {
+        // On a busy machine a check may stay locked for too long; the same batch is then given again.
+        const isPassing =
+          postgresErrorName(error) === "lock_not_available" || error instanceof CommitInDoubtError;
+        if (!isPassing || tries === RECORD_TRIES_MAX) throw error;
+      }
+    }
+  };
+}
+
+function signalOf({ uuid, action = "success", at = MONDAY_NOON, body }: Sent): AcceptedSignal {
+  return {
+    target: { by: "uuid", uuid },
+    source: { by: "http", action, method: "POST" },
+    rid: null,
+    exitStatus: null,
+    scheme: "http",
+    remoteAddr: null,
+    ua: "",
+    body: body === undefined ? null : Buffer.from(body),
+    at,
+  };
+}
