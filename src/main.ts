@@ -12,7 +12,15 @@ import { formatListenAddress } from "./lib/address.ts";
 import { createLog, type KnownSecrets, type Log, secretRemover } from "./lib/log.ts";
 import { createMetrics } from "./lib/metrics.ts";
 import { secretsInDatabaseUrl } from "./lib/setting-value.ts";
-import { chooseRoles, type Resources, ROLE_NAMES, type RoleName, run, UnknownRoleError } from "./roles.ts";
+import {
+  chooseRoles,
+  type Resources,
+  ROLE_NAMES,
+  type RoleName,
+  run,
+  type RunningProcess,
+  UnknownRoleError,
+} from "./roles.ts";
 import { openDatabase } from "./store/db.ts";
 
 const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;
@@ -68,19 +76,20 @@ async function serve(config: Config, { roles }: { roles: readonly string[] | nul
     process.exit(EXIT.failed);
   });
   log.info({ version: VERSION, node: process.versions.node, pid: process.pid, roles: names }, "starting");
+  let running: RunningProcess;
   try {
-    const running = await run(names, resources, { signal: stop });
-    const admin = running.adminAddress;
-    log.info({ admin: admin && `http://${formatListenAddress(admin)}` }, "ready");
-    if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
-    const failed = await running.stop();
-    log.info({ failed }, "stopped");
-    return failed.length === 0 ? EXIT.ok : EXIT.failed;
+    running = await run(names, resources, { signal: stop });
   } catch (error) {
     // Told to stop while it was still starting: that is no failure.
     if (stop.aborted) return EXIT.ok;
     throw listenTrouble(error, config) ?? error;
   }
+  const admin = running.adminAddress;
+  log.info({ admin: admin && `http://${formatListenAddress(admin)}` }, "ready");
+  if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
+  const failed = await running.stop();
+  log.info({ failed }, "stopped");
+  return failed.length === 0 ? EXIT.ok : EXIT.failed;
 }
 
 function choose(names: readonly string[] | null): RoleName[] {

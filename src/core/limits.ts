@@ -64,6 +64,10 @@ export const STATUS_QUERY_MS_MAX = 2_000;
 
 // What is kept, and for how long. The days cover three whole months, whichever they are.
 export const PING_TRIM_EVERY = 100;
+/** Jobs get this long for retries after we could not receive, or their grace if that is shorter. */
+export const EXCUSE_MS_MAX = 3_600_000;
+/** Blindness that begins later than this after a deadline moves it no further. */
+export const EXCUSE_CHAIN_MS_MAX = 6 * 3_600_000;
 /** Three months are never longer, and downtime is told over the same days as runs. */
 export const FLIP_DAYS = 93;
 export const DELETED_CHECK_DAYS = 7;

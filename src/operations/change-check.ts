@@ -3,7 +3,7 @@
 import { mayCreateCheck, mayProvisionCheck, newCheck, provisionedCheck } from "../core/check.ts";
 import { ERROR_TEXT } from "../core/errors.ts";
 import type { Instant } from "../core/instant.ts";
-import type { Sight } from "../core/machine/deadline.ts";
+import type { Passage, Sight } from "../core/machine/deadline.ts";
 import { pause, resume } from "../core/machine/transition.ts";
 import {
   meetsCriteria,
@@ -29,7 +29,7 @@ import {
   type Refused,
 } from "./changing/locked-check.ts";
 import { inRetriedTransaction, OvertakenError } from "./changing/retried.ts";
-import { type Passage, writeStateChange } from "./changing/state-change.ts";
+import { writeStateChange } from "./changing/state-change.ts";
 import { removeCheck } from "./remove-check.ts";
 
 /**
@@ -136,19 +136,19 @@ export function updateCheck(
 }
 
 /** A check to be commanded, when, and by whom; a key is no person, and null. */
-export type Command = CheckName & { at: Instant; accountId: number | null };
+export type Command = CheckName & {
+  at: Instant;
+  accountId: number | null;
+  /** How far we have seen, for a deadline that passed before the command. */
+  sight: Sight;
+};
 
 /** Stops watching a check; one that is paused already stays as it is. */
-export function pauseCheck(
-  database: Database,
-  request: Command & { sight: Sight },
-): Promise<Done<"paused"> | Absent> {
+export function pauseCheck(database: Database, request: Command): Promise<Done<"paused"> | Absent> {
   return inRetriedTransaction(database, async (tx) => {
     const locked = await lockCheck(tx, request);
     if ("kind" in locked) return locked;
-    const outcome = pause({ timing: locked.check.settings, state: locked.stored.state }, request);
-    const passage =
-      outcome === null ? null : { ...outcome, notices: outcome.notice === null ? [] : [outcome.notice] };
+    const passage = pause({ timing: locked.check.settings, state: locked.stored.state }, request);
     return { kind: "paused", check: await obey(tx, { ...request, locked, passage, as: "paused" }) };
   });
 }
@@ -161,9 +161,8 @@ export function resumeCheck(
   return inRetriedTransaction(database, async (tx) => {
     const locked = await lockCheck(tx, request);
     if ("kind" in locked) return locked;
-    const state = resume({ timing: locked.check.settings, state: locked.stored.state }, request);
-    if (state === null) return { kind: "refused", code: "conflict", text: ERROR_TEXT.notPaused };
-    const passage = { state, flips: [], notices: [] };
+    const passage = resume({ timing: locked.check.settings, state: locked.stored.state }, request);
+    if (passage === null) return { kind: "refused", code: "conflict", text: ERROR_TEXT.notPaused };
     return { kind: "resumed", check: await obey(tx, { ...request, locked, passage, as: "resumed" }) };
   });
 }

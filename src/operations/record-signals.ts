@@ -1,11 +1,13 @@
 // Records a numbered batch of signals: one transaction, in which each check is locked, its signals are folded
-// through the rules, and everything that follows is written. When it returns, the batch is on disk.
+// through the rules, and what follows for it is written. When it returns, the batch is on disk. Whom to tell of
+// a flip is not written yet: no notifier exists that could.
 import type { AcceptedSignal, Batch, SignalResult } from "../core/accepted.ts";
+import type { Instant } from "../core/instant.ts";
 import { lockStates } from "../store/checks/check-states.ts";
 import { findChecksByIds } from "../store/checks/checks.ts";
 import type { Database } from "../store/db.ts";
-import { isRefusedValue } from "../store/errors.ts";
-import { advanceSequence } from "../store/intakes/intakes.ts";
+import { isRefusedValue, postgresErrorName } from "../store/errors.ts";
+import { advanceSequence, findSequence } from "../store/intakes/intakes.ts";
 import { insertRejectedSignal } from "../store/intakes/rejected-signals.ts";
 import { inSavepoint, inTransaction, type Tx } from "../store/transaction.ts";
 import { type FoldContext, foldSignals, noWrites } from "./recording/fold-batch.ts";
@@ -16,10 +18,20 @@ export type RecordOptions = FoldContext &
   LogLimits & {
     /** How a signal is kept that the database refuses. */
     encode(signal: AcceptedSignal): Buffer;
+    /** What was part of the batch and cannot be read any more: kept with its reason, like a refused signal. */
+    unreadable?: readonly { at: Instant; reason: string; bytes: Uint8Array }[];
+    /** On `performance.now()`: no confirmed commit by then, and it fails. */
+    giveUpAtMs?: number;
   };
 
-/** "applied before": the number of the batch has been used, so it is on disk already. */
-export type RecordResult = readonly SignalResult[] | "applied before";
+/**
+ * "applied before": the number of the batch has been used, so it is on disk already. "out of sequence": batches
+ * that belong before it are not there, or the intake itself is unknown, so nothing was done.
+ */
+export type RecordResult = readonly SignalResult[] | "applied before" | "out of sequence";
+
+/** With less time than this, another try would only be cut off. */
+const RETRY_MS_MIN = 100;
 
 /**
  * Records a batch once, however often it is called with the same number. Throws CommitInDoubtError when the
@@ -31,42 +43,89 @@ export async function recordSignals(
   batch: Batch,
   options: RecordOptions,
 ): Promise<RecordResult> {
-  try {
-    return await inTransaction(database, (tx) => recordWhole(tx, batch, options));
-  } catch (error) {
-    if (!isRefusedValue(error)) throw error;
-    return inTransaction(database, (tx) => recordOneByOne(tx, batch, options));
+  const { giveUpAtMs } = options;
+  const limit = giveUpAtMs === undefined ? {} : { giveUpAtMs };
+  for (;;) {
+    try {
+      return await inTransaction(database, (tx) => recordWhole(tx, batch, options), limit);
+    } catch (error) {
+      if (isPoison(error)) {
+        return inTransaction(database, (tx) => recordCarefully(tx, batch, options), limit);
+      }
+      if (!isPassing(error) || performance.now() + RETRY_MS_MIN > (giveUpAtMs ?? 0)) throw error;
+    }
   }
+}
+
+/** Somebody else held a check for too long; nothing was done, and the next moment it may be free. */
+function isPassing(error: unknown): boolean {
+  const name = postgresErrorName(error);
+  return name === "lock_not_available" || name === "deadlock_detected";
 }
 
 async function recordWhole(tx: Tx, batch: Batch, options: RecordOptions): Promise<RecordResult> {
-  if (!(await advanceSequence(tx, batch))) return "applied before";
+  const obstacle = await takeNumber(tx, batch);
+  if (obstacle !== null) return obstacle;
+  await keepUnreadable(tx, batch, options);
   return applyBatch(tx, batch.signals, options);
 }
 
-/** The careful way, for a batch in which something is poisonous. */
-async function recordOneByOne(tx: Tx, batch: Batch, options: RecordOptions): Promise<RecordResult> {
-  if (!(await advanceSequence(tx, batch))) return "applied before";
-  const results: SignalResult[] = [];
-  for (const signal of batch.signals) {
-    try {
-      const [result = "unknown"] = await inSavepoint(tx, () => applyBatch(tx, [signal], options));
-      results.push(result);
-    } catch (error) {
-      if (!isRefusedValue(error)) throw error;
-      const { intakeId, seq } = batch;
-      const reason = error instanceof Error ? error.message : String(error);
-      await insertRejectedSignal(tx, {
-        intakeId,
-        seq,
-        at: signal.at,
-        reason,
-        signal: options.encode(signal),
-      });
-      results.push("rejected");
-    }
+/** Claims the number of the batch; otherwise why it cannot be applied. */
+async function takeNumber(tx: Tx, batch: Batch): Promise<"applied before" | "out of sequence" | null> {
+  if (await advanceSequence(tx, batch)) return null;
+  const lastSeq = await findSequence(tx, batch.intakeId);
+  return lastSeq !== null && lastSeq >= batch.seq ? "applied before" : "out of sequence";
+}
+
+async function keepUnreadable(tx: Tx, batch: Batch, { unreadable = [] }: RecordOptions): Promise<void> {
+  const { intakeId, seq } = batch;
+  for (const { at, reason, bytes } of unreadable) {
+    const signal = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    await insertRejectedSignal(tx, { intakeId, seq, at, reason: `unreadable: ${reason}`, signal });
   }
-  return results;
+}
+
+/** The careful way, for a batch in which something is poisonous. */
+async function recordCarefully(tx: Tx, batch: Batch, options: RecordOptions): Promise<RecordResult> {
+  const obstacle = await takeNumber(tx, batch);
+  if (obstacle !== null) return obstacle;
+  await keepUnreadable(tx, batch, options);
+  // All locks at once, in the order of every writer; the parts below then find them held.
+  const resolved = await resolveTargets(tx, batch.signals);
+  await lockStates(tx, sortedIds(resolved.filter((one) => typeof one === "number")));
+  return applyInHalves(tx, batch, options);
+}
+
+/** Halves the signals until the poisonous ones stand alone: a few of them cost a few tries, not hundreds. */
+async function applyInHalves(tx: Tx, batch: Batch, options: RecordOptions): Promise<SignalResult[]> {
+  const { signals } = batch;
+  try {
+    return await inSavepoint(tx, () => applyBatch(tx, signals, options));
+  } catch (error) {
+    if (!isPoison(error)) throw error;
+    const [alone] = signals;
+    if (alone !== undefined && signals.length === 1) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const { intakeId, seq } = batch;
+      // Its time may be what is wrong with it.
+      const at = Number.isSafeInteger(alone.at) ? alone.at : 0;
+      await insertRejectedSignal(tx, { intakeId, seq, at, reason, signal: options.encode(alone) });
+      return ["rejected"];
+    }
+    const middle = Math.ceil(signals.length / 2);
+    const first = await applyInHalves(tx, { ...batch, signals: signals.slice(0, middle) }, options);
+    const second = await applyInHalves(tx, { ...batch, signals: signals.slice(middle) }, options);
+    return [...first, ...second];
+  }
+}
+
+/** The database refuses a value, or our own code stumbles over one: trying again would not help. */
+function isPoison(error: unknown): boolean {
+  return isRefusedValue(error) || error instanceof TypeError || error instanceof RangeError;
+}
+
+function sortedIds(ids: Iterable<number>): number[] {
+  return [...new Set(ids)].toSorted((one, other) => one - other);
 }
 
 async function applyBatch(
@@ -76,9 +135,9 @@ async function applyBatch(
 ): Promise<SignalResult[]> {
   const resolved = await resolveTargets(tx, signals);
   const byCheck = new Map<number, AcceptedSignal[]>();
-  let newestAt = 0;
+  let batchAt = 0;
   for (const [index, signal] of signals.entries()) {
-    newestAt = Math.max(newestAt, signal.at);
+    batchAt = Math.max(batchAt, signal.at);
     const id = resolved[index];
     if (typeof id !== "number") continue;
     const mine = byCheck.get(id);
@@ -86,7 +145,7 @@ async function applyBatch(
     else mine.push(signal);
   }
   if (byCheck.size === 0) return resolved.map((one) => (typeof one === "number" ? "unknown" : one));
-  const ids = [...byCheck.keys()].toSorted((one, other) => one - other);
+  const ids = sortedIds(byCheck.keys());
   const states = await lockStates(tx, ids);
   // Read after the locks: settings are those of the moment of applying, and a check may be gone by now.
   const checks = new Map((await findChecksByIds(tx, ids)).map((check) => [check.id, check]));
@@ -98,7 +157,7 @@ async function applyBatch(
       foldSignals(writes, { stored, settings, signals: mine }, options);
     }
   }
-  await writeBatch(tx, writes, { pingLogRows: options.pingLogRows, now: newestAt });
+  await writeBatch(tx, writes, { pingLogRows: options.pingLogRows, now: batchAt });
   const written = new Set(writes.states.map(({ checkId }) => checkId));
   return resolved.map((one) => (typeof one === "number" ? (written.has(one) ? "recorded" : "unknown") : one));
 }

@@ -45,6 +45,7 @@ export type DatabaseOptions = {
   /** Called when an idle connection breaks; without a listener the process would die of it. */
   onError: (error: Error) => void;
   connectionsMax?: number;
+  connectTimeoutMs?: number;
   statementTimeoutMs?: number;
   /** False accepts a server that confirms before its disk does. Only tests may want that. */
   requireDurable?: boolean;
@@ -98,7 +99,7 @@ function connectionConfig(options: DatabaseOptions): pg.ClientConfig {
   return {
     connectionString: options.url,
     application_name: options.applicationName,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEPALIVE_MS,
     types: TYPE_PARSERS,
@@ -123,14 +124,19 @@ const PREPARE_SESSION = `
  * and refuses the other.
  */
 async function prepareSession(client: pg.ClientBase, options: DatabaseOptions): Promise<void> {
-  const { rows } = await client.query<{ version: number; fsync: string; synchronous_commit: string }>(
-    PREPARE_SESSION,
-    [
+  const question = {
+    text: PREPARE_SESSION,
+    values: [
       String(LOCK_TIMEOUT_MS),
       String(IDLE_IN_TRANSACTION_TIMEOUT_MS),
       String(options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS),
       String(KEEPALIVE_MS / 1_000),
     ],
+    // The pool's own limit ends before this question; on a link that is cut just now it would wait for ever.
+    query_timeout: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+  };
+  const { rows } = await client.query<{ version: number; fsync: string; synchronous_commit: string }>(
+    question,
   );
   const [server] = rows;
   if (server === undefined)

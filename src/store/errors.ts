@@ -38,3 +38,8 @@ export class UnusableDatabaseError extends Error {
 export class CommitInDoubtError extends Error {
   override readonly name = "CommitInDoubtError";
 }
+
+/** The time that a transaction was given was over before it was committed: nothing of it was done. */
+export class OutOfTimeError extends Error {
+  override readonly name = "OutOfTimeError";
+}

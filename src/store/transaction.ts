@@ -2,7 +2,7 @@
 // answered COMMIT, nothing less.
 import type pg from "pg";
 import { type Database, type Db, runStatement, statement } from "./db.ts";
-import { CommitInDoubtError, sqlStateOf } from "./errors.ts";
+import { CommitInDoubtError, OutOfTimeError, sqlStateOf } from "./errors.ts";
 
 /** No confirmed COMMIT within this time: the connection is given up and the outcome is in doubt. */
 const COMMIT_TIMEOUT_MS = 1_000;
@@ -12,37 +12,90 @@ declare const transactionBrand: unique symbol;
 /** A running transaction: what writing functions demand. Only `inTransaction` makes one. */
 export type Tx = Db & { readonly [transactionBrand]: true };
 
-export type TransactionOptions = { commitTimeoutMs?: number };
+export type TransactionOptions = {
+  commitTimeoutMs?: number;
+  /** On `performance.now()`. Past it the connection is destroyed, whatever it waits for. */
+  giveUpAtMs?: number;
+};
 
 /**
  * Runs `work` in one transaction and commits. If `work` throws, everything is rolled back and its error is
- * thrown on. Throws CommitInDoubtError when COMMIT was sent and its durable end was not confirmed.
+ * thrown on. Throws CommitInDoubtError when COMMIT was sent and its durable end was not confirmed, and
+ * OutOfTimeError when the time was over before: then nothing was done.
  */
 export async function inTransaction<T>(
   database: Database,
   work: (tx: Tx) => Promise<T>,
   options: TransactionOptions = {},
 ): Promise<T> {
-  const client = await database.pool.connect();
+  const limit = timeLimit(options.giveUpAtMs);
+  try {
+    return await transact(database, work, { limit, commitMs: options.commitTimeoutMs ?? COMMIT_TIMEOUT_MS });
+  } finally {
+    limit.lift();
+  }
+}
+
+async function transact<T>(
+  database: Database,
+  work: (tx: Tx) => Promise<T>,
+  { limit, commitMs }: { limit: TimeLimit; commitMs: number },
+): Promise<T> {
+  const client = await connect(database, limit);
   let broken = true;
   // An error of a connection in use reaches us through its query; unheard it would end the process.
   const ignore = () => {};
   client.on("error", ignore);
   try {
-    await client.query("begin");
+    await limit.hold(client.query("begin"));
     let result: T;
     try {
-      result = await work(transactionOn(client));
+      result = await limit.hold(work(transactionOn(client)));
     } catch (error) {
-      broken = !(await rolledBack(client));
+      // A connection that did not answer in time is not asked for one thing more.
+      broken = error instanceof OutOfTimeError || !(await limit.hold(rolledBack(client)).catch(() => false));
       throw error;
     }
-    await commit(client, options.commitTimeoutMs ?? COMMIT_TIMEOUT_MS);
+    await commit(client, Math.min(commitMs, limit.leftMs()));
     broken = false;
     return result;
   } finally {
     client.off("error", ignore);
     client.release(broken);
+  }
+}
+
+/** An end to everything that is held by it. */
+type TimeLimit = {
+  /** Rejects with OutOfTimeError when the time is over; what was waited for is left to its fate. */
+  hold<T>(work: Promise<T>): Promise<T>;
+  leftMs(): number;
+  lift(): void;
+};
+
+function timeLimit(giveUpAtMs: number | undefined): TimeLimit {
+  if (giveUpAtMs === undefined) {
+    return { hold: (work) => work, leftMs: () => Number.POSITIVE_INFINITY, lift: () => {} };
+  }
+  const leftMs = () => Math.max(0, giveUpAtMs - performance.now());
+  const { promise: over, reject } = Promise.withResolvers<never>();
+  // Nobody may be waiting at that moment.
+  over.catch(() => {});
+  const timer = setTimeout(() => reject(new OutOfTimeError("The database took too long.")), leftMs());
+  return { hold: (work) => Promise.race([work, over]), leftMs, lift: () => clearTimeout(timer) };
+}
+
+async function connect({ pool }: Database, limit: TimeLimit): Promise<pg.PoolClient> {
+  const connecting = pool.connect();
+  try {
+    return await limit.hold(connecting);
+  } catch (error) {
+    // One that comes too late is for the next transaction.
+    connecting.then(
+      (client) => client.release(),
+      () => {},
+    );
+    throw error;
   }
 }
 

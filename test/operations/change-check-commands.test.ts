@@ -59,7 +59,7 @@ async function pause(check: CheckWithState, { at = NOW + MINUTE_MS, sight = UNSE
 }
 
 async function resume(check: CheckWithState, at = NOW + 2 * MINUTE_MS) {
-  const result = await resumeCheck(database.db, command(check, at));
+  const result = await resumeCheck(database.db, { ...command(check, at), sight: UNSEEN });
   if (result.kind !== "resumed") throw new Error(result.kind);
   const { channelUuids, ...answer } = result.check;
   expect(answer).toEqual(await stored(check));
@@ -167,7 +167,7 @@ describe("resuming", () => {
 
   test("is refused when the check is not paused, and changes nothing", async () => {
     const check = await newCheck([{}]);
-    const refused = await resumeCheck(database.db, command(check));
+    const refused = await resumeCheck(database.db, { ...command(check), sight: UNSEEN });
     expect(refused).toEqual({ kind: "refused", code: "conflict", text: "check is not paused" });
     expect(await stored(check)).toEqual(check);
     expect(await eventsOf(check)).toEqual([]);

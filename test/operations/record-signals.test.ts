@@ -1,11 +1,14 @@
 // Recording a batch: what the database holds afterwards, that a number is applied once, that poison holds up
 // nobody, and that several intakes at once neither deadlock nor lose count.
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { AcceptedSignal } from "../../src/core/accepted.ts";
 import { MINUTE_MS } from "../../src/core/instant.ts";
 import { recordSignals } from "../../src/operations/record-signals.ts";
+import { lockStates } from "../../src/store/checks/check-states.ts";
 import { findCheckByUuid, markCheckDeleted, updateCheck } from "../../src/store/checks/checks.ts";
+import { OutOfTimeError } from "../../src/store/errors.ts";
 import { listEvents } from "../../src/store/history/events.ts";
 import { listFlips } from "../../src/store/history/flips.ts";
 import { registerIntake } from "../../src/store/intakes/intakes.ts";
@@ -105,6 +108,53 @@ describe("a batch", () => {
     expect(await logOf(check.id)).toHaveLength(1);
   });
 
+  test("is not taken for applied when batches before it, or its intake, are not there", async () => {
+    const check = await newCheck();
+    const intakeId = await newIntake();
+    const record = (id: string, seq: number) =>
+      recordSignals(database.db, { intakeId: id, seq, signals: [signal(check.uuid)] }, OPTIONS);
+    expect(await record(intakeId, 2)).toBe("out of sequence");
+    expect(await record(randomUUID(), 1)).toBe("out of sequence");
+    expect(await record(intakeId, 1)).toEqual(["recorded"]);
+    expect(await record(intakeId, 2)).toEqual(["recorded"]);
+    expect(await logOf(check.id)).toHaveLength(2);
+  });
+
+  test("keeps what cannot be read any more with its reason, once", async () => {
+    const check = await newCheck();
+    const intakeId = await newIntake();
+    const unreadable = [{ at: MONDAY_NOON, reason: "cut off", bytes: Buffer.from([1, 2, 3]) }];
+    const record = () =>
+      recordSignals(
+        database.db,
+        { intakeId, seq: 1, signals: [signal(check.uuid)] },
+        { ...OPTIONS, unreadable },
+      );
+    expect(await record()).toEqual(["recorded"]);
+    expect(await record()).toBe("applied before");
+    const rejected = (await listRejectedSignals(database.db, 100)).filter((one) => one.intakeId === intakeId);
+    expect(rejected).toMatchObject([{ seq: 1, reason: "unreadable: cut off", signal: unreadable[0]?.bytes }]);
+  });
+
+  test("waits for a check that somebody holds, as long as there is time", async () => {
+    const check = await newCheck();
+    const batch = { intakeId: await newIntake(), seq: 1, signals: [signal(check.uuid)] };
+    const held = Promise.withResolvers<void>();
+    const hold = (ms: number) =>
+      inTransaction(database.db, async (tx) => {
+        await lockStates(tx, [check.id]);
+        held.resolve();
+        await sleep(ms);
+      });
+    const holding = hold(700);
+    await held.promise;
+    const within = (ms: number) => ({ ...OPTIONS, giveUpAtMs: performance.now() + ms });
+    await expect(recordSignals(database.db, batch, within(300))).rejects.toThrow(OutOfTimeError);
+    expect(await recordSignals(database.db, batch, within(2_000))).toEqual(["recorded"]);
+    await holding;
+    expect(await logOf(check.id)).toHaveLength(1);
+  });
+
   test("tells unknown, deleted and ambiguous targets apart and records the rest", async () => {
     const project = await sampleProject(database.db);
     const { id: projectId, pingKey } = project;
@@ -151,6 +201,25 @@ describe("a batch", () => {
     const [rejected] = await listRejectedSignals(database.db, 1);
     expect(rejected).toMatchObject({ intakeId, seq: 1, at: MONDAY_NOON + 1 });
     expect(rejected?.reason).toMatch(/0x00/);
+  });
+
+  test("finds several poisonous signals among many, whatever they are poisonous to", async () => {
+    const check = await newCheck();
+    const signals = Array.from({ length: 60 }, (_, index) =>
+      signal(check.uuid, {
+        ua: index === 7 || index === 41 ? "nul \u0000" : "fine",
+        // No time at all: our own code stumbles over it before the database can refuse it.
+        at: index === 23 ? Number.NaN : MONDAY_NOON + index,
+      }),
+    );
+    const intakeId = await newIntake();
+    const result = await recordSignals(database.db, { intakeId, seq: 1, signals }, OPTIONS);
+    expect(result === "applied before" || result === "out of sequence").toBe(false);
+    const rejected = [...result]
+      .map((one, index) => (one === "rejected" ? index : -1))
+      .filter((one) => one >= 0);
+    expect(rejected).toEqual([7, 23, 41]);
+    expect((await logOf(check.id)).map(({ n }) => n)[0]).toBe(57);
   });
 
   test("trims the log every hundredth ping, and keeps what left it as runs and the last success's body", async () => {

@@ -17,6 +17,7 @@ import {
   listOpenIntakes,
   pruneIntakes,
   registerIntake,
+  skipSequence,
 } from "../../src/store/intakes/intakes.ts";
 import {
   insertRejectedSignal,
@@ -59,6 +60,16 @@ describe("intakes", () => {
     expect(await advance(2)).toBe(true);
     expect(await findSequence(database.db, intakeId)).toBe(2);
     expect(await findSequence(database.db, randomUUID())).toBeNull();
+  });
+
+  test("numbers that are missing for good are skipped, forwards only", async () => {
+    const intakeId = await register({ watermarkAt: MONDAY_NOON - 1_000 });
+    const skip = (seq: number) => write((tx) => skipSequence(tx, { intakeId, seq }));
+    expect(await skip(5)).toBe(MONDAY_NOON - 1_000);
+    expect(await skip(5)).toBeNull();
+    expect(await skip(4)).toBeNull();
+    expect(await findSequence(database.db, intakeId)).toBe(5);
+    expect(await write((tx) => skipSequence(tx, { intakeId: randomUUID(), seq: 1 }))).toBeNull();
   });
 
   test("a batch that is rolled back has not been applied", async () => {

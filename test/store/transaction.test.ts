@@ -2,7 +2,7 @@
 import { createServer, connect as connectTcp, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { statement } from "../../src/store/db.ts";
-import { CommitInDoubtError, postgresErrorName } from "../../src/store/errors.ts";
+import { CommitInDoubtError, OutOfTimeError, postgresErrorName } from "../../src/store/errors.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { openTestDatabase, useDatabase } from "../support/database.ts";
 
@@ -138,6 +138,48 @@ describe("a connection that is cut", () => {
     await expect(silent).rejects.toThrow(CommitInDoubtError);
     expect(performance.now() - begun).toBeLessThan(1_000);
     expect(db.pool.totalCount).toBe(0);
+    await db.close();
+  });
+
+  test("or stopped is given up when the time for all of it is over, and nothing was done", async () => {
+    const db = openTestDatabase(database.url, () => {});
+    const sleep = statement({ name: "test.sleep", text: "select pg_sleep($1::float8)" });
+    const begun = performance.now();
+    const slow = inTransaction(
+      db,
+      async (tx) => {
+        await put(tx, "slow");
+        await tx.query(sleep, [2]);
+      },
+      { giveUpAtMs: begun + 150 },
+    );
+    await expect(slow).rejects.toThrow(OutOfTimeError);
+    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(db.pool.totalCount).toBe(0);
+    expect(await inTransaction(db, async () => 1, { giveUpAtMs: performance.now() + 2_000 })).toBe(1);
+    await db.close();
+    expect(await has("slow")).toBe(false);
+  });
+
+  test("or not to be had is given up in time, and whatever connects later is not left open", async () => {
+    const db = openTestDatabase(database.url, () => {});
+    const held = await Promise.all(Array.from({ length: 10 }, () => db.pool.connect()));
+    const begun = performance.now();
+    const waiting = inTransaction(db, (tx) => put(tx, "waited"), { giveUpAtMs: begun + 100 });
+    await expect(waiting).rejects.toThrow(OutOfTimeError);
+    expect(performance.now() - begun).toBeLessThan(1_000);
+    for (const client of held) client.release();
+    await expect.poll(() => db.pool.idleCount).toBe(10);
+    await db.close();
+    expect(await has("waited")).toBe(false);
+  });
+
+  test("is in doubt when the time is over while COMMIT is under way", async () => {
+    const db = openTestDatabase(await through(() => {}), () => {});
+    const begun = performance.now();
+    const silent = inTransaction(db, (tx) => put(tx, "late"), { giveUpAtMs: begun + 200 });
+    await expect(silent).rejects.toThrow(CommitInDoubtError);
+    expect(performance.now() - begun).toBeLessThan(900);
     await db.close();
   });
 

@@ -1,7 +1,8 @@
 // When silence becomes down, and when our own blindness excuses the job.
 import { describe, expect, test } from "vitest";
-import { applyDeadline, EXCUSE_MS_MAX, extendedDeadline } from "./deadline.ts";
 import { type Interval, MINUTE_MS } from "../instant.ts";
+import { EXCUSE_CHAIN_MS_MAX, EXCUSE_MS_MAX } from "../limits.ts";
+import { applyDeadline, extendedDeadline, passDeadlines } from "./deadline.ts";
 import { type CheckState, NEW_STATE } from "./state.ts";
 import type { Timing, WatchedCheck } from "./status.ts";
 
@@ -82,21 +83,37 @@ describe("time in which we could not receive", () => {
     ["over all of it", blind(50, 200), 210],
     ["after the deadline", blind(71, 80), 70],
   ])("%s moves the deadline accordingly", (_, interval, deadline) => {
-    expect(extendedDeadline(up(), [interval])?.at).toBe(minutes(deadline));
+    expect(extendedDeadline(up(), [interval])?.firesAt).toBe(minutes(deadline));
   });
 
   test("gives retries an hour at most, whatever the grace", () => {
     const patient = up({}, { graceSeconds: 24 * 3600 });
     const interval = blind(1000, 1490);
-    expect(extendedDeadline(patient, [interval])?.at).toBe(minutes(1490) + EXCUSE_MS_MAX);
+    expect(extendedDeadline(patient, [interval])?.firesAt).toBe(minutes(1490) + EXCUSE_MS_MAX);
   });
 
   test("in the middle of the retries moves the deadline again", () => {
-    expect(extendedDeadline(up(), [blind(61, 65), blind(74, 80)])?.at).toBe(minutes(90));
+    expect(extendedDeadline(up(), [blind(61, 65), blind(74, 80)])?.firesAt).toBe(minutes(90));
+  });
+
+  test("of two intakes at once excuses until the last of them could see again", () => {
+    const both = [blind(60, 100), blind(62, 64)];
+    expect(sweep(up(), minutes(5000), both)).toMatchObject({
+      kind: "excused",
+      notice: { blind: blind(60, 100) },
+      state: { expectFromAt: minutes(100) },
+    });
+  });
+
+  test("that comes again and again cannot put the deadline off for ever", () => {
+    const flapping = Array.from({ length: 1_000 }, (_, index) => blind(61 + 9 * index, 62 + 9 * index));
+    const firesAt = extendedDeadline(up(), flapping)?.firesAt ?? Infinity;
+    expect(firesAt).toBeLessThanOrEqual(minutes(70) + EXCUSE_CHAIN_MS_MAX + 11 * MINUTE_MS);
+    expect(firesAt).toBeGreaterThan(minutes(70) + EXCUSE_CHAIN_MS_MAX);
   });
 
   test("that has not ended keeps the deadline from firing", () => {
-    expect(sweep(up(), minutes(5000), [blind(65, null)]).kind).toBe("waits");
+    expect(sweep(up(), minutes(5000), [blind(65, null)])).toEqual({ kind: "waits", untilAt: null });
   });
 
   test("turns the alarm into a notice, and expectation starts anew from its end", () => {
@@ -107,7 +124,7 @@ describe("time in which we could not receive", () => {
       state: { status: "up", lastPingAt: AT, expectFromAt: minutes(65) },
     });
     if (outcome.kind !== "excused") throw new Error("unreachable");
-    expect(extendedDeadline({ timing: TIMING, state: outcome.state }, [blind(61, 65)])?.at).toBe(
+    expect(extendedDeadline({ timing: TIMING, state: outcome.state }, [blind(61, 65)])?.firesAt).toBe(
       minutes(135),
     );
   });
@@ -132,5 +149,28 @@ describe("time in which we could not receive", () => {
       kind: "excused",
       state: { lastStartAt: minutes(66), expectFromAt: minutes(62) },
     });
+  });
+});
+
+describe("all deadlines before an instant", () => {
+  const sight = { watermarkAt: minutes(5000), blind: [blind(61, 65)] };
+
+  test("are passed one after the other: an excuse, and the alarm that follows it", () => {
+    const passage = passDeadlines(up(), { sight, beforeAt: minutes(1000) });
+    expect(passage.notices).toHaveLength(1);
+    expect(passage.flips).toEqual([{ at: minutes(135), from: "up", to: "down", reason: "timeout" }]);
+    expect(passage.state).toMatchObject({ status: "down", lastPingAt: AT });
+  });
+
+  test("leave those alone that lie at the instant or after it", () => {
+    const passage = passDeadlines(up(), { sight, beforeAt: minutes(135) });
+    expect([passage.notices.length, passage.flips.length]).toEqual([1, 0]);
+    expect(passDeadlines(up(), { sight, beforeAt: minutes(75) }).notices).toEqual([]);
+  });
+
+  test("stop at the first of which we cannot tell, and name it", () => {
+    const near = { ...sight, watermarkAt: minutes(100) };
+    const passage = passDeadlines(up(), { sight: near, beforeAt: minutes(1000) });
+    expect(passage).toMatchObject({ flips: [], unseen: { from: minutes(125), at: minutes(135) } });
   });
 });

@@ -1,17 +1,18 @@
 // What silence does to a check: when a deadline may fire, when our own blindness excuses the job, and
 // what each of the two leaves behind. The caller says how far it has seen; no clock is read here.
-import { HOUR_MS, type Instant, type Interval } from "../instant.ts";
+import type { Instant, Interval } from "../instant.ts";
+import { EXCUSE_CHAIN_MS_MAX, EXCUSE_MS_MAX } from "../limits.ts";
 import type { CheckState, Flip } from "./state.ts";
 import { type Deadline, deadlineOf, graceMs, type WatchedCheck } from "./status.ts";
 
-/** Jobs get this long for retries after we could not receive, or their grace if that is shorter. */
-export const EXCUSE_MS_MAX = HOUR_MS;
-
-/** How far we have seen: the caller reads it from the intakes. */
+/**
+ * How far we have seen: the caller reads it from the intakes, both parts in one snapshot, because a watermark
+ * that is newer than the list would let a deadline fire that a missing interval excuses.
+ */
 export type Sight = {
   /** Everything received before this instant has been applied. Null: nobody can tell, nothing fires. */
   watermarkAt: Instant | null;
-  /** Times in which we could not receive, oldest first. */
+  /** Times in which we could not receive, oldest beginning first, back to the oldest deadline in question. */
   blind: readonly Interval[];
 };
 
@@ -20,34 +21,47 @@ export type Notice = { deadline: Deadline; blind: Interval };
 
 export type DeadlineOutcome =
   | { kind: "none" }
-  | { kind: "waits"; untilAt: Instant }
+  /** Null: until we can receive again. */
+  | { kind: "waits"; untilAt: Instant | null }
   | { kind: "fired"; state: CheckState; flip: Flip }
   | { kind: "excused"; state: CheckState; notice: Notice };
 
-type Extended = { at: Instant; blind: Interval | null; open: boolean };
+/** A deadline with our own blindness taken into account. */
+type ExtendedDeadline = {
+  deadline: Deadline;
+  /** When it fires; later than the deadline itself where jobs get room for retries. */
+  firesAt: Instant;
+  /** The blind interval that excuses the job; null: it has no excuse. */
+  excuse: Interval | null;
+  /** We cannot receive right now, so nothing can be said about silence. */
+  isBlindNow: boolean;
+};
 
 /**
- * The deadline after excuses. A blind interval that touches the time between expectation and deadline
- * moves the deadline to give room for retries; one that touches the retries moves it again.
+ * The deadline of a check after excuses; null when nothing is awaited. A blind interval that touches the time
+ * between expectation and deadline moves the deadline to give room for retries; one that touches the retries
+ * moves it again, but not for ever: somebody has to be told in the end.
  */
-function extend(deadline: Deadline, grace: number, blind: readonly Interval[]): Extended {
-  let at = deadline.at;
-  let last: Interval | null = null;
-  for (const interval of blind) {
-    if (interval.from > at) continue;
-    if (interval.to === null) return { at, blind: interval, open: true };
-    if (interval.to < deadline.from) continue;
-    at = Math.max(at, interval.to + Math.min(grace, EXCUSE_MS_MAX));
-    last = interval;
-  }
-  return { at, blind: last, open: false };
-}
-
-/** The deadline of a check with our own blindness taken into account; null when nothing is awaited. */
-export function extendedDeadline(check: WatchedCheck, blind: readonly Interval[]) {
+export function extendedDeadline(check: WatchedCheck, blind: readonly Interval[]): ExtendedDeadline | null {
   const deadline = deadlineOf(check);
   if (deadline === null) return null;
-  return { deadline, ...extend(deadline, graceMs(check.timing), blind) };
+  const retryMs = Math.min(graceMs(check.timing), EXCUSE_MS_MAX);
+  let firesAt = deadline.at;
+  let excuse: Interval | null = null;
+  let seenAgainAt = -Infinity;
+  for (const interval of blind) {
+    const lastChanceAt = Math.min(firesAt, deadline.at + EXCUSE_CHAIN_MS_MAX);
+    if (interval.from > lastChanceAt) continue;
+    if (interval.to === null) return { deadline, firesAt, excuse, isBlindNow: true };
+    if (interval.to < deadline.from) continue;
+    firesAt = Math.max(firesAt, interval.to + retryMs);
+    // Intakes can be blind at the same time: what counts is when the last of them could see again.
+    if (interval.to > seenAgainAt) {
+      seenAgainAt = interval.to;
+      excuse = interval;
+    }
+  }
+  return { deadline, firesAt, excuse, isBlindNow: false };
 }
 
 /** Silence has passed the deadline and nothing in it can be blamed on us: the check is down. */
@@ -61,20 +75,61 @@ function fire({ state }: WatchedCheck, deadline: Deadline): DeadlineOutcome {
 }
 
 /** Silence that we may have caused ourselves: expect anew from when we could see again. */
-function excuse({ state }: WatchedCheck, notice: Notice): DeadlineOutcome {
-  // A run whose end we may have missed is forgotten; one that began later keeps its own deadline.
+function forgive({ state }: WatchedCheck, notice: Notice): DeadlineOutcome {
+  // A run whose end we may have missed is forgotten; one that began after the expected time keeps its deadline.
   const run = notice.deadline.cause === "overrun" ? { lastStartAt: null, lastStartRid: null } : {};
   return { kind: "excused", state: { ...state, ...run, expectFromAt: notice.blind.to }, notice };
 }
 
 /**
- * What the passing of time has done to a check, as far as we can see. Calling it again, earlier or
- * later, changes nothing: the flip carries the deadline's own time.
+ * What the passing of time has done to a check, as far as we can see: one deadline at a time. Asked earlier or
+ * later, the answer is the same: the flip carries the deadline's own time.
  */
 export function applyDeadline(check: WatchedCheck, sight: Sight): DeadlineOutcome {
   const extended = extendedDeadline(check, sight.blind);
-  if (extended === null) return { kind: "none" };
-  const { deadline, at, blind, open } = extended;
-  if (open || sight.watermarkAt === null || at >= sight.watermarkAt) return { kind: "waits", untilAt: at };
-  return blind === null ? fire(check, deadline) : excuse(check, { deadline, blind });
+  return extended === null ? { kind: "none" } : settleDeadline(check, extended, sight.watermarkAt);
+}
+
+function settleDeadline(
+  check: WatchedCheck,
+  { deadline, firesAt, excuse, isBlindNow }: ExtendedDeadline,
+  watermarkAt: Instant | null,
+): DeadlineOutcome {
+  if (isBlindNow) return { kind: "waits", untilAt: null };
+  if (watermarkAt === null || firesAt >= watermarkAt) return { kind: "waits", untilAt: firesAt };
+  return excuse === null ? fire(check, deadline) : forgive(check, { deadline, blind: excuse });
+}
+
+/** What a check has been through by an instant. */
+export type Passage = {
+  state: CheckState;
+  flips: readonly Flip[];
+  notices: readonly Notice[];
+  /** A deadline that lies before the instant, but of which we cannot tell yet whether it was kept. */
+  unseen: Deadline | null;
+};
+
+/**
+ * Every deadline that lies before an instant, as the sweeper would have found them one by one: nothing may
+ * depend on who was quicker, the sweeper, a signal or an edit.
+ */
+export function passDeadlines(
+  { timing, state: before }: WatchedCheck,
+  { sight, beforeAt }: { sight: Sight; beforeAt: Instant },
+): Passage {
+  const notices: Notice[] = [];
+  let state = before;
+  // An excuse ends where a blind interval ends, so there are at most as many as intervals, and one run more.
+  for (let round = 0; round <= sight.blind.length + 1; round += 1) {
+    const extended = extendedDeadline({ timing, state }, sight.blind);
+    if (extended === null || beforeAt <= extended.firesAt) break;
+    const outcome = settleDeadline({ timing, state }, extended, sight.watermarkAt);
+    if (outcome.kind === "fired") {
+      return { state: outcome.state, flips: [outcome.flip], notices, unseen: null };
+    }
+    if (outcome.kind !== "excused") return { state, flips: [], notices, unseen: extended.deadline };
+    state = outcome.state;
+    notices.push(outcome.notice);
+  }
+  return { state, flips: [], notices, unseen: null };
 }

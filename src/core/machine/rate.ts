@@ -4,16 +4,17 @@
 import { type Instant, MINUTE_MS } from "../instant.ts";
 import type { CheckState } from "./state.ts";
 
-/** Counts a signal in the minute it was received in. */
-export function countSignal(state: CheckState, at: Instant): CheckState {
+/** Counts a signal in the minute it was received in, and says whether it is beyond the limit; 0 means none. */
+export function countSignal(
+  state: CheckState,
+  { at, perMinute }: { at: Instant; perMinute: number },
+): { state: CheckState; isOver: boolean } {
   const minuteAt = Math.floor(at / MINUTE_MS) * MINUTE_MS;
-  // A replayed signal of an older minute is not counted against the present one.
-  if (state.rateMinuteAt !== null && minuteAt < state.rateMinuteAt) return state;
+  // A replayed signal of an older minute neither counts against the present one nor is judged by it.
+  if (state.rateMinuteAt !== null && minuteAt < state.rateMinuteAt) return { state, isOver: false };
   const rateCount = state.rateMinuteAt === minuteAt ? state.rateCount + 1 : 1;
-  return { ...state, rateMinuteAt: minuteAt, rateCount };
-}
-
-/** Whether the newest counted signal is beyond the limit; a limit of 0 means none. */
-export function isOverRate({ rateCount }: CheckState, perMinute: number): boolean {
-  return perMinute > 0 && rateCount > perMinute;
+  return {
+    state: { ...state, rateMinuteAt: minuteAt, rateCount },
+    isOver: perMinute > 0 && rateCount > perMinute,
+  };
 }

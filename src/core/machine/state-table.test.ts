@@ -106,12 +106,12 @@ function sameButForTheLog(before: CheckState, after: CheckState): boolean {
 function happens(check: WatchedCheck, event: OtherEvent): Cell {
   const before = check.state;
   if (event === "pause") {
-    const outcome = pause(check, { at: RUN_AT + 1, sight: { watermarkAt: null, blind: [] } });
+    const outcome = pause(check, { at: RUN_AT + 1, sight: CLEAR });
     return outcome === null ? "=" : cellOf({ before, after: outcome.state, flips: outcome.flips });
   }
   if (event === "resume") {
-    const after = resume(check, { at: RUN_AT + 1 });
-    return after === null ? "✗" : cellOf({ before, after });
+    const outcome = resume(check, { at: RUN_AT + 1, sight: CLEAR });
+    return outcome === null ? "✗" : cellOf({ before, after: outcome.state, flips: outcome.flips });
   }
   const deadline = deadlineOf(check);
   const hidden = deadline === null ? [] : [{ from: deadline.from + 1, to: deadline.from + 2 }];
@@ -153,7 +153,7 @@ describe.each(rows)("a check that is $situation, $run", ({ situation, run, row }
         flips: outcome.flips,
         takenBack: outcome.takenBackAt !== null,
         notObserved: outcome.notObserved !== null,
-        notice: outcome.notice !== null,
+        notice: outcome.notices.length > 0,
       }),
     ).toBe(expected);
     expect(outcome.state.pingCount).toBe(check.state.pingCount + 1);

@@ -16,7 +16,7 @@ export type CheckState = {
   lastStartAt: Instant | null;
   lastStartRid: string | null;
   lastDurationMs: number | null;
-  /** Newest applied signal of any kind, pause or resume: what "late" is measured against. */
+  /** Newest applied signal of any kind, pause or resume: a direct signal is never dated before it. */
   newestAt: Instant | null;
   /** Newest pause or resume: a signal older than it changes nothing. */
   commandAt: Instant | null;

@@ -114,6 +114,20 @@ describe("a replayed signal", () => {
     expect(outcome.state).toMatchObject({ status: "up", lastPingAt: minutes(30), newestAt: minutes(30) });
   });
 
+  test("that a pause with manual resume has overtaken is logged as what it was", () => {
+    const deaf = check(
+      { status: "paused", commandAt: minutes(30), newestAt: minutes(30) },
+      { manualResume: true },
+    );
+    expect(send(deaf, { kind: "success", at: minutes(20), replayed: true })).toMatchObject({
+      recordedAs: "success",
+      late: true,
+    });
+    expect(send(deaf, { kind: "success", at: minutes(31), replayed: true })).toMatchObject({
+      recordedAs: "ign",
+    });
+  });
+
   test("that a pause has overtaken changes nothing", () => {
     const paused = check({ status: "paused", commandAt: minutes(30), newestAt: minutes(30) });
     expect(send(paused, { kind: "success", at: minutes(20), replayed: true })).toMatchObject({
@@ -176,10 +190,35 @@ describe("a success that was received before the deadline that fired", () => {
     expect(outcome.flips).toEqual([{ at: minutes(5), from: "new", to: "up", reason: "success" }]);
   });
 
-  test("a failure does not: it makes the silence an explicit failure", () => {
+  test("so does a failure, which takes the place of the silence", () => {
     const down = silenced({ status: "up", lastPingAt: AT });
-    const outcome = send(down, { kind: "fail", at: minutes(60), replayed: true });
-    expect(outcome).toMatchObject({ takenBackAt: null, flips: [], state: { status: "down", silence: null } });
+    const outcome = send(down, { kind: "fail", at: minutes(50), replayed: true });
+    expect(outcome).toMatchObject({ takenBackAt: minutes(70), state: { status: "down", silence: null } });
+    expect(outcome.flips).toEqual([{ at: minutes(50), from: "up", to: "down", reason: "fail" }]);
+    const recovered = send(
+      { timing: TIMING, state: outcome.state },
+      { kind: "success", at: minutes(55), replayed: true },
+    );
+    expect(recovered.flips).toEqual([{ at: minutes(55), from: "down", to: "up", reason: "success" }]);
+  });
+});
+
+describe("a direct signal", () => {
+  test("that was received in time is in time, even if something newer was applied before it", () => {
+    const up = check({ status: "up", lastPingAt: AT, newestAt: minutes(70) + 5 });
+    const outcome = send(up, { kind: "success", at: minutes(70) });
+    expect(outcome).toMatchObject({ at: minutes(70) + 5, flips: [], notObserved: null });
+  });
+
+  test("after an excuse and the deadline that followed it reports both", () => {
+    const up = check({ status: "up", lastPingAt: AT, newestAt: AT });
+    const sight = { ...SEEN, blind: [{ from: minutes(61), to: minutes(65) }] };
+    const outcome = send(up, { kind: "success", at: minutes(1000) }, sight);
+    expect(outcome.notices).toHaveLength(1);
+    expect(outcome.flips.map(({ to, at }) => [to, at])).toEqual([
+      ["down", minutes(135)],
+      ["up", minutes(1000)],
+    ]);
   });
 });
 
@@ -218,6 +257,8 @@ describe("beyond the rate limit", () => {
     expect(send(busy, { kind: "success", at: AT + MINUTE_MS }).n).toBe(61);
     const old = send(busy, { kind: "log", at: AT - 1, replayed: true });
     expect(old.state).toMatchObject({ rateMinuteAt: AT, rateCount: 60 });
+    const overfull = check({ ...busy.state, rateCount: 61 });
+    expect(send(overfull, { kind: "log", at: AT - 1, replayed: true }).n).toBe(61);
   });
 
   test("a limit of zero is no limit", () => {
@@ -249,9 +290,15 @@ describe("commands", () => {
     });
   });
 
+  test("a pause after a deadline that we could not see says so", () => {
+    const overdue = check({ status: "up", lastPingAt: AT, newestAt: AT });
+    const outcome = pause(overdue, { at: minutes(80), sight: UNSEEN });
+    expect(outcome).toMatchObject({ flips: [], unseen: { at: minutes(70) }, state: { status: "paused" } });
+  });
+
   test("a resume forgets pings and runs but not how many there were", () => {
     const paused = check({ status: "paused", lastPingAt: AT, pingCount: 9, lastDurationMs: 5, newestAt: AT });
-    expect(resume(paused, { at: minutes(1) })).toMatchObject({
+    expect(resume(paused, { at: minutes(1), sight: SEEN })?.state).toMatchObject({
       status: "new",
       lastPingAt: null,
       pingCount: 9,
@@ -262,7 +309,17 @@ describe("commands", () => {
 
   test("pausing a paused check and resuming another are refused", () => {
     expect(pause(check({ status: "paused" }), { at: AT, sight: SEEN })).toBeNull();
-    expect(resume(check({ status: "up" }), { at: AT })).toBeNull();
+    expect(resume(check({ status: "up" }), { at: AT, sight: SEEN })).toBeNull();
+  });
+
+  test("a run that overran in a paused check comes first: the check is down, so it is paused, not resumed", () => {
+    const overrun = check({ status: "paused", lastStartAt: AT, newestAt: AT });
+    const moment = { at: minutes(80), sight: SEEN };
+    expect(resume(overrun, moment)).toBeNull();
+    expect(pause(overrun, moment)).toMatchObject({
+      flips: [{ at: minutes(10), to: "down" }],
+      state: { status: "paused" },
+    });
   });
 });
 

@@ -1,10 +1,10 @@
 // What signals, pause and resume do to a check. Pure: state in, state and consequences out; the caller
 // stores them. The whole machine is laid out as a table in state-table.ts.
-import { applyDeadline, extendedDeadline, type Notice, type Sight } from "./deadline.ts";
+import { extendedDeadline, type Notice, type Passage, passDeadlines, type Sight } from "./deadline.ts";
 import type { Instant } from "../instant.ts";
-import { countSignal, isOverRate } from "./rate.ts";
+import { countSignal } from "./rate.ts";
 import type { Signal, SignalKind } from "../signal.ts";
-import type { CheckState, Flip } from "./state.ts";
+import type { CheckState, Flip, Silence } from "./state.ts";
 import { type Deadline, isDeaf, type WatchedCheck } from "./status.ts";
 
 /** A run that a signal ended. Without a start signal only its end is known. */
@@ -27,7 +27,7 @@ export type Outcome = {
   flips: readonly Flip[];
   /** Deadline of the silence flip that this signal proved wrong. */
   takenBackAt: Instant | null;
-  notice: Notice | null;
+  notices: readonly Notice[];
   /** A deadline passed while we could not tell, and the job has spoken since: no alert, but history says so. */
   notObserved: Deadline | null;
   run: Run | null;
@@ -45,25 +45,23 @@ export function applySignal(
   check: WatchedCheck,
   { signal, sight, rules }: { signal: Signal; sight: Sight; rules: SignalRules },
 ): Outcome {
-  const kind = isDeaf(check) ? "ign" : signal.kind;
+  const kind = hears(check, signal) ? signal.kind : "ign";
   const newestAt = check.state.newestAt ?? signal.at;
   const at = signal.replayed ? signal.at : Math.max(signal.at, newestAt);
-  const past = passDeadline(check, { at, kind, sight });
-  const effect = takeEffect(
-    { timing: check.timing, state: past.state },
-    { kind, at, rid: signal.rid },
-    sight,
-  );
-  const flips = [...past.flips, ...effect.flips];
-  const plain =
-    flips.length === 0 && effect.takenBackAt === null && (effect.run?.durationMs ?? null) === null;
-  const counted = countSignal(effect.state, at);
-  const coalesced = plain && kind !== "start" && kind !== "fail" && isOverRate(counted, rules.ratePerMinute);
+  // Whether it came in time is a matter of when it was received, whatever has been applied since.
+  const passed = passBefore(check, { kind, at: signal.at, sight });
+  const judged = { kind, at, rid: signal.rid };
+  const effect = takeEffect({ timing: check.timing, state: passed.state }, judged, sight);
+  const flips = [...passed.flips, ...effect.flips];
+  const changes =
+    flips.length > 0 || effect.takenBackAt !== null || (effect.run?.durationMs ?? null) !== null;
+  const counted = countSignal(effect.state, { at, perMinute: rules.ratePerMinute });
+  const coalesced = counted.isOver && !changes && kind !== "start" && kind !== "fail";
   const state = {
-    ...counted,
+    ...counted.state,
     newestAt: Math.max(newestAt, at),
-    pingCount: counted.pingCount + (coalesced ? 0 : 1),
-    coalescedCount: counted.coalescedCount + (coalesced ? 1 : 0),
+    pingCount: counted.state.pingCount + (coalesced ? 0 : 1),
+    coalescedCount: counted.state.coalescedCount + (coalesced ? 1 : 0),
   };
   return {
     state,
@@ -73,10 +71,15 @@ export function applySignal(
     late: effect.late,
     flips,
     takenBackAt: effect.takenBackAt,
-    notice: past.notice,
-    notObserved: past.notObserved,
+    notices: passed.notices,
+    notObserved: passed.unseen,
     run: effect.run,
   };
+}
+
+/** A silenced check listens to nothing, but what was received before its owner silenced it was still heard. */
+function hears(check: WatchedCheck, signal: Signal): boolean {
+  return !isDeaf(check) || (signal.replayed && signal.at < (check.state.commandAt ?? -Infinity));
 }
 
 /** What a batch of signals for one check does, in order. */
@@ -94,40 +97,21 @@ export function applySignals(
   return { state, outcomes };
 }
 
-type Past = {
-  state: CheckState;
-  flips: readonly Flip[];
-  notice: Notice | null;
-  notObserved: Deadline | null;
-};
-
 /**
- * A deadline that lies before the signal comes first, so that it does not matter whether the sweeper or
- * the signal was quicker. If we cannot tell whether something in time is still on its way, the deadline
- * stays silent: the job has spoken again, and an alarm might be our own fault.
+ * Deadlines that lie before the signal come first, so that it does not matter whether the sweeper or the
+ * signal was quicker. Where we cannot tell whether something in time is still on its way, the deadline stays
+ * silent: the job has spoken again, and an alarm might be our own fault.
  */
-function passDeadline(
+function passBefore(
   check: WatchedCheck,
-  { at, kind, sight }: { at: Instant; kind: SignalKind; sight: Sight },
-): Past {
-  const none = { state: check.state, flips: [], notice: null, notObserved: null };
-  if (kind === "log" || kind === "ign") return none;
-  const extended = extendedDeadline(check, sight.blind);
-  if (extended === null || at <= extended.at) return none;
-  const outcome = applyDeadline(check, sight);
-  switch (outcome.kind) {
-    case "fired":
-      return { ...none, state: outcome.state, flips: [outcome.flip] };
-    case "excused":
-      return { ...none, state: outcome.state, notice: outcome.notice };
-    case "waits": {
-      // A start does not answer for the success that is missing; it only replaces an older run.
-      const answered = kind !== "start" || extended.deadline.cause === "overrun";
-      return { ...none, notObserved: answered ? extended.deadline : null };
-    }
-    case "none":
-      return none;
-  }
+  { kind, at, sight }: { kind: SignalKind; at: Instant; sight: Sight },
+): Passage {
+  const { state } = check;
+  if (kind === "log" || kind === "ign") return { state, flips: [], notices: [], unseen: null };
+  const passed = passDeadlines(check, { sight, beforeAt: at });
+  // A start does not answer for a success that is missing: the sweeper will. It does replace an older run.
+  const answers = kind !== "start" || passed.unseen?.cause === "overrun";
+  return answers ? passed : { ...passed, unseen: null };
 }
 
 type Effect = {
@@ -137,36 +121,44 @@ type Effect = {
   takenBackAt: Instant | null;
   run: Run | null;
 };
-type Told = { kind: SignalKind; at: Instant; rid: string | null };
+/** A signal after the check's own situation has been taken into account. */
+type Judged = { kind: SignalKind; at: Instant; rid: string | null };
 
-function takeEffect(check: WatchedCheck, told: Told, sight: Sight): Effect {
+function takeEffect(check: WatchedCheck, judged: Judged, sight: Sight): Effect {
   const { state } = check;
   const unchanged = { state, flips: [], late: false, takenBackAt: null, run: null };
-  if (told.kind === "log" || told.kind === "ign") return unchanged;
+  if (judged.kind === "log" || judged.kind === "ign") return unchanged;
   // Measured against what has decided the status, not against any newer line in the log: a success that
   // was received in time must prevent its alert even if a start has overtaken it.
   const decidedAt = Math.max(state.lastPingAt ?? -Infinity, state.commandAt ?? -Infinity);
-  if (told.at < decidedAt) return { ...unchanged, late: true };
-  if (told.kind === "start") return begin(unchanged, told);
-  if (told.kind === "success" && state.silence !== null && told.at <= state.silence.deadlineAt) {
-    return takeBack(check, told, sight);
+  if (judged.at < decidedAt) return overtaken(unchanged, judged);
+  if (judged.kind === "start") return begin(unchanged, judged);
+  if (state.silence !== null && judged.at <= state.silence.deadlineAt) {
+    return takeBack(check, { judged, silence: state.silence, sight });
   }
-  return complete(state, told);
+  return complete(state, judged);
+}
+
+/** Too late to change anything, but the run that it ended did take place. */
+function overtaken(unchanged: Effect, { kind, at }: Judged): Effect {
+  const outcome = kind === "fail" ? "fail" : "success";
+  const run = kind === "start" ? null : ({ startAt: null, endAt: at, outcome, durationMs: null } as const);
+  return { ...unchanged, late: true, run };
 }
 
 /** A run begins. Only the newest start is watched. */
-function begin(unchanged: Effect, { at, rid }: Told): Effect {
+function begin(unchanged: Effect, { at, rid }: Judged): Effect {
   const { state } = unchanged;
   if (state.lastStartAt !== null && at < state.lastStartAt) return { ...unchanged, late: true };
   return { ...unchanged, state: { ...state, lastStartAt: at, lastStartRid: rid } };
 }
 
 /** A success or a failure: the status follows it, and it ends the run that it belongs to. */
-function complete(state: CheckState, told: Told): Effect {
-  const to = told.kind === "fail" ? "down" : "up";
-  const { at } = told;
-  const ended = endsRun(state, told);
-  const measured = ended && state.lastStartAt !== null && told.rid === state.lastStartRid;
+function complete(state: CheckState, judged: Judged): Effect {
+  const to = judged.kind === "fail" ? "down" : "up";
+  const { at } = judged;
+  const ended = endsRun(state, judged);
+  const measured = ended && state.lastStartAt !== null && judged.rid === state.lastStartRid;
   const startAt = measured ? state.lastStartAt : null;
   const durationMs = startAt === null ? null : at - startAt;
   const flip: Flip = { at, from: state.status, to, reason: to === "down" ? "fail" : "success" };
@@ -191,48 +183,61 @@ function complete(state: CheckState, told: Told): Effect {
  * A failure, or a success that names no run, ends whatever is running; a success that names a run ends
  * only that one. A start that is newer than the signal has not ended.
  */
-function endsRun({ lastStartAt, lastStartRid }: CheckState, { kind, at, rid }: Told): boolean {
+function endsRun({ lastStartAt, lastStartRid }: CheckState, { kind, at, rid }: Judged): boolean {
   if (lastStartAt === null || lastStartAt > at) return false;
   return kind === "fail" || rid === null || rid === lastStartRid;
 }
 
 /**
- * A success that was received before the deadline but applied after it had fired: go back to before the
- * deadline, and see whether it would have fired with this success known.
+ * A success or failure that was received before the deadline but applied after it had fired: go back to before
+ * the deadline, and see whether it would have fired with this signal known.
  */
-function takeBack({ timing, state }: WatchedCheck, told: Told, sight: Sight): Effect {
-  const { silence } = state;
-  if (silence === null) return complete(state, told);
-  const effect = complete({ ...state, status: silence.from, silence: null }, told);
-  const still = extendedDeadline({ timing, state: effect.state }, sight.blind);
-  if (still !== null && still.at <= silence.deadlineAt) {
-    return {
-      ...effect,
-      state: { ...effect.state, status: "down", silence: { ...silence, from: "up" } },
-      flips: [],
+function takeBack(
+  { timing, state }: WatchedCheck,
+  { judged, silence, sight }: { judged: Judged; silence: Silence; sight: Sight },
+): Effect {
+  const effect = complete({ ...state, status: silence.from, silence: null }, judged);
+  const next = extendedDeadline({ timing, state: effect.state }, sight.blind);
+  if (next !== null && next.firesAt <= silence.deadlineAt) {
+    // It would have fired all the same: the flip stands, only what preceded it is corrected.
+    const down = {
+      ...effect.state,
+      status: "down" as const,
+      silence: { ...silence, from: effect.state.status },
     };
+    return { ...effect, state: down, flips: [] };
   }
   return { ...effect, takenBackAt: silence.deadlineAt };
 }
 
-export type CommandOutcome = { state: CheckState; flips: readonly Flip[]; notice: Notice | null };
+type CommandMoment = { at: Instant; sight: Sight };
 
 /** Stops watching. A deadline that had passed before still counts. Null: it is paused already. */
-export function pause(
-  check: WatchedCheck,
-  { at, sight }: { at: Instant; sight: Sight },
-): CommandOutcome | null {
-  if (check.state.status === "paused") return null;
-  const { state, flips, notice } = passDeadline(check, { at, kind: "fail", sight });
-  const commandAt = Math.max(at, state.newestAt ?? at);
+export function pause(check: WatchedCheck, moment: CommandMoment): Passage | null {
+  const passed = passDeadlines(check, { sight: moment.sight, beforeAt: moment.at });
+  if (passed.state.status === "paused") return null;
   const rest = { lastStartAt: null, lastStartRid: null, expectFromAt: null, silence: null };
-  return { state: { ...state, ...rest, status: "paused", commandAt, newestAt: commandAt }, flips, notice };
+  return {
+    ...passed,
+    state: { ...passed.state, ...rest, status: "paused", ...commandedAt(passed.state, moment) },
+  };
 }
 
-/** Watches again, as if new: nothing is expected until the next signal. Null: it is not paused. */
-export function resume({ state }: WatchedCheck, { at }: { at: Instant }): CheckState | null {
-  if (state.status !== "paused") return null;
-  const commandAt = Math.max(at, state.newestAt ?? at);
+/**
+ * Watches again, as if new: nothing is expected until the next signal. Null: it is not paused; a run in a
+ * paused check that has overrun its deadline has taken it down.
+ */
+export function resume(check: WatchedCheck, moment: CommandMoment): Passage | null {
+  const passed = passDeadlines(check, { sight: moment.sight, beforeAt: moment.at });
+  if (passed.state.status !== "paused") return null;
   const cleared = { lastPingAt: null, lastStartAt: null, lastStartRid: null, expectFromAt: null };
-  return { ...state, ...cleared, status: "new", commandAt, newestAt: commandAt };
+  return {
+    ...passed,
+    state: { ...passed.state, ...cleared, status: "new", ...commandedAt(passed.state, moment) },
+  };
+}
+
+function commandedAt({ newestAt }: CheckState, { at }: CommandMoment) {
+  const commandAt = Math.max(at, newestAt ?? at);
+  return { commandAt, newestAt: commandAt };
 }

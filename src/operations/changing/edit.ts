@@ -2,7 +2,7 @@
 // that has passed counts by the old settings, the next one by the new.
 import { type CheckParams, type CheckSettings, patchCheck } from "../../core/check.ts";
 import type { Instant } from "../../core/instant.ts";
-import type { Sight } from "../../core/machine/deadline.ts";
+import { passDeadlines, type Sight } from "../../core/machine/deadline.ts";
 import { updateCheck as writeSettings } from "../../store/checks/checks.ts";
 import type { Tx } from "../../store/transaction.ts";
 import { assignChosen, chooseChannels } from "./chosen-channels.ts";
@@ -14,7 +14,7 @@ import {
   type Refused,
 } from "./locked-check.ts";
 import { OvertakenError } from "./retried.ts";
-import { passDeadlines, writeStateChange } from "./state-change.ts";
+import { writeStateChange } from "./state-change.ts";
 
 export type Edit = {
   params: CheckParams;
@@ -55,9 +55,11 @@ export async function editCheck(
     before: shortened(isReassigned ? { ...before, channels: current } : before),
     after: shortened(isReassigned ? { ...patch, channels: chosen.uuids } : patch),
   };
-  const passage = passDeadlines({ timing: check.settings, state: stored.state }, sight);
+  const passage = passDeadlines({ timing: check.settings, state: stored.state }, { sight, beforeAt: at });
   const next = await writeStateChange(tx, {
     ...passage,
+    // What cannot be seen yet is left to the sweeper, and to the settings that hold then.
+    unseen: null,
     stored,
     timing: settings,
     event: isChanged ? { kind: "edited", accountId, detail } : null,

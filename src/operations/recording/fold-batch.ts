@@ -14,6 +14,7 @@ import type { StoredState } from "../../store/checks/check-states.ts";
 import type { CheckEvent } from "../../store/history/events.ts";
 import type { PingBody } from "../../store/history/ping-bodies.ts";
 import type { Ping } from "../../store/history/pings.ts";
+import { notObservedEvents } from "../not-observed.ts";
 
 export type FoldContext = { sight: Sight; rules: SignalRules; replayed: boolean };
 
@@ -58,7 +59,7 @@ export function foldSignals(
     if (signal === undefined) continue;
     writeLog(writes, { checkId, signal, outcome });
     writeChanges(writes, { checkId, outcome });
-    if (outcome.recordedAs === "success") lastSuccessN = outcome.n ?? lastSuccessN;
+    if (outcome.recordedAs === "success" && !outcome.late) lastSuccessN = outcome.n ?? lastSuccessN;
     if (outcome.run === null) continue;
     const counted = countRun(today, outcome.run);
     today = counted.today;
@@ -112,8 +113,6 @@ function writeChanges(writes: Writes, { checkId, outcome }: Omit<Logged, "signal
   if (outcome.takenBackAt !== null) {
     writes.takenBack.push({ checkId, deadlineAt: outcome.takenBackAt, at });
   }
-  const unseen = outcome.notObserved ?? outcome.notice?.deadline ?? null;
-  if (unseen === null) return;
-  const detail = { ...unseen, blind: outcome.notice?.blind ?? null };
-  writes.events.push({ checkId, at, kind: "not_observed", accountId: null, detail });
+  const { notices, notObserved: unseen } = outcome;
+  writes.events.push(...notObservedEvents({ notices, unseen }, { checkId, at }));
 }

@@ -25,8 +25,9 @@ export async function writeBatch(
   await writeStates(tx, writes.states);
   if (writes.pings.length > 0) await insertPings(tx, writes.pings);
   if (writes.bodies.length > 0) await insertBodies(tx, writes.bodies);
-  for (const flip of writes.takenBack) await takeBackFlip(tx, flip);
   if (writes.flips.length > 0) await insertFlips(tx, writes.flips);
+  // After the inserts: a batch may take back what it has written itself.
+  for (const flip of writes.takenBack) await takeBackFlip(tx, flip);
   if (writes.events.length > 0) await insertEvents(tx, writes.events);
   if (writes.days.length > 0) await settleDays(tx, writes.days, limits.now);
   if (writes.trims.length > 0) await trimLogs(tx, writes.trims, limits);

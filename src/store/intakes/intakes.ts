@@ -88,6 +88,22 @@ export async function findSequence(db: Db, intakeId: string): Promise<number | n
   return (await db.query(FIND_SEQUENCE, [intakeId])).rows[0]?.last_seq ?? null;
 }
 
+const SKIP = statement<{ watermark_at: Instant }>({
+  name: "intakes.skip",
+  text: "update intakes set last_seq = $2 where id = $1 and last_seq < $2 returning watermark_at",
+});
+
+/**
+ * Goes on after a batch number although batches up to it are missing for good. Returns the watermark, from
+ * which on something may be missing; null when nothing is, or the intake is unknown.
+ */
+export async function skipSequence(
+  tx: Tx,
+  { intakeId, seq }: { intakeId: string; seq: number },
+): Promise<Instant | null> {
+  return (await tx.query(SKIP, [intakeId, seq])).rows[0]?.watermark_at ?? null;
+}
+
 const BEAT = statement({
   name: "intakes.beat",
   text: `update intakes set beat_at = $2, watermark_at = $3, lease_until_at = $4, spool_empty = $5
