@@ -1,12 +1,16 @@
 // The benchmarks by name: `npm run bench -- schedule store --json`. Tables for people come first; with --json
 // the last line is one object for machines. It ends with an error when a benchmark fails.
 import { parseArgs } from "node:util";
+import { benchPing } from "./ping/bench-ping.ts";
+import { PING_SIZES } from "./ping/sizes.ts";
 import { benchSchedule } from "./schedule.ts";
 import { benchStore } from "./store/bench-store.ts";
 import { isSizeName, SIZES, type SizeName } from "./store/sizes.ts";
 
 type Figures = Record<string, number>;
-type Benchmark = { about: string; run: (choice: { size: SizeName }) => Promise<Figures> };
+/** What a benchmark is told: how large it is to be, and where to leave what must not outlive it. */
+type Occasion = { size: SizeName; whenInterrupted: (cleanUp: () => Promise<void>) => void };
+type Benchmark = { about: string; run: (occasion: Occasion) => Promise<Figures> };
 
 const BENCHMARKS: Record<string, Benchmark> = {
   schedule: {
@@ -15,7 +19,12 @@ const BENCHMARKS: Record<string, Benchmark> = {
   },
   store: {
     about: "how recording and sweeping grow with the number of checks; layouts compared",
-    run: ({ size }) => benchStore(SIZES[size]),
+    run: ({ size, whenInterrupted }) => benchStore(SIZES[size], whenInterrupted),
+  },
+  ping: {
+    about:
+      "signals a second over HTTP, beside PostgreSQL alone, recording alone and HTTP alone; how long each takes",
+    run: ({ size, whenInterrupted }) => benchPing(PING_SIZES[size], whenInterrupted),
   },
 };
 
@@ -51,7 +60,7 @@ async function main(args: readonly string[]): Promise<number> {
   const figures: Figures = {};
   for (const { name, benchmark } of choice.benchmarks) {
     const begin = performance.now();
-    Object.assign(figures, await benchmark.run({ size: choice.size }));
+    Object.assign(figures, await benchmark.run({ size: choice.size, whenInterrupted: rememberCleanUp }));
     console.log(`${name}: done in ${Math.round((performance.now() - begin) / 1_000)} s\n`);
   }
   if (choice.json) console.log(JSON.stringify(figures));
@@ -89,12 +98,26 @@ function readArguments(args: readonly string[]): Choice | { complaint: string } 
   return { help, json, size, benchmarks };
 }
 
-// The private database ends with this process, however that comes about; see test/support/postgres.ts.
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
+const cleanUps: (() => Promise<void>)[] = [];
+let isInterrupted = false;
+
+function rememberCleanUp(cleanUp: () => Promise<void>): void {
+  cleanUps.push(cleanUp);
+}
+
+// Once: a second Ctrl-C does not wait. Even then the database ends by itself, see test/support/postgres.ts.
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => {
+    isInterrupted = true;
+    console.error("interrupted: cleaning up");
+    void Promise.allSettled(cleanUps.map((cleanUp) => cleanUp())).then(() => process.exit(130));
+  });
+}
 
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  console.error(error);
+  // What is being cleaned up fails for whoever still uses it; that is no news.
+  if (!isInterrupted) console.error(error);
   process.exitCode = 1;
 }

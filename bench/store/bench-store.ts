@@ -1,14 +1,15 @@
 // The store benchmark: first the layouts that were considered, then what is shipped, in a small and in a
 // large database by turns. The figures behind docs/decisions 5 and 6 are printed by this.
 import { compareHistories } from "./compare-histories.ts";
-import { compareLogs, printRecordTable, recording } from "./compare-logs.ts";
+import { compareLogs } from "./compare-logs.ts";
 import { compareSweeps } from "./compare-sweeps.ts";
 import { startEngine } from "./engine.ts";
 import { mean, median, quantile, rounded, type Samples } from "./figures.ts";
-import { checkpointRound, hotShare, takeTurns, updatesOf } from "./meter.ts";
+import { checkpointRound, type Contender, hotShare, takeTurns, updatesOf } from "./meter.ts";
 import { type Profile, printProfiles } from "./profile.ts";
+import { type Pair, printResults, type Result, recording } from "./race.ts";
 import { SHIPPED } from "./record.ts";
-import { BATCH_SIZE, createScale, rebuildStates, type Scale } from "./scale.ts";
+import { BATCH_SIZE, createScale, rebuildStates } from "./scale.ts";
 import type { Size } from "./sizes.ts";
 import { sweeping } from "./sweep.ts";
 
@@ -18,9 +19,13 @@ const AFTER_CHECKPOINT = 20;
 type Figures = Record<string, number>;
 
 /** Prints the comparisons and gives the figures under flat keys. */
-export async function benchStore(size: Size): Promise<Figures> {
+export async function benchStore(
+  size: Size,
+  whenInterrupted: (cleanUp: () => Promise<void>) => void,
+): Promise<Figures> {
   console.log(`store: ${size.about}`);
   const engine = await startEngine();
+  whenInterrupted(engine.stop);
   try {
     const { busyCheckCount } = size;
     const small = await createScale(engine, { checkCount: size.small, busyCheckCount });
@@ -37,67 +42,71 @@ export async function benchStore(size: Size): Promise<Figures> {
   }
 }
 
-async function measureRecording(scales: readonly [Scale, Scale], size: Size): Promise<Figures> {
+async function measureRecording(scales: Pair, size: Size): Promise<Figures> {
+  const [smallScale, largeScale] = scales;
   for (const scale of scales) {
     await rebuildStates(scale, { pingsPerCheck: size.pingsPerCheck, busyLimit: null });
   }
-  const [, largeScale] = scales;
   const before = await updatesOf(largeScale, "check_states");
   const rounds = size.shippedRounds;
   const profiles: [Profile, Profile] = [new Map(), new Map()];
-  const contenders = scales.map((scale, index) =>
-    recording(scale, SHIPPED, { profile: profiles[index] ?? new Map() }),
+  const [small, large] = await measurePair(
+    recording(smallScale, SHIPPED, { profile: profiles[0] }),
+    recording(largeScale, SHIPPED, { profile: profiles[1] }),
+    rounds,
   );
-  const samples = await takeTurns(contenders, rounds);
   const hot = hotShare(before, await updatesOf(largeScale, "check_states"));
+  const cut = (about: string, from: number, to: number): Result => ({
+    about,
+    samples: [part(small, from, to), part(large, from, to)],
+  });
   const from = checkpointRound(rounds);
-  const settled = samples.map((of) => part(of, Math.floor((from + rounds) / 2), rounds));
-  printRecordTable(`Shipped: record ${BATCH_SIZE}, ${rounds} rounds`, [
-    { about: "all rounds", samples },
-    {
-      about: `the ${AFTER_CHECKPOINT} rounds after the checkpoint`,
-      samples: samples.map((of) => part(of, from, from + AFTER_CHECKPOINT)),
-    },
-    { about: "the last third", samples: settled },
+  printResults(`Shipped: record ${BATCH_SIZE}, ${rounds} rounds`, [
+    cut("all rounds", 0, rounds),
+    cut(`the ${AFTER_CHECKPOINT} rounds after the checkpoint`, from, from + AFTER_CHECKPOINT),
+    cut("the last third", from * 2, rounds),
   ]);
   printProfiles(`Shipped: record ${BATCH_SIZE}, where the time goes`, ...profiles);
-  const [small, large] = wallOf(samples);
   return {
-    [`store.record_500_${comparison(size)}`]: rounded(median(large) / median(small)),
-    "store.record_500_ms": rounded(median(large)),
-    "store.record_500_p95_ms": rounded(quantile(large, 0.95)),
-    "store.record_500_small_ms": rounded(median(small)),
-    "store.record_500_wal_bytes_per_ping": Math.round(mean(samples[1]?.walBytes ?? []) / BATCH_SIZE),
+    ...figuresOf("record_500", { small, large, size }),
+    "store.record_500_wal_bytes_per_ping": Math.round(mean(large.walBytes) / BATCH_SIZE),
     "store.record_500_hot_share": rounded(hot),
   };
 }
 
-async function measureSweeping(scales: readonly [Scale, Scale], size: Size): Promise<Figures> {
-  const { pingsPerCheck } = size;
-  const findMs = scales.map((): number[] => []);
-  const samples = await takeTurns(
-    scales.map((scale, index) => sweeping(scale, { pingsPerCheck, findMs: findMs[index] ?? [] })),
-    size.sweepRounds,
+async function measureSweeping([smallScale, largeScale]: Pair, size: Size): Promise<Figures> {
+  const { pingsPerCheck, sweepRounds } = size;
+  const profiles: [Profile, Profile] = [new Map(), new Map()];
+  const [small, large] = await measurePair(
+    sweeping(smallScale, { pingsPerCheck, profile: profiles[0] }),
+    sweeping(largeScale, { pingsPerCheck, profile: profiles[1] }),
+    sweepRounds,
   );
-  printRecordTable(`Shipped: find due ${BATCH_SIZE}, move or fire, ${size.sweepRounds} rounds`, [
-    { about: "the whole claim", samples },
-    {
-      about: "finding and locking alone",
-      samples: findMs.map((wallMs) => ({ wallMs, cpuMs: [], walBytes: [] })),
-    },
-  ]);
-  const [small, large] = wallOf(samples);
-  return {
-    [`store.find_due_500_${comparison(size)}`]: rounded(median(large) / median(small)),
-    "store.find_due_500_ms": rounded(median(large)),
-    "store.find_due_500_p95_ms": rounded(quantile(large, 0.95)),
-    "store.find_due_500_small_ms": rounded(median(small)),
-  };
+  const title = `Shipped: find due ${BATCH_SIZE}, move or fire`;
+  printResults(`${title}, ${sweepRounds} rounds`, [{ about: "all rounds", samples: [small, large] }]);
+  printProfiles(`${title}, where the time goes`, ...profiles);
+  return figuresOf("find_due_500", { small, large, size });
 }
 
-/** The published figures speak of a million checks; those of a small run must not pass for them. */
-function comparison(size: Size): string {
-  return size.isFull ? "million_over_ten_thousand" : "large_over_small";
+async function measurePair(small: Contender, large: Contender, rounds: number): Promise<[Samples, Samples]> {
+  const [ofSmall, ofLarge] = await takeTurns([small, large], rounds);
+  if (ofSmall === undefined || ofLarge === undefined) throw new Error("nothing was measured");
+  return [ofSmall, ofLarge];
+}
+
+type Measured = { small: Samples; large: Samples; size: Size };
+
+function figuresOf(what: string, { small, large, size }: Measured): Figures {
+  const ratio = (of: keyof Samples) => median(large[of]) / median(small[of]);
+  // The published figures speak of a million checks; those of a small run must not pass for them.
+  const comparison = size.isFull ? "million_over_ten_thousand" : "large_over_small";
+  return {
+    [`store.${what}_${comparison}`]: rounded(ratio("wallMs")),
+    [`store.${what}_cpu_${comparison}`]: rounded(ratio("cpuMs")),
+    [`store.${what}_ms`]: rounded(median(large.wallMs)),
+    [`store.${what}_p95_ms`]: rounded(quantile(large.wallMs, 0.95)),
+    [`store.${what}_small_ms`]: rounded(median(small.wallMs)),
+  };
 }
 
 function part(samples: Samples, from: number, to: number): Samples {
@@ -106,8 +115,4 @@ function part(samples: Samples, from: number, to: number): Samples {
     cpuMs: samples.cpuMs.slice(from, to),
     walBytes: samples.walBytes.slice(from, to),
   };
-}
-
-function wallOf(samples: readonly Samples[]): [small: number[], large: number[]] {
-  return [samples[0]?.wallMs ?? [], samples[1]?.wallMs ?? []];
 }

@@ -3,22 +3,15 @@
 import { statement } from "../../src/store/db.ts";
 import type { Tx } from "../../src/store/transaction.ts";
 import { toTimestamp } from "../../src/store/values.ts";
-import { printRecordTable, recording } from "./compare-logs.ts";
-import type { Samples } from "./figures.ts";
-import { takeTurns } from "./meter.ts";
-import { type HistoryBatch, type Plan, SHIPPED, writeShippedHistory } from "./record.ts";
+import type { Aim } from "./aim.ts";
+import { reported } from "./meter.ts";
+import { type Pair, printResults, race } from "./race.ts";
+import { type HistoryBatch, SHIPPED, writeShippedHistory } from "./record.ts";
 import { BATCH_SIZE, rebuildStates, type Scale } from "./scale.ts";
 import type { Size } from "./sizes.ts";
 
 /** Days that are on record before the measurement begins. */
 const DAYS_FILLED = 5;
-
-type HistoryLayout = {
-  about: string;
-  /** SQL that makes and fills what it needs besides the shipped tables. */
-  tables: (scale: Scale) => string[];
-  write: Plan["writeHistory"];
-};
 
 const INSERT_RUNS = statement({
   name: "bench.insert_runs",
@@ -53,86 +46,63 @@ async function countDays(tx: Tx, { at, runs }: HistoryBatch): Promise<void> {
   ]);
 }
 
-const runTables = ({ checkCount }: Scale, runsPerCheck: number) => [
-  "create table bench_runs (ended_at timestamptz, check_id bigint, duration_ms bigint, outcome text)",
-  `insert into bench_runs select timestamptz '2026-01-01' + k * interval '1 hour', i, 5000, 'success'
-    from generate_series(1, ${runsPerCheck}) k, generate_series(1, ${checkCount}) i`,
-  "create index on bench_runs (check_id)",
-  "vacuum analyze bench_runs",
-];
+async function writeRunsAndDays(tx: Tx, batch: HistoryBatch): Promise<void> {
+  await insertRuns(tx, batch);
+  await countDays(tx, batch);
+}
 
-const dayTables = ({ checkCount }: Scale) => [
-  `create table bench_days (check_id bigint, day date, success_count int, fail_count int,
-    duration_sum_ms bigint, duration_max_ms bigint) with (fillfactor = 80)`,
-  `insert into bench_days select i, date '2026-01-15' - k, 20, 0, 100000, 7000
-    from generate_series(0, ${DAYS_FILLED - 1}) k, generate_series(1, ${checkCount}) i`,
-  "alter table bench_days add primary key (check_id, day)",
-  "vacuum analyze bench_days",
-];
+async function writeDays(tx: Tx, batch: HistoryBatch): Promise<void> {
+  await countDays(tx, batch);
+  await writeShippedHistory(tx, { ...batch, settled: [] });
+}
 
-const candidates = ({ pingsPerCheck }: Size): readonly HistoryLayout[] => [
-  {
-    about: "a row for each run, a day row for each signal",
-    tables: (scale) => [...runTables(scale, pingsPerCheck), ...dayTables(scale)],
-    write: async (tx, batch) => {
-      await insertRuns(tx, batch);
-      await countDays(tx, batch);
-    },
-  },
-  {
-    about: "runs packed at trimming, a day row for each signal",
-    tables: dayTables,
-    write: async (tx, batch) => {
-      await countDays(tx, batch);
-      await writeShippedHistory(tx, { ...batch, settled: [] });
-    },
-  },
-  {
-    about: "runs packed at trimming, the day in the state (shipped)",
-    tables: () => [],
-    write: writeShippedHistory,
-  },
-];
+/** Checks whose running day is over: the dearest moment of the shipped way. */
+const YESTERDAY: Aim = { key: "yesterday", tables: { check_states: "states_yesterday" } };
+
+async function makeTables(scale: Scale, { pingsPerCheck }: Size): Promise<void> {
+  const { admin, checkCount } = scale;
+  const checks = `generate_series(1, ${checkCount}) i`;
+  await admin.query(`create table bench_runs (ended_at timestamptz, check_id bigint, duration_ms bigint, outcome text);
+    create table bench_days (check_id bigint, day date, success_count int, fail_count int,
+      duration_sum_ms bigint, duration_max_ms bigint) with (fillfactor = 80);
+    create table states_yesterday (like check_states including all) with (fillfactor = 70);
+    truncate check_days`);
+  for (let k = 1; k <= pingsPerCheck; k++) {
+    await admin.query(`insert into bench_runs
+      select timestamptz '2026-01-14' + interval '1 hour' * ${k}, i, 5000, 'success' from ${checks}`);
+  }
+  for (let k = 0; k < DAYS_FILLED; k++) {
+    await admin.query(`insert into bench_days
+      select i, date '2026-01-15' - ${k}, 20, 0, 100000, 7000 from ${checks}`);
+    await admin.query(`insert into check_days (check_id, day, success_count, fail_count, timed_count,
+        duration_sum_ms, duration_max_ms)
+      select i, date '2026-01-13' - ${k}, 20, 0, 20, 100000, 7000 from ${checks}`);
+  }
+  await admin.query("create index on bench_runs (check_id)");
+  await admin.query("alter table bench_days add primary key (check_id, day)");
+  await admin.query(`insert into states_yesterday select * from check_states;
+    update states_yesterday set day = day - 1`);
+  await admin.query("vacuum full states_yesterday");
+  for (const table of ["bench_runs", "bench_days", "check_days", "states_yesterday"]) {
+    await admin.query(`vacuum analyze ${table}`);
+  }
+}
 
 /** Measures every candidate and prints the table. Needs the shipped log to be filled. */
-export async function compareHistories(scales: readonly Scale[], size: Size): Promise<void> {
-  const results: { about: string; samples: Samples[] }[] = [];
-  for (const { about, tables, write } of candidates(size)) {
-    for (const scale of scales) {
-      await rebuildStates(scale, { pingsPerCheck: size.pingsPerCheck, busyLimit: null });
-      await scale.admin.query("drop table if exists bench_runs, bench_days");
-      for (const sql of tables(scale)) await scale.admin.query(sql);
-    }
-    const plan = { ...SHIPPED, writeHistory: write };
-    results.push({ about, samples: await measure(scales, plan, size) });
-  }
-  results.push({
-    about: "the same, first signals of another day",
-    samples: await measureNewDay(scales, size),
-  });
-  for (const { admin } of scales) await admin.query("drop table if exists bench_runs, bench_days");
-  printRecordTable(
-    `Run history and daily roll-ups: record ${BATCH_SIZE}, ${size.layoutRounds} rounds`,
-    results,
-  );
-}
-
-function measure(scales: readonly Scale[], plan: Plan, size: Size): Promise<Samples[]> {
-  return takeTurns(
-    scales.map((scale) => recording(scale, plan)),
-    size.layoutRounds,
-  );
-}
-
-/** The dearest moment of the shipped way: every signal is the first of its check on that day. */
-async function measureNewDay(scales: readonly Scale[], size: Size): Promise<Samples[]> {
+export async function compareHistories(scales: Pair, size: Size): Promise<void> {
+  const { pingsPerCheck, layoutRounds: rounds } = size;
   for (const scale of scales) {
-    await rebuildStates(scale, { pingsPerCheck: size.pingsPerCheck, busyLimit: null });
-    await scale.admin.query(`update check_states set day = day - 1; truncate check_days;
-      insert into check_days select check_id, day - k, 20, 0, 20, 100000, 7000
-        from generate_series(1, ${DAYS_FILLED}) k, check_states;`);
-    await scale.admin.query("vacuum full analyze check_states");
-    await scale.admin.query("vacuum analyze check_days");
+    await rebuildStates(scale, { pingsPerCheck, busyLimit: null });
+    await makeTables(scale, size);
   }
-  return measure(scales, SHIPPED, size);
+  const candidates = [
+    { about: "a row for each run, a day row for each signal", write: writeRunsAndDays },
+    { about: "runs packed at trimming, a day row for each signal", write: writeDays },
+    { about: "runs packed at trimming, the day in the state (shipped)", write: writeShippedHistory },
+  ].map(({ about, write }) => ({ about, plan: { ...SHIPPED, writeHistory: write } }));
+  const newDay = { about: "the same, first signal of another day", plan: { ...SHIPPED, aim: YESTERDAY } };
+  const racing = race(scales, [...candidates, newDay], { rounds });
+  const results = await reported("raced: history", racing);
+  printResults(`Run history and daily roll-ups: record ${BATCH_SIZE}, ${rounds} rounds`, results);
+  for (const { admin } of scales) await admin.query("drop table bench_runs, bench_days, states_yesterday");
 }

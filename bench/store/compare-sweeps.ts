@@ -1,82 +1,127 @@
-// Compares when a signal moves the sweeper's mark: only when it must, or always. The first leaves the index
-// alone and lets the sweeper visit checks that are well; the second is an index on the deadline itself.
-import type { Instant } from "../../src/core/instant.ts";
-import { printRecordTable, recording } from "./compare-logs.ts";
-import { median, printTable, type Samples, shown } from "./figures.ts";
-import { hotShare, takeTurns, updatesOf } from "./meter.ts";
-import { type Plan, SHIPPED } from "./record.ts";
-import { BATCH_SIZE, rebuildStates, type Scale } from "./scale.ts";
+// Compares when a signal moves the sweeper's mark. A mark that waits leaves the index alone, but the sweeper
+// comes by for a check that is well; a mark on the deadline is what an index on the deadline would be.
+import { emptySamples, median, megabytes, printTable, type Samples, shown } from "./figures.ts";
+import { hotShare, reported, sizesOf, takeTurns, type Updates, updatesOf } from "./meter.ts";
+import { type Pair, printResults, type Result, race } from "./race.ts";
+import { type MarkedCheck, type Plan, SHIPPED } from "./record.ts";
+import {
+  BATCH_SIZE,
+  GRACE_MINUTES,
+  PERIOD_MINUTES,
+  rebuildStates,
+  type Scale,
+  type States,
+} from "./scale.ts";
 import type { Size } from "./sizes.ts";
 import { sweeping } from "./sweep.ts";
 
-const MINUTE_MS = 60_000;
-/** Signals of a job between two visits of the sweeper, for jobs that send far more often than they must. */
-const FREQUENT = 10;
+type Rule = {
+  about: string;
+  table: string;
+  next: Plan["nextSweepAt"];
+  /** Whether the sweeper visits checks that are well. */
+  isVisited: boolean;
+};
 
-type Rule = { key: string; about: string; next: Plan["nextSweepAt"] };
+function onlyWhenItMust({ current, deadline }: MarkedCheck) {
+  return deadline !== null && (current === null || current > deadline) ? deadline : current;
+}
 
-const floorToMinute = (at: Instant | null) => (at === null ? null : at - (at % MINUTE_MS));
+/** At the pace of the last two signals, will the next one come before the sweeper does? If not, move now. */
+function beforeTheVisit(check: MarkedCheck) {
+  const { current, deadline, heardAt, at } = check;
+  const isVisitedFirst = current !== null && heardAt !== null && current < at + (at - heardAt);
+  return isVisitedFirst ? deadline : onlyWhenItMust(check);
+}
 
 const RULES: readonly Rule[] = [
-  { key: "lazy", about: "moved only when it must be (shipped)", next: SHIPPED.nextSweepAt },
+  { about: "only when it must", table: "states_must", next: onlyWhenItMust, isVisited: true },
+  { about: "with every signal", table: "states_always", next: ({ deadline }) => deadline, isVisited: false },
   {
-    key: "minute",
-    about: "the deadline's minute, with every signal",
-    next: ({ deadline }) => floorToMinute(deadline),
+    about: "when the sweeper would come before the next signal",
+    table: "states_pace",
+    next: beforeTheVisit,
+    isVisited: false,
   },
-  { key: "always", about: "the deadline itself, with every signal", next: ({ deadline }) => deadline },
 ];
 
-type Result = { rule: Rule; samples: Samples[]; hot: number };
+type Jobs = { about: string; gapMinutes: number } & Pick<States, "heardAgo" | "sweepIn">;
 
-/** Measures every rule and prints the tables. Needs the shipped log to be filled. */
-export async function compareSweeps(scales: readonly [Scale, Scale], size: Size): Promise<void> {
-  const results: Result[] = [];
-  for (const rule of RULES) results.push(await measureRule(rule, scales, size));
-  printRecordTable(
-    `When the sweeper's mark moves: record ${BATCH_SIZE}, ${size.layoutRounds} rounds`,
-    results.map(({ rule, samples, hot }) => ({ about: rule.about, samples, more: [shown(hot, 3)] })),
-    ["HOT share"],
-  );
-  const claims = await takeTurns(
-    scales.map((scale) => sweeping(scale, { pingsPerCheck: size.pingsPerCheck, findMs: [] })),
-    size.sweepRounds,
-  );
-  printSums(results, claims[1]?.wallMs ?? []);
-}
+const DEADLINE_MINUTES = PERIOD_MINUTES + GRACE_MINUTES;
 
-async function measureRule(rule: Rule, scales: readonly [Scale, Scale], size: Size): Promise<Result> {
+/** Jobs that signal once in their period, and jobs that signal ten times as often. */
+const JOBS: readonly Jobs[] = [
+  { about: "one signal a period", gapMinutes: PERIOD_MINUTES, heardAgo: [54, 60], sweepIn: [10, 16] },
+  {
+    about: "ten signals a period",
+    gapMinutes: PERIOD_MINUTES / 10,
+    heardAgo: [5.4, 6],
+    sweepIn: [0, DEADLINE_MINUTES - 6],
+  },
+];
+
+/** Measures every rule with both sorts of jobs and prints the tables. Needs the shipped log to be filled. */
+export async function compareSweeps(scales: Pair, size: Size): Promise<void> {
   const [, large] = scales;
-  for (const scale of scales) {
-    await rebuildStates(scale, { pingsPerCheck: size.pingsPerCheck, busyLimit: null });
+  const { pingsPerCheck } = size;
+  const contender = sweeping(large, { pingsPerCheck, profile: new Map() });
+  const [visit = emptySamples()] = await takeTurns([contender], size.sweepRounds);
+  for (const jobs of JOBS) {
+    const { results, more } = await measureRules(jobs, scales, size);
+    printResults(
+      `When a signal moves the sweeper's mark, ${jobs.about}: record ${BATCH_SIZE}, ${size.layoutRounds} rounds`,
+      results.map((result, index) => ({ ...result, more: more[index] ?? [] })),
+      ["HOT share", "states + indexes"],
+    );
+    printSums(results, { jobs, visit });
   }
-  const before = await updatesOf(large, "check_states");
-  const plan = { ...SHIPPED, nextSweepAt: rule.next };
-  const samples = await takeTurns(
-    scales.map((scale) => recording(scale, plan)),
-    size.layoutRounds,
-  );
-  return { rule, samples, hot: hotShare(before, await updatesOf(large, "check_states")) };
 }
 
-/**
- * A mark that waits is visited: once for every signal of a job that sends as often as it must, seldom for one
- * that sends far more often. The visit is part of the price.
- */
-function printSums(results: readonly Result[], claimMs: readonly number[]): void {
-  const claim = median(claimMs);
-  printTable(`The same with the sweeper's visits, ms for ${BATCH_SIZE} signals in the large database`, [
-    ["", "record", "visit", "one signal a period", `${FREQUENT} signals a period`],
-    ...results.map(({ rule, samples }) => {
-      const record = median(samples[1]?.wallMs ?? []);
-      const visit = rule.key === "lazy" ? claim : 0;
-      return [
-        rule.about,
-        shown(record),
-        shown(visit),
-        shown(record + visit),
-        shown(record + visit / FREQUENT),
-      ];
-    }),
+async function measureRules(jobs: Jobs, scales: Pair, size: Size) {
+  const [, large] = scales;
+  const before: Updates[] = [];
+  for (const { table } of RULES) {
+    for (const scale of scales)
+      await makeStates(scale, { ...jobs, table, pingsPerCheck: size.pingsPerCheck });
+    before.push(await updatesOf(large, table));
+  }
+  const candidates = RULES.map(({ about, table, next }) => ({
+    about,
+    plan: { ...SHIPPED, nextSweepAt: next, aim: { key: table, tables: { check_states: table } } },
+  }));
+  const { gapMinutes } = jobs;
+  const racing = race(scales, candidates, { rounds: size.layoutRounds, gapMinutes });
+  const results = await reported(`raced: the sweeper's mark, ${jobs.about}`, racing);
+  const more: string[][] = [];
+  for (const [index, { table }] of RULES.entries()) {
+    const after = await updatesOf(large, table);
+    const bytes = await sizesOf(large, table);
+    const share = hotShare(before[index] ?? after, after);
+    more.push([shown(share, 3), `${megabytes(bytes.table)} + ${megabytes(bytes.indexes)}`]);
+    for (const { admin } of scales) await admin.query(`drop table ${table}`);
+  }
+  return { results, more };
+}
+
+async function makeStates(
+  scale: Scale,
+  states: Omit<States, "busyLimit"> & { table: string },
+): Promise<void> {
+  const { table } = states;
+  await scale.admin.query(`create table ${table} (like check_states including all) with (fillfactor = 70)`);
+  await rebuildStates(scale, { ...states, busyLimit: null });
+}
+
+/** The visit is part of the price of a mark that waits: one in every period. */
+function printSums(results: readonly Result[], { jobs, visit }: { jobs: Jobs; visit: Samples }): void {
+  const visitsPerSignal = jobs.gapMinutes / PERIOD_MINUTES;
+  const rows = results.map(({ about, samples: [, large] }, index) => {
+    const visits = RULES[index]?.isVisited === true ? visitsPerSignal : 0;
+    const sum = (of: keyof Samples) => median(large[of]) + visits * median(visit[of]);
+    return [about, shown(visits), shown(sum("wallMs")), shown(sum("cpuMs"))];
+  });
+  printTable(`With the sweeper's visits to checks that are well, ${jobs.about}, large database`, [
+    ["", "visits a signal", `${BATCH_SIZE} signals, ms`, "cpu"],
+    ...rows,
   ]);
 }

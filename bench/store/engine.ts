@@ -14,6 +14,8 @@ const SETTINGS = {
   // Pages are written whole after a checkpoint; this build can only compress them slowly (pglz).
   wal_compression: "off",
   autovacuum_naptime: "10s",
+  // The baseline of the ping benchmark comes with 256 sessions.
+  max_connections: "300",
 };
 
 const DURABLE = ["fsync", "synchronous_commit", "full_page_writes"] as const;
@@ -26,9 +28,10 @@ const MEMORY_FILE_SYSTEMS = new Map([
 
 export type Engine = {
   /** A session of the superuser, for filling, checkpoints and sizes. */
-  connect(database: string): Promise<pg.Client>;
-  url(database: string): string;
-  stop(): Promise<void>;
+  connect: (database: string) => Promise<pg.Client>;
+  url: (database: string) => string;
+  /** Ends the server and removes its data; may be called twice. */
+  stop: () => Promise<void>;
 };
 
 /** Starts the server, prints what it is, and throws unless it is durable and on a disk. */

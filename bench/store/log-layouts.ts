@@ -1,9 +1,8 @@
 // The layouts of the signal log that were considered. Each has its own table with the columns of the shipped
 // one. The functions of the store write and read them all: their statements are only aimed at another table.
 import { FREE_PING_LOG_ROWS } from "../../src/core/limits.ts";
-import type { Db } from "../../src/store/db.ts";
-import { insertPings, listPings, trimPings } from "../../src/store/history/pings.ts";
-import type { Plan } from "./record.ts";
+import { listPings } from "../../src/store/history/pings.ts";
+import { type Aim, aimed } from "./aim.ts";
 import { busyCount, NOON, type Scale } from "./scale.ts";
 
 export type LogLayout = {
@@ -20,7 +19,6 @@ export type LogLayout = {
 };
 
 const LIKE_SHIPPED = "like pings including defaults including constraints";
-const PARTITION_COUNT = 16;
 /** A log that is trimmed at every hundredth ping holds up to 99 more than its limit. */
 const TRIMMED_ROWS_MAX = FREE_PING_LOG_ROWS + 99;
 
@@ -52,18 +50,6 @@ export const LOG_LAYOUTS: readonly LogLayout[] = [
     },
   },
   {
-    about: `as shipped, in ${PARTITION_COUNT} partitions by hash of the check`,
-    table: "log_partitioned",
-    create: `create table log_partitioned (${LIKE_SHIPPED}) partition by hash (check_id);
-      ${Array.from(
-        { length: PARTITION_COUNT },
-        (_, part) => `create table log_partitioned_${part} partition of log_partitioned
-          for values with (modulus ${PARTITION_COUNT}, remainder ${part});`,
-      ).join("\n")}`,
-    index: "create index on log_partitioned (check_id)",
-    rowsMax: TRIMMED_ROWS_MAX,
-  },
-  {
     about: "one table, index on the check alone (shipped)",
     table: "pings",
     create: null,
@@ -72,28 +58,15 @@ export const LOG_LAYOUTS: readonly LogLayout[] = [
   },
 ];
 
-/** Aims the store's statements at the layout's table. */
-function aimed<Session extends Db>(session: Session, layout: LogLayout): Session {
-  const query: Db["query"] = (what, values) => {
-    const fitted = layout.texts?.[what.name]?.(what.text) ?? what.text;
-    const text = fitted.replaceAll(/\bpings\b/g, layout.table);
-    return session.query({ name: `${what.name} ${layout.table}`, text }, values);
-  };
-  return { ...session, query };
-}
-
-/** The part of a plan that writes this log. */
-export function logPlan(layout: LogLayout): Pick<Plan, "insertPings" | "trimPings"> {
-  return {
-    insertPings: (tx, pings) => insertPings(aimed(tx, layout), pings),
-    trimPings: (tx, trims) => trimPings(aimed(tx, layout), trims),
-  };
+/** What aims the store's statements at a layout. */
+export function aimAt({ table, texts = {} }: LogLayout): Aim {
+  return { key: table, tables: { pings: table }, texts };
 }
 
 /** Reads the newest pings of a check, as many as a list shows, and says how many there were. */
 export async function listNewest(scale: Scale, layout: LogLayout, checkId: number): Promise<number> {
   const page = { checkId, afterN: 0, limit: FREE_PING_LOG_ROWS };
-  return (await listPings(aimed(scale.database, layout), page)).length;
+  return (await listPings(aimed(scale.database, aimAt(layout)), page)).length;
 }
 
 /** Creates the table and fills it in the order of arrival: the first ping of every check, the second … */

@@ -13,6 +13,8 @@ export type Contender = {
 
 /** Lets the contenders take turns, so that a busy moment hits all; gives their samples in the same order. */
 export async function takeTurns(contenders: readonly Contender[], rounds: number): Promise<Samples[]> {
+  // What filling has left to be written would otherwise be charged to the first rounds.
+  await contenders[0]?.scale.admin.query("checkpoint");
   const pairs = contenders.map((contender) => ({ contender, samples: emptySamples() }));
   for (let round = 0; round < rounds; round++) {
     if (round === checkpointRound(rounds)) await contenders[0]?.scale.admin.query("checkpoint");
@@ -75,12 +77,19 @@ export function hotShare(before: Updates, after: Updates): number {
   return (after.hot - before.hot) / (after.all - before.all);
 }
 
-/** Bytes of a table and of its indexes, partitions included. */
+/** Bytes of a table and of its indexes. */
 export async function sizesOf(scale: Scale, table: string): Promise<{ table: number; indexes: number }> {
   const { rows } = await scale.admin.query<{ size: string; indexes: string }>(
-    `select sum(pg_table_size(relid)) as size, sum(pg_indexes_size(relid)) as indexes
-      from (select relid from pg_partition_tree($1::regclass) union select $1::regclass) parts`,
+    "select pg_table_size($1::regclass) as size, pg_indexes_size($1::regclass) as indexes",
     [table],
   );
   return { table: Number(rows[0]?.size), indexes: Number(rows[0]?.indexes) };
+}
+
+/** Says on the way what has been measured: minutes pass before the first table. */
+export async function reported<T>(what: string, measuring: Promise<T>): Promise<T> {
+  const begin = performance.now();
+  const result = await measuring;
+  console.log(`  ${what} (${Math.round((performance.now() - begin) / 1_000)} s)`);
+  return result;
 }

@@ -13,8 +13,9 @@ import { advanceSequence } from "../../src/store/intakes/intakes.ts";
 import { insertPings, type Ping, trimPings } from "../../src/store/history/pings.ts";
 import { insertRunChunks, trimRunChunks } from "../../src/store/history/run-chunks.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
+import { type Aim, aimed } from "./aim.ts";
 import { note, type Profile, timed } from "./profile.ts";
-import { NOON, type Scale } from "./scale.ts";
+import { COMMIT_TIMEOUT_MS, NOON, type Scale } from "./scale.ts";
 
 type LeavingRun = Awaited<ReturnType<typeof trimPings>>[number];
 type Trim = { checkId: number; through: number };
@@ -29,21 +30,25 @@ export type HistoryBatch = {
   leaving: LeavingRun[];
 };
 
+/** What decides where the sweeper looks next. */
+export type MarkedCheck = {
+  current: Instant | null;
+  deadline: Instant | null;
+  /** When the check was heard of before this signal, and the time of the signal. */
+  heardAt: Instant | null;
+  at: Instant;
+};
+
 /** How a batch is written: the choices that the benchmark compares. */
 export type Plan = {
-  nextSweepAt: (at: { current: Instant | null; deadline: Instant | null }) => Instant | null;
-  insertPings: (tx: Tx, pings: Ping[]) => Promise<void>;
-  trimPings: (tx: Tx, trims: Trim[]) => Promise<LeavingRun[]>;
+  /** Tables in place of the shipped ones. */
+  aim?: Aim;
+  nextSweepAt: (mark: MarkedCheck) => Instant | null;
   writeHistory: (tx: Tx, batch: HistoryBatch) => Promise<void>;
 };
 
 /** What the program does. */
-export const SHIPPED: Plan = {
-  nextSweepAt: sweepAt,
-  insertPings,
-  trimPings,
-  writeHistory: writeShippedHistory,
-};
+export const SHIPPED: Plan = { nextSweepAt: sweepAt, writeHistory: writeShippedHistory };
 
 /** Packs the runs that leave the log, and stores the days that are over. */
 export async function writeShippedHistory(tx: Tx, { at, settled, leaving }: HistoryBatch): Promise<void> {
@@ -69,8 +74,9 @@ export type Recording = {
 export async function recordBatch(scale: Scale, recording: Recording): Promise<void> {
   const { checkIds, at, plan, profile } = recording;
   let committing = 0;
-  await inTransaction(scale.database, async (untimed) => {
-    const tx = profile === undefined ? untimed : timed(untimed, profile);
+  const work = async (plain: Tx) => {
+    const watched = profile === undefined ? plain : timed(plain, profile);
+    const tx = plan.aim === undefined ? watched : aimed(watched, plan.aim);
     const isNew = await advanceSequence(tx, { intakeId: scale.intakeId, seq: scale.nextSeq() });
     if (!isNew) throw new Error("the batch had been applied before");
     const stored = await lockStates(tx, checkIds);
@@ -91,11 +97,12 @@ export async function recordBatch(scale: Scale, recording: Recording): Promise<v
       return after;
     });
     await writeStates(tx, states);
-    await plan.insertPings(tx, pings);
-    if (trims.length > 0) batch.leaving = await plan.trimPings(tx, trims);
+    await insertPings(tx, pings);
+    if (trims.length > 0) batch.leaving = await trimPings(tx, trims);
     await plan.writeHistory(tx, batch);
     committing = performance.now();
-  });
+  };
+  await inTransaction(scale.database, work, { commitTimeoutMs: COMMIT_TIMEOUT_MS });
   if (profile !== undefined) note(profile, "commit", performance.now() - committing);
 }
 
@@ -121,7 +128,7 @@ function applyToState(before: StoredState, { at, timing, plan, batch }: Applying
     checkId,
     state,
     downAt: deadline,
-    sweepAt: plan.nextSweepAt({ current: before.sweepAt, deadline }),
+    sweepAt: plan.nextSweepAt({ current: before.sweepAt, deadline, heardAt: before.state.lastPingAt, at }),
     lastSuccessN: state.pingCount,
     today,
   };

@@ -11,6 +11,11 @@ import type { Engine } from "./engine.ts";
 
 /** Signals in a batch: what one intake commits at a time under load. */
 export const BATCH_SIZE = 500;
+/** A slow disk is a figure here, and no reason to give up as an intake would. */
+export const COMMIT_TIMEOUT_MS = 60_000;
+/** What every check is set to: a signal is due each hour, and ten minutes late is too late. */
+export const PERIOD_MINUTES = 60;
+export const GRACE_MINUTES = 10;
 /** The simulated moment at which every measurement begins: noon, so that no run crosses midnight. */
 export const NOON: Instant = Date.UTC(2026, 0, 15, 12);
 /** One check in twenty that the sweeper finds has really been silent. */
@@ -29,9 +34,8 @@ export type Scale = {
   admin: pg.Client;
   intakeId: string;
   nextSeq: () => number;
-  /** Distinct ids for a batch, at random: of all checks, or of the busy ones. */
-  draw: () => number[];
-  drawBusy: () => number[];
+  /** All ids, or those of the busy checks, in an order drawn at random. */
+  shuffled: (which: "all" | "busy") => Int32Array;
   /** Every how manieth check is a busy one. */
   busyStep: number;
   close: () => Promise<void>;
@@ -62,8 +66,7 @@ export async function createScale(
     admin,
     intakeId,
     nextSeq: () => ++seq,
-    draw: drawing(checkCount, 1),
-    drawBusy: drawing(busyCheckCount, busyStep),
+    shuffled: (which) => (which === "all" ? shuffle(checkCount, 1) : shuffle(busyCheckCount, busyStep)),
     busyStep,
     close: async () => {
       await database.close();
@@ -86,18 +89,15 @@ async function register(database: Database): Promise<string> {
   return id;
 }
 
-/** Draws without putting back: a partial shuffle of all ids. */
-function drawing(count: number, step: number): () => number[] {
+function shuffle(count: number, step: number): Int32Array {
   const ids = Int32Array.from({ length: count }, (_, index) => (index + 1) * step);
-  return () => {
-    for (let place = 0; place < BATCH_SIZE; place++) {
-      const other = place + Math.floor(Math.random() * (count - place));
-      const moved = ids[place] ?? 0;
-      ids[place] = ids[other] ?? 0;
-      ids[other] = moved;
-    }
-    return [...ids.subarray(0, BATCH_SIZE)];
-  };
+  for (let place = count - 1; place > 0; place--) {
+    const other = Math.floor(Math.random() * (place + 1));
+    const moved = ids[place] ?? 0;
+    ids[place] = ids[other] ?? 0;
+    ids[other] = moved;
+  }
+  return ids;
 }
 
 async function fillSettings(admin: pg.Client, checkCount: number): Promise<void> {
@@ -108,41 +108,54 @@ async function fillSettings(admin: pg.Client, checkCount: number): Promise<void>
       timeout_seconds, grace_seconds, schedule, tz, manual_resume, methods, start_kw, success_kw, failure_kw,
       filter_subject, filter_body, filter_http_body, filter_default_fail, created_at, updated_at)
     select gen_random_uuid(), gen_random_uuid(), 1 + i / ${CHECKS_PER_PROJECT}, 'nightly backup ' || i,
-      'nightly-backup-' || i, 'prod db', 'copies the database to the other site', 'simple', 3600, 600,
+      'nightly-backup-' || i, 'prod db', 'copies the database to the other site', 'simple', ${PERIOD_MINUTES * 60},
+      ${GRACE_MINUTES * 60},
       '* * * * *', 'UTC', false, '', '', '', '', false, false, false, false, now(), now()
     from generate_series(1, ${checkCount}) i`);
   await admin.query("vacuum analyze checks");
 }
 
+/** A stretch of minutes within which a moment is drawn. */
+type Minutes = readonly [from: number, to: number];
+
+export type States = {
+  pingsPerCheck: number;
+  /** Busy checks have as many pings as their log holds, and up to 99 more. Null: there are none. */
+  busyLimit: number | null;
+  /** How long ago checks were heard of. */
+  heardAgo?: Minutes;
+  /** When the sweeper looks at them next. */
+  sweepIn?: Minutes;
+  table?: string;
+};
+
 /**
- * Gives every check a fresh state: up, heard of within the last half hour, and due for the sweeper at a random
- * moment of the next hour. Most have been heard of since that moment was set, so that the sweeper only moves
- * them on. Busy checks have as many pings as their log holds, and up to 99 more.
+ * Gives every check a fresh state: up, and due for the sweeper at a random moment. Most have been heard of
+ * since that moment was set, so that the sweeper would only move them on.
  */
 export async function rebuildStates(
-  scale: Pick<Scale, "admin" | "checkCount" | "busyStep">,
-  log: { pingsPerCheck: number; busyLimit: number | null },
+  { admin, checkCount, busyStep }: Pick<Scale, "admin" | "checkCount" | "busyStep">,
+  { pingsPerCheck, busyLimit, heardAgo = [0, 30], sweepIn = [0, 60], table = "check_states" }: States,
 ): Promise<void> {
-  const { admin, checkCount, busyStep } = scale;
-  const noon = `to_timestamp(${NOON / 1_000})`;
-  const busy = `${log.busyLimit} + ${busyCount(busyStep)}`;
-  const pingCount =
-    log.busyLimit === null
-      ? String(log.pingsPerCheck)
-      : `case when i % ${busyStep} = 0 then ${busy} else ${log.pingsPerCheck} end`;
-  await admin.query("truncate check_states");
   // Whole seconds, as the rules write whole milliseconds: an index entry stays where the value is the same.
-  await admin.query(`insert into check_states (check_id, last_ping_at, newest_at, rate_minute_at, sweep_at,
+  const moment = (sign: "+" | "-", [from, to]: Minutes) =>
+    `date_trunc('second', to_timestamp(${NOON / 1_000})
+      ${sign} (${from} + random() * ${to - from}) * interval '1 minute')`;
+  const busy = `${busyLimit} + ${busyCount(busyStep)}`;
+  const pingCount =
+    busyLimit === null
+      ? String(pingsPerCheck)
+      : `case when i % ${busyStep} = 0 then ${busy} else ${pingsPerCheck} end`;
+  await admin.query(`truncate ${table}`);
+  await admin.query(`insert into ${table} (check_id, last_ping_at, newest_at, rate_minute_at, sweep_at,
       down_at, ping_count, coalesced_count, rate_count, last_success_n, day, day_success_count, day_fail_count,
       day_timed_count, day_duration_sum_ms, day_duration_max_ms, status)
     select i, heard, heard, heard, sweep, sweep + case when random() * ${SILENT_ONE_IN} < 1
         then interval '0' else interval '1 hour' end,
       count, 0, 1, count, date '2026-01-15', 11, 0, 11, 55000, 7000, 'up'
-    from (select i, ${pingCount} as count,
-        date_trunc('second', ${noon} - random() * interval '30 min') as heard,
-        date_trunc('second', ${noon} + random() * interval '1 hour') as sweep
+    from (select i, ${pingCount} as count, ${moment("-", heardAgo)} as heard, ${moment("+", sweepIn)} as sweep
       from generate_series(1, ${checkCount}) i) drawn`);
-  await admin.query("vacuum analyze check_states");
+  await admin.query(`vacuum analyze ${table}`);
 }
 
 /** SQL for how far beyond a multiple of a hundred the count of busy check `i` is: spread evenly. */

@@ -9,17 +9,18 @@ import {
 } from "../../src/store/checks/check-states.ts";
 import { findChecksByIds } from "../../src/store/checks/checks.ts";
 import { insertFlips } from "../../src/store/history/flips.ts";
-import { inTransaction } from "../../src/store/transaction.ts";
+import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import type { Contender } from "./meter.ts";
-import { BATCH_SIZE, rebuildStates, type Scale } from "./scale.ts";
+import { note, type Profile, timed } from "./profile.ts";
+import { BATCH_SIZE, COMMIT_TIMEOUT_MS, rebuildStates, type Scale } from "./scale.ts";
 
 /** After so many claims most checks have been moved on, and the states are made anew. */
 const claimsPerFill = (scale: Scale) => Math.floor((scale.checkCount * 0.9) / BATCH_SIZE);
 
-/** Claims, each of the checks that are due next; finding alone is timed into `findMs`. */
+/** Claims, each of the checks that are due next. */
 export function sweeping(
   scale: Scale,
-  { pingsPerCheck, findMs }: { pingsPerCheck: number; findMs: number[] },
+  { pingsPerCheck, profile }: { pingsPerCheck: number; profile: Profile },
 ): Contender {
   let claims = 0;
   return {
@@ -28,7 +29,7 @@ export function sweeping(
       if (claims++ % claimsPerFill(scale) === 0)
         await rebuildStates(scale, { pingsPerCheck, busyLimit: null });
       const now = await momentWithDue(scale);
-      return () => sweepBatch(scale, { now, findMs });
+      return () => sweepBatch(scale, { now, profile });
     },
   };
 }
@@ -44,11 +45,11 @@ async function momentWithDue({ admin }: Scale): Promise<Instant> {
   return at.getTime();
 }
 
-async function sweepBatch(scale: Scale, { now, findMs }: { now: Instant; findMs: number[] }): Promise<void> {
-  await inTransaction(scale.database, async (tx) => {
-    const begin = performance.now();
+async function sweepBatch(scale: Scale, { now, profile }: { now: Instant; profile: Profile }): Promise<void> {
+  let committing = 0;
+  const work = async (plain: Tx) => {
+    const tx = timed(plain, profile);
     const due = await findDueStates(tx, { through: now, limit: BATCH_SIZE });
-    findMs.push(performance.now() - begin);
     if (due.length !== BATCH_SIZE) throw new Error(`found ${due.length} due checks`);
     const isSilent = ({ downAt }: StoredState) => downAt !== null && downAt <= now;
     const silent = due.filter(isSilent);
@@ -56,7 +57,6 @@ async function sweepBatch(scale: Scale, { now, findMs }: { now: Instant; findMs:
       tx,
       due.filter((of) => !isSilent(of)).map(({ checkId, downAt }) => ({ checkId, sweepAt: downAt })),
     );
-    if (silent.length === 0) return;
     await findChecksByIds(
       tx,
       silent.map(({ checkId }) => checkId),
@@ -69,7 +69,10 @@ async function sweepBatch(scale: Scale, { now, findMs }: { now: Instant; findMs:
         flip: { at: downAt ?? now, from: state.status, to: "down", reason: "timeout" },
       })),
     );
-  });
+    committing = performance.now();
+  };
+  await inTransaction(scale.database, work, { commitTimeoutMs: COMMIT_TIMEOUT_MS });
+  note(profile, "commit", performance.now() - committing);
 }
 
 function fired(of: StoredState): StoredState {
