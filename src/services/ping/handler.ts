@@ -1,0 +1,203 @@
+// From an HTTP request to its answer: decode, read the body, hand the signal to the intake, say what became of
+// it. The hot path; everything it needs is handed in, and every wait in it has an end.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { PING_ANSWER_MS_MAX, PING_READ_BYTES_MAX, USER_AGENT_LENGTH_MAX } from "../../core/limits.ts";
+import type { Acceptance, Resolution, SignalIntake } from "../../intake/intake.ts";
+import type { HttpHandler } from "../../lib/http-listener.ts";
+import type { Log } from "../../lib/log.ts";
+import { type AnswerKind, type PingAnswers, pingAnswers } from "./answer.ts";
+import { announcesBody, type BodyLimits, byteBudget, readBody } from "./body.ts";
+import { type ClientAddress, clientAddressReader, type Forwarding } from "./client-address.ts";
+import { decodePing, type PingFlaw, type PingRequest } from "./decode.ts";
+import { type LocatePing, type PublishedAddresses, pingLocator } from "./locate.ts";
+import { type Owed, type PendingAnswers, pendingAnswers } from "./pending.ts";
+import { SendingOrder } from "./sending-order.ts";
+
+export type PingHandlerOptions = PublishedAddresses & {
+  intake: SignalIntake;
+  /** Addresses and ranges of the proxies whose forwarding headers are believed. */
+  trustedProxies: readonly string[];
+  /** How much of a body is kept. */
+  bodyLimitBytes: number;
+  log: Log;
+  /** How long after its last byte a request is answered at the latest. */
+  answerWithinMs?: number;
+  /** How much of a body is read at all. */
+  readBytesMax?: number;
+  /** How many bytes of unfinished bodies are held together. */
+  bodyBytesHeldMax?: number;
+  /** How many answers may be owed at once. */
+  pendingMax?: number;
+};
+
+export type PingCounts = { answers: Readonly<Record<AnswerKind, number>>; pending: number };
+
+export type PingHandler = HttpHandler & { counts(): PingCounts };
+
+/** The promise, less what noticing and sending may take. */
+const ANSWER_WITHIN_MS = PING_ANSWER_MS_MAX - 200;
+const BODY_BYTES_HELD_MAX = 256 * 1024 * 1024;
+const PENDING_MAX = 20_000;
+/** How long a sender who does not come to an end may go on after the answer, so that it gets to read it. */
+const LINGER_MS = 2_000;
+const ERROR_LOG_PAUSE_MS = 1_000;
+
+type Parts = {
+  intake: SignalIntake;
+  locate: LocatePing;
+  clientOf(forwarding: Forwarding): ClientAddress;
+  answers: PingAnswers;
+  pending: PendingAnswers;
+  pendingMax: number;
+  bodyLimits: BodyLimits;
+  order: SendingOrder;
+  logFailure(error: unknown): void;
+};
+
+/** Handles what comes to the ping addresses. */
+export function pingHandler(options: PingHandlerOptions): PingHandler {
+  const answers = pingAnswers(options);
+  const parts: Parts = {
+    intake: options.intake,
+    locate: pingLocator(options),
+    clientOf: clientAddressReader(options.trustedProxies),
+    answers,
+    pending: pendingAnswers({
+      withinMs: options.answerWithinMs ?? ANSWER_WITHIN_MS,
+      late: (response) => answers.send(response, "unavailable"),
+    }),
+    pendingMax: options.pendingMax ?? PENDING_MAX,
+    bodyLimits: {
+      keepBytes: options.bodyLimitBytes,
+      readBytesMax: options.readBytesMax ?? PING_READ_BYTES_MAX,
+      budget: byteBudget(options.bodyBytesHeldMax ?? BODY_BYTES_HELD_MAX),
+    },
+    order: new SendingOrder(),
+    logFailure: failureLog(options.log),
+  };
+  return {
+    handles: (request) => parts.locate(request.url ?? "", request.headers.host) !== null,
+    handle: (request, response) => handle(parts, request, response),
+    counts: () => ({ answers: answers.counts(), pending: parts.pending.count() }),
+  };
+}
+
+function handle(parts: Parts, request: IncomingMessage, response: ServerResponse): void {
+  const { answers } = parts;
+  const { method } = request;
+  if (method === "OPTIONS") return answers.send(response, "preflight");
+  if (method !== "GET" && method !== "POST" && method !== "HEAD") {
+    return answers.send(response, "methodNotAllowed");
+  }
+  const ping = decodePing(parts.locate(request.url ?? "", request.headers.host) ?? "");
+  if (typeof ping === "string") return answers.send(response, ping);
+  if (ping.flaw !== null) return void refuse(parts, { ping, flaw: ping.flaw, response });
+  const received = { ping, request, response };
+  if (!announcesBody(request)) {
+    return parts.order.whole(request.socket, () => void record(parts, { ...received, body: null }));
+  }
+  const proceed = parts.order.unfinished(request.socket);
+  readBody(request, parts.bodyLimits, (read) => {
+    proceed(() => {
+      if (read.kind === "broken") return;
+      if (read.kind === "overflow") return answers.send(response, "unavailable");
+      if (read.kind === "endless") response.once("finish", () => cutOff(request));
+      void record(parts, { ...received, body: read.body });
+    });
+  });
+}
+
+type Received = {
+  ping: PingRequest;
+  request: IncomingMessage;
+  response: ServerResponse;
+  body: Uint8Array | null;
+};
+
+/** The request is whole: from here on the clock runs. */
+async function record(parts: Parts, { ping, request, response, body }: Received): Promise<void> {
+  const { intake, answers, pending } = parts;
+  if (pending.count() >= parts.pendingMax) return answers.send(response, "unavailable");
+  const { headers, method = "GET" } = request;
+  const { remoteAddr, scheme } = parts.clientOf({
+    peer: request.socket.remoteAddress,
+    forwardedFor: headers["x-forwarded-for"],
+    forwardedProto: headers["x-forwarded-proto"],
+  });
+  const { target, action, rid, create } = ping;
+  const signal = {
+    target,
+    source: { by: "http" as const, action, method },
+    rid,
+    exitStatus: typeof action === "string" ? null : action.exitStatus,
+    scheme,
+    remoteAddr,
+    ua: (headers["user-agent"] ?? "").slice(0, USER_AGENT_LENGTH_MAX),
+    body,
+    at: intake.now(),
+  };
+  const owed = pending.owe(response);
+  try {
+    const accepted = await intake.accept(signal, { create });
+    if (!pending.settle(owed)) return;
+    const retryAfterSeconds = accepted.kind === "busy" ? accepted.retryAfterSeconds : undefined;
+    answers.send(response, ANSWER_TO[accepted.kind], retryAfterSeconds);
+  } catch (error) {
+    fail(parts, { owed, error });
+  }
+}
+
+const ANSWER_TO: Readonly<Record<Acceptance["kind"], AnswerKind>> = {
+  recorded: "ok",
+  created: "created",
+  unknown: "notFound",
+  ambiguous: "ambiguous",
+  busy: "unavailable",
+};
+
+/** Whether the check exists comes first; only then is it told what is wrong with the request. */
+async function refuse(
+  parts: Parts,
+  { ping, flaw, response }: { ping: PingRequest; flaw: PingFlaw; response: ServerResponse },
+): Promise<void> {
+  const { intake, answers, pending } = parts;
+  if (pending.count() >= parts.pendingMax) return answers.send(response, "unavailable");
+  const owed = pending.owe(response);
+  try {
+    const resolution = await intake.resolve(ping.target, { create: ping.create });
+    if (pending.settle(owed)) answers.send(response, answerToFlaw(resolution, flaw));
+  } catch (error) {
+    fail(parts, { owed, error });
+  }
+}
+
+function answerToFlaw(resolution: Resolution, flaw: PingFlaw): AnswerKind {
+  if (resolution === "known") return flaw;
+  return resolution === "busy" ? ANSWER_TO.busy : ANSWER_TO[resolution];
+}
+
+/** The intake broke its word: nothing was promised to the sender, so it should try again. */
+function fail(parts: Parts, { owed, error }: { owed: Owed; error: unknown }): void {
+  parts.logFailure(error);
+  if (parts.pending.settle(owed)) parts.answers.send(owed.response, "unavailable");
+}
+
+/** Reads on for a while, because closing at once could take the answer away from a sender that still sends. */
+function cutOff(request: IncomingMessage): void {
+  const timer = setTimeout(() => request.destroy(), LINGER_MS);
+  request.resume().once("close", () => clearTimeout(timer));
+}
+
+/** One line a second at most: when this happens, it happens to every request. */
+function failureLog(log: Log): (error: unknown) => void {
+  let lastLoggedAtMs = Number.NEGATIVE_INFINITY;
+  let failureCount = 0;
+  return (error) => {
+    failureCount += 1;
+    const now = performance.now();
+    if (now - lastLoggedAtMs < ERROR_LOG_PAUSE_MS) return;
+    log.error({ err: error, failureCount }, "the intake failed");
+    lastLoggedAtMs = now;
+    failureCount = 0;
+  };
+}
