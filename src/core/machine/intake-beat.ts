@@ -1,0 +1,72 @@
+// What an intake and the database tell each other with a beat. Shapes only: what follows from them is decided in
+// watermark.ts, and the rows are the store's business.
+import type { Instant, Interval } from "../instant.ts";
+import type { Sight } from "./deadline.ts";
+import type { ClockLook } from "./watermark.ts";
+
+/** An intake as the others see it. */
+export type OpenIntake = {
+  id: string;
+  /** Where it runs, for the operator. */
+  name: string;
+  lastSeq: number;
+  watermarkAt: Instant;
+  beatAt: Instant;
+  leaseUntilAt: Instant;
+};
+
+export type Entry = { intakeId: string; name: string; leaseMs: number };
+
+/** When the database was asked, and when anybody had given a sign of life before; null: nobody ever did. */
+export type Entered = { look: ClockLook; lastBeatAt: Instant | null };
+
+/** What an intake says of itself, after a look at the database's clock. */
+export type Observation = {
+  watermarkAt: Instant;
+  /** Through which instant it vouches for accepting; null: until now. */
+  acceptedUntilAt: Instant | null;
+  /** By how much the database's clock went further than the intake's own since the last beat. */
+  skippedMs: number;
+  /** Times in which it cannot prove that it accepted. */
+  unproven: readonly Interval[];
+  /** Times in which it refused senders. */
+  refused: readonly Interval[];
+  spoolEmpty: boolean;
+};
+
+export type BeatRequest = {
+  intakeId: string;
+  leaseMs: number;
+  /** Through which instant was vouched before; for the first beat, by anybody. Null: never. */
+  beatAt: Instant | null;
+  /** Since when this intake has been beating without a gap; null when it has not. */
+  watchingSinceAt: Instant | null;
+  /** Signs of life of others besides their beats. */
+  signs: ReadonlyMap<string, Instant>;
+  /** Intakes that are gone and have left nothing. */
+  gone: readonly string[];
+  /** Intakes whose spool cannot be read. */
+  broken: readonly string[];
+  /** Asked inside the transaction, so that nothing that happens before it goes unsaid. */
+  observe: (look: ClockLook) => Promise<Observation>;
+};
+
+export type Blindness = { from: Instant; to: Instant; reason: string };
+
+/** "closed": the intake was declared lost, or the database does not know it; it has to enter anew. */
+export type BeatResult = Beaten | { kind: "closed" };
+
+export type Beaten = {
+  kind: "beaten";
+  look: ClockLook;
+  /** Through which instant this beat vouched. */
+  beatAt: Instant;
+  /** The newest batch of this intake that the database has. */
+  lastSeq: number;
+  /** Whoever else is open. */
+  others: readonly OpenIntake[];
+  lost: readonly OpenIntake[];
+  blind: readonly Blindness[];
+  /** As far as can be seen if nothing else forbids it. */
+  sight: Sight;
+};

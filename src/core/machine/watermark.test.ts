@@ -1,0 +1,192 @@
+// How far an intake may vouch, which gaps are blind, who is lost, and when silence may be believed again.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  BEAT_GAP_MS_MAX,
+  blindTimes,
+  isLost,
+  leaseMsOf,
+  mayPromise,
+  settle,
+  settledSight,
+  type Settling,
+  SETTLE_MS,
+  SHORT_LEASE_MS,
+  watermarkOf,
+} from "./watermark.ts";
+
+const NOW = Date.UTC(2026, 10, 16, 12);
+
+describe("the watermark of an intake", () => {
+  test.each([
+    { what: "nothing waits", oldestUnappliedAt: null, refusingSinceAt: null, behindMs: 1_000 },
+    { what: "a signal waits", oldestUnappliedAt: NOW - 5_000, refusingSinceAt: null, behindMs: 6_000 },
+    { what: "senders are refused", oldestUnappliedAt: null, refusingSinceAt: NOW - 700, behindMs: 1_700 },
+    { what: "both", oldestUnappliedAt: NOW - 10, refusingSinceAt: NOW - 20, behindMs: 1_020 },
+    { what: "a signal is ahead of us", oldestUnappliedAt: NOW + 9, refusingSinceAt: null, behindMs: 1_000 },
+  ])("when $what, stays $behindMs ms behind", ({ oldestUnappliedAt, refusingSinceAt, behindMs }) => {
+    expect(watermarkOf({ now: NOW, oldestUnappliedAt, refusingSinceAt })).toBe(NOW - behindMs);
+  });
+});
+
+describe("blind time since the last beat", () => {
+  const pause = { from: NOW - 20_000, to: NOW - 2_000 };
+  const vigil = { beatAt: NOW - 60_000, now: NOW, skippedMs: 0, unproven: [pause] };
+
+  test("is where the intake did not tick", () => {
+    expect(blindTimes(vigil)).toEqual([pause]);
+  });
+
+  test("is none while beats follow on each other, even if a tick came late", () => {
+    expect(blindTimes({ ...vigil, beatAt: NOW - BEAT_GAP_MS_MAX })).toEqual([]);
+    expect(blindTimes({ ...vigil, beatAt: NOW - BEAT_GAP_MS_MAX - 1 })).toEqual([pause]);
+  });
+
+  test("is none when the intake ticked all the while: the database was away, and the spool took everything", () => {
+    expect(blindTimes({ ...vigil, unproven: [] })).toEqual([]);
+  });
+
+  test("a step of this machine's clock that the database did not see is no gap", () => {
+    expect(blindTimes({ ...vigil, unproven: [{ from: NOW - 500, to: NOW - 300 }] })).toEqual([]);
+  });
+
+  test("is everything when time passed for the database and not for us", () => {
+    const all = [{ from: NOW - 60_000, to: NOW }];
+    expect(blindTimes({ ...vigil, skippedMs: 3_001 })).toEqual(all);
+    expect(blindTimes({ ...vigil, skippedMs: 3_000, unproven: [] })).toEqual([]);
+    expect(blindTimes({ ...vigil, skippedMs: -600_000, unproven: [] })).toEqual([]);
+  });
+
+  test("covers every stop of more than three seconds", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: BEAT_GAP_MS_MAX + 1, max: 1_000_000 }),
+        fc.integer({ min: 0, max: 10_000 }),
+        fc.integer({ min: 0, max: 10_000 }),
+        (stoppedMs, beforeMs, afterMs) => {
+          const stop = { from: NOW - afterMs - stoppedMs, to: NOW - afterMs };
+          const blind = blindTimes({
+            beatAt: stop.from - beforeMs,
+            now: NOW,
+            skippedMs: 0,
+            unproven: [stop],
+          });
+          expect(blind).toContainEqual(stop);
+        },
+      ),
+    );
+  });
+});
+
+describe("an intake that is silent", () => {
+  const silence = { lastSignAt: NOW - 10_001, leaseMs: 10_000, watchingSinceAt: NOW - 3_600_000, now: NOW };
+
+  test("is lost when its lease is over", () => {
+    expect(isLost(silence)).toBe(true);
+    expect(isLost({ ...silence, lastSignAt: NOW - 10_000 })).toBe(false);
+  });
+
+  test("is not lost for the time in which nobody could beat", () => {
+    expect(isLost({ ...silence, lastSignAt: NOW - 900_000, watchingSinceAt: NOW - 9_000 })).toBe(false);
+    expect(isLost({ ...silence, lastSignAt: NOW - 900_000, watchingSinceAt: null })).toBe(false);
+  });
+
+  test("has the long lease only where a spool may hold something", () => {
+    expect(leaseMsOf({ hasSpool: true, lostAfterMs: 600_000 })).toBe(600_000);
+    expect(leaseMsOf({ hasSpool: false, lostAfterMs: 600_000 })).toBe(SHORT_LEASE_MS);
+    expect(leaseMsOf({ hasSpool: false, lostAfterMs: 5_000 })).toBe(5_000);
+  });
+
+  test("stops promising before the others may give it up, unless it is the only one", () => {
+    const lease = { leaseMs: 600_000, isAlone: false };
+    expect(mayPromise({ ...lease, sinceBeatMs: 569_999 })).toBe(true);
+    expect(mayPromise({ ...lease, sinceBeatMs: 570_000 })).toBe(false);
+    expect(mayPromise({ ...lease, sinceBeatMs: 10_000_000, isAlone: true })).toBe(true);
+    expect(mayPromise({ leaseMs: 10_000, isAlone: false, sinceBeatMs: 7_500 })).toBe(false);
+  });
+
+  test("never promises at a moment at which another one may have declared it lost", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1_000, max: 3_600_000 }),
+        fc.integer({ min: 0, max: 7_200_000 }),
+        (leaseMs, sinceBeatMs) => {
+          const mayBeLost = isLost({ lastSignAt: NOW - sinceBeatMs, leaseMs, watchingSinceAt: 0, now: NOW });
+          expect(mayBeLost && mayPromise({ sinceBeatMs, leaseMs, isAlone: false })).toBe(false);
+        },
+      ),
+    );
+  });
+});
+
+describe("settling", () => {
+  const sight = { watermarkAt: NOW - 2_000, blind: [] };
+
+  /** Looks every second; each entry says how old the newest beat was. */
+  function lookEverySecond(
+    ages: readonly (number | null)[],
+    before: Settling | null = null,
+  ): Settling | null {
+    let now = before?.lookedAt ?? NOW;
+    let settling = before;
+    for (const age of ages) {
+      now += 1_000;
+      settling = settle(settling, { now, newestBeatAt: age === null ? null : now - age });
+    }
+    return settling;
+  }
+
+  const isSettled = (settling: Settling | null) =>
+    settling !== null && settledSight(settling, sight).watermarkAt !== null;
+
+  const fresh = (count: number) => Array.from({ length: count }, () => 500);
+
+  test("takes a minute of fresh beats", () => {
+    expect(isSettled(lookEverySecond(fresh(60)))).toBe(false);
+    expect(isSettled(lookEverySecond(fresh(61)))).toBe(true);
+  });
+
+  test("begins anew when all beats stopped", () => {
+    const settled = lookEverySecond(fresh(100));
+    expect(isSettled(lookEverySecond([3_001], settled))).toBe(false);
+    expect(isSettled(lookEverySecond([3_000], settled))).toBe(true);
+    expect(isSettled(lookEverySecond([null, ...fresh(60)], settled))).toBe(false);
+    expect(isSettled(lookEverySecond([null, ...fresh(61)], settled))).toBe(true);
+  });
+
+  test("begins anew when nobody could look, because the database was away", () => {
+    const settled = lookEverySecond(fresh(100));
+    if (settled === null) throw new Error("there were looks");
+    const later = settled.lookedAt + 20_000;
+    const after = settle(settled, { now: later, newestBeatAt: later });
+    expect(isSettled(after)).toBe(false);
+    expect(isSettled(lookEverySecond(fresh(59), after))).toBe(false);
+    expect(isSettled(lookEverySecond(fresh(60), after))).toBe(true);
+  });
+
+  test("begins anew when the database's clock went back", () => {
+    const settled = lookEverySecond(fresh(100));
+    if (settled === null) throw new Error("there were looks");
+    const now = settled.lookedAt - 300_000;
+    expect(isSettled(settle(settled, { now, newestBeatAt: now }))).toBe(false);
+  });
+
+  test("nothing is settled within a minute of any gap, whatever else happened", () => {
+    const age = fc.oneof(fc.integer({ min: 0, max: 6_000 }), fc.constant(null));
+    fc.assert(
+      fc.property(fc.array(age, { minLength: 1, maxLength: 200 }), (ages) => {
+        const gapAt = ages.findLastIndex((one) => one === null || one > BEAT_GAP_MS_MAX);
+        const looksSince = ages.length - 1 - gapAt;
+        expect(isSettled(lookEverySecond(ages))).toBe((looksSince - 1) * 1_000 >= SETTLE_MS);
+      }),
+    );
+  });
+
+  test("keeps the blind times, which only make more careful", () => {
+    const blind = [{ from: 1, to: 2 }];
+    expect(settledSight({ lookedAt: NOW, freshSinceAt: null }, { ...sight, blind })).toEqual({
+      watermarkAt: null,
+      blind,
+    });
+  });
+});

@@ -1,0 +1,110 @@
+// How far we have seen, and through whom: what an intake may vouch for, when its time counts as blind, when it
+// is lost, and when silence may be believed again. Pure; instants are on the database's clock.
+import { type Instant, type Interval, MINUTE_MS, SECOND_MS } from "../instant.ts";
+import type { Sight } from "./deadline.ts";
+
+/** How often an intake gives a sign of life. */
+export const BEAT_EVERY_MS = SECOND_MS;
+/** The watermark stays this far behind, for signals that are between the socket and the queue. */
+export const WATERMARK_LAG_MS = SECOND_MS;
+/** Beats that are further apart than this leave a gap that has to be explained. */
+export const BEAT_GAP_MS_MAX = 3 * SECOND_MS;
+/** An intake whose own ticks are further apart than this cannot say what happened in between. */
+export const TICK_GAP_MS_MAX = SECOND_MS;
+/** After a gap of everybody, silence is believed when beats have been fresh for this long. */
+export const SETTLE_MS = MINUTE_MS;
+/** The lease of an intake that holds nothing back when it cannot reach the database. */
+export const SHORT_LEASE_MS = 10 * SECOND_MS;
+/** A watermark that stands still for this long is told to the operator. */
+export const HOLD_TOLD_AFTER_MS = MINUTE_MS;
+/** An intake stops answering this long before its lease ends, or a quarter of the lease if that is less. */
+const LEASE_MARGIN_MS_MAX = 30 * SECOND_MS;
+
+/** What the database's clock showed, between two readings of this process's monotonic clock. */
+export type ClockLook = { databaseAt: Instant; sentAtMs: number; receivedAtMs: number };
+
+export type Unapplied = {
+  now: Instant;
+  /** Receive time of the oldest signal that was accepted and is not applied; null when there is none. */
+  oldestUnappliedAt: Instant | null;
+  /** Since when senders have been refused; null while all are taken. */
+  refusingSinceAt: Instant | null;
+};
+
+/** Everything that this intake accepted before the returned instant is applied, and nobody was refused. */
+export function watermarkOf({ now, oldestUnappliedAt, refusingSinceAt }: Unapplied): Instant {
+  return Math.min(now, oldestUnappliedAt ?? now, refusingSinceAt ?? now) - WATERMARK_LAG_MS;
+}
+
+export type Vigil = {
+  /** Through which instant the beat before vouched. */
+  beatAt: Instant;
+  now: Instant;
+  /** By how much the database's clock went further since then than time has passed for the intake. */
+  skippedMs: number;
+  /** Stretches in which the intake did not tick. */
+  unproven: readonly Interval[];
+};
+
+/**
+ * The time since the last beat in which the intake may not have accepted. Beats that failed leave no blind time
+ * by themselves: an intake that ticked all the while took what came.
+ */
+export function blindTimes({ beatAt, now, skippedMs, unproven }: Vigil): Interval[] {
+  if (now - beatAt <= BEAT_GAP_MS_MAX) return [];
+  // Time that passed for the database and not for us: a suspended machine, or a clock that was set. Where in
+  // between it lies, nobody can say.
+  if (skippedMs > BEAT_GAP_MS_MAX) return [{ from: beatAt, to: now }];
+  return unproven.filter(({ from, to }) => (to ?? now) - from > TICK_GAP_MS_MAX);
+}
+
+/** How long an intake may be silent. Whoever has a spool may hold signals that only it can give back. */
+export function leaseMsOf({ hasSpool, lostAfterMs }: { hasSpool: boolean; lostAfterMs: number }): number {
+  return hasSpool ? lostAfterMs : Math.min(SHORT_LEASE_MS, lostAfterMs);
+}
+
+export type Silence = {
+  /** The last sign of the intake's life. */
+  lastSignAt: Instant;
+  leaseMs: number;
+  /** Since when whoever judges has itself been beating without a gap; null when it has not. */
+  watchingSinceAt: Instant | null;
+  now: Instant;
+};
+
+/**
+ * Whether an intake is lost. Only silence that somebody listened to counts: while the database was away nobody
+ * could beat, and afterwards everybody gets the time of its lease to return.
+ */
+export function isLost({ lastSignAt, leaseMs, watchingSinceAt, now }: Silence): boolean {
+  return watchingSinceAt !== null && now - Math.max(lastSignAt, watchingSinceAt) > leaseMs;
+}
+
+/**
+ * Whether an intake that cannot reach the database may still promise anything. Others will declare it lost and
+ * go on without it, so it has to stop before; if there are no others, nobody can.
+ */
+export function mayPromise(given: { sinceBeatMs: number; leaseMs: number; isAlone: boolean }): boolean {
+  const { sinceBeatMs, leaseMs, isAlone } = given;
+  return isAlone || sinceBeatMs < leaseMs - Math.min(LEASE_MARGIN_MS_MAX, leaseMs / 4);
+}
+
+/** Since when looks have been frequent and beats fresh; null when they are not. */
+export type Settling = { lookedAt: Instant; freshSinceAt: Instant | null };
+
+/** Takes a look at the newest beat of anybody into account. `before` is null for the first look. */
+export function settle(
+  before: Settling | null,
+  { now, newestBeatAt }: { now: Instant; newestBeatAt: Instant | null },
+): Settling {
+  if (newestBeatAt === null || now - newestBeatAt > BEAT_GAP_MS_MAX)
+    return { lookedAt: now, freshSinceAt: null };
+  const isUnbroken = before !== null && now - before.lookedAt <= BEAT_GAP_MS_MAX && now >= before.lookedAt;
+  return { lookedAt: now, freshSinceAt: isUnbroken ? (before.freshSinceAt ?? now) : now };
+}
+
+/** How far may be seen by somebody who settles: no watermark until everything has been fresh for a minute. */
+export function settledSight({ lookedAt, freshSinceAt }: Settling, { watermarkAt, blind }: Sight): Sight {
+  const isSettled = freshSinceAt !== null && lookedAt - freshSinceAt >= SETTLE_MS;
+  return { watermarkAt: isSettled ? watermarkAt : null, blind };
+}

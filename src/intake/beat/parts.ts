@@ -1,0 +1,43 @@
+// What the heart of an intake is handed: the operations as functions, the spool's upkeep, the intake itself.
+// Only types; src/roles.ts decides who keeps these promises.
+import type { Interval } from "../../core/instant.ts";
+import type { BeatRequest, BeatResult, Entered, Entry } from "../../core/machine/intake-beat.ts";
+import type { Log } from "../../lib/log.ts";
+import type { DatabaseClock } from "../clock.ts";
+import type { DirectIntake } from "../direct.ts";
+import type { BatchSpool, Identity } from "../direct/parts.ts";
+
+/** What was found out about intakes of this machine that are gone. */
+export type Orphans = {
+  /** They have left nothing. */
+  gone: readonly string[];
+  /** What they have left cannot be read. */
+  broken: readonly string[];
+};
+
+/** On the monotonic clock: what is not done by then fails. */
+export type Limit = { giveUpAtMs: number };
+
+export type HeartParts = {
+  /** Where the intake runs, for the operator. */
+  name: string;
+  leaseMs: number;
+  /** As the intake was made: under its first id, which has entered. */
+  identity: Identity;
+  entered: Entered;
+  intake: DirectIntake;
+  clock: DatabaseClock;
+  enter: (entry: Entry, limit: Limit) => Promise<Entered>;
+  beat: (request: BeatRequest, limit: Limit) => Promise<BeatResult>;
+  leave: (going: { intakeId: string; refused: readonly Interval[] }, limit: Limit) => Promise<boolean>;
+  /** A spool for a new id, which takes over what the old ones have left; null when there is none. */
+  openSpool: (intakeId: string) => Promise<BatchSpool | null>;
+  /** The spool of an id that is no longer in use. */
+  closeSpool: (spool: BatchSpool) => Promise<void>;
+  /** Why a spool can be used no more, or null. */
+  spoolTrouble: (spool: BatchSpool) => string | null;
+  findOrphans: () => Promise<Orphans>;
+  log: Log;
+  monotonic: () => number;
+  wall: () => number;
+};

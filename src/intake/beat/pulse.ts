@@ -1,0 +1,151 @@
+// One beat at a time: what an intake says of itself, and what it learns from the answer. Whatever it has to say
+// is said until a beat has succeeded, and then never again.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Instant, Interval } from "../../core/instant.ts";
+import type { Beaten, Entered, Observation } from "../../core/machine/intake-beat.ts";
+import { type ClockLook, WATERMARK_LAG_MS, watermarkOf } from "../../core/machine/watermark.ts";
+import type { HeartParts, Limit } from "./parts.ts";
+import { Ticks } from "./ticks.ts";
+import { holdOf, Watch } from "./watch.ts";
+
+/** After a gap, what lies in the sockets is read first: connections are taken in one turn, read in the next. */
+const TURNS_AFTER_GAP = 3;
+/** The database's clock may go back by this much without a word. */
+const CLOCK_BACK_MS_MAX = 1_000;
+
+export type PulseCounts = {
+  beats: number;
+  /** Other intakes that were declared lost. */
+  lost: number;
+  /** Blind times that were written. */
+  blind: number;
+  /** How far the watermark of everybody is behind; null before the first beat. */
+  watermarkLagMs: number | null;
+};
+
+export class Pulse {
+  readonly ticks: Ticks;
+  readonly watch = new Watch();
+  readonly gone = new Set<string>();
+  readonly broken = new Set<string>();
+  readonly counts: PulseCounts = { beats: 0, lost: 0, blind: 0, watermarkLagMs: null };
+  /** Set when the intake has stopped listening: it vouches for nothing that comes later. */
+  acceptedUntilAt: Instant | null = null;
+  /** When the last beat that succeeded began, on the monotonic clock. */
+  lastBeatMs: number;
+  readonly #parts: HeartParts;
+  #intakeId: string;
+  #beatAt: Instant | null = null;
+  /** Before this intake listened, back to the last sign of anybody's life. */
+  #before: Interval[] = [];
+  #isHoldTold = false;
+
+  constructor(parts: HeartParts) {
+    this.#parts = parts;
+    this.#intakeId = parts.identity.intakeId;
+    this.lastBeatMs = parts.entered.look.sentAtMs;
+    const { monotonic, wall, clock } = parts;
+    this.ticks = new Ticks({ monotonic, wall, now: () => clock.now() });
+  }
+
+  get intakeId(): string {
+    return this.#intakeId;
+  }
+
+  /** The intake has entered under an id, and listens. */
+  enter(intakeId: string, { look, lastBeatAt }: Entered): void {
+    this.#intakeId = intakeId;
+    this.#beatAt = lastBeatAt;
+    this.lastBeatMs = look.sentAtMs;
+    this.watch.startOver();
+    const now = this.#parts.clock.now();
+    if (lastBeatAt !== null && lastBeatAt < now) this.#before.push({ from: lastBeatAt, to: now });
+  }
+
+  /** Beats once. False: the database does not have this intake any more. */
+  async beat(limit: Limit): Promise<boolean> {
+    const begunMs = this.#parts.monotonic();
+    const confirmedBefore = this.#parts.intake.state().confirmed;
+    const said = { gone: [...this.gone], broken: [...this.broken], before: 0, gaps: 0, refused: 0 };
+    const observe = async (look: ClockLook): Promise<Observation> => {
+      await this.#readWhatCame();
+      said.before = this.#before.length;
+      said.gaps = this.ticks.gaps().length;
+      const observed = this.#observe(look);
+      said.refused = observed.refused.length;
+      return observed;
+    };
+    const { watchingSinceAt } = this.watch;
+    const own = { intakeId: this.#intakeId, leaseMs: this.#parts.leaseMs, beatAt: this.#beatAt };
+    const others = { watchingSinceAt, signs: this.watch.signs(), gone: said.gone, broken: said.broken };
+    const result = await this.#parts.beat({ ...own, ...others, observe }, limit);
+    if (result.kind === "closed") return false;
+    this.lastBeatMs = begunMs;
+    this.#before.splice(0, said.before);
+    this.ticks.forget(said.gaps);
+    this.#parts.intake.forgetRefused(said.refused);
+    for (const id of said.gone) this.gone.delete(id);
+    for (const id of said.broken) this.broken.delete(id);
+    this.#note(result);
+    if (confirmedBefore.intakeId === this.#intakeId) this.#compare(result.lastSeq, confirmedBefore.seq);
+    return true;
+  }
+
+  /** What came while nobody was there is in the queue before the watermark may pass it. */
+  async #readWhatCame(): Promise<void> {
+    this.ticks.tick();
+    if (!this.ticks.takeHadGap()) return;
+    for (let turn = 0; turn < TURNS_AFTER_GAP; turn += 1) await nextTurn();
+  }
+
+  #observe(look: ClockLook): Observation {
+    const { intake, clock } = this.#parts;
+    const state = intake.state();
+    const until = this.acceptedUntilAt;
+    const watermarkAt = Math.min(
+      watermarkOf({ ...state, now: clock.now() }),
+      until === null ? Infinity : until - WATERMARK_LAG_MS,
+    );
+    return {
+      watermarkAt,
+      acceptedUntilAt: until,
+      skippedMs: clock.aheadMs(look),
+      unproven: [...this.#before, ...this.ticks.gaps()],
+      refused: state.refused,
+      spoolEmpty: !state.isDetour,
+    };
+  }
+
+  #note(result: Beaten): void {
+    const { clock, log, name } = this.#parts;
+    const { look, lost, blind, sight } = result;
+    const aheadMs = clock.aheadMs(look);
+    if (aheadMs < -CLOCK_BACK_MS_MAX) {
+      log.error({ aheadMs }, "the database's clock went back; time stands still until it has caught up");
+    }
+    clock.adjust(look);
+    this.#beatAt = result.beatAt;
+    this.watch.note(result);
+    this.counts.beats += 1;
+    this.counts.lost += lost.length;
+    this.counts.blind += blind.length;
+    this.counts.watermarkLagMs = look.databaseAt - (sight.watermarkAt ?? look.databaseAt);
+    for (const { id, name: where } of lost) log.error({ intakeId: id, name: where }, "intake lost");
+    for (const one of blind) log.warn(blindFields(one), "signals could not be received");
+    const hold = holdOf(result, { id: this.#intakeId, name });
+    if (hold !== null && !this.#isHoldTold) log.warn(hold, "the watermark is held back");
+    this.#isHoldTold = hold !== null;
+  }
+
+  /** A standby that took over, or a backup, may not have what was confirmed: then it is given again. */
+  #compare(lastSeq: number, confirmedSeq: number): void {
+    if (lastSeq >= confirmedSeq) return;
+    this.#parts.log.error({ lastSeq, confirmedSeq }, "the database has lost what it had confirmed");
+    this.watch.startOver();
+    this.#parts.intake.resend();
+  }
+}
+
+function blindFields({ from, to, reason }: { from: Instant; to: Instant; reason: string }) {
+  return { from: new Date(from).toISOString(), to: new Date(to).toISOString(), reason };
+}

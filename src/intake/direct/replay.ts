@@ -1,0 +1,65 @@
+// Gives the database batches that it has missed: spooled ones, ones in doubt, and confirmed ones that it has lost
+// again. A batch is applied in the order of its number and once, whatever has been lost before it.
+import type { Batch, SignalResult } from "../../core/accepted.ts";
+import { RecentBatches } from "./recent-batches.ts";
+
+/** What became of a batch. "out of sequence": batches that belong before it are not in the database. */
+export type Recorded = readonly SignalResult[] | "applied before" | "out of sequence";
+
+/** Bytes of a spooled batch that are no signal any more. */
+export type Unreadable = { reason: string; bytes: Uint8Array };
+
+export type ReplayParts = {
+  record: (batch: Batch, unreadable: readonly Unreadable[]) => Promise<Recorded>;
+  /** Lets the database go on after a number, although batches up to it are lost; told, and counted as blind. */
+  skipTo: (batch: { intakeId: string; seq: number }) => Promise<void>;
+  monotonic: () => number;
+};
+
+export class Replay {
+  readonly #parts: ReplayParts;
+  readonly #recent: RecentBatches;
+
+  constructor(parts: ReplayParts, recent = new RecentBatches()) {
+    this.#parts = parts;
+    this.#recent = recent;
+  }
+
+  /** The database has confirmed the batch. */
+  confirm(batch: Batch): void {
+    this.#recent.add(batch, this.#parts.monotonic());
+  }
+
+  /** Forgets what was confirmed too long ago. */
+  tidy(): void {
+    this.#recent.drop(this.#parts.monotonic());
+  }
+
+  /** Resolves when the batch is in the database, now or since before. Throws when that cannot be had now. */
+  async apply(batch: Batch, unreadable: readonly Unreadable[] = []): Promise<Recorded> {
+    let result = await this.#parts.record(batch, unreadable);
+    if (result === "out of sequence") {
+      for (const earlier of this.#recent.before(batch)) await this.#applyAgain(earlier);
+      result = await this.#applyAgain(batch, unreadable);
+    }
+    this.confirm(batch);
+    return result;
+  }
+
+  /** Everything that was confirmed in the last minute once more, and then on from the newest number. */
+  async resend(newest: { intakeId: string; seq: number }): Promise<void> {
+    for (const batch of this.#recent.all()) await this.#applyAgain(batch);
+    if (newest.seq > 0) await this.#parts.skipTo(newest);
+  }
+
+  async #applyAgain(batch: Batch, unreadable: readonly Unreadable[] = []): Promise<Recorded> {
+    const result = await this.#parts.record(batch, unreadable);
+    if (result !== "out of sequence") return result;
+    await this.#parts.skipTo({ intakeId: batch.intakeId, seq: batch.seq - 1 });
+    const again = await this.#parts.record(batch, unreadable);
+    if (again === "out of sequence") {
+      throw new Error(`batch ${batch.seq} of intake ${batch.intakeId} cannot be put in order`);
+    }
+    return again;
+  }
+}

@@ -1,0 +1,186 @@
+// The heart of an intake: it beats each second from when the intake listens until after it has stopped, and
+// enters anew when the others have given it up or its spool can be used no more.
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Sight } from "../core/machine/deadline.ts";
+import { BEAT_EVERY_MS, BEAT_GAP_MS_MAX, mayPromise } from "../core/machine/watermark.ts";
+import type { HeartParts, Limit } from "./beat/parts.ts";
+import { Pulse, type PulseCounts } from "./beat/pulse.ts";
+import type { Identity } from "./direct/parts.ts";
+
+/** A beat that takes longer is given up. */
+const BEAT_MS_MAX = 2_000;
+const ORPHANS_EVERY_MS = 10_000;
+
+/** For metrics and readiness. */
+export type HeartState = PulseCounts & { intakeId: string; sinceBeatMs: number; failures: number };
+
+export class Heart {
+  readonly #parts: HeartParts;
+  readonly #pulse: Pulse;
+  /** The newest one; batches may still be numbered under one before it. */
+  #identity: Identity;
+  #failures = 0;
+  #isFailing = false;
+  #lastTryMs = Number.NEGATIVE_INFINITY;
+  #searchedMs = Number.NEGATIVE_INFINITY;
+  #isSearching = false;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> | null = null;
+
+  constructor(parts: HeartParts) {
+    this.#parts = parts;
+    this.#identity = parts.identity;
+    this.#pulse = new Pulse(parts);
+  }
+
+  /** How far can be seen; nothing fires while beats do not follow on each other. */
+  sight(): Sight {
+    const { sight } = this.#pulse.watch;
+    return this.#sinceBeatMs() > BEAT_GAP_MS_MAX ? { ...sight, watermarkAt: null } : sight;
+  }
+
+  /** Whether a signal may be promised that is only spooled. */
+  mayPromise(): boolean {
+    const { leaseMs } = this.#parts;
+    return mayPromise({ sinceBeatMs: this.#sinceBeatMs(), leaseMs, isAlone: this.#pulse.watch.isAlone });
+  }
+
+  state(): HeartState {
+    const { counts, intakeId } = this.#pulse;
+    return { ...counts, intakeId, sinceBeatMs: this.#sinceBeatMs(), failures: this.#failures };
+  }
+
+  /** The intake listens from now on. Resolves after the first beat, whether it succeeded or not. */
+  async start(): Promise<void> {
+    this.#pulse.enter(this.#identity.intakeId, this.#parts.entered);
+    this.#pulse.ticks.start();
+    await this.#tryToBeat();
+    this.#running = this.#run();
+  }
+
+  /** The intake listens no more; beats go on, but vouch for nothing that comes later. */
+  stopAccepting(): void {
+    this.#pulse.acceptedUntilAt ??= this.#parts.clock.now();
+  }
+
+  /** Ends the beats. If nothing is left it says goodbye; otherwise that is for whoever finds the rest. */
+  async stop({ isEmpty }: { isEmpty: boolean }): Promise<void> {
+    this.stopAccepting();
+    this.#stopping.abort();
+    await this.#running;
+    await this.#tryToBeat();
+    this.#pulse.ticks.stop();
+    if (isEmpty) await this.#leave();
+  }
+
+  async #leave(): Promise<void> {
+    const { intake, leave, monotonic, log } = this.#parts;
+    const { refused, refusingSinceAt: from } = intake.state();
+    const open = from === null ? [] : [{ from, to: this.#pulse.acceptedUntilAt }];
+    try {
+      const going = { intakeId: this.#pulse.intakeId, refused: [...refused, ...open] };
+      await leave(going, { giveUpAtMs: monotonic() + BEAT_MS_MAX });
+    } catch (error) {
+      log.warn({ err: error }, "could not say goodbye; the others will wait for the lease to end");
+    }
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const waitMs = this.#lastTryMs + BEAT_EVERY_MS - this.#parts.monotonic();
+      await pause(Math.max(0, waitMs), undefined, { signal }).catch(() => {});
+      if (!signal.aborted) await this.#tryToBeat();
+    }
+  }
+
+  async #tryToBeat(): Promise<void> {
+    const { monotonic, log, spoolTrouble } = this.#parts;
+    this.#lastTryMs = monotonic();
+    const limit = { giveUpAtMs: this.#lastTryMs + BEAT_MS_MAX };
+    this.#startSearch();
+    try {
+      const { spool } = this.#identity;
+      const trouble = spool === null ? null : spoolTrouble(spool);
+      if (trouble !== null) await this.#leaveSpool(trouble, limit);
+      else if (!(await this.#pulse.beat(limit))) await this.#enterAnew(limit);
+      if (this.#isFailing) log.info("beats succeed again");
+      this.#isFailing = false;
+    } catch (error) {
+      // While the database is away every beat fails: one line says it.
+      if (!this.#isFailing) log.warn({ err: error }, "beats fail");
+      this.#isFailing = true;
+      this.#failures += 1;
+    }
+  }
+
+  /** Beside the beats: a disk that hangs must not stop them. */
+  #startSearch(): void {
+    const { monotonic, log } = this.#parts;
+    if (this.#isSearching || monotonic() - this.#searchedMs < ORPHANS_EVERY_MS) return;
+    this.#isSearching = true;
+    this.#searchedMs = monotonic();
+    this.#findOrphans()
+      .catch((error: unknown) => log.warn({ err: error }, "the spool's folder could not be searched"))
+      .finally(() => {
+        this.#isSearching = false;
+      });
+  }
+
+  async #findOrphans(): Promise<void> {
+    const { findOrphans, intake } = this.#parts;
+    const { gone, broken } = await findOrphans();
+    for (const id of gone) this.#pulse.gone.add(id);
+    for (const id of broken) this.#pulse.broken.add(id);
+    await intake.adopt();
+  }
+
+  /** The others have declared this intake lost, or the database has never heard of it. */
+  async #enterAnew(limit: Limit): Promise<void> {
+    const { name, leaseMs, enter, clock, log } = this.#parts;
+    const intakeId = randomUUID();
+    const entered = await enter({ intakeId, name, leaseMs }, limit);
+    log.warn({ was: this.#pulse.intakeId, intakeId }, "the intake had been given up; it has entered anew");
+    clock.adjust(entered.look);
+    this.#pulse.enter(intakeId, entered);
+    await this.#renew(intakeId, { isAbandoning: false });
+  }
+
+  /** What the old spool holds is taken over by a new one, under a new id. */
+  async #leaveSpool(trouble: string, limit: Limit): Promise<void> {
+    const { name, leaseMs, enter, closeSpool, log } = this.#parts;
+    const { spool } = this.#identity;
+    log.error({ trouble }, "the spool can be used no more; another one takes its place");
+    const intakeId = randomUUID();
+    const entered = await enter({ intakeId, name, leaseMs }, limit);
+    this.#pulse.enter(intakeId, entered);
+    if (spool !== null) await closeSpool(spool);
+    await this.#renew(intakeId, { isAbandoning: true });
+  }
+
+  async #renew(intakeId: string, { isAbandoning }: { isAbandoning: boolean }): Promise<void> {
+    const { intake, openSpool, log } = this.#parts;
+    const spool = await openSpool(intakeId).catch((error: unknown) => {
+      log.error({ err: error }, "there is no spool: while the database is away, signals will be refused");
+      return null;
+    });
+    this.#identity = { intakeId, spool };
+    void this.#discard(intake.renew({ identity: this.#identity, isAbandoning }), { isClosed: isAbandoning });
+  }
+
+  /** It may take as long as the detour does until the old spool is out of use. */
+  async #discard(renewed: Promise<Identity>, { isClosed }: { isClosed: boolean }): Promise<void> {
+    const { closeSpool, log } = this.#parts;
+    try {
+      const { spool } = await renewed;
+      if (spool !== null && !isClosed) await closeSpool(spool);
+    } catch (error) {
+      log.error({ err: error }, "an old spool could not be closed");
+    }
+  }
+
+  #sinceBeatMs(): number {
+    return this.#parts.monotonic() - this.#pulse.lastBeatMs;
+  }
+}

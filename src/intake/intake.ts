@@ -1,0 +1,37 @@
+// The port through which protocols hand over signals: what they may ask of whatever makes a signal durable.
+// Only promises stand here; who keeps them is decided in src/roles.ts.
+import type { Instant } from "../core/instant.ts";
+import type { AcceptedSignal, SignalTarget } from "../core/accepted.ts";
+
+/** What became of a signal. */
+export type Acceptance =
+  /** On stable storage, for a check that exists. */
+  | { kind: "recorded" }
+  /** The same, for a check that was made for it. */
+  | { kind: "created" }
+  /** There is no such check, and none was made. */
+  | { kind: "unknown" }
+  /** Several checks of the project share the slug. */
+  | { kind: "ambiguous" }
+  /** Not promised, which does not mean not recorded: the sender should try again. */
+  | { kind: "busy"; retryAfterSeconds: number };
+
+/** What a target names; "busy" when that cannot be told now. */
+export type Resolution = "known" | "unknown" | "ambiguous" | "busy";
+
+export type CreateOption = {
+  /** Make the check if there is none. Only a target by slug can be made. */
+  create: boolean;
+};
+
+export type SignalIntake = {
+  /** The database's time as this process knows it; it never goes backwards. */
+  now(): Instant;
+  /**
+   * Takes a signal that was received whole, in the order of calls. `signal.at` must come from `now()` without
+   * waiting in between, because the watermark counts on it. Settles within the time that answers promise.
+   */
+  accept(signal: AcceptedSignal, options: CreateOption): Promise<Acceptance>;
+  /** Looks up (or makes) the check of a request that will be refused for another reason; records nothing. */
+  resolve(target: SignalTarget, options: CreateOption): Promise<Resolution>;
+};

@@ -1,0 +1,258 @@
+// One spool file: numbered batches of one intake, in SQLite, under a lock that is kept while the file is open.
+// Nobody may open such a file by other means than SQLite in a process that holds it: closing that other
+// descriptor would drop the lock. Runs in the spool's thread only, because every call waits for the disk.
+import { rmSync, statSync } from "node:fs";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { crc32 } from "node:zlib";
+import type { Instant } from "../../core/instant.ts";
+import { describeFault, faultOf, firstValue, inTransaction } from "../sqlite.ts";
+
+/** A batch as a row. The payload is opaque here. */
+export type SpoolRow = {
+  seq: number;
+  signalCount: number;
+  /** When the oldest signal of the batch was received. */
+  receivedAt: Instant;
+  payload: Uint8Array;
+};
+
+/** The content is not what was written. */
+export class SpoolDamage extends Error {
+  override readonly name = "SpoolDamage";
+}
+
+export const PAGE_BYTES = 4_096;
+/** How much may be written before it is moved from the write-ahead log into the main file. */
+const CHECKPOINT_BYTES = 4 * 1024 * 1024;
+/** What a transaction writes besides its payload, roughly: pages of the tree, of the free list, the header. */
+const TRANSACTION_BYTES = 4 * PAGE_BYTES;
+/** An emptied file above this size gives its room back to the disk, where the floor of free space counts it. */
+const SHRINK_ABOVE_BYTES = 1024 * 1024;
+
+export const SPOOL_SCHEMA = `
+  create table owner (intake_id text not null) strict;
+  create table batch (
+    seq integer primary key,
+    signal_count integer not null,
+    received_at integer not null,
+    checksum integer not null,
+    payload blob not null
+  ) strict;`;
+
+type Head = { seq: number; signalCount: number; receivedAt: Instant };
+
+/** The batches of one file. Takes over a connection that holds the lock on a file with the schema above. */
+export class SpoolFile {
+  readonly path: string;
+  readonly intakeId: string;
+  batches: number;
+  signals: number;
+  newestSeq: number;
+  /** What its pages in use take; pages that are free again do not count. */
+  bytes: number;
+  /** Why nothing is written to the file any more, or null. */
+  writingEnded: string | null = null;
+  readonly #db: DatabaseSync;
+  readonly #insert: StatementSync;
+  readonly #remove: StatementSync;
+  #head: Head | null;
+  #removedSeq = 0;
+  /** Whether rows up to that number are still in the file, although they were removed. */
+  #owesRemoval = false;
+  #unmovedBytes = 0;
+
+  /** Throws SpoolDamage when the batches are not what was written. */
+  constructor({ db, path }: { db: DatabaseSync; path: string }) {
+    this.path = path;
+    this.#db = db;
+    this.intakeId = String(firstValue(db, "select intake_id from owner"));
+    const counted = countAll(db);
+    this.batches = counted.batches;
+    this.signals = counted.signals;
+    this.newestSeq = counted.newestSeq;
+    this.bytes = bytesInUse(db);
+    this.#insert = db.prepare("insert into batch values (?, ?, ?, ?, ?)");
+    // Also those before it whose removal was only remembered.
+    this.#remove = db.prepare("delete from batch where seq <= ?");
+    this.#head = this.#headAfter(0);
+  }
+
+  /** When the oldest signal that is left was received. */
+  get oldestAt(): Instant | null {
+    return this.#head?.receivedAt ?? null;
+  }
+
+  /** By how much the main file will grow when what is in the write-ahead log is moved into it. */
+  unmovedGrowthBytes(): number {
+    return Math.max(
+      0,
+      this.#pages() * PAGE_BYTES - (statSync(this.path, { throwIfNoEntry: false })?.size ?? 0),
+    );
+  }
+
+  /** Writes the rows in one transaction and syncs it. Throws what SQLite threw; nothing is acknowledged then. */
+  append(rows: readonly SpoolRow[]): void {
+    this.#write(() =>
+      inTransaction(this.#db, () => {
+        // What is added may not follow on the rows that should be gone, and a gap would look like damage.
+        if (this.#owesRemoval) this.#remove.run(this.#removedSeq);
+        for (const row of rows) {
+          this.#insert.run(row.seq, row.signalCount, row.receivedAt, this.#checksum(row), row.payload);
+        }
+      }),
+    );
+    this.#owesRemoval = false;
+    this.batches += rows.length;
+    this.signals += rows.reduce((sum, row) => sum + row.signalCount, 0);
+    this.newestSeq = rows.at(-1)?.seq ?? this.newestSeq;
+    this.#head ??= this.#headAfter(this.#removedSeq);
+    this.#count(rows.reduce((sum, row) => sum + row.payload.length, 0));
+  }
+
+  /** The first row that is left. Throws SpoolDamage when it is not what was written. */
+  oldest(): SpoolRow | null {
+    const head = this.#head;
+    if (head === null) return null;
+    const found = this.#db.prepare("select checksum, payload from batch where seq = ?").get(head.seq);
+    const payload = found?.["payload"];
+    if (!(payload instanceof Uint8Array)) throw new SpoolDamage(`batch ${head.seq} is gone`);
+    const row = { ...head, payload };
+    if (this.#checksum(row) !== found?.["checksum"]) throw new SpoolDamage(`batch ${head.seq} is damaged`);
+    return row;
+  }
+
+  /** The number of the first row that is left. */
+  get oldestSeq(): number | null {
+    return this.#head?.seq ?? null;
+  }
+
+  /**
+   * Removes the first row that is left. Where the disk refuses, the removal is only remembered here: should
+   * the row come up again after a restart, its number tells that it was applied.
+   */
+  removeOldest(): void {
+    const head = this.#head;
+    if (head === null) return;
+    const next = this.#headAfter(head.seq);
+    if (next === null ? this.batches !== 1 : next.seq !== head.seq + 1) {
+      throw new SpoolDamage(`batch ${head.seq + 1} is gone`);
+    }
+    this.#head = next;
+    this.#removedSeq = head.seq;
+    this.batches -= 1;
+    this.signals -= head.signalCount;
+    this.#owesRemoval = true;
+    if (this.writingEnded !== null) return;
+    try {
+      this.#write(() => this.#remove.run(head.seq));
+      this.#owesRemoval = false;
+      this.#count(0);
+    } catch (error) {
+      if (faultOf(error) === "corrupt") throw error;
+    }
+  }
+
+  /**
+   * Moves what was written from the write-ahead log into the main file once there is enough of it, and gives
+   * the room of an emptied file back. Left to itself SQLite does the former inside a commit and keeps quiet
+   * about an error, so that a later sync could seem to have succeeded.
+   */
+  tidy(): void {
+    if (this.writingEnded !== null) return;
+    try {
+      if (this.batches === 0 && (this.#owesRemoval || this.#isLarge())) this.#shrink();
+      if (this.#unmovedBytes < CHECKPOINT_BYTES) return;
+      this.#unmovedBytes = 0;
+      this.#checkpoint("passive");
+    } catch (error) {
+      // Without room it stays where it is, which is safe. After any other fault writing has ended.
+      if (faultOf(error) === "corrupt") throw error;
+    }
+  }
+
+  /** Lets go of the file and leaves it to whoever comes next. */
+  close(): void {
+    this.#db.close();
+  }
+
+  /** Deletes the file, whose batches have all been removed. */
+  discard(): void {
+    discardFile({ db: this.#db, path: this.path });
+  }
+
+  /** A disk that failed once may have dropped what it was given before: from then on nothing is promised. */
+  #write(step: () => void): void {
+    if (this.writingEnded !== null) throw new Error(this.writingEnded);
+    try {
+      step();
+    } catch (error) {
+      if (faultOf(error) !== "full") this.writingEnded = describeFault(error);
+      throw error;
+    }
+  }
+
+  #isLarge(): boolean {
+    return this.#pages() * PAGE_BYTES > SHRINK_ABOVE_BYTES;
+  }
+
+  #pages(): number {
+    return Number(firstValue(this.#db, "pragma page_count"));
+  }
+
+  #shrink(): void {
+    if (this.#owesRemoval) this.#write(() => this.#remove.run(this.#removedSeq));
+    this.#owesRemoval = false;
+    // Before anything is moved: what the log holds of an emptied file need not be moved any more.
+    this.#write(() => this.#db.exec("vacuum"));
+    this.#checkpoint("truncate");
+    this.#unmovedBytes = 0;
+    this.bytes = bytesInUse(this.#db);
+  }
+
+  #checkpoint(mode: "passive" | "truncate"): void {
+    this.#write(() => this.#db.prepare(`pragma wal_checkpoint(${mode})`).get());
+  }
+
+  #count(payloadBytes: number): void {
+    this.#unmovedBytes += payloadBytes + TRANSACTION_BYTES;
+    this.bytes = bytesInUse(this.#db);
+  }
+
+  #headAfter(seq: number): Head | null {
+    const sql = "select seq, signal_count, received_at from batch where seq > ? order by seq limit 1";
+    const row = this.#db.prepare(sql).get(seq);
+    if (row === undefined) return null;
+    return {
+      seq: Number(row["seq"]),
+      signalCount: Number(row["signal_count"]),
+      receivedAt: Number(row["received_at"]),
+    };
+  }
+
+  /** SQLite has no checksum on its pages; a changed bit in a payload would go unnoticed. */
+  #checksum(row: SpoolRow): number {
+    return crc32(row.payload, crc32(`${this.intakeId} ${row.seq} ${row.signalCount} ${row.receivedAt}`));
+  }
+}
+
+/** Unlinks while the lock is still held, so that nobody adopts what is going away. */
+export function discardFile({ db, path }: { db: DatabaseSync; path: string }): void {
+  for (const suffix of ["", "-wal", "-journal"]) rmSync(path + suffix, { force: true });
+  db.close();
+}
+
+function bytesInUse(db: DatabaseSync): number {
+  const sql = "select page_count - freelist_count from pragma_page_count, pragma_freelist_count";
+  return Number(firstValue(db, sql)) * PAGE_BYTES;
+}
+
+function countAll(db: DatabaseSync): { batches: number; signals: number; newestSeq: number } {
+  const count = (sql: string) => Number(firstValue(db, `select ${sql} from batch`));
+  const batches = count("count(*)");
+  const oldestSeq = count("coalesce(min(seq), 1)");
+  const newestSeq = count("coalesce(max(seq), 0)");
+  if (newestSeq - oldestSeq + 1 !== batches) {
+    throw new SpoolDamage(`holds ${batches} batches from ${oldestSeq} to ${newestSeq}`);
+  }
+  return { batches, signals: count("coalesce(sum(signal_count), 0)"), newestSeq };
+}

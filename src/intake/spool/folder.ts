@@ -1,0 +1,288 @@
+// The folder of the spool files: their names, how one is made, taken over from an owner that is gone, or set
+// aside. The lock that SQLite holds on a file is the only sign of a living owner; no process id is trusted.
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  statSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import type { Instant } from "../../core/instant.ts";
+import {
+  describeFault,
+  faultOf,
+  firstValue,
+  inTransaction,
+  type PragmaValue,
+  requireVersion,
+  setPragmas,
+  UnfitError,
+} from "../sqlite.ts";
+import { discardFile, PAGE_BYTES, SPOOL_SCHEMA, SpoolDamage, SpoolFile } from "./file.ts";
+
+/** Marks a file as ours; the bytes spell "OdSp". */
+const APPLICATION_ID = 0x4f645370;
+const FORMAT_VERSION = 1;
+/** How long a new file waits for somebody who looks at it by chance. */
+const CREATE_WAIT_MS = 500;
+const CREATE_ATTEMPTS_MAX = 20;
+const SET_ASIDE_NAMES_MAX = 1_000;
+
+/** An empty file that is younger may be about to be locked by its maker. */
+const UNFINISHED_AGE_MS = 60_000;
+
+const SPOOL_NAME = /^spool-([0-9a-z][0-9a-z-]{0,63})(?:\.\d+)?\.sqlite$/;
+const SET_ASIDE_NAME = /^spool-([0-9a-z][0-9a-z-]{0,63})(?:\.\d+)?\.sqlite(?:\.\d+)?\.set-aside$/;
+
+/** In force before the first byte of a batch is written, and read back. */
+const SPOOL_PRAGMAS: Readonly<Record<string, PragmaValue>> = {
+  locking_mode: "exclusive",
+  journal_mode: "wal",
+  // 2 is "full": every commit is synced.
+  synchronous: 2,
+  // For systems whose plain sync leaves the data in the disk's own memory.
+  fullfsync: 1,
+  checkpoint_fullfsync: 1,
+  wal_autocheckpoint: 0,
+  // 2 is "memory": giving back the room of an emptied file needs no second file.
+  temp_store: 2,
+};
+
+/** A file that nobody will drain: its batches are lost unless somebody repairs it by hand. */
+export type LostFile = { name: string; intakeId: string; reason: string };
+
+/** What became of a file of somebody else. */
+export type Adoption =
+  | { kind: "adopted"; file: SpoolFile }
+  /** Its owner lives, or it held nothing and is gone. */
+  | { kind: "none" }
+  | { kind: "lost"; lost: LostFile };
+
+/** Whether a text can stand in a file's name as the id of an intake. */
+export function isIntakeId(text: string): boolean {
+  return intakeIdOf(`spool-${text}.sqlite`) === text;
+}
+
+/** Where an intake's file lies, unless its maker had to begin again. */
+export function spoolPath({ folder, intakeId }: { folder: string; intakeId: string }): string {
+  return join(folder, `spool-${intakeId}.sqlite`);
+}
+
+/** Makes the folder, for this user alone: bodies are nobody else's business. */
+export function makeFolder(folder: string): void {
+  const made = mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (made === undefined) return;
+  for (let upper = folder; upper.length >= made.length; upper = dirname(upper)) syncFolder(dirname(upper));
+}
+
+/** The names of all spool files, whoever owns them. */
+export function spoolNames(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => SPOOL_NAME.test(name))
+    .toSorted();
+}
+
+/** What was set aside at any time and still lies there. */
+export function filesSetAside(folder: string): LostFile[] {
+  return readdirSync(folder)
+    .toSorted()
+    .flatMap((name) => {
+      const intakeId = SET_ASIDE_NAME.exec(name)?.[1];
+      return intakeId === undefined ? [] : [{ name, intakeId, reason: "was set aside earlier" }];
+    });
+}
+
+/**
+ * A new file under the lock; there must be none of its name. Throws UnfitError or what SQLite threw.
+ * Before the lock is taken, somebody who looks for orphans may hold the file or remove it as unfinished. Then
+ * another name is used: whoever still has the old file open could delete the log of a new one of the same name.
+ */
+export function createSpoolFile({ folder, intakeId }: { folder: string; intakeId: string }): SpoolFile {
+  for (let attempt = 1; attempt <= CREATE_ATTEMPTS_MAX; attempt += 1) {
+    const path =
+      attempt === 1 ? spoolPath({ folder, intakeId }) : join(folder, `spool-${intakeId}.${attempt}.sqlite`);
+    const db = new DatabaseSync(path, { timeout: CREATE_WAIT_MS });
+    try {
+      requireVersion(db);
+      setPragmas(db, { page_size: PAGE_BYTES, ...SPOOL_PRAGMAS });
+      // From here on the lock is ours, and nobody but its maker makes a file of this name.
+      if (existsSync(path)) {
+        chmodSync(path, 0o600);
+        writeSchema(db, intakeId);
+        syncFolder(folder);
+        return new SpoolFile({ db, path });
+      }
+      db.close();
+    } catch (error) {
+      if (!isRemoved(error) && faultOf(error) !== "locked") {
+        discardFile({ db, path });
+        throw error;
+      }
+      db.close();
+    }
+  }
+  throw new UnfitError(`the file of intake ${intakeId} is taken away again and again`);
+}
+
+/** SQLite's word for a file that lost its name after it was opened. */
+function isRemoved(error: unknown): boolean {
+  return error instanceof Error && "errcode" in error && error.errcode === 1032;
+}
+
+function writeSchema(db: DatabaseSync, intakeId: string): void {
+  inTransaction(db, () => {
+    db.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${FORMAT_VERSION}`);
+    db.exec(SPOOL_SCHEMA);
+    db.prepare("insert into owner values (?)").run(intakeId);
+  });
+}
+
+/** Takes over a file whose owner is gone. One that is damaged or not ours is set aside, unchanged. */
+export function adoptSpoolFile(options: { folder: string; name: string; now: Instant }): Adoption {
+  const { folder, name, now } = options;
+  const path = join(folder, name);
+  if (isBeingMade(path, now)) return { kind: "none" };
+  if (isBeheaded(path)) return setAside({ folder, name, db: null, reason: "the main file is empty" });
+  const inode = inodeOf(path);
+  let db: DatabaseSync | null = null;
+  try {
+    db = openExisting(path);
+    if (db === null) return { kind: "none" };
+    setPragmas(db, { locking_mode: "exclusive" });
+    const refusal = refusalOf(db, name);
+    // The lock before anything is done to the name: its maker may be about to write into it.
+    if (refusal === "unfinished") db.exec("begin exclusive; commit");
+    if (inodeOf(path) !== inode) {
+      // Somebody was faster, and under the name there may be a new file by now. From here on the name is safe:
+      // whoever would change it needs the lock.
+      db.close();
+      return { kind: "none" };
+    }
+    if (refusal === "unfinished") {
+      discardFile({ db, path });
+      return { kind: "none" };
+    }
+    if (refusal !== null) return setAside({ folder, name, db, reason: refusal });
+    requireVersion(db);
+    setPragmas(db, SPOOL_PRAGMAS);
+    return { kind: "adopted", file: new SpoolFile({ db, path }) };
+  } catch (error) {
+    const isDamaged = error instanceof SpoolDamage || faultOf(error) === "corrupt";
+    if (isDamaged && inodeOf(path) === inode)
+      return setAside({ folder, name, db, reason: describeFault(error) });
+    db?.close();
+    if (error instanceof UnfitError) throw error;
+    if (isDamaged || faultOf(error) === "locked") return { kind: "none" };
+    // It may be readable another day, so it keeps its name.
+    return { kind: "lost", lost: { name, intakeId: intakeIdOf(name), reason: describeFault(error) } };
+  }
+}
+
+/** Opens without making: a file that appeared behind its maker's back would take the place of the real one. */
+function openExisting(path: string): DatabaseSync | null {
+  const address = pathToFileURL(path);
+  address.searchParams.set("mode", "rw");
+  try {
+    return new DatabaseSync(address, { timeout: 0 });
+  } catch (error) {
+    if (!existsSync(path)) return null;
+    throw error;
+  }
+}
+
+/** Why a readable file is not one to drain, or null. Throws when it cannot be read or is somebody's. */
+function refusalOf(db: DatabaseSync, name: string): string | null {
+  const tables = Number(firstValue(db, "select count(*) from sqlite_schema"));
+  const applicationId = Number(firstValue(db, "pragma application_id"));
+  const pages = Number(firstValue(db, "pragma page_count"));
+  // Its maker died before the first transaction: nothing was ever promised from it.
+  if (tables === 0 && applicationId === 0 && pages <= 1) return "unfinished";
+  if (applicationId !== APPLICATION_ID) return "is a database of something else";
+  const version = Number(firstValue(db, "pragma user_version"));
+  if (version !== FORMAT_VERSION) return `has format ${version}, and this program reads ${FORMAT_VERSION}`;
+  const intakeId = String(firstValue(db, "select intake_id from owner"));
+  return intakeId === intakeIdOf(name) ? null : `belongs to intake ${intakeId}`;
+}
+
+/**
+ * Renames a file and its log out of the way, so that a person can look at both. The names change before the
+ * connection closes, because closing would delete the log.
+ */
+export function setAside(options: {
+  folder: string;
+  name: string;
+  db: { close(): void } | null;
+  reason: string;
+}): Adoption {
+  const { folder, name, db, reason } = options;
+  const target = freeName(folder, name);
+  const wasThere = renameIfThere(join(folder, name), join(folder, target));
+  renameIfThere(join(folder, `${name}-wal`), join(folder, `${target}-wal`));
+  db?.close();
+  // Somebody else who looked at the same moment has set it aside already, and will say so.
+  if (!wasThere) return { kind: "none" };
+  syncFolder(folder);
+  return { kind: "lost", lost: { name: target, intakeId: intakeIdOf(name), reason } };
+}
+
+function freeName(folder: string, name: string): string {
+  const taken = new Set(readdirSync(folder));
+  for (let number = 1; number <= SET_ASIDE_NAMES_MAX; number += 1) {
+    const candidate = number === 1 ? `${name}.set-aside` : `${name}.${number}.set-aside`;
+    if (!taken.has(candidate)) return candidate;
+  }
+  throw new UnfitError(`${name} was set aside ${SET_ASIDE_NAMES_MAX} times`);
+}
+
+function isBeingMade(path: string, now: Instant): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found?.size === 0 && now - found.mtimeMs < UNFINISHED_AGE_MS && sizeOf(`${path}-wal`) === 0;
+}
+
+/**
+ * SQLite deletes the log beside an empty main file, and with it every batch that was only there. The log is
+ * looked at first: where there is one, the main file of a living owner has had its first page since before.
+ */
+function isBeheaded(path: string): boolean {
+  return sizeOf(`${path}-wal`) > 0 && sizeOf(path) === 0;
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** While a file is open its number is not given to another one, so it tells whether a name still means it. */
+function inodeOf(path: string): bigint | null {
+  return statSync(path, { throwIfNoEntry: false, bigint: true })?.ino ?? null;
+}
+
+/** The intake that a file belongs to by its name. */
+export function intakeIdOf(name: string): string {
+  return SPOOL_NAME.exec(name)?.[1] ?? name;
+}
+
+function renameIfThere(from: string, to: string): boolean {
+  try {
+    renameSync(from, to);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    throw error;
+  }
+}
+
+function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

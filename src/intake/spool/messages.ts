@@ -1,0 +1,66 @@
+// What is said between the spool and its thread, and the state that the thread tells with every answer.
+import type { Instant } from "../../core/instant.ts";
+import type { LostFile } from "./folder.ts";
+import type { Refusal } from "./refusal.ts";
+
+export type SpoolOptions = {
+  /** On a local disk that survives a restart. */
+  folder: string;
+  /** The start of the intake that writes; also the name of its file. */
+  intakeId: string;
+  /** For the files of this spool together, own and adopted; the write-ahead logs come on top. */
+  bytesMax: number;
+  /** Nothing is written that would leave less than this on the disk. */
+  freeDiskBytesMin: number;
+};
+
+export type SpoolFileState = {
+  intakeId: string;
+  isOwn: boolean;
+  batches: number;
+  signals: number;
+  bytes: number;
+  /** When the oldest signal in it was received; null when it is empty. */
+  oldestAt: Instant | null;
+};
+
+export type SpoolState = {
+  /** The sums over all files. */
+  batches: number;
+  signals: number;
+  bytes: number;
+  /** Whether the next batch would be refused for want of room. */
+  full: boolean;
+  /** Why nothing can be written any more, or null. */
+  failed: string | null;
+  /** The own file, if there is one, and those of intakes that are gone. */
+  files: readonly SpoolFileState[];
+  /** What lies in the folder and will not be drained. */
+  lostFiles: readonly LostFile[];
+};
+
+export type SpoolRequest =
+  | { kind: "open" }
+  | {
+      kind: "append";
+      seq: number;
+      signalCount: number;
+      receivedAt: Instant;
+      payload: Uint8Array<ArrayBuffer>;
+    }
+  | { kind: "oldest" }
+  | { kind: "remove"; intakeId: string; seq: number }
+  | { kind: "adopt" }
+  | { kind: "close" };
+
+/** The oldest batch as it was stored. */
+export type StoredBatch = { intakeId: string; seq: number; payload: Uint8Array; isLast: boolean };
+
+export type SpoolAnswer = {
+  refusal: Refusal | null;
+  /** The answer to `oldest`. */
+  batch?: StoredBatch | null;
+  /** The answer to `remove`. */
+  removed?: boolean;
+  state: SpoolState;
+};

@@ -1,0 +1,65 @@
+// Questions to a worker thread and its answers. A thread that ends, for whatever reason, refuses everything
+// that still waits for it and everything asked afterwards. Knows nothing of what is asked.
+import type { Transferable, Worker } from "node:worker_threads";
+
+/** What goes to the thread. */
+export type ThreadCall<Request> = { id: number; request: Request };
+
+/** What comes back, once for every call. */
+export type ThreadReply<Answer> = { id: number; answer: Answer };
+
+/** The thread is gone; what it was doing may or may not have been done. */
+export class ThreadEnded extends Error {
+  override readonly name = "ThreadEnded";
+}
+
+export type ThreadCalls<Request, Answer> = {
+  /** Rejects with ThreadEnded only; a refusal by the thread is an answer. */
+  call(request: Request, transfer?: readonly Transferable[]): Promise<Answer>;
+  /** Why the thread is gone, or null. */
+  ended(): string | null;
+  /** Resolves when the thread is gone by itself, or was stopped because it took too long. */
+  waitForEnd(timeoutMs: number): Promise<void>;
+};
+
+/** Takes over the messages of a worker that answers every call, in whichever order. */
+export function callsTo<Request, Answer>(worker: Worker): ThreadCalls<Request, Answer> {
+  type Waiting = { resolve: (answer: Answer) => void; reject: (error: Error) => void };
+  const waiting = new Map<number, Waiting>();
+  let lastId = 0;
+  let endedBecause: string | null = null;
+
+  const end = (reason: string) => {
+    endedBecause ??= reason;
+    for (const { reject } of waiting.values()) reject(new ThreadEnded(endedBecause));
+    waiting.clear();
+  };
+  worker.on("message", ({ id, answer }: ThreadReply<Answer>) => {
+    waiting.get(id)?.resolve(answer);
+    waiting.delete(id);
+  });
+  worker.on("messageerror", (error) => end(`an answer could not be read: ${error.message}`));
+  worker.on("error", (error) => end(error instanceof Error ? error.message : String(error)));
+  const exited = new Promise<void>((resolve) => {
+    worker.on("exit", (code) => {
+      end(`the thread ended with code ${code}`);
+      resolve();
+    });
+  });
+
+  return {
+    call: (request, transfer = []) =>
+      new Promise((resolve, reject) => {
+        if (endedBecause !== null) return reject(new ThreadEnded(endedBecause));
+        lastId += 1;
+        waiting.set(lastId, { resolve, reject });
+        worker.postMessage({ id: lastId, request } satisfies ThreadCall<Request>, [...transfer]);
+      }),
+    ended: () => endedBecause,
+    waitForEnd: async (timeoutMs) => {
+      const timer = setTimeout(() => void worker.terminate(), timeoutMs);
+      await exited;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,213 @@
+// Signs of life of those who receive: an intake enters before it listens, beats each second, leaves when it has
+// nothing left, and declares others lost. Each is one transaction on the database's clock; what the times mean
+// is asked of core/machine/watermark.ts.
+import { DAY_MS, type Instant, type Interval } from "../core/instant.ts";
+import type { Sight } from "../core/machine/deadline.ts";
+import type {
+  BeatRequest,
+  BeatResult,
+  Blindness,
+  Entered,
+  Entry,
+  Observation,
+} from "../core/machine/intake-beat.ts";
+import { blindTimes, type ClockLook, isLost, WATERMARK_LAG_MS } from "../core/machine/watermark.ts";
+import { keptFrom } from "../core/retention.ts";
+import type { Database, Db } from "../store/db.ts";
+import { readDatabaseClock } from "../store/instance.ts";
+import { insertBlindInterval, listBlindIntervals } from "../store/intakes/blind-intervals.ts";
+import {
+  beatIntake as writeBeat,
+  closeIntake,
+  findNewestBeatAt,
+  findSequence,
+  type Intake,
+  listOpenIntakes,
+  registerIntake,
+  skipSequence,
+} from "../store/intakes/intakes.ts";
+import { inTransaction, type TransactionOptions, type Tx } from "../store/transaction.ts";
+
+type Limit = Pick<TransactionOptions, "giveUpAtMs">;
+
+/**
+ * Makes an intake known, before it listens. Its watermark stays where the last sign of life was, so that nothing
+ * fires until its first beat has said what was blind in between.
+ */
+export function enterIntake(
+  database: Database,
+  { intakeId, name, leaseMs }: Entry,
+  limit: Limit = {},
+): Promise<Entered> {
+  return inTransaction(
+    database,
+    async (tx) => {
+      const look = await lookAtClock(tx);
+      const now = look.databaseAt;
+      const lastBeatAt = await findNewestBeatAt(tx);
+      await registerIntake(tx, {
+        id: intakeId,
+        name,
+        startedAt: now,
+        watermarkAt: Math.min(lastBeatAt ?? now, now) - WATERMARK_LAG_MS,
+        leaseUntilAt: now + leaseMs,
+        spoolEmpty: true,
+      });
+      return { look, lastBeatAt };
+    },
+    limit,
+  );
+}
+
+const REASON = {
+  unproven: "the intake did not accept",
+  refused: "senders were refused",
+  lost: "the intake was lost",
+  broken: "the spool of the intake cannot be read",
+  skipped: "confirmed signals were lost by the database",
+};
+
+/** Moves the watermark. Whatever was blind before is written in the same transaction. */
+export function beatIntake(database: Database, request: BeatRequest, limit: Limit = {}): Promise<BeatResult> {
+  return inTransaction(database, (tx) => beat(tx, request), limit);
+}
+
+async function beat(tx: Tx, request: BeatRequest): Promise<BeatResult> {
+  const { intakeId, leaseMs, beatAt: lastAt } = request;
+  const look = await lookAtClock(tx);
+  const observed = await request.observe(look);
+  const now = look.databaseAt;
+  const open = await listOpenIntakes(tx);
+  const own = open.find(({ id }) => id === intakeId);
+  if (own === undefined) return { kind: "closed" };
+  const { others, lost } = await letGo(tx, { request, now, open: open.filter((one) => one !== own) });
+  const blind = ownBlindness(observed, { beatAt: lastAt ?? now, now });
+  for (const one of blind) await insertBlindInterval(tx, { intakeId, ...one });
+  const { watermarkAt } = observed;
+  const sight = {
+    watermarkAt: Math.min(watermarkAt, ...others.map((one) => one.watermarkAt)),
+    blind: await allBlindTimes(tx, now),
+  };
+  const beatAt = observed.acceptedUntilAt ?? Math.max(now, lastAt ?? now);
+  // Last, because batches of this intake wait for the row until the commit.
+  const isOpen = await writeBeat(tx, {
+    intakeId,
+    at: beatAt,
+    watermarkAt,
+    leaseUntilAt: now + leaseMs,
+    spoolEmpty: observed.spoolEmpty,
+  });
+  if (!isOpen) return { kind: "closed" };
+  return { kind: "beaten", look, beatAt, lastSeq: own.lastSeq, others, lost, blind, sight };
+}
+
+/** Closes whoever is gone, and declares lost whoever has been silent beyond its lease or cannot be read. */
+async function letGo(
+  tx: Tx,
+  { request, now, open }: { request: BeatRequest; now: Instant; open: readonly Intake[] },
+): Promise<{ others: Intake[]; lost: Intake[] }> {
+  const { gone, broken, signs, watchingSinceAt } = request;
+  const others: Intake[] = [];
+  const lost: Intake[] = [];
+  for (const intake of open) {
+    const { id: intakeId, beatAt, leaseUntilAt, watermarkAt } = intake;
+    const lastSignAt = Math.max(beatAt, signs.get(intakeId) ?? beatAt);
+    const isBroken = broken.includes(intakeId);
+    if (gone.includes(intakeId)) await closeIntake(tx, { intakeId, at: now, lost: false });
+    else if (isBroken || isLost({ lastSignAt, leaseMs: leaseUntilAt - beatAt, watchingSinceAt, now })) {
+      if (!(await closeIntake(tx, { intakeId, at: now, lost: true }))) continue;
+      const reason = isBroken ? REASON.broken : REASON.lost;
+      await insertBlindInterval(tx, { intakeId, from: Math.min(watermarkAt, now), to: now, reason });
+      lost.push(intake);
+    } else others.push(intake);
+  }
+  return { others, lost };
+}
+
+function ownBlindness(
+  { skippedMs, unproven, refused }: Observation,
+  { beatAt, now }: { beatAt: Instant; now: Instant },
+): Blindness[] {
+  const bounded = (reason: string) => (one: Interval) => ({
+    from: one.from,
+    to: Math.max(one.from, one.to ?? now),
+    reason,
+  });
+  return [
+    ...blindTimes({ beatAt, now, skippedMs, unproven }).map(bounded(REASON.unproven)),
+    ...refused.map(bounded(REASON.refused)),
+  ];
+}
+
+/** Says goodbye: nothing of the intake is left. False: it had been closed before. */
+export function leaveIntake(
+  database: Database,
+  { intakeId, refused = [] }: { intakeId: string; refused?: readonly Interval[] },
+  limit: Limit = {},
+): Promise<boolean> {
+  return inTransaction(
+    database,
+    async (tx) => {
+      const now = (await lookAtClock(tx)).databaseAt;
+      for (const { from, to } of refused) {
+        const until = Math.max(from, to ?? now);
+        await insertBlindInterval(tx, { intakeId, from, to: until, reason: REASON.refused });
+      }
+      return closeIntake(tx, { intakeId, at: now, lost: false });
+    },
+    limit,
+  );
+}
+
+/**
+ * Lets an intake go on after a batch number although the database has lost batches up to it, and nobody can give
+ * them again: that time is blind. False: nothing was missing.
+ */
+export function skipLostBatches(
+  database: Database,
+  { intakeId, seq, name }: { intakeId: string; seq: number; name: string },
+  limit: Limit = {},
+): Promise<boolean> {
+  return inTransaction(
+    database,
+    async (tx) => {
+      const now = (await lookAtClock(tx)).databaseAt;
+      let from = await skipSequence(tx, { intakeId, seq });
+      if (from === null) {
+        if ((await findSequence(tx, intakeId)) !== null) return false;
+        // An older state of the database, which has never heard of the intake.
+        from = Math.min((await findNewestBeatAt(tx)) ?? now, now);
+        const intake = { id: intakeId, name, startedAt: from, watermarkAt: from, leaseUntilAt: now };
+        await registerIntake(tx, { ...intake, spoolEmpty: false });
+        await skipSequence(tx, { intakeId, seq });
+        await closeIntake(tx, { intakeId, at: now, lost: true });
+      }
+      await insertBlindInterval(tx, { intakeId, from: Math.min(from, now), to: now, reason: REASON.skipped });
+      return true;
+    },
+    limit,
+  );
+}
+
+/** How far can be seen, for those who only look: the watermark, and then the blind times. */
+export async function lookAtIntakes(
+  database: Database,
+): Promise<{ now: Instant; newestBeatAt: Instant | null; sight: Sight }> {
+  const { databaseAt: now } = await lookAtClock(database);
+  const open = await listOpenIntakes(database);
+  const newestBeatAt = open.length === 0 ? null : Math.max(...open.map(({ beatAt }) => beatAt));
+  const watermarkAt = open[0]?.watermarkAt ?? null;
+  return { now, newestBeatAt, sight: { watermarkAt, blind: await allBlindTimes(database, now) } };
+}
+
+/** Whatever a deadline could still be excused with. It has to be read after the watermark, never before. */
+function allBlindTimes(db: Db, now: Instant): Promise<Interval[]> {
+  // One that begins ahead of us is left from before the database's clock was set back.
+  return listBlindIntervals(db, { from: keptFrom("blindInterval", now), to: now + DAY_MS });
+}
+
+async function lookAtClock(db: Db): Promise<ClockLook> {
+  const sentAtMs = performance.now();
+  const databaseAt = await readDatabaseClock(db);
+  return { databaseAt, sentAtMs, receivedAtMs: performance.now() };
+}

@@ -1,0 +1,457 @@
+// The direct intake on scripted ports: order, numbers, doubt, the detour and its end, refusals, stopping.
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { nameOf, scripted, ScriptedSpool, signal, words } from "./scripted-ports.ts";
+
+const OTHER = { by: "uuid" as const, uuid: randomUUID() };
+
+describe("while the database answers", () => {
+  test("signals are recorded in order, in batches numbered without a gap", async () => {
+    const { ping, database } = scripted();
+    database.delayMs = 5;
+    const answers: Promise<string>[] = [];
+    for (const word of words(1, 300)) {
+      answers.push(ping(word));
+      if (Number(word) % 50 === 0) await sleep(3);
+    }
+    expect(new Set(await Promise.all(answers))).toEqual(new Set(["recorded"]));
+    expect(database.uas()).toEqual(words(1, 300));
+    const numbers = [...new Set(database.applied.map(({ seq }) => seq))];
+    expect(numbers).toEqual(words(1, numbers.length).map(Number));
+    expect(numbers.length).toBeGreaterThan(1);
+    expect(database.inFlightMax).toBe(1);
+  });
+
+  test("what arrives together is one batch, of a bounded size", async () => {
+    const { ping, database } = scripted();
+    await Promise.all(words(1, 1_200).map((word) => ping(word)));
+    expect(database.calls).toBe(3);
+  });
+
+  test("a batch has bounded bytes, and a larger body travels alone", async () => {
+    const { ping, database } = scripted();
+    const body = new Uint8Array(5 * 1024 * 1024);
+    await Promise.all(words(1, 3).map((word) => ping(word, { body })));
+    expect(database.calls).toBe(3);
+    await ping("huge", { body: new Uint8Array(20 * 1024 * 1024) });
+    expect(database.uas()).toEqual(["1", "2", "3", "huge"]);
+  });
+
+  test("each sender gets what became of its own signal", async () => {
+    const { ping, database, known } = scripted();
+    database.unknown.add(nameOf(OTHER));
+    known.add(nameOf(OTHER));
+    const answers = await Promise.all([ping("a"), ping("b", { target: OTHER }), ping("c")]);
+    expect(answers).toEqual(["recorded", "unknown", "recorded"]);
+    expect(known.has(nameOf(OTHER))).toBe(false);
+  });
+
+  test("a check is made for a signal that asks for it, and for no other", async () => {
+    const { ping, database, known } = scripted();
+    database.unknown.add(nameOf(OTHER));
+    expect(await ping("a", { target: OTHER })).toBe("unknown");
+    expect(await ping("b", { target: OTHER, create: true })).toBe("created");
+    expect(await ping("c", { target: OTHER, create: true })).toBe("recorded");
+    expect(database.uas()).toEqual(["b", "c"]);
+    expect(known.has(nameOf(OTHER))).toBe(true);
+  });
+
+  test("the oldest signal that is not applied holds the watermark", async () => {
+    const { intake, ping, database } = scripted();
+    expect(intake.state().oldestUnappliedAt).toBeNull();
+    database.delayMs = 30;
+    const at = intake.now();
+    const both = [ping("a", { at }), sleep(10).then(() => ping("b"))];
+    await sleep(20);
+    expect(intake.state().oldestUnappliedAt).toBe(at);
+    await Promise.all(both);
+    expect(intake.state()).toMatchObject({ oldestUnappliedAt: null, isDetour: false, queued: 0 });
+  });
+});
+
+describe("when the database is away", () => {
+  test("signals are spooled under their numbers, and replayed in order when it is back", async () => {
+    const { intake, ping, database, spool } = scripted();
+    await ping("1");
+    database.behaviour = "away";
+    for (const word of words(2, 6)) expect(await ping(word)).toBe("recorded");
+    expect(spool.batches.map(({ seq }) => seq)).toEqual([2, 3, 4, 5, 6]);
+    expect(intake.state()).toMatchObject({ isDetour: true, refusedCount: 0 });
+    expect(intake.state().oldestUnappliedAt).toBe(spool.batches[0]?.signals[0]?.at);
+    database.behaviour = "answers";
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+    expect(database.uas()).toEqual(words(1, 6));
+    expect(database.applied.map(({ replayed }) => replayed)).toEqual([false, ...Array(5).fill(true)]);
+    expect(intake.state()).toMatchObject({ oldestUnappliedAt: null, confirmed: { seq: 6 } });
+    expect(await ping("7")).toBe("recorded");
+    expect(database.applied.at(-1)).toMatchObject({ ua: "7", seq: 7, replayed: false });
+  });
+
+  test("a batch whose commit was not confirmed is spooled and applied once", async () => {
+    const { intake, ping, database, spool } = scripted();
+    database.behaviour = "in doubt";
+    expect(await ping("1")).toBe("recorded");
+    expect(spool.batches.map(({ seq }) => seq)).toEqual([1]);
+    database.behaviour = "answers";
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+    expect(database.uas()).toEqual(["1"]);
+    expect(await ping("2")).toBe("recorded");
+    expect(database.uas()).toEqual(["1", "2"]);
+  });
+
+  test("one that hangs is given up in time for an answer within two seconds", async () => {
+    const { ping, database } = scripted();
+    database.behaviour = "hangs";
+    const begun = performance.now();
+    const first = ping("1");
+    await sleep(500);
+    const second = ping("2");
+    expect(await Promise.all([first, second])).toEqual(["recorded", "recorded"]);
+    expect(performance.now() - begun).toBeLessThan(1_500);
+    const third = performance.now();
+    expect(await ping("3")).toBe("recorded");
+    expect(performance.now() - third).toBeLessThan(200);
+  });
+
+  test("a slow one is not waited for by signals that have waited long already", async () => {
+    const { ping, database, spool } = scripted();
+    database.delayMs = 900;
+    const begun = performance.now();
+    const first = ping("1");
+    await sleep(20);
+    database.behaviour = "hangs";
+    expect(await Promise.all([first, ping("2")])).toEqual(["recorded", "recorded"]);
+    expect(performance.now() - begun).toBeLessThan(1_800);
+    expect(spool.batches.map(({ seq }) => seq)).toEqual([2]);
+  });
+
+  test("only known checks are taken; others are refused, which is blind time", async () => {
+    const { intake, ping, database, spool } = scripted();
+    database.behaviour = "away";
+    const at = intake.now();
+    const answers = await Promise.all([ping("a"), ping("b", { target: OTHER, at })]);
+    // The second one was in the batch that the database did not take: it may be recorded, but is not promised.
+    expect(answers).toEqual(["recorded", "busy"]);
+    expect(spool.batches[0]?.signals).toHaveLength(2);
+    expect(await ping("c", { target: OTHER })).toBe("busy");
+    expect(await ping("d", { target: OTHER, create: true })).toBe("busy");
+    expect(await ping("e")).toBe("recorded");
+    expect(spool.batches.flatMap(({ signals }) => signals.map(({ ua }) => ua))).toEqual(["a", "b", "e"]);
+    expect(intake.state()).toMatchObject({ refusingSinceAt: at, refusedCount: 3 });
+  });
+
+  test("a known check is known with create=1, too", async () => {
+    const { ping, database } = scripted();
+    database.behaviour = "away";
+    expect(await ping("a", { create: true })).toBe("recorded");
+  });
+
+  test("nothing is promised any more when the lease is over", async () => {
+    let mayPromise = true;
+    const { intake, ping, database } = scripted({ mayPromise: () => mayPromise });
+    database.behaviour = "away";
+    expect(await ping("a")).toBe("recorded");
+    mayPromise = false;
+    expect(await ping("b")).toBe("busy");
+    expect(intake.state().refusedCount).toBe(1);
+  });
+});
+
+describe("the end of the detour", () => {
+  test("comes under constant load, in order, without a second batch in flight and without a refusal", async () => {
+    const { intake, ping, database, spool } = scripted();
+    database.behaviour = "away";
+    const answers: Promise<string>[] = [];
+    let count = 0;
+    const load = setInterval(() => {
+      for (let i = 0; i < 4; i += 1) answers.push(ping(String((count += 1))));
+    }, 2);
+    await sleep(400);
+    expect(spool.batches.length).toBeGreaterThan(3);
+    // Slower than batches are made on the detour: without waiting for it, the end would never come.
+    database.delayMs = 40;
+    database.behaviour = "answers";
+    await expect.poll(() => intake.state().isDetour, { timeout: 10_000 }).toBe(false);
+    await sleep(100);
+    clearInterval(load);
+    expect(new Set(await Promise.all(answers))).toEqual(new Set(["recorded"]));
+    expect(database.uas()).toEqual(words(1, count));
+    expect(database.inFlightMax).toBe(1);
+    expect(database.applied.at(-1)?.replayed).toBe(false);
+  });
+
+  test("is not declared while a batch is being appended", async () => {
+    const { intake, ping, database, spool } = scripted();
+    database.behaviour = "away";
+    await ping("1");
+    spool.delayMs = 300;
+    const second = ping("2");
+    await sleep(60);
+    database.behaviour = "answers";
+    await expect.poll(() => database.uas()).toEqual(["1"]);
+    expect(intake.state().isDetour).toBe(true);
+    expect(await second).toBe("recorded");
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+    expect(database.uas()).toEqual(["1", "2"]);
+  });
+
+  test("a check that was never seen is looked up while the database catches up", async () => {
+    const { intake, ping, database, spool, known } = scripted();
+    database.behaviour = "away";
+    for (const word of words(1, 10)) await ping(word);
+    database.unknown.add("nobody");
+    database.delayMs = 50;
+    database.behaviour = "answers";
+    await expect.poll(() => spool.batches.length).toBeLessThan(9);
+    expect(await ping("new", { target: OTHER })).toBe("recorded");
+    expect(await ping("x", { target: { by: "uuid", uuid: "nobody" } })).toBe("unknown");
+    expect(known.has(nameOf(OTHER))).toBe(true);
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+    expect(database.uas()).toContain("new");
+    expect(intake.state().refusedCount).toBe(0);
+  });
+
+  test("what an intake that is gone has left is applied first, and the intake is let go of", async () => {
+    const { intake, ping, database, spool, closed } = scripted();
+    const orphan = randomUUID();
+    const at = intake.now() - 60_000;
+    spool.batches.push({ intakeId: orphan, seq: 1, signals: [signal("old 1", { at })] });
+    spool.batches.push({ intakeId: orphan, seq: 2, signals: [signal("old 2", { at: at + 1 })] });
+    spool.orphans.add(orphan);
+    spool.unreadable.push({ reason: "cut off", bytes: new Uint8Array() });
+    await intake.adopt();
+    expect(intake.state()).toMatchObject({ isDetour: true, oldestUnappliedAt: at });
+    expect(await ping("new")).toBe("recorded");
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+    expect(database.uas()).toEqual(["old 1", "old 2", "new"]);
+    expect(database.unreadable).toEqual(["cut off"]);
+    expect(closed).toEqual([orphan]);
+  });
+});
+
+describe("without a spool, or when it is full", () => {
+  test("a short trouble is waited out", async () => {
+    const { ping, database } = scripted({ spoolless: true });
+    database.behaviour = "away";
+    const first = ping("1");
+    await sleep(50);
+    const second = ping("2");
+    database.behaviour = "answers";
+    expect(await Promise.all([first, second])).toEqual(["busy", "recorded"]);
+    // The first one was not promised, and keeps its number all the same.
+    expect(database.applied.map(({ ua, seq }) => [ua, seq])).toEqual([
+      ["1", 1],
+      ["2", 2],
+    ]);
+  });
+
+  test("a long one refuses everybody, at once after a while, and that is blind time", async () => {
+    const { intake, ping, database } = scripted({ spoolless: true });
+    database.behaviour = "away";
+    const at = intake.now();
+    expect(await ping("1", { at })).toBe("busy");
+    const begun = performance.now();
+    expect(await ping("2")).toBe("busy");
+    expect(performance.now() - begun).toBeLessThan(2_000);
+    const later = performance.now();
+    expect(await ping("3")).toBe("busy");
+    expect(performance.now() - later).toBeLessThan(50);
+    expect(intake.state().refusingSinceAt).toBe(at);
+    database.behaviour = "answers";
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+    expect(await ping("4")).toBe("recorded");
+    expect(database.uas()).toEqual(["1", "4"]);
+  });
+
+  test("a full one refuses, and takes signals again as soon as there is room", async () => {
+    const { intake, ping, database, spool } = scripted();
+    database.behaviour = "away";
+    for (const word of words(1, 5)) await ping(word);
+    spool.isFull = true;
+    expect(await ping("6")).toBe("busy");
+    spool.isFull = false;
+    await expect.poll(() => spool.batches.length).toBe(6);
+    expect(await ping("7")).toBe("recorded");
+    database.behaviour = "answers";
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+    expect(database.uas()).toEqual(words(1, 7));
+  });
+
+  test("a number is never used twice, even where the disk kept what it refused", async () => {
+    const { intake, ping, database, spool } = scripted();
+    database.behaviour = "away";
+    await ping("1");
+    spool.liesOnce = true;
+    expect(await ping("2")).toBe("busy");
+    expect(spool.batches.map(({ seq }) => seq)).toEqual([1, 2]);
+    database.behaviour = "answers";
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+    expect(await ping("3")).toBe("recorded");
+    expect(database.uas()).toEqual(["1", "2", "3"]);
+  });
+
+  test("one that hangs keeps nobody waiting", async () => {
+    const { ping, database, spool } = scripted();
+    database.behaviour = "away";
+    spool.delayMs = 3_000;
+    const begun = performance.now();
+    expect(await Promise.all([ping("1"), sleep(100).then(() => ping("2"))])).toEqual(["busy", "busy"]);
+    expect(performance.now() - begun).toBeLessThan(2_000);
+  });
+
+  test("more than can wait is refused", async () => {
+    const { intake, ping, database } = scripted({ spoolless: true });
+    database.delayMs = 100;
+    const answers = Promise.all(words(1, 20_100).map((word) => ping(word)));
+    await sleep(50);
+    const more = await Promise.all(words(1, 600).map((word) => ping(word)));
+    expect(more.filter((kind) => kind === "busy").length).toBeGreaterThan(0);
+    expect(new Set(await answers)).toEqual(new Set(["recorded", "busy"]));
+    expect(intake.state().refusedCount).toBeGreaterThan(0);
+  });
+});
+
+describe("commits that the database has lost", () => {
+  test("are given once more when somebody notices", async () => {
+    const { intake, ping, database } = scripted();
+    for (const word of words(1, 5)) await ping(word);
+    const { intakeId } = intake.state().confirmed;
+    // A standby that had only two of the five takes over.
+    database.lastSeq.set(intakeId, 2);
+    database.applied.splice(2);
+    intake.resend();
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+    expect(database.uas()).toEqual(words(1, 5));
+    expect(database.skipped).toEqual([]);
+    expect(await ping("6")).toBe("recorded");
+  });
+
+  test("are noticed by the next batch, which is not lost with them", async () => {
+    const { intake, ping, database } = scripted();
+    for (const word of words(1, 5)) await ping(word);
+    database.lastSeq.set(intake.state().confirmed.intakeId, 3);
+    database.applied.splice(3);
+    expect(await ping("6")).toBe("recorded");
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+    expect(database.uas()).toEqual(words(1, 6));
+  });
+
+  test("and are too old to be known are skipped and told", async () => {
+    let ms = performance.now();
+    const { intake, ping, database } = scripted({ monotonic: () => ms });
+    for (const word of words(1, 3)) await ping(word);
+    ms += 61_000;
+    await ping("4");
+    const { intakeId } = intake.state().confirmed;
+    database.lastSeq.set(intakeId, 0);
+    database.applied.splice(0);
+    intake.resend();
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+    expect(database.skipped).toEqual([{ intakeId, seq: 3 }]);
+    expect(await ping("5")).toBe("recorded");
+    expect(database.uas()).toEqual(["4", "5"]);
+  });
+
+  test("a batch that somebody else has applied under the same number is not taken for ours", async () => {
+    const { intake, ping, database } = scripted();
+    database.lastSeq.set(intake.state().confirmed.intakeId, 1);
+    expect(await ping("1")).toBe("busy");
+    expect(await ping("2")).toBe("recorded");
+    expect(database.uas()).toEqual(["2"]);
+  });
+});
+
+describe("a new id", () => {
+  test("counts from the moment at which nothing of the old one is under way", async () => {
+    const { intake, ping, database, spool } = scripted();
+    await ping("1");
+    database.behaviour = "away";
+    await ping("2");
+    const next = { intakeId: randomUUID(), spool: null };
+    let isRenewed = false;
+    const renewed = intake.renew({ identity: next, isAbandoning: false }).finally(() => {
+      isRenewed = true;
+    });
+    await ping("3");
+    expect(isRenewed).toBe(false);
+    expect(new Set(spool.batches.map(({ intakeId }) => intakeId)).size).toBe(1);
+    database.behaviour = "answers";
+    await renewed;
+    await ping("4");
+    expect(database.applied.map(({ seq }) => seq)).toEqual([1, 2, 3, 1]);
+    expect(database.applied.at(-1)?.intakeId).toBe(next.intakeId);
+    expect(intake.state().confirmed).toEqual({ intakeId: next.intakeId, seq: 1 });
+  });
+
+  test("counts at once when nothing is under way", async () => {
+    const { intake, ping, database } = scripted();
+    const intakeId = randomUUID();
+    await intake.renew({ identity: { intakeId, spool: null }, isAbandoning: false });
+    await ping("1");
+    expect(database.applied).toMatchObject([{ intakeId, seq: 1 }]);
+  });
+
+  test("leaves a spool that answers no more behind, and loses nothing that was promised", async () => {
+    const { intake, ping, database, spool } = scripted();
+    const old = intake.state().confirmed.intakeId;
+    database.behaviour = "away";
+    expect(await ping("1")).toBe("recorded");
+    spool.oldest = () => Promise.reject(new Error("the thread ended"));
+    spool.append = () => Promise.reject(new Error("the thread ended"));
+    expect(await ping("2")).toBe("busy");
+    const next = new ScriptedSpool();
+    next.batches.push(...spool.batches);
+    next.orphans.add(old);
+    await intake.renew({ identity: { intakeId: randomUUID(), spool: next }, isAbandoning: true });
+    expect(await ping("3")).toBe("recorded");
+    database.behaviour = "answers";
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+    expect(database.uas()).toEqual(["1", "3"]);
+  });
+});
+
+describe("stopping", () => {
+  test("settles what was taken, and takes nothing more", async () => {
+    const { intake, ping, database } = scripted();
+    database.delayMs = 20;
+    const answers = words(1, 1_000).map((word) => ping(word));
+    const stopped = intake.stop({ withinMs: 5_000 });
+    expect(await ping("late")).toBe("busy");
+    expect(await stopped).toBe(true);
+    expect(new Set(await Promise.all(answers))).toEqual(new Set(["recorded"]));
+  });
+
+  test("during the detour gives the database everything it can", async () => {
+    const { intake, ping, database } = scripted();
+    database.behaviour = "away";
+    for (const word of words(1, 5)) await ping(word);
+    database.behaviour = "answers";
+    expect(await intake.stop({ withinMs: 5_000 })).toBe(true);
+    expect(database.uas()).toEqual(words(1, 5));
+  });
+
+  test("in an outage ends soon, and says that something is left", async () => {
+    const { intake, ping, database, spool } = scripted();
+    database.behaviour = "hangs";
+    const first = ping("1");
+    await sleep(100);
+    const begun = performance.now();
+    expect(await intake.stop({ withinMs: 1_500 })).toBe(false);
+    expect(performance.now() - begun).toBeLessThan(3_000);
+    expect(await first).toBe("recorded");
+    expect(spool.batches.map(({ seq }) => seq)).toEqual([1]);
+  });
+
+  test("does not go on beyond its time, however much is spooled", async () => {
+    const { intake, ping, database, spool } = scripted();
+    database.behaviour = "away";
+    for (const word of words(1, 20)) await ping(word);
+    database.delayMs = 100;
+    database.behaviour = "answers";
+    const begun = performance.now();
+    expect(await intake.stop({ withinMs: 500 })).toBe(false);
+    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(spool.batches.length).toBeGreaterThan(0);
+  });
+});

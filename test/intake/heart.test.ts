@@ -1,0 +1,345 @@
+// The heart of an intake on a scripted database: what each beat says, that it is said until it was heard, what
+// follows from the answers, and how an intake that was given up comes back.
+import { randomUUID } from "node:crypto";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, test } from "vitest";
+import { Pulse } from "../../src/intake/beat/pulse.ts";
+import { Heart } from "../../src/intake/heart.ts";
+import { T, world } from "./scripted-heart.ts";
+import { signal } from "./scripted-ports.ts";
+
+const LIMIT = { giveUpAtMs: Infinity };
+
+/** A pulse that has entered and beats when the test says so. */
+function pulsing(given: Parameters<typeof world>[0] = {}) {
+  const all = world(given);
+  const pulse = new Pulse(all.parts);
+  pulse.enter(all.parts.identity.intakeId, all.parts.entered);
+  const tickFor = (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 200) {
+      all.pass(200);
+      pulse.ticks.tick();
+    }
+  };
+  return { ...all, pulse, tickFor };
+}
+
+describe("a beat", () => {
+  test("vouches for everything up to a second ago", async () => {
+    const { pulse, heard, tickFor } = pulsing();
+    tickFor(1_000);
+    expect(await pulse.beat(LIMIT)).toBe(true);
+    expect(heard[0]?.observed).toEqual({
+      watermarkAt: T,
+      acceptedUntilAt: null,
+      skippedMs: 0,
+      unproven: [],
+      refused: [],
+      spoolEmpty: true,
+    });
+  });
+
+  test("is held by a signal that is not applied", async () => {
+    const { pulse, heard, tickFor, intake, database, ping } = pulsing();
+    database.behaviour = "away";
+    const at = intake.now();
+    await ping("1", { at });
+    tickFor(5_000);
+    await pulse.beat(LIMIT);
+    expect(heard[0]?.observed).toMatchObject({ watermarkAt: at - 1_000, spoolEmpty: false });
+  });
+
+  test("is held while senders are refused, and then says so", async () => {
+    const { pulse, heard, tickFor, intake, database, ping } = pulsing();
+    database.behaviour = "away";
+    await ping("1");
+    database.behaviour = "answers";
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+    database.behaviour = "away";
+    const at = intake.now();
+    const stranger = { by: "uuid" as const, uuid: randomUUID() };
+    expect(await ping("2", { at, target: stranger })).toBe("busy");
+    database.behaviour = "answers";
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+    tickFor(2_000);
+    await pulse.beat(LIMIT);
+    expect(heard[0]?.observed).toMatchObject({ watermarkAt: at - 1_000, refused: [] });
+    tickFor(3_000);
+    await pulse.beat(LIMIT);
+    expect(heard[1]?.observed).toMatchObject({ watermarkAt: T + 4_000, refused: [{ from: at, to: at }] });
+    await pulse.beat(LIMIT);
+    expect(heard[2]?.observed.refused).toEqual([]);
+  });
+
+  test("says for how long nobody listened before the first one, until that was heard", async () => {
+    const { pulse, heard, script, tickFor } = pulsing({ lastBeatAt: T - 600_000 });
+    script.fails = true;
+    await expect(pulse.beat(LIMIT)).rejects.toThrow("away");
+    script.fails = false;
+    tickFor(400);
+    await pulse.beat(LIMIT);
+    expect(heard[0]).toMatchObject({
+      beatAt: T - 600_000,
+      observed: { unproven: [{ from: T - 600_000, to: T }] },
+    });
+    await pulse.beat(LIMIT);
+    expect(heard[1]).toMatchObject({ beatAt: T + 400, observed: { unproven: [] } });
+  });
+
+  test("says when the process stood still, until that was heard", async () => {
+    const { pulse, heard, script, pass, tickFor } = pulsing();
+    await pulse.beat(LIMIT);
+    tickFor(1_000);
+    pass(20_000);
+    script.fails = true;
+    await expect(pulse.beat(LIMIT)).rejects.toThrow("away");
+    pulse.ticks.tick();
+    script.fails = false;
+    tickFor(1_000);
+    await pulse.beat(LIMIT);
+    expect(heard[1]?.observed.unproven).toEqual([{ from: T + 1_000, to: T + 21_000 }]);
+    await pulse.beat(LIMIT);
+    expect(heard[2]?.observed.unproven).toEqual([]);
+  });
+
+  test("says so, too, when it stood still after it had looked at the clock", async () => {
+    const { pulse, heard, script, pass, tickFor } = pulsing();
+    await pulse.beat(LIMIT);
+    tickFor(1_000);
+    script.meanwhile = () => pass(4_000);
+    await pulse.beat(LIMIT);
+    expect(heard[1]?.observed.unproven).toEqual([{ from: T + 1_000, to: T + 5_000 }]);
+  });
+
+  test("while the database was away says nothing if the intake was there all the time", async () => {
+    const { pulse, heard, tickFor } = pulsing();
+    await pulse.beat(LIMIT);
+    tickFor(60_000);
+    await pulse.beat(LIMIT);
+    expect(heard[1]).toMatchObject({ beatAt: T, observed: { unproven: [], skippedMs: 0 } });
+  });
+
+  test("tells the time that passed only for the database, and goes on from there", async () => {
+    const { pulse, heard, pass, clock } = pulsing();
+    await pulse.beat(LIMIT);
+    // A suspended machine: its monotonic clock stands still.
+    pass(200, { database: 3_600_000, wall: 3_600_000 });
+    await pulse.beat(LIMIT);
+    expect(heard[1]?.observed).toMatchObject({ skippedMs: 3_600_000, watermarkAt: T - 800 });
+    expect(clock.now()).toBe(T + 3_600_200);
+  });
+
+  test("after a gap comes only when what lay in the sockets has been read", async () => {
+    const { pulse, heard, pass, intake, database } = pulsing();
+    await pulse.beat(LIMIT);
+    database.delayMs = 1_000;
+    pass(20_000);
+    // A connection that waited is taken in one turn of the event loop, and read in the next.
+    const reading = nextTurn()
+      .then(() => nextTurn())
+      .then(() => intake.accept(signal("waited", { at: T + 5 }), { create: false }));
+    await pulse.beat(LIMIT);
+    expect(heard[1]?.observed.watermarkAt).toBe(T + 5 - 1_000);
+    await reading;
+  });
+
+  test("of an intake that listens no more stands still", async () => {
+    const { pulse, heard, tickFor, intake } = pulsing();
+    tickFor(1_000);
+    pulse.acceptedUntilAt = intake.now();
+    tickFor(5_000);
+    await pulse.beat(LIMIT);
+    expect(heard[0]?.observed).toMatchObject({ acceptedUntilAt: T + 1_000, watermarkAt: T });
+  });
+});
+
+describe("the answer to a beat", () => {
+  test("makes silence believable after a minute, and not before", async () => {
+    const { pulse, tickFor } = pulsing();
+    for (let second = 0; second < 60; second += 1) {
+      await pulse.beat(LIMIT);
+      expect(pulse.watch.sight.watermarkAt).toBeNull();
+      tickFor(1_000);
+    }
+    await pulse.beat(LIMIT);
+    expect(pulse.watch.sight.watermarkAt).toBe(T + 59_000);
+    tickFor(4_000);
+    await pulse.beat(LIMIT);
+    expect(pulse.watch.sight.watermarkAt).toBeNull();
+  });
+
+  test("that shows lost commits has them given again, and nothing is believed for a while", async () => {
+    const { pulse, script, lines, intake, ping, tickFor, database } = pulsing();
+    for (let second = 0; second < 70; second += 1) {
+      await pulse.beat(LIMIT);
+      tickFor(1_000);
+    }
+    await ping("1");
+    await ping("2");
+    const { intakeId } = intake.state().confirmed;
+    database.lastSeq.set(intakeId, 1);
+    database.applied.pop();
+    script.answer = { lastSeq: 1 };
+    await pulse.beat(LIMIT);
+    expect(pulse.watch.sight.watermarkAt).toBeNull();
+    await expect.poll(() => database.uas()).toEqual(["1", "2"]);
+    expect(lines.some((line) => line.includes("has lost what it had confirmed"))).toBe(true);
+  });
+
+  test("names who is watched, and since when", async () => {
+    const other = { id: randomUUID(), name: "b", watermarkAt: T, leaseUntilAt: T + 10_000, beatAt: T };
+    const { pulse, script, heard, tickFor } = pulsing();
+    const say = (lastSeq: number) => {
+      script.answer = { others: [{ ...other, lastSeq }] };
+    };
+    say(5);
+    await pulse.beat(LIMIT);
+    tickFor(2_000);
+    await pulse.beat(LIMIT);
+    expect(heard[1]).toMatchObject({ watchingSinceAt: T });
+    expect(heard[1]?.signs).toEqual(new Map([[other.id, T]]));
+    say(6);
+    await pulse.beat(LIMIT);
+    tickFor(2_000);
+    await pulse.beat(LIMIT);
+    expect(heard[3]?.signs).toEqual(new Map([[other.id, T + 2_000]]));
+    tickFor(10_000);
+    await pulse.beat(LIMIT);
+    await pulse.beat(LIMIT);
+    expect(heard.at(-1)?.watchingSinceAt).toBe(T + 14_000);
+  });
+
+  test("is told to the operator: who was lost, what was blind, who holds the watermark", async () => {
+    const { pulse, script, lines, tickFor } = pulsing();
+    const slow = {
+      id: "slow-id",
+      name: "slow",
+      lastSeq: 1,
+      watermarkAt: T - 61_000,
+      beatAt: T,
+      leaseUntilAt: T,
+    };
+    script.answer = {
+      lost: [{ ...slow, name: "gone" }],
+      blind: [{ from: T - 5, to: T, reason: "senders were refused" }],
+      others: [slow],
+      sight: { watermarkAt: slow.watermarkAt, blind: [] },
+    };
+    await pulse.beat(LIMIT);
+    script.answer = { ...script.answer, lost: [], blind: [] };
+    tickFor(1_000);
+    await pulse.beat(LIMIT);
+    const messages = lines.map((line) => JSON.parse(line)["msg"]);
+    expect(messages).toEqual(["intake lost", "signals could not be received", "the watermark is held back"]);
+    expect(JSON.parse(lines[2] ?? "")).toMatchObject({ intakeId: "slow-id", name: "slow" });
+    expect(pulse.counts).toMatchObject({ beats: 2, lost: 1, blind: 1, watermarkLagMs: 62_000 });
+  });
+
+  test("that comes from a clock set back is told, and time stands still", async () => {
+    const { pulse, pass, clock, lines } = pulsing();
+    await pulse.beat(LIMIT);
+    pass(1_000, { database: -300_000 });
+    const before = clock.now();
+    await pulse.beat(LIMIT);
+    expect(lines.some((line) => line.includes("clock went back"))).toBe(true);
+    pass(1_000);
+    expect(clock.now()).toBe(before);
+  });
+});
+
+describe("the heart", () => {
+  const hearts: Heart[] = [];
+  afterEach(async () => {
+    for (const heart of hearts.splice(0)) await heart.stop({ isEmpty: false });
+  });
+
+  async function living(given: Parameters<typeof world>[0] = {}) {
+    const all = world(given);
+    const heart = new Heart(all.parts);
+    hearts.push(heart);
+    await heart.start();
+    return { ...all, heart };
+  }
+
+  test("beats each second, through trouble, and says goodbye only when nothing is left", async () => {
+    const { heart, heard, script, left, parts } = await living({ monotonic: () => performance.now() });
+    await expect.poll(() => heard.length, { timeout: 5_000 }).toBeGreaterThanOrEqual(3);
+    script.fails = true;
+    await expect.poll(() => heart.state().failures, { timeout: 5_000 }).toBeGreaterThanOrEqual(1);
+    script.fails = false;
+    const before = heard.length;
+    await expect.poll(() => heard.length, { timeout: 5_000 }).toBeGreaterThan(before);
+    await heart.stop({ isEmpty: true });
+    expect(heard.at(-1)?.observed.acceptedUntilAt).not.toBeNull();
+    expect(left).toEqual([{ intakeId: parts.identity.intakeId, refused: [] }]);
+  }, 15_000);
+
+  test("does not say goodbye while something is left", async () => {
+    const { heart, left } = await living();
+    await heart.stop({ isEmpty: false });
+    expect(left).toEqual([]);
+  });
+
+  test("sees nothing and, as one of several, promises nothing when beats have failed for long", async () => {
+    const other = { id: randomUUID(), name: "b", lastSeq: 1, watermarkAt: T, leaseUntilAt: T, beatAt: T };
+    const { heart, script, pass } = await living();
+    expect(heart.mayPromise()).toBe(true);
+    pass(60_000);
+    expect(heart.mayPromise()).toBe(true);
+    script.answer = { others: [other] };
+    await expect.poll(() => heart.state().beats, { timeout: 5_000 }).toBeGreaterThan(1);
+    expect(heart.mayPromise()).toBe(true);
+    script.fails = true;
+    pass(7_500);
+    expect(heart.mayPromise()).toBe(false);
+    expect(heart.sight().watermarkAt).toBeNull();
+  });
+
+  test("enters anew under another id when it was given up, and leaves the old spool when that is drained", async () => {
+    const { heart, script, spools, entered, intake, ping, database, parts } = await living();
+    await ping("1");
+    script.closed = true;
+    await expect.poll(() => entered.length, { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => intake.state().confirmed.intakeId).toBe(entered[0]);
+    expect(heart.state().intakeId).toBe(entered[0]);
+    expect(spools.opened).toEqual([{ intakeId: entered[0], isClosed: false }]);
+    expect(spools.closedBefore).toEqual([parts.identity.spool]);
+    expect(await ping("2")).toBe("recorded");
+    expect(database.applied.map(({ seq }) => seq)).toEqual([1, 1]);
+  });
+
+  test("takes another spool when the one in use fails", async () => {
+    const { parts, entered, spools, intake, ping, database, lines } = await living();
+    expect(await ping("1")).toBe("recorded");
+    parts.spoolTrouble = (spool) => (spools.isNew(spool) ? null : "the disk failed");
+    await expect.poll(() => entered.length, { timeout: 5_000 }).toBe(1);
+    await expect
+      .poll(() => intake.state())
+      .toMatchObject({ isDetour: false, confirmed: { intakeId: entered[0] } });
+    expect([spools.opened.length, spools.closedBefore.length]).toEqual([1, 1]);
+    expect(lines.some((line) => line.includes("another one takes its place"))).toBe(true);
+    database.behaviour = "away";
+    expect(await ping("2")).toBe("recorded");
+    await sleep(10);
+    expect(entered).toHaveLength(1);
+  });
+
+  test("tells who is gone, once that is found out, and only until it was heard", async () => {
+    const found = [{ gone: ["a"], broken: ["b"] }];
+    const { heard } = await living({
+      findOrphans: async () => found.shift() ?? { gone: [], broken: [] },
+      monotonic: () => performance.now(),
+    });
+    await expect.poll(() => heard.length, { timeout: 5_000 }).toBeGreaterThan(2);
+    expect(heard.filter(({ gone }) => gone.length > 0)).toHaveLength(1);
+    expect(heard.find(({ gone }) => gone.length > 0)).toMatchObject({ gone: ["a"], broken: ["b"] });
+  });
+
+  test("beats on while the search for what others have left hangs", async () => {
+    const { heard } = await living({
+      findOrphans: () => new Promise(() => {}),
+      monotonic: () => performance.now(),
+    });
+    await expect.poll(() => heard.length, { timeout: 5_000 }).toBeGreaterThan(1);
+  });
+});

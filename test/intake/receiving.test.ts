@@ -1,0 +1,329 @@
+// The whole intake on a real, durable PostgreSQL and a real spool, with the faults that it is built for: cut
+// connections, crashes, a server that stands still, lost commits. Whatever was promised must be in the log, once.
+import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { renameSync, rmSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { loadConfig } from "../../src/config.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { type Receiving, startReceiving } from "../../src/roles/receiving.ts";
+import { findCheckByUuid } from "../../src/store/checks/checks.ts";
+import { type Database, openDatabase } from "../../src/store/db.ts";
+import { listPings } from "../../src/store/history/pings.ts";
+import { listOpenIntakes } from "../../src/store/intakes/intakes.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { embeddedPostgres } from "../support/postgres-binaries.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { sampleCheck, sampleProject } from "../support/sample.ts";
+import { signal } from "./scripted-ports.ts";
+import { temporaryFolder } from "./support/folders.ts";
+
+let server: PostgresServer;
+let db: Database;
+beforeAll(async () => {
+  server = await startPostgres({ binaries: embeddedPostgres() });
+  const options = { url: server.url(), applicationName: "test", onError: () => {} };
+  await migrate(options);
+  db = openDatabase(options);
+}, 60_000);
+afterAll(async () => {
+  await db.close();
+  await server.stop();
+});
+
+const running = new Set<Receiving>();
+afterEach(async () => {
+  for (const receiving of running) await stop(receiving);
+  await db.pool.query("truncate intakes, blind_intervals");
+});
+
+async function start(settings: Record<string, string> = {}) {
+  const { config } = loadConfig({
+    OVERDUE_SIGNALS_PER_MINUTE: "0",
+    OVERDUE_PING_LOG_LIMIT: "10000",
+    ...settings,
+  });
+  const lines: string[] = [];
+  const log = createLog({ level: "info", destination: { write: (line) => lines.push(line) } });
+  const databaseOptions = { url: server.url(), applicationName: "overdue", onError: () => {} };
+  const receiving = { ...(await startReceiving({ config, database: db, databaseOptions, log })), lines };
+  running.add(receiving);
+  await receiving.heart.start();
+  return receiving;
+}
+
+async function stop(receiving: Receiving): Promise<void> {
+  running.delete(receiving);
+  receiving.heart.stopAccepting();
+  await receiving.stop();
+}
+
+async function newChecks(count: number): Promise<string[]> {
+  const { id: projectId } = await sampleProject(db);
+  const checks = await Promise.all(Array.from({ length: count }, () => sampleCheck(db, { projectId })));
+  return checks.map(({ uuid }) => uuid);
+}
+
+type Sent = { uuid: string; word: string; kind: string; answeredMs: number };
+
+/** Sends signals at a steady pace until told to stop; each carries a word of its own. */
+function load({ intake }: Pick<Receiving, "intake">, uuids: readonly string[], { perSecond = 500 } = {}) {
+  const answers: Promise<Sent>[] = [];
+  const send = async (uuid: string): Promise<Sent> => {
+    const word = randomUUID();
+    const begun = performance.now();
+    const accepted = signal(word, {
+      target: { by: "uuid", uuid },
+      at: intake.now(),
+      body: Buffer.from(word),
+    });
+    const { kind } = await intake.accept(accepted, { create: false });
+    return { uuid, word, kind, answeredMs: performance.now() - begun };
+  };
+  const timer = setInterval(() => {
+    for (let count = 0; count < perSecond / 100; count += 1) {
+      answers.push(send(uuids[answers.length % uuids.length] ?? ""));
+    }
+  }, 10);
+  return {
+    end: async (): Promise<Sent[]> => {
+      clearInterval(timer);
+      return Promise.all(answers);
+    },
+  };
+}
+
+/** Whatever was promised is in the log exactly once, and the log of each check counts without a gap. */
+async function compare(sent: readonly Sent[]) {
+  const words = new Map<string, number>();
+  for (const uuid of new Set(sent.map((one) => one.uuid))) {
+    const check = await findCheckByUuid(db, uuid);
+    if (check === null) throw new Error("the check is gone");
+    const pings = await listPings(db, { checkId: check.id, afterN: 0, limit: 100_000 });
+    expect(pings.map(({ n }) => n).toReversed()).toEqual(pings.map((_, index) => index + 1));
+    expect(check.state.pingCount).toBe(pings.length);
+    for (const { ua } of pings) words.set(ua, (words.get(ua) ?? 0) + 1);
+  }
+  const promised = sent.filter(({ kind }) => kind === "recorded");
+  return {
+    promised: promised.length,
+    refused: sent.length - promised.length,
+    lost: promised.filter(({ word }) => !words.has(word)).length,
+    duplicated: [...words.values()].filter((count) => count > 1).length,
+    slowestMs: Math.max(...sent.map(({ answeredMs }) => answeredMs)),
+  };
+}
+
+async function isDirect({ intake }: Pick<Receiving, "intake">): Promise<void> {
+  await expect.poll(() => intake.state().isDetour, { timeout: 20_000 }).toBe(false);
+}
+
+async function warmUp(receiving: Receiving, uuids: readonly string[]): Promise<void> {
+  for (const uuid of uuids) {
+    const { kind } = await receiving.intake.accept(
+      signal(randomUUID(), { target: { by: "uuid", uuid }, at: receiving.intake.now() }),
+      { create: false },
+    );
+    expect(kind).toBe("recorded");
+  }
+}
+
+/** Every process of the server, because stopping only the first leaves the others at work. */
+function serverProcesses(): number[] {
+  const children = execFileSync("ps", ["-o", "pid=", "--ppid", String(server.pid())], { encoding: "utf8" });
+  return [server.pid(), ...children.trim().split(/\s+/).map(Number)];
+}
+
+describe("under load", () => {
+  test("connections that are cut again and again lose nothing and repeat nothing", async () => {
+    const receiving = await start({ OVERDUE_SPOOL_FOLDER: temporaryFolder() });
+    const uuids = await newChecks(20);
+    await warmUp(receiving, uuids);
+    const sending = load(receiving, uuids);
+    for (let cut = 0; cut < 30; cut += 1) {
+      await sleep(60 + cut);
+      await db.pool.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'overdue-intake'",
+      );
+    }
+    const sent = await sending.end();
+    await isDirect(receiving);
+    const result = await compare(sent);
+    expect(result).toMatchObject({ refused: 0, lost: 0, duplicated: 0 });
+    expect(result.promised).toBeGreaterThan(500);
+    expect(result.slowestMs).toBeLessThan(2_000);
+  }, 60_000);
+
+  test("a database that crashes and comes back loses nothing, and known checks are never refused", async () => {
+    const receiving = await start({ OVERDUE_SPOOL_FOLDER: temporaryFolder() });
+    const uuids = await newChecks(20);
+    await warmUp(receiving, uuids);
+    const sending = load(receiving, uuids);
+    for (const awayMs of [100, 2_500]) {
+      await sleep(300);
+      await server.crash();
+      await sleep(awayMs);
+      await server.resume();
+      await isDirect(receiving);
+    }
+    const sent = await sending.end();
+    await isDirect(receiving);
+    const result = await compare(sent);
+    expect(result).toMatchObject({ refused: 0, lost: 0, duplicated: 0 });
+    expect(result.slowestMs).toBeLessThan(2_000);
+    const { rows } = await db.pool.query("select * from blind_intervals");
+    expect(rows).toEqual([]);
+  }, 60_000);
+
+  test("a database that stands still holds no answer for longer than two seconds", async () => {
+    const receiving = await start({ OVERDUE_SPOOL_FOLDER: temporaryFolder() });
+    const uuids = await newChecks(10);
+    await warmUp(receiving, uuids);
+    const sending = load(receiving, uuids, { perSecond: 200 });
+    await sleep(200);
+    const stopped = serverProcesses();
+    for (const id of stopped) process.kill(id, "SIGSTOP");
+    await sleep(4_000);
+    for (const id of stopped.toReversed()) process.kill(id, "SIGCONT");
+    await sleep(500);
+    const sent = await sending.end();
+    await isDirect(receiving);
+    const result = await compare(sent);
+    expect(result).toMatchObject({ refused: 0, lost: 0, duplicated: 0 });
+    expect(result.slowestMs).toBeLessThan(2_000);
+  }, 60_000);
+
+  test("without a spool, senders are refused while the database is away, and that time is blind", async () => {
+    const receiving = await start();
+    const uuids = await newChecks(5);
+    const sending = load(receiving, uuids, { perSecond: 200 });
+    await sleep(300);
+    const crashedAt = receiving.intake.now();
+    await server.crash();
+    await sleep(1_500);
+    await server.resume();
+    await isDirect(receiving);
+    const resumedAt = receiving.intake.now();
+    await sleep(200);
+    const sent = await sending.end();
+    const result = await compare(sent);
+    expect(result).toMatchObject({ lost: 0, duplicated: 0 });
+    expect(result.refused).toBeGreaterThan(0);
+    expect(result.slowestMs).toBeLessThan(2_000);
+    const blind = () => db.pool.query("select from_at, to_at, reason from blind_intervals");
+    await expect.poll(async () => (await blind()).rowCount, { timeout: 10_000 }).toBe(1);
+    const [row] = (await blind()).rows;
+    expect(row.reason).toBe("senders were refused");
+    expect(row.from_at).toBeGreaterThan(crashedAt - 1_000);
+    expect(row.to_at).toBeLessThan(resumedAt + 1_000);
+  }, 60_000);
+});
+
+describe("commits that the database has lost", () => {
+  test("are given again by an intake that remembers them", async () => {
+    const receiving = await start({ OVERDUE_SPOOL_FOLDER: temporaryFolder() });
+    const uuids = await newChecks(5);
+    await warmUp(receiving, uuids);
+    // A copy of the files while the server is down is what a standby that is behind would have.
+    await server.crash();
+    const copy = `${server.dataDirectory}-copy`;
+    execFileSync("cp", ["-a", server.dataDirectory, copy]);
+    await server.resume();
+    await isDirect(receiving);
+    const sending = load(receiving, uuids, { perSecond: 200 });
+    await sleep(1_500);
+    const before = await sending.end();
+    await isDirect(receiving);
+    await server.crash();
+    rmSync(server.dataDirectory, { recursive: true });
+    renameSync(copy, server.dataDirectory);
+    await server.resume();
+    await expect
+      .poll(() => receiving.lines.some((line) => line.includes("has lost what it had confirmed")), {
+        timeout: 10_000,
+      })
+      .toBe(true);
+    await isDirect(receiving);
+    expect(await compare(before)).toMatchObject({ refused: 0, lost: 0, duplicated: 0 });
+    const after = load(receiving, uuids, { perSecond: 100 });
+    await sleep(200);
+    expect(await compare([...before, ...(await after.end())])).toMatchObject({ lost: 0, duplicated: 0 });
+  }, 60_000);
+});
+
+describe("a start", () => {
+  test("gives the database what the last one had to leave, and lets go of it", async () => {
+    const folder = temporaryFolder();
+    const first = await start({ OVERDUE_SPOOL_FOLDER: folder, OVERDUE_STOP_TIMEOUT: "2" });
+    const uuids = await newChecks(3);
+    await warmUp(first, uuids);
+    const firstId = first.heart.state().intakeId;
+    await server.crash();
+    const sending = load(first, uuids, { perSecond: 100 });
+    await sleep(500);
+    const sent = await sending.end();
+    await stop(first);
+    await server.resume();
+    const open = async () => (await listOpenIntakes(db)).map(({ id }) => id);
+    expect(await open()).toEqual([firstId]);
+    const second = await start({ OVERDUE_SPOOL_FOLDER: folder });
+    await isDirect(second);
+    expect(await compare(sent)).toMatchObject({ refused: 0, lost: 0, duplicated: 0 });
+    expect(await open()).toEqual([second.heart.state().intakeId]);
+    await stop(second);
+    expect(await open()).toEqual([]);
+  }, 60_000);
+
+  test("after a while without anybody writes that time as blind before anything can fire", async () => {
+    const first = await start();
+    await stop(first);
+    await db.pool.query("update intakes set beat_at = beat_at - interval '1 hour'");
+    const second = await start();
+    const { rows } = await db.pool.query("select from_at, to_at, reason from blind_intervals");
+    expect(rows).toMatchObject([{ reason: "the intake did not accept" }]);
+    expect(rows[0].to_at - rows[0].from_at).toBeGreaterThan(3_600_000);
+    expect(second.heart.sight().watermarkAt).toBeNull();
+    expect(second.heart.sight().blind).toHaveLength(1);
+  });
+});
+
+describe("two intakes", () => {
+  test("record for the same checks at the same time, and each sees the other", async () => {
+    const folder = temporaryFolder();
+    const both = [
+      await start({ OVERDUE_SPOOL_FOLDER: folder }),
+      await start({ OVERDUE_SPOOL_FOLDER: folder }),
+    ];
+    const uuids = await newChecks(10);
+    const sending = both.map((one) => load(one, uuids));
+    await sleep(1_500);
+    const sent = (await Promise.all(sending.map((one) => one.end()))).flat();
+    expect(await compare(sent)).toMatchObject({ refused: 0, lost: 0, duplicated: 0 });
+  }, 30_000);
+
+  test("one that was declared lost enters anew and goes on", async () => {
+    const receiving = await start({ OVERDUE_SPOOL_FOLDER: temporaryFolder() });
+    const [uuid = ""] = await newChecks(1);
+    await warmUp(receiving, [uuid]);
+    const was = receiving.heart.state().intakeId;
+    await db.pool.query("update intakes set closed_at = now(), lost = true");
+    await expect.poll(() => receiving.intake.state().confirmed.intakeId, { timeout: 5_000 }).not.toBe(was);
+    await warmUp(receiving, [uuid]);
+    const { rows } = await db.pool.query("select last_seq from intakes where closed_at is null");
+    expect(rows).toEqual([{ last_seq: 1 }]);
+  }, 30_000);
+
+  test("one that the database has never heard of, because it is an older one, enters anew as well", async () => {
+    const receiving = await start({ OVERDUE_SPOOL_FOLDER: temporaryFolder() });
+    const uuids = await newChecks(2);
+    await warmUp(receiving, uuids);
+    await db.pool.query("delete from intakes");
+    const sending = load(receiving, uuids, { perSecond: 100 });
+    await sleep(1_500);
+    const sent = await sending.end();
+    await isDirect(receiving);
+    expect(await compare(sent)).toMatchObject({ refused: 0, lost: 0 });
+    expect(await listOpenIntakes(db)).toHaveLength(1);
+  }, 30_000);
+});

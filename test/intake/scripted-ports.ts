@@ -1,0 +1,183 @@
+// The ports of the direct intake, scripted: a database that can be away, slow, forgetful or in doubt, and a spool
+// that can be full. Both keep a log of what they were given, so that a test can say what must have happened.
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { AcceptedSignal, Batch, SignalTarget } from "../../src/core/accepted.ts";
+import { DatabaseClock } from "../../src/intake/clock.ts";
+import { DirectIntake } from "../../src/intake/direct.ts";
+import type { BatchSpool, IntakeParts, RecordHow } from "../../src/intake/direct/parts.ts";
+import type { Recorded } from "../../src/intake/direct/replay.ts";
+
+/** What the database does with a batch: it answers, is away, or commits and loses the answer. */
+export type Behaviour = "answers" | "away" | "hangs" | "in doubt";
+
+/** A database as record-signals makes it look: numbers are applied once and in order. */
+export class ScriptedDatabase {
+  behaviour: Behaviour = "answers";
+  delayMs = 0;
+  readonly lastSeq = new Map<string, number>();
+  /** Every signal that was applied, in order. */
+  readonly applied: { intakeId: string; seq: number; ua: string; replayed: boolean }[] = [];
+  readonly skipped: { intakeId: string; seq: number }[] = [];
+  readonly unreadable: string[] = [];
+  /** Targets that do not exist. */
+  readonly unknown = new Set<string>();
+  inFlight = 0;
+  inFlightMax = 0;
+  calls = 0;
+
+  async record(batch: Batch, how: RecordHow): Promise<Recorded> {
+    this.calls += 1;
+    this.inFlight += 1;
+    this.inFlightMax = Math.max(this.inFlightMax, this.inFlight);
+    try {
+      if (this.behaviour === "hangs") {
+        await sleep(Math.max(0, how.giveUpAtMs - performance.now()));
+        throw new Error("gave up");
+      }
+      await sleep(this.delayMs);
+      if (this.behaviour === "away") throw new Error("away");
+      const result = this.#apply(batch, how);
+      if (this.behaviour === "in doubt") throw new Error("the commit was not confirmed");
+      return result;
+    } finally {
+      this.inFlight -= 1;
+    }
+  }
+
+  async skipTo({ intakeId, seq }: { intakeId: string; seq: number }): Promise<void> {
+    if ((this.lastSeq.get(intakeId) ?? 0) >= seq) return;
+    this.skipped.push({ intakeId, seq });
+    this.lastSeq.set(intakeId, seq);
+  }
+
+  uas(): string[] {
+    return this.applied.map(({ ua }) => ua);
+  }
+
+  #apply(batch: Batch, how: RecordHow): Recorded {
+    const last = this.lastSeq.get(batch.intakeId) ?? 0;
+    if (batch.seq <= last) return "applied before";
+    if (batch.seq > last + 1) return "out of sequence";
+    this.lastSeq.set(batch.intakeId, batch.seq);
+    this.unreadable.push(...how.unreadable.map(({ reason }) => reason));
+    return batch.signals.map(({ target, ua }) => {
+      if (this.unknown.has(nameOf(target))) return "unknown";
+      const { intakeId, seq } = batch;
+      this.applied.push({ intakeId, seq, ua, replayed: how.replayed });
+      return "recorded";
+    });
+  }
+}
+
+/** A spool in memory that keeps the promises of the real one. */
+export class ScriptedSpool implements BatchSpool {
+  readonly batches: Batch[] = [];
+  isFull = false;
+  /** The batch lands on disk, and the answer says that it did not. */
+  liesOnce = false;
+  delayMs = 0;
+  appends = 0;
+  /** Belongs to the batch that is the oldest now. */
+  unreadable: { reason: string; bytes: Uint8Array }[] = [];
+  readonly orphans = new Set<string>();
+
+  async append(batch: Batch): Promise<void> {
+    this.appends += 1;
+    await sleep(this.delayMs);
+    if (this.isFull) throw new Error("full");
+    const newest = this.batches.findLast(({ intakeId }) => intakeId === batch.intakeId);
+    if (newest !== undefined && batch.seq !== newest.seq + 1) throw new Error("out of order");
+    this.batches.push(batch);
+    if (this.liesOnce) {
+      this.liesOnce = false;
+      throw new Error("the disk failed");
+    }
+  }
+
+  async oldest() {
+    await sleep(0);
+    const [first] = this.batches;
+    if (first === undefined) return null;
+    const count = this.batches.filter(({ intakeId }) => intakeId === first.intakeId).length;
+    const isLast = this.orphans.has(first.intakeId) && count === 1;
+    return { ...first, isLast, unreadable: this.unreadable };
+  }
+
+  async remove({ intakeId, seq }: { intakeId: string; seq: number }): Promise<boolean> {
+    const [first] = this.batches;
+    if (first?.intakeId !== intakeId || first.seq !== seq) throw new Error("not the oldest");
+    this.batches.shift();
+    this.unreadable = [];
+    return true;
+  }
+}
+
+export function nameOf(target: SignalTarget): string {
+  return target.by === "uuid" ? target.uuid : `${target.pingKey}/${target.slug}`;
+}
+
+export type Scripted = {
+  intake: DirectIntake;
+  database: ScriptedDatabase;
+  spool: ScriptedSpool;
+  known: Set<string>;
+  closed: string[];
+  troubles: string[];
+  /** Sends a signal that carries a word by which it is found again. */
+  ping: (word: string, given?: Partial<AcceptedSignal> & { create?: boolean }) => Promise<string>;
+};
+
+/** An intake on scripted ports. Every target is known unless the test says otherwise. */
+export function scripted(given: Partial<IntakeParts> & { spoolless?: boolean } = {}): Scripted {
+  const database = new ScriptedDatabase();
+  const spool = new ScriptedSpool();
+  const known = new Set<string>([TARGET.uuid]);
+  const closed: string[] = [];
+  const troubles: string[] = [];
+  const start = performance.now();
+  const clock = new DatabaseClock({ databaseAt: Date.now(), sentAtMs: start, receivedAtMs: start });
+  const intake = new DirectIntake({
+    identity: { intakeId: randomUUID(), spool: given.spoolless === true ? null : spool },
+    clock,
+    record: (batch, how) => database.record(batch, how),
+    skipTo: (batch) => database.skipTo(batch),
+    known: {
+      remember: (target) => void known.add(nameOf(target)),
+      knows: (target) => known.has(nameOf(target)),
+      forget: (target) => void known.delete(nameOf(target)),
+    },
+    find: async (target) => (database.unknown.has(nameOf(target)) ? "unknown" : "known"),
+    create: async (target) => (database.unknown.delete(nameOf(target)) ? "created" : "exists"),
+    closeOrphan: async (intakeId) => void closed.push(intakeId),
+    mayPromise: () => true,
+    onTrouble: (error, what) => troubles.push(`${what}: ${error instanceof Error ? error.message : "?"}`),
+    monotonic: () => performance.now(),
+    ...given,
+  });
+  const ping: Scripted["ping"] = async (word, { create = false, ...fields } = {}) => {
+    const { kind } = await intake.accept(signal(word, { at: intake.now(), ...fields }), { create });
+    return kind;
+  };
+  return { intake, database, spool, known, closed, troubles, ping };
+}
+
+const TARGET = { by: "uuid" as const, uuid: randomUUID() };
+
+export function signal(word: string, given: Partial<AcceptedSignal> = {}): AcceptedSignal {
+  return {
+    target: TARGET,
+    source: { by: "http", action: "success", method: "GET" },
+    rid: null,
+    exitStatus: null,
+    scheme: "http",
+    remoteAddr: "127.0.0.1",
+    ua: word,
+    body: null,
+    at: Date.now(),
+    ...given,
+  };
+}
+
+export const words = (from: number, to: number): string[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => String(from + index));

@@ -1,0 +1,71 @@
+// How fast the spool and the known checks are on this machine. The figures are printed; the bounds are wide,
+// because the machine does other things as well, and only catch a slip of an order of magnitude.
+import { describe, expect, test } from "vitest";
+import { openKnownChecks } from "../../src/intake/known-checks.ts";
+import { batchOf, signalOf, T0 } from "./support/batches.ts";
+import { temporaryFolder } from "./support/folders.ts";
+import { drain, spoolIn } from "./support/spools.ts";
+
+const SIGNALS = 100;
+const RUN_MS = 1_500;
+
+describe("The spool", () => {
+  test.each([1, 8])("takes batches of 100 signals, %i at a time", { timeout: 60_000 }, async (lanes) => {
+    const spool = await spoolIn(temporaryFolder(), "own", { bytesMax: 1e9 });
+    const { signals } = batchOf({ intakeId: "own", seq: 1, signalCount: SIGNALS, bodyBytes: 100 });
+    let lastSeq = 0;
+    const waits: number[] = [];
+    const startedAt = performance.now();
+    const lane = async () => {
+      while (performance.now() - startedAt < RUN_MS) {
+        lastSeq += 1;
+        const askedAt = performance.now();
+        await spool.append({ intakeId: "own", seq: lastSeq, signals });
+        waits.push(performance.now() - askedAt);
+      }
+    };
+    await Promise.all(Array.from({ length: lanes }, lane));
+    const perSecond = (1_000 * lastSeq) / (performance.now() - startedAt);
+    const [p50, p99] = [0.5, 0.99].map(
+      (share) => waits.toSorted((a, b) => a - b)[Math.floor(share * waits.length)],
+    );
+    const drainedAt = performance.now();
+    const drained = await drain(spool);
+    const drainedPerSecond = (1_000 * drained.length) / (performance.now() - drainedAt);
+    console.log(
+      `${lanes} at a time: ${perSecond.toFixed(0)} batches/s, ${(perSecond * SIGNALS).toFixed(0)} signals/s, ` +
+        `p50 ${p50?.toFixed(1)} ms, p99 ${p99?.toFixed(1)} ms; drained ${drainedPerSecond.toFixed(0)} batches/s`,
+    );
+    expect(drained).toHaveLength(lastSeq);
+    expect(perSecond).toBeGreaterThan(10);
+  });
+
+  test("lets batches that wait together share a sync", async () => {
+    const spool = await spoolIn(temporaryFolder(), "own");
+    const states = new Set<number>();
+    const appends = Array.from({ length: 300 }, async (_, index) => {
+      await spool.append(batchOf({ intakeId: "own", seq: index + 1 }));
+      // Every batch of a group is told the same state.
+      states.add(spool.state().batches);
+    });
+    await Promise.all(appends);
+    expect(states.size).toBeLessThan(30);
+  });
+});
+
+test("A look at the known checks costs about a microsecond", { timeout: 60_000 }, async () => {
+  const known = await openKnownChecks({ folder: temporaryFolder(), now: T0, saveEveryMs: 3_600_000 });
+  const targets = Array.from({ length: 100_000 }, (_, index) => signalOf(index).target);
+  for (const target of targets) known.remember(target, T0);
+  const rounds = Array.from({ length: 5 }, () => {
+    const before = process.cpuUsage();
+    const found = targets.filter((target) => known.knows(target, T0)).length;
+    const { user, system } = process.cpuUsage(before);
+    expect(found).toBe(targets.length);
+    return (1_000 * (user + system)) / targets.length;
+  });
+  const { bytes, count } = known.state();
+  await known.close();
+  console.log(`knows: ${Math.min(...rounds).toFixed(0)} ns; ${(bytes / count).toFixed(0)} bytes each`);
+  expect(Math.min(...rounds)).toBeLessThan(5_000);
+});

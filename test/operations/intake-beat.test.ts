@@ -1,0 +1,323 @@
+// Signs of life in the database: entering, beating, leaving, and being declared lost. What was blind is written
+// in the same transaction that moves the watermark, so whoever reads both never sees the one without the other.
+import { randomUUID } from "node:crypto";
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Instant } from "../../src/core/instant.ts";
+import type { Beaten, BeatRequest, Observation } from "../../src/core/machine/intake-beat.ts";
+import {
+  beatIntake,
+  enterIntake,
+  leaveIntake,
+  lookAtIntakes,
+  skipLostBatches,
+} from "../../src/operations/intake-beat.ts";
+import { readDatabaseClock } from "../../src/store/instance.ts";
+import { listBlindIntervals } from "../../src/store/intakes/blind-intervals.ts";
+import { advanceSequence, findSequence, listOpenIntakes } from "../../src/store/intakes/intakes.ts";
+import { inTransaction } from "../../src/store/transaction.ts";
+import { useDatabase } from "../support/database.ts";
+
+const database = useDatabase();
+
+beforeEach(async () => {
+  await database.db.pool.query("truncate intakes, blind_intervals");
+});
+
+const LEASE_MS = 10_000;
+
+async function enter(name = "host/1") {
+  const intakeId = randomUUID();
+  const entered = await enterIntake(database.db, { intakeId, name, leaseMs: LEASE_MS });
+  return { intakeId, ...entered };
+}
+
+/** Beats as an intake that has nothing to say, except what the test gives it. */
+async function beat(
+  intakeId: string,
+  { observed = {}, ...request }: Partial<BeatRequest> & { observed?: Partial<Observation> } = {},
+) {
+  return beatIntake(database.db, {
+    intakeId,
+    leaseMs: LEASE_MS,
+    beatAt: null,
+    watchingSinceAt: null,
+    signs: new Map(),
+    gone: [],
+    broken: [],
+    observe: async ({ databaseAt }) => ({
+      watermarkAt: databaseAt - 1_000,
+      acceptedUntilAt: null,
+      skippedMs: 0,
+      unproven: [],
+      refused: [],
+      spoolEmpty: true,
+      ...observed,
+    }),
+    ...request,
+  });
+}
+
+async function beaten(...args: Parameters<typeof beat>): Promise<Beaten> {
+  const result = await beat(...args);
+  if (result.kind !== "beaten") throw new Error("the intake was closed");
+  return result;
+}
+
+const now = () => readDatabaseClock(database.db);
+
+/** Moves the last sign of an intake into the past, as time would. */
+async function age(intakeId: string, ms: number): Promise<void> {
+  await database.db.pool.query(
+    `update intakes set beat_at = beat_at - $2 * interval '1 ms', watermark_at = watermark_at - $2 * interval '1 ms',
+       lease_until_at = lease_until_at - $2 * interval '1 ms' where id = $1`,
+    [intakeId, ms],
+  );
+}
+
+async function blindTimes() {
+  const at = await now();
+  const found = await listBlindIntervals(database.db, { from: 0, to: at + 1_000 });
+  return found.map(({ intakeId, from, to, reason }) => ({ intakeId, from, to, reason }));
+}
+
+describe("entering", () => {
+  test("holds the watermark at the last sign of anybody's life", async () => {
+    const first = await enter();
+    expect(first.lastBeatAt).toBeNull();
+    await age(first.intakeId, 600_000);
+    const second = await enter();
+    expect(second.lastBeatAt).toBeLessThan((await now()) - 599_000);
+    const [, own] = await listOpenIntakes(database.db);
+    expect(own?.watermarkAt).toBe((second.lastBeatAt ?? 0) - 1_000);
+    expect(own?.leaseUntilAt).toBe(second.look.databaseAt + LEASE_MS);
+  });
+
+  test("looks at the clock between two readings of our own", async () => {
+    const before = performance.now();
+    const { look } = await enter();
+    expect(look.sentAtMs).toBeGreaterThanOrEqual(before);
+    expect(look.receivedAtMs).toBeLessThanOrEqual(performance.now());
+    expect(look.sentAtMs).toBeLessThanOrEqual(look.receivedAtMs);
+  });
+});
+
+describe("a beat", () => {
+  test("moves watermark, lease and sign of life on the database's clock", async () => {
+    const { intakeId } = await enter();
+    const result = await beaten(intakeId);
+    const [row] = await listOpenIntakes(database.db);
+    expect(row).toMatchObject({
+      beatAt: result.look.databaseAt,
+      watermarkAt: result.look.databaseAt - 1_000,
+      leaseUntilAt: result.look.databaseAt + LEASE_MS,
+    });
+    expect(result.sight).toEqual({ watermarkAt: row?.watermarkAt, blind: [] });
+  });
+
+  test("after a start writes the time in which nobody listened, in the same breath as it moves the watermark", async () => {
+    const before = await enter();
+    await age(before.intakeId, 600_000);
+    await leaveIntake(database.db, { intakeId: before.intakeId });
+    const { intakeId, lastBeatAt } = await enter();
+    const listensAt = await now();
+    const unproven = [{ from: lastBeatAt ?? 0, to: listensAt }];
+    // Somebody who looks all the while never finds the watermark moved without the blind time.
+    const done = new AbortController();
+    let looks = 0;
+    const watching = (async () => {
+      while (!done.signal.aborted) {
+        const { sight } = await lookAtIntakes(database.db);
+        looks += 1;
+        const isMoved = (sight.watermarkAt ?? 0) > (lastBeatAt ?? 0);
+        expect(isMoved && sight.blind.length === 0).toBe(false);
+      }
+    })();
+    await expect.poll(() => looks).toBeGreaterThan(3);
+    const result = await beaten(intakeId, { beatAt: lastBeatAt, observed: { unproven } });
+    await expect.poll(() => looks).toBeGreaterThan(6);
+    done.abort();
+    await watching;
+    const reason = "the intake did not accept";
+    expect(await blindTimes()).toEqual([{ intakeId, from: lastBeatAt, to: listensAt, reason }]);
+    expect(result.sight.blind).toMatchObject([{ from: lastBeatAt, to: listensAt }]);
+  });
+
+  test("after a start writes nothing when somebody has beaten a moment ago", async () => {
+    await enter();
+    const { intakeId, lastBeatAt } = await enter();
+    const unproven = [{ from: lastBeatAt ?? 0, to: await now() }];
+    await beaten(intakeId, { beatAt: lastBeatAt, observed: { unproven } });
+    expect(await blindTimes()).toEqual([]);
+  });
+
+  test("writes refusals, and the time that passed only for the database", async () => {
+    const { intakeId } = await enter();
+    const at = await now();
+    const refused = [{ from: at - 30_000, to: at - 20_000 }];
+    const beatAt = at - 60_000;
+    const result = await beaten(intakeId, { beatAt, observed: { refused, skippedMs: 50_000 } });
+    expect(await blindTimes()).toEqual([
+      { intakeId, from: beatAt, to: result.look.databaseAt, reason: "the intake did not accept" },
+      { intakeId, ...refused[0], reason: "senders were refused" },
+    ]);
+  });
+
+  test("of an intake that listens no more vouches for nothing after that", async () => {
+    const { intakeId } = await enter();
+    const stoppedAt = (await now()) - 5_000;
+    await beaten(intakeId, { observed: { acceptedUntilAt: stoppedAt, watermarkAt: stoppedAt - 1_000 } });
+    expect(await listOpenIntakes(database.db)).toMatchObject([
+      { beatAt: stoppedAt, watermarkAt: stoppedAt - 1_000 },
+    ]);
+    await leaveIntake(database.db, { intakeId });
+    expect((await enter()).lastBeatAt).toBe(stoppedAt);
+  });
+
+  test("tells what the database has of this intake's batches", async () => {
+    const { intakeId } = await enter();
+    await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, seq: 1 }));
+    expect((await beaten(intakeId)).lastSeq).toBe(1);
+  });
+
+  test("sees as far as the slowest of all open intakes", async () => {
+    const slow = await enter("slow");
+    const { intakeId } = await enter("fast");
+    await age(slow.intakeId, 5_000);
+    const result = await beaten(intakeId);
+    const slowAt = result.others[0]?.watermarkAt;
+    expect(result.others.map(({ name }) => name)).toEqual(["slow"]);
+    expect(result.sight.watermarkAt).toBe(slowAt);
+    expect((await lookAtIntakes(database.db)).sight.watermarkAt).toBe(slowAt);
+  });
+
+  test("whose own observation fails writes nothing", async () => {
+    const { intakeId } = await enter();
+    const [before] = await listOpenIntakes(database.db);
+    const failing = beat(intakeId, { observe: () => Promise.reject(new Error("on purpose")) });
+    await expect(failing).rejects.toThrow("on purpose");
+    expect(await listOpenIntakes(database.db)).toEqual([before]);
+  });
+});
+
+describe("an intake that is silent", () => {
+  const watchingSinceAt: Instant = 0;
+
+  test("is declared lost when its lease is over, its time since its watermark is blind, and it hears of it", async () => {
+    const silent = await enter("silent");
+    const { intakeId } = await enter();
+    await age(silent.intakeId, LEASE_MS + 500);
+    const watermarkAt = (await listOpenIntakes(database.db)).find(
+      ({ id }) => id === silent.intakeId,
+    )?.watermarkAt;
+    const result = await beaten(intakeId, { watchingSinceAt });
+    expect(result.lost.map(({ name }) => name)).toEqual(["silent"]);
+    expect(result.others).toEqual([]);
+    expect(await blindTimes()).toEqual([
+      {
+        intakeId: silent.intakeId,
+        from: watermarkAt,
+        to: result.look.databaseAt,
+        reason: "the intake was lost",
+      },
+    ]);
+    expect(result.sight).toMatchObject({
+      watermarkAt: result.look.databaseAt - 1_000,
+      blind: [{ to: expect.any(Number) }],
+    });
+    expect(await beat(silent.intakeId)).toEqual({ kind: "closed" });
+    const { rows } = await database.db.pool.query("select lost from intakes where id = $1", [
+      silent.intakeId,
+    ]);
+    expect(rows).toEqual([{ lost: true }]);
+  });
+
+  test("is not lost before, nor while nobody could have heard it, nor while it records", async () => {
+    const silent = await enter("silent");
+    const { intakeId } = await enter();
+    await age(silent.intakeId, LEASE_MS - 5_000);
+    expect((await beaten(intakeId, { watchingSinceAt })).lost).toEqual([]);
+    await age(silent.intakeId, LEASE_MS);
+    expect((await beaten(intakeId, { watchingSinceAt: (await now()) - 2_000 })).lost).toEqual([]);
+    expect((await beaten(intakeId)).lost).toEqual([]);
+    const signs = new Map([[silent.intakeId, (await now()) - 1_000]]);
+    expect((await beaten(intakeId, { watchingSinceAt, signs })).lost).toEqual([]);
+    expect((await beaten(intakeId, { watchingSinceAt })).lost).toHaveLength(1);
+  });
+
+  test("is declared lost by one of several that notice at the same time", async () => {
+    const silent = await enter("silent");
+    const others = await Promise.all([enter(), enter(), enter()]);
+    await age(silent.intakeId, 2 * LEASE_MS);
+    const results = await Promise.all(others.map(({ intakeId }) => beaten(intakeId, { watchingSinceAt })));
+    expect(results.flatMap(({ lost }) => lost)).toHaveLength(1);
+    expect(await blindTimes()).toHaveLength(1);
+  });
+
+  test("and is known to be gone without a rest is closed without any blind time", async () => {
+    const gone = await enter("gone");
+    const { intakeId } = await enter();
+    const result = await beaten(intakeId, { gone: [gone.intakeId, randomUUID()] });
+    expect([result.others, result.lost]).toEqual([[], []]);
+    expect(await blindTimes()).toEqual([]);
+    expect(await listOpenIntakes(database.db)).toHaveLength(1);
+  });
+
+  test("and whose spool cannot be read is lost at once", async () => {
+    const broken = await enter("broken");
+    const { intakeId } = await enter();
+    const result = await beaten(intakeId, { broken: [broken.intakeId] });
+    expect(result.lost.map(({ name }) => name)).toEqual(["broken"]);
+    expect(await blindTimes()).toMatchObject([{ reason: "the spool of the intake cannot be read" }]);
+  });
+});
+
+describe("leaving", () => {
+  test("closes the intake once, with the refusals that had not been told", async () => {
+    const { intakeId } = await enter();
+    const at = await now();
+    expect(await leaveIntake(database.db, { intakeId, refused: [{ from: at - 10, to: null }] })).toBe(true);
+    expect(await leaveIntake(database.db, { intakeId })).toBe(false);
+    expect(await blindTimes()).toMatchObject([{ intakeId, from: at - 10, reason: "senders were refused" }]);
+    expect((await lookAtIntakes(database.db)).sight.watermarkAt).toBeNull();
+  });
+});
+
+describe("batches that the database has lost for good", () => {
+  test("are skipped, and the time since the watermark is blind", async () => {
+    const { intakeId } = await enter();
+    const { look } = await beaten(intakeId);
+    const skip = () => skipLostBatches(database.db, { intakeId, seq: 7, name: "host/1" });
+    expect(await skip()).toBe(true);
+    expect(await findSequence(database.db, intakeId)).toBe(7);
+    expect(await blindTimes()).toMatchObject([
+      { intakeId, from: look.databaseAt - 1_000, reason: "confirmed signals were lost by the database" },
+    ]);
+    expect(await skip()).toBe(false);
+    expect(await blindTimes()).toHaveLength(1);
+  });
+
+  test("of an intake that an older state of the database does not know can go on as well", async () => {
+    const known = await enter();
+    await age(known.intakeId, 60_000);
+    const intakeId = randomUUID();
+    expect(await skipLostBatches(database.db, { intakeId, seq: 41, name: "host/2" })).toBe(true);
+    expect(await findSequence(database.db, intakeId)).toBe(41);
+    const [blind] = await blindTimes();
+    expect((blind?.to ?? 0) - (blind?.from ?? 0)).toBeGreaterThan(59_000);
+    // It holds nothing back: the intake itself enters anew.
+    expect((await listOpenIntakes(database.db)).map(({ id }) => id)).toEqual([known.intakeId]);
+  });
+});
+
+test("whoever only looks finds no watermark when nobody is open", async () => {
+  expect(await lookAtIntakes(database.db)).toMatchObject({
+    newestBeatAt: null,
+    sight: { watermarkAt: null },
+  });
+  const { intakeId } = await enter();
+  const { look } = await beaten(intakeId);
+  expect(await lookAtIntakes(database.db)).toMatchObject({
+    newestBeatAt: look.databaseAt,
+    sight: { watermarkAt: look.databaseAt - 1_000 },
+  });
+});
