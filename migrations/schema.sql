@@ -286,14 +286,28 @@ create table migration_checksums (
   constraint migration_checksums_pkey PRIMARY KEY (name)
 );
 
--- What signals carried, for those that carried anything. Trimmed with the log, but for the last success.
-create table ping_bodies (
-  check_id bigint not null,
-  n        bigint not null,
-  at       timestamptz not null,
-  body     bytea not null,
-  constraint ping_bodies_pkey PRIMARY KEY (check_id, n)
+-- Objects whose bodies are gone. Written in the transaction that removes the body; a row goes when its object has.
+create table object_removals (
+  id         bigint not null generated always as identity,
+  object_key text not null,
+  due_at     timestamptz not null,
+  constraint object_removals_pkey PRIMARY KEY (id)
 );
+
+-- What signals carried, for those that carried anything, or where it is. Trimmed with the log, but for the last success.
+create table ping_bodies (
+  check_id     bigint not null,
+  n            bigint not null,
+  at           timestamptz not null,
+  body         bytea,
+  object_key   text,
+  moving_until timestamptz,
+  constraint ping_bodies_pkey PRIMARY KEY (check_id, n),
+  constraint ping_bodies_claimed CHECK ((object_key IS NULL) = (moving_until IS NULL)),
+  constraint ping_bodies_somewhere CHECK (body IS NOT NULL OR object_key IS NOT NULL)
+);
+-- Reader: ping_bodies.find_movable. Holds large bodies that have not been moved: none for long while they are.
+create index ping_bodies_movable on ping_bodies (octet_length(body)) WHERE (octet_length(body) >= 2000);
 
 -- The newest signals of each check. Bounded: every hundredth ping trims what is beyond the owner's limit.
 create table pings (

@@ -67,7 +67,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     // oxlint-disable-next-line typescript/no-misused-promises -- The pool waits for it; its types do not say so.
     onConnect: (client) => prepareSession(client, options),
   });
-  pool.on("error", options.onError);
+  pool.on("error", (error: Error & { client?: unknown }) => {
+    // The driver hangs the whole connection on it, which would end up in a log.
+    delete error.client;
+    options.onError(error);
+  });
   return { pool, query: (what, values) => runStatement(pool, what, values), close: () => pool.end() };
 }
 

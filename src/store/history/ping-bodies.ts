@@ -1,5 +1,6 @@
 // What signals carried. A body is part of its signal: it is written in the same transaction, and trimmed with
-// the log, except that the last success keeps its own for comparison.
+// the log, except that the last success keeps its own for comparison. How bodies leave for an object store is
+// in moving-bodies.ts.
 import type { Instant } from "../../core/instant.ts";
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
@@ -7,7 +8,16 @@ import { toTimestamp } from "../values.ts";
 
 export type PingBody = { checkId: number; n: number; at: Instant; body: Buffer };
 
-type BodyRow = { check_id: number; n: number; at: Instant; body: Buffer };
+/** A body as it is kept: its bytes, or, once they were moved, the key of the object that holds them. */
+export type KeptBody = { checkId: number; n: number; at: Instant } & (
+  | { body: Buffer }
+  | { body: null; objectKey: string }
+);
+
+type BodyRow = { check_id: number; n: number; at: Instant } & (
+  | { body: Buffer; object_key: string | null }
+  | { body: null; object_key: string }
+);
 
 const INSERT = statement({
   name: "ping_bodies.insert",
@@ -27,27 +37,39 @@ export async function insertBodies(tx: Tx, bodies: readonly PingBody[]): Promise
 
 const FIND = statement<BodyRow>({
   name: "ping_bodies.find",
-  text: "select check_id, n, at, body from ping_bodies where check_id = $1 and n = $2",
+  text: "select check_id, n, at, body, object_key from ping_bodies where check_id = $1 and n = $2",
 });
 
-/** The body of one ping, or null when it had none or has been trimmed. */
+/** The body of one ping or where it is, or null when it had none or has been trimmed. */
 export async function findBody(
   db: Db,
   { checkId, n }: { checkId: number; n: number },
-): Promise<PingBody | null> {
+): Promise<KeptBody | null> {
   const { rows } = await db.query(FIND, [checkId, n]);
   const [row] = rows;
-  return row === undefined ? null : { checkId: row.check_id, n: row.n, at: row.at, body: row.body };
+  if (row === undefined) return null;
+  const at = { checkId: row.check_id, n: row.n, at: row.at };
+  return row.body === null ? { ...at, body: null, objectKey: row.object_key } : { ...at, body: row.body };
 }
+
+// An object is not removed before whoever may still be sending it has given up.
+const REMOVE_OBJECTS = `insert into object_removals (object_key, due_at)
+  select object_key, moving_until from gone where object_key is not null`;
 
 const TRIM = statement({
   name: "ping_bodies.trim",
-  text: `delete from ping_bodies b
-    using unnest($1::bigint[], $2::bigint[], $3::bigint[]) as t (check_id, through, keep_n)
-    where b.check_id = t.check_id and b.n <= t.through and b.n is distinct from t.keep_n`,
+  text: `with gone as (
+      delete from ping_bodies b
+      using unnest($1::bigint[], $2::bigint[], $3::bigint[]) as t (check_id, through, keep_n)
+      where b.check_id = t.check_id and b.n <= t.through and b.n is distinct from t.keep_n
+      returning b.object_key, b.moving_until
+    ) ${REMOVE_OBJECTS}`,
 });
 
-/** Removes the bodies up to a number, for several checks, but for the one that each wants to keep. */
+/**
+ * Removes the bodies up to a number, for several checks, but for the one that each wants to keep. Their objects
+ * are noted for removal.
+ */
 export async function trimBodies(
   tx: Tx,
   trims: readonly { checkId: number; through: number; keepN: number | null }[],
@@ -61,10 +83,15 @@ export async function trimBodies(
 
 const DELETE_OF_CHECK = statement({
   name: "ping_bodies.delete_of_check",
-  text: "delete from ping_bodies where check_id = $1",
+  text: `with gone as (
+      delete from ping_bodies where check_id = $1 returning object_key, moving_until
+    ) ${REMOVE_OBJECTS}`,
 });
 
-/** Removes all bodies of a check that is deleted for good, or whose history is cleared. */
+/**
+ * Removes all bodies of a check that is deleted for good, or whose history is cleared. Their objects are noted
+ * for removal.
+ */
 export async function deleteBodiesOfCheck(tx: Tx, checkId: number): Promise<void> {
   await tx.query(DELETE_OF_CHECK, [checkId]);
 }

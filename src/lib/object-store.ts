@@ -1,0 +1,182 @@
+// Four verbs over an S3-compatible store: put, get, delete, list. Each has an end in time and in size, and tries
+// again only what may help. Keys are the caller's, and are left out of messages.
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AwsClient } from "aws4fetch";
+
+/** missing: there is no such object. refused: it answered no, and will again. unavailable: it may work later. */
+export type ObjectTrouble = "missing" | "refused" | "unavailable";
+
+export class ObjectStoreError extends Error {
+  override readonly name = "ObjectStoreError";
+  readonly trouble: ObjectTrouble;
+
+  constructor(trouble: ObjectTrouble, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.trouble = trouble;
+  }
+}
+
+export type ObjectStoreOptions = {
+  /** Where it is, http or https, without the bucket. */
+  endpoint: string;
+  bucket: string;
+  region: string;
+  accessKey: string;
+  secretKey: string;
+  /** For one call, with all its attempts. */
+  timeoutMs: number;
+  objectBytesMax: number;
+  /** When it fires, every call ends as if the store were away. */
+  signal?: AbortSignal;
+};
+
+export type ObjectStore = {
+  /** Resolves when the store has confirmed that it holds exactly these bytes. Putting them twice is no harm. */
+  put(key: string, bytes: Uint8Array): Promise<void>;
+  /** Throws "missing" when there is no such object. */
+  get(key: string): Promise<Buffer>;
+  /** Resolves when there is no such object any more, or never was. */
+  delete(key: string): Promise<void>;
+  /** The first keys with this beginning, in their order, at most `limit` and never more than a thousand. */
+  list(prefix: string, options: { limit: number }): Promise<string[]>;
+};
+
+const ATTEMPTS_MAX = 3;
+const RETRY_PAUSE_MS = 100;
+const RETRY_PAUSE_FACTOR = 4;
+/** An answer that says why, or a list of a thousand keys of the longest kind. */
+const TEXT_BYTES_MAX = 4 * 1024 * 1024;
+const LIST_KEYS_MAX = 1_000;
+
+type Method = "PUT" | "HEAD" | "GET" | "DELETE";
+type Call = { method: Method; url: string; body?: Uint8Array };
+/** `bytes` is empty where nobody wants them. */
+type Answer = { headers: Headers; bytes: Buffer };
+
+/** Opens nothing: the first call is the first connection. */
+export function openObjectStore(options: ObjectStoreOptions): ObjectStore {
+  const { accessKey, secretKey, region } = options;
+  const signer = new AwsClient({
+    accessKeyId: accessKey,
+    secretAccessKey: secretKey,
+    region,
+    service: "s3",
+  });
+  const bucketUrl = `${options.endpoint}/${encodeURIComponent(options.bucket)}`;
+  const urlOf = (key: string) => `${bucketUrl}/${key.split("/").map(encodeURIComponent).join("/")}`;
+  const call = (asked: Call, bytesMax = TEXT_BYTES_MAX) =>
+    withRetries(endOf(options), (signal) => callOnce({ signer, asked, signal, bytesMax }));
+  return {
+    put: async (key, bytes) => {
+      if (bytes.length > options.objectBytesMax) {
+        throw new ObjectStoreError("refused", `an object has at most ${options.objectBytesMax} bytes`);
+      }
+      await call({ method: "PUT", url: urlOf(key), body: bytes });
+      const { headers } = await call({ method: "HEAD", url: urlOf(key) });
+      // The digest was checked on arrival; this asks whether it is there to stay, and whole.
+      if (headers.get("content-length") === String(bytes.length)) return;
+      throw new ObjectStoreError("unavailable", "the store confirmed an object and holds another size");
+    },
+    get: async (key) => (await call({ method: "GET", url: urlOf(key) }, options.objectBytesMax)).bytes,
+    delete: async (key) => {
+      await call({ method: "DELETE", url: urlOf(key) }).catch((error: unknown) => {
+        if (!(error instanceof ObjectStoreError && error.trouble === "missing")) throw error;
+      });
+    },
+    list: async (prefix, { limit }) => {
+      const count = String(Math.min(limit, LIST_KEYS_MAX));
+      const query = new URLSearchParams({ "list-type": "2", "max-keys": count, prefix });
+      const { bytes } = await call({ method: "GET", url: `${bucketUrl}?${query.toString()}` });
+      return keysIn(bytes.toString("utf8"));
+    },
+  };
+}
+
+function endOf({ timeoutMs, signal }: ObjectStoreOptions): AbortSignal {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  return signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+}
+
+async function withRetries<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work(signal);
+    } catch (error) {
+      if (!(error instanceof ObjectStoreError) || error.trouble !== "unavailable") throw error;
+      if (attempt === ATTEMPTS_MAX || signal.aborted) throw error;
+      const pauseMs = RETRY_PAUSE_MS * RETRY_PAUSE_FACTOR ** (attempt - 1);
+      // When the time is over during the pause, the last answer is the one to tell.
+      await sleep(pauseMs, undefined, { signal }).catch(() => Promise.reject(error));
+    }
+  }
+}
+
+type Attempt = { signer: AwsClient; asked: Call; signal: AbortSignal; bytesMax: number };
+
+async function callOnce({ signer, asked, signal, bytesMax }: Attempt): Promise<Answer> {
+  const { method, url, body } = asked;
+  const digest = createHash("sha256").update(body ?? "");
+  const request = await signer.sign(url, {
+    method,
+    headers: { "x-amz-content-sha256": digest.digest("hex") },
+    ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
+  });
+  try {
+    // A signature is for one address: whoever sends us elsewhere has to be told to the operator.
+    const response = await fetch(request, { signal, redirect: "manual" });
+    if (response.ok) return { headers: response.headers, bytes: await readAtMost(response, bytesMax) };
+    throw troubleOf(method, response.status, (await readAtMost(response, TEXT_BYTES_MAX)).toString("utf8"));
+  } catch (error) {
+    if (error instanceof ObjectStoreError) throw error;
+    throw new ObjectStoreError("unavailable", `${method}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  // What fetch says itself is "fetch failed"; the reason is one below.
+  return cause instanceof Error && cause.message !== "" ? cause.message : error.message;
+}
+
+const TOO_MANY_REQUESTS = 429;
+const REQUEST_TIMEOUT = 408;
+const NOT_FOUND = 404;
+
+function troubleOf(method: Method, status: number, text: string): ObjectStoreError {
+  const code = /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1] ?? "";
+  const message = `${method}: the store answered ${status}${code === "" ? "" : ` ${code}`}`;
+  // A bucket that is not there answers 404, too, and says nothing about its objects.
+  if (status === NOT_FOUND && code === "NoSuchKey") return new ObjectStoreError("missing", message);
+  const mayWork = status >= 500 || status === TOO_MANY_REQUESTS || status === REQUEST_TIMEOUT;
+  return new ObjectStoreError(mayWork ? "unavailable" : "refused", message);
+}
+
+async function readAtMost(response: Response, bytesMax: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > bytesMax) {
+      throw new ObjectStoreError("refused", `the store answered with more than ${bytesMax} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+function keysIn(xml: string): string[] {
+  return [...xml.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = ""]) =>
+    key.replace(
+      /&(?:#(\d+)|#x([0-9A-Fa-f]+)|(\w+));/g,
+      (whole, decimal?: string, hex?: string, name = "") => {
+        if (decimal !== undefined) return String.fromCodePoint(Number(decimal));
+        if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16));
+        return ENTITIES[name] ?? whole;
+      },
+    ),
+  );
+}

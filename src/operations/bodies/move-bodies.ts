@@ -1,0 +1,126 @@
+// Moves large bodies to an object store, and removes the objects of bodies that are gone: a bounded piece of
+// each. No transaction is open while the store is asked, and the bytes leave the database last of all.
+import type { Instant } from "../../core/instant.ts";
+import { type ObjectStore, ObjectStoreError } from "../../lib/object-store.ts";
+import type { Database } from "../../store/db.ts";
+import {
+  type ClaimedBody,
+  claimBodies,
+  findMovableBodies,
+  findObjectRemovals,
+  forgetObjectRemovals,
+  markBodiesMoved,
+} from "../../store/history/moving-bodies.ts";
+import { findBody } from "../../store/history/ping-bodies.ts";
+import { inTransaction } from "../../store/transaction.ts";
+import { objectKeyOf } from "./object-key.ts";
+
+const BODIES_MAX = 64;
+const REMOVALS_MAX = 256;
+/** So many at a time; as many bodies are in memory. */
+const AT_ONCE_MAX = 4;
+/** Nothing more is begun after this long, so that a claim has an end. */
+const PIECE_MS_MAX = 60_000;
+/** A store that says no to so many says no to all; to fewer, it may be the object. */
+const REFUSALS_MAX = 8;
+
+export type MoveOptions = {
+  objects: Pick<ObjectStore, "put" | "delete">;
+  now: Instant;
+  /** Smaller bodies stay where they are. */
+  bytesMin: number;
+  /** How long one call of the store may take at the most. */
+  callMsMax: number;
+  bodiesMax?: number;
+  removalsMax?: number;
+};
+
+export type Moved = {
+  moved: number;
+  removed: number;
+  /** Nothing was left to do. */
+  isComplete: boolean;
+  /** The first thing that the store did not do, in its words. What it concerned stays as it was. */
+  trouble: string | null;
+};
+
+/** Does one piece. Trouble with the store is a result; only the database makes it throw. */
+export async function moveBodies(database: Database, options: MoveOptions): Promise<Moved> {
+  const { bodiesMax = BODIES_MAX, removalsMax = REMOVALS_MAX } = options;
+  const claimed = await claim(database, options);
+  const sent = await eachUntilTrouble(claimed, (body) => send(database, options.objects, body));
+  const moved =
+    sent.done.length === 0 ? 0 : await inTransaction(database, (tx) => markBodiesMoved(tx, sent.done));
+  if (sent.left.length > 0) {
+    // Others need not wait for the end of the claim.
+    await inTransaction(database, (tx) => claimBodies(tx, { bodies: sent.left, until: options.now }));
+  }
+  // A store that has just failed is not asked for more.
+  if (sent.trouble !== null) return { moved, removed: 0, isComplete: false, trouble: sent.trouble };
+  const due = await findObjectRemovals(database, { now: options.now, limit: removalsMax });
+  const gone = await eachUntilTrouble(due, ({ objectKey }) => options.objects.delete(objectKey));
+  const ids = gone.done.map(({ id }) => id);
+  if (ids.length > 0) await inTransaction(database, (tx) => forgetObjectRemovals(tx, ids));
+  const isComplete =
+    claimed.length < bodiesMax && due.length < removalsMax && sent.left.length + gone.left.length === 0;
+  return { moved, removed: ids.length, isComplete, trouble: gone.trouble };
+}
+
+/** Writes down the keys before anything is sent, so that every object is known of, whoever dies when. */
+async function claim(
+  database: Database,
+  { now, bytesMin, callMsMax, bodiesMax = BODIES_MAX }: MoveOptions,
+): Promise<ClaimedBody[]> {
+  // The last put may begin as late as that, and is two calls.
+  const until = now + PIECE_MS_MAX + 2 * callMsMax;
+  return inTransaction(database, async (tx) => {
+    const movable = await findMovableBodies(tx, { bytesMin, now, limit: bodiesMax });
+    const bodies = movable.map(({ checkId, checkUuid, n, at, objectKey }) => {
+      return { checkId, n, objectKey: objectKey ?? objectKeyOf({ checkUuid, n, at }) };
+    });
+    if (bodies.length > 0) await claimBodies(tx, { bodies, until });
+    return bodies;
+  });
+}
+
+async function send(
+  database: Database,
+  objects: MoveOptions["objects"],
+  { checkId, n, objectKey }: ClaimedBody,
+): Promise<void> {
+  const kept = await findBody(database, { checkId, n });
+  // Trimmed since it was claimed, and its object is noted for removal already.
+  if (kept === null || kept.body === null) return;
+  await objects.put(objectKey, kept.body);
+}
+
+type Work<T> = { done: T[]; left: T[]; trouble: string | null };
+
+/** Works through the items, a few at a time, and begins no more of them when the store is away or the time over. */
+async function eachUntilTrouble<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<Work<T>> {
+  const result: Work<T> = { done: [], left: [], trouble: null };
+  const beginUntilMs = performance.now() + PIECE_MS_MAX;
+  let refusals = 0;
+  let isAway = false;
+  const tryOne = async (item: T) => {
+    try {
+      await work(item);
+      result.done.push(item);
+    } catch (error) {
+      if (!(error instanceof ObjectStoreError)) throw error;
+      result.trouble ??= error.message;
+      result.left.push(item);
+      if (error.trouble === "refused") refusals += 1;
+      else isAway = true;
+    }
+  };
+  let next = 0;
+  const worker = async () => {
+    for (let item = items[next++]; item !== undefined; item = items[next++]) {
+      if (isAway || refusals >= REFUSALS_MAX || performance.now() > beginUntilMs) result.left.push(item);
+      else await tryOne(item);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE_MAX }, worker));
+  return result;
+}
