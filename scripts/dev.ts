@@ -117,10 +117,12 @@ async function untilReady(admin: string, signal: AbortSignal): Promise<boolean> 
 
 function describeStart({
   admin,
+  site,
   url,
   keys,
 }: {
   admin: string;
+  site: string;
   url: string;
   keys: CreatedProject | null;
 }): string {
@@ -141,7 +143,11 @@ Overdue is ready after ${(performance.now() / 1_000).toFixed(1)} s.
 
 ${lines.join("\n")}
 
-No ping is served yet. A change below src/ restarts the process. Ctrl-C stops everything;
+Send a signal; the first one makes its check:
+
+  curl ${site}/ping/${keys?.pingKey ?? "PING_KEY"}/my-first-job?create=1
+
+A change below src/ restarts the process. Ctrl-C stops everything;
 the data stays in ${HOME}, and is made anew when that folder is gone.
 
 `;
@@ -161,7 +167,8 @@ async function dev(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const watched = startWatched(url);
     try {
-      if (await untilReady(admin, signal)) process.stdout.write(describeStart({ admin, url, keys }));
+      if (await untilReady(admin, signal))
+        process.stdout.write(describeStart({ admin, site: config.siteUrl, url, keys }));
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
     } finally {
       await stopWatched(watched);

@@ -1,6 +1,7 @@
 // The settings table as text: .env.example, and what `overdue config` prints. Shows secrets only masked.
 import type { EffectiveSetting } from "./config.ts";
-import { type Setting, SETTINGS } from "./config-table.ts";
+import type { Setting } from "./config-setting.ts";
+import { SETTINGS } from "./config-table.ts";
 
 type AnySetting = Setting<unknown, unknown>;
 

@@ -1,63 +1,24 @@
 // Every setting there is, declared once: key, kind, default, secret or not, meaning, example, aliases.
 // Loading, printing and .env.example are all derived from this table. It reads nothing itself.
-import { DEFAULT_PING_BODY_BYTES, PAID_PING_LOG_ROWS, PING_READ_BYTES_MAX } from "./core/limits.ts";
+import { type Composition, optionalSetting, setting } from "./config-setting.ts";
+import { SIGNAL_SETTINGS } from "./config-signals.ts";
 import type { ListenAddress } from "./lib/address.ts";
 import {
-  addressRangeKind,
   booleanKind,
   choiceKind,
   databaseUrlKind,
   integerKind,
   listenKind,
   listKind,
-  type Parsed,
   secondsKind,
   textKind,
-  type ValueKind,
   webAddressKind,
   wordKind,
 } from "./lib/setting-value.ts";
 
-/** Builds one value from several names of the reference; null when none of them is set. */
-export type Composition = {
-  names: readonly string[];
-  secretNames: readonly string[];
-  build(part: (name: string) => string | null): Parsed<string> | null;
-};
-
-export type Setting<T, Fallback extends T | null> = {
-  key: `OVERDUE_${string}`;
-  group: "Database" | "Process" | "Addresses" | "Keys and limits";
-  kind: ValueKind<T>;
-  fallback: Fallback;
-  /** What the fallback means, where printing it would not say so. */
-  fallbackMeans?: string;
-  /** Masked wherever it is shown, and readable from the file that KEY_FILE names. */
-  secret: boolean;
-  meaning: string;
-  example: string;
-  /** Names that the reference server uses for the same thing. */
-  aliases?: readonly string[];
-  composedOf?: Composition;
-  /** Accepted and checked already, but without effect until this part of the program exists. */
-  waitsFor?: string;
-};
-
-/** A setting that always has a value. */
-function setting<T>(given: Setting<T, NoInfer<T>>): Setting<T, T> {
-  return given;
-}
-
-/** A setting that may be left out: its value can be null. */
-function optionalSetting<T>(given: Omit<Setting<T, null>, "fallback">): Setting<T, null> {
-  return { ...given, fallback: null };
-}
-
-const TRUSTED_PROXIES_MAX = 100;
 const ROLES_MAX = 20;
 /** Shorter secrets can be guessed from a stolen key hash. */
 const SECRET_KEY_LENGTH_MIN = 32;
-const PING_LOG_ROWS_MAX = 10_000;
 const CHECK_LIMIT_MAX = 1_000_000_000;
 const POOL_SIZE_MIN = 2;
 const POOL_SIZE_MAX = 200;
@@ -108,7 +69,8 @@ export const SETTINGS = {
     kind: integerKind({ min: POOL_SIZE_MIN, max: POOL_SIZE_MAX, unit: "connections" }),
     fallback: 10,
     secret: false,
-    meaning: "The most connections that one process opens.",
+    meaning:
+      "The most connections that one process opens. One that receives signals has three more for them.",
     example: "20",
   }),
   databaseWaitSeconds: setting({
@@ -196,16 +158,7 @@ export const SETTINGS = {
     example: "https://ping.overdue.example.org",
     aliases: ["PING_ENDPOINT"],
   }),
-  trustedProxies: setting({
-    key: "OVERDUE_TRUSTED_PROXIES",
-    group: "Addresses",
-    kind: listKind(addressRangeKind, { countMax: TRUSTED_PROXIES_MAX }),
-    fallback: ["127.0.0.0/8", "::1/128"],
-    secret: false,
-    meaning: "The proxies whose X-Forwarded-* headers are believed. From anyone else they are ignored.",
-    example: "127.0.0.0/8, ::1/128, 10.0.0.0/8",
-    waitsFor: "the ping service",
-  }),
+  ...SIGNAL_SETTINGS,
   secretKey: optionalSetting({
     key: "OVERDUE_SECRET_KEY",
     group: "Keys and limits",
@@ -227,27 +180,6 @@ export const SETTINGS = {
     meaning:
       "How many checks an account may have, unless `overdue admin set-check-limit` gave it a limit of its own.",
     example: "1000",
-  }),
-  pingLogLimit: setting({
-    key: "OVERDUE_PING_LOG_LIMIT",
-    group: "Keys and limits",
-    kind: integerKind({ min: 1, max: PING_LOG_ROWS_MAX, unit: "pings" }),
-    fallback: PAID_PING_LOG_ROWS,
-    secret: false,
-    meaning: "How many of the newest pings of a check are kept and returned.",
-    example: "100",
-    waitsFor: "the ping service",
-  }),
-  pingBodyLimitBytes: setting({
-    key: "OVERDUE_PING_BODY_LIMIT",
-    group: "Keys and limits",
-    kind: integerKind({ min: 0, max: PING_READ_BYTES_MAX, unit: "bytes" }),
-    fallback: DEFAULT_PING_BODY_BYTES,
-    secret: false,
-    meaning: "How much of a ping's body is kept. A longer one is cut, never refused.",
-    example: "100000",
-    aliases: ["PING_BODY_LIMIT"],
-    waitsFor: "the ping service",
   }),
   apiDialect: setting({
     key: "OVERDUE_API_DIALECT",

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { ConfigError, type Environment, loadConfig } from "./config.ts";
 import { effectiveAsJson, renderEffective, renderEnvExample } from "./config-render.ts";
-import { type Setting, SETTINGS } from "./config-table.ts";
+import type { Setting } from "./config-setting.ts";
+import { SETTINGS } from "./config-table.ts";
 import { MASK } from "./lib/setting-value.ts";
 
 const ALL: readonly [string, Setting<unknown, unknown>][] = Object.entries(SETTINGS);
@@ -67,6 +68,54 @@ describe("the table", () => {
       const read = sources.some((text) => new RegExp(`\\bconfig\\.${name}\\b`).test(text));
       expect({ key, read }).toEqual({ key, read: waitsFor === undefined });
     }
+  });
+});
+
+describe("the object store", () => {
+  const names = {
+    S3_BUCKET: "bodies",
+    S3_ENDPOINT: "s3.example.org:9000",
+    S3_ACCESS_KEY: "name",
+    S3_SECRET_KEY: "secret",
+    S3_TIMEOUT: "7",
+    S3_REGION: "here",
+  };
+
+  test("is none by default", () => {
+    expect(loadConfig({}).config).toMatchObject({ s3Bucket: null, s3Endpoint: null });
+  });
+
+  test("is read from the reference's names, with TLS unless they say otherwise", () => {
+    expect(loadConfig(names).config).toMatchObject({
+      s3Bucket: "bodies",
+      s3Endpoint: "https://s3.example.org:9000",
+      s3AccessKey: "name",
+      s3SecretKey: "secret",
+      s3TimeoutSeconds: 7,
+      s3Region: "here",
+    });
+    const { s3Endpoint } = loadConfig({ ...names, S3_SECURE: "False" }).config;
+    expect(s3Endpoint).toBe("http://s3.example.org:9000");
+    const whole = loadConfig({ ...names, S3_ENDPOINT: "http://127.0.0.1:7070" }).config;
+    expect(whole.s3Endpoint).toBe("http://127.0.0.1:7070");
+    expect(problemsOf({ ...names, S3_SECURE: "perhaps" })).toEqual([
+      "OVERDUE_S3_ENDPOINT is put together from S3_*, and S3_SECURE must be true or false.",
+    ]);
+  });
+
+  test("is whole or absent: a bucket alone is refused", () => {
+    expect(problemsOf({ OVERDUE_S3_BUCKET: "bodies" })).toEqual([
+      "OVERDUE_S3_BUCKET is set, but OVERDUE_S3_ENDPOINT is not. Set both, or neither.",
+      "OVERDUE_S3_BUCKET is set, but OVERDUE_S3_ACCESS_KEY is not. Set both, or neither.",
+      "OVERDUE_S3_BUCKET is set, but OVERDUE_S3_SECRET_KEY is not. Set both, or neither.",
+    ]);
+    expect(problemsOf({ ...names, S3_BUCKET: "" })).toEqual([]);
+  });
+
+  test("shows everything but its secret", () => {
+    const shown = renderEffective(loadConfig(names).effective);
+    expect(shown).toMatch(/OVERDUE_S3_ACCESS_KEY +name /);
+    expect(shown).toMatch(/OVERDUE_S3_SECRET_KEY +\*{8} /);
   });
 });
 

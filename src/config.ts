@@ -1,7 +1,8 @@
 // The only reader of the environment: turns it, once, into a checked and typed object that is handed on.
 // Every problem found is reported together, each with what to do about it.
 import { readFileSync } from "node:fs";
-import { type Composition, type Setting, SETTINGS } from "./config-table.ts";
+import type { Composition, Setting } from "./config-setting.ts";
+import { SETTINGS } from "./config-table.ts";
 import { didYouMean } from "./lib/nearest-name.ts";
 import { MASK, type ValueKind } from "./lib/setting-value.ts";
 
@@ -67,6 +68,7 @@ export function loadConfig(environment: Environment = process.env): LoadedConfig
       problems.push(error.message);
     }
   }
+  problems.push(...missingBeside(values));
   if (problems.length > 0) throw new ConfigError(problems);
   // Every name of the table was visited and no problem was found, so the object is complete.
   return { config: values as Config, effective };
@@ -150,6 +152,16 @@ function parse(given: AnySetting, found: Found): unknown {
   const alias = found.source.kind === "alias" ? ` (read for ${given.key})` : "";
   const said = given.secret ? "" : `, not ${JSON.stringify(found.text.slice(0, SHOWN_TEXT_LENGTH_MAX))}`;
   throw new SettingProblem(`${found.source.from}${alias} ${parsed.problem}${said}.`);
+}
+
+/** What a setting cannot do without. One that has a problem of its own is not in `values`, and was told. */
+function missingBeside(values: Readonly<Partial<Record<SettingName, unknown>>>): string[] {
+  if ((values.s3Bucket ?? null) === null) return [];
+  return (["s3Endpoint", "s3AccessKey", "s3SecretKey"] as const)
+    .filter((name) => values[name] === null)
+    .map(
+      (name) => `${SETTINGS.s3Bucket.key} is set, but ${SETTINGS[name].key} is not. Set both, or neither.`,
+    );
 }
 
 /** Misspelt settings would silently have no effect, so names with our prefix must be known ones. */

@@ -44,7 +44,7 @@ function readVersion(): string {
 function knownSecrets(config: Config): KnownSecrets {
   const inUrl = config.databaseUrl === null ? [] : secretsInDatabaseUrl(config.databaseUrl);
   return {
-    secrets: [...inUrl, ...(config.secretKey === null ? [] : [config.secretKey])],
+    secrets: [...inUrl, config.secretKey, config.s3SecretKey].filter((secret) => secret !== null),
     secretPatterns: Object.values(KEY_PREFIX).map((prefix) => new RegExp(`${prefix}[0-9A-Za-z]{28}`, "g")),
   };
 }
@@ -113,12 +113,14 @@ function stopSignal(log: Log): AbortSignal {
   return controller.signal;
 }
 
-/** The admin address that cannot be taken, in words; null for any other error. */
+/** The address that cannot be taken, in words; null for any other error. */
 function listenTrouble(error: unknown, config: Config): CommandError | null {
   if (!(error instanceof Error) || !("syscall" in error) || error.syscall !== "listen") return null;
-  const address = formatListenAddress(config.adminListen);
+  const isAdmin = !("port" in error) || error.port === config.adminListen.port;
+  const address = formatListenAddress(isAdmin ? config.adminListen : config.listen);
+  const setting = isAdmin ? "OVERDUE_ADMIN_LISTEN" : "OVERDUE_LISTEN";
   return new CommandError(
-    `Cannot listen on ${address} (${error.message}). Is another process there? OVERDUE_ADMIN_LISTEN names another place.`,
+    `Cannot listen on ${address} (${error.message}). Is another process there? ${setting} names another place.`,
   );
 }
 

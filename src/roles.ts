@@ -11,6 +11,8 @@ import { didYouMean } from "./lib/nearest-name.ts";
 import { type Service, startServices } from "./lib/service.ts";
 import { prepareDatabase } from "./operations/prepare-database.ts";
 import { pruneHistory } from "./operations/prune-history.ts";
+import { moverRole } from "./roles/mover.ts";
+import { pingRole } from "./roles/ping.ts";
 import type { Database, DatabaseOptions } from "./store/db.ts";
 import { readDatabaseClock } from "./store/instance.ts";
 
@@ -25,11 +27,21 @@ export type Resources = {
 };
 
 /** A part of the process: it can be started, stopped, and asked whether its work goes on. */
-type Role = Service & { trouble(): string | null };
+type Role = Service & {
+  trouble(): string | null;
+  /** False: its work goes on while the database is away. */
+  needsDatabase?: boolean;
+  /** Where it listens, the real port instead of 0. */
+  address?(): ListenAddress | null;
+};
 
 const HOUSEKEEPER_IDLE_MS = HOUR_MS;
 
 const ROLES = {
+  /** Receives signals by HTTP. Several may run, also on one machine. */
+  ping: pingRole,
+  /** Moves large bodies to the object store, if there is one. Several may run: each moves what others do not. */
+  mover: moverRole,
   /** Forgets what is older than it needs to be. Several may run: each removes what it finds. */
   housekeeper: ({ database, log, metrics }) =>
     loopService("housekeeper", {
@@ -71,6 +83,8 @@ export function chooseRoles(names: readonly string[] | null): RoleName[] {
 export type RunningProcess = {
   /** Where the admin server listens, the real port instead of 0. */
   adminAddress: ListenAddress | null;
+  /** Where the roles listen, those that do. */
+  addresses: Readonly<Partial<Record<RoleName, ListenAddress>>>;
   /** Stops everything in reverse order; returns the names of what did not stop well. */
   stop(): Promise<string[]>;
 };
@@ -86,6 +100,7 @@ export async function run(
 ): Promise<RunningProcess> {
   const { config, database, log, metrics } = resources;
   const built: Role[] = roles.map((name) => ROLES[name](resources));
+  const needsDatabase = built.length === 0 || built.some((role) => role.needsDatabase !== false);
   let phase: "starting" | "running" | "stopping" = "starting";
   const admin = adminServer({
     listen: config.adminListen,
@@ -93,7 +108,10 @@ export async function run(
     log,
     readyChecks: () => [
       { name: "process", trouble: async () => (phase === "running" ? null : phase) },
-      { name: "database", trouble: () => readDatabaseClock(database).then(() => null) },
+      // Whoever can do without it goes on being sent work.
+      ...(needsDatabase
+        ? [{ name: "database", trouble: () => readDatabaseClock(database).then(() => null) }]
+        : []),
       ...built.map((role) => ({ name: role.name, trouble: async () => role.trouble() })),
     ],
   });
@@ -105,11 +123,21 @@ export async function run(
   phase = "running";
   return {
     adminAddress: admin.address(),
+    addresses: addressesOf(built),
     stop: () => {
       phase = "stopping";
       return running.stop();
     },
   };
+}
+
+function addressesOf(roles: readonly Role[]): RunningProcess["addresses"] {
+  return Object.fromEntries(
+    roles.flatMap((role) => {
+      const address = role.address?.() ?? null;
+      return address === null ? [] : [[role.name, address]];
+    }),
+  );
 }
 
 /** Started means that the schema is the one this code knows; it then needs no further care. */

@@ -23,6 +23,7 @@ const PROMISED: [number | string, number | string][] = [
   [limits.RUN_PAIRING_HOURS_MAX, 72],
   [limits.DEFAULT_PING_BODY_BYTES, 10_000],
   [limits.PING_READ_BYTES_MAX, 67_108_864],
+  [limits.MOVABLE_BODY_BYTES_MIN, 2_000],
   [limits.API_BODY_BYTES_MAX, 2.5 * 1024 * 1024],
   [limits.EMAIL_BYTES_MAX, 32 * 1024 * 1024],
   [limits.CHANNEL_NAME_LENGTH_MAX, 100],

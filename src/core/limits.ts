@@ -30,6 +30,8 @@ export const RUN_PAIRING_HOURS_MAX = 72;
 export const DEFAULT_PING_BODY_BYTES = 10_000;
 /** A larger ping is read no further: the signal counts, and the connection may be closed. */
 export const PING_READ_BYTES_MAX = 64 * 1024 * 1024;
+/** Smaller bodies never leave the database: they lie in their row's own page. An index is built on this number. */
+export const MOVABLE_BODY_BYTES_MIN = 2_000;
 export const API_BODY_BYTES_MAX = 2_621_440;
 export const EMAIL_BYTES_MAX = 33_554_432;
 

@@ -48,3 +48,41 @@ function loopMetrics(registry: Registry): LoopMetrics {
     }),
   };
 }
+
+/** A figure that is read when somebody asks for it: one number, or one for each value of a label. */
+export type Figure = { name: string; help: string; kind: "gauge" | "counter" } & (
+  | { read: () => number | null }
+  | { label: string; readEach: () => Readonly<Record<string, number>> }
+);
+
+/** Adds figures to the registry. One that is null is left out of the answer. */
+export function addFigures({ registry }: Metrics, figures: readonly Figure[]): void {
+  for (const figure of figures) {
+    const { name, help, kind } = figure;
+    const labelNames = "label" in figure ? [figure.label] : [];
+    const collect = (
+      metric: { reset(): void },
+      set: (labels: Record<string, string>, value: number) => void,
+    ) => {
+      metric.reset();
+      if ("label" in figure) {
+        for (const [word, value] of Object.entries(figure.readEach())) set({ [figure.label]: word }, value);
+        return;
+      }
+      const value = figure.read();
+      if (value !== null) set({}, value);
+    };
+    const shared = { name, help, labelNames, registers: [registry] };
+    if (kind === "gauge") {
+      const gauge: Gauge = new Gauge({
+        ...shared,
+        collect: () => collect(gauge, (labels, value) => gauge.set(labels, value)),
+      });
+    } else {
+      const counter: Counter = new Counter({
+        ...shared,
+        collect: () => collect(counter, (labels, value) => counter.inc(labels, value)),
+      });
+    }
+  }
+}

@@ -31,7 +31,7 @@ function start(): {
   ended: ReturnType<typeof endOf>;
 } {
   const child = spawn(process.execPath, [DEV, folder], {
-    env: { OVERDUE_ADMIN_LISTEN: `127.0.0.1:${port}` },
+    env: { OVERDUE_ADMIN_LISTEN: `127.0.0.1:${port}`, OVERDUE_LISTEN: "127.0.0.1:0" },
   });
   const ended = endOf(child);
   let text = "";

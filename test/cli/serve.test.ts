@@ -1,6 +1,7 @@
 // `overdue serve` as a supervisor sees it: starts, says where it is, answers, stops, and keeps its secrets.
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { ROLE_NAMES } from "../../src/roles.ts";
 import { endOf, type Environment, runOverdue, startOverdue, useDurablePostgres } from "./run-overdue.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -9,7 +10,7 @@ const postgres = useDurablePostgres();
 const PASSWORD = "hunter2hunter2";
 const SECRET_KEY = "a-secret-of-the-operator-0123456789";
 
-type LogLine = { msg: string; service?: string; admin?: string };
+type LogLine = { msg: string; service?: string; admin?: string; url?: string };
 
 let child: ChildProcessWithoutNullStreams | null = null;
 afterEach(() => void child?.kill("SIGKILL"));
@@ -20,6 +21,7 @@ async function environment(changes: Environment = {}): Promise<Environment> {
   return {
     OVERDUE_DATABASE_URL: url,
     OVERDUE_ADMIN_LISTEN: "127.0.0.1:0",
+    OVERDUE_LISTEN: "127.0.0.1:0",
     OVERDUE_LOG_LEVEL: "trace",
     ...changes,
   };
@@ -61,9 +63,10 @@ describe("a process", () => {
     const health = await fetch(`${admin}/healthz`);
     expect(health.status).toBe(200);
     const ready = await fetch(`${admin}/readyz`);
+    const checked = ["process", "database", ...ROLE_NAMES];
     expect({ status: ready.status, body: await ready.json() }).toEqual({
       status: 200,
-      body: { status: "ready", checks: { process: "ok", database: "ok", housekeeper: "ok" } },
+      body: { status: "ready", checks: Object.fromEntries(checked.map((name) => [name, "ok"])) },
     });
     const metrics = await (await fetch(`${admin}/metrics`)).text();
     expect(metrics).toContain('overdue_loop_errors_total{loop="housekeeper"} 0');
@@ -73,8 +76,9 @@ describe("a process", () => {
     expect({ code, err }).toEqual({ code: 0, err: "" });
     const named = (msg: string) =>
       messagesOf(out).flatMap((line) => (line.msg === msg ? [line.service] : []));
-    expect(named("service started")).toEqual(["pool", "admin", "schema", "housekeeper"]);
-    expect(named("service stopped")).toEqual(["housekeeper", "schema", "admin", "pool"]);
+    const order = ["pool", "admin", "schema", ...ROLE_NAMES];
+    expect(named("service started")).toEqual(order);
+    expect(named("service stopped")).toEqual(order.toReversed());
     expect(messagesOf(out).map(({ msg }) => msg)).toContain("schema migrated");
   });
 
@@ -134,14 +138,19 @@ describe("a start that cannot succeed ends with code 1 and a sentence", () => {
     expect(err).not.toMatch(/^\s+at /m);
   });
 
-  test("an admin address that is taken", async () => {
+  test("an address that is taken", async () => {
     const first = serve(await environment());
-    const { admin } = await first.line("ready");
+    const [{ url }, { admin }] = await Promise.all([first.line("listening"), first.line("ready")]);
     const taken = String(admin).replace("http://", "");
     const { code, err } = await runOverdue(["serve"], await environment({ OVERDUE_ADMIN_LISTEN: taken }));
     expect(code).toBe(1);
     expect(err).toContain(`Cannot listen on ${taken}`);
     expect(err).toContain("OVERDUE_ADMIN_LISTEN names another place");
+    const pings = String(url).replace("http://", "");
+    const second = await runOverdue(["serve"], await environment({ OVERDUE_LISTEN: pings }));
+    expect(second.code).toBe(1);
+    expect(second.err).toContain(`Cannot listen on ${pings}`);
+    expect(second.err).toContain("OVERDUE_LISTEN names another place");
     first.process.kill("SIGTERM");
     await first.ended;
   });

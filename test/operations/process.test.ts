@@ -14,7 +14,8 @@ function resourcesFor(url: string, settings: Record<string, string> = {}) {
   const lines: string[] = [];
   const databaseOptions = { url, applicationName: "overdue-test", onError: () => {}, requireDurable: false };
   const resources: Resources = {
-    config: loadConfig({ OVERDUE_ADMIN_LISTEN: "127.0.0.1:0", ...settings }).config,
+    config: loadConfig({ OVERDUE_ADMIN_LISTEN: "127.0.0.1:0", OVERDUE_LISTEN: "127.0.0.1:0", ...settings })
+      .config,
     database: openDatabase(databaseOptions),
     databaseOptions,
     log: createLog({ level: "info", destination: { write: (line) => lines.push(line) } }),

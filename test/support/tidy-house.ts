@@ -19,6 +19,7 @@ export const MANIFEST = {
     "node-pg-migrate": "9.0.0",
     pino: "10.0.0",
     "prom-client": "15.0.0",
+    aws4fetch: "1.0.0",
     commander: "15.0.0",
   },
   devDependencies: { vitest: "5.0.0-beta.1" },

@@ -1,0 +1,27 @@
+// The ping server without its intake, as a process of its own: every signal is answered as if it were recorded.
+// What it takes is what HTTP alone takes.
+import type { SignalIntake } from "../../src/intake/intake.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { pingService } from "../../src/services/ping/service.ts";
+
+const nothing: SignalIntake = {
+  now: () => Date.now(),
+  accept: () => Promise.resolve({ kind: "recorded" }),
+  resolve: () => Promise.resolve("known"),
+};
+
+const service = pingService({
+  listen: { host: "127.0.0.1", port: Number(process.argv[2]) },
+  reusePort: true,
+  siteUrl: new URL("http://localhost:8000"),
+  pingUrl: null,
+  trustedProxies: ["127.0.0.0/8", "::1/128"],
+  bodyLimitBytes: 10_000,
+  connectionsMax: 10_000,
+  requestTimeoutMs: 60_000,
+  log: createLog({ level: "warn" }),
+  intake: nothing,
+});
+await service.start();
+console.log("ready");
+process.once("SIGTERM", () => void service.stop());

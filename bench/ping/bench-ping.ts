@@ -1,0 +1,134 @@
+// The ping benchmark: signals over HTTP into a durable database, beside PostgreSQL alone, recording alone and HTTP
+// alone. All of them take turns on the same machine, so that a busy moment hits all.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startEngine } from "../store/engine.ts";
+import { mean, printTable, rounded, shown } from "../store/figures.ts";
+import { type Contest, measureContest, type Measured } from "./contest.ts";
+import { createPingScale, type PingScale } from "./ping-scale.ts";
+import { BODY_BYTES, CONNECTIONS, type PingSize, STEADY_PER_SECOND } from "./sizes.ts";
+
+type Figures = Record<string, number>;
+
+/** Prints the comparisons and gives the figures under flat keys. */
+export async function benchPing(
+  size: PingSize,
+  whenInterrupted: (cleanUp: () => Promise<void>) => void,
+): Promise<Figures> {
+  console.log(`ping: ${size.about}`);
+  const folder = await mkdtemp(join(tmpdir(), "overdue-bench-"));
+  const engine = await startEngine();
+  const cleanUp = async () => {
+    await engine.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  whenInterrupted(cleanUp);
+  try {
+    const { pingsPerCheck } = size;
+    const small = await createPingScale(engine, { checkCount: size.small, pingsPerCheck, folder });
+    const large = await createPingScale(engine, { checkCount: size.large, pingsPerCheck, folder });
+    const figures: Figures = {};
+    for (const bodyBytes of [0, BODY_BYTES]) {
+      const contest = (scale: PingScale): Contest => ({ scale, bodyBytes, size, folder });
+      const [atSmall, atLarge] = await measureContest([contest(small), contest(large)]);
+      print(bodyBytes, [atSmall, atLarge]);
+      Object.assign(figures, figuresOf({ bodyBytes, size, atSmall, atLarge }));
+    }
+    await Promise.all([small.close(), large.close()]);
+    return figures;
+  } finally {
+    await cleanUp();
+  }
+}
+
+/** 1 would mean that HTTP and recording cost together what each costs alone. */
+function sumOfParts({
+  ours,
+  recordingAlone,
+  httpAlone,
+}: Record<"ours" | "recordingAlone" | "httpAlone", number>) {
+  return ours * (1 / recordingAlone + 1 / httpAlone);
+}
+
+function bestBaseline({ baseline }: Measured): { clients: number; perSecond: number } {
+  const best = { clients: 0, perSecond: 0 };
+  for (const [clients, rates] of baseline) {
+    if (mean(rates) > best.perSecond) Object.assign(best, { clients, perSecond: mean(rates) });
+  }
+  return best;
+}
+
+function figuresOf(given: {
+  bodyBytes: number;
+  size: PingSize;
+  atSmall: Measured;
+  atLarge: Measured;
+}): Figures {
+  const { bodyBytes, size, atSmall, atLarge } = given;
+  const prefix = bodyBytes === 0 ? "ping." : "ping.body_";
+  const ours = mean(atLarge.ours);
+  const httpAlone = mean(atLarge.httpAlone);
+  // The published figures speak of a million checks; those of a small run must not pass for them.
+  const comparison = size.isFull ? "million_over_ten_thousand" : "large_over_small";
+  const figures = {
+    per_second: Math.round(ours),
+    small_per_second: Math.round(mean(atSmall.ours)),
+    over_bare_transaction: ours / bestBaseline(atLarge).perSecond,
+    small_over_bare_transaction: mean(atSmall.ours) / bestBaseline(atSmall).perSecond,
+    over_sum_of_parts: sumOfParts({ ours, recordingAlone: mean(atLarge.recordingAlone), httpAlone }),
+    over_sum_of_parts_500: sumOfParts({ ours, recordingAlone: mean(atLarge.recordingFull), httpAlone }),
+    p50_ms: atLarge.latency.p50Ms,
+    p99_ms: atLarge.latency.p99Ms,
+    [comparison]: ours / mean(atSmall.ours),
+    batch_size: atLarge.batchSize,
+    hot_share: atLarge.hotShare,
+  };
+  return Object.fromEntries(Object.entries(figures).map(([name, value]) => [prefix + name, rounded(value)]));
+}
+
+function print(bodyBytes: number, [atSmall, atLarge]: readonly [Measured, Measured]): void {
+  const both = (about: string, value: (of: Measured) => number, digits = 0) => [
+    about,
+    shown(value(atSmall), digits),
+    shown(value(atLarge), digits),
+  ];
+  const clientCounts = [...atLarge.baseline.keys()];
+  const seen = Math.round(atLarge.batchSize);
+  printTable(
+    `${bodyBytes === 0 ? "Without a body" : `With a body of ${bodyBytes} bytes`}, signals a second`,
+    [
+      ["", `${atSmall.label} checks`, `${atLarge.label} checks`],
+      both(`(a) over HTTP, recorded, ${CONNECTIONS} connections`, (of) => mean(of.ours)),
+      ...clientCounts.map((clients) =>
+        both(`(b) PostgreSQL alone, ${clients} clients`, (of) => mean(of.baseline.get(clients) ?? [])),
+      ),
+      both(`(c) recording alone, batches as in (a), about ${seen}`, (of) => mean(of.recordingAlone)),
+      both("    recording alone, batches of 500", (of) => mean(of.recordingFull)),
+      both("(d) HTTP alone", (of) => mean(of.httpAlone)),
+      both("a / b", (of) => mean(of.ours) / bestBaseline(of).perSecond, 2),
+      both(
+        "a (1/c + 1/d)",
+        (of) =>
+          sumOfParts({
+            ours: mean(of.ours),
+            recordingAlone: mean(of.recordingAlone),
+            httpAlone: mean(of.httpAlone),
+          }),
+        2,
+      ),
+      both("signals in a batch of (a)", (of) => of.batchSize),
+      both("share of state updates that touch no index", (of) => of.hotShare, 3),
+      both(`ms at ${STEADY_PER_SECOND}/s: p50`, (of) => of.latency.p50Ms, 1),
+      both("p99", (of) => of.latency.p99Ms, 1),
+      both("p99.9", (of) => of.latency.p999Ms, 1),
+      both("longest", (of) => of.latency.maxMs, 1),
+    ],
+  );
+  for (const one of [atSmall, atLarge]) {
+    const rates = one.ours.map((rate) => shown(rate, 0)).join(", ");
+    console.log(
+      `  ${one.label} checks: (a) by round ${rates}; ${one.counted.toLocaleString("en")} answers 200, all recorded`,
+    );
+  }
+}

@@ -1,0 +1,135 @@
+// Measures everything that is compared, in rounds: each once in each round, for the same time, in both databases.
+// In one round a checkpoint begins in the middle of each, and what is answered is compared with what is recorded.
+import { setTimeout as pause } from "node:timers/promises";
+import { freePort, type PingProcess, startPingProcess } from "../../test/support/ping-process.ts";
+import { type Latency, measureLatency } from "./open-loop.ts";
+import { measureBaseline, writeScript } from "./pgbench.ts";
+import { type PingScale, readRecorded, recordedBetween } from "./ping-scale.ts";
+import { recordAlone, startAnsweringOnly } from "./processes.ts";
+import { type PingSize, STEADY_PER_SECOND } from "./sizes.ts";
+import { countAnswered } from "./wrk.ts";
+
+export type Contest = { scale: PingScale; bodyBytes: number; size: PingSize; folder: string };
+
+/** Signals a second, by round, and what was seen on the way. */
+export type Measured = {
+  label: string;
+  ours: number[];
+  /** By the number of clients. */
+  baseline: Map<number, number[]>;
+  /** With batches of the size that was seen over HTTP, and with full ones. */
+  recordingAlone: number[];
+  recordingFull: number[];
+  httpAlone: number[];
+  batchSize: number;
+  hotShare: number;
+  latency: Latency;
+  /** How many answers 200 were compared with the database. */
+  counted: number;
+};
+
+const BATCH_SIZE_MAX = 500;
+/** The log rows that are kept, so that trimming is part of what is measured. */
+const LOG_ROWS = 100;
+/** The server counts updates of its tables with this much delay. */
+const STATISTICS_MS = 1_500;
+
+/** Measures both in turns. Throws when the answers and the database do not agree. */
+export async function measureContest(contests: readonly [Contest, Contest]): Promise<[Measured, Measured]> {
+  const running = [await prepare(contests[0]), await prepare(contests[1])] as const;
+  try {
+    const { rounds } = contests[0].size;
+    for (let round = 0; round < rounds; round++) {
+      const hasCheckpoint = round === Math.floor(rounds / 2);
+      for (const one of round % 2 === 0 ? running : running.toReversed()) await runRound(one, hasCheckpoint);
+    }
+    for (const one of running) one.measured.latency = await steady(one);
+  } finally {
+    for (const { ours, answeringOnly } of running) await Promise.all([ours.stop(), answeringOnly.stop()]);
+  }
+  return [running[0].measured, running[1].measured];
+}
+
+type Running = Contest & {
+  ours: PingProcess;
+  answeringOnly: { port: number; stop(): Promise<void> };
+  scriptPath: string;
+  measured: Measured;
+};
+
+async function prepare(contest: Contest): Promise<Running> {
+  const { scale, bodyBytes, size, folder } = contest;
+  const scriptPath = await writeScript(folder, { checkCount: scale.checkCount, bodyBytes });
+  const ours = await startPingProcess({
+    databaseUrl: scale.url,
+    port: await freePort(),
+    settings: { OVERDUE_PING_LOG_LIMIT: String(LOG_ROWS), OVERDUE_SIGNALS_PER_MINUTE: "0" },
+  });
+  const answeringOnly = await startAnsweringOnly();
+  const measured: Measured = {
+    label: scale.label,
+    ours: [],
+    baseline: new Map(size.clientCounts.map((count) => [count, []])),
+    recordingAlone: [],
+    recordingFull: [],
+    httpAlone: [],
+    batchSize: Number.NaN,
+    hotShare: Number.NaN,
+    latency: { count: 0, p50Ms: Number.NaN, p99Ms: Number.NaN, p999Ms: Number.NaN, maxMs: Number.NaN },
+    counted: 0,
+  };
+  return { ...contest, ours, answeringOnly, scriptPath, measured };
+}
+
+async function runRound(running: Running, hasCheckpoint: boolean): Promise<void> {
+  const { scale, size, bodyBytes, measured, answeringOnly, scriptPath } = running;
+  const { url, uuidsPath } = scale;
+  const { seconds } = size;
+  const during = <T>(work: Promise<T>) => (hasCheckpoint ? acrossCheckpoint(running, work) : work);
+  await measureOurs(running, during);
+  for (const [clients, rates] of measured.baseline) {
+    rates.push(await during(measureBaseline({ url, scriptPath, clients, seconds })));
+  }
+  const recording = { url, uuidsPath, bodyBytes, seconds };
+  const batchSize = Math.round(measured.batchSize);
+  measured.recordingAlone.push(await during(recordAlone({ ...recording, batchSize })));
+  measured.recordingFull.push(await during(recordAlone({ ...recording, batchSize: BATCH_SIZE_MAX })));
+  const http = { url: `http://127.0.0.1:${answeringOnly.port}`, uuidsPath, bodyBytes, seconds };
+  measured.httpAlone.push((await countAnswered(http)) / seconds);
+}
+
+async function measureOurs(running: Running, during: <T>(work: Promise<T>) => Promise<T>): Promise<void> {
+  const { scale, size, bodyBytes, ours, measured } = running;
+  const { seconds } = size;
+  const before = await readRecorded(scale);
+  const load = { url: `http://127.0.0.1:${ours.port}`, uuidsPath: scale.uuidsPath, bodyBytes, seconds };
+  const answered = await during(countAnswered(load));
+  await pause(STATISTICS_MS);
+  const recorded = recordedBetween(before, await readRecorded(scale));
+  // The whole point: what was answered 200 is there, once.
+  if (recorded.pings !== answered) {
+    throw new Error(`${answered} signals were answered 200, and ${recorded.pings} are recorded`);
+  }
+  measured.counted += answered;
+  measured.ours.push(answered / seconds);
+  measured.batchSize = answered / recorded.batches;
+  measured.hotShare = recorded.hotUpdates / recorded.updates;
+}
+
+/** A checkpoint begins after a third of the time. Afterwards every page is written whole when it first changes. */
+async function acrossCheckpoint<T>({ scale, size }: Running, work: Promise<T>): Promise<T> {
+  const checkpoint = pause((size.seconds * 1_000) / 3).then(() => scale.admin.query("checkpoint"));
+  const [result] = await Promise.all([work, checkpoint]);
+  return result;
+}
+
+async function steady(running: Running): Promise<Latency> {
+  const { scale, size, bodyBytes, ours } = running;
+  const load = { port: ours.port, uuidsPath: scale.uuidsPath, bodyBytes, perSecond: STEADY_PER_SECOND };
+  const before = await readRecorded(scale);
+  const latency = await acrossCheckpoint(running, measureLatency({ ...load, seconds: size.steadySeconds }));
+  const { pings } = recordedBetween(before, await readRecorded(scale));
+  if (pings !== latency.count)
+    throw new Error(`${latency.count} answers 200 at a steady rate, ${pings} recorded`);
+  return latency;
+}

@@ -1,0 +1,40 @@
+// Starts the parts that are measured alone, each as a process of its own, as the whole is one.
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { freePort } from "../../test/support/ping-process.ts";
+import type { RecordingOrder } from "./recording-only.ts";
+
+const run = promisify(execFile);
+
+const ANSWERING = join(import.meta.dirname, "answering-only.ts");
+const RECORDING = join(import.meta.dirname, "recording-only.ts");
+const END_GRACE_MS = 60_000;
+
+/** The HTTP server without recording. */
+export async function startAnsweringOnly(): Promise<{ port: number; stop(): Promise<void> }> {
+  const port = await freePort();
+  const child = spawn(process.execPath, [ANSWERING, String(port)], { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(child, "exit");
+  const isReady = await Promise.race([once(child.stdout, "data").then(() => true), ended.then(() => false)]);
+  if (!isReady) throw new Error("the server without recording did not start");
+  process.once("exit", () => child.kill("SIGKILL"));
+  return {
+    port,
+    stop: async () => {
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}
+
+/** Signals a second that are recorded without HTTP. */
+export async function recordAlone(order: RecordingOrder): Promise<number> {
+  const { stdout } = await run(process.execPath, [RECORDING, JSON.stringify(order)], {
+    timeout: order.seconds * 1_000 + END_GRACE_MS,
+    killSignal: "SIGKILL",
+  });
+  const { signals, elapsedMs } = JSON.parse(stdout) as { signals: number; elapsedMs: number };
+  return (signals * 1_000) / elapsedMs;
+}

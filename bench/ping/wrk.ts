@@ -1,0 +1,39 @@
+// Drives HTTP load with wrk and counts what was answered. Every request that is sent is answered before it ends.
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { CONNECTIONS } from "./sizes.ts";
+
+const run = promisify(execFile);
+
+const SCRIPT = join(import.meta.dirname, "random-checks.lua");
+const THREADS = 2;
+/** After the last request is sent, so that all answers arrive; answers are promised within two seconds. */
+const DRAIN_SECONDS = 2;
+const END_GRACE_MS = 30_000;
+const OUTPUT_BYTES_MAX = 1_000_000;
+
+export type Load = {
+  url: string;
+  /** A UUID in each line. */
+  uuidsPath: string;
+  bodyBytes: number;
+  seconds: number;
+};
+
+/** How many requests were answered 200 in the time. Throws if even one was not. */
+export async function countAnswered({ url, uuidsPath, bodyBytes, seconds }: Load): Promise<number> {
+  const args = ["-t", String(THREADS), "-c", String(CONNECTIONS), "-d", `${seconds + DRAIN_SECONDS}s`];
+  const own = [uuidsPath, String(bodyBytes), String(seconds)];
+  const { stdout } = await run("wrk", [...args, "--timeout", "5s", "-s", SCRIPT, url, "--", ...own], {
+    timeout: (seconds + DRAIN_SECONDS) * 1_000 + END_GRACE_MS,
+    killSignal: "SIGKILL",
+    maxBuffer: OUTPUT_BYTES_MAX,
+  });
+  const line = stdout.trimEnd().split("\n").at(-1) ?? "";
+  const { answered, refused, broken } = JSON.parse(line) as Record<"answered" | "refused" | "broken", number>;
+  if (refused > 0 || broken > 0) {
+    throw new Error(`of ${answered} requests ${refused} were not answered 200, and ${broken} broke`);
+  }
+  return answered;
+}

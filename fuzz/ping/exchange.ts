@@ -1,0 +1,64 @@
+// One connection: puts bytes in, waits for the other side to close, and reads what it answered. It never waits for
+// longer than a bound, and judges nothing.
+import { connect } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Attempt } from "./malformed.ts";
+
+export type Exchange =
+  /** Statuses in order; none when the connection was closed without an answer. */
+  | { kind: "answered"; statuses: readonly number[] }
+  /** We left without waiting. */
+  | { kind: "abandoned" }
+  /** Not closed in time. */
+  | { kind: "hung"; heard: string }
+  | { kind: "unreachable"; reason: string };
+
+/** The promise is two seconds after the last byte; a busy machine gets more. */
+const CLOSED_WITHIN_MS = 15_000;
+const HEARD_BYTES_MAX = 1_000_000;
+const STATUS_LINE = /(?:^|[^\n]*?)HTTP\/1\.1 (\d{3}) /g;
+
+/** Runs one attempt on a connection of its own. */
+export async function exchange(port: number, { pieces, end }: Omit<Attempt, "fault">): Promise<Exchange> {
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true, allowHalfOpen: true });
+  const { promise, resolve } = Promise.withResolvers<Exchange>();
+  let heard = "";
+  let isConnected = false;
+  socket.setEncoding("latin1");
+  socket.on("connect", () => {
+    isConnected = true;
+  });
+  socket.on("data", (text: string) => {
+    if (heard.length < HEARD_BYTES_MAX) heard += text;
+  });
+  const timer = setTimeout(() => {
+    resolve({ kind: "hung", heard: heard.slice(0, 200) });
+    socket.destroy();
+  }, CLOSED_WITHIN_MS);
+  socket.on("error", (error) => {
+    // A server that has answered may reset a connection whose bytes it does not want.
+    if (!isConnected) resolve({ kind: "unreachable", reason: error.message });
+    socket.destroy();
+  });
+  socket.on("end", () => socket.end());
+  socket.on("close", () => resolve({ kind: "answered", statuses: statusesIn(heard) }));
+  for (const piece of pieces) {
+    socket.write(piece);
+    if (pieces.length > 1) await nextTurn();
+  }
+  if (end === "abandon") {
+    await nextTurn();
+    resolve({ kind: "abandoned" });
+    socket.destroy();
+  } else {
+    socket.end();
+  }
+  const result = await promise;
+  clearTimeout(timer);
+  return result;
+}
+
+/** Answers of ours have a length and never hold a status line in their text. */
+function statusesIn(heard: string): number[] {
+  return [...heard.matchAll(STATUS_LINE)].map((match) => Number(match[1]));
+}

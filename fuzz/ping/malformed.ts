@@ -1,0 +1,369 @@
+// Requests that are wrong in some way, made by chance: each kind of fault has a name, and what is sent follows from
+// the chance alone. Whether a server should refuse them is not said here; some are merely strange.
+import type { Chance } from "../chance.ts";
+
+/** What is put into a connection, piece by piece, and how the connection is left. */
+export type Attempt = {
+  /** The kind of fault. */
+  fault: string;
+  pieces: readonly Buffer[];
+  /** "finish": we send nothing more and listen. "abandon": we are gone at once. */
+  end: "finish" | "abandon";
+};
+
+/** What attempts may aim at: checks that exist, and a key and a slug that do. */
+export type Targets = { uuids: readonly [string, ...string[]]; pingKey: string; slug: string };
+
+type Fault = (chance: Chance, targets: Targets) => Buffer | string | readonly (Buffer | string)[];
+
+const CRLF = "\r\n";
+const LONG_MAX = 40_000;
+const LARGE_BODY_BYTES_MAX = 300_000;
+
+type Parts = {
+  method: string;
+  path: string;
+  version: string;
+  headers: readonly string[];
+  body: string;
+  lineEnd: string;
+};
+
+function request(given: Partial<Parts>): string {
+  const parts = {
+    method: "GET",
+    path: "/",
+    version: "HTTP/1.1",
+    headers: ["Host: localhost"],
+    body: "",
+    lineEnd: CRLF,
+    ...given,
+  };
+  const { method, path, version, headers, body, lineEnd } = parts;
+  return [`${method} ${path} ${version}`, ...headers, "", body].join(lineEnd);
+}
+
+function goodPath(chance: Chance, { uuids, pingKey, slug }: Targets): string {
+  const action = chance.pick(["", "", "/start", "/fail", "/log", "/0", "/255"]);
+  const isBySlug = chance.oneIn(8);
+  return isBySlug ? `/ping/${pingKey}/${slug}${action}` : `/ping/${chance.pick(uuids)}${action}`;
+}
+
+function withBody(chance: Chance, targets: Targets, body: string): string {
+  const headers = ["Host: localhost", `Content-Length: ${Buffer.byteLength(body, "latin1")}`];
+  return request({ method: "POST", path: goodPath(chance, targets), headers, body });
+}
+
+/** Characters of one byte each, printable or not. */
+function noise(chance: Chance, lengthMax: number): string {
+  return chance.bytes(1 + chance.below(lengthMax)).toString("latin1");
+}
+
+function words(chance: Chance, lengthMax: number): string {
+  const length = 1 + chance.below(lengthMax);
+  return Array.from({ length }, () => String.fromCharCode(33 + chance.below(94))).join("");
+}
+
+function long(chance: Chance, piece: string): string {
+  return piece.repeat(Math.ceil((1 + chance.below(LONG_MAX)) / piece.length));
+}
+
+const METHODS: readonly [string, ...string[]] = [
+  "get",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "TRACE",
+  "CONNECT",
+  "PROPFIND",
+  "M-SEARCH",
+  "PRI",
+  "QUERY",
+  "G\0ET",
+  "GET GET",
+  "",
+];
+
+const ODD_PATHS: readonly [string, ...string[]] = [
+  "",
+  "*",
+  "//",
+  "/ping",
+  "/ping/",
+  "/ping//",
+  "/ping/../ping/",
+  "/./ping/%2e%2e/x",
+  "ping/x",
+  "http://",
+  "http://localhost",
+  "http://[::1/ping/x",
+  "https://user:password@localhost/ping/x",
+  "/ping/%",
+  "/ping/%2",
+  "/ping/%zz",
+  "/ping/%00",
+  "/ping/%c0%af",
+  "/ping/%ff%fe",
+  "/ping/%ed%a0%80",
+  "/ping/a\\b",
+  "/ping/x?rid",
+  "/ping/x?%",
+  "/ping/x#fragment",
+  "/ping/key/slug/start/more",
+  "/healthz",
+  "/api/v3/checks/",
+];
+
+const ODD_ACTIONS: readonly [string, ...string[]] = [
+  "256",
+  "-1",
+  "1e3",
+  "00000000000000000001",
+  "99999999999999999999",
+  "START",
+  "start/",
+  "fail?",
+  "log%00",
+  "%73tart",
+  "é",
+  "",
+  "..",
+  " ",
+];
+
+const ODD_QUERIES: readonly [string, ...string[]] = [
+  "rid=",
+  "rid=x",
+  "rid=%",
+  "rid=11111111-1111-4111-8111-11111111111",
+  "rid=11111111-1111-4111-8111-111111111111&rid=x",
+  "create=1&create=%31",
+  "create=1&rid=x",
+  "=&=&=",
+  "&&&&",
+  "rid[]=1",
+  "%00=%00",
+];
+
+const ODD_LENGTHS: readonly [string, ...string[]] = [
+  "-1",
+  "+1",
+  "1e3",
+  "0x10",
+  "1,1",
+  "1, 2",
+  "18446744073709551616",
+  "99999999999999999999",
+  "",
+  " ",
+  "abc",
+  "1 ",
+  "٣",
+];
+
+const ODD_HEADERS: readonly [string, ...string[]] = [
+  "NoColon",
+  ": value",
+  " Host: folded",
+  "\tfolded",
+  "Host : space",
+  "Ho st: space",
+  "Host: a\0b",
+  "X: \x01\x02\x7f",
+  "X: \xff\xfe",
+  "Héader: x",
+  "X: a\rb",
+  "X: a\nb",
+  "Host: a\r\nHost: b",
+  "Host:",
+  "Host: [::1",
+  "Host: ../../",
+  "Connection: keep-alive, close, upgrade",
+  "Connection: Upgrade\r\nUpgrade: websocket",
+  "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__",
+  "Expect: 100-continue",
+  "Expect: 200-ok",
+  "Transfer-Encoding: identity",
+  "Transfer-Encoding: gzip",
+  "Transfer-Encoding: gzip, chunked",
+  "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+  "Transfer-Encoding: xchunked",
+  "Transfer-Encoding : chunked",
+  "Content-Encoding: bomb",
+  "Trailer: X",
+  "TE: trailers, deflate;q=0.5",
+  "X-Forwarded-For: 1.2.3.4, nonsense, ::::",
+  "X-Forwarded-For: " + "1.1.1.1,".repeat(500),
+  "X-Forwarded-For: \xff",
+  "X-Forwarded-Proto: gopher",
+  "X-Forwarded-Proto: \x80",
+  "Range: bytes=0-99999999999999999999",
+  "If-None-Match: *",
+];
+
+const CHUNK_SIZES: readonly [string, ...string[]] = [
+  "zz",
+  "-1",
+  "ffffffffffffffffff",
+  "7fffffff",
+  "0x5",
+  "",
+  " 5",
+  "5;" + "e".repeat(20_000),
+  '5;a="\r\n"',
+  "5\n",
+];
+
+const FOREIGN: readonly [Buffer, ...Buffer[]] = [
+  Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\x12\x04\0\0\0\0\0", "latin1"),
+  Buffer.from("160301020001000001fc0303", "hex"),
+  Buffer.from("EHLO localhost\r\nMAIL FROM:<>\r\n", "latin1"),
+  Buffer.from("SSH-2.0-OpenSSH_9.6\r\n", "latin1"),
+  Buffer.from("*1\r\n$4\r\nPING\r\n", "latin1"),
+  Buffer.from("\0\0\0\x08\x04\xd2\x16\x2f", "latin1"),
+  Buffer.from("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "latin1"),
+];
+
+/** A valid request with some of its bytes changed, removed or doubled. */
+function mutilated(chance: Chance, targets: Targets): Buffer {
+  const body = chance.oneIn(2) ? noise(chance, 200) : "";
+  const bytes = Buffer.from(
+    body === "" ? request({ path: goodPath(chance, targets) }) : withBody(chance, targets, body),
+    "latin1",
+  );
+  let result = bytes;
+  for (let times = 1 + chance.below(4); times > 0; times--) {
+    const at = chance.below(result.length);
+    const [before, after] = [result.subarray(0, at), result.subarray(at)];
+    const kind = chance.below(4);
+    if (kind === 0) result = Buffer.concat([before, chance.bytes(1), after.subarray(1)]);
+    else if (kind === 1) result = Buffer.concat([before, after.subarray(1 + chance.below(20))]);
+    else if (kind === 2) result = Buffer.concat([before, chance.bytes(1 + chance.below(20)), after]);
+    else result = Buffer.concat([before, before.subarray(-chance.below(30)), after]);
+  }
+  return result;
+}
+
+function chunked(chance: Chance, targets: Targets): string {
+  const headers = ["Host: localhost", "Transfer-Encoding: chunked"];
+  const size = chance.pick(CHUNK_SIZES);
+  const end = chance.pick(["0\r\n\r\n", "0\r\n", "0\r\nTrailer: x\r\n\r\n", "", "\r\n", "5\r\nabc"]);
+  const body = `3\r\nabc\r\n${chance.oneIn(2) ? `${size}\r\nhello\r\n` : ""}${end}`;
+  return request({ method: "POST", path: goodPath(chance, targets), headers, body });
+}
+
+function oddLength(chance: Chance, targets: Targets): string {
+  const lengths = [`Content-Length: ${chance.pick(ODD_LENGTHS)}`];
+  if (chance.oneIn(3)) lengths.push(`Content-Length: ${chance.below(9)}`);
+  if (chance.oneIn(4)) lengths.push("Transfer-Encoding: chunked");
+  const headers = ["Host: localhost", ...lengths];
+  return request({ method: "POST", path: goodPath(chance, targets), headers, body: words(chance, 20) });
+}
+
+function cutOff(chance: Chance, targets: Targets): Buffer {
+  const whole = Buffer.from(withBody(chance, targets, words(chance, 500)), "latin1");
+  return whole.subarray(0, chance.below(whole.length));
+}
+
+function pipelined(chance: Chance, targets: Targets): (string | Buffer)[] {
+  const pieces: (string | Buffer)[] = [];
+  for (let times = 1 + chance.below(8); times > 0; times--) {
+    pieces.push(request({ path: goodPath(chance, targets) }));
+    if (chance.oneIn(3)) pieces.push(withBody(chance, targets, noise(chance, 50)));
+  }
+  pieces.push(chance.oneIn(2) ? noise(chance, 300) : chance.pick(ODD_HEADERS));
+  return pieces;
+}
+
+/** Every kind of fault there is. */
+const FAULTS: Readonly<Record<string, Fault>> = {
+  method: (chance, targets) => {
+    const method = chance.oneIn(3) ? words(chance, 40) : chance.pick(METHODS);
+    return request({ method, path: goodPath(chance, targets) });
+  },
+  "long method": (chance) => request({ method: long(chance, "A") }),
+  path: (chance) =>
+    request({ path: chance.oneIn(3) ? `/ping/${noise(chance, 80)}` : chance.pick(ODD_PATHS) }),
+  "long path": (chance) =>
+    request({ path: `/ping/${long(chance, chance.pick(["a", "/a", "%61", "?a=1&"]))}` }),
+  action: (chance, { uuids, pingKey, slug }) => {
+    const base = chance.oneIn(3) ? `/ping/${pingKey}/${slug}` : `/ping/${chance.pick(uuids)}`;
+    return request({ path: `${base}/${chance.pick(ODD_ACTIONS)}` });
+  },
+  query: (chance, targets) => {
+    const query = chance.oneIn(3) ? words(chance, 100) : chance.pick(ODD_QUERIES);
+    return request({ path: `${goodPath(chance, targets)}?${query}` });
+  },
+  "unknown address": (chance) =>
+    request({
+      path: `/ping/${chance.oneIn(2) ? words(chance, 36) : "00000000-0000-4000-8000-000000000000"}`,
+    }),
+  "unknown key with create": (chance) =>
+    request({ path: `/ping/${chance.bytes(11).toString("hex")}/slug?create=1` }),
+  version: (chance, targets) => {
+    const version = chance.pick([
+      "HTTP/0.9",
+      "HTTP/1.2",
+      "HTTP/2.0",
+      "HTTP/9.9",
+      "HTTP/11",
+      "http/1.1",
+      "HTTP",
+      "",
+    ]);
+    return request({ path: goodPath(chance, targets), version });
+  },
+  "no version": (chance, targets) => `GET ${goodPath(chance, targets)}\r\n\r\n`,
+  header: (chance, targets) => {
+    const odd = chance.oneIn(4) ? noise(chance, 100) : chance.pick(ODD_HEADERS);
+    return request({ path: goodPath(chance, targets), headers: ["Host: localhost", odd] });
+  },
+  "long header": (chance, targets) =>
+    request({ path: goodPath(chance, targets), headers: [`X: ${long(chance, "x")}`] }),
+  "many headers": (chance, targets) => {
+    const headers = Array.from({ length: 1 + chance.below(3_000) }, (_, index) => `X-${index}: 1`);
+    return request({ path: goodPath(chance, targets), headers });
+  },
+  "no host": (chance, targets) => request({ path: goodPath(chance, targets), headers: [] }),
+  length: oddLength,
+  chunks: chunked,
+  "body of noise": (chance, targets) => withBody(chance, targets, noise(chance, 3_000)),
+  "large body": (chance, targets) =>
+    withBody(chance, targets, "x".repeat(chance.below(LARGE_BODY_BYTES_MAX))),
+  "bytes behind the body": (chance, targets) => `${withBody(chance, targets, "body")}${noise(chance, 200)}`,
+  "cut off": cutOff,
+  pipelined,
+  "line ends": (chance, targets) =>
+    request({ path: goodPath(chance, targets), lineEnd: chance.pick(["\n", "\r", "\n\r", "\r\r\n", "\0"]) }),
+  "leading lines": (chance, targets) =>
+    `${chance.pick(["\r\n", "\n\n\n", " ", "\t", "\0"]).repeat(1 + chance.below(30))}${request({ path: goodPath(chance, targets) })}`,
+  mutilated,
+  noise: (chance) => noise(chance, 2_000),
+  "another protocol": (chance) => chance.pick(FOREIGN),
+  nothing: () => "",
+};
+
+const NAMES = Object.keys(FAULTS) as [string, ...string[]];
+/** One in so many senders does not wait for the answer. */
+const ABANDONED_ONE_IN = 25;
+/** One in so many requests arrives in pieces. */
+const IN_PIECES_ONE_IN = 10;
+const PIECES_MAX = 5;
+
+/** One attempt. */
+export function malformedAttempt(chance: Chance, targets: Targets): Attempt {
+  const fault = chance.pick(NAMES);
+  const made = FAULTS[fault]?.(chance, targets) ?? "";
+  const list = typeof made === "string" || Buffer.isBuffer(made) ? [made] : made;
+  const bytes = Buffer.concat(
+    list.map((one) => (typeof one === "string" ? Buffer.from(one, "latin1") : one)),
+  );
+  const end = chance.oneIn(ABANDONED_ONE_IN) ? "abandon" : "finish";
+  return { fault, pieces: chance.oneIn(IN_PIECES_ONE_IN) ? inPieces(chance, bytes) : [bytes], end };
+}
+
+function inPieces(chance: Chance, bytes: Buffer): Buffer[] {
+  const cuts = Array.from({ length: chance.below(PIECES_MAX) }, () => chance.below(bytes.length + 1));
+  const places = [0, ...cuts.toSorted((one, other) => one - other), bytes.length];
+  return places.slice(1).map((to, index) => bytes.subarray(places[index], to));
+}

@@ -1,0 +1,110 @@
+// The role that moves large bodies to the object store and removes what nobody refers to any more. Trouble with
+// the store is logged and counted, but the process stays ready: no ping waits for it.
+import type { Config } from "../config.ts";
+import { type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
+import type { Log } from "../lib/log.ts";
+import { type Loop, loopService } from "../lib/loop.ts";
+import { addFigures, type Metrics } from "../lib/metrics.ts";
+import type { ObjectStore } from "../lib/object-store.ts";
+import { type Moved, moveBodies } from "../operations/bodies/move-bodies.ts";
+import type { Database } from "../store/db.ts";
+import { readDatabaseClock } from "../store/instance.ts";
+import { objectStoreOf } from "./object-store.ts";
+
+const IDLE_MS = 3 * SECOND_MS;
+/** While a store is away, every piece fails alike: one line in this time. */
+const TROUBLE_LOG_PAUSE_MS = 5 * MINUTE_MS;
+/** A piece is a minute of beginning, two calls after it, and as much again for removals. */
+const PIECE_CALLS_MAX = 4;
+const PIECE_MINUTES_MAX = 5;
+
+export type MoverResources = { config: Config; database: Database; log: Log; metrics: Metrics };
+
+type Counts = { moved: number; removed: number; troubles: number; isTroubled: boolean };
+
+/** The role as a part of a process. Without a store in the settings it does nothing, and is well. */
+export function moverRole(resources: MoverResources): Loop {
+  const stopping = new AbortController();
+  const objects = objectStoreOf(resources.config, { signal: stopping.signal });
+  if (objects === null) {
+    return { name: "mover", start: async () => {}, stop: async () => {}, trouble: () => null };
+  }
+  const loop = movingLoop(resources, objects);
+  return {
+    ...loop,
+    stop: () => {
+      stopping.abort();
+      return loop.stop();
+    },
+  };
+}
+
+function movingLoop({ config, database, log, metrics }: MoverResources, objects: ObjectStore): Loop {
+  const callMsMax = config.s3TimeoutSeconds * SECOND_MS;
+  const counts: Counts = { moved: 0, removed: 0, troubles: 0, isTroubled: false };
+  addCounts(metrics, counts);
+  const tell = troubleTeller(log);
+  return loopService("mover", {
+    idleMs: IDLE_MS,
+    staleMs: PIECE_MINUTES_MAX * MINUTE_MS + PIECE_CALLS_MAX * callMsMax,
+    log,
+    metrics: metrics.loops,
+    tick: async (signal) => {
+      const now = await readDatabaseClock(database);
+      const done = await moveBodies(database, { objects, now, bytesMin: config.s3BodyBytesMin, callMsMax });
+      count(counts, done);
+      // Whoever stops us ends the calls under way, and that is no trouble.
+      if (!signal.aborted) tell(done.trouble, now);
+      return done.isComplete || done.trouble !== null ? "idle" : "again";
+    },
+  });
+}
+
+function count(counts: Counts, { moved, removed, trouble }: Moved): void {
+  counts.moved += moved;
+  counts.removed += removed;
+  counts.isTroubled = trouble !== null;
+  if (trouble !== null) counts.troubles += 1;
+}
+
+function troubleTeller(log: Log): (trouble: string | null, now: Instant) => void {
+  let told: { trouble: string; at: Instant } | null = null;
+  return (trouble, now) => {
+    if (trouble === null) {
+      if (told !== null) log.info("the object store works again");
+      told = null;
+    } else if (told?.trouble !== trouble || now - told.at >= TROUBLE_LOG_PAUSE_MS) {
+      log.error({ trouble }, "the object store does not work; bodies stay in the database");
+      told = { trouble, at: now };
+    }
+  };
+}
+
+function addCounts(metrics: Metrics, counts: Counts): void {
+  addFigures(metrics, [
+    {
+      name: "overdue_bodies_moved_total",
+      help: "Bodies that were moved to the object store.",
+      kind: "counter",
+      read: () => counts.moved,
+    },
+    {
+      name: "overdue_objects_removed_total",
+      help: "Objects that were removed after their bodies.",
+      kind: "counter",
+      read: () => counts.removed,
+    },
+    {
+      name: "overdue_object_store_troubles_total",
+      help: "Times that the object store did not do what it was asked for.",
+      kind: "counter",
+      read: () => counts.troubles,
+    },
+    {
+      name: "overdue_object_store_trouble",
+      help: "1 while the object store does not work.",
+      kind: "gauge",
+      read: () => (counts.isTroubled ? 1 : 0),
+    },
+  ]);
+}

@@ -1,0 +1,108 @@
+// The real ping process, started as an operator starts it, on loopback and with nothing in its environment but what
+// is given. For tests, benchmarks and fuzzing that look at it from outside.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const START_MS_MAX = 60_000;
+const STOP_MS_MAX = 30_000;
+/** How much of what the process says is kept for complaints: its last words. */
+const SAID_LENGTH_MAX = 20_000;
+
+export type PingProcess = {
+  port: number;
+  pid: number;
+  /** What it has said so far, the last part of it. */
+  said(): string;
+  /** Null while it runs; how it ended otherwise. */
+  end(): string | null;
+  /** Memory that it occupies now. */
+  residentBytes(): Promise<number>;
+  /** Asks it to stop and waits. Throws if it does not end well. */
+  stop(): Promise<void>;
+};
+
+export type PingProcessOptions = {
+  databaseUrl: string;
+  port: number;
+  settings?: Readonly<Record<string, string>>;
+  /** Arguments of Node itself, for instance to profile it. */
+  nodeArguments?: readonly string[];
+};
+
+/** Starts it and waits until it is ready. It is killed with this process at the latest. */
+export async function startPingProcess(options: PingProcessOptions): Promise<PingProcess> {
+  const { databaseUrl, port, settings = {}, nodeArguments = [] } = options;
+  const child = spawn(process.execPath, [...nodeArguments, MAIN, "serve", "--roles", "ping"], {
+    env: {
+      OVERDUE_DATABASE_URL: databaseUrl,
+      OVERDUE_LISTEN: `127.0.0.1:${port}`,
+      OVERDUE_ADMIN_LISTEN: "127.0.0.1:0",
+      ...settings,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const kill = () => child.kill("SIGKILL");
+  process.once("exit", kill);
+  let said = "";
+  const life: { end: string | null } = { end: null };
+  child.once("close", (code, signal) => {
+    life.end = signal === null ? `exit code ${code}` : `signal ${signal}`;
+    process.off("exit", kill);
+  });
+  const ended = once(child, "close");
+  const ready = Promise.withResolvers<void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      said = (said + text).slice(-SAID_LENGTH_MAX);
+      if (said.includes('"msg":"ready"')) ready.resolve();
+    });
+  }
+  const pid = child.pid ?? 0;
+  await within(START_MS_MAX, Promise.race([ready.promise, ended]), kill);
+  if (life.end !== null) throw new Error(`the ping process did not start (${life.end}):\n${said}`);
+  return {
+    port,
+    pid,
+    said: () => said,
+    end: () => life.end,
+    residentBytes: () => residentBytes(pid),
+    stop: async () => {
+      child.kill("SIGTERM");
+      await within(STOP_MS_MAX, ended, kill);
+      await ended;
+      if (life.end !== "exit code 0") throw new Error(`the ping process ended with ${life.end}:\n${said}`);
+    },
+  };
+}
+
+async function within(ms: number, work: Promise<unknown>, giveUp: () => void): Promise<void> {
+  const timer = setTimeout(giveUp, ms);
+  try {
+    await work;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function residentBytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  const found = /^VmRSS:\s+(\d+) kB/m.exec(status);
+  if (found === null) throw new Error(`process ${pid} tells nothing about its memory`);
+  return Number(found[1]) * 1_024;
+}
+
+/** A port on loopback that nobody listens on just now. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() => (address === null || typeof address === "string" ? reject() : resolve(address.port)));
+    });
+  });
+}
