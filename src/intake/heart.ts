@@ -69,7 +69,8 @@ export class Heart {
     this.stopAccepting();
     this.#stopping.abort();
     await this.#running;
-    await this.#tryToBeat();
+    // Whoever never listened has nothing to vouch for.
+    if (this.#running !== null) await this.#tryToBeat();
     this.#pulse.ticks.stop();
     if (isEmpty) await this.#leave();
   }

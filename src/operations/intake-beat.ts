@@ -31,8 +31,9 @@ import { inTransaction, type TransactionOptions, type Tx } from "../store/transa
 type Limit = Pick<TransactionOptions, "giveUpAtMs">;
 
 /**
- * Makes an intake known, before it listens. Its watermark stays where the last sign of life was, so that nothing
- * fires until its first beat has said what was blind in between.
+ * Makes an intake known, before it listens. Its watermark and its first sign of life stay where the last sign of
+ * anybody was: nothing fires until its first beat has said what was blind in between, and if that never comes,
+ * the next one that enters will say it.
  */
 export function enterIntake(
   database: Database,
@@ -49,6 +50,7 @@ export function enterIntake(
         id: intakeId,
         name,
         startedAt: now,
+        beatAt: lastBeatAt ?? now,
         watermarkAt: Math.min(lastBeatAt ?? now, now) - WATERMARK_LAG_MS,
         leaseUntilAt: now + leaseMs,
         spoolEmpty: true,

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Config } from "../config.ts";
 import type { Batch, SignalTarget } from "../core/accepted.ts";
-import { SECOND_MS } from "../core/instant.ts";
+import { type Instant, SECOND_MS } from "../core/instant.ts";
 import { leaseMsOf } from "../core/machine/watermark.ts";
 import { encodeSignal } from "../intake/accepted-codec.ts";
 import { DatabaseClock } from "../intake/clock.ts";
@@ -89,8 +89,14 @@ async function join(
   const entry = { intakeId, name, leaseMs };
   const entered = await enterIntake(database, entry, { giveUpAtMs: monotonic() + ENTER_MS_MAX });
   const clock = new DatabaseClock(entered.look);
-  const identity = { intakeId, spool: await spooling.open(intakeId) };
-  const known = await spooling.openKnown(clock.now());
+  const { spool, known } = await openFolder(spooling, { intakeId, now: clock.now() }).catch(
+    async (error: unknown) => {
+      // Nobody has to wait for an intake that never came to be.
+      await leaveIntake(database, { intakeId }).catch(() => false);
+      throw error;
+    },
+  );
+  const identity = { intakeId, spool };
   const sight = () => heart.sight();
   const intake = new DirectIntake({
     identity,
@@ -120,8 +126,8 @@ async function join(
     beat: (request, limit) => beatIntake(database, request, limit),
     leave: (going, limit) => leaveIntake(database, going, limit),
     openSpool: (id) => spooling.open(id),
-    closeSpool: (spool) => spooling.closeOne(spool),
-    spoolTrouble: (spool) => spooling.trouble(spool),
+    closeSpool: (old) => spooling.closeOne(old),
+    spoolTrouble: (inUse) => spooling.trouble(inUse),
     findOrphans: () => spooling.findOrphans(),
     wall: () => Date.now(),
   });
@@ -129,9 +135,13 @@ async function join(
   return { intake, heart };
 }
 
+async function openFolder(spooling: Spooling, { intakeId, now }: { intakeId: string; now: Instant }) {
+  return { spool: await spooling.open(intakeId), known: await spooling.openKnown(now) };
+}
+
 function recorder(
   database: Database,
-  parts: { config: Config; sight: Heart["sight"]; now: () => number },
+  parts: { config: Config; sight: Heart["sight"]; now: () => Instant },
 ): (batch: Batch, how: RecordHow) => Promise<RecordResult> {
   const { config, sight, now } = parts;
   const rules = { ratePerMinute: config.signalsPerMinute };
@@ -149,7 +159,7 @@ function recorder(
 }
 
 /** These go by the connections of the whole process: they must not hold up a batch. */
-function lookups({ config, database }: ReceivingResources, { now }: { now: () => number }) {
+function lookups({ config, database }: ReceivingResources, { now }: { now: () => Instant }) {
   return {
     find: async (target: SignalTarget) => {
       const id =

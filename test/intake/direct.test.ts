@@ -337,6 +337,21 @@ describe("commits that the database has lost", () => {
     expect(database.uas()).toEqual(words(1, 6));
   });
 
+  test("while it was catching up are given once more before the next batch", async () => {
+    const { intake, ping, database, spool } = scripted();
+    database.behaviour = "away";
+    for (const word of words(1, 6)) await ping(word);
+    database.delayMs = 40;
+    database.behaviour = "answers";
+    await expect.poll(() => spool.batches.length).toBeLessThanOrEqual(3);
+    const { intakeId } = intake.state().confirmed;
+    database.lastSeq.set(intakeId, 1);
+    database.applied.splice(1);
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+    expect(database.uas()).toEqual(words(1, 6));
+    expect(database.skipped).toEqual([]);
+  });
+
   test("and are too old to be known are skipped and told", async () => {
     let ms = performance.now();
     const { intake, ping, database } = scripted({ monotonic: () => ms });

@@ -2,7 +2,8 @@
 // connections, crashes, a server that stands still, lost commits. Whatever was promised must be in the log, once.
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config.ts";
@@ -286,6 +287,13 @@ describe("a start", () => {
     expect(second.heart.sight().watermarkAt).toBeNull();
     expect(second.heart.sight().blind).toHaveLength(1);
   });
+});
+
+test("a start that fails leaves no intake behind that others would wait for", async () => {
+  const file = join(temporaryFolder(), "a-file");
+  writeFileSync(file, "");
+  await expect(start({ OVERDUE_SPOOL_FOLDER: file })).rejects.toThrow(/a-file/);
+  expect(await listOpenIntakes(db)).toEqual([]);
 });
 
 describe("two intakes", () => {

@@ -92,6 +92,15 @@ describe("entering", () => {
     expect(own?.leaseUntilAt).toBe(second.look.databaseAt + LEASE_MS);
   });
 
+  test("and leaving again without having listened does not hide for how long nobody did", async () => {
+    const first = await enter();
+    await age(first.intakeId, 600_000);
+    await leaveIntake(database.db, first);
+    const never = await enter();
+    await leaveIntake(database.db, never);
+    expect((await enter()).lastBeatAt).toBe(never.lastBeatAt);
+  });
+
   test("looks at the clock between two readings of our own", async () => {
     const before = performance.now();
     const { look } = await enter();

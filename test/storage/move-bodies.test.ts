@@ -28,7 +28,7 @@ describe.skipIf(!isS3ServerInstalled)(`with a real store${WHY_SKIPPED}`, () => {
   beforeAll(async () => {
     server = await S3Server.make();
     await server.start();
-    objects = server.open({ timeoutMs: 1_000 });
+    objects = server.open();
   });
   afterAll(() => server.remove());
   beforeEach(async () => {

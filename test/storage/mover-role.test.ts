@@ -54,7 +54,9 @@ describe.skipIf(!isS3ServerInstalled)(`with a real store${WHY_SKIPPED}`, () => {
   });
   afterAll(() => server.remove());
 
-  test("pings go on while it is away, and bodies move when it comes", async () => {
+  test("pings go on while it is away, and bodies move when it comes", {
+    timeout: 3 * MOVED_WITHIN_MS,
+  }, async () => {
     const { uuid, id: checkId } = await sampleCheck(database.db, {
       projectId: (await sampleProject(database.db)).id,
     });

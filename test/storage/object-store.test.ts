@@ -93,7 +93,7 @@ describe("a store that misbehaves", () => {
     region: "us-east-1",
     accessKey: "a",
     secretKey: "s",
-    timeoutMs: 2_000,
+    timeoutMs: 10_000,
     objectBytesMax: 100,
   };
 
@@ -152,7 +152,7 @@ describe("a store that misbehaves", () => {
         const store = openObjectStore({ ...options, endpoint, timeoutMs: 300 });
         const startedAt = performance.now();
         expect(await troubleOf(store.get("k"))).toBe("unavailable");
-        expect(performance.now() - startedAt).toBeLessThan(2_000);
+        expect(performance.now() - startedAt).toBeLessThan(10_000);
       });
     }
   });

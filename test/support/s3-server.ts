@@ -14,7 +14,7 @@ import { freePort } from "./ping-process.ts";
 const PROGRAM = "/usr/local/bin/versitygw";
 const START_ATTEMPTS_MAX = 200;
 const START_POLL_MS = 50;
-const CALL_MS_MAX = 5_000;
+const CALL_MS_MAX = 10_000;
 const OBJECT_BYTES_MAX = 1_000_000;
 
 /** It is built with Go; a machine that has neither leaves these tests out. */

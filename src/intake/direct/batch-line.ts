@@ -48,7 +48,6 @@ export class BatchLine {
     const { record, skipTo, closeOrphan, clock, onTrouble, monotonic } = parts;
     const line = {
       identity: () => this.#identity,
-      newestSeq: () => this.#seq,
       confirmed: () => this.confirmed,
       landing: () => this.#inFlight?.landing ?? null,
       onApplied: (batch: Batch, result: Recorded) => this.#onApplied(batch, result),

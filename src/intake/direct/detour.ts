@@ -14,14 +14,12 @@ const RETRY_MS = 250;
 const COLLECT_MS_MIN = 20;
 const COLLECT_REPLAYS = 2;
 /** otherwise small batches would be added faster than they are replayed. Nobody waits longer for it than this. */
-const COLLECT_MS_MAX = 500;
+const COLLECT_MS_MAX = 1_000;
 const COLLECT_CHECK_MS = 5;
 
 /** What the detour asks of the line of batches that it is part of. */
 export type Line = {
   identity(): Identity;
-  /** The newest number that was given. */
-  newestSeq(): number;
   /** The newest batch of the present identity that the database has confirmed. */
   confirmed(): { intakeId: string; seq: number };
   /** Settles when the batch in flight has landed; null when none is. */
@@ -50,8 +48,6 @@ export class Detour {
   #mustResend = false;
   #appendCount = 0;
   #replayCount = 0;
-  /** The last spooled batch is being replayed: what comes now can wait to be recorded directly after it. */
-  #isNearEnd = false;
   #draining: Promise<void> | null = null;
   #stopByMs: number | null = null;
 
@@ -149,9 +145,9 @@ export class Detour {
     const replaysBefore = this.#replayCount;
     const hasCollected = () => {
       const collectedMs = this.#parts.monotonic() - sinceMs;
-      if (!this.#isOn || collectedMs >= COLLECT_MS_MAX) return true;
-      if (this.#isNearEnd || collectedMs < COLLECT_MS_MIN) return !this.#isNearEnd && isFull();
-      return isFull() || !this.#isAnswering || this.#replayCount - replaysBefore >= COLLECT_REPLAYS;
+      if (!this.#isOn || isFull() || collectedMs >= COLLECT_MS_MAX) return true;
+      if (collectedMs < COLLECT_MS_MIN) return false;
+      return !this.#isAnswering || this.#replayCount - replaysBefore >= COLLECT_REPLAYS;
     };
     while (!hasCollected()) await pause(COLLECT_CHECK_MS);
   }
@@ -196,14 +192,12 @@ export class Detour {
         if (await this.#isOver()) break;
       } catch (error) {
         this.#isAnswering = false;
-        this.#isNearEnd = false;
         this.#parts.onTrouble(error, "replaying signals");
         if (this.#stopByMs !== null) break;
         await pause(RETRY_MS);
       }
       if (this.#stopByMs !== null && this.#parts.monotonic() >= this.#stopByMs) break;
     }
-    this.#isNearEnd = false;
     this.#draining = null;
   }
 
@@ -237,12 +231,9 @@ export class Detour {
   }
 
   async #replaySpooled(spool: BatchSpool, batch: SpooledBatch): Promise<void> {
-    const { line, closeOrphan } = this.#parts;
     this.#spooledAt = oldestOf(batch.signals) ?? this.#spooledAt;
-    const isNewest = batch.intakeId === line.identity().intakeId && batch.seq === line.newestSeq();
-    this.#isNearEnd = this.#isAnswering && isNewest && line.landing() === null;
     await this.#apply(batch, batch.unreadable);
-    if (batch.isLast) await closeOrphan(batch.intakeId);
+    if (batch.isLast) await this.#parts.closeOrphan(batch.intakeId);
     await spool.remove(batch);
     this.#replayCount += 1;
   }

@@ -21,6 +21,8 @@ const REMOVALS_MAX = 256;
 const AT_ONCE_MAX = 4;
 /** Nothing more is begun after this long, so that a claim has an end. */
 const PIECE_MS_MAX = 60_000;
+/** For the statements in between, and for what a store still does after we have given it up. */
+const CLAIM_MARGIN_MS = 60_000;
 /** A store that says no to so many says no to all; to fewer, it may be the object. */
 const REFUSALS_MAX = 8;
 
@@ -72,7 +74,7 @@ async function claim(
   { now, bytesMin, callMsMax, bodiesMax = BODIES_MAX }: MoveOptions,
 ): Promise<ClaimedBody[]> {
   // The last put may begin as late as that, and is two calls.
-  const until = now + PIECE_MS_MAX + 2 * callMsMax;
+  const until = now + PIECE_MS_MAX + 2 * callMsMax + CLAIM_MARGIN_MS;
   return inTransaction(database, async (tx) => {
     const movable = await findMovableBodies(tx, { bytesMin, now, limit: bodiesMax });
     const bodies = movable.map(({ checkId, checkUuid, n, at, objectKey }) => {

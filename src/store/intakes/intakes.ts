@@ -48,10 +48,13 @@ const REGISTER = statement({
   name: "intakes.register",
   text: `insert into intakes (id, name, started_at, last_seq, watermark_at, beat_at, lease_until_at,
       spool_empty)
-    values ($1, $2, $3, 0, $4, $3, $5, $6)`,
+    values ($1, $2, $3, 0, $4, $7, $5, $6)`,
 });
 
-export type NewIntake = Omit<Intake, "lastSeq" | "beatAt">;
+export type NewIntake = Omit<Intake, "lastSeq" | "beatAt"> & {
+  /** Through when anybody is known to have received; without it, its start. */
+  beatAt?: Instant;
+};
 
 /** Makes an intake known, before it listens: from now on no deadline fires beyond its watermark. */
 export async function registerIntake(tx: Tx, intake: NewIntake): Promise<void> {
@@ -62,6 +65,7 @@ export async function registerIntake(tx: Tx, intake: NewIntake): Promise<void> {
     toTimestamp(intake.watermarkAt),
     toTimestamp(intake.leaseUntilAt),
     intake.spoolEmpty,
+    toTimestamp(intake.beatAt ?? intake.startedAt),
   ]);
 }
 
