@@ -194,7 +194,8 @@ export class SpoolKeeper {
       accepted.push(row);
       return null;
     });
-    this.#wasRefusedRoom = isFull;
+    // Only what was taken proves that there is room again; a group of misfits proves nothing.
+    this.#wasRefusedRoom = isFull || (this.#wasRefusedRoom && accepted.length === 0);
     return { refusals, accepted };
   }
 
