@@ -1,0 +1,55 @@
+// The end of every scenario: everything is healed, what was held back is applied, and what was promised is held
+// against what is there.
+import type { Figures, Found } from "./scenario.ts";
+import type { Entry } from "./signals/send.ts";
+import { judge } from "./signals/verdict.ts";
+import { untilDrained } from "./stage/intake-rows.ts";
+import type { Stage } from "./stage/stage.ts";
+import type { WatermarkWatch } from "./stage/watermark-watch.ts";
+
+const DRAIN_MS_MAX = 120_000;
+/** Two seconds are promised; the rest is for the sender, who shares the machine. */
+const ANSWER_MS_MAX = 3_000;
+
+export type Findings = {
+  figures?: Figures;
+  complaints?: readonly string[];
+  watch?: WatermarkWatch;
+  /** Where 503 is what the scenario provokes. */
+  mayRefuse?: (entry: Entry) => boolean;
+  /** Markers whose loss is the scenario's doing. */
+  forgiven?: ReadonlySet<string>;
+  drainMsMax?: number;
+  /** Answers take longer because the scenario keeps them from coming. */
+  mayBeSlow?: boolean;
+};
+
+/** Waits until everything is applied, and judges. The load must have ended. */
+export async function conclude(stage: Stage, findings: Findings = {}): Promise<Found> {
+  const { figures = {}, complaints = [], watch, mayRefuse = () => false, forgiven = new Set() } = findings;
+  const { drainMsMax = DRAIN_MS_MAX, mayBeSlow = false } = findings;
+  const beganMs = performance.now();
+  const holdUp = await untilDrained(stage, { withinMs: drainMsMax });
+  const drainSeconds = Math.round((performance.now() - beganMs) / 100) / 10;
+  const verdict = await stage.withClient((client) => judge(client, stage.ledger, { forgiven, mayRefuse }));
+  const watched = await watch?.end();
+  const all = [...complaints, ...verdict.complaints];
+  if (holdUp !== null) all.push(`not drained within ${drainMsMax / 1_000} s: ${holdUp}`);
+  if (watched !== undefined && watched.tooLate > 0) {
+    all.push(`${watched.tooLate} signals appeared in the log after the watermark had passed them`);
+  }
+  if (!mayBeSlow && verdict.slowestMs > ANSWER_MS_MAX) {
+    all.push(`an answer took ${verdict.slowestMs} ms`);
+  }
+  return {
+    tally: verdict.tally,
+    complaints: all,
+    figures: {
+      ...figures,
+      unanswered: verdict.unanswered,
+      slowest_ms: verdict.slowestMs,
+      drain_seconds: drainSeconds,
+      ...(watched === undefined ? {} : { watermark_looks: watched.looks, watermark_ahead: watched.tooLate }),
+    },
+  };
+}

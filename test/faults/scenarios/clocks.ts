@@ -1,0 +1,159 @@
+// Clocks that are wrong or jump, of the processes and of the database. What counts is the database's time, it
+// never goes backwards for a check, and a signal is neither lost nor refused for any of it.
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type pg from "pg";
+import { embeddedPostgres, type PostgresBinaries } from "../../support/postgres-binaries.ts";
+import { conclude } from "../conclusion.ts";
+import { bySize, type Result, type Run, type Scenario } from "../scenario.ts";
+import { userAgentOf } from "../signals/outgoing.ts";
+import { isAcknowledged } from "../signals/send.ts";
+import { onStage, type Stage } from "../stage/stage.ts";
+import { warmUp } from "../stage/warm-up.ts";
+
+const LIBRARIES = [
+  "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
+  "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
+];
+const CHECKS = 120;
+const PER_SECOND = 60;
+/** How far the logged time may be from the time between sending and answer, on the true clock. */
+const OFF_MS_MAX = 1_500;
+/** The library looks at its file once a second. */
+const NOTICED_MS = 2_000;
+
+/** What is done to a process's clock, in seconds beside the true time. */
+const STEPS = [2, -300, 600, 0];
+
+export const clocks: Scenario = {
+  name: "clocks",
+  about: "processes two seconds apart, steps of -5 and +10 minutes, of theirs and of the database's clock",
+  run: async (run) => {
+    const library = LIBRARIES.find((path) => existsSync(path));
+    if (library === undefined) return { skipped: "libfaketime is not installed (apt-get install faketime)" };
+    const folder = mkdtempSync(join(tmpdir(), "overdue-clock-"));
+    // The database's user has to get at it.
+    chmodSync(folder, 0o755);
+    const clock = new FakeClock({ library, path: join(folder, "database-clock") });
+    try {
+      const binaries = wrapped(clock, folder);
+      return await onStage(run, { checks: CHECKS, binaries }, (stage) => play(stage, clock));
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+/** A clock that follows a file. */
+class FakeClock {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly #path: string;
+
+  constructor({ library, path }: { library: string; path: string }) {
+    this.#path = path;
+    this.environment = {
+      LD_PRELOAD: library,
+      FAKETIME_TIMESTAMP_FILE: path,
+      FAKETIME_CACHE_DURATION: "1",
+      FAKETIME_DONT_FAKE_MONOTONIC: "1",
+      DONT_FAKE_MONOTONIC: "1",
+      FAKETIME_NO_CACHE: "0",
+    };
+    this.set(0);
+  }
+
+  /** Seconds beside the true time. */
+  set(seconds: number): void {
+    writeFileSync(this.#path, `${seconds < 0 ? "" : "+"}${seconds}.0\n`, { mode: 0o644 });
+  }
+}
+
+/** The programs of PostgreSQL with another clock: a folder of links, and a script in place of the server. */
+function wrapped(clock: FakeClock, folder: string): PostgresBinaries {
+  const real = embeddedPostgres();
+  const directory = join(folder, "postgres");
+  const bin = join(directory, "bin");
+  mkdirSync(bin, { recursive: true, mode: 0o755 });
+  for (const name of readdirSync(real.directory).filter((one) => one !== "bin")) {
+    symlinkSync(join(real.directory, name), join(directory, name));
+  }
+  for (const name of readdirSync(join(real.directory, "bin"))) {
+    if (name !== "postgres") symlinkSync(join(real.directory, "bin", name), join(bin, name));
+  }
+  const settings = Object.entries(clock.environment).map(([name, value]) => `export ${name}='${value}'`);
+  const script = `#!/bin/sh\n${settings.join("\n")}\nexec "${join(real.directory, "bin/postgres")}" "$@"\n`;
+  writeFileSync(join(bin, "postgres"), script, { mode: 0o755 });
+  return { ...real, directory };
+}
+
+async function play(stage: Stage, databaseClock: FakeClock): Promise<Result> {
+  const library = databaseClock.environment["LD_PRELOAD"] ?? "";
+  const clock = new FakeClock({ library, path: join(stage.folder, "process-clock") });
+  const skewed = await stage.receiver({ name: "skewed", environment: { ...clock.environment } });
+  const plain = await stage.receiver({ name: "plain" });
+  clock.set(2);
+  await Promise.all([skewed.start(), plain.start()]);
+  await warmUp(stage, [skewed, plain]);
+  const load = stage.ledger.startLoad({
+    targets: stage.targets,
+    ports: [skewed.port, plain.port],
+    perSecond: PER_SECOND,
+  });
+  const lastsMs = bySize<number>(stage.run, { full: 10_000, quick: 5_000, tiny: 4_000 });
+  await step(stage, { clock, whose: "one process's", lastsMs });
+  const complaints = await farFromTruth(stage);
+  await step(stage, { clock: databaseClock, whose: "the database's", lastsMs });
+  await load.stop();
+  complaints.push(...(await stage.withClient(backwards)));
+  return conclude(stage, { figures: { steps: STEPS.length * 2 }, complaints });
+}
+
+async function step(
+  { run }: { run: Run },
+  { clock, whose, lastsMs }: { clock: FakeClock; whose: string; lastsMs: number },
+): Promise<void> {
+  for (const seconds of STEPS) {
+    run.say(`${whose} clock is ${seconds} s beside the true time`);
+    clock.set(seconds);
+    await sleep(NOTICED_MS + lastsMs);
+  }
+}
+
+/** While only a process's clock was wrong, the logged times must be true. */
+async function farFromTruth(stage: Stage): Promise<string[]> {
+  const rows = await stage.withClient(
+    async (client) => (await client.query<{ ua: string; at: Date }>("select ua, at from pings")).rows,
+  );
+  const times = new Map(rows.map(({ ua, at }) => [ua, at.getTime()]));
+  let farthestMs = 0;
+  let seen = 0;
+  for await (const entry of stage.ledger.entries()) {
+    const at = times.get(userAgentOf(entry.marker));
+    if (!isAcknowledged(entry) || at === undefined) continue;
+    seen += 1;
+    farthestMs = Math.max(farthestMs, entry.sentAt - at, at - entry.sentAt - entry.ms);
+  }
+  if (seen === 0) return ["no signal could be compared with the true time"];
+  return farthestMs > OFF_MS_MAX ? [`a logged time is ${farthestMs} ms beside the true one`] : [];
+}
+
+/** In the order of n, the log of a check never goes back in time: nothing here was replayed. */
+async function backwards(client: pg.ClientBase): Promise<string[]> {
+  const { rows } = await client.query<{ count: string }>(`
+    select count(*) as count from (
+      select at < lag(at) over (partition by check_id order by n) as is_back from pings
+    ) as steps where is_back`);
+  const count = Number(rows[0]?.count ?? 0);
+  return count > 0 ? [`${count} log rows are older than the row before them`] : [];
+}

@@ -1,0 +1,29 @@
+// The list of all scenarios, in the order in which they run: the short ones first, the long mix last.
+import type { Scenario } from "../scenario.ts";
+import { backlog } from "./backlog.ts";
+import { between } from "./between.ts";
+import { clocks } from "./clocks.ts";
+import { failover, restore, restoreOld } from "./failover.ts";
+import { linkCut } from "./link-cut.ts";
+import { mix } from "./mix.ts";
+import { splitIntakes } from "./split-intakes.ts";
+import { spoolDisk } from "./spool-disk.ts";
+import { spoolKills } from "./spool-kills.ts";
+import { stopped } from "./stopped.ts";
+import { syncFirst } from "./sync-first.ts";
+
+export const SCENARIOS: readonly Scenario[] = [
+  syncFirst,
+  linkCut,
+  splitIntakes,
+  spoolKills,
+  stopped,
+  clocks,
+  failover,
+  restore,
+  restoreOld,
+  spoolDisk,
+  between,
+  backlog,
+  mix,
+];

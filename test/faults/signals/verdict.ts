@@ -1,0 +1,135 @@
+// Holds what was acknowledged against what the database has: every signal once, with its kind, its run id and
+// its body, and the numbers of each check without gap or repeat.
+import type pg from "pg";
+import type { Tally } from "../scenario.ts";
+import type { Ledger } from "./ledger.ts";
+import { markerIn } from "./outgoing.ts";
+import { type Entry, isAcknowledged } from "./send.ts";
+
+type Row = { check_id: string; ua: string; kind: string; rid: string | null; digest: string | null };
+type Found = { count: number; row: Row };
+
+export type Verdict = {
+  tally: Tally;
+  /** Sent, and cut off before an answer came: they may be there or not. */
+  unanswered: number;
+  /** Answered with something that a signal of this run must never get. */
+  otherAnswers: number;
+  /** Answered 503 although they should have been taken. */
+  wronglyRefused: number;
+  /** Of those that were answered at all. */
+  slowestMs: number;
+  complaints: string[];
+};
+
+/** Examples that a complaint names. */
+const NAMED_MAX = 3;
+
+export type Leniency = {
+  /** Markers whose loss is the scenario's doing, and is judged by it. */
+  forgiven: ReadonlySet<string>;
+  /** Which signals may be answered 503. */
+  mayRefuse: (entry: Entry) => boolean;
+};
+
+/** Everything that was sent beside everything that is there. */
+export async function judge(
+  client: pg.ClientBase,
+  ledger: Ledger,
+  { forgiven, mayRefuse }: Leniency,
+): Promise<Verdict> {
+  const { found, rows } = await readLog(client);
+  const tally: Tally = {
+    acknowledged: 0,
+    recorded: rows,
+    lost: 0,
+    duplicated: rows - found.size,
+    refused: 0,
+  };
+  const verdict: Verdict = {
+    tally,
+    unanswered: 0,
+    otherAnswers: 0,
+    wronglyRefused: 0,
+    slowestMs: 0,
+    complaints: [],
+  };
+  const lost: string[] = [];
+  const others: string[] = [];
+  let sent = 0;
+  for await (const entry of ledger.entries()) {
+    sent += 1;
+    if (entry.status !== 0) verdict.slowestMs = Math.max(verdict.slowestMs, entry.ms);
+    if (isAcknowledged(entry)) {
+      tally.acknowledged += 1;
+      const flaw = flawOf(entry, found.get(entry.marker));
+      if (flaw !== null && !forgiven.has(entry.marker)) lost.push(`${entry.marker} (${flaw})`);
+    } else if (entry.status === 503) {
+      tally.refused += 1;
+      if (!mayRefuse(entry)) verdict.wronglyRefused += 1;
+    } else if (entry.status === 0) verdict.unanswered += 1;
+    else others.push(`${entry.status} for ${entry.marker}`);
+    found.delete(entry.marker);
+  }
+  tally.lost = lost.length;
+  verdict.otherAnswers = others.length;
+  const { complaints } = verdict;
+  if (sent === 0) complaints.push("nothing was sent, so nothing was shown");
+  if (lost.length > 0) complaints.push(`${lost.length} lost: ${someOf(lost)}`);
+  if (tally.duplicated > 0) complaints.push(`${tally.duplicated} duplicated`);
+  if (others.length > 0)
+    complaints.push(`${others.length} answers that no signal may get: ${someOf(others)}`);
+  if (verdict.wronglyRefused > 0) {
+    complaints.push(`${verdict.wronglyRefused} signals of known checks were refused`);
+  }
+  if (found.size > 0) complaints.push(`the log has ${found.size} signals that nobody sent`);
+  complaints.push(...(await numberingFlaws(client)));
+  return verdict;
+}
+
+export function someOf(list: readonly string[]): string {
+  return list.slice(0, NAMED_MAX).join(", ") + (list.length > NAMED_MAX ? " …" : "");
+}
+
+async function readLog(client: pg.ClientBase): Promise<{ found: Map<string, Found>; rows: number }> {
+  const { rows } = await client.query<Row>(`
+    select p.check_id, p.ua, p.kind, p.rid, encode(sha256(b.body), 'hex') as digest
+    from pings p left join ping_bodies b on b.check_id = p.check_id and b.n = p.n`);
+  const found = new Map<string, Found>();
+  let ours = 0;
+  for (const row of rows) {
+    const marker = markerIn(row.ua);
+    if (marker === null) continue;
+    ours += 1;
+    const before = found.get(marker);
+    if (before === undefined) found.set(marker, { count: 1, row });
+    else before.count += 1;
+  }
+  return { found, rows: ours };
+}
+
+/** What is wrong with the row of an acknowledged signal; null when nothing is. */
+function flawOf(entry: Entry, found: Found | undefined): string | null {
+  if (found === undefined) return "not there";
+  const { row } = found;
+  if (Number(row.check_id) !== entry.checkId) return "at another check";
+  if (row.kind !== entry.kind) return `as ${row.kind} instead of ${entry.kind}`;
+  if (row.rid !== entry.rid) return "with another run id";
+  return row.digest === entry.digest ? null : "with another body";
+}
+
+/** n counts the rows of each check from 1 on, and the state knows how many there are. */
+async function numberingFlaws(client: pg.ClientBase): Promise<string[]> {
+  const { rows } = await client.query<{ check_id: string; rows: string; states: string; newest: string }>(`
+    select s.check_id, count(p.n) as rows, s.ping_count as states, coalesce(max(p.n), 0) as newest
+    from check_states s left join pings p on p.check_id = s.check_id
+    group by s.check_id, s.ping_count
+    having count(p.n) <> s.ping_count or coalesce(max(p.n), 0) <> s.ping_count
+      or count(distinct p.n) <> count(p.n) or coalesce(min(p.n), 1) <> 1`);
+  if (rows.length === 0) return [];
+  const [first] = rows;
+  return [
+    `n has gaps or repeats at ${rows.length} checks: check ${first?.check_id} has ${first?.rows} rows up to ` +
+      `${first?.newest}, and its state counts ${first?.states}`,
+  ];
+}

@@ -1,0 +1,86 @@
+// What the database says about its intakes: how far each vouches for having applied everything, and which times
+// count as blind. Only read here.
+import type pg from "pg";
+import { someOf } from "../signals/verdict.ts";
+import { until } from "../waiting.ts";
+import type { Stage } from "./stage.ts";
+
+export type IntakeRow = {
+  id: string;
+  name: string;
+  lastSeq: number;
+  watermarkAt: number;
+  beatAt: number;
+  closedAt: number | null;
+  isLost: boolean;
+};
+
+export type BlindRow = { intakeId: string | null; from: number; to: number | null; reason: string };
+
+/** The database's own clock. */
+export async function databaseNow(client: pg.ClientBase): Promise<number> {
+  const { rows } = await client.query<{ at: Date }>("select clock_timestamp() as at");
+  return rows[0]?.at.getTime() ?? Number.NaN;
+}
+
+export async function readIntakes(client: pg.ClientBase): Promise<IntakeRow[]> {
+  const { rows } = await client.query<{
+    id: string;
+    name: string;
+    last_seq: string;
+    watermark_at: Date;
+    beat_at: Date;
+    closed_at: Date | null;
+    lost: boolean;
+  }>("select id, name, last_seq, watermark_at, beat_at, closed_at, lost from intakes order by started_at");
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    lastSeq: Number(row.last_seq),
+    watermarkAt: row.watermark_at.getTime(),
+    beatAt: row.beat_at.getTime(),
+    closedAt: row.closed_at?.getTime() ?? null,
+    isLost: row.lost,
+  }));
+}
+
+export async function readBlind(client: pg.ClientBase): Promise<BlindRow[]> {
+  const { rows } = await client.query<{
+    intake_id: string | null;
+    from_at: Date;
+    to_at: Date | null;
+    reason: string;
+  }>("select intake_id, from_at, to_at, reason from blind_intervals order by from_at");
+  return rows.map((row) => ({
+    intakeId: row.intake_id,
+    from: row.from_at.getTime(),
+    to: row.to_at?.getTime() ?? null,
+    reason: row.reason,
+  }));
+}
+
+/**
+ * Resolves when every open intake vouches for everything up to now; otherwise returns what holds it up. The
+ * load must have ended.
+ */
+export async function untilDrained(stage: Stage, { withinMs }: { withinMs: number }): Promise<string | null> {
+  const endAt = await stage.withClient(databaseNow);
+  let open: IntakeRow[] = [];
+  const isDrained = await until(
+    async () => {
+      open = (await stage.withClient(readIntakes)).filter(({ closedAt }) => closedAt === null);
+      return open.length > 0 && open.every(({ watermarkAt }) => watermarkAt > endAt);
+    },
+    { withinMs, pollMs: 250 },
+  );
+  if (isDrained) return null;
+  if (open.length === 0) return "no intake is open";
+  const holding = open.filter(({ watermarkAt }) => watermarkAt <= endAt);
+  const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
+  const described = holding.map((row) => {
+    const behind = seconds(endAt - row.watermarkAt);
+    const silent = seconds(endAt + withinMs - row.beatAt);
+    return `${row.id} (${row.name}, batch ${row.lastSeq}) by ${behind}, silent for ${silent}`;
+  });
+  return `${holding.length} of ${open.length} open intakes hold the watermark back: ${someOf(described)}`;
+}
