@@ -7,7 +7,7 @@ import { startEngine } from "../store/engine.ts";
 import { mean, printTable, rounded, shown } from "../store/figures.ts";
 import { type Contest, measureContest, type Measured } from "./contest.ts";
 import { createPingScale, type PingScale } from "./ping-scale.ts";
-import { BODY_BYTES, CONNECTIONS, type PingSize, STEADY_PER_SECOND } from "./sizes.ts";
+import type { PingSize } from "./sizes.ts";
 
 type Figures = Record<string, number>;
 
@@ -29,10 +29,10 @@ export async function benchPing(
     const small = await createPingScale(engine, { checkCount: size.small, pingsPerCheck, folder });
     const large = await createPingScale(engine, { checkCount: size.large, pingsPerCheck, folder });
     const figures: Figures = {};
-    for (const bodyBytes of [0, BODY_BYTES]) {
+    for (const bodyBytes of size.bodies) {
       const contest = (scale: PingScale): Contest => ({ scale, bodyBytes, size, folder });
       const [atSmall, atLarge] = await measureContest([contest(small), contest(large)]);
-      print(bodyBytes, [atSmall, atLarge]);
+      print({ bodyBytes, size }, [atSmall, atLarge]);
       Object.assign(figures, figuresOf({ bodyBytes, size, atSmall, atLarge }));
     }
     await Promise.all([small.close(), large.close()]);
@@ -87,7 +87,10 @@ function figuresOf(given: {
   return Object.fromEntries(Object.entries(figures).map(([name, value]) => [prefix + name, rounded(value)]));
 }
 
-function print(bodyBytes: number, [atSmall, atLarge]: readonly [Measured, Measured]): void {
+function print(
+  { bodyBytes, size }: { bodyBytes: number; size: PingSize },
+  [atSmall, atLarge]: readonly [Measured, Measured],
+): void {
   const both = (about: string, value: (of: Measured) => number, digits = 0) => [
     about,
     shown(value(atSmall), digits),
@@ -99,7 +102,7 @@ function print(bodyBytes: number, [atSmall, atLarge]: readonly [Measured, Measur
     `${bodyBytes === 0 ? "Without a body" : `With a body of ${bodyBytes} bytes`}, signals a second`,
     [
       ["", `${atSmall.label} checks`, `${atLarge.label} checks`],
-      both(`(a) over HTTP, recorded, ${CONNECTIONS} connections`, (of) => mean(of.ours)),
+      both(`(a) over HTTP, recorded, ${size.connections} connections`, (of) => mean(of.ours)),
       ...clientCounts.map((clients) =>
         both(`(b) PostgreSQL alone, ${clients} clients`, (of) => mean(of.baseline.get(clients) ?? [])),
       ),
@@ -119,7 +122,7 @@ function print(bodyBytes: number, [atSmall, atLarge]: readonly [Measured, Measur
       ),
       both("signals in a batch of (a)", (of) => of.batchSize),
       both("share of state updates that touch no index", (of) => of.hotShare, 3),
-      both(`ms at ${STEADY_PER_SECOND}/s: p50`, (of) => of.latency.p50Ms, 1),
+      both(`ms at ${size.steadyPerSecond}/s: p50`, (of) => of.latency.p50Ms, 1),
       both("p99", (of) => of.latency.p99Ms, 1),
       both("p99.9", (of) => of.latency.p999Ms, 1),
       both("longest", (of) => of.latency.maxMs, 1),

@@ -6,7 +6,7 @@ import { type Latency, measureLatency } from "./open-loop.ts";
 import { measureBaseline, writeScript } from "./pgbench.ts";
 import { type PingScale, readRecorded, recordedBetween } from "./ping-scale.ts";
 import { recordAlone, startAnsweringOnly } from "./processes.ts";
-import { type PingSize, STEADY_PER_SECOND } from "./sizes.ts";
+import type { PingSize } from "./sizes.ts";
 import { countAnswered } from "./wrk.ts";
 
 export type Contest = { scale: PingScale; bodyBytes: number; size: PingSize; folder: string };
@@ -39,6 +39,7 @@ export async function measureContest(contests: readonly [Contest, Contest]): Pro
   const running = [await prepare(contests[0]), await prepare(contests[1])] as const;
   try {
     const { rounds } = contests[0].size;
+    for (const one of running) await warmUp(one);
     for (let round = 0; round < rounds; round++) {
       const hasCheckpoint = round === Math.floor(rounds / 2);
       for (const one of round % 2 === 0 ? running : running.toReversed()) await runRound(one, hasCheckpoint);
@@ -81,28 +82,38 @@ async function prepare(contest: Contest): Promise<Running> {
   return { ...contest, ours, answeringOnly, scriptPath, measured };
 }
 
+async function warmUp({ scale, size, bodyBytes, ours, answeringOnly }: Running): Promise<void> {
+  const { connections } = size;
+  const load = { uuidsPath: scale.uuidsPath, bodyBytes, connections, seconds: size.warmUpSeconds };
+  if (size.warmUpSeconds === 0) return;
+  for (const { port } of [ours, answeringOnly]) {
+    await countAnswered({ ...load, url: `http://127.0.0.1:${port}` });
+  }
+}
+
 async function runRound(running: Running, hasCheckpoint: boolean): Promise<void> {
   const { scale, size, bodyBytes, measured, answeringOnly, scriptPath } = running;
   const { url, uuidsPath } = scale;
-  const { seconds } = size;
+  const { seconds, connections } = size;
   const during = <T>(work: Promise<T>) => (hasCheckpoint ? acrossCheckpoint(running, work) : work);
   await measureOurs(running, during);
   for (const [clients, rates] of measured.baseline) {
     rates.push(await during(measureBaseline({ url, scriptPath, clients, seconds })));
   }
-  const recording = { url, uuidsPath, bodyBytes, seconds };
+  const recording = { url, uuidsPath, bodyBytes, seconds, warmUpSeconds: size.warmUpSeconds };
   const batchSize = Math.round(measured.batchSize);
   measured.recordingAlone.push(await during(recordAlone({ ...recording, batchSize })));
   measured.recordingFull.push(await during(recordAlone({ ...recording, batchSize: BATCH_SIZE_MAX })));
-  const http = { url: `http://127.0.0.1:${answeringOnly.port}`, uuidsPath, bodyBytes, seconds };
+  const http = { url: `http://127.0.0.1:${answeringOnly.port}`, uuidsPath, bodyBytes, connections, seconds };
   measured.httpAlone.push((await countAnswered(http)) / seconds);
 }
 
 async function measureOurs(running: Running, during: <T>(work: Promise<T>) => Promise<T>): Promise<void> {
   const { scale, size, bodyBytes, ours, measured } = running;
-  const { seconds } = size;
+  const { seconds, connections } = size;
   const before = await readRecorded(scale);
-  const load = { url: `http://127.0.0.1:${ours.port}`, uuidsPath: scale.uuidsPath, bodyBytes, seconds };
+  const where = { url: `http://127.0.0.1:${ours.port}`, uuidsPath: scale.uuidsPath };
+  const load = { ...where, bodyBytes, connections, seconds };
   const answered = await during(countAnswered(load));
   await pause(STATISTICS_MS);
   const recorded = recordedBetween(before, await readRecorded(scale));
@@ -125,7 +136,7 @@ async function acrossCheckpoint<T>({ scale, size }: Running, work: Promise<T>): 
 
 async function steady(running: Running): Promise<Latency> {
   const { scale, size, bodyBytes, ours } = running;
-  const load = { port: ours.port, uuidsPath: scale.uuidsPath, bodyBytes, perSecond: STEADY_PER_SECOND };
+  const load = { port: ours.port, uuidsPath: scale.uuidsPath, bodyBytes, perSecond: size.steadyPerSecond };
   const before = await readRecorded(scale);
   const latency = await acrossCheckpoint(running, measureLatency({ ...load, seconds: size.steadySeconds }));
   const { pings } = recordedBetween(before, await readRecorded(scale));

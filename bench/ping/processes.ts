@@ -32,7 +32,7 @@ export async function startAnsweringOnly(): Promise<{ port: number; stop(): Prom
 /** Signals a second that are recorded without HTTP. */
 export async function recordAlone(order: RecordingOrder): Promise<number> {
   const { stdout } = await run(process.execPath, [RECORDING, JSON.stringify(order)], {
-    timeout: order.seconds * 1_000 + END_GRACE_MS,
+    timeout: (order.warmUpSeconds + order.seconds) * 1_000 + END_GRACE_MS,
     killSignal: "SIGKILL",
   });
   const { signals, elapsedMs } = JSON.parse(stdout) as { signals: number; elapsedMs: number };

@@ -9,15 +9,25 @@ export type PingSize = {
   isFull: boolean;
   /** Log rows of each check before anything is measured. */
   pingsPerCheck: number;
+  /** Bytes of the bodies that signals carry, each measured by itself. */
+  bodies: readonly number[];
+  /** For how long everything runs before it counts: code has to become warm. */
+  warmUpSeconds: number;
   /** Everything that is compared runs once in each round. */
   rounds: number;
   /** For how long each runs in a round. */
   seconds: number;
+  /** Connections of the senders. */
+  connections: number;
   /** With how many sessions PostgreSQL alone is measured; the best counts. */
   clientCounts: readonly number[];
   /** For how long signals come at a steady rate, to see how long each takes. */
   steadySeconds: number;
+  steadyPerSecond: number;
 };
+
+/** Bytes of a body, where signals carry one. */
+const BODY_BYTES = 1_000;
 
 export const PING_SIZES: Readonly<Record<SizeName, PingSize>> = {
   full: {
@@ -26,10 +36,14 @@ export const PING_SIZES: Readonly<Record<SizeName, PingSize>> = {
     large: 1_000_000,
     isFull: true,
     pingsPerCheck: 5,
+    bodies: [0, BODY_BYTES],
+    warmUpSeconds: 2,
     rounds: 3,
     seconds: 6,
+    connections: 256,
     clientCounts: [16, 64, 256],
     steadySeconds: 15,
+    steadyPerSecond: 2_000,
   },
   small: {
     about: "1,000 checks and 5,000, under a minute; its figures mean nothing",
@@ -37,16 +51,13 @@ export const PING_SIZES: Readonly<Record<SizeName, PingSize>> = {
     large: 5_000,
     isFull: false,
     pingsPerCheck: 2,
+    bodies: [0, BODY_BYTES],
+    warmUpSeconds: 0,
     rounds: 1,
     seconds: 1,
+    connections: 32,
     clientCounts: [16],
     steadySeconds: 1,
+    steadyPerSecond: 200,
   },
 };
-
-/** As many as wrk holds open, and as many senders as one process sees at a time. */
-export const CONNECTIONS = 256;
-/** Bytes of a body, where signals carry one. */
-export const BODY_BYTES = 1_000;
-/** Signals a second when it is asked how long each takes. */
-export const STEADY_PER_SECOND = 2_000;

@@ -2,7 +2,6 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { CONNECTIONS } from "./sizes.ts";
 
 const run = promisify(execFile);
 
@@ -18,12 +17,14 @@ export type Load = {
   /** A UUID in each line. */
   uuidsPath: string;
   bodyBytes: number;
+  connections: number;
   seconds: number;
 };
 
 /** How many requests were answered 200 in the time. Throws if even one was not. */
-export async function countAnswered({ url, uuidsPath, bodyBytes, seconds }: Load): Promise<number> {
-  const args = ["-t", String(THREADS), "-c", String(CONNECTIONS), "-d", `${seconds + DRAIN_SECONDS}s`];
+export async function countAnswered(load: Load): Promise<number> {
+  const { url, uuidsPath, bodyBytes, connections, seconds } = load;
+  const args = ["-t", String(THREADS), "-c", String(connections), "-d", `${seconds + DRAIN_SECONDS}s`];
   const own = [uuidsPath, String(bodyBytes), String(seconds)];
   const { stdout } = await run("wrk", [...args, "--timeout", "5s", "-s", SCRIPT, url, "--", ...own], {
     timeout: (seconds + DRAIN_SECONDS) * 1_000 + END_GRACE_MS,

@@ -19,7 +19,11 @@ const HEARD_BYTES_MAX = 1_000_000;
 const STATUS_LINE = /(?:^|[^\n]*?)HTTP\/1\.1 (\d{3}) /g;
 
 /** Runs one attempt on a connection of its own. */
-export async function exchange(port: number, { pieces, end }: Omit<Attempt, "fault">): Promise<Exchange> {
+export async function exchange(
+  port: number,
+  { pieces, end }: Omit<Attempt, "fault">,
+  { closedWithinMs = CLOSED_WITHIN_MS }: { closedWithinMs?: number } = {},
+): Promise<Exchange> {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true, allowHalfOpen: true });
   const { promise, resolve } = Promise.withResolvers<Exchange>();
   let heard = "";
@@ -34,7 +38,7 @@ export async function exchange(port: number, { pieces, end }: Omit<Attempt, "fau
   const timer = setTimeout(() => {
     resolve({ kind: "hung", heard: heard.slice(0, 200) });
     socket.destroy();
-  }, CLOSED_WITHIN_MS);
+  }, closedWithinMs);
   socket.on("error", (error) => {
     // A server that has answered may reset a connection whose bytes it does not want.
     if (!isConnected) resolve({ kind: "unreachable", reason: error.message });
@@ -56,6 +60,19 @@ export async function exchange(port: number, { pieces, end }: Omit<Attempt, "fau
   const result = await promise;
   clearTimeout(timer);
   return result;
+}
+
+/** Whether a server must never let this happen, whatever it was sent. */
+export function isServersFault(result: Exchange): boolean {
+  if (result.kind === "answered") return result.statuses.some((status) => status >= 500);
+  return result.kind !== "abandoned";
+}
+
+/** One word for what happened; several answers on one connection are not told apart. */
+export function outcomeOf(result: Exchange): string {
+  if (result.kind !== "answered") return result.kind;
+  if (result.statuses.length === 0) return "closed";
+  return result.statuses.length === 1 ? String(result.statuses[0]) : "several";
 }
 
 /** Answers of ours have a length and never hold a status line in their text. */

@@ -7,7 +7,7 @@ import { startPostgres } from "../../test/support/postgres.ts";
 import { embeddedPostgres } from "../../test/support/postgres-binaries.ts";
 import { sampleCheck, sampleProject } from "../../test/support/sample.ts";
 import { chanceOf } from "../chance.ts";
-import { type Exchange, exchange } from "./exchange.ts";
+import { exchange, isServersFault, outcomeOf } from "./exchange.ts";
 import { malformedAttempt, type Targets } from "./malformed.ts";
 
 export type PingFuzzOptions = {
@@ -129,18 +129,8 @@ async function sendOne(
   const attempt = malformedAttempt(chance, world.targets);
   const result = await exchange(world.process.port, attempt);
   note(tally, attempt.fault, outcomeOf(result));
-  const isFailure =
-    result.kind === "hung" ||
-    result.kind === "unreachable" ||
-    (result.kind === "answered" && result.statuses.some((status) => status >= 500));
-  if (isFailure) tally.failures.push(`request ${number} (${attempt.fault}): ${JSON.stringify(result)}`);
-}
-
-/** One word or a few statuses for what happened; long rows of answers are shortened. */
-function outcomeOf(result: Exchange): string {
-  if (result.kind !== "answered") return result.kind;
-  if (result.statuses.length === 0) return "closed";
-  return result.statuses.length === 1 ? String(result.statuses[0]) : "several";
+  if (isServersFault(result))
+    tally.failures.push(`request ${number} (${attempt.fault}): ${JSON.stringify(result)}`);
 }
 
 function note(tally: Tally, fault: string, outcome: string): void {
