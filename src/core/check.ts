@@ -36,6 +36,9 @@ export type CheckSettings = {
   filterDefaultFail: boolean;
 };
 
+/** What decides about a signal. The texts, which may be long, are not part of it. */
+export type SignalSettings = Omit<CheckSettings, "name" | "slug" | "tags" | "desc">;
+
 /** What a check has that nobody said anything about. Never applied to a check that exists. */
 export const DEFAULT_SETTINGS: Readonly<CheckSettings> = {
   name: "",

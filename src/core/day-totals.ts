@@ -1,6 +1,6 @@
 // Daily roll-ups: how many runs of a check ended on a day, how, and how long they took. The running day is
 // carried along with the state; this file decides when it is over and where a late run belongs.
-import type { Instant } from "./instant.ts";
+import { DAY_MS, type Instant } from "./instant.ts";
 
 /** What one check did on one day. */
 export type DayTotals = {
@@ -16,9 +16,16 @@ export type DayTotals = {
 
 type EndedRun = { endAt: Instant; outcome: "success" | "fail"; durationMs: number | null };
 
+/** The day that was asked for last: under load it is the same for every signal. */
+let lastDay = { from: 0, to: 0, text: "" };
+
 /** The UTC day that an instant lies in. */
 export function dayOf(at: Instant): string {
-  return new Date(at).toISOString().slice(0, 10);
+  if (!(at >= lastDay.from && at < lastDay.to)) {
+    const from = at - (((at % DAY_MS) + DAY_MS) % DAY_MS);
+    lastDay = { from, to: from + DAY_MS, text: new Date(at).toISOString().slice(0, 10) };
+  }
+  return lastDay.text;
 }
 
 /** The totals of a single run. */

@@ -1,6 +1,6 @@
 // What a job tells us, however it arrived (HTTP, email), and how keywords turn a text into a kind.
 // Decoding bytes and mails is the caller's; what a signal does to a check is in transition.ts.
-import type { CheckSettings } from "./check.ts";
+import type { SignalSettings } from "./check.ts";
 import { uuidOfAnyCase } from "./identity.ts";
 import type { Instant } from "./instant.ts";
 import { EXIT_STATUS_MAX } from "./limits.ts";
@@ -56,7 +56,7 @@ export function splitKeywords(field: string): string[] {
     .filter((keyword) => keyword !== "");
 }
 
-type Keywords = Pick<CheckSettings, "startKw" | "successKw" | "failureKw">;
+type Keywords = Pick<SignalSettings, "startKw" | "successKw" | "failureKw">;
 
 /** What the keywords make of a text, or null when none occurs in it. Letter case counts. */
 export function matchKeywords(text: string, keywords: Keywords): "fail" | "success" | "start" | null {
@@ -76,7 +76,7 @@ export type HttpAction = "success" | "start" | "fail" | "log" | { exitStatus: nu
  */
 export function classifyHttp(
   request: { action: HttpAction; method: string; body: string },
-  settings: CheckSettings,
+  settings: SignalSettings,
 ): SignalKind {
   if (settings.methods === "POST" && request.method !== "POST") return "ign";
   if (!settings.filterHttpBody) return kindOfAction(request.action);
@@ -95,7 +95,7 @@ function kindOfAction(action: HttpAction): SignalKind {
  */
 export function classifyEmail(
   message: { subject: string; body: string },
-  settings: CheckSettings,
+  settings: SignalSettings,
 ): SignalKind {
   if (!settings.filterSubject && !settings.filterBody) return "success";
   const searched: string[] = [];

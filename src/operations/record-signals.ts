@@ -3,15 +3,13 @@
 // a flip is not written yet: no notifier exists that could.
 import type { AcceptedSignal, Batch, SignalResult } from "../core/accepted.ts";
 import type { Instant } from "../core/instant.ts";
-import { lockStates } from "../store/checks/check-states.ts";
-import { findChecksByIds } from "../store/checks/checks.ts";
 import type { Database } from "../store/db.ts";
 import { isRefusedValue, postgresErrorName } from "../store/errors.ts";
 import { advanceSequence, findSequence } from "../store/intakes/intakes.ts";
 import { insertRejectedSignal } from "../store/intakes/rejected-signals.ts";
 import { inSavepoint, inTransaction, type Tx } from "../store/transaction.ts";
 import { type FoldContext, foldSignals, noWrites } from "./recording/fold-batch.ts";
-import { resolveTargets } from "./recording/resolve-targets.ts";
+import { type LockedTargets, lockTargetsOf } from "./recording/resolve-targets.ts";
 import { type LogLimits, writeBatch } from "./recording/write-batch.ts";
 
 export type RecordOptions = FoldContext &
@@ -64,10 +62,12 @@ function isPassing(error: unknown): boolean {
 }
 
 async function recordWhole(tx: Tx, batch: Batch, options: RecordOptions): Promise<RecordResult> {
-  const obstacle = await takeNumber(tx, batch);
+  // Sent together: what was locked and read is not used unless the number was free.
+  const numbering = takeNumber(tx, batch);
+  const [obstacle, targets] = await Promise.all([numbering, lockTargetsOf(tx, batch.signals)]);
   if (obstacle !== null) return obstacle;
   await keepUnreadable(tx, batch, options);
-  return applyBatch(tx, batch.signals, options);
+  return applyBatch(tx, batch.signals, { ...options, targets });
 }
 
 /** Claims the number of the batch; otherwise why it cannot be applied. */
@@ -91,8 +91,7 @@ async function recordCarefully(tx: Tx, batch: Batch, options: RecordOptions): Pr
   if (obstacle !== null) return obstacle;
   await keepUnreadable(tx, batch, options);
   // All locks at once, in the order of every writer; the parts below then find them held.
-  const resolved = await resolveTargets(tx, batch.signals);
-  await lockStates(tx, sortedIds(resolved.filter((one) => typeof one === "number")));
+  await lockTargetsOf(tx, batch.signals);
   return applyInHalves(tx, batch, options);
 }
 
@@ -100,7 +99,10 @@ async function recordCarefully(tx: Tx, batch: Batch, options: RecordOptions): Pr
 async function applyInHalves(tx: Tx, batch: Batch, options: RecordOptions): Promise<SignalResult[]> {
   const { signals } = batch;
   try {
-    return await inSavepoint(tx, () => applyBatch(tx, signals, options));
+    return await inSavepoint(tx, async () => {
+      const targets = await lockTargetsOf(tx, signals);
+      return applyBatch(tx, signals, { ...options, targets });
+    });
   } catch (error) {
     if (!isPoison(error)) throw error;
     const [alone] = signals;
@@ -124,16 +126,12 @@ function isPoison(error: unknown): boolean {
   return isRefusedValue(error) || error instanceof TypeError || error instanceof RangeError;
 }
 
-function sortedIds(ids: Iterable<number>): number[] {
-  return [...new Set(ids)].toSorted((one, other) => one - other);
-}
-
 async function applyBatch(
   tx: Tx,
   signals: readonly AcceptedSignal[],
-  options: RecordOptions,
+  options: RecordOptions & { targets: LockedTargets },
 ): Promise<SignalResult[]> {
-  const resolved = await resolveTargets(tx, signals);
+  const { resolved, states, settings } = options.targets;
   const byCheck = new Map<number, AcceptedSignal[]>();
   let batchAt = 0;
   for (const [index, signal] of signals.entries()) {
@@ -145,16 +143,12 @@ async function applyBatch(
     else mine.push(signal);
   }
   if (byCheck.size === 0) return resolved.map((one) => (typeof one === "number" ? "unknown" : one));
-  const ids = sortedIds(byCheck.keys());
-  const states = await lockStates(tx, ids);
-  // Read after the locks: settings are those of the moment of applying, and a check may be gone by now.
-  const checks = new Map((await findChecksByIds(tx, ids)).map((check) => [check.id, check]));
   const writes = noWrites();
   for (const stored of states) {
-    const settings = checks.get(stored.checkId)?.settings;
+    const given = settings.get(stored.checkId);
     const mine = byCheck.get(stored.checkId);
-    if (settings !== undefined && mine !== undefined) {
-      foldSignals(writes, { stored, settings, signals: mine }, options);
+    if (given !== undefined && mine !== undefined) {
+      foldSignals(writes, { stored, settings: given, signals: mine }, options);
     }
   }
   await writeBatch(tx, writes, { pingLogRows: options.pingLogRows, now: batchAt });

@@ -50,6 +50,7 @@ export async function startReceiving(resources: ReceivingResources): Promise<Rec
     ...databaseOptions,
     applicationName: "overdue-intake",
     connectionsMax: CONNECTIONS_MAX,
+    plansOnce: true,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   });

@@ -23,8 +23,34 @@ export function toTimestamp(at: Instant | null): string | null {
  * Numbers or instants as one parameter of type bigint[]. Batches send thousands of values, and both ends spend
  * a third of the time on numbers that they would spend on timestamps as text.
  */
-export function toNumberArray(values: readonly (number | null)[]): string {
+export function toNumberArray(values: readonly (number | null)[]): string | null {
+  // unnest fills up with nulls: a column without any value costs neither end anything.
+  if (values.length > 0 && values.every((value) => value === null)) return null;
   return `{${values.map((value) => value ?? "null").join(",")}}`;
+}
+
+/** What an element of an array has to be quoted for. */
+const NEEDS_QUOTES = /^$|^null$|[\s"\\{},]/i;
+
+/**
+ * Texts as one parameter of type text[], uuid[] and the like. The driver would look at each of them anew, and
+ * those of a batch are mostly the same.
+ */
+export function toTextArray(values: readonly (string | null)[]): string | null {
+  if (values.length > 0 && values.every((value) => value === null)) return null;
+  let last: string | null = null;
+  let element = "null";
+  const elements = values.map((value) => {
+    if (value === last) return element;
+    last = value;
+    element = value === null ? "null" : toElement(value);
+    return element;
+  });
+  return `{${elements.join(",")}}`;
+}
+
+function toElement(text: string): string {
+  return NEEDS_QUOTES.test(text) ? `"${text.replace(/["\\]/g, String.raw`\$&`)}"` : text;
 }
 
 /** SQL for an instant that came as a number: exact to the millisecond, since a double holds microseconds here. */

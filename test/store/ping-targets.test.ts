@@ -6,6 +6,8 @@ import {
   findCheckIdsBySlugs,
   findCheckIdsByUuids,
   findLogLimits,
+  findTargetSettings,
+  lockTargets,
 } from "../../src/store/checks/ping-targets.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
@@ -31,6 +33,31 @@ test("checks are found by many uuids at once, unknown and deleted ones are left 
       [second.uuid, second.id],
     ]),
   );
+});
+
+test("checks are locked and read by uuid and by id at once, in the order of their ids", async () => {
+  const { id: projectId } = await sampleProject(database.db);
+  const made = [];
+  for (let i = 0; i < 4; i++)
+    made.push(await sampleCheck(database.db, { projectId, methods: "POST", desc: "long" }));
+  const [first, second, third, gone] = made.map(({ id, uuid }) => ({ id, uuid }));
+  await markDeleted(gone?.id ?? 0);
+  const names = {
+    uuids: [third?.uuid ?? "", randomUUID(), gone?.uuid ?? ""],
+    ids: [second?.id ?? 0, first?.id ?? 0],
+  };
+  const states = await inTransaction(database.db, (tx) => lockTargets(tx, names));
+  expect(states.map(({ checkId }) => checkId)).toEqual([first?.id, second?.id, third?.id]);
+  const found = await findTargetSettings(database.db, names);
+  expect(found.map(({ id, uuid }) => ({ id, uuid })).toSorted((a, b) => a.id - b.id)).toEqual([
+    first,
+    second,
+    third,
+  ]);
+  expect(found[0]?.settings).toEqual({ ...found[1]?.settings });
+  expect(found[0]?.settings).toMatchObject({ kind: "simple", methods: "POST" });
+  expect(found[0]?.settings).not.toHaveProperty("desc");
+  expect(await findTargetSettings(database.db, { uuids: [], ids: [] })).toEqual([]);
 });
 
 test("each pair of ping key and slug gets its own answer, in order", async () => {

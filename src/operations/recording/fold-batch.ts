@@ -1,7 +1,7 @@
 // What a batch of signals makes of one check: asks the rules, and collects what has to be written. It reads
 // and writes nothing itself.
 import type { AcceptedSignal } from "../../core/accepted.ts";
-import type { CheckSettings } from "../../core/check.ts";
+import type { SignalSettings } from "../../core/check.ts";
 import { countRun, type DayTotals } from "../../core/day-totals.ts";
 import type { Sight } from "../../core/machine/deadline.ts";
 import type { Instant } from "../../core/instant.ts";
@@ -38,7 +38,7 @@ export function noWrites(): Writes {
 /** Folds the signals of one check, in the order in which they were accepted, and adds to the writes. */
 export function foldSignals(
   writes: Writes,
-  check: { stored: StoredState; settings: CheckSettings; signals: readonly AcceptedSignal[] },
+  check: { stored: StoredState; settings: SignalSettings; signals: readonly AcceptedSignal[] },
   { sight, rules, replayed }: FoldContext,
 ): void {
   const { stored, settings, signals } = check;
@@ -75,7 +75,7 @@ export function foldSignals(
 
 const lenient = new TextDecoder("utf-8");
 
-function kindOf({ source, body }: AcceptedSignal, settings: CheckSettings): SignalKind {
+function kindOf({ source, body }: AcceptedSignal, settings: SignalSettings): SignalKind {
   if (source.by === "email") return classifyEmail({ subject: source.subject, body: source.text }, settings);
   // Bytes that are no UTF-8 must not cost the signal: they are searched as far as they can be read.
   const text = settings.filterHttpBody && body !== null ? lenient.decode(body) : "";

@@ -22,21 +22,23 @@ export async function writeBatch(
   writes: Writes,
   limits: LogLimits & { now: Instant },
 ): Promise<void> {
-  await writeStates(tx, writes.states);
-  if (writes.pings.length > 0) await insertPings(tx, writes.pings);
-  if (writes.bodies.length > 0) await insertBodies(tx, writes.bodies);
-  if (writes.flips.length > 0) await insertFlips(tx, writes.flips);
+  // Sent in this order and at once: none of them needs the answer of another.
+  const writing: Promise<unknown>[] = [writeStates(tx, writes.states)];
+  if (writes.pings.length > 0) writing.push(insertPings(tx, writes.pings));
+  if (writes.bodies.length > 0) writing.push(insertBodies(tx, writes.bodies));
+  if (writes.flips.length > 0) writing.push(insertFlips(tx, writes.flips));
   // After the inserts: a batch may take back what it has written itself.
-  for (const flip of writes.takenBack) await takeBackFlip(tx, flip);
-  if (writes.events.length > 0) await insertEvents(tx, writes.events);
-  if (writes.days.length > 0) await settleDays(tx, writes.days, limits.now);
-  if (writes.trims.length > 0) await trimLogs(tx, writes.trims, limits);
+  for (const flip of writes.takenBack) writing.push(takeBackFlip(tx, flip));
+  if (writes.events.length > 0) writing.push(insertEvents(tx, writes.events));
+  if (writes.days.length > 0) writing.push(settleDays(tx, writes.days, limits.now));
+  if (writes.trims.length > 0) writing.push(trimLogs(tx, writes.trims, limits));
+  await Promise.all(writing);
 }
 
 async function settleDays(tx: Tx, days: Writes["days"], now: Instant): Promise<void> {
-  await addDayTotals(tx, days);
   const checkIds = [...new Set(days.map(({ checkId }) => checkId))];
-  await trimDays(tx, { checkIds, beforeDay: dayOf(keptFrom("run", now)) });
+  const adding = addDayTotals(tx, days);
+  await Promise.all([adding, trimDays(tx, { checkIds, beforeDay: dayOf(keptFrom("run", now)) })]);
 }
 
 /** What leaves the log stays as a packed run: the history is longer than the log, and much smaller. */
@@ -55,10 +57,12 @@ async function trimLogs(
     }))
     .filter(({ through }) => through > 0);
   if (due.length === 0) return;
-  const leaving = await trimPings(tx, due);
-  await trimBodies(tx, due);
+  const [leaving] = await Promise.all([
+    trimPings(tx, due),
+    trimBodies(tx, due),
+    trimRunChunks(tx, { checkIds, before: keptFrom("run", now) }),
+  ]);
   const byCheck = Map.groupBy(leaving, ({ checkId }) => checkId);
   const chunks = [...byCheck].map(([checkId, runs]) => ({ checkId, runs: runs as EndedRun[] }));
   if (chunks.length > 0) await insertRunChunks(tx, chunks);
-  await trimRunChunks(tx, { checkIds, before: keptFrom("run", now) });
 }

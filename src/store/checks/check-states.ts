@@ -5,7 +5,7 @@ import type { Instant } from "../../core/instant.ts";
 import type { CheckState, StoredStatus } from "../../core/machine/state.ts";
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
-import { sqlInstant, toNumberArray, toTimestamp } from "../values.ts";
+import { sqlInstant, toNumberArray, toTextArray, toTimestamp } from "../values.ts";
 
 /** A state with what is stored beside it: for the sweeper, the log and the daily roll-ups. */
 export type StoredState = {
@@ -151,7 +151,7 @@ const WRITE = statement({
 
 /** Writes the states of checks that this transaction has locked; each at most once. */
 export async function writeStates(tx: Tx, states: readonly StoredState[]): Promise<void> {
-  const texts = (value: (of: StoredState) => string | null) => states.map(value);
+  const texts = (value: (of: StoredState) => string | null) => toTextArray(states.map(value));
   const numbers = (value: (of: StoredState) => number | null) => toNumberArray(states.map(value));
   const { count } = await tx.query(WRITE, [
     numbers((of) => of.checkId),

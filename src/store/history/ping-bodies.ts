@@ -4,7 +4,7 @@
 import type { Instant } from "../../core/instant.ts";
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
-import { toTimestamp } from "../values.ts";
+import { sqlInstant, toNumberArray } from "../values.ts";
 
 export type PingBody = { checkId: number; n: number; at: Instant; body: Buffer };
 
@@ -22,16 +22,27 @@ type BodyRow = { check_id: number; n: number; at: Instant } & (
 const INSERT = statement({
   name: "ping_bodies.insert",
   text: `insert into ping_bodies (check_id, n, at, body)
-    select * from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::bytea[])`,
+    select check_id, n, ${sqlInstant("at")}, substring($6::bytea from start for length)
+    from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::int[])
+      as b (check_id, n, at, start, length)`,
 });
 
 /** Adds bodies of pings that this transaction logs. An empty body is none. */
 export async function insertBodies(tx: Tx, bodies: readonly PingBody[]): Promise<void> {
+  // All of them as one value, which travels as bytes; an array would be spelled out in hexadecimal.
+  const starts: number[] = [];
+  let end = 1;
+  for (const { body } of bodies) {
+    starts.push(end);
+    end += body.length;
+  }
   await tx.query(INSERT, [
-    bodies.map((one) => one.checkId),
-    bodies.map((one) => one.n),
-    bodies.map((one) => toTimestamp(one.at)),
-    bodies.map((one) => one.body),
+    toNumberArray(bodies.map((one) => one.checkId)),
+    toNumberArray(bodies.map((one) => one.n)),
+    toNumberArray(bodies.map((one) => one.at)),
+    toNumberArray(starts),
+    toNumberArray(bodies.map(({ body }) => body.length)),
+    Buffer.concat(bodies.map(({ body }) => body)),
   ]);
 }
 

@@ -5,7 +5,7 @@ import type { SignalKind } from "../../core/signal.ts";
 import { type Db, statement } from "../db.ts";
 import type { EndedRun } from "./run-packing.ts";
 import type { Tx } from "../transaction.ts";
-import { sqlInstant, toNumberArray, toTimestamp } from "../values.ts";
+import { sqlInstant, toNumberArray, toTextArray, toTimestamp } from "../values.ts";
 
 /** A logged signal. */
 export type Ping = {
@@ -85,17 +85,18 @@ const INSERT = statement({
 /** Adds rows to the log. Their numbers are the caller's: it holds the locks on the states they count in. */
 export async function insertPings(tx: Tx, pings: readonly Ping[]): Promise<void> {
   const numbers = (value: (of: Ping) => number | null) => toNumberArray(pings.map(value));
+  const texts = (value: (of: Ping) => string | null) => toTextArray(pings.map(value));
   await tx.query(INSERT, [
     numbers((ping) => ping.checkId),
     numbers((ping) => ping.n),
     numbers((ping) => ping.at),
-    pings.map((ping) => CODES[ping.kind]),
+    texts((ping) => CODES[ping.kind]),
     numbers((ping) => ping.durationMs),
-    pings.map((ping) => ping.scheme),
-    pings.map((ping) => ping.method),
-    pings.map((ping) => ping.remoteAddr),
-    pings.map((ping) => ping.ua),
-    pings.map((ping) => ping.rid),
+    texts((ping) => ping.scheme),
+    texts((ping) => ping.method),
+    texts((ping) => ping.remoteAddr),
+    texts((ping) => ping.ua),
+    texts((ping) => ping.rid),
     numbers((ping) => ping.exitStatus),
     numbers((ping) => ping.bodySize),
   ]);
