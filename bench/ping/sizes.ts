@@ -37,7 +37,7 @@ export const PING_SIZES: Readonly<Record<SizeName, PingSize>> = {
     isFull: true,
     pingsPerCheck: 5,
     bodies: [0, BODY_BYTES],
-    warmUpSeconds: 2,
+    warmUpSeconds: 4,
     rounds: 3,
     seconds: 6,
     connections: 256,

@@ -115,7 +115,12 @@ function wholeNumber(text: string | undefined, max: number): number | null {
 }
 
 // What was started here ends with this process, however that comes about; see stage/guardian.ts.
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => {
+    console.error(`ended by ${signal}`);
+    process.exit(130);
+  });
+}
 
 try {
   process.exitCode = await main(process.argv.slice(2));

@@ -16,7 +16,7 @@ export const PLANTED: Readonly<Record<string, Planted>> = {
   "answer-first": {
     about: "the answer is sent before the signal is committed",
     module: fileURLToPath(new URL("./planted/answer-first.ts", import.meta.url)),
-    scenario: "mix",
+    scenario: "link-cut",
     shows: "lost",
   },
   "unnumbered-replay": {

@@ -10,6 +10,7 @@ import type { PingProcess } from "../stage/ping-process.ts";
 import { onStage, type Stage } from "../stage/stage.ts";
 import { warmUp } from "../stage/warm-up.ts";
 import { WatermarkWatch } from "../stage/watermark-watch.ts";
+import { until } from "../waiting.ts";
 
 type Plan = { signals: number; perSecond: number; checks: number; drainMsMax: number };
 
@@ -65,7 +66,7 @@ async function play(stage: Stage, plan: Plan): Promise<Result> {
   const isReplayed = await untilReplayed(stage, { orphan, plan, say: run.say });
   const replayMs = performance.now() - beganMs;
   const complaints = isReplayed ? [] : [`the backlog was not replayed within ${plan.drainMsMax / 1_000} s`];
-  const direct = await untilDirect(receiver, plan.drainMsMax);
+  const direct = await until(async () => !(await receiver.isOnDetour()), { withinMs: plan.drainMsMax });
   if (!direct) complaints.push("signals still go through the spool");
   const watch = new WatermarkWatch(stage);
   const fallBacks = direct ? await countFallBacks(receiver) : 0;
@@ -119,29 +120,13 @@ async function untilReplayed(
   return false;
 }
 
-async function untilDirect(receiver: PingProcess, withinMs: number): Promise<boolean> {
-  const deadline = performance.now() + withinMs;
-  while (performance.now() < deadline) {
-    if (!(await isOnDetour(receiver))) return true;
-    await sleep(LOOK_EVERY_MS);
-  }
-  return false;
-}
-
 /** How many looks found the process on the detour again. */
 async function countFallBacks(receiver: PingProcess): Promise<number> {
   const deadline = performance.now() + DIRECT_MS;
   let found = 0;
   while (performance.now() < deadline) {
-    if (await isOnDetour(receiver)) found += 1;
+    if (await receiver.isOnDetour()) found += 1;
     await sleep(LOOK_EVERY_MS / 5);
   }
   return found;
-}
-
-async function isOnDetour(receiver: PingProcess): Promise<boolean> {
-  const metrics = await receiver.metrics();
-  const found = /^overdue_intake_detour (\d)/m.exec(metrics);
-  if (found === null) throw new Error("the metrics do not say whether signals go through the spool");
-  return found[1] === "1";
 }

@@ -5,26 +5,37 @@ import { chanceFrom } from "../chance.ts";
 import { conclude } from "../conclusion.ts";
 import { bySize, type Result, type Run, type Scenario } from "../scenario.ts";
 import { COMMIT_FAULTS, type CommitFault, type DatabaseProxy } from "../stage/proxy.ts";
+import type { PingProcess } from "../stage/ping-process.ts";
 import { onStage, type Stage } from "../stage/stage.ts";
 import { warmUp } from "../stage/warm-up.ts";
 import { WatermarkWatch } from "../stage/watermark-watch.ts";
+import { until } from "../waiting.ts";
 
-type Plan = { rounds: number; perSecond: number; checks: number };
+type Plan = {
+  rounds: number;
+  perSecond: number;
+  checks: number;
+  /** The longest pause between two faults. */
+  pauseMsMax: number;
+  /** How long the whole link is away, broken and then silent. */
+  awayMs: number;
+};
 
 const PLANS: Record<Run["size"], Plan> = {
-  full: { rounds: 10, perSecond: 200, checks: 600 },
-  quick: { rounds: 2, perSecond: 150, checks: 450 },
-  tiny: { rounds: 1, perSecond: 100, checks: 300 },
+  full: { rounds: 10, perSecond: 200, checks: 600, pauseMsMax: 2_000, awayMs: 2_500 },
+  quick: { rounds: 2, perSecond: 150, checks: 450, pauseMsMax: 2_000, awayMs: 2_500 },
+  tiny: { rounds: 1, perSecond: 100, checks: 200, pauseMsMax: 500, awayMs: 1_500 },
 };
 
 /** A batch is committed many times a second, so this is long. */
 const STRIKE_MS_MAX = 30_000;
-/** How long the whole link is away, once per round and kind. */
-const AWAY_MS = 2_500;
+const DIRECT_MS_MAX = 30_000;
+/** Less than the second after which a process turns to its spool. */
+const SILENCE_MS = 500;
 
 export const linkCut: Scenario = {
   name: "link-cut",
-  about: "the link to the database cut around COMMIT: applied, not applied, applied late; broken or silent",
+  about: "the link to the database cut around COMMIT: applied, not applied, applied late; kill -9 in silence",
   run: (run) => {
     const plan = bySize(run, PLANS);
     return onStage(run, { checks: plan.checks }, (stage) => play(stage, plan));
@@ -48,21 +59,39 @@ async function play(stage: Stage, plan: Plan): Promise<Result> {
   let cuts = 0;
   for (let round = 1; round <= plan.rounds; round += 1) {
     for (const fault of COMMIT_FAULTS) {
-      await sleep(chance.between(100, 2_000));
+      await sleep(chance.between(100, plan.pauseMsMax));
       if (await strike(proxy, fault)) cuts += 1;
       else complaints.push(`no COMMIT of a batch came by within ${STRIKE_MS_MAX / 1_000} s (${fault})`);
     }
     for (const begin of [() => proxy.cut(), () => proxy.silence()]) {
       begin();
-      await sleep(AWAY_MS);
+      await sleep(plan.awayMs);
       proxy.heal();
-      await sleep(chance.between(100, 2_000));
+      await sleep(chance.between(100, plan.pauseMsMax));
     }
+    // What was spooled is replayed sooner when less follows.
+    load.pace(plan.perSecond / 5);
+    await until(async () => !(await receiver.isOnDetour()), { withinMs: DIRECT_MS_MAX });
+    load.pace(plan.perSecond);
+    await killInSilence({ proxy, receiver });
     const { acknowledged, refused } = load.counts();
     run.say(`round ${round} of ${plan.rounds}: ${acknowledged} acknowledged, ${refused} refused`);
   }
   await load.stop();
   return conclude(stage, { figures: { cuts, rounds: plan.rounds }, complaints, watch });
+}
+
+/**
+ * Nothing is heard from the database, and before anybody has noticed the process is killed. Whoever was answered
+ * in that moment was promised too much.
+ */
+async function killInSilence(at: { proxy: DatabaseProxy; receiver: PingProcess }): Promise<void> {
+  const { proxy, receiver } = at;
+  proxy.silence();
+  await sleep(SILENCE_MS);
+  await receiver.kill();
+  proxy.heal();
+  await receiver.start();
 }
 
 async function strike(proxy: DatabaseProxy, fault: CommitFault): Promise<boolean> {

@@ -48,7 +48,7 @@ const PLANS = {
     killPauseMs: [200, 1_500],
     outagePauseMs: [1_000, 2_000],
     perSecond: 100,
-    checks: 300,
+    checks: 200,
   },
 } as const satisfies Record<Run["size"], Plan>;
 

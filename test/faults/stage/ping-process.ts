@@ -120,6 +120,13 @@ export class PingProcess {
     return response.text();
   }
 
+  /** Whether signals go through the spool; the process says so itself. */
+  async isOnDetour(): Promise<boolean> {
+    const found = /^overdue_intake_detour (\d)/m.exec(await this.metrics());
+    if (found === null) throw new Error("the metrics do not say whether signals go through the spool");
+    return found[1] === "1";
+  }
+
   log(): string {
     return existsSync(this.logPath) ? readFileSync(this.logPath, "utf8") : "";
   }
