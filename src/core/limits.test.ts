@@ -38,6 +38,7 @@ const PROMISED: [number | string, number | string][] = [
   [limits.FREE_PING_LOG_ROWS, 100],
   [limits.PAID_PING_LOG_ROWS, 1000],
   [limits.PINGS_LISTED_MAX, 1000],
+  [limits.DEFAULT_API_REQUESTS_PER_MINUTE, 6_000],
   [limits.FLIP_FILTER_SECONDS_MAX, 31_536_000],
   [limits.FLIP_FILTER_UNIX_SECONDS_MAX, 10_000_000_000],
   [limits.PING_ANSWER_MS_MAX, 2000],

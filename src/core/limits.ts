@@ -56,6 +56,10 @@ export const PAID_PING_LOG_ROWS = 1_000;
 /** However long the log of a check is, no list shows more. */
 export const PINGS_LISTED_MAX = 1_000;
 
+// Requests of the Management API.
+/** Of one key. A plan of Terraform over 500 checks lists and reads a thousand times as fast as it can. */
+export const DEFAULT_API_REQUESTS_PER_MINUTE = 6_000;
+
 // Query filters of flips.
 export const FLIP_FILTER_SECONDS_MAX = 31_536_000;
 export const FLIP_FILTER_UNIX_SECONDS_MAX = 10_000_000_000;

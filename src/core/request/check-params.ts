@@ -1,17 +1,7 @@
-// The body of a create or update request: from any JSON value to parameters that the rules can trust, or
-// to the text of the first problem. The order of the fields is part of what clients see.
+// What a create or update request may say about a check, in the order in which clients see it judged, and the
+// rules that a value has to keep beyond its shape. Shapes are judged by walking a schema, which is not done here.
 import type { CheckParams } from "../check.ts";
-import { type Checked, ERROR_TEXT, FIELD_PROBLEM, type FieldProblem, fieldText } from "../errors.ts";
-import { hasSlugCharacters } from "../identity.ts";
-import {
-  KEYWORDS_LENGTH_MAX,
-  NAME_LENGTH_MAX,
-  PERIOD_SECONDS_MAX,
-  PERIOD_SECONDS_MIN,
-  SCHEDULE_LENGTH_MAX,
-  SLUG_LENGTH_MAX,
-  TAGS_LENGTH_MAX,
-} from "../limits.ts";
+import { type Checked, ERROR_TEXT, FIELD_PROBLEM, type FieldProblem } from "../errors.ts";
 import { isValidSchedule } from "../schedule/schedule.ts";
 import { isZone } from "../schedule/zone.ts";
 import type { UniqueField } from "./unique.ts";
@@ -30,87 +20,73 @@ export type ParamRules = {
   uniqueFields: readonly UniqueField[];
 };
 
-/** A request that was understood. `channels` is null when it is not given; see channels.ts. */
-export type CheckRequest = {
-  params: CheckParams;
-  channels: string | null;
-  unique: readonly UniqueField[];
-};
-
-type Judge = (value: unknown, rules: ParamRules) => FieldProblem | null;
-type Field = {
+type ParamField = {
   wire: string;
-  key: keyof CheckParams | "channels";
-  judge: Judge;
+  key: keyof CheckParams | "channels" | "unique";
   /** The rule that has to hold for the field to exist. */
   onlyWith?: "slugParam" | "keywordParams";
 };
 
-const boolean: Judge = (value) => (typeof value === "boolean" ? null : FIELD_PROBLEM.notBoolean);
+/** Every field, in the order in which they are judged: only the first problem is told. */
+export const PARAM_FIELDS = [
+  { wire: "channels", key: "channels" },
+  { wire: "desc", key: "desc" },
+  { wire: "failure_kw", key: "failureKw", onlyWith: "keywordParams" },
+  { wire: "filter_subject", key: "filterSubject", onlyWith: "keywordParams" },
+  { wire: "filter_body", key: "filterBody", onlyWith: "keywordParams" },
+  { wire: "filter_http_body", key: "filterHttpBody", onlyWith: "keywordParams" },
+  { wire: "filter_default_fail", key: "filterDefaultFail", onlyWith: "keywordParams" },
+  { wire: "grace", key: "graceSeconds" },
+  { wire: "manual_resume", key: "manualResume" },
+  { wire: "methods", key: "methods" },
+  { wire: "name", key: "name" },
+  { wire: "schedule", key: "schedule" },
+  { wire: "slug", key: "slug", onlyWith: "slugParam" },
+  { wire: "start_kw", key: "startKw", onlyWith: "keywordParams" },
+  { wire: "subject", key: "subject" },
+  { wire: "subject_fail", key: "subjectFail" },
+  { wire: "success_kw", key: "successKw", onlyWith: "keywordParams" },
+  { wire: "tags", key: "tags" },
+  { wire: "timeout", key: "timeoutSeconds" },
+  { wire: "tz", key: "tz" },
+  { wire: "unique", key: "unique" },
+] as const satisfies readonly ParamField[];
 
-const methods: Judge = (value) => (value === "" || value === "POST" ? null : FIELD_PROBLEM.unexpected);
+/** The name of a field on the wire. */
+export type BodyField = (typeof PARAM_FIELDS)[number]["wire"];
 
-const seconds: Judge = (value) => {
-  // The reference reads true and false as 1 and 0, and clients may have seen its answer.
-  if (typeof value === "boolean") return FIELD_PROBLEM.tooSmall;
-  if (typeof value !== "number" || !Number.isInteger(value)) return FIELD_PROBLEM.notNumber;
-  if (value < PERIOD_SECONDS_MIN) return FIELD_PROBLEM.tooSmall;
-  return value > PERIOD_SECONDS_MAX ? FIELD_PROBLEM.tooLarge : null;
-};
-
-function text(lengthMax: number): Judge {
-  return (value) => {
-    if (typeof value !== "string") return FIELD_PROBLEM.notString;
-    if (isLongerThan(value, lengthMax)) return FIELD_PROBLEM.tooLong;
-    return isStorable(value) ? null : FIELD_PROBLEM.unstorable;
-  };
+/** Whether requests of a version have a field at all. */
+export function hasParam(field: (typeof PARAM_FIELDS)[number], rules: ParamRules): boolean {
+  return !("onlyWith" in field) || rules[field.onlyWith];
 }
 
-/** These have no limit of their own; the size of a request bounds them. */
-const unlimitedText = text(Number.POSITIVE_INFINITY);
-const keywords = text(KEYWORDS_LENGTH_MAX);
+/** What a text has to keep besides its length and its characters. */
+export const TEXT_RULES = {
+  storable: (text: string) => (isStorable(text) ? null : FIELD_PROBLEM.unstorable),
+  schedule: (text: string) => (isValidSchedule(text, { oncalendar: true }) ? null : FIELD_PROBLEM.schedule),
+  /** An expression that other versions would take is told apart from one that nobody would. */
+  cron: (text: string) => {
+    if (!isValidSchedule(text, { oncalendar: true })) return FIELD_PROBLEM.schedule;
+    return isValidSchedule(text, { oncalendar: false }) ? null : FIELD_PROBLEM.cronOnly;
+  },
+  zone: (text: string) => (isZone(text) ? null : FIELD_PROBLEM.timezone),
+} as const satisfies Record<string, (text: string) => FieldProblem | null>;
 
-const slug: Judge = (value) => {
-  if (typeof value !== "string") return FIELD_PROBLEM.notString;
-  if (isLongerThan(value, SLUG_LENGTH_MAX)) return FIELD_PROBLEM.tooLong;
-  return hasSlugCharacters(value) ? null : FIELD_PROBLEM.pattern;
-};
+export type TextRule = keyof typeof TEXT_RULES;
 
-const schedule: Judge = (value, { oncalendar }) => {
-  if (typeof value !== "string") return FIELD_PROBLEM.notString;
-  if (isLongerThan(value, SCHEDULE_LENGTH_MAX)) return FIELD_PROBLEM.tooLong;
-  if (!isValidSchedule(value, { oncalendar: true })) return FIELD_PROBLEM.schedule;
-  return isValidSchedule(value, { oncalendar }) ? null : FIELD_PROBLEM.cronOnly;
-};
+/** PostgreSQL keeps neither NUL nor half of a surrogate pair in a text. */
+function isStorable(value: string): boolean {
+  return !value.includes("\0") && value.isWellFormed();
+}
 
-const tz: Judge = (value) => {
-  if (typeof value !== "string") return FIELD_PROBLEM.notString;
-  return isZone(value) ? null : FIELD_PROBLEM.timezone;
-};
-
-/** In the order in which they are judged; `unique` comes last. */
-const FIELDS: readonly Field[] = [
-  { wire: "channels", key: "channels", judge: unlimitedText },
-  { wire: "desc", key: "desc", judge: unlimitedText },
-  { wire: "failure_kw", key: "failureKw", judge: keywords, onlyWith: "keywordParams" },
-  { wire: "filter_subject", key: "filterSubject", judge: boolean, onlyWith: "keywordParams" },
-  { wire: "filter_body", key: "filterBody", judge: boolean, onlyWith: "keywordParams" },
-  { wire: "filter_http_body", key: "filterHttpBody", judge: boolean, onlyWith: "keywordParams" },
-  { wire: "filter_default_fail", key: "filterDefaultFail", judge: boolean, onlyWith: "keywordParams" },
-  { wire: "grace", key: "graceSeconds", judge: seconds },
-  { wire: "manual_resume", key: "manualResume", judge: boolean },
-  { wire: "methods", key: "methods", judge: methods },
-  { wire: "name", key: "name", judge: text(NAME_LENGTH_MAX) },
-  { wire: "schedule", key: "schedule", judge: schedule },
-  { wire: "slug", key: "slug", judge: slug, onlyWith: "slugParam" },
-  { wire: "start_kw", key: "startKw", judge: keywords, onlyWith: "keywordParams" },
-  { wire: "subject", key: "subject", judge: keywords },
-  { wire: "subject_fail", key: "subjectFail", judge: keywords },
-  { wire: "success_kw", key: "successKw", judge: keywords, onlyWith: "keywordParams" },
-  { wire: "tags", key: "tags", judge: text(TAGS_LENGTH_MAX) },
-  { wire: "timeout", key: "timeoutSeconds", judge: seconds },
-  { wire: "tz", key: "tz", judge: tz },
-];
+/**
+ * Whether a text is longer than a limit in code points, not in UTF-16 units: an emoji is one character to whoever
+ * typed it. Nothing longer than twice the limit needs counting, whatever it is made of.
+ */
+export function isLongerThan(value: string, lengthMax: number): boolean {
+  if (value.length <= lengthMax) return false;
+  return value.length > 2 * lengthMax || Array.from(value).length > lengthMax;
+}
 
 /** A JSON value as the object that every request body is. `null`, which some clients send, is an empty one. */
 export function requestObject(json: unknown): Checked<Readonly<Record<string, unknown>>> {
@@ -119,49 +95,27 @@ export function requestObject(json: unknown): Checked<Readonly<Record<string, un
   return { ok: true, value: json as Record<string, unknown> };
 }
 
+/** A request that was understood. `channels` is null when it is not given; see channels.ts. */
+export type CheckRequest = {
+  params: CheckParams;
+  channels: string | null;
+  unique: readonly UniqueField[];
+};
+
 /**
- * What a request body says about a check, or its first problem. Types are strict: nothing is converted,
- * and null is no way to leave a field out. Unknown fields are not looked at.
+ * What a body says, whose fields have been judged. Fields that the rules do not know are not looked at, and each
+ * name in `unique` counts once.
  */
-export function readCheckRequest(
-  body: Readonly<Record<string, unknown>>,
-  rules: ParamRules,
-): Checked<CheckRequest> {
+export function checkRequestOf(body: Readonly<Record<string, unknown>>, rules: ParamRules): CheckRequest {
   const values: Record<string, unknown> = {};
-  for (const { wire, key, judge, onlyWith } of FIELDS) {
-    if (!Object.hasOwn(body, wire) || (onlyWith !== undefined && !rules[onlyWith])) continue;
-    const problem = judge(body[wire], rules);
-    if (problem !== null) return { ok: false, text: fieldText(wire, problem) };
-    values[key] = body[wire];
+  for (const field of PARAM_FIELDS) {
+    if (Object.hasOwn(body, field.wire) && hasParam(field, rules)) values[field.key] = body[field.wire];
   }
-  const unique = Object.hasOwn(body, "unique") ? readUnique(body["unique"], rules) : noUnique;
-  if (!unique.ok) return unique;
-  const { channels = null, ...params } = values;
-  // Each value has been judged under the type of its key in the table above.
-  return { ok: true, value: { params, channels: channels as string | null, unique: unique.value } };
-}
-
-const noUnique: Checked<readonly UniqueField[]> = { ok: true, value: [] };
-
-function readUnique(value: unknown, { uniqueFields }: ParamRules): Checked<readonly UniqueField[]> {
-  if (!Array.isArray(value)) return { ok: false, text: fieldText("unique", FIELD_PROBLEM.notArray) };
-  const named = new Set<UniqueField>();
-  for (const item of value as unknown[]) {
-    const field = uniqueFields.find((allowed) => allowed === item);
-    if (field === undefined) return { ok: false, text: ERROR_TEXT.uniqueItem };
-    named.add(field);
-  }
-  return { ok: true, value: [...named] };
-}
-
-// Code points, not UTF-16 units: an emoji is one character to whoever typed it. Nothing longer than twice
-// the limit needs counting, whatever it is made of.
-function isLongerThan(value: string, lengthMax: number): boolean {
-  if (value.length <= lengthMax) return false;
-  return value.length > 2 * lengthMax || Array.from(value).length > lengthMax;
-}
-
-/** PostgreSQL keeps neither NUL nor half of a surrogate pair in a text. */
-function isStorable(value: string): boolean {
-  return !value.includes("\0") && value.isWellFormed();
+  const { channels = null, unique = [], ...params } = values;
+  // Each value has been judged under the type of its key.
+  return {
+    params,
+    channels: channels as string | null,
+    unique: [...new Set(unique as readonly UniqueField[])],
+  };
 }
