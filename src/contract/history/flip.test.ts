@@ -1,0 +1,26 @@
+// Flips as the two dialects show them.
+import { expect, test } from "vitest";
+import { Value } from "typebox/value";
+import { flipListSchema, presentFlips } from "./flip.ts";
+
+const NOON = Date.UTC(2026, 10, 16, 12);
+const FLIPS = [
+  { at: NOON + 1_999, to: "up" },
+  { at: NOON, to: "down" },
+] as const;
+const SHOWN = [
+  { timestamp: "2026-11-16T12:00:01+00:00", up: 1 },
+  { timestamp: "2026-11-16T12:00:00+00:00", up: 0 },
+];
+
+test("a flip tells when it was, to the second, and whether it went up", () => {
+  expect(presentFlips(FLIPS, "array")).toEqual(SHOWN);
+  expect(Value.Check(flipListSchema("array"), presentFlips(FLIPS, "array"))).toBe(true);
+});
+
+test("the other dialect has the same list inside an object", () => {
+  expect(presentFlips(FLIPS, "object")).toEqual({ flips: SHOWN });
+  expect(presentFlips([], "object")).toEqual({ flips: [] });
+  expect(Value.Check(flipListSchema("object"), { flips: SHOWN })).toBe(true);
+  expect(Value.Check(flipListSchema("array"), { flips: SHOWN })).toBe(false);
+});

@@ -1,0 +1,103 @@
+// A ping on the wire: the record of the list. Which fields a version shows is for the version table to say; what
+// each of them looks like is said here.
+import { type Static, type TSchema, Type } from "typebox";
+import type { Instant } from "../../core/instant.ts";
+import type { SignalKind } from "../../core/signal.ts";
+import { isoMicroseconds } from "../timestamp.ts";
+import type { PingField } from "../versions.ts";
+
+const KINDS = ["success", "start", "fail", "log", "ign"] as const satisfies readonly SignalKind[];
+
+/** Every field that a ping can have; the last one is shown in every version, where it is known. */
+const PROPERTIES = {
+  type: Type.Enum([...KINDS], { description: "What the job said; `ign` was recorded and ignored." }),
+  date: Type.String({
+    format: "date-time",
+    description: "When the ping was received, with microseconds.",
+  }),
+  n: Type.Integer({
+    minimum: 1,
+    description: "The number of the ping within its check, ascending with time.",
+  }),
+  scheme: Type.String({ description: "The scheme of the request, such as `http`, `https` or `email`." }),
+  remote_addr: Type.Union([Type.String(), Type.Null()], {
+    description: "The address of the client; null where there is none.",
+  }),
+  method: Type.String({ description: "The HTTP method of the request; empty for an email." }),
+  ua: Type.String({ description: "The user agent of the client." }),
+  rid: Type.Union([Type.String({ format: "uuid" }), Type.Null()], { description: "The run identifier." }),
+  body_url: Type.Union([Type.String({ format: "uri" }), Type.Null()], {
+    description: "Where the logged body is; null when there is none.",
+  }),
+  duration: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      description: "Seconds since the start of the run; on a success or failure that follows a start.",
+    }),
+  ),
+} satisfies Record<PingField | "duration", TSchema>;
+
+/** The list of a version that shows these fields. */
+export function pingListSchema(fields: readonly PingField[]): TSchema {
+  const properties: Record<string, TSchema> = {};
+  for (const field of [...fields, "duration"] as const) properties[field] = PROPERTIES[field];
+  const ping = Type.Object(properties, { additionalProperties: false });
+  return Type.Object({ pings: Type.Array(ping) }, { additionalProperties: false });
+}
+
+const AllFields = Type.Object(PROPERTIES);
+
+/** A ping of version 3. */
+export type FullPing = Static<typeof AllFields>;
+
+/** A ping as JSON: all fields, or as many of them as a version has. */
+export type PingJson = Partial<FullPing>;
+
+/** What there is to show of a ping. */
+export type ShownPing = {
+  n: number;
+  at: Instant;
+  kind: SignalKind;
+  scheme: string;
+  remoteAddr: string | null;
+  method: string;
+  ua: string;
+  rid: string | null;
+  bodySize: number | null;
+};
+
+export type PingView = {
+  /** The fields that the version shows. */
+  fields: readonly PingField[];
+  /** Durations of the list, in milliseconds, by the numbers of the pings. */
+  durations: ReadonlyMap<number, number>;
+  bodyUrl(n: number): string;
+};
+
+/** The pings of a list as JSON, in the order in which they are given. */
+export function presentPings(pings: readonly ShownPing[], view: PingView): { pings: PingJson[] } {
+  const shown = new Set<string>([...view.fields, "duration"]);
+  return { pings: pings.map((ping) => presentPing(ping, { ...view, shown })) };
+}
+
+function presentPing(ping: ShownPing, view: PingView & { shown: ReadonlySet<string> }): PingJson {
+  const durationMs = view.durations.get(ping.n);
+  const all: PingJson = {
+    type: ping.kind,
+    date: isoMicroseconds(ping.at),
+    n: ping.n,
+    scheme: ping.scheme,
+    remote_addr: ping.remoteAddr,
+    method: ping.method,
+    ua: ping.ua,
+    rid: ping.rid,
+    body_url: ping.bodySize === null ? null : view.bodyUrl(ping.n),
+    ...(durationMs === undefined ? {} : { duration: toHundredths(durationMs) }),
+  };
+  return Object.fromEntries(Object.entries(all).filter(([field]) => view.shown.has(field)));
+}
+
+/** Seconds with two decimals, as clients know them. */
+function toHundredths(ms: number): number {
+  return Math.round(ms / 10) / 100;
+}

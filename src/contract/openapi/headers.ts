@@ -1,0 +1,32 @@
+// The headers of answers that say something a client may act on, for the OpenAPI document. None is required: a limit
+// of requests can be switched off.
+import { ENDPOINT_RIGHTS } from "../../core/access.ts";
+import type { Route } from "../route.ts";
+
+type Headers = Readonly<Record<string, { description: string; schema: { type: "string" | "integer" } }>>;
+
+const RETRY: Headers = { "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } } };
+const TAG: Headers = { ETag: { description: "Names this state of the answer.", schema: { type: "string" } } };
+const RATE: Headers = {
+  "RateLimit-Limit": {
+    description: "How many requests the key may make in a minute.",
+    schema: { type: "integer" },
+  },
+  "RateLimit-Remaining": { description: "How many of them are left.", schema: { type: "integer" } },
+  "RateLimit-Reset": { description: "Seconds until all of them are back.", schema: { type: "integer" } },
+};
+
+/** The headers of an answer, as a field of its description; nothing where there are none. */
+export function headersOf(
+  { endpoint, isTagged }: Pick<Route, "endpoint" | "isTagged">,
+  status: number,
+): { headers?: Headers } {
+  const isKeyed = ENDPOINT_RIGHTS[endpoint] !== "open";
+  const isGood = status < 300;
+  const headers = {
+    ...(isTagged && isGood && TAG),
+    ...(isKeyed && (isGood || status === 429) && RATE),
+    ...((status === 429 || status === 503) && RETRY),
+  };
+  return Object.keys(headers).length === 0 ? {} : { headers };
+}
