@@ -14,13 +14,14 @@ afterEach(async () => {
 
 async function serve(
   checks: ReadyCheck[] = [],
+  { readyTimeoutMs = 50 }: { readyTimeoutMs?: number } = {},
 ): Promise<(path: string, init?: RequestInit) => Promise<Response>> {
   const { registry } = createMetrics({ version: "1.2.3" });
   server = adminServer({
     listen: { host: "127.0.0.1", port: 0 },
     registry,
     readyChecks: () => checks,
-    readyTimeoutMs: 50,
+    readyTimeoutMs,
     log,
   });
   expect(server.address()).toBeNull();
@@ -73,15 +74,11 @@ test("/readyz does not wait for a check that hangs", async () => {
 test("probes that come together ask once", async () => {
   let count = 0;
   const release = Promise.withResolvers<null>();
-  const ask = await serve([
-    {
-      name: "database",
-      trouble: () => {
-        count += 1;
-        return release.promise;
-      },
-    },
-  ]);
+  const trouble = () => {
+    count += 1;
+    return release.promise;
+  };
+  const ask = await serve([{ name: "database", trouble }], { readyTimeoutMs: 10_000 });
   const first = ask("/readyz");
   const health = await ask("/healthz");
   expect(health.status).toBe(200);

@@ -66,13 +66,13 @@ async function stopServices(
 }
 
 /** Rejects when the work is not done in time; the work itself is left to its fate. */
-async function within(work: Promise<void>, timeoutMs: number): Promise<void> {
+export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`not done within ${Math.round(timeoutMs)} ms`)), timeoutMs);
   });
   try {
-    await Promise.race([work, timeout]);
+    return await Promise.race([work, timeout]);
   } finally {
     clearTimeout(timer);
   }

@@ -5,13 +5,8 @@ import { request as httpRequest, type IncomingMessage, type ServerResponse } fro
 import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
-import {
-  type HttpHandler,
-  type HttpListener,
-  type HttpListenerOptions,
-  httpListener,
-} from "./http-listener.ts";
-import { createLog } from "./log.ts";
+import { type HttpHandler, type HttpListener, type HttpListenerOptions, httpListener } from "./listener.ts";
+import { createLog } from "../log.ts";
 
 const silent = createLog({ level: "fatal" });
 const started: HttpListener[] = [];

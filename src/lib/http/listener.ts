@@ -3,11 +3,11 @@
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { formatListenAddress, type ListenAddress } from "./address.ts";
-import { answerPlainly } from "./http-answer.ts";
-import { type ConnectionCounts, HttpConnections } from "./http-connections.ts";
-import type { Log } from "./log.ts";
-import type { Service } from "./service.ts";
+import { formatListenAddress, type ListenAddress } from "../address.ts";
+import { answerPlainly } from "./answer.ts";
+import { type ConnectionCounts, HttpConnections } from "./connections.ts";
+import type { Log } from "../log.ts";
+import type { Service } from "../service.ts";
 
 export type HttpHandler = {
   /** Whether a request is for this handler. Asked for every request, so it is cheap and changes nothing. */

@@ -3,7 +3,7 @@
 import { type ServerResponse, STATUS_CODES } from "node:http";
 
 /** Headers of every answer: what is served here is not to be guessed at, framed or told of elsewhere. */
-const SAFETY_HEADERS: Readonly<Record<string, string>> = {
+export const SAFETY_HEADERS: Readonly<Record<string, string>> = {
   "X-Content-Type-Options": "nosniff",
   "Referrer-Policy": "same-origin",
   "Cross-Origin-Opener-Policy": "same-origin",

@@ -2,8 +2,8 @@
 // said to those whose bytes are no HTTP. Answers that are owed to somebody are never cut off here.
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { answerPlainly, plainAnswer } from "./http-answer.ts";
-import type { Log } from "./log.ts";
+import { answerPlainly, plainAnswer } from "./answer.ts";
+import type { Log } from "../log.ts";
 
 export type ConnectionCounts = {
   open: number;

@@ -1,0 +1,112 @@
+// Reading the body of a request: the first bytes are kept as they came, the rest is read and dropped, so that
+// whoever sends too much can still be answered. Content types and encodings are not looked at.
+import type { IncomingMessage } from "node:http";
+
+export type BodyLimits = {
+  keepBytes: number;
+  /** What is read at all; the rest of a longer body is not waited for. */
+  readBytesMax: number;
+  budget: ByteBudget;
+};
+
+export type ReadBody =
+  /** The request is complete. An empty body is none. */
+  | { kind: "whole"; body: Uint8Array | null }
+  /** There is more to come than is ever read; what was kept is final. */
+  | { kind: "endless"; body: Uint8Array | null }
+  /** The sender went away before the end: there was no request. */
+  | { kind: "broken" }
+  /** All bodies together are more than memory may hold. */
+  | { kind: "overflow" };
+
+/** How many bytes all bodies together may hold. */
+export type ByteBudget = {
+  /** False, and nothing taken, when that would be too much. */
+  take(bytes: number): boolean;
+  giveBack(bytes: number): void;
+};
+
+export function byteBudget(bytesMax: number): ByteBudget {
+  let held = 0;
+  return {
+    take: (bytes) => {
+      if (held + bytes > bytesMax) return false;
+      held += bytes;
+      return true;
+    },
+    giveBack: (bytes) => {
+      held -= bytes;
+    },
+  };
+}
+
+/** Whether anything follows the headers; a request without a body needs no reading at all. */
+export function announcesBody({ headers }: IncomingMessage): boolean {
+  const length = headers["content-length"];
+  return (length !== undefined && length !== "0") || headers["transfer-encoding"] !== undefined;
+}
+
+/** Reads to the end, or as far as it makes sense, and then calls `done` once. */
+export function readBody(request: IncomingMessage, limits: BodyLimits, done: (read: ReadBody) => void): void {
+  const kept = new KeptBytes(limits);
+  let readBytes = 0;
+  const settle = (kind: ReadBody["kind"]) => {
+    request.off("data", take).off("end", end).off("close", broken);
+    const body = kept.finish();
+    done(kind === "whole" || kind === "endless" ? { kind, body } : { kind });
+  };
+  const take = (chunk: Buffer) => {
+    readBytes += chunk.length;
+    if (!kept.add(chunk)) settle("overflow");
+    else if (readBytes > limits.readBytesMax) settle("endless");
+  };
+  const end = () => settle("whole");
+  const broken = () => settle("broken");
+  request.on("data", take).on("end", end).on("close", broken);
+}
+
+/** Grows by doubling: a body in a thousand pieces costs no more memory than one in a single piece. */
+class KeptBytes {
+  readonly #limits: BodyLimits;
+  #buffer: Uint8Array | null = null;
+  #used = 0;
+
+  constructor(limits: BodyLimits) {
+    this.#limits = limits;
+  }
+
+  /** False when the budget does not allow it. */
+  add(chunk: Buffer): boolean {
+    const room = this.#limits.keepBytes - this.#used;
+    if (room <= 0) return true;
+    const part = chunk.length <= room ? chunk : new Uint8Array(chunk.subarray(0, room));
+    if (this.#buffer === null) {
+      if (!this.#limits.budget.take(part.length)) return false;
+      this.#buffer = part;
+    } else {
+      if (!this.#makeRoomFor(part.length)) return false;
+      this.#buffer.set(part, this.#used);
+    }
+    this.#used += part.length;
+    return true;
+  }
+
+  /** What was kept, or null for nothing; the budget gets back what it lent. */
+  finish(): Uint8Array | null {
+    const buffer = this.#buffer;
+    if (buffer === null) return null;
+    this.#limits.budget.giveBack(buffer.length);
+    return this.#used === buffer.length ? buffer : buffer.slice(0, this.#used);
+  }
+
+  #makeRoomFor(bytes: number): boolean {
+    const buffer = this.#buffer ?? new Uint8Array();
+    const needed = this.#used + bytes;
+    if (needed <= buffer.length) return true;
+    const capacity = Math.min(this.#limits.keepBytes, Math.max(needed, 2 * buffer.length));
+    if (!this.#limits.budget.take(capacity - buffer.length)) return false;
+    this.#buffer = new Uint8Array(capacity);
+    this.#buffer.set(buffer.subarray(0, this.#used));
+    return true;
+  }
+}

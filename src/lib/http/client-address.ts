@@ -1,0 +1,117 @@
+// Who sent a request, and by which scheme, as far as that can be believed: forwarding headers count only when
+// the connection comes from a trusted proxy. Pure; what cannot be used is left out, never a reason to refuse.
+import { BlockList, isIP, isIPv4, SocketAddress } from "node:net";
+
+export type Forwarding = {
+  /** The other end of the connection; undefined once it is gone. */
+  peer: string | undefined;
+  forwardedFor: string | string[] | undefined;
+  forwardedProto: string | string[] | undefined;
+};
+
+export type ClientAddress = { remoteAddr: string | null; scheme: string };
+
+/** What a connection without a proxy is; whoever ends TLS before us says so in a header. */
+const OWN_SCHEME = "http";
+const MAPPED_PREFIX = "::ffff:";
+const SCHEME = /^[a-z][a-z0-9+.-]*$/;
+const WITH_PORT = /^(?:(?<four>\d{1,3}(?:\.\d{1,3}){3})|\[(?<six>[^\]]+)\]):\d{1,5}$|^\[(?<bare>[^\]]+)\]$/;
+/** Proxies are few; a flood of strangers must not fill the memory of who is trusted. */
+const REMEMBERED_PEERS_MAX = 1_000;
+
+/** A reader that believes the headers of these proxies, given as addresses and ranges such as 10.0.0.0/8. */
+export function clientAddressReader(
+  trustedProxies: readonly string[],
+  { schemeLengthMax }: { schemeLengthMax: number },
+): (forwarding: Forwarding) => ClientAddress {
+  const isTrusted = trustOf(trustedProxies);
+  return ({ peer, forwardedFor, forwardedProto }) => {
+    const direct = { remoteAddr: peer === undefined ? null : peerAddress(peer), scheme: OWN_SCHEME };
+    // Asking costs more than the rest of this function, and most connections bring no such header.
+    if ((forwardedFor ?? forwardedProto) === undefined || peer === undefined || !isTrusted(peer))
+      return direct;
+    const client = firstItem(forwardedFor);
+    const scheme = firstItem(forwardedProto).toLowerCase();
+    return {
+      // The address of the proxy would be a false answer to the question who sent this, so none is given.
+      remoteAddr: client === "" ? direct.remoteAddr : addressOf(client),
+      scheme: SCHEME.test(scheme) && scheme.length <= schemeLengthMax ? scheme : OWN_SCHEME,
+    };
+  };
+}
+
+function trustOf(ranges: readonly string[]): (peer: string) => boolean {
+  const trusted = new BlockList();
+  for (const range of ranges) {
+    const [address = "", prefix] = range.split("/");
+    const family = isIPv4(address) ? "ipv4" : "ipv6";
+    if (prefix === undefined) trusted.addAddress(address, family);
+    else trusted.addSubnet(address, Number(prefix), family);
+  }
+  const remembered = new Map<string, boolean>();
+  return (peer) => {
+    const known = remembered.get(peer);
+    if (known !== undefined) return known;
+    if (remembered.size >= REMEMBERED_PEERS_MAX) remembered.clear();
+    const address = withoutZone(peer);
+    const answer = isIP(address) !== 0 && trusted.check(address, isIPv4(address) ? "ipv4" : "ipv6");
+    remembered.set(peer, answer);
+    return answer;
+  };
+}
+
+/** A socket that listens for both families reports IPv4 peers in IPv6 clothes; that is our doing, not theirs. */
+function peerAddress(peer: string): string {
+  const address = withoutZone(peer);
+  if (!address.startsWith(MAPPED_PREFIX)) return address;
+  const inner = address.slice(MAPPED_PREFIX.length);
+  return isIPv4(inner) ? inner : address;
+}
+
+/** Proxies append to what they got, so the first item is the one nearest to the sender. */
+function firstItem(header: string | string[] | undefined): string {
+  if (header === undefined) return "";
+  const text = typeof header === "string" ? header : header.join(",");
+  const commaAt = text.indexOf(",");
+  return (commaAt === -1 ? text : text.slice(0, commaAt)).trim();
+}
+
+/** The address as we print it, without port and zone; null for whatever is none. */
+function addressOf(text: string): string | null {
+  if (isIPv4(text)) return text;
+  if (isIP(text) === 6) return compressed(withoutZone(text));
+  const { four, six, bare } = WITH_PORT.exec(text)?.groups ?? {};
+  if (four !== undefined) return isIPv4(four) ? four : null;
+  const inner = withoutZone(six ?? bare ?? "");
+  return isIP(inner) === 6 ? compressed(inner) : null;
+}
+
+function compressed(address: string): string {
+  return new SocketAddress({ address, family: "ipv6" }).address;
+}
+
+function withoutZone(address: string): string {
+  const zoneAt = address.indexOf("%");
+  return zoneAt === -1 ? address : address.slice(0, zoneAt);
+}
+
+const IPV6_GROUPS = 8;
+/** Who has an IPv6 address at all has a network of so many groups of sixteen bits to itself. */
+const IPV6_NETWORK_GROUPS = 4;
+
+/** The network that one customer has to himself: an IPv4 address, or the first half of an IPv6 one. */
+export function networkOf(given: string): string {
+  const address = peerAddress(given);
+  if (isIP(address) !== 6) return address;
+  const [head = "", tail] = address.split("::");
+  const first = head === "" ? [] : head.split(":");
+  const last = tail === undefined || tail === "" ? [] : tail.split(":");
+  // An IPv4 address at the end stands for two groups.
+  const lastCount = last.length + (last.at(-1)?.includes(".") ? 1 : 0);
+  const zeros = tail === undefined ? 0 : IPV6_GROUPS - first.length - lastCount;
+  const groups = [...first, ...Array.from({ length: Math.max(0, zeros) }, () => "0"), ...last];
+  const network = groups
+    .slice(0, IPV6_NETWORK_GROUPS)
+    .map((group) => Number.parseInt(group, 16).toString(16));
+  return `${network.join(":")}::/64`;
+}

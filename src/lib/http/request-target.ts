@@ -1,0 +1,62 @@
+// What a request is addressed to: its host and path, in whichever form they come, and whether a host is one that
+// we publish. Knows no path of ours.
+
+export type RequestTarget = {
+  /** The path with its query, from its first slash on. */
+  path: string;
+  host: string | undefined;
+};
+
+const ABSOLUTE = /^https?:\/\/(?<host>[^/?#]*)(?<path>.*)$/i;
+
+/** The target of a request, from its URL and its Host header; null for one that has no path. */
+export function requestTarget(url: string, host: string | undefined): RequestTarget | null {
+  if (url.startsWith("/")) return { path: url, host };
+  // The whole URL is what a proxy is asked for; servers have to understand it too.
+  const absolute = ABSOLUTE.exec(url)?.groups;
+  return absolute === undefined ? null : { path: absolute["path"] ?? "", host: absolute["host"] };
+}
+
+/** The path of a published address, without the slashes at its end. */
+export function basePath(url: URL): string {
+  return url.pathname.replace(/\/+$/, "");
+}
+
+/**
+ * Tells whether a Host header names `own` and not `site`: by name alone, since a proxy may listen on another port;
+ * by port too where only the ports differ.
+ */
+export function hostMatcher(own: URL, site: URL): (host: string | undefined) => boolean {
+  const isByName = own.hostname !== site.hostname;
+  // Nearly every request names the host in the same way; reading it anew would cost more than all the rest.
+  let lastMatch: string | undefined;
+  return (host) => {
+    if (host === undefined) return false;
+    if (host === lastMatch) return true;
+    const given = URL.parse(`${own.protocol}//${host}`);
+    const isMatch =
+      given !== null &&
+      (isByName ? withoutDot(given.hostname) === withoutDot(own.hostname) : given.host === own.host);
+    if (isMatch) lastMatch = host;
+    return isMatch;
+  };
+}
+
+function withoutDot(hostname: string): string {
+  return hostname.endsWith(".") ? hostname.slice(0, -1) : hostname;
+}
+
+/**
+ * Finds the path of a request below the site, without its query: "/b/x" for "/b/x?y" and, where the site lies under
+ * a path, for "/site/b/x" too, since a proxy may or may not remove that. As it was sent, percent signs and all.
+ */
+export function sitePath(siteUrl: URL): (url: string) => string {
+  const base = basePath(siteUrl);
+  const prefix = `${base}/`;
+  return (url) => {
+    const target = requestTarget(url, undefined)?.path ?? "";
+    const end = target.search(/[?#]/);
+    const path = end === -1 ? target : target.slice(0, end);
+    return path.startsWith(prefix) ? path.slice(base.length) : path;
+  };
+}
