@@ -1,5 +1,6 @@
-// What the installation itself remembers: its secret, made by the first migration.
-import { type Db, statement } from "./db.ts";
+// What the installation itself remembers: its secret, made by the first migration; and whether it is there at all.
+import { within } from "../lib/service.ts";
+import { type Database, type Db, statement } from "./db.ts";
 
 const FIND_SETTING = statement<{ value: string }>({
   name: "instance.find_setting",
@@ -21,4 +22,13 @@ const ASK = statement<{ at: number }>({ name: "instance.ask", text: "select cloc
 export async function readDatabaseClock(db: Db): Promise<number> {
   const { rows } = await db.query(ASK, []);
   return rows[0]?.at ?? Number.NaN;
+}
+
+/**
+ * Asks the same and throws unless the answer comes in time, the wait for a free connection included. A connection
+ * that owes the answer is given up, so that nobody waits for it again.
+ */
+export async function askDatabase(database: Database, { limitMs }: { limitMs: number }): Promise<void> {
+  const question = { ...ASK, query_timeout: limitMs };
+  await within(database.pool.query(question), limitMs);
 }

@@ -82,6 +82,33 @@ export async function findApiKeyByDigest(db: Db, digest: Buffer): Promise<ApiKey
   return rows[0] === undefined ? null : toKey(rows[0]);
 }
 
+const FIND_WITH_PROJECT = statement<
+  KeyRow & { digest: Buffer; project_uuid: string; badge_key: string; at: Instant }
+>({
+  name: "keys.find_with_project",
+  text: `select k.id, k.project_id, k.kind, k.name, k.prefix, k.created_at, k.last_used_at, k.revoked_at,
+      k.digest, p.uuid as project_uuid, p.badge_key, clock_timestamp() as at
+    from api_keys k join projects p on p.id = k.project_id
+    where k.digest = $1 and k.revoked_at is null`,
+});
+
+export type KeyWithProject = {
+  key: ApiKey;
+  digest: Buffer;
+  project: { id: number; uuid: string; badgeKey: string };
+  /** The database's clock. */
+  at: Instant;
+};
+
+/** The key with this digest, unless it was revoked, with its project and the time, for whoever answers a request. */
+export async function findKeyWithProject(db: Db, digest: Buffer): Promise<KeyWithProject | null> {
+  const { rows } = await db.query(FIND_WITH_PROJECT, [digest]);
+  const [row] = rows;
+  if (row === undefined) return null;
+  const project = { id: row.project_id, uuid: row.project_uuid, badgeKey: row.badge_key };
+  return { key: toKey(row), digest: row.digest, project, at: row.at };
+}
+
 const LIST = statement<KeyRow>({
   name: "keys.list",
   text: `select ${COLUMNS} from api_keys where project_id = $1 order by id`,

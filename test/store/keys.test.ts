@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import {
   findApiKeyByDigest,
+  findKeyWithProject,
   insertApiKey,
   listApiKeys,
   pruneApiKeys,
@@ -31,6 +32,15 @@ test("a key is found by its digest and by nothing else", async () => {
   expect(await findApiKeyByDigest(database.db, randomBytes(32))).toBeNull();
 });
 
+test("a key is found together with its project, in one statement with the clock", async () => {
+  const project = await sampleProject(database.db);
+  const { key, digest } = await sampleKey(project.id);
+  const found = await findKeyWithProject(database.db, digest);
+  expect(found).toMatchObject({ key, digest, project: { id: project.id, uuid: project.uuid } });
+  expect(found?.at).toBeTypeOf("number");
+  expect(await findKeyWithProject(database.db, randomBytes(32))).toBeNull();
+});
+
 test("a project may have several keys of a kind", async () => {
   const { id: projectId } = await sampleProject(database.db);
   const { key: first } = await sampleKey(projectId);
@@ -46,6 +56,7 @@ test("a revoked key is no longer found, stays listed, and is forgotten later", a
   expect(await revoke()).toBe(true);
   expect(await revoke()).toBe(false);
   expect(await findApiKeyByDigest(database.db, digest)).toBeNull();
+  expect(await findKeyWithProject(database.db, digest)).toBeNull();
   expect((await listApiKeys(database.db, projectId))[0]?.revokedAt).toBe(MONDAY_NOON);
 
   const prune = (before: number) =>

@@ -8,8 +8,10 @@ import {
   findOldestMatch,
   listChecks,
   listCheckUuids,
+  listTagTexts,
 } from "../../src/store/checks/check-search.ts";
 import { findDueStates, lockStates, moveSweep, writeStates } from "../../src/store/checks/check-states.ts";
+import { listScrapedChecks, tallyStatuses } from "../../src/store/checks/check-statuses.ts";
 import { findCheckByUuid, findChecksByIds } from "../../src/store/checks/checks.ts";
 import { listAssignmentsOfChecks } from "../../src/store/alerts/check-channels.ts";
 import {
@@ -163,7 +165,23 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
     ["check_states_pkey", "checks_project"],
     (tx) => listChecks(tx, { projectId: 7 }),
   ],
+  [
+    "count the statuses of a project",
+    ["check_states_pkey", "checks_project", "projects_badge_key_key"],
+    (tx) => tallyStatuses(tx, { badgeKey: "7", tag: null, now: MONDAY_NOON }),
+  ],
+  [
+    "count the statuses of a tag",
+    ["check_states_pkey", "checks_project", "projects_badge_key_key"],
+    (tx) => tallyStatuses(tx, { badgeKey: "7", tag: "db", now: MONDAY_NOON }),
+  ],
+  [
+    "list checks for a scraper",
+    ["check_states_pkey", "checks_project"],
+    (tx) => listScrapedChecks(tx, { projectId: 7, afterId: 3, limit: 1_000 }),
+  ],
   ["list uuids of a project", ["checks_project"], (tx) => listCheckUuids(tx, 7)],
+  ["list tags of a project", ["checks_project"], (tx) => listTagTexts(tx, 7)],
   [
     "find an upsert's match",
     ["check_states_pkey", "checks_project"],

@@ -56,7 +56,7 @@ test("no column takes its value from the database's clock, and no table has a tr
   expect(triggers).toEqual([]);
 });
 
-test("the statements of the store read the clock in one place only", () => {
+test("the statements of the store read the clock in two places only", () => {
   const store = fileURLToPath(new URL("../../src/store/", import.meta.url));
   const files = readdirSync(store, { recursive: true, encoding: "utf8" }).filter(
     (file) => file.endsWith(".ts") && !file.endsWith(".test.ts"),
@@ -67,7 +67,8 @@ test("the statements of the store read the clock in one place only", () => {
       readFileSync(`${store}${file}`, "utf8"),
     ),
   );
-  expect(reading).toEqual(["instance.ts"]);
+  // With the key of a request comes the time: a question less for each call of the API.
+  expect(reading.toSorted()).toEqual(["instance.ts", "keys.ts"]);
 });
 
 test("the reviewed dump lists every table", async () => {

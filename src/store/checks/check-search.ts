@@ -77,6 +77,17 @@ export async function listCheckUuids(db: Db, projectId: number): Promise<{ id: n
   return (await db.query(LIST_UUIDS, [projectId])).rows;
 }
 
+const LIST_TAGS = statement<{ tags: string }>({
+  name: "checks.list_tags",
+  text: `select distinct tags from checks
+    where project_id = $1 and deleted_at is null and tags <> ''`,
+});
+
+/** The different values of `tags` in a project, each a text of tags; in no particular order. */
+export async function listTagTexts(db: Db, projectId: number): Promise<string[]> {
+  return (await db.query(LIST_TAGS, [projectId])).rows.map(({ tags }) => tags);
+}
+
 const COUNT_OWNED = statement<{ count: number }>({
   name: "checks.count_owned",
   text: `select count(*) as count
