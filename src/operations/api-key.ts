@@ -4,10 +4,10 @@ import { createHmac } from "node:crypto";
 import { type KeyKind, newApiKey } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { randomText } from "../lib/random-text.ts";
-import type { Db } from "../store/db.ts";
+import type { Database, Db } from "../store/db.ts";
 import { findSecretKey } from "../store/instance.ts";
-import { insertApiKey } from "../store/keys.ts";
-import type { Tx } from "../store/transaction.ts";
+import { insertApiKey, touchApiKeys } from "../store/keys.ts";
+import { inTransaction, type Tx } from "../store/transaction.ts";
 
 /** The prefix that tells the kind, and eight characters more: enough to tell keys apart, useless to guess from. */
 const SHOWN_LENGTH = 12;
@@ -36,4 +36,13 @@ export async function addApiKey(tx: Tx, request: KeyRequest): Promise<string> {
 /** The secret that keys are hashed with: the configured one, or the one that the installation made itself. */
 export async function secretKeyOf(db: Db, configured: string | null): Promise<string> {
   return configured ?? (await findSecretKey(db));
+}
+
+export type KeyUse = { keyId: number; at: Instant };
+
+/** Writes down when keys were last used; an older use than the stored one changes nothing. */
+export async function recordKeyUses(database: Database, uses: readonly KeyUse[]): Promise<void> {
+  // In the order of the ids: two processes that write the same keys then wait for each other and never cross.
+  const ordered = uses.toSorted((a, b) => a.keyId - b.keyId);
+  await inTransaction(database, (tx) => touchApiKeys(tx, ordered));
 }
