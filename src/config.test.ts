@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { ConfigError, type Environment, loadConfig } from "./config.ts";
-import { effectiveAsJson, renderEffective, renderEnvExample } from "./config-render.ts";
-import type { Setting } from "./config-setting.ts";
-import { SETTINGS } from "./config-table.ts";
+import { effectiveAsJson, renderEffective, renderEnvExample } from "./config/render.ts";
+import type { Setting } from "./config/setting.ts";
+import { SETTINGS } from "./config/table.ts";
 import { MASK } from "./lib/setting-value.ts";
 
 const ALL: readonly [string, Setting<unknown, unknown>][] = Object.entries(SETTINGS);

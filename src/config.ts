@@ -1,8 +1,8 @@
 // The only reader of the environment: turns it, once, into a checked and typed object that is handed on.
 // Every problem found is reported together, each with what to do about it.
 import { readFileSync } from "node:fs";
-import type { Composition, Setting } from "./config-setting.ts";
-import { SETTINGS } from "./config-table.ts";
+import type { Composition, Setting } from "./config/setting.ts";
+import { SETTINGS } from "./config/table.ts";
 import { didYouMean } from "./lib/nearest-name.ts";
 import { MASK, type ValueKind } from "./lib/setting-value.ts";
 

@@ -11,8 +11,10 @@ import { didYouMean } from "./lib/nearest-name.ts";
 import { type Service, startServices } from "./lib/service.ts";
 import { prepareDatabase } from "./operations/prepare-database.ts";
 import { pruneHistory } from "./operations/prune-history.ts";
+import { apiRole } from "./roles/api.ts";
 import { moverRole } from "./roles/mover.ts";
 import { pingRole } from "./roles/ping.ts";
+import { type Site, type SitePart, siteService } from "./roles/site.ts";
 import type { Database, DatabaseOptions } from "./store/db.ts";
 import { readDatabaseClock } from "./store/instance.ts";
 
@@ -26,20 +28,19 @@ export type Resources = {
   metrics: Metrics;
 };
 
-/** A part of the process: it can be started, stopped, and asked whether its work goes on. */
-type Role = Service & {
-  trouble(): string | null;
-  /** False: its work goes on while the database is away. */
-  needsDatabase?: boolean;
-  /** Where it listens, the real port instead of 0. */
-  address?(): ListenAddress | null;
-};
+/** A part of the process that needs no port: it can be started, stopped, and asked whether its work goes on. */
+type InnerRole = Service & { trouble(): string | null };
+
+/** Roles that answer outsiders share the public port; the others are parts of the process by themselves. */
+type Role = InnerRole | SitePart;
 
 const HOUSEKEEPER_IDLE_MS = HOUR_MS;
 
 const ROLES = {
   /** Receives signals by HTTP. Several may run, also on one machine. */
   ping: pingRole,
+  /** Answers about checks: the Management API, badges, scrapers. Several may run. */
+  api: apiRole,
   /** Moves large bodies to the object store, if there is one. Several may run: each moves what others do not. */
   mover: moverRole,
   /** Forgets what is older than it needs to be. Several may run: each removes what it finds. */
@@ -100,7 +101,10 @@ export async function run(
 ): Promise<RunningProcess> {
   const { config, database, log, metrics } = resources;
   const built: Role[] = roles.map((name) => ROLES[name](resources));
-  const needsDatabase = built.length === 0 || built.some((role) => role.needsDatabase !== false);
+  const siteParts = built.filter(isSitePart);
+  const site = siteParts.length === 0 ? null : siteService(siteParts, resources);
+  const inner = built.filter((role): role is InnerRole => !isSitePart(role));
+  const needsDatabase = built.length === 0 || built.some((role) => !isSitePart(role) || role.needsDatabase);
   let phase: "starting" | "running" | "stopping" = "starting";
   const admin = adminServer({
     listen: config.adminListen,
@@ -112,18 +116,24 @@ export async function run(
       ...(needsDatabase
         ? [{ name: "database", trouble: () => readDatabaseClock(database).then(() => null) }]
         : []),
-      ...built.map((role) => ({ name: role.name, trouble: async () => role.trouble() })),
+      ...[...built, ...(site === null ? [] : [site])].map((part) => ({
+        name: part.name,
+        trouble: async () => part.trouble(),
+      })),
     ],
   });
   const pool: Service = { name: "pool", start: async () => {}, stop: () => database.close() };
-  const running = await startServices([pool, admin, schemaService(resources, signal), ...built], {
-    log,
-    stopTimeoutMs: config.stopTimeoutSeconds * SECOND_MS,
-  });
+  const running = await startServices(
+    [pool, admin, schemaService(resources, signal), ...(site === null ? [] : [site]), ...inner],
+    {
+      log,
+      stopTimeoutMs: config.stopTimeoutSeconds * SECOND_MS,
+    },
+  );
   phase = "running";
   return {
     adminAddress: admin.address(),
-    addresses: addressesOf(built),
+    addresses: addressesOf(siteParts, site),
     stop: () => {
       phase = "stopping";
       return running.stop();
@@ -131,13 +141,13 @@ export async function run(
   };
 }
 
-function addressesOf(roles: readonly Role[]): RunningProcess["addresses"] {
-  return Object.fromEntries(
-    roles.flatMap((role) => {
-      const address = role.address?.() ?? null;
-      return address === null ? [] : [[role.name, address]];
-    }),
-  );
+function isSitePart(role: Role): role is SitePart {
+  return "open" in role;
+}
+
+function addressesOf(parts: readonly SitePart[], site: Site | null): RunningProcess["addresses"] {
+  const address = site?.address() ?? null;
+  return address === null ? {} : Object.fromEntries(parts.map(({ name }) => [name, address]));
 }
 
 /** Started means that the schema is the one this code knows; it then needs no further care. */

@@ -1,7 +1,7 @@
 // `overdue config`: the settings in effect and where each came from, secrets masked.
 import type { Command } from "commander";
 import { loadConfig } from "../config.ts";
-import { effectiveAsJson, renderEffective, renderEnvExample } from "../config-render.ts";
+import { effectiveAsJson, renderEffective, renderEnvExample } from "../config/render.ts";
 import { type CommandContext, printJson } from "./command-context.ts";
 
 const AFTER_HELP = `

@@ -1,23 +1,16 @@
-// The role that receives signals by HTTP: an intake, the listener in front of it, and what both tell about
-// themselves. It listens after the intake has entered, and leaves after the last answer was given.
-import type { ListenAddress } from "../lib/address.ts";
+// The role that receives signals by HTTP: an intake, the handler in front of it, and what both tell about
+// themselves. It is listened for after the intake has entered, and leaves after the last answer was given.
+import type { HttpHandler } from "../lib/http/listener.ts";
 import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
 import { SECOND_MS } from "../core/instant.ts";
-import type { Service } from "../lib/service.ts";
-import { type PingService, pingService } from "../services/ping/service.ts";
+import { type PingHandler, pingHandler } from "../services/ping/handler.ts";
 import { type Receiving, type ReceivingResources, startReceiving } from "./receiving.ts";
+import type { SitePart } from "./site.ts";
 
-export type PingRole = Service & {
-  trouble(): string | null;
-  needsDatabase: boolean;
-  /** Where it listens, the real port instead of 0; null before it has started. */
-  address(): ListenAddress | null;
-};
+type Running = { receiving: Receiving; handler: PingHandler };
 
-type Running = { receiving: Receiving; service: PingService };
-
-/** The role as a part of a process. */
-export function pingRole(resources: ReceivingResources & { metrics: Metrics }): PingRole {
+/** The role as a part of the public port. */
+export function pingRole(resources: ReceivingResources & { metrics: Metrics }): SitePart {
   const { config, metrics } = resources;
   let running: Running | null = null;
   addFigures(
@@ -28,62 +21,44 @@ export function pingRole(resources: ReceivingResources & { metrics: Metrics }): 
     name: "ping",
     // With a spool it goes on receiving while the database is away.
     needsDatabase: config.spoolFolder === null,
-    start: async () => {
+    open: async (): Promise<readonly HttpHandler[]> => {
       running = await start(resources);
+      return [running.handler];
     },
-    stop: async () => {
-      if (running === null) return;
-      const { receiving, service } = running;
-      receiving.heart.stopAccepting();
-      try {
-        await service.stop();
-      } finally {
-        await receiving.stop();
-      }
-    },
+    // From the first beat on others rely on us: somebody has to listen by then.
+    opened: async () => running?.receiving.heart.start(),
+    closing: () => running?.receiving.heart.stopAccepting(),
+    close: async () => running?.receiving.stop(),
     trouble: () => (running === null ? "has not started" : troubleOf(running)),
-    address: () => running?.service.address() ?? null,
   };
 }
 
 async function start(resources: ReceivingResources): Promise<Running> {
   const { config, log } = resources;
   const receiving = await startReceiving(resources);
-  const service = pingService({
+  const handler = pingHandler({
     intake: receiving.intake,
-    listen: config.listen,
-    reusePort: config.reusePort,
-    connectionsMax: config.connectionsMax,
-    requestTimeoutMs: config.requestTimeoutSeconds * SECOND_MS,
     siteUrl: new URL(config.siteUrl),
     pingUrl: config.pingUrl === null ? null : new URL(config.pingUrl),
     trustedProxies: config.trustedProxies,
     bodyLimitBytes: config.pingBodyLimitBytes,
     log,
   });
-  try {
-    await service.start();
-  } catch (error) {
-    await receiving.stop();
-    throw error;
-  }
-  await receiving.heart.start();
-  return { receiving, service };
+  return { receiving, handler };
 }
 
-function troubleOf({ receiving, service }: Running): string | null {
+function troubleOf({ receiving }: Running): string | null {
   const { intake, heart } = receiving;
   if (intake.state().isBlocked)
     return "signals are refused: the database is away, and nothing takes its place";
   if (intake.state().isDetour && !heart.mayPromise()) return "signals are refused: the lease has ended";
-  return service.trouble();
+  return null;
 }
 
 function figures(running: () => Running | null): Figure[] {
   const intake = () => running()?.receiving.intake.state() ?? null;
   const heart = () => running()?.receiving.heart.state() ?? null;
   const spool = () => running()?.receiving.spooling.state() ?? null;
-  const connections = () => running()?.service.connectionCounts() ?? null;
   const seconds = (ms: number | null = null) => (ms === null ? null : ms / SECOND_MS);
   const gauge = (name: string, help: string, read: () => number | null): Figure => ({
     name: `overdue_${name}`,
@@ -103,10 +78,8 @@ function figures(running: () => Running | null): Figure[] {
       help: "Answers to pings, by what they said.",
       kind: "counter",
       label: "answer",
-      readEach: () => running()?.service.pingCounts().answers ?? {},
+      readEach: () => running()?.handler.counts().answers ?? {},
     },
-    gauge("ping_connections", "Open connections of senders.", () => connections()?.open ?? null),
-    counter("ping_connections_refused", "Connections turned away.", () => connections()?.refused ?? null),
     gauge("intake_queued", "Signals that wait for a batch.", () => intake()?.queued ?? null),
     gauge("intake_detour", "1 while signals go through the spool.", () => (intake()?.isDetour ? 1 : 0)),
     counter("intake_refused", "Signals that were not promised.", () => intake()?.refusedCount ?? null),

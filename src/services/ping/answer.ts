@@ -2,7 +2,7 @@
 import type { ServerResponse } from "node:http";
 import { ERROR_TEXT } from "../../core/errors.ts";
 import { SECOND_MS } from "../../core/instant.ts";
-import { RepeatedAnswer } from "../../lib/http-answer.ts";
+import { RepeatedAnswer } from "../../lib/http/answer.ts";
 
 export type AnswerKind =
   | "ok"

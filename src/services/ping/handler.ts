@@ -1,13 +1,18 @@
 // From an HTTP request to its answer: decode, read the body, hand the signal to the intake, say what became of
 // it. The hot path; everything it needs is handed in, and every wait in it has an end.
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { PING_ANSWER_MS_MAX, PING_READ_BYTES_MAX, USER_AGENT_LENGTH_MAX } from "../../core/limits.ts";
+import {
+  PING_ANSWER_MS_MAX,
+  PING_READ_BYTES_MAX,
+  SCHEME_LENGTH_MAX,
+  USER_AGENT_LENGTH_MAX,
+} from "../../core/limits.ts";
 import type { Acceptance, Resolution, SignalIntake } from "../../intake/intake.ts";
-import type { HttpHandler } from "../../lib/http-listener.ts";
+import { type ClientAddress, clientAddressReader, type Forwarding } from "../../lib/http/client-address.ts";
+import { announcesBody, type BodyLimits, byteBudget, readBody } from "../../lib/http/body.ts";
+import type { HttpHandler } from "../../lib/http/listener.ts";
 import type { Log } from "../../lib/log.ts";
 import { type AnswerKind, type PingAnswers, pingAnswers } from "./answer.ts";
-import { announcesBody, type BodyLimits, byteBudget, readBody } from "./body.ts";
-import { type ClientAddress, clientAddressReader, type Forwarding } from "./client-address.ts";
 import { decodePing, type PingFlaw, type PingRequest } from "./decode.ts";
 import { type LocatePing, type PublishedAddresses, pingLocator } from "./locate.ts";
 import { type Owed, type PendingAnswers, pendingAnswers } from "./pending.ts";
@@ -60,7 +65,7 @@ export function pingHandler(options: PingHandlerOptions): PingHandler {
   const parts: Parts = {
     intake: options.intake,
     locate: pingLocator(options),
-    clientOf: clientAddressReader(options.trustedProxies),
+    clientOf: clientAddressReader(options.trustedProxies, { schemeLengthMax: SCHEME_LENGTH_MAX }),
     answers,
     pending: pendingAnswers({
       withinMs: options.answerWithinMs ?? ANSWER_WITHIN_MS,

@@ -1,6 +1,7 @@
 // Which requests are pings, and what of their URL is left to decode: everything under /ping/ on any host, and
 // whatever lies under the address that the operator publishes for pings. Pure.
 import { isUuid } from "../../core/identity.ts";
+import { basePath, hostMatcher, requestTarget } from "../../lib/http/request-target.ts";
 
 export type PublishedAddresses = {
   siteUrl: URL;
@@ -12,7 +13,6 @@ export type PublishedAddresses = {
 export type LocatePing = (url: string, host: string | undefined) => string | null;
 
 const PING_PATH = "/ping";
-const ABSOLUTE = /^https?:\/\/(?<host>[^/?#]*)(?<path>.*)$/i;
 const UUID_LENGTH = 36;
 
 /** A locator for these addresses. A path in the site's address is honoured, whether or not a proxy removes it. */
@@ -29,10 +29,10 @@ export function pingLocator({ siteUrl, pingUrl }: PublishedAddresses): LocatePin
     return null;
   };
   return (url, host) => {
+    // The hot path: nearly every request has the short form.
     if (url.startsWith("/")) return locate(url, host);
-    // The whole URL is what a proxy is asked for; servers have to understand it too.
-    const absolute = ABSOLUTE.exec(url)?.groups;
-    return absolute === undefined ? null : locate(absolute["path"] ?? "", absolute["host"]);
+    const target = requestTarget(url, host);
+    return target === null ? null : locate(target.path, target.host);
   };
 }
 
@@ -57,29 +57,4 @@ function startsWithUuid(path: string): string | null {
   const end = path[1 + UUID_LENGTH];
   const isEnd = end === undefined || end === "/" || end === "?";
   return isEnd && isUuid(path.slice(1, 1 + UUID_LENGTH)) ? path : null;
-}
-
-/** By name alone, since a proxy may listen on another port; by port too where only the ports differ. */
-function hostMatcher(pingUrl: URL, siteUrl: URL): (host: string | undefined) => boolean {
-  const isByName = pingUrl.hostname !== siteUrl.hostname;
-  // Nearly every request names the host in the same way; reading it anew would cost more than all the rest.
-  let lastMatch: string | undefined;
-  return (host) => {
-    if (host === undefined) return false;
-    if (host === lastMatch) return true;
-    const given = URL.parse(`${pingUrl.protocol}//${host}`);
-    const isMatch =
-      given !== null &&
-      (isByName ? withoutDot(given.hostname) === withoutDot(pingUrl.hostname) : given.host === pingUrl.host);
-    if (isMatch) lastMatch = host;
-    return isMatch;
-  };
-}
-
-function withoutDot(hostname: string): string {
-  return hostname.endsWith(".") ? hostname.slice(0, -1) : hostname;
-}
-
-function basePath(url: URL): string {
-  return url.pathname.replace(/\/+$/, "");
 }

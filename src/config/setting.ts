@@ -1,6 +1,6 @@
-// What a setting is: its key, kind, default and meaning. The settings themselves stand in config-table.ts and
-// config-signals.ts.
-import type { Parsed, ValueKind } from "./lib/setting-value.ts";
+// What a setting is: its key, kind, default and meaning. The settings themselves stand in config/table.ts and
+// config/signals.ts.
+import type { Parsed, ValueKind } from "../lib/setting-value.ts";
 
 /** Builds one value from several names of the reference; null when none of them is set. */
 export type Composition = {

@@ -1,14 +1,14 @@
 // The settings of receiving signals: where, how many, how long, what happens while the database is away, and
 // where large bodies go.
-import { type Composition, optionalSetting, setting } from "./config-setting.ts";
+import { type Composition, optionalSetting, setting } from "./setting.ts";
 import {
   DEFAULT_PING_BODY_BYTES,
   DEFAULT_SIGNALS_PER_MINUTE,
   MOVABLE_BODY_BYTES_MIN,
   PAID_PING_LOG_ROWS,
   PING_READ_BYTES_MAX,
-} from "./core/limits.ts";
-import type { ListenAddress } from "./lib/address.ts";
+} from "../core/limits.ts";
+import type { ListenAddress } from "../lib/address.ts";
 import {
   addressRangeKind,
   booleanKind,
@@ -18,7 +18,7 @@ import {
   secondsKind,
   textKind,
   webAddressKind,
-} from "./lib/setting-value.ts";
+} from "../lib/setting-value.ts";
 
 const TRUSTED_PROXIES_MAX = 100;
 const PING_LOG_ROWS_MAX = 10_000;
@@ -56,7 +56,8 @@ export const SIGNAL_SETTINGS = {
     kind: listenKind,
     fallback: DEFAULT_LISTEN,
     secret: false,
-    meaning: "Where this process answers pings. Put a proxy that speaks HTTPS in front of it.",
+    meaning:
+      "Where this process answers pings, the API and badges. Put a proxy that speaks HTTPS in front of it.",
     example: "0.0.0.0:8000",
   }),
   reusePort: setting({

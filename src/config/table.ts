@@ -1,8 +1,9 @@
 // Every setting there is, declared once: key, kind, default, secret or not, meaning, example, aliases.
 // Loading, printing and .env.example are all derived from this table. It reads nothing itself.
-import { type Composition, optionalSetting, setting } from "./config-setting.ts";
-import { SIGNAL_SETTINGS } from "./config-signals.ts";
-import type { ListenAddress } from "./lib/address.ts";
+import { type Composition, optionalSetting, setting } from "./setting.ts";
+import { SIGNAL_SETTINGS } from "./signals.ts";
+import { DEFAULT_API_REQUESTS_PER_MINUTE } from "../core/limits.ts";
+import type { ListenAddress } from "../lib/address.ts";
 import {
   booleanKind,
   choiceKind,
@@ -14,12 +15,13 @@ import {
   textKind,
   webAddressKind,
   wordKind,
-} from "./lib/setting-value.ts";
+} from "../lib/setting-value.ts";
 
 const ROLES_MAX = 20;
 /** Shorter secrets can be guessed from a stolen key hash. */
 const SECRET_KEY_LENGTH_MIN = 32;
 const CHECK_LIMIT_MAX = 1_000_000_000;
+const API_REQUESTS_PER_MINUTE_MAX = 10_000_000;
 const POOL_SIZE_MIN = 2;
 const POOL_SIZE_MAX = 200;
 /** Longer than any supervisor waits. */
@@ -139,13 +141,24 @@ export const SETTINGS = {
     example: "https://overdue.example.org",
     aliases: ["SITE_ROOT"],
   }),
+  siteName: setting({
+    key: "OVERDUE_SITE_NAME",
+    group: "Addresses",
+    kind: textKind({ lengthMin: 1 }),
+    fallback: "Overdue",
+    secret: false,
+    meaning: "What this installation calls itself, for instance on the badge of a whole project.",
+    example: "Cron watch",
+    aliases: ["SITE_NAME"],
+  }),
   apiUrl: optionalSetting({
     key: "OVERDUE_API_URL",
     group: "Addresses",
     kind: webAddressKind,
     fallbackMeans: "the site, under /api/",
     secret: false,
-    meaning: "A host of its own for the Management API, which then lives at /v1, /v2 and /v3 there as well.",
+    meaning:
+      "A host of its own for version 3 of the Management API, which then lives at /v3 there as well, and is named so in answers.",
     example: "https://api.overdue.example.org",
   }),
   pingUrl: optionalSetting({
@@ -181,6 +194,16 @@ export const SETTINGS = {
       "How many checks an account may have, unless `overdue admin set-check-limit` gave it a limit of its own.",
     example: "1000",
   }),
+  apiRequestsPerMinute: setting({
+    key: "OVERDUE_API_RATE_LIMIT",
+    group: "Keys and limits",
+    kind: integerKind({ min: 0, max: API_REQUESTS_PER_MINUTE_MAX, unit: "requests" }),
+    fallback: DEFAULT_API_REQUESTS_PER_MINUTE,
+    secret: false,
+    meaning:
+      "How many requests a minute one API key may make of one process; beyond it the answer is 429. A network that comes with wrong keys is allowed a tenth of it. 0 means without limit.",
+    example: "600",
+  }),
   apiDialect: setting({
     key: "OVERDUE_API_DIALECT",
     group: "Keys and limits",
@@ -190,6 +213,5 @@ export const SETTINGS = {
     meaning:
       "`healthchecks` answers as the reference server does where clients written against it need that.",
     example: "healthchecks",
-    waitsFor: "the Management API",
   }),
 } as const;

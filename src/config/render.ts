@@ -1,7 +1,7 @@
 // The settings table as text: .env.example, and what `overdue config` prints. Shows secrets only masked.
-import type { EffectiveSetting } from "./config.ts";
-import type { Setting } from "./config-setting.ts";
-import { SETTINGS } from "./config-table.ts";
+import type { EffectiveSetting } from "../config.ts";
+import type { Setting } from "./setting.ts";
+import { SETTINGS } from "./table.ts";
 
 type AnySetting = Setting<unknown, unknown>;
 
@@ -11,7 +11,7 @@ const COMMENT_COLUMNS = 100;
 export function renderEnvExample(): string {
   const settings: readonly AnySetting[] = Object.values(SETTINGS);
   const lines = [
-    "# Every setting of Overdue, with an example. Generated from the table in src/config-table.ts;",
+    "# Every setting of Overdue, with an example. Generated from the table in src/config/table.ts;",
     "# `npm run generate` writes it anew. Remove the # in front of a setting to change it.",
     "# A secret can also be read from a file: set NAME_FILE to its path instead of NAME.",
   ];

@@ -1,0 +1,104 @@
+// The role that answers outsiders about checks: the Management API, badges, pages for scrapers and the documents
+// that describe the API. All of it only works with the database.
+import type { Config } from "../config.ts";
+import { publicUrls } from "../contract/urls.ts";
+import type { HttpHandler } from "../lib/http/listener.ts";
+import type { Log } from "../lib/log.ts";
+import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
+import type { Service } from "../lib/service.ts";
+import { secretKeyOf } from "../operations/api-key.ts";
+import { guardedObjects } from "../operations/bodies/read-body.ts";
+import { KeyUses, keyUseLoop } from "../services/api/key-uses.ts";
+import { type ApiHandler, apiHandler } from "../services/api/server.ts";
+import { type BadgeHandler, badgeHandler } from "../services/badge/handler.ts";
+import { documentsHandler } from "../services/documents/handler.ts";
+import { type ScrapeHandler, scrapeHandler } from "../services/scrape/handler.ts";
+import type { Database } from "../store/db.ts";
+import { objectStoreOf } from "./object-store.ts";
+import type { SitePart } from "./site.ts";
+import { type Watching, watchIntakes } from "./watching.ts";
+
+export type ApiResources = { config: Config; database: Database; log: Log; metrics: Metrics };
+
+type Handlers = { api: ApiHandler; badge: BadgeHandler; scrape: ScrapeHandler; documents: HttpHandler };
+
+/** The role as a part of the public port. */
+export function apiRole(resources: ApiResources): SitePart {
+  const { database, log, metrics } = resources;
+  const ending = new AbortController();
+  const watching = watchIntakes("api-sight", { database, log, metrics: metrics.loops });
+  const uses = new KeyUses();
+  const loops: Service[] = [watching, keyUseLoop({ uses, database, log, metrics: metrics.loops })];
+  let handlers: Handlers | null = null;
+  addFigures(metrics, [
+    answers("api", "Answers of the Management API, by status.", () => handlers?.api),
+    answers("badge", "Answers to requests for badges, by status.", () => handlers?.badge),
+    answers("scrape", "Answers to scrapers, by status.", () => handlers?.scrape),
+  ]);
+  return {
+    name: "api",
+    needsDatabase: true,
+    open: async () => {
+      handlers = await makeHandlers(resources, { watching, uses, signal: ending.signal });
+      for (const loop of loops) await loop.start();
+      const { api, badge, scrape, documents } = handlers;
+      // The API takes every path below its own, so whoever has a place there comes before it.
+      return [badge, scrape, documents, api];
+    },
+    close: async () => {
+      ending.abort();
+      for (const loop of loops.toReversed()) await loop.stop();
+      await handlers?.api.close();
+    },
+    trouble: () => (handlers === null ? "has not started" : watching.trouble()),
+  };
+}
+
+async function makeHandlers(
+  { config, database, log }: ApiResources,
+  { watching, uses, signal }: { watching: Watching; uses: KeyUses; signal: AbortSignal },
+): Promise<Handlers> {
+  const secretKey = await secretKeyOf(database, config.secretKey);
+  const siteUrl = new URL(config.siteUrl);
+  const urls = publicUrls(config);
+  const objects = objectStoreOf(config, { signal });
+  const now = () => Date.now();
+  const keyUsed = uses.note.bind(uses);
+  const house = {
+    database,
+    urls,
+    checkLimitDefault: config.checkLimit,
+    pingLogLimit: config.pingLogLimit,
+    sight: () => watching.sight(),
+    secretKey,
+    objects: objects === null ? null : guardedObjects(objects, { now }),
+    log,
+  };
+  return {
+    api: await apiHandler({
+      house,
+      siteUrl,
+      apiUrl: config.apiUrl === null ? null : new URL(config.apiUrl),
+      dialect: config.apiDialect,
+      requestsPerMinute: config.apiRequestsPerMinute,
+      trustedProxies: config.trustedProxies,
+      keyUsed,
+      monotonic: () => performance.now(),
+    }),
+    badge: badgeHandler({ database, siteUrl, siteName: config.siteName, secret: secretKey, now, log }),
+    scrape: scrapeHandler({ database, siteUrl, secret: secretKey, now, log, keyUsed }),
+    documents: documentsHandler({ urls, dialect: config.apiDialect }),
+  };
+}
+
+type Counting = { answerCounts(): Readonly<Record<string, number>> };
+
+function answers(of: string, help: string, handler: () => Counting | undefined): Figure {
+  return {
+    name: `overdue_${of}_answers_total`,
+    help,
+    kind: "counter",
+    label: "status",
+    readEach: () => handler()?.answerCounts() ?? {},
+  };
+}

@@ -1,0 +1,174 @@
+// The endpoints that read, make, change and delete checks: each asks one operation or a few statements, and
+// presents what comes back.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { checkPresenter, type PresentableCheck } from "../../../contract/present-check.ts";
+import { readCheckRequest } from "../../../contract/walk.ts";
+import { AppError, ERROR_TEXT } from "../../../core/errors.ts";
+import type { CheckRequest } from "../../../core/request/check-params.ts";
+import { isCheckWanted, readListFilter } from "../../../core/request/filters.ts";
+import { sha1Hex } from "../../../lib/hashes.ts";
+import {
+  createCheck as makeCheck,
+  deleteCheck as removeCheck,
+  pauseCheck as pause,
+  resumeCheck as resume,
+  updateCheck as changeCheck,
+} from "../../../operations/change-check.ts";
+import {
+  type Assignment,
+  listAssignmentsOfChecks,
+  listAssignmentsOfProject,
+} from "../../../store/alerts/check-channels.ts";
+import { listChecks as findChecks } from "../../../store/checks/check-search.ts";
+import type { CheckWithState } from "../../../store/checks/checks.ts";
+import type { Answer, CheckExchange, CheckHandler, Exchange, Handler, House } from "../exchange.ts";
+
+const OK = 200;
+const CREATED = 201;
+/** Up to so many checks their channels are asked for one by one; beyond, those of the whole project are read. */
+const FEW_CHECKS = 100;
+/** So many are presented without a pause: a few milliseconds, in which the process answers nobody else. */
+const PRESENTED_AT_ONCE = 250;
+
+/** All checks of the project that the query wants. */
+export const listChecks: Handler = async (exchange, house) => {
+  const { column, project, query } = exchange;
+  const filter = readListFilter(query, { bySlug: column.listBySlug });
+  const slug = filter.slug === null ? {} : { slug: filter.slug };
+  const found = await findChecks(house.database, { projectId: project.id, ...slug });
+  const wanted = found.filter(({ settings }) => isCheckWanted(settings, filter));
+  const checks = await withChannels(wanted, exchange, house);
+  const content = `{"checks":[${await presentAll(checks, presenter(exchange, house))}]}`;
+  return { status: OK, content, type: "application/json" };
+};
+
+/** The checks as JSON, without the brackets around them. Of ten thousand, others are served in between. */
+async function presentAll(
+  checks: readonly PresentableCheck[],
+  present: (check: PresentableCheck) => unknown,
+): Promise<string> {
+  const pieces: string[] = [];
+  for (let from = 0; from < checks.length; from += PRESENTED_AT_ONCE) {
+    if (from > 0) await nextTurn();
+    const piece = checks.slice(from, from + PRESENTED_AT_ONCE);
+    pieces.push(piece.map((check) => JSON.stringify(present(check))).join(","));
+  }
+  return pieces.join(",");
+}
+
+/** One check. */
+export const getCheck: CheckHandler = async (exchange, house) => {
+  const [check] = await withChannels([exchange.check], exchange, house);
+  return check === undefined ? gone() : shown(check, exchange, house);
+};
+
+/** Makes a check, or updates the one that is meant. */
+export const createCheck: Handler = async (exchange, house) => {
+  const { project, column } = exchange;
+  const done = await makeCheck(house.database, {
+    ...understood(exchange),
+    ...circumstances(exchange, house),
+    projectId: project.id,
+    deriveSlug: column.params.deriveSlug,
+    checkLimitDefault: house.checkLimitDefault,
+  });
+  return outcome(done, exchange, house);
+};
+
+/** Changes what is given. */
+export const updateCheck: CheckHandler = async (exchange, house) => {
+  const { project, column, check } = exchange;
+  const done = await changeCheck(house.database, {
+    ...understood(exchange),
+    ...circumstances(exchange, house),
+    projectId: project.id,
+    checkId: check.id,
+    deriveSlug: column.params.deriveSlug,
+  });
+  return outcome(done, exchange, house);
+};
+
+export const pauseCheck: CheckHandler = async (exchange, house) =>
+  outcome(await pause(house.database, command(exchange, house)), exchange, house);
+
+export const resumeCheck: CheckHandler = async (exchange, house) =>
+  outcome(await resume(house.database, command(exchange, house)), exchange, house);
+
+/** Deletes for good. The answer has the check as it was. */
+export const deleteCheck: CheckHandler = async (exchange, house) =>
+  outcome(await removeCheck(house.database, command(exchange, house)), exchange, house);
+
+/** What the body asks for. Throws AppError with the text of its first problem. */
+function understood({ body, bodySchema, column }: Exchange): CheckRequest {
+  if (bodySchema === null) throw new Error("this endpoint has a body, but its route has no schema for it");
+  const request = readCheckRequest(body, { schema: bodySchema, rules: column.params });
+  if (!request.ok) throw new AppError("invalid", request.text);
+  return request.value;
+}
+
+/** A key is no person, so nobody is named. */
+function circumstances({ now }: Exchange, house: House) {
+  return { at: now, accountId: null, sight: house.sight() };
+}
+
+function command(exchange: CheckExchange, house: House) {
+  return {
+    ...circumstances(exchange, house),
+    projectId: exchange.project.id,
+    checkId: exchange.check.id,
+  };
+}
+
+type Done = Awaited<
+  ReturnType<typeof makeCheck | typeof changeCheck | typeof pause | typeof resume | typeof removeCheck>
+>;
+
+function outcome(done: Done, exchange: Exchange, house: House): Answer {
+  if (done.kind === "refused") throw new AppError(done.code, done.text);
+  // It was there, and the caller's, a moment ago.
+  if (!("check" in done)) return gone();
+  return { ...shown(done.check, exchange, house), status: done.kind === "created" ? CREATED : OK };
+}
+
+function gone(): never {
+  throw new AppError("not_found", ERROR_TEXT.notFound);
+}
+
+function shown(check: PresentableCheck, exchange: Exchange, house: House): Answer {
+  return { status: OK, json: presenter(exchange, house)(check) };
+}
+
+function presenter(exchange: Exchange, house: House) {
+  return checkPresenter(exchange, { urls: house.urls, now: exchange.now, sha1Hex });
+}
+
+/** The checks with their channels, as far as the key may see those. */
+async function withChannels(
+  checks: readonly CheckWithState[],
+  { keyKind, project, column }: Exchange,
+  { database }: House,
+): Promise<PresentableCheck[]> {
+  if (checks.length === 0 || !column.keyFields[keyKind].includes("channels")) {
+    return checks.map((check) => ({ ...check, channelUuids: [] }));
+  }
+  const assignments =
+    checks.length > FEW_CHECKS
+      ? await listAssignmentsOfProject(database, project.id)
+      : await listAssignmentsOfChecks(
+          database,
+          checks.map(({ id }) => id),
+        );
+  const uuids = uuidsByCheck(assignments);
+  return checks.map((check) => ({ ...check, channelUuids: uuids.get(check.id) ?? [] }));
+}
+
+function uuidsByCheck(assignments: readonly Assignment[]): Map<number, string[]> {
+  const byCheck = new Map<number, string[]>();
+  for (const { checkId, channelUuid } of assignments) {
+    const known = byCheck.get(checkId);
+    if (known === undefined) byCheck.set(checkId, [channelUuid]);
+    else known.push(channelUuid);
+  }
+  for (const uuids of byCheck.values()) uuids.sort();
+  return byCheck;
+}

@@ -1,0 +1,91 @@
+// The documents of the API by HTTP: the OpenAPI document and the reference page. Both are made once, at the start;
+// they need neither a key nor the database.
+import { createHash } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { openApiDocument } from "../../contract/openapi/document.ts";
+import { apiBase, type PublicUrls } from "../../contract/urls.ts";
+import { VERSIONS } from "../../contract/versions.ts";
+import type { Dialect } from "../../core/access.ts";
+import { ERROR_TEXT } from "../../core/errors.ts";
+import { answering, type HttpAnswer } from "../../lib/http/answering.ts";
+import { basePath, hostMatcher, sitePath } from "../../lib/http/request-target.ts";
+import type { HttpHandler } from "../../lib/http/listener.ts";
+import { referencePage } from "./reference-page.ts";
+import { STYLE } from "./reference-style.ts";
+
+export type DocumentsHandlerOptions = { urls: PublicUrls; dialect: Dialect };
+
+const DOCUMENT_PATH = "/api/v3/openapi.json";
+/** On the host of the API, if it has one of its own. */
+const DOCUMENT_PATH_OF_API = "/v3/openapi.json";
+const PAGE_PATHS: readonly string[] = ["/docs/api", "/docs/api/"];
+const METHODS = "GET, HEAD, OPTIONS";
+/** So many are sent at once. */
+const AT_ONCE_MAX = 200;
+
+const SHARED = {
+  "Access-Control-Allow-Origin": "*",
+  "Access-Control-Allow-Methods": METHODS,
+  /** It changes with a new release only, but then at once. */
+  "Cache-Control": "no-cache",
+};
+
+/** Handles the addresses of the documents. */
+export function documentsHandler({ urls, dialect }: DocumentsHandlerOptions): HttpHandler {
+  const document = openApiDocument({ column: VERSIONS[dialect][3], serverUrl: apiBase(urls, 3) });
+  const openApi = good(`${JSON.stringify(document, null, 2)}\n`, { "Content-Type": "application/json" });
+  const page = good(referencePage(document), {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": pagePolicy(),
+  });
+  const site = new URL(urls.site);
+  const pathOf = sitePath(site);
+  const isForApi = apiHost(urls.api === null ? null : new URL(urls.api), site);
+  const found = ({ url = "", headers }: IncomingMessage): HttpAnswer | null => {
+    const path = pathOf(url);
+    if (PAGE_PATHS.includes(path)) return page;
+    return path === DOCUMENT_PATH || isForApi(path, headers.host) ? openApi : null;
+  };
+  const answers = answering({
+    atOnceMax: AT_ONCE_MAX,
+    answer: async (request) => answerTo(request.method ?? "", found(request)),
+    instead: () => refusal(503, ERROR_TEXT.unavailable),
+  });
+  return {
+    handles: (request) => found(request) !== null,
+    handle: (request, response) => answers.handle(request, response),
+  };
+}
+
+/** Tells whether a path on a host is the document's on the host of the API. */
+function apiHost(api: URL | null, site: URL): (path: string, host: string | undefined) => boolean {
+  if (api === null) return () => false;
+  const isNamed = hostMatcher(api, site);
+  const documentPath = `${basePath(api)}${DOCUMENT_PATH_OF_API}`;
+  return (path, host) => path === documentPath && isNamed(host);
+}
+
+function answerTo(method: string, found: HttpAnswer | null): HttpAnswer {
+  if (found === null) return refusal(404, ERROR_TEXT.notFound);
+  if (method === "OPTIONS") return { status: 204, headers: SHARED, body: "" };
+  return method === "GET" || method === "HEAD" ? found : refusal(405, ERROR_TEXT.methodNotAllowed);
+}
+
+function good(body: string, headers: Record<string, string>): HttpAnswer {
+  return { status: 200, headers: { ...SHARED, ...headers }, body };
+}
+
+function refusal(status: number, error: string): HttpAnswer {
+  const allow = status === 405 ? { Allow: METHODS } : {};
+  return {
+    status,
+    headers: { ...SHARED, ...allow, "Content-Type": "application/json" },
+    body: JSON.stringify({ error }),
+  };
+}
+
+/** The page loads nothing and runs nothing; its own style sheet is all that it may use. */
+function pagePolicy(): string {
+  const digest = createHash("sha256").update(STYLE).digest("base64");
+  return `default-src 'none'; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+}
