@@ -147,7 +147,7 @@ const WALLS: [string, string][] = [
   ["src/services/api/planted.ts", "oooo.ooo.o......"],
   ["src/services/web/planted.ts", "oooo.ooo..o....."],
   ["src/client/planted.ts", "..o........o...."],
-  ["src/config-planted.ts", "oo..........o..."],
+  ["src/config/planted.ts", "oo..........o..."],
   ["src/cli/planted.ts", "oooo.ooo...ooo.."],
   ["src/roles.ts", "oooo.oooooo.o..."],
   ["src/main.ts", "oooo.ooo....ooo."],

@@ -63,7 +63,7 @@ describe("a process", () => {
     const health = await fetch(`${admin}/healthz`);
     expect(health.status).toBe(200);
     const ready = await fetch(`${admin}/readyz`);
-    const checked = ["process", "database", ...ROLE_NAMES];
+    const checked = ["process", "database", ...ROLE_NAMES, "site"];
     expect({ status: ready.status, body: await ready.json() }).toEqual({
       status: 200,
       body: { status: "ready", checks: Object.fromEntries(checked.map((name) => [name, "ok"])) },
@@ -76,7 +76,9 @@ describe("a process", () => {
     expect({ code, err }).toEqual({ code: 0, err: "" });
     const named = (msg: string) =>
       messagesOf(out).flatMap((line) => (line.msg === msg ? [line.service] : []));
-    const order = ["pool", "admin", "schema", ...ROLE_NAMES];
+    // Roles that answer outsiders are parts of the site.
+    const inner = ROLE_NAMES.filter((name) => name !== "ping" && name !== "api");
+    const order = ["pool", "admin", "schema", "site", ...inner];
     expect(named("service started")).toEqual(order);
     expect(named("service stopped")).toEqual(order.toReversed());
     expect(messagesOf(out).map(({ msg }) => msg)).toContain("schema migrated");

@@ -30,7 +30,7 @@ export type Step = {
   wait?: number;
   send: Send;
   expect: Expectation;
-  /** The decision that made the expected answer differ from the recorded one. */
+  /** The decisions that made the expected answer differ from the recorded one. */
   decided?: string;
   /** What the reference server answered, where that differs. */
   reference?: Expectation;
@@ -51,10 +51,33 @@ export type Topic = { topic: string; cases: readonly Case[] };
 
 const CASES = join(import.meta.dirname, "cases");
 
+/** Not among the compiler's types yet: the source of a number, and numbers that are written as they came. */
+const Json = JSON as unknown as {
+  parse(
+    text: string,
+    reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
+  ): unknown;
+  rawJSON(text: string): object;
+  isRawJSON(value: unknown): boolean;
+};
+
 /** The topics that are there, in the order of their names. */
 export function loadTopics(): Topic[] {
   const files = readdirSync(CASES).filter((name) => name.endsWith(".json"));
-  return files.toSorted().map((name) => JSON.parse(readFileSync(join(CASES, name), "utf8")) as Topic);
+  return files.toSorted().map((name) => parseExactly(readFileSync(join(CASES, name), "utf8")) as Topic);
+}
+
+/** JSON in which a number that cannot be held exactly is kept as it was written, to be sent like that. */
+export function parseExactly(text: string): unknown {
+  return Json.parse(text, (_key, value, { source }) => {
+    const isInexact = typeof value === "number" && source !== undefined && String(value) !== source;
+    return isInexact ? Json.rawJSON(source) : value;
+  });
+}
+
+/** Whether a value is a number that was kept as it was written. */
+export function isExactNumber(value: unknown): boolean {
+  return Json.isRawJSON(value);
 }
 
 /** A text as it is sent or compared. */

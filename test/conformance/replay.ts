@@ -1,124 +1,134 @@
-// Replays recorded cases against a server, step by step, and counts. How requests are answered and where the
-// projects of a case come from is handed in, so that the same replay serves a test and a whole corpus.
+// Replays recorded cases against a server, step by step, and counts. How a request gets its answer and where the
+// projects of a case come from is handed in, so that the replay itself can be tested without a server.
 import { setTimeout as pause } from "node:timers/promises";
 import type { Case, Setup, Step, Topic } from "./case-file.ts";
-import { type Answer, type Completeness, differences, shortened } from "./comparison.ts";
-import { type FilledRequest, requestOf } from "./http-server-under-test.ts";
-import { type Bindings, filled, UnboundError } from "./template.ts";
+import { type Answer, differences, shortened } from "./judging/comparison.ts";
+import { type Dialect, expectationOf, toleratedFields } from "./dialects.ts";
+import { type FilledRequest, requestOf } from "./http-client.ts";
+import { type CaseProject, needsOfCase } from "./projects.ts";
+import { type Bindings, filled, UnboundError } from "./judging/template.ts";
 
 const SECOND_MS = 1_000;
 
-/** A project as a client knows it. */
-export type ProjectUnderTest = {
-  uuid: string;
-  apiKey: string;
-  apiKeyReadonly: string;
-  pingKey: string;
-  channelUuids: readonly string[];
-};
-
-/** What came of a request; a skipped one could not be asked for yet. */
-export type Reply = { answer: Answer; completeness: Completeness } | "skipped";
-
-export type ServerUnderTest = {
-  /** Its address, as it writes it into answers. */
+/** What a replay is played against. */
+export type Stage = {
   site: string;
-  answer(what: FilledRequest): Promise<Reply>;
-  /** A fresh project; null where such projects cannot be made, and then the case is skipped. */
-  newProject(setup: Setup): Promise<ProjectUnderTest | null>;
+  dialect: Dialect;
+  makeProject(setup: Setup): Promise<CaseProject>;
+  send(what: FilledRequest): Promise<Answer>;
 };
 
-export type Tally = { steps: number; passed: number; skipped: number };
-export type Failure = { topic: string; case: string; step: number; request: string; problems: string[] };
-export type Report = { topics: ReadonlyMap<string, Tally>; failures: readonly Failure[] };
+/** `unjudged` steps passed because no recorded answer is right for them in this dialect. */
+export type Tally = { steps: number; passed: number; unjudged: number; cases: number; casesPassed: number };
+export type Failure = {
+  topic: string;
+  case: string;
+  step: number;
+  decided: string | null;
+  request: string;
+  problems: readonly string[];
+  /** The answer; null when none came. */
+  got: string | null;
+};
+export type CaseReport = { steps: number; unjudged: number; failures: readonly Omit<Failure, "topic">[] };
+export type CaseResult = { topic: string; case: string; result: "passed" | "failed" };
+export type Report = {
+  dialect: Dialect;
+  topics: ReadonlyMap<string, Tally>;
+  cases: readonly CaseResult[];
+  failures: readonly Failure[];
+};
 
-type StepResult = "passed" | "skipped" | { request: string; problems: string[] };
+type StepResult = { problems: readonly string[]; got: string | null; isJudged: boolean };
 
 /** Replays all cases of the topics, each in projects of its own. */
-export async function replay(topics: readonly Topic[], server: ServerUnderTest): Promise<Report> {
+export async function replay(topics: readonly Topic[], stage: Stage): Promise<Report> {
   const tallies = new Map<string, Tally>();
+  const cases: CaseResult[] = [];
   const failures: Failure[] = [];
-  for (const { topic, cases } of topics) {
-    const tally = { steps: 0, passed: 0, skipped: 0 };
+  for (const { topic, cases: some } of topics) {
+    const tally = { steps: 0, passed: 0, unjudged: 0, cases: 0, casesPassed: 0 };
     tallies.set(topic, tally);
-    for (const one of cases) {
-      const results = await replayCase(one, server);
-      for (const [index, result] of results.entries()) {
-        tally.steps += 1;
-        if (typeof result === "string") tally[result] += 1;
-        else failures.push({ topic, case: one.name, step: index + 1, ...result });
-      }
+    for (const one of some) {
+      const { steps, unjudged, failures: failed } = await replayCase(one, stage);
+      const hasPassed = failed.length === 0;
+      tally.steps += steps;
+      tally.passed += steps - failed.length;
+      tally.unjudged += unjudged;
+      tally.cases += 1;
+      if (hasPassed) tally.casesPassed += 1;
+      cases.push({ topic, case: one.name, result: hasPassed ? "passed" : "failed" });
+      failures.push(...failed.map((failure) => ({ topic, ...failure })));
     }
   }
-  return { topics: tallies, failures };
+  return { dialect: stage.dialect, topics: tallies, cases, failures };
 }
 
-async function replayCase(one: Case, server: ServerUnderTest): Promise<StepResult[]> {
-  const bindings = await prepare(one, server);
-  if (bindings === null) return one.steps.map(() => "skipped");
-  const results: StepResult[] = [];
-  for (const step of one.steps) {
-    results.push(await replayStep(step, { server, bindings, isAfterSkipped: results.includes("skipped") }));
+/** Replays one case in fresh projects. A step that fails does not keep the next ones from being sent. */
+export async function replayCase(one: Case, stage: Stage): Promise<CaseReport> {
+  const bindings = await givenNames(one, stage);
+  const failures: Omit<Failure, "topic">[] = [];
+  let unjudged = 0;
+  for (const [index, step] of one.steps.entries()) {
+    const { problems, got, isJudged } = await replayStep(step, { stage, bindings });
+    if (!isJudged) unjudged += 1;
+    if (problems.length === 0) continue;
+    const request = `${step.send.method} ${step.send.path}${shownBody(step)}`;
+    const decided = step.decided ?? null;
+    failures.push({ case: one.name, step: index + 1, decided, request: shortened(request), problems, got });
   }
-  return results;
+  return { steps: one.steps.length, unjudged, failures };
 }
 
-/** The values that a case may name from the start; null when it asks for projects that cannot be had. */
-async function prepare(one: Case, server: ServerUnderTest): Promise<Bindings | null> {
+function shownBody({ send }: Step): string {
+  const body = send.json ?? send.body ?? send.body_base64;
+  return body === undefined ? "" : ` ${JSON.stringify(body)}`;
+}
+
+/** The values that a case may name from the start. */
+async function givenNames(one: Case, stage: Stage): Promise<Bindings> {
   const bindings: Bindings = new Map([
-    ["site", server.site],
+    ["site", stage.site],
     ["now", new Date().toISOString()],
   ]);
-  for (let number = 1; number <= (one.projects ?? 1); number++) {
-    const project = await server.newProject(one.setup ?? {});
-    if (project === null) return null;
-    const tail = number === 1 ? "" : String(number);
+  for (const [index, setup] of needsOfCase(one).entries()) {
+    const project = await stage.makeProject(setup);
+    const tail = index === 0 ? "" : String(index + 1);
     bindings.set(`project${tail}`, project.uuid);
-    bindings.set(`rw${tail}`, project.apiKey);
-    bindings.set(`ro${tail}`, project.apiKeyReadonly);
-    bindings.set(`pingkey${tail}`, project.pingKey);
+    bindings.set(`rw${tail}`, project.api_key);
+    bindings.set(`ro${tail}`, project.api_key_readonly);
+    bindings.set(`pingkey${tail}`, project.ping_key);
     const channelTail = tail === "" ? "" : `_${tail}`;
-    project.channelUuids.forEach((uuid, index) => bindings.set(`channel${index + 1}${channelTail}`, uuid));
+    for (const [place, { id }] of (project.channels ?? []).entries()) {
+      bindings.set(`channel${place + 1}${channelTail}`, id);
+    }
   }
   return bindings;
 }
 
-type Situation = { server: ServerUnderTest; bindings: Bindings; isAfterSkipped: boolean };
-
-async function replayStep(step: Step, { server, bindings, isAfterSkipped }: Situation): Promise<StepResult> {
-  const { method, path } = step.send;
-  const failed = (...problems: string[]) => ({ request: `${method} ${shortened(path)}`, problems });
+async function replayStep(
+  step: Step,
+  { stage, bindings }: { stage: Stage; bindings: Bindings },
+): Promise<StepResult> {
+  const { expectation, isJudged } = expectationOf(step, stage.dialect);
   if (step.wait !== undefined) await pause(step.wait * SECOND_MS);
-  let reply: Reply;
+  let answer: Answer | undefined;
   try {
-    reply = await server.answer(requestOf(filled(step.send, bindings)));
+    answer = await stage.send(requestOf(filled(step.send, bindings)));
+    const tolerated = toleratedFields(stage.dialect);
+    const problems = differences(expectation, answer, { bindings, tolerated });
+    return { problems: isJudged ? problems : [], got: shownAnswer(answer), isJudged };
   } catch (error) {
-    if (!(error instanceof UnboundError)) return failed(`no answer: ${String(error)}`);
-    // The answer that would have given the name was not asked for.
-    return isAfterSkipped ? "skipped" : failed(`not sent: no earlier answer gave ${error.message}`);
+    // A step that could not be sent, or was not answered, fails whether or not its answer would be judged.
+    const got = answer === undefined ? null : shownAnswer(answer);
+    const problem =
+      error instanceof UnboundError
+        ? `no earlier answer gave ${error.message}`
+        : `no answer: ${String(error)}`;
+    return { problems: [problem], got, isJudged };
   }
-  if (reply === "skipped") return "skipped";
-  const { answer, completeness } = reply;
-  const problems = differences(step.expect, answer, { bindings, completeness });
-  if (problems.length === 0) return "passed";
-  return failed(...problems, `answer: ${answer.status} ${shortened(answer.body.toString("utf8"))}`);
 }
 
-/** The report for people; the last line counts. */
-export function reportLines({ topics, failures }: Report): string[] {
-  const lines = [...topics].map(([topic, { steps, passed, skipped }]) => {
-    const tail = skipped === 0 ? "" : ` (${skipped} skipped)`;
-    return `${topic.padEnd(24)} ${String(passed).padStart(4)} / ${steps}${tail}`;
-  });
-  for (const failure of failures) {
-    lines.push(`FAILED ${failure.topic}: ${failure.case} (step ${failure.step})`, `  ${failure.request}`);
-    lines.push(...failure.problems.map((problem) => `  ${problem}`));
-  }
-  const total = { steps: 0, passed: 0, skipped: 0 };
-  for (const tally of topics.values()) {
-    total.steps += tally.steps;
-    total.passed += tally.passed;
-    total.skipped += tally.skipped;
-  }
-  return [...lines, `conformance: ${total.passed} of ${total.steps} steps (${total.skipped} skipped)`];
+function shownAnswer({ status, body }: Answer): string {
+  return `${status} ${shortened(body.toString("utf8"))}`;
 }

@@ -3,7 +3,7 @@
 import type { AcceptedSignal, SignalTarget } from "../../src/core/accepted.ts";
 import type { Acceptance, CreateOption, Resolution, SignalIntake } from "../../src/intake/intake.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { type PingService, type PingServiceOptions, pingService } from "../../src/services/ping/service.ts";
+import { type PingService, type PingServiceOptions, pingService } from "./ping-service.ts";
 
 export const UUID = "0f3a4b5c-1111-4222-8333-444455556666";
 export const NO_SUCH_UUID = "00000000-0000-4000-8000-000000000000";

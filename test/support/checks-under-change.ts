@@ -55,7 +55,13 @@ export async function sampleChannel(
   return inTransaction(db, (tx) => insertChannel(tx, { ...channel, projectId, name }));
 }
 
-export type Sent = { uuid: string; action?: HttpAction; at?: Instant; body?: string };
+export type Sent = {
+  uuid: string;
+  action?: HttpAction;
+  method?: string;
+  at?: Instant;
+  body?: string | Uint8Array;
+} & Partial<Pick<AcceptedSignal, "rid" | "scheme" | "remoteAddr" | "ua">>;
 
 const RECORD_TRIES_MAX = 10;
 
@@ -92,15 +98,16 @@ export async function sampleIntake(db: Database): Promise<RecordBatch> {
   };
 }
 
-function signalOf({ uuid, action = "success", at = MONDAY_NOON, body }: Sent): AcceptedSignal {
+function signalOf(sent: Sent): AcceptedSignal {
+  const { uuid, action = "success", method = "POST", at = MONDAY_NOON, body } = sent;
   return {
     target: { by: "uuid", uuid },
-    source: { by: "http", action, method: "POST" },
-    rid: null,
+    source: { by: "http", action, method },
+    rid: sent.rid ?? null,
     exitStatus: null,
-    scheme: "http",
-    remoteAddr: null,
-    ua: "",
+    scheme: sent.scheme ?? "http",
+    remoteAddr: sent.remoteAddr ?? null,
+    ua: sent.ua ?? "",
     body: body === undefined ? null : Buffer.from(body),
     at,
   };

@@ -70,17 +70,34 @@ function sectionStarts(text: string): { line: number; section: string }[] {
   });
 }
 
-type Gap = { id: string; proof: string; planned: boolean };
+/** A statement of the specification, with the heading it stands under. */
+type Statement = { id: string; heading: string; statement: string };
+
+/** The statements in the order of the page. */
+export function specRows(spec: string): Statement[] {
+  const headings = spec.split("\n").flatMap((content, index) => {
+    const heading = /^##+ (\d.*)$/.exec(content)?.[1];
+    return heading === undefined ? [] : [{ line: index + 1, heading }];
+  });
+  return idRows(spec, "S").map(({ line, id, cells }) => ({
+    id,
+    heading: headings.findLast((one) => one.line < line)?.heading ?? "",
+    statement: cells.at(-1) ?? "",
+  }));
+}
+
+type Gap = { id: string; question: string; proof: string; planned: boolean };
 
 /** The rows of the page of gaps. */
 export function gapsOf(text: string): Gap[] {
   return idRows(text, "G").map(({ id, cells }) => {
     const proof = cells[3] ?? "";
-    return { id, proof, planned: proof.includes("planned:") };
+    return { id, question: cells[1] ?? "", proof, planned: proof.includes("planned:") };
   });
 }
 
-const PROOF = /^(?:planned: [a-z]+(?:\/[a-z]+)*|`((?:src|test)\/[^`]+\.test\.ts)`(?: "([^"]+)")?)$/;
+const PROOF =
+  /^(?:planned: [a-z]+(?:\/[a-z]+)*|`((?:src|test)\/[^`]+\.test\.ts|test\/conformance\/cases\/[^`]+\.json)`(?: "([^"]+)")?)$/;
 
 /** Ids without a hole, an answer and a proof for each, every proof real, and the stated number of planned ones. */
 export function checkGaps(text: string, readTest: (path: string) => string | null): Complaints {

@@ -1,5 +1,5 @@
-// The real ping process, started as an operator starts it, on loopback and with nothing in its environment but what
-// is given. For tests, benchmarks and fuzzing that look at it from outside.
+// The real program, mostly with nothing but the ping role, started as an operator starts it, on loopback and with
+// nothing in its environment but what is given. For tests, benchmarks and fuzzing that look at it from outside.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -31,12 +31,17 @@ export type PingProcessOptions = {
   settings?: Readonly<Record<string, string>>;
   /** Arguments of Node itself, for instance to profile it. */
   nodeArguments?: readonly string[];
+  /** Which parts of the program run; "all" for every one. */
+  roles?: string;
+  /** Keeps Ctrl-C of a terminal from it, for a caller that stops it in order. */
+  ownGroup?: boolean;
 };
 
 /** Starts it and waits until it is ready. It is killed with this process at the latest. */
 export async function startPingProcess(options: PingProcessOptions): Promise<PingProcess> {
-  const { databaseUrl, port, settings = {}, nodeArguments = [] } = options;
-  const child = spawn(process.execPath, [...nodeArguments, MAIN, "serve", "--roles", "ping"], {
+  const { databaseUrl, port, settings = {}, nodeArguments = [], roles = "ping", ownGroup = false } = options;
+  const child = spawn(process.execPath, [...nodeArguments, MAIN, "serve", "--roles", roles], {
+    detached: ownGroup,
     env: {
       OVERDUE_DATABASE_URL: databaseUrl,
       OVERDUE_LISTEN: `127.0.0.1:${port}`,

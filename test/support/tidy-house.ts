@@ -21,6 +21,8 @@ export const MANIFEST = {
     "prom-client": "15.0.0",
     aws4fetch: "1.0.0",
     commander: "15.0.0",
+    fastify: "5.0.0",
+    typebox: "1.0.0",
   },
   devDependencies: { vitest: "5.0.0-beta.1" },
 };

@@ -448,13 +448,13 @@ const PACKAGES: readonly Plant[] = [
     rule: "lock",
     what: "a download address",
     files: { "package-lock.json": lockWith("node_modules/a", { resolved: "https://example.org/a.tgz" }) },
-    caught: ["package-lock.json:30"],
+    caught: ["package-lock.json:32"],
   },
   {
     rule: "lock",
     what: "a package that cannot be verified",
     files: { "package-lock.json": lockWith("node_modules/a", { integrity: undefined }) },
-    caught: ["package-lock.json:30"],
+    caught: ["package-lock.json:32"],
   },
   {
     rule: "lock",
@@ -464,19 +464,19 @@ const PACKAGES: readonly Plant[] = [
         optionalDependencies: { "a-darwin-arm64": "1.0.0" },
       }),
     },
-    caught: ["package-lock.json:30"],
+    caught: ["package-lock.json:32"],
   },
   {
     rule: "lock",
     what: "a shipped binary for another platform without a digest",
     files: { "package-lock.json": lockWith("node_modules/a", { ...FOREIGN, dev: undefined }) },
-    caught: ["package-lock.json:30"],
+    caught: ["package-lock.json:32"],
   },
   {
     rule: "lock",
     what: "a tool without a digest that is for CI's own platform",
     files: { "package-lock.json": lockWith("node_modules/a", { ...FOREIGN, os: ["linux"], cpu: ["x64"] }) },
-    caught: ["package-lock.json:30"],
+    caught: ["package-lock.json:32"],
   },
   {
     rule: "lock",
@@ -488,7 +488,7 @@ const PACKAGES: readonly Plant[] = [
     rule: "scripts",
     what: "a shipped package with an install script",
     files: { "package-lock.json": lockWith("node_modules/a", { hasInstallScript: true }) },
-    caught: ["package-lock.json:30"],
+    caught: ["package-lock.json:32"],
   },
   {
     rule: "scripts",
@@ -500,13 +500,13 @@ const PACKAGES: readonly Plant[] = [
     rule: "licences",
     what: license ?? "no licence at all",
     files: { "package-lock.json": lockWith("node_modules/a", { license, dev: true }) },
-    caught: ["package-lock.json:30"],
+    caught: ["package-lock.json:32"],
   })),
   {
     rule: "licences",
     what: "a licence for test tools only, in something shipped",
     files: { "package-lock.json": lockWith("node_modules/css", { license: "MPL-2.0" }) },
-    caught: ["package-lock.json:30"],
+    caught: ["package-lock.json:32"],
   },
   {
     rule: "licences",

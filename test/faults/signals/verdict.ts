@@ -56,6 +56,7 @@ export async function judge(
   };
   const lost: string[] = [];
   const others: string[] = [];
+  const refused: string[] = [];
   let sent = 0;
   for await (const entry of ledger.entries()) {
     sent += 1;
@@ -66,21 +67,22 @@ export async function judge(
       if (flaw !== null && !forgiven.has(entry.marker)) lost.push(`${entry.marker} (${flaw})`);
     } else if (entry.status === 503) {
       tally.refused += 1;
-      if (!mayRefuse(entry)) verdict.wronglyRefused += 1;
+      if (!mayRefuse(entry)) refused.push(describeRefusal(entry));
     } else if (entry.status === 0) verdict.unanswered += 1;
     else others.push(`${entry.status} for ${entry.marker}`);
     found.delete(entry.marker);
   }
   tally.lost = lost.length;
   verdict.otherAnswers = others.length;
+  verdict.wronglyRefused = refused.length;
   const { complaints } = verdict;
   if (sent === 0) complaints.push("nothing was sent, so nothing was shown");
   if (lost.length > 0) complaints.push(`${lost.length} lost: ${someOf(lost)}`);
   if (tally.duplicated > 0) complaints.push(`${tally.duplicated} duplicated`);
   if (others.length > 0)
     complaints.push(`${others.length} answers that no signal may get: ${someOf(others)}`);
-  if (verdict.wronglyRefused > 0) {
-    complaints.push(`${verdict.wronglyRefused} signals of known checks were refused`);
+  if (refused.length > 0) {
+    complaints.push(`${refused.length} signals of known checks were refused: ${someOf(refused)}`);
   }
   if (found.size > 0) complaints.push(`the log has ${found.size} signals that nobody sent`);
   complaints.push(...(await numberingFlaws(client)));
@@ -89,6 +91,10 @@ export async function judge(
 
 export function someOf(list: readonly string[]): string {
   return list.slice(0, NAMED_MAX).join(", ") + (list.length > NAMED_MAX ? " …" : "");
+}
+
+function describeRefusal({ marker, sentAt, ms }: Entry): string {
+  return `${marker} at ${new Date(sentAt).toISOString().slice(11, 23)} after ${ms} ms`;
 }
 
 async function readLog(client: pg.ClientBase): Promise<{ found: Map<string, Found>; rows: number }> {

@@ -1,6 +1,6 @@
 // Compares an answer with what was expected of it and says every difference, short enough to read. Names that
 // the expectation gives to parts of the answer are bound on the way.
-import { type Expectation, spelledOut } from "./case-file.ts";
+import { type Expectation, spelledOut } from "../case-file.ts";
 import { type Bindings, filled, loneHoleKind, textProblem } from "./template.ts";
 
 export type Answer = {
@@ -10,8 +10,11 @@ export type Answer = {
   body: Buffer;
 };
 
-/** Of an answer that is not complete, only the fields that it has are compared, and no headers. */
-export type Completeness = "complete" | "partial";
+export type Comparing = {
+  bindings: Bindings;
+  /** Names of fields that do no harm where nothing expects them. */
+  tolerated: ReadonlySet<string>;
+};
 
 /** Fields that are shown where they are true, whether or not the expectation names them. */
 const SHOWN_WHERE_TRUE = new Set(["filter_http_body", "filter_default_fail"]);
@@ -21,18 +24,16 @@ const SHOWN_LENGTH_MAX = 200;
 export function differences(
   expected: Expectation,
   answer: Answer,
-  { bindings, completeness }: { bindings: Bindings; completeness: Completeness },
+  { bindings, tolerated }: Comparing,
 ): string[] {
   const { status, headers, body } = answer;
   const out = status === expected.status ? [] : [`status: expected ${expected.status}, got ${status}`];
-  const named = completeness === "complete" ? Object.entries(expected.headers ?? {}) : [];
-  for (const [name, template] of named) {
+  for (const [name, template] of Object.entries(expected.headers ?? {})) {
     const problem = headerProblem(template, headers[name.toLowerCase()] ?? null, bindings);
     if (problem !== null) out.push(`header ${name}: ${problem}`);
   }
   const text = body.toString("utf8");
-  if (expected.json !== undefined)
-    out.push(...jsonDifferences(expected.json, text, { bindings, completeness }));
+  if (expected.json !== undefined) out.push(...jsonDifferences(expected.json, body, { bindings, tolerated }));
   if (expected.text !== undefined) {
     const problem = textProblem({ template: spelledOut(expected.text), text }, bindings);
     if (problem !== null) out.push(`body: ${shortened(problem, 2 * SHOWN_LENGTH_MAX)}`);
@@ -61,19 +62,18 @@ function headerProblem(template: string | null, got: string | null, bindings: Bi
   return items(list) === items(got) ? null : `expected in any order ${list}, got ${got}`;
 }
 
-type JsonMatching = { bindings: Bindings; completeness: Completeness };
-
-function jsonDifferences(template: unknown, text: string, how: JsonMatching): string[] {
+function jsonDifferences(template: unknown, body: Buffer, how: Comparing): string[] {
   let got: unknown;
   try {
-    got = JSON.parse(text);
+    // Bytes that are no UTF-8 are no JSON either.
+    got = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
   } catch {
-    return [`body: expected JSON, got ${shortened(text)}`];
+    return [`body: expected JSON, got ${shortened(body.toString("utf8"))}`];
   }
   return valueDifferences(template, got, { ...how, where: "body" });
 }
 
-type Place = JsonMatching & { where: string };
+type Place = Comparing & { where: string };
 
 function valueDifferences(template: unknown, got: unknown, at: Place): string[] {
   const unlike = `${at.where}: expected ${shown(template)}, got ${shown(got)}`;
@@ -101,30 +101,35 @@ function valueDifferences(template: unknown, got: unknown, at: Place): string[] 
 }
 
 function listDifferences(template: readonly unknown[], got: readonly unknown[], at: Place): string[] {
+  const out: string[] = [];
   if (template.length !== got.length) {
-    return [`${at.where}: expected ${template.length} items, got ${got.length}: ${shown(got)}`];
+    out.push(`${at.where}: expected ${template.length} items, got ${got.length}: ${shown(got)}`);
   }
-  return template.flatMap((item, index) =>
-    valueDifferences(item, got[index], { ...at, where: `${at.where}[${index}]` }),
-  );
+  // Those that are there are compared all the same: later steps may need the names that they give.
+  for (const [index, item] of template.slice(0, got.length).entries()) {
+    out.push(...valueDifferences(item, got[index], { ...at, where: `${at.where}[${index}]` }));
+  }
+  return out;
 }
 
 /** Each expected item takes the first one that it matches. */
 function setDifferences(template: readonly unknown[], got: readonly unknown[], at: Place): string[] {
+  const out: string[] = [];
   if (template.length !== got.length) {
-    return [`${at.where}: expected ${template.length} items in any order, got ${shown(got)}`];
+    out.push(`${at.where}: expected ${template.length} items in any order, got ${shown(got)}`);
   }
   const rest = [...got];
-  return template.flatMap((item) => {
-    for (const [index, candidate] of rest.entries()) {
+  for (const item of template) {
+    const index = rest.findIndex((candidate) => {
       const trial = new Map(at.bindings);
-      if (valueDifferences(item, candidate, { ...at, bindings: trial }).length > 0) continue;
+      if (valueDifferences(item, candidate, { ...at, bindings: trial }).length > 0) return false;
       for (const [name, value] of trial) at.bindings.set(name, value);
-      rest.splice(index, 1);
-      return [];
-    }
-    return [`${at.where}: no item like ${shown(item)}`];
-  });
+      return true;
+    });
+    if (index === -1) out.push(`${at.where}: no item like ${shown(item)}`);
+    else rest.splice(index, 1);
+  }
+  return out;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -134,10 +139,11 @@ function fieldDifferences(template: Fields, got: Fields, at: Place): string[] {
   for (const [key, value] of Object.entries(template)) {
     const where = `${at.where}.${key}`;
     if (Object.hasOwn(got, key)) out.push(...valueDifferences(value, got[key], { ...at, where }));
-    else if (at.completeness === "complete") out.push(`${where}: missing, expected ${shown(value)}`);
+    else out.push(`${where}: missing, expected ${shown(value)}`);
   }
   for (const [key, value] of Object.entries(got)) {
-    if (Object.hasOwn(template, key) || (SHOWN_WHERE_TRUE.has(key) && value === true)) continue;
+    if (Object.hasOwn(template, key) || at.tolerated.has(key)) continue;
+    if (SHOWN_WHERE_TRUE.has(key) && value === true) continue;
     out.push(`${at.where}.${key}: not expected, got ${shown(value)}`);
   }
   return out;

@@ -2,7 +2,7 @@
 // the case names and none besides those that HTTP needs.
 import { Agent, type IncomingMessage, request } from "node:http";
 import { type Send, spelledOut } from "./case-file.ts";
-import type { Answer } from "./comparison.ts";
+import type { Answer } from "./judging/comparison.ts";
 
 const ANSWER_WAIT_MS = 5_000;
 
@@ -26,18 +26,18 @@ export function requestOf(send: Send): FilledRequest {
   return { method, path, headers, body: bytes };
 }
 
-export type HttpServerUnderTest = { send(what: FilledRequest): Promise<Answer>; close(): void };
+export type CaseClient = { send(what: FilledRequest): Promise<Answer>; close(): void };
 
 /** A client of the server at an address such as `http://127.0.0.1:8000`. */
-export function httpServerUnderTest(site: string): HttpServerUnderTest {
+export function caseClient(site: string): CaseClient {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return {
     send: async (what) => {
-      // A kept connection may have been closed meanwhile; a second try gets a new one.
       try {
         return await sendOnce(what, { site, agent });
       } catch (error) {
-        if (!isStaleConnection(error)) throw error;
+        // A kept connection may have been closed meanwhile; a second try gets a new one.
+        if (!(error instanceof StaleConnectionError)) throw error;
         return sendOnce(what, { site, agent });
       }
     },
@@ -45,8 +45,9 @@ export function httpServerUnderTest(site: string): HttpServerUnderTest {
   };
 }
 
-function isStaleConnection(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ECONNRESET";
+/** The connection had been used before, and nothing came back over it. */
+class StaleConnectionError extends Error {
+  override readonly name = "StaleConnectionError";
 }
 
 function sendOnce(
@@ -54,16 +55,23 @@ function sendOnce(
   { site, agent }: { site: string; agent: Agent },
 ): Promise<Answer> {
   const { hostname, port } = new URL(site);
+  // Answers hold whole addresses, and later steps follow them.
+  const target = path.startsWith(`${site}/`) ? path.slice(site.length) : path;
   return new Promise((resolve, reject) => {
     const length = body === null ? {} : { "Content-Length": String(body.length) };
-    const options = { agent, hostname, port, method, path, headers: { ...headers, ...length } };
+    const options = { agent, hostname, port, method, path: target, headers: { ...headers, ...length } };
     const outgoing = request(options, (response) => {
       collect(response).then(resolve, reject);
     });
+    let isLate = false;
     outgoing.setTimeout(ANSWER_WAIT_MS, () => {
+      isLate = true;
       outgoing.destroy(new Error(`no answer within ${ANSWER_WAIT_MS} ms`));
     });
-    outgoing.on("error", reject);
+    outgoing.on("error", (error) => {
+      const isStale = outgoing.reusedSocket && !isLate;
+      reject(isStale ? new StaleConnectionError(error.message, { cause: error }) : error);
+    });
     outgoing.end(body ?? undefined);
   });
 }

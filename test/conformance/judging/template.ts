@@ -1,8 +1,9 @@
 // The holes in recorded texts, `{{…}}`: filled with known values in what is sent, matched and given names in
 // what is expected. It knows texts only; JSON and HTTP are in comparison.ts.
 import { createHash } from "node:crypto";
-import { uniqueKey } from "../../src/core/identity.ts";
-import { SECOND_MS } from "../../src/core/instant.ts";
+import { uniqueKey } from "../../../src/core/identity.ts";
+import { SECOND_MS } from "../../../src/core/instant.ts";
+import { isExactNumber } from "../case-file.ts";
 
 /** Values by name: those that the run gives, and those that earlier answers of the case gave. */
 export type Bindings = Map<string, string>;
@@ -76,7 +77,7 @@ function unixSecondsOf(time: string): number {
 }
 
 /** An instant as the API shows it, without a fraction. */
-export function timeText(unixSeconds: number): string {
+function timeText(unixSeconds: number): string {
   return `${new Date(unixSeconds * SECOND_MS).toISOString().slice(0, "2026-01-31T12:00:00".length)}+00:00`;
 }
 
@@ -108,7 +109,7 @@ export function filled(value: unknown, bindings: Bindings): unknown {
     return value.replace(HOLE, (_, text: string) => valueOf(parseHole(text), bindings));
   }
   if (Array.isArray(value)) return value.map((item: unknown) => filled(item, bindings));
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== "object" || value === null || isExactNumber(value)) return value;
   const entries = Object.entries(value).map(([key, one]) => [filled(key, bindings), filled(one, bindings)]);
   return Object.fromEntries(entries);
 }
@@ -118,6 +119,7 @@ export function textProblem(
   { template, text }: { template: string; text: string },
   bindings: Bindings,
 ): string | null {
+  if (template === text && !template.includes("{{")) return null;
   const found: string[] = [];
   let pattern = "";
   let end = 0;

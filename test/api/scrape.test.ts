@@ -1,0 +1,224 @@
+// Prometheus pages as scrapers get them: by a read-only key, in the path or in a header.
+import { randomUUID } from "node:crypto";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { uniqueKey } from "../../src/core/identity.ts";
+import { sha1Hex } from "../../src/lib/hashes.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { createKeys } from "../../src/operations/create-keys.ts";
+import { createProject } from "../../src/operations/create-project.ts";
+import { scrapeHandler } from "../../src/services/scrape/handler.ts";
+import type { Db } from "../../src/store/db.ts";
+import { listApiKeys } from "../../src/store/keys.ts";
+import { findProjectByUuid } from "../../src/store/projects.ts";
+import { sampleIntake } from "../support/checks-under-change.ts";
+import { useDatabase } from "../support/database.ts";
+import { MONDAY_NOON, sampleAccount, sampleCheck } from "../support/sample.ts";
+import { servePlainly, stopServingAtEnd } from "./plain-server.ts";
+
+const database = useDatabase();
+stopServingAtEnd();
+
+const SECRET = "the instance's secret, of the tests";
+const UNKNOWN_KEY = "x".repeat(32);
+
+type Owned = { id: number; uuid: string; rw: string; ro: string; pingKey: string };
+
+let site: string;
+let owner: Owned;
+let stranger: Owned;
+let queryCount = 0;
+const uses: { keyId: number; at: number }[] = [];
+
+beforeAll(async () => {
+  const counting: Db = {
+    query: (statement, values) => {
+      queryCount += 1;
+      return database.db.query(statement, values);
+    },
+  };
+  const handler = scrapeHandler({
+    database: counting,
+    siteUrl: new URL("https://overdue.example.org/site"),
+    secret: SECRET,
+    now: () => MONDAY_NOON,
+    keyUsed: (use) => uses.push(use),
+    log: createLog({ level: "fatal" }),
+  });
+  site = await servePlainly(handler);
+  owner = await makeProject();
+  stranger = await makeProject();
+});
+beforeEach(() => {
+  queryCount = 0;
+  uses.length = 0;
+});
+
+async function makeProject(): Promise<Owned> {
+  const { id: ownerId } = await sampleAccount(database.db);
+  const made = await createProject(database.db, { ownerId, name: "P", secretKey: SECRET, now: MONDAY_NOON });
+  const { id = 0 } = (await findProjectByUuid(database.db, made.uuid)) ?? {};
+  return { id, uuid: made.uuid, rw: made.apiKey, ro: made.apiKeyReadonly, pingKey: made.pingKey };
+}
+
+async function get(
+  path: string,
+  { authorization, method = "GET" }: { authorization?: string; method?: string } = {},
+) {
+  const headers = authorization === undefined ? {} : { Authorization: authorization };
+  const response = await fetch(site + path, { method, headers });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+const scrape = (key: string, { uuid } = owner) => get(`/projects/${uuid}/metrics/${key}`);
+const bearer = (authorization?: string) =>
+  get(`/projects/${owner.uuid}/metrics/`, authorization === undefined ? {} : { authorization });
+
+describe("answers 200", () => {
+  test("with the checks of the key's project", async () => {
+    const project = await makeProject();
+    const check = await sampleCheck(database.db, { projectId: project.id, name: "Job", tags: "a b" });
+    const failed = await sampleCheck(database.db, { projectId: project.id, name: "Other", tags: "b" });
+    const record = await sampleIntake(database.db);
+    await record([{ uuid: check.uuid }, { uuid: failed.uuid, action: "fail" }]);
+    queryCount = 0;
+    const { status, headers, text } = await scrape(project.ro, project);
+    expect([status, headers.get("content-type"), headers.get("cache-control")]).toEqual([
+      200,
+      "text/plain",
+      "no-store",
+    ]);
+    const key = (uuid: string) => uniqueKey(uuid, sha1Hex);
+    for (const line of [
+      `hc_check_up{name="Job", tags="a b", unique_key="${key(check.uuid)}"} 1`,
+      `hc_check_up{name="Other", tags="b", unique_key="${key(failed.uuid)}"} 0`,
+      'hc_tag_up{tag="a"} 1',
+      'hc_tag_up{tag="b"} 0',
+      "hc_checks_total 2",
+      "hc_checks_down_total 1",
+    ]) {
+      expect(text.split("\n")).toContain(line);
+    }
+    expect(queryCount).toBe(2);
+  });
+
+  test("to the key in the path, in either form, and in the header", async () => {
+    const answers = [
+      await scrape(owner.ro),
+      await get(`/checks/metrics/${owner.ro}`),
+      await get(`/site/checks/metrics/${owner.ro}?x`),
+      await bearer(`Bearer ${owner.ro}`),
+      await bearer(`bearer ${owner.ro}`),
+      await get(`/projects/${owner.uuid}/metrics`, { authorization: `Bearer ${owner.ro}` }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+  });
+
+  test("whichever project the path names, since the key decides", async () => {
+    const project = await makeProject();
+    await sampleCheck(database.db, { projectId: project.id, name: "mine" });
+    for (const uuid of [stranger.uuid, randomUUID()]) {
+      expect((await scrape(project.ro, { ...project, uuid })).text).toContain('name="mine"');
+    }
+  });
+
+  test("with every check of a large project", async () => {
+    const project = await makeProject();
+    await database.db.pool.query(
+      `with made as (
+        insert into checks (uuid, badge_uuid, project_id, name, slug, tags, description, kind, timeout_seconds,
+          grace_seconds, schedule, tz, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject,
+          filter_body, filter_http_body, filter_default_fail, created_at, updated_at)
+        select gen_random_uuid(), gen_random_uuid(), $1, 'job ' || i, '', '', '', 'simple', 60, 60, '', 'UTC',
+          false, '', '', '', '', false, false, false, false, now(), now()
+        from generate_series(1, 2500) i returning id)
+      insert into check_states (check_id, status, ping_count, coalesced_count, rate_count)
+        select id, 'new', 0, 0, 0 from made`,
+      [project.id],
+    );
+    const { text } = await scrape(project.ro, project);
+    expect(text).toContain("\nhc_checks_total 2500\n");
+    expect(new Set(text.match(/^hc_check_up\{.*\} 1$/gm)).size).toBe(2_500);
+  });
+
+  test("to HEAD without a body", async () => {
+    const { status, text } = await get(`/checks/metrics/${owner.ro}`, { method: "HEAD" });
+    expect([status, text]).toEqual([200, ""]);
+  });
+
+  test("and tells that the key was used", async () => {
+    await scrape(owner.ro);
+    const keys = await listApiKeys(database.db, owner.id);
+    const readOnly = keys.find(({ kind }) => kind === "readOnly");
+    expect(uses).toEqual([{ keyId: readOnly?.id, at: MONDAY_NOON }]);
+  });
+});
+
+test("400 to what is no key", async () => {
+  for (const { status, text } of [
+    await scrape("short"),
+    await scrape(owner.pingKey),
+    await scrape(`${owner.ro}x`),
+    await bearer("Bearer x"),
+  ]) {
+    expect([status, text]).toEqual([400, '{"error":"wrong api key"}']);
+  }
+  expect([queryCount, uses]).toEqual([0, []]);
+});
+
+test("401 without a key, or with one that is not a bearer's", async () => {
+  for (const authorization of [undefined, "", owner.ro, `Basic ${owner.ro}`, "Bearer", "Bearer "]) {
+    const { status, headers, text } = await bearer(authorization);
+    expect([authorization, status, text]).toEqual([authorization, 401, '{"error":"missing api key"}']);
+    expect(headers.get("www-authenticate")).toBe("Bearer");
+  }
+  expect(queryCount).toBe(0);
+});
+
+test("403 to a read-write key, an unknown one and a revoked one", async () => {
+  const project = await makeProject();
+  const renewal = { projectUuid: project.uuid, kinds: ["readOnly" as const], name: "", replace: true };
+  await createKeys(database.db, { ...renewal, secretKey: SECRET, now: MONDAY_NOON });
+  for (const { status, text } of [
+    await scrape(owner.rw),
+    await scrape(UNKNOWN_KEY),
+    await scrape(project.ro, project),
+    await bearer(`Bearer ${owner.rw}`),
+  ]) {
+    expect([status, text]).toEqual([403, '{"error":"wrong api key"}']);
+  }
+  expect(uses).toEqual([]);
+});
+
+test.each(["/api/v1/metrics/", "/api/v2/metrics", "/api/v3/metrics/"])(
+  "403 at %s, whoever asks: operators have an address of their own",
+  async (path) => {
+    const answers = [await get(path), await get(path, { authorization: `Bearer ${owner.ro}` })];
+    expect(answers.map(({ status }) => status)).toEqual([403, 403]);
+  },
+);
+
+test("404 where nothing is", async () => {
+  const { status } = await get(`/projects/${owner.uuid}/metrics/${owner.ro}/more`);
+  expect(status).toBe(404);
+});
+
+test.each(["POST", "PUT", "DELETE", "OPTIONS"])("405 to %s", async (method) => {
+  const { status, headers } = await get(`/checks/metrics/${owner.ro}`, { method });
+  expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+});
+
+test("503 while the database is away", async () => {
+  const away = await servePlainly(
+    scrapeHandler({
+      database: { query: () => Promise.reject(Object.assign(new Error("away"), { code: "ECONNREFUSED" })) },
+      siteUrl: new URL("https://overdue.example.org"),
+      secret: SECRET,
+      now: () => MONDAY_NOON,
+      keyUsed: () => {},
+      log: createLog({ level: "fatal" }),
+    }),
+  );
+  const response = await fetch(`${away}/checks/metrics/${owner.ro}`);
+  expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
+});

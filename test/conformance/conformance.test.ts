@@ -1,0 +1,82 @@
+// Every recorded answer is ours too, in both dialects: the whole corpus against the real program over HTTP.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { embeddedPostgres } from "../support/postgres-binaries.ts";
+import { loadTopics } from "./case-file.ts";
+import { DIALECTS } from "./dialects.ts";
+import { DISPUTED, disputeOf } from "./judging/disputed.ts";
+import { needsOf } from "./projects.ts";
+import type { Report } from "./replay.ts";
+import { reportLines, total, writeResults } from "./report.ts";
+import { chooseTopics, LATER, replayDialect } from "./run.ts";
+
+/** It takes a quarter of a minute; a busy machine may need many times that. */
+const REPLAY_MS_MAX = 300_000;
+
+/** What was recorded, and what of it can be replayed as long as the later topics are not. */
+const RECORDED = { topics: 25, cases: 536, steps: 3_024, projects: 556 };
+const REPLAYED = { topics: 23, cases: 510, steps: 2_853 };
+/** Where decisions that the dialect takes back meet others: sent, and not judged. */
+const UNJUDGED = { standard: 0, healthchecks: 12 };
+
+let postgres: PostgresServer | undefined;
+const reports: Report[] = [];
+
+beforeAll(async () => {
+  // The program refuses a server that does not keep its promises.
+  postgres = await startPostgres({ binaries: embeddedPostgres() });
+});
+
+afterAll(async () => {
+  if (reports.length === DIALECTS.length) writeResults(reports);
+  await postgres?.stop();
+});
+
+describe("The recorded cases", () => {
+  test("are all here", () => {
+    const topics = loadTopics();
+    const cases = topics.flatMap(({ cases: some }) => some);
+    const steps = cases.flatMap(({ steps: some }) => some);
+    expect({
+      topics: topics.length,
+      cases: cases.length,
+      steps: steps.length,
+      projects: needsOf(topics).length,
+    }).toEqual(RECORDED);
+  });
+
+  test("are left out by whole topics only, which are named", () => {
+    const names = loadTopics().map(({ topic }) => topic);
+    const chosen = chooseTopics({ only: null, text: "" }).map(({ topic }) => topic);
+    expect(names.filter((name) => !chosen.includes(name))).toEqual(Object.keys(LATER));
+  });
+
+  test("hold the steps that are disputed", () => {
+    for (const { topic, case: name, step } of DISPUTED) {
+      const found = loadTopics()
+        .find((one) => one.topic === topic)
+        ?.cases.find((one) => one.name === name);
+      expect(found?.steps[step - 1], `${topic}: ${name}`).toBeDefined();
+    }
+  });
+});
+
+test.each(DIALECTS)(
+  "Every recorded answer is ours in dialect %s",
+  async (dialect) => {
+    if (postgres === undefined) throw new Error("the database server is not there");
+    const report = await replayDialect(chooseTopics({ only: null, text: "" }), { postgres, dialect });
+    reports.push(report);
+    const lines = reportLines(report);
+    console.log(lines.at(-1));
+    const wrong = report.failures.filter((failure) => disputeOf(failure) === null);
+    expect(wrong, lines.join("\n")).toEqual([]);
+    // A dispute that is over is taken off the list.
+    expect(report.failures.map(disputeOf)).toEqual(DISPUTED);
+    const { steps, cases, passed, unjudged } = total(report);
+    expect({ topics: report.topics.size, cases, steps }).toEqual(REPLAYED);
+    expect(passed).toBe(REPLAYED.steps - DISPUTED.length);
+    expect(unjudged).toBe(UNJUDGED[dialect]);
+  },
+  REPLAY_MS_MAX,
+);

@@ -1,0 +1,15 @@
+// A listener of its own with nothing but pings on it, for tests and benchmarks of ping URLs alone. In the product
+// the handler shares a port with others: src/roles/site.ts.
+import { type HttpListener, type HttpListenerOptions, httpListener } from "../../src/lib/http/listener.ts";
+import { type PingCounts, type PingHandlerOptions, pingHandler } from "../../src/services/ping/handler.ts";
+
+export type PingServiceOptions = PingHandlerOptions & Omit<HttpListenerOptions, "name" | "handlers">;
+
+export type PingService = HttpListener & { pingCounts(): PingCounts };
+
+/** Starts after the intake, and stops before it: what was taken is answered, then nothing new comes. */
+export function pingService(options: PingServiceOptions): PingService {
+  const handler = pingHandler(options);
+  const listener = httpListener({ ...options, name: "ping", handlers: [handler] });
+  return { ...listener, pingCounts: () => handler.counts() };
+}
