@@ -1,29 +1,53 @@
 // Fuzzing by name: `npm run fuzz -- ping --seed 7 --count 200000`. Sends what no client should send, and ends with an
-// error if the server answers with its own failure, hangs, dies or grows.
+// error if the server answers with its own failure, breaks its word, hangs, dies or grows.
 import { parseArgs } from "node:util";
+import { fuzzApi } from "./api/fuzz-api.ts";
 import { fuzzPing } from "./ping/fuzz-ping.ts";
 
-export type FuzzOptions = { seed: number; first: number; count: number };
+type Numbers = Readonly<Record<string, number>>;
 
-const FUZZERS: Readonly<Record<string, (options: FuzzOptions) => Promise<boolean>>> = { ping: fuzzPing };
+type Fuzzer = {
+  /** Its numbers and what they are when they are not given; `seed` is drawn. */
+  defaults: Numbers;
+  fuzz: (numbers: Numbers) => Promise<boolean>;
+};
 
-const COUNT = 200_000;
-const COUNT_MAX = 10_000_000;
+const PING_COUNT = 200_000;
+const API_REQUESTS = 50_000;
+const NUMBER_MAX = 10_000_000;
 const SEED_END = 2 ** 31;
 
-const HELP = `Usage: npm run fuzz -- ping [--seed N] [--count N] [--first N]
+const FUZZERS: Readonly<Record<string, Fuzzer>> = {
+  ping: {
+    defaults: { count: PING_COUNT, first: 0 },
+    fuzz: ({ seed = 0, count = PING_COUNT, first = 0 }) => fuzzPing({ seed, count, first }),
+  },
+  api: {
+    defaults: { requests: API_REQUESTS },
+    fuzz: ({ seed = 0, requests = API_REQUESTS }) => fuzzApi({ seed, requests }),
+  },
+};
 
-Starts PostgreSQL and the real process on loopback and sends malformed requests; every hundredth is a valid one
-that has to be answered 200 and recorded.
+const HELP = `Usage: npm run fuzz -- ping [--seed N] [--count N] [--first N]
+       npm run fuzz -- api [--seed N] [--requests N]
+
+Each starts PostgreSQL and the real process on loopback.
+
+ping sends malformed requests; every hundredth is a valid one that has to be answered 200 and recorded. Ends with 1
+when an answer is 5xx, an answer does not come, a valid request is not recorded, the process dies, or its memory
+grows beyond the bound that is printed.
+
+api lets Schemathesis make requests up from the OpenAPI document that is served, valid and broken ones, and holds
+every answer against the document. Ends with 1 on a 5xx, a status or content type that is not documented, or a body
+or header that is not as documented. Schemathesis is installed by fuzz/api/install, at the first time, into
+$OVERDUE_FUZZ_DIR, or overdue-fuzz in your cache folder.
 
 Options:
-  --seed N    what all choices follow from; drawn and printed when it is not given
-  --count N   how many requests (${COUNT})
-  --first N   number of the first one (0), to see a certain request again: --first 4711 --count 1
-  --help      this text
-
-Ends with 1 when an answer is 5xx, an answer does not come, a valid request is not recorded, the process dies, or
-its memory grows beyond the bound that is printed.`;
+  --seed N      what all choices follow from; drawn and printed when it is not given
+  --count N     ping: how many requests (${PING_COUNT})
+  --first N     ping: number of the first one (0), to see a certain request again: --first 4711 --count 1
+  --requests N  api: how many requests at least (${API_REQUESTS})
+  --help        this text`;
 
 async function main(args: readonly string[]): Promise<number> {
   const choice = readArguments(args);
@@ -35,10 +59,10 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(HELP);
     return 0;
   }
-  return (await choice.fuzz(choice.options)) ? 0 : 1;
+  return (await choice.fuzzer.fuzz(choice.numbers)) ? 0 : 1;
 }
 
-type Choice = { fuzz: (options: FuzzOptions) => Promise<boolean>; options: FuzzOptions };
+type Choice = { fuzzer: Fuzzer; numbers: Numbers };
 
 /** What to do; null to show the help; a complaint about the arguments. */
 function readArguments(args: readonly string[]): Choice | string | null {
@@ -48,23 +72,26 @@ function readArguments(args: readonly string[]): Choice | string | null {
     parsed = parseArgs({
       args: [...args],
       allowPositionals: true,
-      options: { seed: text, count: text, first: text, help: { type: "boolean" } },
+      options: { seed: text, count: text, first: text, requests: text, help: { type: "boolean" } },
     });
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-  const { values, positionals } = parsed;
-  if (values.help === true) return null;
-  const [name = "ping", ...others] = positionals;
-  const fuzz = Object.hasOwn(FUZZERS, name) ? FUZZERS[name] : undefined;
-  if (fuzz === undefined || others.length > 0) return `There are: ${Object.keys(FUZZERS).join(", ")}.`;
-  const options = {
-    seed: wholeNumber(values.seed ?? String(Math.floor(Math.random() * SEED_END)), SEED_END),
-    count: wholeNumber(values.count ?? String(COUNT), COUNT_MAX),
-    first: wholeNumber(values.first ?? "0", COUNT_MAX),
+  const { help, ...given } = parsed.values;
+  if (help === true) return null;
+  const [name = "ping", ...others] = parsed.positionals;
+  const fuzzer = Object.hasOwn(FUZZERS, name) ? FUZZERS[name] : undefined;
+  if (fuzzer === undefined || others.length > 0) return `There are: ${Object.keys(FUZZERS).join(", ")}.`;
+  const numbers: Record<string, number> = {
+    seed: Math.floor(Math.random() * SEED_END),
+    ...fuzzer.defaults,
   };
-  const isNumbers = Object.values(options).every((value) => !Number.isNaN(value));
-  return isNumbers ? { fuzz, options } : "--seed, --count and --first are whole numbers.";
+  for (const [option, value] of Object.entries(given)) {
+    if (!Object.hasOwn(numbers, option)) return `${name} has no --${option}.`;
+    numbers[option] = wholeNumber(value, option === "seed" ? SEED_END : NUMBER_MAX);
+  }
+  const isNumbers = Object.values(numbers).every((value) => !Number.isNaN(value));
+  return isNumbers ? { fuzzer, numbers } : "--seed, --count, --first and --requests are whole numbers.";
 }
 
 function wholeNumber(text: string, max: number): number {

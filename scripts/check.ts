@@ -15,10 +15,13 @@ export type Step = {
   minutesMax: number;
   /** Where the program writes vitest's report; its tests are then counted one by one. */
   report?: string;
+  /** What else it leaves for a later step; what an earlier run left is removed before. */
+  leaves?: string;
 };
 
 const ROOT = join(import.meta.dirname, "..");
 const REPORT_PATH = join(ROOT, "test-results/vitest.json");
+const CONFORMANCE_PATH = join(ROOT, "test-results/conformance.json");
 
 /** Time for output to arrive after a step was told to end, before it is killed. */
 const KILL_GRACE_MS = 5_000;
@@ -75,6 +78,14 @@ const STEPS: readonly Step[] = [
     ],
     minutesMax: 15,
     report: REPORT_PATH,
+    leaves: CONFORMANCE_PATH,
+  },
+  {
+    name: "proofs",
+    what: "every test that docs/conformance.md names has passed in the tests just run",
+    program: "scripts/prove.ts",
+    args: [],
+    minutesMax: 1,
   },
 ];
 
@@ -153,9 +164,9 @@ function programPath([packageName, program]: readonly [string, string]): string 
 export async function runSteps(steps: readonly Step[], print: (text: string) => void): Promise<Count> {
   const total: Count = { ...NO_TESTS };
   for (const step of steps) {
-    const { report } = step;
+    const { report, leaves } = step;
     // What an earlier run left behind must not be counted.
-    if (report !== undefined) rmSync(report, { force: true });
+    for (const path of [report, leaves]) if (path !== undefined) rmSync(path, { force: true });
     const { exitCode, output, seconds } = await run(step);
     const count =
       report === undefined ? plainCount(exitCode) : countTests({ report: readReport(report), exitCode });

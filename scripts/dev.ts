@@ -127,6 +127,9 @@ function describeStart({
   keys: CreatedProject | null;
 }): string {
   const rows = [
+    ["Site", site],
+    ["API", `${site}/api/v3/`],
+    ["API, described", `${site}/docs/api`],
     ["Health", `${admin}/healthz  ${admin}/readyz  ${admin}/metrics`],
     ["Database", url],
     ["Account", SEED_EMAIL],
@@ -146,6 +149,10 @@ ${lines.join("\n")}
 Send a signal; the first one makes its check:
 
   curl ${site}/ping/${keys?.pingKey ?? "PING_KEY"}/my-first-job?create=1
+
+And look at it:
+
+  curl -H 'X-Api-Key: ${keys?.apiKey ?? "API_KEY"}' ${site}/api/v3/checks/?slug=my-first-job
 
 A change below src/ restarts the process. Ctrl-C stops everything;
 the data stays in ${HOME}, and is made anew when that folder is gone.

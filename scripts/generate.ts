@@ -3,8 +3,11 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { renderEnvExample } from "../src/config-render.ts";
+import { openApiDocument } from "../src/contract/openapi/document.ts";
+import { VERSIONS } from "../src/contract/versions.ts";
+import { renderEnvExample } from "../src/config/render.ts";
 import { renderStateTable } from "../src/core/machine/state-table.ts";
+import { CONFORMANCE_PATH, renderConformance } from "../test/proofs/conformance-page.ts";
 import { renderImportTable } from "../test/support/import-rule.ts";
 import { CHECKSUMS_PATH, checksumsOf } from "../test/support/tidy-sql.ts";
 import { readTree } from "../test/support/tidy-tree.ts";
@@ -20,9 +23,18 @@ const GENERATED: readonly Generated[] = [
   { path: ".env.example", render: renderEnvExample },
   { path: CHECKSUMS_PATH, render: addChecksums },
   { path: "migrations/schema.sql", render: renderSchema },
+  {
+    path: CONFORMANCE_PATH,
+    render: () => renderConformance({ spec: read("docs/spec.md"), gaps: read("docs/gaps.md") }),
+  },
+  { path: "docs/openapi.json", render: renderOpenApi },
   section("ARCHITECTURE.md", "import-table", renderImportTable),
   section("ARCHITECTURE.md", "state-table", renderStateTable),
 ];
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), "utf8");
+}
 
 const HELP = `Writes the generated files of this repository.
 
@@ -33,6 +45,12 @@ Usage: npm run generate [-- --check]
 
 Generated: ${[...new Set(GENERATED.map(({ path }) => path))].join(", ")}
 `;
+
+/** What every installation serves, with an address that stands for its own. */
+function renderOpenApi(): string {
+  const serverUrl = "https://overdue.example.org/api/v3";
+  return `${JSON.stringify(openApiDocument({ column: VERSIONS.standard[3], serverUrl }), null, 2)}\n`;
+}
 
 /** A part of a document, between \`<!-- generated: name -->\` and the next \`<!-- end -->\`. */
 export function section(path: string, name: string, render: () => string): Generated {

@@ -2,7 +2,7 @@
 // What it takes is what HTTP alone takes.
 import type { SignalIntake } from "../../src/intake/intake.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { pingService } from "../../src/services/ping/service.ts";
+import { pingService } from "../../test/ping/ping-service.ts";
 
 const nothing: SignalIntake = {
   now: () => Date.now(),

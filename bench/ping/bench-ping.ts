@@ -51,6 +51,11 @@ function sumOfParts({
   return ours * (1 / recordingAlone + 1 / httpAlone);
 }
 
+/** Where they gain something, several processes are how it is meant to be run. */
+function bestOurs({ ours, oursByTwo }: Measured): number {
+  return Math.max(mean(ours), mean(oursByTwo));
+}
+
 function bestBaseline({ baseline }: Measured): { clients: number; perSecond: number } {
   const best = { clients: 0, perSecond: 0 };
   for (const [clients, rates] of baseline) {
@@ -72,15 +77,17 @@ function figuresOf(given: {
   // The published figures speak of a million checks; those of a small run must not pass for them.
   const comparison = size.isFull ? "million_over_ten_thousand" : "large_over_small";
   const figures = {
-    per_second: Math.round(ours),
-    small_per_second: Math.round(mean(atSmall.ours)),
-    over_bare_transaction: ours / bestBaseline(atLarge).perSecond,
-    small_over_bare_transaction: mean(atSmall.ours) / bestBaseline(atSmall).perSecond,
+    per_second: Math.round(bestOurs(atLarge)),
+    small_per_second: Math.round(bestOurs(atSmall)),
+    one_process_per_second: Math.round(ours),
+    two_processes_per_second: Math.round(mean(atLarge.oursByTwo)),
+    over_bare_transaction: bestOurs(atLarge) / bestBaseline(atLarge).perSecond,
+    small_over_bare_transaction: bestOurs(atSmall) / bestBaseline(atSmall).perSecond,
     over_sum_of_parts: sumOfParts({ ours, recordingAlone: mean(atLarge.recordingAlone), httpAlone }),
     over_sum_of_parts_500: sumOfParts({ ours, recordingAlone: mean(atLarge.recordingFull), httpAlone }),
     p50_ms: atLarge.latency.p50Ms,
     p99_ms: atLarge.latency.p99Ms,
-    [comparison]: ours / mean(atSmall.ours),
+    [comparison]: bestOurs(atLarge) / bestOurs(atSmall),
     batch_size: atLarge.batchSize,
     hot_share: atLarge.hotShare,
   };
@@ -103,15 +110,16 @@ function print(
     [
       ["", `${atSmall.label} checks`, `${atLarge.label} checks`],
       both(`(a) over HTTP, recorded, ${size.connections} connections`, (of) => mean(of.ours)),
+      both("    the same by two processes on one port", (of) => mean(of.oursByTwo)),
       ...clientCounts.map((clients) =>
         both(`(b) PostgreSQL alone, ${clients} clients`, (of) => mean(of.baseline.get(clients) ?? [])),
       ),
       both(`(c) recording alone, batches as in (a), about ${seen}`, (of) => mean(of.recordingAlone)),
       both("    recording alone, batches of 500", (of) => mean(of.recordingFull)),
       both("(d) HTTP alone", (of) => mean(of.httpAlone)),
-      both("a / b", (of) => mean(of.ours) / bestBaseline(of).perSecond, 2),
+      both("best a / best b", (of) => bestOurs(of) / bestBaseline(of).perSecond, 2),
       both(
-        "a (1/c + 1/d)",
+        "a (1/c + 1/d), one process",
         (of) =>
           sumOfParts({
             ours: mean(of.ours),

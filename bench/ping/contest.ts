@@ -15,6 +15,8 @@ export type Contest = { scale: PingScale; bodyBytes: number; size: PingSize; fol
 export type Measured = {
   label: string;
   ours: number[];
+  /** The same with two processes on one port. */
+  oursByTwo: number[];
   /** By the number of clients. */
   baseline: Map<number, number[]>;
   /** With batches of the size that was seen over HTTP, and with full ones. */
@@ -46,13 +48,16 @@ export async function measureContest(contests: readonly [Contest, Contest]): Pro
     }
     for (const one of running) one.measured.latency = await steady(one);
   } finally {
-    for (const { ours, answeringOnly } of running) await Promise.all([ours.stop(), answeringOnly.stop()]);
+    for (const { ours, pair, answeringOnly } of running) {
+      await Promise.all([ours, ...pair, answeringOnly].map((one) => one.stop()));
+    }
   }
   return [running[0].measured, running[1].measured];
 }
 
 type Running = Contest & {
   ours: PingProcess;
+  pair: readonly PingProcess[];
   answeringOnly: { port: number; stop(): Promise<void> };
   scriptPath: string;
   measured: Measured;
@@ -61,15 +66,19 @@ type Running = Contest & {
 async function prepare(contest: Contest): Promise<Running> {
   const { scale, bodyBytes, size, folder } = contest;
   const scriptPath = await writeScript(folder, { checkCount: scale.checkCount, bodyBytes });
-  const ours = await startPingProcess({
+  const settings = { OVERDUE_PING_LOG_LIMIT: String(LOG_ROWS), OVERDUE_SIGNALS_PER_MINUTE: "0" };
+  const ours = await startPingProcess({ databaseUrl: scale.url, port: await freePort(), settings });
+  const shared = {
     databaseUrl: scale.url,
     port: await freePort(),
-    settings: { OVERDUE_PING_LOG_LIMIT: String(LOG_ROWS), OVERDUE_SIGNALS_PER_MINUTE: "0" },
-  });
+    settings: { ...settings, OVERDUE_REUSE_PORT: "true" },
+  };
+  const pair = [await startPingProcess(shared), await startPingProcess(shared)];
   const answeringOnly = await startAnsweringOnly();
   const measured: Measured = {
     label: scale.label,
     ours: [],
+    oursByTwo: [],
     baseline: new Map(size.clientCounts.map((count) => [count, []])),
     recordingAlone: [],
     recordingFull: [],
@@ -79,14 +88,14 @@ async function prepare(contest: Contest): Promise<Running> {
     latency: { count: 0, p50Ms: Number.NaN, p99Ms: Number.NaN, p999Ms: Number.NaN, maxMs: Number.NaN },
     counted: 0,
   };
-  return { ...contest, ours, answeringOnly, scriptPath, measured };
+  return { ...contest, ours, pair, answeringOnly, scriptPath, measured };
 }
 
-async function warmUp({ scale, size, bodyBytes, ours, answeringOnly }: Running): Promise<void> {
+async function warmUp({ scale, size, bodyBytes, ours, pair, answeringOnly }: Running): Promise<void> {
   const { connections } = size;
   const load = { uuidsPath: scale.uuidsPath, bodyBytes, connections, seconds: size.warmUpSeconds };
   if (size.warmUpSeconds === 0) return;
-  for (const { port } of [ours, answeringOnly]) {
+  for (const { port } of [ours, ...pair.slice(0, 1), answeringOnly]) {
     await countAnswered({ ...load, url: `http://127.0.0.1:${port}` });
   }
 }
@@ -96,7 +105,12 @@ async function runRound(running: Running, hasCheckpoint: boolean): Promise<void>
   const { url, uuidsPath } = scale;
   const { seconds, connections } = size;
   const during = <T>(work: Promise<T>) => (hasCheckpoint ? acrossCheckpoint(running, work) : work);
-  await measureOurs(running, during);
+  const byOne = await measureWhole(running, { port: running.ours.port, during });
+  measured.ours.push(byOne.perSecond);
+  measured.batchSize = byOne.batchSize;
+  measured.hotShare = byOne.hotShare;
+  const [first = running.ours] = running.pair;
+  measured.oursByTwo.push((await measureWhole(running, { port: first.port, during })).perSecond);
   for (const [clients, rates] of measured.baseline) {
     rates.push(await during(measureBaseline({ url, scriptPath, clients, seconds })));
   }
@@ -108,13 +122,16 @@ async function runRound(running: Running, hasCheckpoint: boolean): Promise<void>
   measured.httpAlone.push((await countAnswered(http)) / seconds);
 }
 
-async function measureOurs(running: Running, during: <T>(work: Promise<T>) => Promise<T>): Promise<void> {
-  const { scale, size, bodyBytes, ours, measured } = running;
+type Whole = { perSecond: number; batchSize: number; hotShare: number };
+
+async function measureWhole(
+  { scale, size, bodyBytes, measured }: Running,
+  { port, during }: { port: number; during: <T>(work: Promise<T>) => Promise<T> },
+): Promise<Whole> {
   const { seconds, connections } = size;
   const before = await readRecorded(scale);
-  const where = { url: `http://127.0.0.1:${ours.port}`, uuidsPath: scale.uuidsPath };
-  const load = { ...where, bodyBytes, connections, seconds };
-  const answered = await during(countAnswered(load));
+  const where = { url: `http://127.0.0.1:${port}`, uuidsPath: scale.uuidsPath };
+  const answered = await during(countAnswered({ ...where, bodyBytes, connections, seconds }));
   await pause(STATISTICS_MS);
   const recorded = recordedBetween(before, await readRecorded(scale));
   // The whole point: what was answered 200 is there, once.
@@ -122,9 +139,11 @@ async function measureOurs(running: Running, during: <T>(work: Promise<T>) => Pr
     throw new Error(`${answered} signals were answered 200, and ${recorded.pings} are recorded`);
   }
   measured.counted += answered;
-  measured.ours.push(answered / seconds);
-  measured.batchSize = answered / recorded.batches;
-  measured.hotShare = recorded.hotUpdates / recorded.updates;
+  return {
+    perSecond: answered / seconds,
+    batchSize: answered / recorded.batches,
+    hotShare: recorded.hotUpdates / recorded.updates,
+  };
 }
 
 /** A checkpoint begins after a third of the time. Afterwards every page is written whole when it first changes. */

@@ -1,0 +1,94 @@
+// Fuzzes the Management API of the real program by the document that it serves: Schemathesis makes requests up from
+// it, valid and broken ones, and holds every answer against it. In rounds, until there were enough requests.
+import { ROUTES } from "../../src/contract/routes.ts";
+import { type ServerUnderTest, startServerUnderTest } from "../../test/conformance/server-under-test.ts";
+import { startPostgres } from "../../test/support/postgres.ts";
+import { embeddedPostgres } from "../../test/support/postgres-binaries.ts";
+import { installSchemathesis, type Round, runSchemathesis } from "./schemathesis.ts";
+import { Tally } from "./tally.ts";
+import { makeWorld, type World } from "./world.ts";
+
+export type ApiFuzzOptions = { seed: number; requests: number; minutesMax?: number };
+
+const MINUTES_MAX = 60;
+/** A round that sent fewer requests than this is not worth repeating: something is wrong with it. */
+const ROUND_REQUESTS_MIN = 50;
+const EXAMPLES_MIN = 5;
+/** Few enough for many seeds, many enough that starting costs little beside it. */
+const EXAMPLES_MAX = 300;
+const SEED_END = 2 ** 31;
+/** One key sends all requests, as fast as it can; who comes too often is tested elsewhere. */
+const SETTINGS = { OVERDUE_API_RATE_LIMIT: "1000000" };
+
+/** Prints the distribution of answers and a verdict; true when nothing is wrong. */
+export async function fuzzApi({
+  seed,
+  requests,
+  minutesMax = MINUTES_MAX,
+}: ApiFuzzOptions): Promise<boolean> {
+  console.log(`fuzz api: seed ${seed}, at least ${requests} requests`);
+  const begin = performance.now();
+  const program = await installSchemathesis((line) => console.log(line));
+  const endsAt = performance.now() + minutesMax * 60_000;
+  const postgres = await startPostgres({ binaries: embeddedPostgres() });
+  let server: ServerUnderTest | undefined;
+  try {
+    server = await startServerUnderTest({ postgres, dialect: "standard", settings: SETTINGS });
+    const world = await makeWorld(server);
+    const tally = new Tally();
+    const complaints = await fuzzInRounds({ world, program, tally }, { seed, requests, endsAt });
+    complaints.push(...tally.complaints(ROUTES.map(({ endpoint }) => endpoint)));
+    if (server.end() !== null) complaints.push(`the server ended: ${server.end()}\n${server.said()}`);
+    return verdict(tally, { complaints, seconds: (performance.now() - begin) / 1_000 });
+  } finally {
+    if (server?.end() === null) await server.stop();
+    await postgres.stop();
+  }
+}
+
+type Means = { world: World; program: string; tally: Tally };
+
+/** Goes on until there were enough requests, something was wrong, or the time is over; says what was wrong. */
+async function fuzzInRounds(
+  { world, program, tally }: Means,
+  { seed, requests, endsAt }: { seed: number; requests: number; endsAt: number },
+): Promise<string[]> {
+  for (let number = 0; ; number++) {
+    const sent = tally.totals().requests;
+    if (sent >= requests) return [];
+    const msMax = Math.ceil(endsAt - performance.now());
+    if (msMax <= 0) return [`not done in time: ${sent} of ${requests} requests`];
+    const round = await runSchemathesis(program, {
+      world,
+      seed: (seed + number) % SEED_END,
+      examples: Math.min(EXAMPLES_MAX, Math.max(EXAMPLES_MIN, Math.ceil((requests - sent) / ROUTES.length))),
+      isFirst: number === 0,
+      msMax,
+    });
+    tally.add(round.answers);
+    const { requests: total, good } = tally.totals();
+    console.log(`round ${number + 1}: ${total} requests so far, ${good} answered 2xx`);
+    if (!round.isGood) return complaintsOf(round, (seed + number) % SEED_END);
+    if (total - sent < ROUND_REQUESTS_MIN)
+      return [`a round of only ${total - sent} requests:\n${round.said}`];
+  }
+}
+
+function complaintsOf({ complaints, said }: Round, seed: number): string[] {
+  return [...complaints, `the round with seed ${seed} failed:\n${said}`];
+}
+
+function verdict(
+  tally: Tally,
+  { complaints, seconds }: { complaints: readonly string[]; seconds: number },
+): boolean {
+  const { requests, valid, good } = tally.totals();
+  console.log(`\n${tally.table()}\n`);
+  for (const complaint of complaints) console.log(complaint);
+  const isGood = complaints.length === 0;
+  console.log(
+    `fuzz api: ${requests} requests in ${seconds.toFixed(0)} s, ${valid} by the document, ${good} answered 2xx, ` +
+      (isGood ? "no 5xx, no undocumented status, no schema violation, ok" : "FAILED"),
+  );
+  return isGood;
+}

@@ -1,0 +1,103 @@
+// Installs Schemathesis and runs it once against the document that a server serves, with everything that it can say
+// about an answer switched on. Its judgement and the answers it got are handed back; nothing is printed here.
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runProgram, runWell } from "../../test/clients/program.ts";
+import type { World } from "./world.ts";
+
+const INSTALLER = join(import.meta.dirname, "install");
+const INSTALL_MS_MAX = 20 * 60_000;
+/** How many different failures are looked for before a round ends. */
+const FAILURES_MAX = 20;
+const ANSWER_SECONDS_MAX = 30;
+
+const CHECKS = [
+  "not_a_server_error",
+  "status_code_conformance",
+  "content_type_conformance",
+  "response_headers_conformance",
+  "response_schema_conformance",
+];
+
+/** How often each status was answered, to requests that the document allows and to others. */
+export type Counts = Readonly<Record<string, { valid: number; broken: number }>>;
+
+export type Round = {
+  isGood: boolean;
+  /** By operation. */
+  answers: Readonly<Record<string, Counts>>;
+  /** What was wrong with answers; empty when nothing was. */
+  complaints: readonly string[];
+  said: string;
+};
+
+export type RoundOptions = {
+  world: World;
+  seed: number;
+  /** How many requests are made up for each operation, at most. */
+  examples: number;
+  /** In the first round what stands in the document is tried systematically, too. */
+  isFirst: boolean;
+  msMax: number;
+};
+
+/** Installs it where it is not installed yet, and returns its program. */
+export async function installSchemathesis(say: (line: string) => void): Promise<string> {
+  const folder = (await runWell("sh", [INSTALLER, "--where"])).trim();
+  const { code } = await runProgram("sh", [INSTALLER], { msMax: INSTALL_MS_MAX, onLine: say });
+  if (code !== 0) throw new Error(`Schemathesis could not be installed in ${folder}`);
+  return join(folder, "python/bin/schemathesis");
+}
+
+/** Runs it to its end. */
+export async function runSchemathesis(program: string, options: RoundOptions): Promise<Round> {
+  const { world, seed, msMax } = options;
+  const folder = mkdtempSync(join(tmpdir(), "overdue-fuzz-"));
+  try {
+    const worldFile = join(folder, "world.json");
+    const answersFile = join(folder, "answers.json");
+    writeFileSync(worldFile, JSON.stringify({ ...world, seed }));
+    const { code, out, err } = await runProgram(program, argumentsFor(options), {
+      folder,
+      msMax,
+      environment: {
+        SCHEMATHESIS_HOOKS: "hooks",
+        PYTHONPATH: import.meta.dirname,
+        PYTHONDONTWRITEBYTECODE: "1",
+        OVERDUE_FUZZ_WORLD: worldFile,
+        OVERDUE_FUZZ_ANSWERS: answersFile,
+      },
+    });
+    const told = existsSync(answersFile)
+      ? readFileSync(answersFile, "utf8")
+      : '{"answers":{},"complaints":[]}';
+    const { answers, complaints } = JSON.parse(told) as Pick<Round, "answers" | "complaints">;
+    return {
+      isGood: code === 0 && complaints.length === 0,
+      answers,
+      complaints,
+      said: `${out}\n${err}`.trim(),
+    };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function argumentsFor({ world, seed, examples, isFirst }: RoundOptions): string[] {
+  const phases = isFirst ? ["examples", "coverage", "fuzzing", "stateful"] : ["fuzzing", "stateful"];
+  const named = {
+    "--checks": CHECKS,
+    "--phases": phases,
+    "--max-examples": [String(examples)],
+    "--seed": [String(seed)],
+    "--max-failures": [String(FAILURES_MAX)],
+    "--request-timeout": [String(ANSWER_SECONDS_MAX)],
+    // Nothing is kept from run to run.
+    "--generation-database": ["none"],
+    "--suppress-health-check": ["all"],
+    "--warnings": ["off"],
+  };
+  const options = Object.entries(named).flatMap(([name, values]) => [name, values.join(",")]);
+  return ["run", `${world.api}/openapi.json`, ...options, "--no-shrink", "--no-color"];
+}
