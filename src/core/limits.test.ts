@@ -26,6 +26,14 @@ const PROMISED: [number | string, number | string][] = [
   [limits.MOVABLE_BODY_BYTES_MIN, 2_000],
   [limits.API_BODY_BYTES_MAX, 2.5 * 1024 * 1024],
   [limits.EMAIL_BYTES_MAX, 32 * 1024 * 1024],
+  [limits.EMAIL_RECIPIENTS_MAX, 100],
+  [limits.DEFAULT_EMAIL_KEPT_BYTES, 1_048_576],
+  [limits.EMAIL_WEIGHT_BYTES_MAX, 8_388_608],
+  [limits.EMAIL_SEARCHED_BYTES_MAX, 262_144],
+  [limits.EMAIL_SEARCHED_LINES_MAX, 2_000],
+  [limits.EMAIL_CHECK_BYTES_PER_DAY, 33_554_432],
+  [limits.EMAIL_CHECK_MESSAGES_PER_MINUTE, 600],
+  [limits.SPOOL_FILL_TOLD, 0.5],
   [limits.CHANNEL_NAME_LENGTH_MAX, 100],
   [limits.DELIVERY_ERROR_LENGTH_MAX, 200],
   [limits.PROJECT_NAME_LENGTH_MAX, 200],
@@ -42,6 +50,7 @@ const PROMISED: [number | string, number | string][] = [
   [limits.FLIP_FILTER_SECONDS_MAX, 31_536_000],
   [limits.FLIP_FILTER_UNIX_SECONDS_MAX, 10_000_000_000],
   [limits.PING_ANSWER_MS_MAX, 2000],
+  [limits.API_ANSWER_MS_MAX, 20_000],
   [limits.STATUS_QUERY_MS_MAX, 2000],
   [limits.PING_TRIM_EVERY, 100],
   [limits.EXCUSE_MS_MAX, 3_600_000],
@@ -53,6 +62,19 @@ const PROMISED: [number | string, number | string][] = [
   [limits.RUN_DAYS, 93],
   [limits.BLIND_INTERVAL_DAYS, 93],
   [limits.REJECTED_SIGNAL_DAYS, 30],
+  [limits.SEND_MS_MAX, 30_000],
+  [limits.DELIVERY_LEASE_MS, 60_000],
+  [limits.RETRY_MS_MIN, 15_000],
+  [limits.RETRY_MS_MAX, 3_600_000],
+  [limits.RETRY_AFTER_MS_MAX, 3_600_000],
+  [limits.GIVE_UP_AFTER_MS, 86_400_000],
+  [limits.TRIES_MIN, 12],
+  [limits.TRIES_MAX, 500],
+  [limits.MESSAGE_FLIPS_MAX, 100],
+  [limits.NOTICE_FOLD_MS, 60_000],
+  [limits.NOTICE_CHECKS_LISTED_MAX, 20],
+  [limits.OTHER_CHECKS_LISTED_MAX, 10],
+  [limits.RESPONSE_EXCERPT_LENGTH_MAX, 500],
 ];
 
 test("every limit has the value that was promised", () => {
@@ -69,4 +91,8 @@ test("runs are remembered for at least the 90 days that the screens show", () =>
 
 test("what the log of a paid account keeps can be listed whole", () => {
   expect(limits.PINGS_LISTED_MAX).toBeGreaterThanOrEqual(limits.PAID_PING_LOG_ROWS);
+});
+
+test("nobody else takes a message over while it may still be on its way", () => {
+  expect(limits.DELIVERY_LEASE_MS).toBeGreaterThan(limits.SEND_MS_MAX);
 });

@@ -33,7 +33,23 @@ export const PING_READ_BYTES_MAX = 64 * 1024 * 1024;
 /** Smaller bodies never leave the database: they lie in their row's own page. An index is built on this number. */
 export const MOVABLE_BODY_BYTES_MIN = 2_000;
 export const API_BODY_BYTES_MAX = 2_621_440;
+
+// Signals by email. What is beyond these is cut or put off, never a reason to lose a signal.
+/** A larger message is refused for good. */
 export const EMAIL_BYTES_MAX = 33_554_432;
+export const EMAIL_RECIPIENTS_MAX = 100;
+/** How much of a message is kept as it came, unless the operator says otherwise. */
+export const DEFAULT_EMAIL_KEPT_BYTES = 1024 * 1024;
+/** What one message may weigh over all its recipients: what is kept, and what keywords are looked for in. */
+export const EMAIL_WEIGHT_BYTES_MAX = 8 * 1024 * 1024;
+/** Of this much of a message, its beginning and its end, the text is decoded and searched. */
+export const EMAIL_SEARCHED_BYTES_MAX = 256 * 1024;
+/** And of no more lines than these: decoding costs by the line, and receives nothing meanwhile. */
+export const EMAIL_SEARCHED_LINES_MAX = 2_000;
+/** Raw messages of one check in a day. Of those beyond it as much is kept as of a body that came by HTTP. */
+export const EMAIL_CHECK_BYTES_PER_DAY = 32 * 1024 * 1024;
+/** Messages of one check in a minute; a sender that goes on is asked to come back. */
+export const EMAIL_CHECK_MESSAGES_PER_MINUTE = 600;
 
 // Names and errors beside the checks.
 export const CHANNEL_NAME_LENGTH_MAX = 100;
@@ -67,6 +83,12 @@ export const FLIP_FILTER_UNIX_SECONDS_MAX = 10_000_000_000;
 // Answer times we promise.
 export const PING_ANSWER_MS_MAX = 2_000;
 export const STATUS_QUERY_MS_MAX = 2_000;
+/** From the last byte of a request; whoever has heard nothing by then is told to come back. */
+export const API_ANSWER_MS_MAX = 20_000;
+
+// What whoever runs the installation is told of.
+/** A spool that is filled to this part. */
+export const SPOOL_FILL_TOLD = 0.5;
 
 // What is kept, and for how long. The days cover three whole months, whichever they are.
 export const PING_TRIM_EVERY = 100;
@@ -82,3 +104,26 @@ export const DELIVERY_DAYS = 93;
 export const RUN_DAYS = 93;
 export const BLIND_INTERVAL_DAYS = 93;
 export const REJECTED_SIGNAL_DAYS = 30;
+
+// Messages that are owed.
+/** A send that takes longer has failed; whether it arrived is then in doubt. */
+export const SEND_MS_MAX = 30_000;
+/** A delivery that nobody has settled by then belongs to whoever finds it. Longer than any send. */
+export const DELIVERY_LEASE_MS = 60_000;
+/** Tries come at most so close together, and after hours at least so often. */
+export const RETRY_MS_MIN = 15_000;
+export const RETRY_MS_MAX = 3_600_000;
+/** A receiver may ask to be left alone, but not for longer than this. */
+export const RETRY_AFTER_MS_MAX = 3_600_000;
+/** A delivery is given up when it is so old and was tried so often; the most tries are for what kills its sender. */
+export const GIVE_UP_AFTER_MS = 24 * 3_600_000;
+export const TRIES_MIN = 12;
+export const TRIES_MAX = 500;
+/** What has gathered for one check and channel beyond this is told in the next message. */
+export const MESSAGE_FLIPS_MAX = 100;
+/** A notice waits so long for other checks that could not be watched in the same time. */
+export const NOTICE_FOLD_MS = 60_000;
+export const NOTICE_CHECKS_LISTED_MAX = 20;
+export const OTHER_CHECKS_LISTED_MAX = 10;
+/** What is kept of a receiver's answer. */
+export const RESPONSE_EXCERPT_LENGTH_MAX = 500;

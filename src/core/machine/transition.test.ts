@@ -114,6 +114,27 @@ describe("a replayed signal", () => {
     expect(outcome.state).toMatchObject({ status: "up", lastPingAt: minutes(30), newestAt: minutes(30) });
   });
 
+  test("that a newer success of another run has overtaken still ends its own run, so that nobody waits for it", () => {
+    const running = {
+      lastStartAt: minutes(10),
+      lastStartRid: "a",
+      lastPingAt: minutes(30),
+      newestAt: minutes(30),
+    };
+    const ended = { lastStartAt: null, lastStartRid: null, lastPingAt: minutes(30) };
+    const signal = { kind: "success", at: minutes(20), rid: "a", replayed: true } as const;
+    const up = check({ status: "up", ...running });
+    expect(send(up, signal)).toMatchObject({ late: true, flips: [], state: { status: "up", ...ended } });
+    expect(send(up, { ...signal, rid: "c" }).state).toMatchObject({ lastStartRid: "a" });
+    const silence = { deadlineAt: minutes(40), from: "up" } as const;
+    const down = check({ status: "down", silence, ...running });
+    expect(send(down, signal)).toMatchObject({
+      late: true,
+      takenBackAt: minutes(40),
+      state: { status: "up", silence: null, ...ended },
+    });
+  });
+
   test("that a pause with manual resume has overtaken is logged as what it was", () => {
     const deaf = check(
       { status: "paused", commandAt: minutes(30), newestAt: minutes(30) },

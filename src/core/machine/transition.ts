@@ -131,7 +131,7 @@ function takeEffect(check: WatchedCheck, judged: Judged, sight: Sight): Effect {
   // Measured against what has decided the status, not against any newer line in the log: a success that
   // was received in time must prevent its alert even if a start has overtaken it.
   const decidedAt = Math.max(state.lastPingAt ?? -Infinity, state.commandAt ?? -Infinity);
-  if (judged.at < decidedAt) return overtaken(unchanged, judged);
+  if (judged.at < decidedAt) return overtaken(check, { unchanged, judged, sight });
   if (judged.kind === "start") return begin(unchanged, judged);
   if (state.silence !== null && judged.at <= state.silence.deadlineAt) {
     return takeBack(check, { judged, silence: state.silence, sight });
@@ -139,11 +139,32 @@ function takeEffect(check: WatchedCheck, judged: Judged, sight: Sight): Effect {
   return complete(state, judged);
 }
 
-/** Too late to change anything, but the run that it ended did take place. */
-function overtaken(unchanged: Effect, { kind, at }: Judged): Effect {
+/**
+ * Too late to change the status, but the run that it ended did take place. If that is the run that is still being
+ * watched, it is over, and an alarm that it had not ended in time is taken back.
+ */
+function overtaken(
+  { timing, state }: WatchedCheck,
+  { unchanged, judged, sight }: { unchanged: Effect; judged: Judged; sight: Sight },
+): Effect {
+  const { kind, at } = judged;
+  if (kind === "start") return { ...unchanged, late: true };
   const outcome = kind === "fail" ? "fail" : "success";
-  const run = kind === "start" ? null : ({ startAt: null, endAt: at, outcome, durationMs: null } as const);
-  return { ...unchanged, late: true, run };
+  const late = {
+    ...unchanged,
+    late: true,
+    run: { startAt: null, endAt: at, outcome, durationMs: null } as const,
+  };
+  if (!endsRun(state, judged)) return late;
+  const ended = { ...state, lastStartAt: null, lastStartRid: null };
+  const { silence } = state;
+  if (silence === null || at > silence.deadlineAt) return { ...late, state: ended };
+  const before = { ...ended, status: silence.from, silence: null };
+  const next = extendedDeadline({ timing, state: before }, sight.blind);
+  const standsAnyway = next !== null && next.firesAt <= silence.deadlineAt;
+  return standsAnyway
+    ? { ...late, state: ended }
+    : { ...late, state: before, takenBackAt: silence.deadlineAt };
 }
 
 /** A run begins. Only the newest start is watched. */

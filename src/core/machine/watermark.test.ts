@@ -4,13 +4,13 @@ import { describe, expect, test } from "vitest";
 import {
   BEAT_GAP_MS_MAX,
   blindTimes,
+  endsGap,
   isLost,
   leaseMsOf,
   mayPromise,
-  settle,
   settledSight,
-  type Settling,
   SETTLE_MS,
+  settlingOf,
   SHORT_LEASE_MS,
   watermarkOf,
 } from "./watermark.ts";
@@ -122,62 +122,75 @@ describe("an intake that is silent", () => {
 describe("settling", () => {
   const sight = { watermarkAt: NOW - 2_000, blind: [] };
 
-  /** Looks every second; each entry says how old the newest beat was. */
-  function lookEverySecond(
-    ages: readonly (number | null)[],
-    before: Settling | null = null,
-  ): Settling | null {
-    let now = before?.lookedAt ?? NOW;
-    let settling = before;
-    for (const age of ages) {
-      now += 1_000;
-      settling = settle(settling, { now, newestBeatAt: age === null ? null : now - age });
-    }
-    return settling;
+  type Beats = { newestBeatAt: number | null; gapEndedAt: number | null };
+  type Given = Partial<{ lookedAt: number; isBehind: boolean }>;
+
+  /** What the database has after a beat of anybody. */
+  function beat(before: Beats, now: number, given: Given = {}): Beats {
+    const { newestBeatAt } = before;
+    const isGap = endsGap({ now, newestBeatAt, lookedAt: null, isBehind: false, ...given });
+    return { newestBeatAt: now, gapEndedAt: isGap ? now : before.gapEndedAt };
   }
 
-  const isSettled = (settling: Settling | null) =>
-    settling !== null && settledSight(settling, sight).watermarkAt !== null;
+  /** Beats so far apart, from NOW on; returns what the database has and when the last one was. */
+  function beatAfter(pausesMs: readonly number[]): Beats & { now: number } {
+    let now = NOW;
+    let beats = beat({ newestBeatAt: null, gapEndedAt: null }, now);
+    for (const pauseMs of pausesMs) {
+      now += pauseMs;
+      beats = beat(beats, now);
+    }
+    return { ...beats, now };
+  }
 
-  const fresh = (count: number) => Array.from({ length: count }, () => 500);
+  const isSettled = (look: Beats & { now: number }) =>
+    settledSight(settlingOf(look), sight).watermarkAt !== null;
+
+  const everySecond = (count: number) => Array.from({ length: count }, () => 1_000);
 
   test("takes a minute of fresh beats", () => {
-    expect(isSettled(lookEverySecond(fresh(60)))).toBe(false);
-    expect(isSettled(lookEverySecond(fresh(61)))).toBe(true);
+    expect(isSettled(beatAfter(everySecond(59)))).toBe(false);
+    expect(isSettled(beatAfter(everySecond(60)))).toBe(true);
   });
 
-  test("begins anew when all beats stopped", () => {
-    const settled = lookEverySecond(fresh(100));
-    expect(isSettled(lookEverySecond([3_001], settled))).toBe(false);
-    expect(isSettled(lookEverySecond([3_000], settled))).toBe(true);
-    expect(isSettled(lookEverySecond([null, ...fresh(60)], settled))).toBe(false);
-    expect(isSettled(lookEverySecond([null, ...fresh(61)], settled))).toBe(true);
+  test("is the same for whoever has just begun to look", () => {
+    const { newestBeatAt, gapEndedAt, now } = beatAfter(everySecond(60));
+    expect(isSettled({ newestBeatAt, gapEndedAt, now: now + 500 })).toBe(true);
+    expect(isSettled({ newestBeatAt: null, gapEndedAt, now })).toBe(false);
+    expect(isSettled({ newestBeatAt, gapEndedAt: null, now })).toBe(false);
   });
 
-  test("begins anew when nobody could look, because the database was away", () => {
-    const settled = lookEverySecond(fresh(100));
-    if (settled === null) throw new Error("there were looks");
-    const later = settled.lookedAt + 20_000;
-    const after = settle(settled, { now: later, newestBeatAt: later });
-    expect(isSettled(after)).toBe(false);
-    expect(isSettled(lookEverySecond(fresh(59), after))).toBe(false);
-    expect(isSettled(lookEverySecond(fresh(60), after))).toBe(true);
+  test("begins anew when all beats stopped, also for whoever looks while they do", () => {
+    const settled = beatAfter(everySecond(100));
+    expect(isSettled({ ...settled, now: settled.now + 3_000 })).toBe(true);
+    expect(isSettled({ ...settled, now: settled.now + 3_001 })).toBe(false);
+    expect(isSettled(beatAfter([...everySecond(100), 3_000]))).toBe(true);
+    expect(isSettled(beatAfter([...everySecond(100), 3_001]))).toBe(false);
+    expect(isSettled(beatAfter([...everySecond(100), 20_000, ...everySecond(59)]))).toBe(false);
+    expect(isSettled(beatAfter([...everySecond(100), 20_000, ...everySecond(60)]))).toBe(true);
   });
 
   test("begins anew when the database's clock went back", () => {
-    const settled = lookEverySecond(fresh(100));
-    if (settled === null) throw new Error("there were looks");
-    const now = settled.lookedAt - 300_000;
-    expect(isSettled(settle(settled, { now, newestBeatAt: now }))).toBe(false);
+    const settled = beatAfter(everySecond(100));
+    const now = settled.now - 300_000;
+    expect(isSettled({ ...beat(settled, now, { lookedAt: settled.now }), now })).toBe(false);
+    const nearly = settled.now - 1_000;
+    expect(isSettled({ ...beat(settled, nearly, { lookedAt: settled.now }), now: nearly })).toBe(true);
+  });
+
+  test("begins anew when the database lacks what it had confirmed", () => {
+    const settled = beatAfter(everySecond(100));
+    const now = settled.now + 1_000;
+    expect(isSettled({ ...beat(settled, now, { isBehind: true }), now })).toBe(false);
   });
 
   test("nothing is settled within a minute of any gap, whatever else happened", () => {
-    const age = fc.oneof(fc.integer({ min: 0, max: 6_000 }), fc.constant(null));
+    const pause = fc.oneof(fc.constant(1_000), fc.integer({ min: 0, max: 6_000 }));
     fc.assert(
-      fc.property(fc.array(age, { minLength: 1, maxLength: 200 }), (ages) => {
-        const gapAt = ages.findLastIndex((one) => one === null || one > BEAT_GAP_MS_MAX);
-        const looksSince = ages.length - 1 - gapAt;
-        expect(isSettled(lookEverySecond(ages))).toBe((looksSince - 1) * 1_000 >= SETTLE_MS);
+      fc.property(fc.array(pause, { minLength: 1, maxLength: 200 }), (pauses) => {
+        const gap = pauses.findLastIndex((one) => one > BEAT_GAP_MS_MAX);
+        const sinceGapMs = pauses.slice(gap + 1).reduce((sum, one) => sum + one, 0);
+        expect(isSettled(beatAfter(pauses))).toBe(sinceGapMs >= SETTLE_MS);
       }),
     );
   });

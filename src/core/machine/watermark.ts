@@ -89,22 +89,48 @@ export function mayPromise(given: { sinceBeatMs: number; leaseMs: number; isAlon
   return isAlone || sinceBeatMs < leaseMs - Math.min(LEASE_MARGIN_MS_MAX, leaseMs / 4);
 }
 
-/** Since when looks have been frequent and beats fresh; null when they are not. */
+/** When somebody looked, and since when beats have been fresh; null when they are not. */
 export type Settling = { lookedAt: Instant; freshSinceAt: Instant | null };
 
-/** Takes a look at the newest beat of anybody into account. `before` is null for the first look. */
-export function settle(
-  before: Settling | null,
-  { now, newestBeatAt }: { now: Instant; newestBeatAt: Instant | null },
-): Settling {
-  if (newestBeatAt === null || now - newestBeatAt > BEAT_GAP_MS_MAX)
-    return { lookedAt: now, freshSinceAt: null };
-  const isUnbroken = before !== null && now - before.lookedAt <= BEAT_GAP_MS_MAX && now >= before.lookedAt;
-  return { lookedAt: now, freshSinceAt: isUnbroken ? (before.freshSinceAt ?? now) : now };
+/** What a beat finds of everybody's beats before it. */
+export type BeatsBefore = {
+  now: Instant;
+  /** The newest beat of anybody, open or not; null: there was none ever. */
+  newestBeatAt: Instant | null;
+  /** The database's clock at this intake's own beat before; null: there was none. */
+  lookedAt: Instant | null;
+  /** The database lacks batches that it had confirmed. */
+  isBehind: boolean;
+};
+
+/**
+ * Whether a beat ends a gap, after which silence is not believed for a while: everybody was silent, the database's
+ * clock was set back, or the database is not the one it was.
+ */
+export function endsGap({ now, newestBeatAt, lookedAt, isBehind }: BeatsBefore): boolean {
+  const isSilent = newestBeatAt === null || now - newestBeatAt > BEAT_GAP_MS_MAX;
+  return isSilent || isBehind || (lookedAt !== null && lookedAt - now > WATERMARK_LAG_MS);
+}
+
+/**
+ * Since when beats have been fresh, for whoever looks at them: since the newest gap that a beat has ended. Everybody
+ * who looks finds the same, also right after a start.
+ */
+export function settlingOf(look: {
+  now: Instant;
+  newestBeatAt: Instant | null;
+  gapEndedAt: Instant | null;
+}): Settling {
+  const { now, newestBeatAt, gapEndedAt } = look;
+  const isFresh = newestBeatAt !== null && now - newestBeatAt <= BEAT_GAP_MS_MAX;
+  return { lookedAt: now, freshSinceAt: isFresh ? gapEndedAt : null };
 }
 
 /** How far may be seen by somebody who settles: no watermark until everything has been fresh for a minute. */
-export function settledSight({ lookedAt, freshSinceAt }: Settling, { watermarkAt, blind }: Sight): Sight {
-  const isSettled = freshSinceAt !== null && lookedAt - freshSinceAt >= SETTLE_MS;
-  return { watermarkAt: isSettled ? watermarkAt : null, blind };
+export function settledSight(settling: Settling, { watermarkAt, blind }: Sight): Sight {
+  return { watermarkAt: isSettled(settling) ? watermarkAt : null, blind };
+}
+
+function isSettled({ lookedAt, freshSinceAt }: Settling): boolean {
+  return freshSinceAt !== null && lookedAt - freshSinceAt >= SETTLE_MS;
 }

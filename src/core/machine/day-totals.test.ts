@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { countRun, type DayTotals, dayOf, sumTotals, totalsOf } from "./day-totals.ts";
-import { DAY_MS } from "./instant.ts";
+import { DAY_MS } from "../instant.ts";
 
 const MIDNIGHT = Date.UTC(2026, 10, 16);
 const success = (endAt: number, durationMs: number | null = null) =>

@@ -1,6 +1,6 @@
 // Daily roll-ups: how many runs of a check ended on a day, how, and how long they took. The running day is
 // carried along with the state; this file decides when it is over and where a late run belongs.
-import { DAY_MS, type Instant } from "./instant.ts";
+import { DAY_MS, type Instant } from "../instant.ts";
 
 /** What one check did on one day. */
 export type DayTotals = {

@@ -1,0 +1,93 @@
+// Downtime by hand-made histories, and against a naive count of minutes.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { HOUR_MS, MINUTE_MS } from "../instant.ts";
+import type { StoredStatus } from "../machine/state.ts";
+import { type CheckHistory, downtimesOf, type StatusChange } from "./downtime.ts";
+
+const T = Date.UTC(2026, 9, 5);
+const PERIODS = [
+  { from: T, to: T + 24 * HOUR_MS },
+  { from: T + 24 * HOUR_MS, to: T + 48 * HOUR_MS },
+];
+const NOW = T + 57 * HOUR_MS;
+
+const change = (hour: number, from: StoredStatus, to: StoredStatus, isTakenBack = false): StatusChange => ({
+  at: T + hour * HOUR_MS,
+  from,
+  to,
+  isTakenBack,
+});
+
+const asked = (history: Partial<CheckHistory>) =>
+  downtimesOf({ createdAt: T - 1, status: "up", changes: [], ...history }, { periods: PERIODS, now: NOW });
+
+describe("Downtime", () => {
+  test("of a check that was never down is none, in both periods", () => {
+    expect(asked({})).toEqual([
+      { count: 0, durationMs: 0 },
+      { count: 0, durationMs: 0 },
+    ]);
+  });
+
+  test("that crosses the end of a period counts in both", () => {
+    const changes = [change(22, "up", "down"), change(25, "down", "up")];
+    expect(asked({ changes })).toEqual([
+      { count: 1, durationMs: 2 * HOUR_MS },
+      { count: 1, durationMs: HOUR_MS },
+    ]);
+  });
+
+  test("that began before anything that is kept fills the time until it ends", () => {
+    expect(asked({ changes: [change(30, "down", "up")] })).toEqual([
+      { count: 1, durationMs: 24 * HOUR_MS },
+      { count: 1, durationMs: 6 * HOUR_MS },
+    ]);
+    expect(asked({ status: "down" })).toEqual([
+      { count: 1, durationMs: 24 * HOUR_MS },
+      { count: 1, durationMs: 24 * HOUR_MS },
+    ]);
+  });
+
+  test("stops at a pause, and begins anew with a failure after it", () => {
+    const changes = [change(1, "up", "down"), change(3, "down", "paused"), change(7, "paused", "down")];
+    expect(asked({ changes: [...changes, change(8, "down", "up")] })[0]).toEqual({
+      count: 2,
+      durationMs: 3 * HOUR_MS,
+    });
+  });
+
+  test("that was taken back never was, although the next flip says that it ended", () => {
+    const changes = [change(1, "up", "down", true), change(9, "down", "up")];
+    expect(asked({ changes })[0]).toEqual({ count: 0, durationMs: 0 });
+  });
+
+  test("of a period before the check was made is unknown", () => {
+    expect(asked({ createdAt: T + 30 * HOUR_MS })).toEqual([null, { count: 0, durationMs: 0 }]);
+  });
+
+  test("is what counting minutes gives, whatever the history", () => {
+    const status = fc.constantFrom<StoredStatus>("up", "down", "paused", "new");
+    const history = fc
+      .array(fc.record({ minute: fc.integer({ min: 0, max: 57 * 60 - 1 }), to: status }), { maxLength: 12 })
+      .map((steps) => steps.toSorted((a, b) => a.minute - b.minute));
+    fc.assert(
+      fc.property(status, history, (first, steps) => {
+        let from = first;
+        const changes = steps.map(({ minute, to }) => {
+          const made = { at: T + minute * MINUTE_MS, from, to, isTakenBack: false };
+          from = to;
+          return made;
+        });
+        const isDown = (minute: number) =>
+          (steps.findLast((step) => step.minute <= minute)?.to ?? first) === "down";
+        const counted = PERIODS.map(({ from: begin, to }) => {
+          let minutes = 0;
+          for (let at = begin; at < to; at += MINUTE_MS) minutes += isDown((at - T) / MINUTE_MS) ? 1 : 0;
+          return minutes * MINUTE_MS;
+        });
+        expect(asked({ changes, status: from }).map((downtime) => downtime?.durationMs)).toEqual(counted);
+      }),
+    );
+  });
+});

@@ -1,0 +1,27 @@
+// What letters say: mails to people that no alert is about. Facts, and no words.
+import type { ReminderFacts } from "./reminders.ts";
+import type { ReportFacts } from "./reports.ts";
+
+/** A channel that a letter speaks of. */
+export type LetterChannel = { uuid: string; kind: string; name: string };
+
+export type LetterFacts =
+  /** May we send alerts to this address? */
+  | { kind: "verification"; channel: LetterChannel; projectName: string }
+  /** To the owner: nobody has answered that, and alerts are lost. */
+  | { kind: "unverified"; channel: LetterChannel; projectName: string; address: string }
+  /** To the owner: a channel was given up, and the project has no other. */
+  | { kind: "disabled"; channel: LetterChannel; projectName: string; reason: string }
+  | { kind: "report"; report: ReportFacts }
+  | { kind: "reminder"; reminder: ReminderFacts };
+
+/** New addresses that one project may have asked within a day: links must not become a way to annoy strangers. */
+export const VERIFICATIONS_PER_DAY_MAX = 100;
+/** Saving a channel asks its address again, but not sooner than this. */
+export const VERIFICATION_EVERY_MS = 3_600_000;
+/** The owner of a channel that nobody agreed to hears of it this often at most. */
+export const OWNER_TOLD_EVERY_DAYS = 7;
+/** A letter that nobody has settled by then belongs to whoever finds it. Longer than any send. */
+export const LETTER_LEASE_MS = 60_000;
+/** Older than this it is no news any more; it may have waited for a mail server that was set up only now. */
+export const LETTER_DAYS_MAX = 7;

@@ -1,0 +1,211 @@
+// What whoever runs the installation is told about it: which trouble is worth a message, when one begins and when it is
+// over, and in which words. No clock is read here, and nothing is sent.
+import { HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from "../instant.ts";
+import { SPOOL_FILL_TOLD } from "../limits.ts";
+import { HOLD_TOLD_AFTER_MS, SETTLE_MS } from "../machine/watermark.ts";
+import type { OperatorMessage } from "./message.ts";
+
+/** A message that nothing hinders waits no longer than this for its try. */
+export const DELIVERY_STUCK_MS = 2 * MINUTE_MS;
+/** Somebody who holds a check for so long has forgotten it. */
+const LOCK_TOLD_AFTER_MS = MINUTE_MS;
+/** An intake that was lost is news for this long. */
+export const LOSS_TOLD_MS = HOUR_MS;
+/** A trouble that nobody has seen for this long is over: shorter pauses are part of it. */
+const OVER_AFTER_MS = MINUTE_MS;
+/** How many are named, where there can be many. */
+const NAMED_MAX = 5;
+
+export type TroubleKind =
+  /** Alerts about silence wait: somebody holds the watermark, nobody receives, or beats keep breaking off. */
+  "watermarkHeld" | "spoolFilling" | "deliveryStuck" | "intakeLost" | "checkLocked" | "checkPoisoned";
+
+export type Trouble = {
+  kind: TroubleKind;
+  /** Tells those of a kind apart, where there can be several at a time. */
+  subject: string;
+  since: Instant;
+  /** What is the matter, in a sentence or two. */
+  text: string;
+};
+
+/** What is known of the installation at a moment. */
+export type Observed = {
+  now: Instant;
+  /** Of everybody who receives; null when nobody does. */
+  watermarkAt: Instant | null;
+  /** Whoever holds it. */
+  holderName: string | null;
+  /** The newest sign of life of anybody who receives or received; null: there was none ever. */
+  newestBeatAt: Instant | null;
+  /** Since when silence has not been believed, as far as whoever observes knows; null: it is. */
+  unsettledSinceAt: Instant | null;
+  spools: readonly { name: string; fill: number }[];
+  lost: readonly { intakeId: string; name: string; lostAt: Instant }[];
+  /** Since when a message has waited for its try that nothing hinders; null: none does. */
+  deliveryDueAt: Instant | null;
+  locked: readonly { name: string; since: Instant }[];
+  poisoned: readonly { name: string; since: Instant; reason: string }[];
+};
+
+/** Everything that is worth telling now. */
+export function troublesOf(observed: Observed): Trouble[] {
+  return [
+    ...heldWatermark(observed),
+    ...fillingSpools(observed),
+    ...stuckDelivery(observed),
+    ...lostIntakes(observed),
+    ...lockedChecks(observed),
+    ...poisonedChecks(observed),
+  ];
+}
+
+function heldWatermark({
+  now,
+  watermarkAt,
+  holderName,
+  newestBeatAt,
+  unsettledSinceAt,
+}: Observed): Trouble[] {
+  const trouble = { kind: "watermarkHeld", subject: "" } as const;
+  const wait = "Alerts about silence wait until then.";
+  // Before the first start of an intake nobody can be missed.
+  if (watermarkAt === null && newestBeatAt === null) return [];
+  const since = watermarkAt ?? newestBeatAt ?? now;
+  if (now - since > HOLD_TOLD_AFTER_MS) {
+    const who =
+      watermarkAt === null
+        ? "No process receives signals"
+        : `The process ${holderName ?? "?"} has not said that everything it received is recorded`;
+    return [{ ...trouble, since, text: `${who} since ${clock(since)}. ${wait}` }];
+  }
+  if (unsettledSinceAt === null || now - unsettledSinceAt <= SETTLE_MS + HOLD_TOLD_AFTER_MS) return [];
+  const text = `Signs of life of the processes that receive signals keep breaking off since ${clock(unsettledSinceAt)}.`;
+  return [{ ...trouble, since: unsettledSinceAt, text: `${text} ${wait}` }];
+}
+
+function fillingSpools({ now, spools }: Observed): Trouble[] {
+  return spools
+    .filter(({ fill }) => fill >= SPOOL_FILL_TOLD)
+    .map(({ name, fill }) => ({
+      kind: "spoolFilling",
+      subject: name,
+      since: now,
+      text: `The spool of the process ${name} is filled to ${Math.floor(fill * 100)} %. When it is full, pings are refused.`,
+    }));
+}
+
+function stuckDelivery({ now, deliveryDueAt }: Observed): Trouble[] {
+  if (deliveryDueAt === null || now - deliveryDueAt <= DELIVERY_STUCK_MS) return [];
+  const text = `A message has waited since ${clock(deliveryDueAt)} although nothing hinders it. Is a notifier running?`;
+  return [{ kind: "deliveryStuck", subject: "", since: deliveryDueAt, text }];
+}
+
+function lostIntakes({ now, lost }: Observed): Trouble[] {
+  return lost
+    .filter(({ lostAt }) => now - lostAt <= LOSS_TOLD_MS)
+    .map(({ intakeId, name, lostAt }) => ({
+      kind: "intakeLost",
+      subject: intakeId,
+      since: lostAt,
+      text:
+        `The process ${name} was given up at ${clock(lostAt)}: it had given no sign of life. What it received ` +
+        "and had not recorded is missing until it returns; silence in that time alerts nobody.",
+    }));
+}
+
+function lockedChecks({ now, locked }: Observed): Trouble[] {
+  const long = locked.filter(({ since }) => now - since >= LOCK_TOLD_AFTER_MS);
+  if (long.length === 0) return [];
+  const since = Math.min(...long.map((one) => one.since));
+  const text = `Somebody has held ${named(long)} in the database since ${clock(since)}, so silence cannot be judged.`;
+  return [{ kind: "checkLocked", subject: "", since, text }];
+}
+
+function poisonedChecks({ poisoned }: Observed): Trouble[] {
+  const [first] = poisoned;
+  if (first === undefined) return [];
+  const since = Math.min(...poisoned.map((one) => one.since));
+  const text = `The silence of ${named(poisoned)} could not be judged, and is tried again every hour: ${first.reason}`;
+  return [{ kind: "checkPoisoned", subject: "", since, text }];
+}
+
+function named(checks: readonly { name: string }[]): string {
+  const names = checks.slice(0, NAMED_MAX).map(({ name }) => name);
+  const more = checks.length - names.length;
+  return `${checks.length === 1 ? "the check" : "the checks"} ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+/** Since when each of these checks has been held by somebody else, given what was known before. */
+export function stillHeld(
+  before: ReadonlyMap<number, Instant>,
+  { checkIds, now }: { checkIds: readonly number[]; now: Instant },
+): Map<number, Instant> {
+  return new Map(checkIds.map((id) => [id, before.get(id) ?? now]));
+}
+
+/** Whether silence alerts and messages are on their way, so that somebody outside may be told that all is well. */
+export function isMoving(
+  troubles: readonly Trouble[],
+  { sweptAt, now }: { sweptAt: Instant | null; now: Instant },
+): boolean {
+  const isSweeping = sweptAt !== null && now - sweptAt <= HOLD_TOLD_AFTER_MS;
+  return isSweeping && !troubles.some(({ kind }) => kind === "watermarkHeld" || kind === "deliveryStuck");
+}
+
+/** A trouble that was told and is not over. */
+export type Incident = Trouble & {
+  /** When somebody last saw it. */
+  seenAt: Instant;
+};
+
+export type Changes = {
+  /** Told now. */
+  begun: Trouble[];
+  /** Told before, and seen again. */
+  lasting: Incident[];
+  /** Seen no more for a while: told that it is over. */
+  over: Incident[];
+};
+
+/** What has changed, so that each trouble is told once when it begins and once when it is over. */
+export function changesOf(
+  open: readonly Incident[],
+  { troubles, now }: { troubles: readonly Trouble[]; now: Instant },
+): Changes {
+  const keyOf = ({ kind, subject }: Pick<Trouble, "kind" | "subject">) => `${kind} ${subject}`;
+  const seen = new Set(troubles.map(keyOf));
+  const known = new Set(open.map(keyOf));
+  return {
+    begun: troubles.filter((trouble) => !known.has(keyOf(trouble))),
+    lasting: open.filter((incident) => seen.has(keyOf(incident))),
+    over: open.filter((incident) => !seen.has(keyOf(incident)) && now - incident.seenAt >= OVER_AFTER_MS),
+  };
+}
+
+const TITLES: Readonly<Record<TroubleKind, { begun: string; over: string }>> = {
+  watermarkHeld: { begun: "Silence alerts are held back", over: "Silence alerts are on time again" },
+  spoolFilling: { begun: "A spool is filling", over: "The spool has room again" },
+  deliveryStuck: { begun: "Messages are not being sent", over: "Messages are being sent again" },
+  intakeLost: { begun: "A receiving process was lost", over: "No further process was lost" },
+  checkLocked: {
+    begun: "A check is held in the database",
+    over: "No check is held in the database any more",
+  },
+  checkPoisoned: { begun: "A check cannot be judged", over: "All checks can be judged again" },
+};
+
+/** The message about a trouble that has begun, or is over. */
+export function operatorMessage(
+  trouble: Trouble,
+  { at, isOver }: { at: Instant; isOver: boolean },
+): OperatorMessage {
+  const { kind, since, text } = trouble;
+  const title = isOver ? TITLES[kind].over : TITLES[kind].begun;
+  const said = isOver ? `It began at ${clock(since)}: ${text}` : text;
+  return { kind: "operator", at, isOver, trouble: kind, since, title, text: said };
+}
+
+function clock(at: Instant): string {
+  return `${new Date(Math.floor(at / SECOND_MS) * SECOND_MS).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
