@@ -66,12 +66,18 @@ create table channels (
   last_notify_at          timestamptz,
   last_notify_duration_ms integer,
   last_error              text,
+  failure_count           integer not null default 0,
+  hold_until_at           timestamptz,
+  bucket_full_at          timestamptz,
+  verified_address        text,
   constraint channels_pkey PRIMARY KEY (id),
   constraint channels_uuid_key UNIQUE (uuid),
   constraint channels_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
 -- Reader: channels.list, for the API and the channels parameter.
 create index channels_project on channels (project_id, id);
+-- Readers: chats.is_any_waiting, chats.connect.
+create index channels_set_up on channels (((config ->> 'setup_code'::text))) WHERE ((kind = 'telegram'::text) AND ((config ->> 'setup_code'::text) <> ''::text));
 
 -- Which channels hear of which check. Bounded by checks times channels.
 create table check_channels (
@@ -122,15 +128,16 @@ create table check_states (
   last_start_rid      uuid,
   status              text not null,
   silence_from        text,
+  held_until_at       timestamptz,
   constraint check_states_pkey PRIMARY KEY (check_id),
   constraint check_states_check_id_fkey FOREIGN KEY (check_id) REFERENCES checks(id) ON DELETE CASCADE,
   constraint check_states_silence_from_check CHECK (silence_from = ANY (ARRAY['new'::text, 'up'::text, 'down'::text, 'paused'::text])),
   constraint check_states_status_check CHECK (status = ANY (ARRAY['new'::text, 'up'::text, 'down'::text, 'paused'::text])),
   constraint day_is_whole CHECK (num_nulls(day, day_success_count, day_fail_count, day_timed_count, day_duration_sum_ms, day_duration_max_ms) = ANY (ARRAY[0, 6])),
   constraint silence_is_whole CHECK ((silence_deadline_at IS NULL) = (silence_from IS NULL)),
-  constraint swept_in_time CHECK (down_at IS NULL OR sweep_at IS NOT NULL AND sweep_at <= down_at)
+  constraint swept_in_time CHECK (down_at IS NULL OR sweep_at IS NOT NULL AND sweep_at <= GREATEST(down_at, held_until_at))
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.05);
--- Reader: check_states.find_due, the sweeper. The only index besides the key.
+-- Readers: sweeping.find_due, sweeping.lock_due, sweeping.list_due. The only index besides the key.
 create index check_states_sweep on check_states (sweep_at) WHERE (sweep_at IS NOT NULL);
 
 -- Settings of a check: a few changes a year. Bounded by the owners' check limits.
@@ -178,38 +185,48 @@ create index checks_slug on checks (project_id, slug) WHERE ((deleted_at IS NULL
 
 -- The record of each message owed: attempts, next try, what was said. Bounded by age.
 create table deliveries (
-  id                bigint not null generated always as identity,
-  dedupe_key        uuid not null,
-  channel_id        bigint not null,
-  check_id          bigint,
-  flip_id           bigint,
-  blind_interval_id bigint,
-  state             text not null,
-  created_at        timestamptz not null,
-  attempt_count     integer not null,
-  next_try_at       timestamptz,
-  attempted_at      timestamptz,
-  settled_at        timestamptz,
-  request_summary   text,
-  response_code     integer,
-  response_excerpt  text,
-  reason            text,
+  id               bigint not null generated always as identity,
+  dedupe_key       uuid not null,
+  channel_id       bigint not null,
+  check_id         bigint,
+  flip_id          bigint,
+  state            text not null,
+  created_at       timestamptz not null,
+  attempt_count    integer not null,
+  next_try_at      timestamptz,
+  attempted_at     timestamptz,
+  settled_at       timestamptz,
+  request_summary  text,
+  response_code    integer,
+  response_excerpt text,
+  reason           text,
+  kind             text not null,
+  group_id         bigint,
+  blind_from_at    timestamptz,
+  blind_to_at      timestamptz,
+  about            jsonb,
+  message_id       bigint,
+  claimed_by       uuid,
+  claimed_until_at timestamptz,
   constraint deliveries_pkey PRIMARY KEY (id),
-  constraint about_one_thing CHECK (num_nonnulls(flip_id, blind_interval_id) <= 1),
-  constraint deliveries_state_check CHECK (state = ANY (ARRAY['pending'::text, 'sent'::text, 'merged'::text, 'withdrawn'::text, 'dead'::text])),
+  constraint about_one_thing CHECK ((kind = ANY (ARRAY['flip'::text, 'correction'::text])) = (flip_id IS NOT NULL) AND (kind = ANY (ARRAY['flip'::text, 'correction'::text])) = (check_id IS NOT NULL) AND (kind = 'notice'::text) = (blind_from_at IS NOT NULL) AND (kind = 'notice'::text) = (blind_to_at IS NOT NULL) AND (kind = ANY (ARRAY['disabled'::text, 'operator'::text])) = (about IS NOT NULL)),
+  constraint claimed_pending CHECK (claimed_by IS NULL OR state = 'pending'::text),
+  constraint claimed_whole CHECK ((claimed_by IS NULL) = (claimed_until_at IS NULL)),
+  constraint deliveries_kind_check CHECK (kind = ANY (ARRAY['flip'::text, 'correction'::text, 'notice'::text, 'disabled'::text, 'operator'::text, 'test'::text])),
+  constraint deliveries_state_check CHECK (state = ANY (ARRAY['pending'::text, 'sent'::text, 'merged'::text, 'withdrawn'::text, 'skipped'::text, 'dead'::text])),
   constraint pending_has_next_try CHECK ((state = 'pending'::text) = (next_try_at IS NOT NULL)),
   constraint settled_once CHECK ((state = 'pending'::text) = (settled_at IS NULL))
 );
 -- Reader: deliveries.list_of_channel, the delivery log.
 create index deliveries_channel on deliveries (channel_id, id DESC);
--- Guards one message for each flip and channel. Reader: deliveries.list_of_flip.
-create unique index deliveries_flip on deliveries (flip_id, channel_id) WHERE (flip_id IS NOT NULL);
+-- Readers: claims.find_channels, claims.claim, deliveries.count_unsent.
+create index deliveries_due on deliveries (channel_id, next_try_at, id) WHERE (state = 'pending'::text);
+-- Guards one message, and one correction, for each flip and channel. Readers: deliveries.list_of_flip, planning.withdraw.
+create unique index deliveries_flip on deliveries (flip_id, channel_id, kind) WHERE (flip_id IS NOT NULL);
 -- Reader: deliveries.lock_in_turn: one sender for each check and channel.
 create index deliveries_in_turn on deliveries (check_id, channel_id, id) WHERE (state = 'pending'::text);
--- Guards one notice for each blind interval and channel.
-create unique index deliveries_notice on deliveries (blind_interval_id, channel_id) WHERE (blind_interval_id IS NOT NULL);
--- Readers: deliveries.find_pending, and the age of the oldest unsent one.
-create index deliveries_pending on deliveries (next_try_at) WHERE (state = 'pending'::text);
+-- Guards one notice for each blind interval and channel. Reader: planning.add_checks.
+create unique index deliveries_notice on deliveries (channel_id, blind_from_at, blind_to_at) WHERE (kind = 'notice'::text);
 
 -- What happened to a check besides signals and flips: pause, resume, edits, time not observed. Bounded by age.
 create table events (
@@ -260,8 +277,43 @@ create table intakes (
   spool_empty    boolean not null,
   closed_at      timestamptz,
   lost           boolean not null default false,
+  gap_ended_at   timestamptz,
+  spool_fill     real not null default 0,
   constraint intakes_pkey PRIMARY KEY (id)
 ) with (fillfactor=50);
+
+-- Mails that no delivery is about: each is its own queue entry, and tried until it is sent or given up. Bounded by age.
+create table letters (
+  id            bigint not null generated always as identity,
+  uuid          uuid not null,
+  kind          text not null,
+  account_id    bigint,
+  channel_id    bigint,
+  about         jsonb not null,
+  state         text not null,
+  created_at    timestamptz not null,
+  attempt_count integer not null,
+  next_try_at   timestamptz,
+  claimed_by    uuid,
+  settled_at    timestamptz,
+  reason        text,
+  constraint letters_pkey PRIMARY KEY (id),
+  constraint letters_uuid_key UNIQUE (uuid),
+  constraint letters_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  constraint letters_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channels(id) ON DELETE CASCADE,
+  constraint for_somebody CHECK ((kind = ANY (ARRAY['report'::text, 'reminder'::text])) = (account_id IS NOT NULL) AND (kind = ANY (ARRAY['verification'::text, 'unverified'::text, 'disabled'::text])) = (channel_id IS NOT NULL)),
+  constraint letter_has_next_try CHECK ((state = 'pending'::text) = (next_try_at IS NOT NULL)),
+  constraint letter_settled_once CHECK ((state = 'pending'::text) = (settled_at IS NULL)),
+  constraint letters_kind_check CHECK (kind = ANY (ARRAY['verification'::text, 'unverified'::text, 'disabled'::text, 'report'::text, 'reminder'::text])),
+  constraint letters_state_check CHECK (state = ANY (ARRAY['pending'::text, 'sent'::text, 'dead'::text]))
+);
+-- Reader: deleting an account.
+create index letters_account on letters (account_id) WHERE (account_id IS NOT NULL);
+-- Readers: deleting a channel, and how often an address was asked.
+create index letters_channel on letters (channel_id, id) WHERE (channel_id IS NOT NULL);
+-- Reader: letters.claim.
+create index letters_due on letters (next_try_at, id) WHERE (state = 'pending'::text);
+-- Index letters_uuid_key: Reader: letters.find_by_uuid, for bounces.
 
 -- Who may enter a project, and as what; its owner too. Bounded by people times projects.
 create table members (
@@ -286,12 +338,31 @@ create table migration_checksums (
   constraint migration_checksums_pkey PRIMARY KEY (name)
 );
 
+-- Which checks a notice tells of. Added until the notice is sent; goes with its delivery, or with its check.
+create table notice_checks (
+  check_id    bigint not null,
+  delivery_id bigint not null,
+  constraint notice_checks_pkey PRIMARY KEY (check_id, delivery_id)
+);
+-- Readers: message_facts.list_noticed, deliveries.prune.
+create index notice_checks_delivery on notice_checks (delivery_id);
+
 -- Objects whose bodies are gone. Written in the transaction that removes the body; a row goes when its object has.
 create table object_removals (
   id         bigint not null generated always as identity,
   object_key text not null,
   due_at     timestamptz not null,
   constraint object_removals_pkey PRIMARY KEY (id)
+);
+
+-- Troubles of the installation that its operator was told of and that last. Bounded: a few for each process.
+create table operator_incidents (
+  trouble  text not null,
+  subject  text not null,
+  since_at timestamptz not null,
+  seen_at  timestamptz not null,
+  said     text not null,
+  constraint operator_incidents_pkey PRIMARY KEY (trouble, subject)
 );
 
 -- What signals carried, for those that carried anything, or where it is. Trimmed with the log, but for the last success.
@@ -327,6 +398,35 @@ create table pings (
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.2, autovacuum_analyze_scale_factor=0.05);
 -- Readers: pings.list, pings.find, pings.trim. On the check alone: it deduplicates to a quarter of (check_id, n).
 create index pings_check on pings (check_id);
+
+-- Checks that the sweeper could not judge, put aside so that they hold up nobody. Bounded by the checks; a row goes when its time is over.
+create table poisoned_checks (
+  check_id bigint not null,
+  since_at timestamptz not null,
+  until_at timestamptz not null,
+  reason   text not null,
+  constraint poisoned_checks_pkey PRIMARY KEY (check_id)
+);
+
+-- What people want to be told by mail, and when next. Bounded by the accounts; whoever has no row has the defaults.
+create table preferences (
+  account_id       bigint not null,
+  tz               text not null,
+  reports          text not null,
+  reminders        text not null,
+  next_report_at   timestamptz,
+  next_reminder_at timestamptz,
+  constraint preferences_pkey PRIMARY KEY (account_id),
+  constraint preferences_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  constraint no_reminder_when_off CHECK (reminders <> 'off'::text OR next_reminder_at IS NULL),
+  constraint no_report_when_off CHECK (reports <> 'off'::text OR next_report_at IS NULL),
+  constraint preferences_reminders_check CHECK (reminders = ANY (ARRAY['off'::text, 'hourly'::text, 'daily'::text])),
+  constraint preferences_reports_check CHECK (reports = ANY (ARRAY['off'::text, 'daily'::text, 'weekly'::text, 'monthly'::text]))
+);
+-- Reader: preferences.lock_reminded.
+create index preferences_reminder on preferences (account_id) WHERE (reminders <> 'off'::text);
+-- Reader: preferences.lock_due_reports.
+create index preferences_report on preferences (next_report_at NULLS FIRST) WHERE (reports <> 'off'::text);
 
 -- A project owns checks, channels and keys. Bounded by what people create.
 create table projects (

@@ -76,6 +76,28 @@ export async function findAccountByEmail(db: Db, email: string): Promise<Account
   return rows[0] === undefined ? null : toAccount(rows[0]);
 }
 
+const FIND_ACCOUNT_BY_ID = statement<AccountRow>({
+  name: "accounts.find_by_id",
+  text: `select ${ACCOUNT_COLUMNS} from accounts a where a.id = $1`,
+});
+
+/** The account of a row that refers to one. */
+export async function findAccountById(db: Db, accountId: number): Promise<Account | null> {
+  const { rows } = await db.query(FIND_ACCOUNT_BY_ID, [accountId]);
+  return rows[0] === undefined ? null : toAccount(rows[0]);
+}
+
+const FIND_ACCOUNT_BY_UUID = statement<AccountRow>({
+  name: "accounts.find_by_uuid",
+  text: `select ${ACCOUNT_COLUMNS} from accounts a where a.uuid = $1`,
+});
+
+/** The account that a link names. */
+export async function findAccountByUuid(db: Db, uuid: string): Promise<Account | null> {
+  const { rows } = await db.query(FIND_ACCOUNT_BY_UUID, [uuid]);
+  return rows[0] === undefined ? null : toAccount(rows[0]);
+}
+
 const LIST_ACCOUNTS = statement<AccountRow & { check_count: number }>({
   name: "accounts.list",
   text: `select ${ACCOUNT_COLUMNS},

@@ -49,13 +49,16 @@ async function transact<T>(
   try {
     await limit.hold(client.query("begin"));
     let result: T;
+    const part = partOf({ query: (what, values) => runStatement(client, what, values) });
     try {
-      result = await limit.hold(work(transactionOn(client)));
+      result = await limit.hold(work(part.tx));
     } catch (error) {
+      part.end();
       // A connection that did not answer in time is not asked for one thing more.
       broken = error instanceof OutOfTimeError || !(await limit.hold(rolledBack(client)).catch(() => false));
       throw error;
     }
+    part.end();
     await commit(client, Math.min(commitMs, limit.leftMs()));
     broken = false;
     return result;
@@ -99,9 +102,22 @@ async function connect({ pool }: Database, limit: TimeLimit): Promise<pg.PoolCli
   }
 }
 
-function transactionOn(client: pg.PoolClient): Tx {
-  const db: Db = { query: (what, values) => runStatement(client, what, values) };
-  return db as Tx;
+/**
+ * A transaction for as long as its work goes on. Where statements are sent at once and one of them fails, others may
+ * have a next one to send: behind the rollback it would take effect by itself.
+ */
+function partOf(on: Db): { tx: Tx; end(): void } {
+  let isOver = false;
+  const query: Db["query"] = async (what, values) => {
+    if (isOver) throw new Error(`${what.name} was sent after the end of its transaction`);
+    return on.query(what, values);
+  };
+  return {
+    tx: { query } as Tx,
+    end: () => {
+      isOver = true;
+    },
+  };
 }
 
 async function rolledBack(client: pg.PoolClient): Promise<boolean> {
@@ -147,13 +163,16 @@ const RELEASE = statement({ name: "transaction.release", text: "release savepoin
 const ROLL_BACK_TO = statement({ name: "transaction.roll_back_to", text: "rollback to savepoint part" });
 
 /** Runs a part of a transaction that may fail without taking the rest with it. Its error is thrown on. */
-export async function inSavepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
+export async function inSavepoint<T>(tx: Tx, work: (part: Tx) => Promise<T>): Promise<T> {
   await tx.query(SAVEPOINT, []);
+  const part = partOf(tx);
   try {
-    const result = await work();
+    const result = await work(part.tx);
+    part.end();
     await tx.query(RELEASE, []);
     return result;
   } catch (error) {
+    part.end();
     await tx.query(ROLL_BACK_TO, []);
     throw error;
   }

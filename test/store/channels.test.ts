@@ -6,9 +6,13 @@ import {
   disableChannel,
   findChannelById,
   findChannelByUuid,
+  findChannelsByIds,
   insertChannel,
   listChannels,
-  noteSending,
+  lockChannels,
+  noteSendings,
+  replaceConfig,
+  type Sending,
   updateChannel,
 } from "../../src/store/alerts/channels.ts";
 import {
@@ -82,14 +86,37 @@ describe("channels", () => {
   test("remember how the last sending went", async () => {
     const { id: projectId } = await sampleProject(database.db);
     const { id: channelId } = await sampleChannel(projectId);
-    await write((tx) => noteSending(tx, { channelId, at: MONDAY_NOON, durationMs: 120, error: "timed out" }));
+    const note = (sending: Omit<Sending, "channelId">, at: number) =>
+      write((tx) => noteSendings(tx, { sendings: [{ channelId, ...sending }], at }));
+    const bad = { durationMs: 120, error: "timed out", failureCount: 2, holdUntilAt: MONDAY_NOON + 9 };
+    await note(bad, MONDAY_NOON);
     expect(await findChannelById(database.db, channelId)).toMatchObject({
       lastNotifyAt: MONDAY_NOON,
       lastNotifyDurationMs: 120,
       lastError: "timed out",
+      failureCount: 2,
     });
-    await write((tx) => noteSending(tx, { channelId, at: MONDAY_NOON + 1, durationMs: 80, error: null }));
-    expect((await findChannelById(database.db, channelId))?.lastError).toBeNull();
+    await note({ durationMs: 80, error: null, failureCount: 0, holdUntilAt: null }, MONDAY_NOON + 1);
+    expect(await findChannelById(database.db, channelId)).toMatchObject({ lastError: null, failureCount: 0 });
+  });
+
+  test("several are found and locked at once, with the names of their projects", async () => {
+    const { id: projectId, name: projectName } = await sampleProject(database.db);
+    const [a, b] = [await sampleChannel(projectId), await sampleChannel(projectId)];
+    const found = await findChannelsByIds(database.db, [b.id, a.id, 999_999]);
+    expect(found).toEqual(expect.arrayContaining([a, b].map((one) => ({ ...one, projectName }))));
+    expect(found).toHaveLength(2);
+    expect(await write((tx) => lockChannels(tx, [b.id, a.id]))).toEqual([a, b]);
+  });
+
+  test("a receiver may change the config, but not over the head of the owner", async () => {
+    const { id: projectId } = await sampleProject(database.db);
+    const { id: channelId, config: before } = await sampleChannel(projectId);
+    const after = { url: "https://example.org/moved" };
+    const replace = () => write((tx) => replaceConfig(tx, { channelId, before, after }));
+    expect(await replace()).toBe(true);
+    expect((await findChannelById(database.db, channelId))?.config).toEqual(after);
+    expect(await replace()).toBe(false);
   });
 });
 

@@ -1,17 +1,15 @@
 // Running states: written whole, locked in one order, found when due and shared between sweepers.
 import { describe, expect, test } from "vitest";
-import type { DayTotals } from "../../src/core/day-totals.ts";
+import type { DayTotals } from "../../src/core/machine/day-totals.ts";
 import { type CheckState, NEW_STATE } from "../../src/core/machine/state.ts";
 import {
-  findDueStates,
-  findNextSweepAt,
   insertState,
   lockStates,
-  moveSweep,
   type StoredState,
   writeStates,
 } from "../../src/store/checks/check-states.ts";
 import { findCheckByUuid, updateCheck } from "../../src/store/checks/checks.ts";
+import { findDueStates, moveSweep } from "../../src/store/checks/sweeping.ts";
 import { statement } from "../../src/store/db.ts";
 import { isRefusedValue, postgresErrorName } from "../../src/store/errors.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
@@ -207,7 +205,6 @@ describe("sweeping", () => {
 
   test("due checks come longest due first, no more than asked for, and those after the instant do not", async () => {
     const states = await dueChecks(5);
-    expect(await findNextSweepAt(database.db)).toBe(START);
     const find = (through: number, limit: number) =>
       inTransaction(database.db, (tx) => findDueStates(tx, { through, limit }));
     expect(await find(START + 3, 3)).toEqual(states.slice(0, 3));

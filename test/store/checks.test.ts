@@ -8,6 +8,7 @@ import {
   findChecksBySlug,
   findChecksDeletedBefore,
   findOldestMatch,
+  findShownCheck,
   listChecks,
   listCheckUuids,
   listDeletedChecks,
@@ -248,4 +249,15 @@ describe("deleting", () => {
     expect(await remove()).toBe(false);
     expect(await inTransaction(database.db, (tx) => lockStates(tx, [checkId]))).toEqual([]);
   });
+});
+
+test("a check is found as it is shown: with its state and its channels, in whatever project", async () => {
+  const { id: projectId } = await sampleProject(database.db);
+  const check = await sampleCheck(database.db, { projectId });
+  expect(await findShownCheck(database.db, check.uuid)).toMatchObject({
+    uuid: check.uuid,
+    state: NEW_STATE,
+    channelUuids: [],
+  });
+  expect(await findShownCheck(database.db, randomUUID())).toBeNull();
 });

@@ -9,7 +9,8 @@ import {
 } from "../../src/store/history/events.ts";
 import {
   deleteFlipsOfCheck,
-  findFlip,
+  findFlips,
+  findFlipsBefore,
   insertFlips,
   listFlips,
   pruneFlips,
@@ -38,8 +39,24 @@ describe("flips", () => {
     const down = { id: ids[0], checkId: 1, ...DOWN, takenBackAt: null };
     const up = { id: ids[1], checkId: 1, ...UP, takenBackAt: null };
     expect(await listFlips(database.db, { checkId: 1 })).toEqual([up, down]);
-    expect(await findFlip(database.db, ids[0] ?? 0)).toEqual(down);
-    expect(await findFlip(database.db, 999_999)).toBeNull();
+    expect(await findFlips(database.db, [ids[0] ?? 0, 999_999])).toEqual([down]);
+  });
+
+  test("the one before another is found, unless it was taken back", async () => {
+    const [first, second, third] = await insert([
+      { checkId: 6, flip: DOWN },
+      { checkId: 6, flip: UP },
+      { checkId: 6, flip: { ...DOWN, at: UP.at + 1 } },
+    ]);
+    const before = async (flipId = 0) =>
+      (await findFlipsBefore(database.db, [{ checkId: 6, flipId }])).map(({ id }) => id);
+    expect(await before(first)).toEqual([]);
+    expect(await before(second)).toEqual([first]);
+    expect(await before(third)).toEqual([second]);
+    await inTransaction(database.db, (tx) =>
+      takeBackFlip(tx, { checkId: 6, deadlineAt: DOWN.at, at: MONDAY_NOON + 9 }),
+    );
+    expect(await before(second)).toEqual([]);
   });
 
   test("of the same instant keep the order in which they happened", async () => {
@@ -73,8 +90,9 @@ describe("flips", () => {
     expect(await takeBack(DOWN.at + 1)).toBeNull();
     expect(await takeBack(DOWN.at)).toBe(silent);
     expect(await takeBack(DOWN.at)).toBeNull();
-    expect((await findFlip(database.db, silent ?? 0))?.takenBackAt).toBe(MONDAY_NOON + 9);
-    expect((await findFlip(database.db, failed ?? 0))?.takenBackAt).toBeNull();
+    const takenBackAt = async (id = 0) => (await findFlips(database.db, [id]))[0]?.takenBackAt;
+    expect(await takenBackAt(silent)).toBe(MONDAY_NOON + 9);
+    expect(await takenBackAt(failed)).toBeNull();
   });
 
   test("old ones are forgotten, a few at a time", async () => {

@@ -1,6 +1,6 @@
 // The log with its bodies, and what remains of it: packed runs and daily roll-ups.
 import { describe, expect, test } from "vitest";
-import type { DayTotals } from "../../src/core/day-totals.ts";
+import type { DayTotals } from "../../src/core/machine/day-totals.ts";
 import type { SignalKind } from "../../src/core/signal.ts";
 import { addDayTotals, deleteDaysOfCheck, listDays, trimDays } from "../../src/store/history/check-days.ts";
 import { isRefusedValue, postgresErrorName } from "../../src/store/errors.ts";
@@ -12,6 +12,7 @@ import {
 } from "../../src/store/history/ping-bodies.ts";
 import {
   deletePingsOfCheck,
+  findLastPings,
   findPing,
   insertPings,
   listLoggedRuns,
@@ -60,6 +61,18 @@ async function logged(kinds: SignalKind[]) {
 }
 
 describe("pings", () => {
+  test("the newest at an instant is found, for several checks at once", async () => {
+    const a = await logged(["success", "start", "fail"]);
+    const b = await logged(["success"]);
+    const moment = ({ checkId }: { checkId: number }, seconds: number) => ({
+      checkId,
+      at: MONDAY_NOON + seconds * 1_000,
+    });
+    const last = await findLastPings(database.db, [moment(a, 2), moment(b, 9)]);
+    expect(last).toEqual([a.pings[1], b.pings[0]]);
+    expect(await findLastPings(database.db, [moment(a, 0)])).toEqual([]);
+  });
+
   test("come back with everything that was logged", async () => {
     const checkId = nextCheckId++;
     const full = samplePing(checkId, 5_000_000_000, {

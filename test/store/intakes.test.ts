@@ -5,15 +5,15 @@ import {
   endBlindInterval,
   insertBlindInterval,
   listBlindIntervals,
+  listBlindIntervalsAfter,
   pruneBlindIntervals,
 } from "../../src/store/intakes/blind-intervals.ts";
 import {
   advanceSequence,
   beatIntake,
   closeIntake,
-  findNewestBeatAt,
+  findBeats,
   findSequence,
-  findWatermark,
   listOpenIntakes,
   pruneIntakes,
   registerIntake,
@@ -24,6 +24,7 @@ import {
   listRejectedSignals,
   pruneRejectedSignals,
 } from "../../src/store/intakes/rejected-signals.ts";
+import { readSight } from "../../src/store/intakes/sight.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON } from "../support/sample.ts";
@@ -39,10 +40,12 @@ async function register(given: { startedAt?: number; watermarkAt?: number } = {}
   return id;
 }
 
-const beat = (intakeId: string, at: number) =>
-  write((tx) =>
-    beatIntake(tx, { intakeId, at, watermarkAt: at - 1_000, leaseUntilAt: at + 10_000, spoolEmpty: false }),
-  );
+const beat = (intakeId: string, at: number, gapEndedAt = MONDAY_NOON) => {
+  const said = { watermarkAt: at - 1_000, leaseUntilAt: at + 10_000, spoolEmpty: false, spoolFill: 0.25 };
+  return write((tx) => beatIntake(tx, { intakeId, at, gapEndedAt, ...said }));
+};
+const look = () =>
+  readSight(database.db, { from: 0, to: MONDAY_NOON * 2, gapsThrough: MONDAY_NOON + 60_000 });
 const close = (intakeId: string, at: number) => write((tx) => closeIntake(tx, { intakeId, at, lost: false }));
 
 beforeEach(async () => {
@@ -100,16 +103,61 @@ describe("intakes", () => {
   });
 
   test("the watermark is that of the slowest open intake, and none without one", async () => {
-    expect(await findWatermark(database.db)).toBeNull();
+    expect(await look()).toEqual({
+      sight: { watermarkAt: null, blind: [] },
+      newestBeatAt: null,
+      lastBeatAt: null,
+      gapEndedAt: null,
+      holder: null,
+    });
     const [fast, slow] = [await register(), await register()];
     await beat(fast, MONDAY_NOON + 60_000);
     await beat(slow, MONDAY_NOON + 30_000);
-    expect(await findWatermark(database.db)).toBe(MONDAY_NOON + 29_000);
+    expect(await look()).toMatchObject({
+      sight: { watermarkAt: MONDAY_NOON + 29_000 },
+      newestBeatAt: MONDAY_NOON + 60_000,
+      holder: { id: slow, name: "host-1" },
+    });
     expect((await listOpenIntakes(database.db)).map(({ id }) => id)).toEqual([slow, fast]);
     expect(await close(slow, MONDAY_NOON + 61_000)).toBe(true);
-    expect(await findWatermark(database.db)).toBe(MONDAY_NOON + 59_000);
+    expect((await look()).sight.watermarkAt).toBe(MONDAY_NOON + 59_000);
     await close(fast, MONDAY_NOON + 61_000);
-    expect(await findWatermark(database.db)).toBeNull();
+    expect(await look()).toMatchObject({ sight: { watermarkAt: null }, newestBeatAt: null });
+  });
+
+  test("the newest gap in everybody's beats is known, whoever ended it, but for one from another clock", async () => {
+    const [first, second] = [await register(), await register()];
+    await beat(first, MONDAY_NOON + 10_000, MONDAY_NOON + 5_000);
+    await beat(second, MONDAY_NOON + 10_000, MONDAY_NOON + 9_000);
+    const gapEndedAt = MONDAY_NOON + 9_000;
+    await close(second, MONDAY_NOON + 11_000);
+    expect((await look()).gapEndedAt).toBe(gapEndedAt);
+    await beat(first, MONDAY_NOON + 12_000, MONDAY_NOON + 1_000_000);
+    expect((await look()).gapEndedAt).toBe(gapEndedAt);
+    const newestBeatAt = MONDAY_NOON + 12_000;
+    expect(await findBeats(database.db, { through: newestBeatAt })).toEqual({ newestBeatAt, gapEndedAt });
+  });
+
+  test("watermark and blind times are those of one moment", async () => {
+    const id = await register();
+    await beat(id, MONDAY_NOON);
+    const progress = { isDone: false };
+    const writing = (async () => {
+      for (let second = 1; second <= 200; second += 1) {
+        const at = MONDAY_NOON + second * 1_000;
+        await write(async (tx) => {
+          await insertBlindInterval(tx, { intakeId: id, from: at - 1_000, to: at, reason: "test" });
+          const said = { leaseUntilAt: at, spoolEmpty: true, spoolFill: 0, gapEndedAt: MONDAY_NOON };
+          await beatIntake(tx, { intakeId: id, at, watermarkAt: at - 1_000, ...said });
+        });
+      }
+      progress.isDone = true;
+    })();
+    while (!progress.isDone) {
+      const { sight } = await look();
+      expect(sight.blind.length).toBe(((sight.watermarkAt ?? 0) + 1_000 - MONDAY_NOON) / 1_000);
+    }
+    await writing;
   });
 
   test("a closed intake cannot beat or be closed again", async () => {
@@ -120,14 +168,15 @@ describe("intakes", () => {
   });
 
   test("the newest beat outlives every pruning", async () => {
-    expect(await findNewestBeatAt(database.db)).toBeNull();
+    const newest = async () => (await findBeats(database.db, { through: MONDAY_NOON })).newestBeatAt;
+    expect(await newest()).toBeNull();
     for (const startedAt of [MONDAY_NOON, MONDAY_NOON + 10, MONDAY_NOON + 20]) {
       await close(await register({ startedAt }), startedAt + 1);
     }
     const prune = (before: number) => write((tx) => pruneIntakes(tx, { before, limit: 10 }));
     expect(await prune(MONDAY_NOON + 1)).toBe(0);
     expect(await prune(MONDAY_NOON * 2)).toBe(2);
-    expect(await findNewestBeatAt(database.db)).toBe(MONDAY_NOON + 20);
+    expect(await newest()).toBe(MONDAY_NOON + 20);
   });
 });
 
@@ -145,6 +194,13 @@ describe("blind intervals", () => {
     expect(await list(150, 200)).toEqual([first, second]);
     expect(await list(151, 199)).toEqual([]);
     expect(await list(301, 400)).toEqual([open]);
+    const after = (id: number, from: number) => listBlindIntervalsAfter(database.db, { id, from });
+    expect((await after(0, 0)).map(({ id }) => id)).toEqual([first, second, open]);
+    expect((await after(0, 200)).map(({ id }) => id)).toEqual([second, open]);
+    expect(await after(open, 0)).toEqual([
+      { id: first, from: 100, to: 150 },
+      { id: second, from: 200, to: 300 },
+    ]);
     expect(await listBlindIntervals(database.db, { from: 0, to: 100 })).toEqual([
       { id: first, intakeId: null, from: 100, to: 150, reason: "no intake" },
     ]);

@@ -10,15 +10,14 @@ import {
   listCheckUuids,
   listTagTexts,
 } from "../../src/store/checks/check-search.ts";
-import { findDueStates, lockStates, moveSweep, writeStates } from "../../src/store/checks/check-states.ts";
+import { lockStates, writeStates } from "../../src/store/checks/check-states.ts";
+import { findDueStates, moveSweep } from "../../src/store/checks/sweeping.ts";
 import { listScrapedChecks, tallyStatuses } from "../../src/store/checks/check-statuses.ts";
 import { findCheckByUuid, findChecksByIds } from "../../src/store/checks/checks.ts";
 import { listAssignmentsOfChecks } from "../../src/store/alerts/check-channels.ts";
-import {
-  findPendingDeliveries,
-  listDeliveriesOfFlip,
-  lockPendingDeliveries,
-} from "../../src/store/alerts/deliveries.ts";
+import { claimMessages, findWaitingChannels, settleClaimed } from "../../src/store/alerts/claims.ts";
+import { listDeliveriesOfFlip } from "../../src/store/alerts/deliveries.ts";
+import { insertFlipDeliveries, takeBackFlipDeliveries } from "../../src/store/alerts/planning.ts";
 import { listFlips, pruneFlips } from "../../src/store/history/flips.ts";
 import { findApiKeyByDigest } from "../../src/store/keys.ts";
 import { findBody, trimBodies } from "../../src/store/history/ping-bodies.ts";
@@ -57,9 +56,9 @@ const FILL = `
   insert into flips (check_id, at, from_status, to_status, reason)
     select i % 5000 + 1, timestamptz '2026-11-16' + i * interval '1 s', 'up', 'down', 'fail'
     from generate_series(1, 20000) i;
-  insert into deliveries (dedupe_key, channel_id, check_id, flip_id, state, created_at, attempt_count, next_try_at,
-      settled_at)
-    select gen_random_uuid(), i % 100, i % 5000 + 1, i, case when i % 10 = 0 then 'pending' else 'sent' end,
+  insert into deliveries (kind, dedupe_key, channel_id, check_id, flip_id, state, created_at, attempt_count,
+      next_try_at, settled_at)
+    select 'flip', gen_random_uuid(), i % 100, i % 5000 + 1, i, case when i % 10 = 0 then 'pending' else 'sent' end,
       '2026-11-16', 0, case when i % 10 = 0 then timestamptz '2026-11-16' + i * interval '1 s' end,
       case when i % 10 > 0 then timestamptz '2026-11-16' end
     from generate_series(1, 20000) i;
@@ -98,16 +97,23 @@ async function plansOf(mode: "custom" | "generic", work: (tx: Tx) => Promise<unk
   const nodes: PlanNode[] = [];
   await client.query(`set plan_cache_mode = force_${mode}_plan`);
   await client.query("begin");
+  const explainAndRun = async (what: { text: string }, values: readonly unknown[]) => {
+    await client.query(`prepare asked as ${what.text}`);
+    const execute =
+      values.length === 0 ? "execute asked" : `execute asked (${values.map(literal).join(", ")})`;
+    const { rows } = await client.query(`explain (format json) ${execute}`);
+    nodes.push(...nodesOf(rows[0]["QUERY PLAN"][0].Plan));
+    const result = await client.query(execute);
+    await client.query("deallocate asked");
+    return { rows: result.rows, count: result.rowCount ?? 0 };
+  };
+  // One after the other: each needs several questions, and some functions send theirs at once.
+  let last: Promise<unknown> = Promise.resolve();
   const explaining = {
-    query: async (what: { text: string }, values: readonly unknown[]) => {
-      await client.query(`prepare asked as ${what.text}`);
-      const execute =
-        values.length === 0 ? "execute asked" : `execute asked (${values.map(literal).join(", ")})`;
-      const { rows } = await client.query(`explain (format json) ${execute}`);
-      nodes.push(...nodesOf(rows[0]["QUERY PLAN"][0].Plan));
-      const result = await client.query(execute);
-      await client.query("deallocate asked");
-      return { rows: result.rows, count: result.rowCount ?? 0 };
+    query: (what: { text: string }, values: readonly unknown[]) => {
+      const answer = last.then(() => explainAndRun(what, values));
+      last = answer;
+      return answer;
     },
   };
   try {
@@ -223,14 +229,54 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
     (tx) => listAssignmentsOfChecks(tx, IDS.slice(0, 20)),
   ],
   [
-    "find pending deliveries",
-    ["deliveries_pending"],
-    (tx) => findPendingDeliveries(tx, { through: 0, limit: 100 }),
+    "owe flips",
+    ["channels_pkey", "channels_project", "check_channels_pkey"],
+    (tx) =>
+      insertFlipDeliveries(tx, {
+        flips: IDS.slice(0, 20).map((checkId) => ({ checkId, flipId: 100_000 + checkId })),
+        at: MONDAY_NOON,
+      }),
   ],
   [
-    "lock deliveries in turn",
-    ["deliveries_in_turn"],
-    (tx) => lockPendingDeliveries(tx, { checkId: 11, channelId: 10, limit: 10 }),
+    "take flips back",
+    ["channels_pkey", "deliveries_flip", "deliveries_pkey"],
+    (tx) => takeBackFlipDeliveries(tx, { flipIds: [4], at: MONDAY_NOON }),
+  ],
+  [
+    "find channels with something to send",
+    ["channels_pkey", "deliveries_due"],
+    (tx) => findWaitingChannels(tx, { now: MONDAY_NOON, after: 0, limit: 100 }),
+  ],
+  [
+    "claim deliveries",
+    ["deliveries_due", "deliveries_in_turn", "deliveries_pkey"],
+    (tx) =>
+      claimMessages(tx, {
+        now: MONDAY_NOON,
+        allowances: new Map([
+          [10, 4],
+          [20, 4],
+        ]),
+        claimedBy: "00000000-0000-0000-0000-000000000000",
+        leaseMs: 60_000,
+        partsMax: 100,
+      }),
+  ],
+  [
+    "settle deliveries",
+    ["deliveries_pkey"],
+    (tx) =>
+      settleClaimed(tx, {
+        settlements: IDS.map((deliveryId) => ({
+          deliveryId,
+          claimedBy: "00000000-0000-0000-0000-000000000000",
+          outcome: "sent",
+          unbinds: false,
+          answer: null,
+          reason: null,
+        })),
+        at: MONDAY_NOON,
+      }),
   ],
   ["list deliveries of a flip", ["deliveries_flip"], (tx) => listDeliveriesOfFlip(tx, 4)],
 ];
@@ -248,6 +294,18 @@ test("the next due checks are read in the order of the index, without sorting al
     const plan = await plansOf(mode, (tx) => findDueStates(tx, { through: MONDAY_NOON, limit: 500 }));
     expect(plan.sorts).toBe(false);
   }
+});
+
+test("what a channel has to be sent is read in the order of the index, without sorting all of it", async () => {
+  const claim = (tx: Tx) =>
+    claimMessages(tx, {
+      now: MONDAY_NOON,
+      allowances: new Map([[10, 4]]),
+      claimedBy: "00000000-0000-0000-0000-000000000000",
+      leaseMs: 60_000,
+      partsMax: 100,
+    });
+  for (const mode of ["custom", "generic"] as const) expect((await plansOf(mode, claim)).sorts).toBe(false);
 });
 
 test("a plan without its index is noticed", async () => {

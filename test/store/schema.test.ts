@@ -39,7 +39,9 @@ test("tables that signals are recorded in have no foreign keys but that of the s
     "check_channels",
     "check_states",
     "checks",
+    "letters",
     "members",
+    "preferences",
   ]);
 });
 

@@ -1,9 +1,10 @@
 // Transactions: all or nothing, and "done" only when the server said COMMIT.
 import { createServer, connect as connectTcp, type Server, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { statement } from "../../src/store/db.ts";
 import { CommitInDoubtError, OutOfTimeError, postgresErrorName } from "../../src/store/errors.ts";
-import { inTransaction, type Tx } from "../../src/store/transaction.ts";
+import { inSavepoint, inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { openTestDatabase, useDatabase } from "../support/database.ts";
 
 const database = useDatabase();
@@ -79,6 +80,42 @@ describe("a transaction", () => {
     await expect(warned).rejects.toThrow("Committed with a warning: not on the standby");
     await database.db.pool.query("drop trigger warn on instance_settings");
     expect(await has("warned")).toBe(true);
+  });
+});
+
+describe("statements that are sent at once", () => {
+  const fails = (tx: Tx) => tx.query(FAIL, [0]);
+
+  test("send nothing more when one of them has failed: it would take effect by itself", async () => {
+    let sent: Promise<unknown> = Promise.resolve();
+    const work = inTransaction(database.db, async (tx) => {
+      const chain = (async () => {
+        await pause(50);
+        sent = put(tx, "straggler");
+        await sent;
+      })();
+      await Promise.all([fails(tx), chain]);
+    });
+    await expect(work).rejects.toThrow("division by zero");
+    await pause(100);
+    await expect(sent).rejects.toThrow("after the end of its transaction");
+    expect(await has("straggler")).toBe(false);
+  });
+
+  test("in a part that has failed leave the rest of the transaction alone", async () => {
+    await inTransaction(database.db, async (tx) => {
+      const part = inSavepoint(tx, async (inner) => {
+        const chain = (async () => {
+          await pause(50);
+          await put(inner, "part");
+        })();
+        await Promise.all([fails(inner), chain]);
+      });
+      await expect(part).rejects.toThrow("division by zero");
+      await pause(100);
+      await put(tx, "rest");
+    });
+    expect([await has("part"), await has("rest")]).toEqual([false, true]);
   });
 });
 

@@ -3,7 +3,7 @@
 import type { Instant } from "../../core/instant.ts";
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
-import { toTimestamp } from "../values.ts";
+import { sqlInstant, toNumberArray, toTextArray, toTimestamp } from "../values.ts";
 
 export type Channel = {
   id: number;
@@ -19,6 +19,10 @@ export type Channel = {
   lastNotifyAt: Instant | null;
   lastNotifyDurationMs: number | null;
   lastError: string | null;
+  /** Messages that failed since the last good one. */
+  failureCount: number;
+  /** Of a mail channel: the address that has agreed to be written to. */
+  verifiedAddress: string | null;
 };
 
 type ChannelRow = {
@@ -34,10 +38,13 @@ type ChannelRow = {
   last_notify_at: Instant | null;
   last_notify_duration_ms: number | null;
   last_error: string | null;
+  failure_count: number;
+  verified_address: string | null;
 };
 
 const COLUMNS = `ch.id, ch.uuid, ch.project_id, ch.kind, ch.name, ch.config, ch.created_at, ch.disabled_at,
-  ch.disabled_reason, ch.last_notify_at, ch.last_notify_duration_ms, ch.last_error`;
+  ch.disabled_reason, ch.last_notify_at, ch.last_notify_duration_ms, ch.last_error, ch.failure_count,
+  ch.verified_address`;
 
 function toChannel(row: ChannelRow): Channel {
   return {
@@ -53,6 +60,8 @@ function toChannel(row: ChannelRow): Channel {
     lastNotifyAt: row.last_notify_at,
     lastNotifyDurationMs: row.last_notify_duration_ms,
     lastError: row.last_error,
+    failureCount: row.failure_count,
+    verifiedAddress: row.verified_address,
   };
 }
 
@@ -111,10 +120,25 @@ export async function findChannelById(db: Db, channelId: number): Promise<Channe
   return rows[0] === undefined ? null : toChannel(rows[0]);
 }
 
+const FIND_BY_IDS = statement<ChannelRow & { project_name: string }>({
+  name: "channels.find_by_ids",
+  text: `select ${COLUMNS}, p.name as project_name
+    from channels ch join projects p on p.id = ch.project_id where ch.id = any ($1::bigint[])`,
+});
+
+/** The channels of several deliveries, as they are now, with the names of their projects. */
+export async function findChannelsByIds(
+  db: Db,
+  channelIds: readonly number[],
+): Promise<(Channel & { projectName: string })[]> {
+  const { rows } = await db.query(FIND_BY_IDS, [channelIds]);
+  return rows.map((row) => ({ ...toChannel(row), projectName: row.project_name }));
+}
+
 const UPDATE = statement({
   name: "channels.update",
   text: `update channels set name = coalesce($2, name), config = coalesce($3, config),
-      disabled_at = null, disabled_reason = null
+      disabled_at = null, disabled_reason = null, failure_count = 0, hold_until_at = null
     where id = $1`,
 });
 
@@ -140,23 +164,63 @@ export async function disableChannel(
   return (await tx.query(DISABLE, [channelId, toTimestamp(at), reason])).count === 1;
 }
 
-const NOTE_SENDING = statement({
-  name: "channels.note_sending",
-  text: `update channels set last_notify_at = $2, last_notify_duration_ms = $3, last_error = $4
-    where id = $1`,
+const LOCK = statement<ChannelRow>({
+  name: "channels.lock",
+  text: `select ${COLUMNS} from channels ch where ch.id = any ($1::bigint[]) order by ch.id for no key update`,
 });
 
-/** Writes down how the last sending went; `error` is null when it went well. */
-export async function noteSending(
+/** Locks channels, in the order of their ids, whose messages are settled in this transaction. */
+export async function lockChannels(tx: Tx, channelIds: readonly number[]): Promise<Channel[]> {
+  return (await tx.query(LOCK, [channelIds])).rows.map(toChannel);
+}
+
+const NOTE_SENDINGS = statement({
+  name: "channels.note_sendings",
+  text: `update channels ch set last_notify_at = $2, last_notify_duration_ms = n.duration_ms, last_error = n.error,
+      failure_count = n.failure_count, hold_until_at = ${sqlInstant("n.hold_until_at")}
+    from unnest($1::bigint[], $3::int[], $4::text[], $5::int[], $6::bigint[])
+      as n (id, duration_ms, error, failure_count, hold_until_at)
+    where ch.id = n.id`,
+});
+
+/** How the last message to a channel went; `error` is null when it went well. */
+export type Sending = {
+  channelId: number;
+  durationMs: number;
+  error: string | null;
+  failureCount: number;
+  /** The receiver wants to be left alone until then. */
+  holdUntilAt: Instant | null;
+};
+
+/** Writes down how the last sendings went, of channels that this transaction has locked. */
+export async function noteSendings(
   tx: Tx,
-  sending: { channelId: number; at: Instant; durationMs: number; error: string | null },
+  { sendings, at }: { sendings: readonly Sending[]; at: Instant },
 ): Promise<void> {
-  await tx.query(NOTE_SENDING, [
-    sending.channelId,
-    toTimestamp(sending.at),
-    sending.durationMs,
-    sending.error,
+  await tx.query(NOTE_SENDINGS, [
+    toNumberArray(sendings.map(({ channelId }) => channelId)),
+    toTimestamp(at),
+    toNumberArray(sendings.map(({ durationMs }) => durationMs)),
+    toTextArray(sendings.map(({ error }) => error)),
+    toNumberArray(sendings.map(({ failureCount }) => failureCount)),
+    toNumberArray(sendings.map(({ holdUntilAt }) => holdUntilAt)),
   ]);
+}
+
+const REPLACE_CONFIG = statement({
+  name: "channels.replace_config",
+  text: "update channels set config = $3 where id = $1 and config = $2",
+});
+
+/** Changes a configuration at the receiver's wish, unless its owner has changed it meanwhile. */
+export async function replaceConfig(
+  tx: Tx,
+  change: { channelId: number; before: Channel["config"]; after: Channel["config"] },
+): Promise<boolean> {
+  const { channelId, before, after } = change;
+  const values = [channelId, JSON.stringify(before), JSON.stringify(after)];
+  return (await tx.query(REPLACE_CONFIG, values)).count === 1;
 }
 
 const DELETE = statement({ name: "channels.delete", text: "delete from channels where id = $1" });

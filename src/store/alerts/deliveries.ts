@@ -1,24 +1,37 @@
-// The record of every message that is owed: written with its flip, settled by whoever sends it. When to try
-// again, and what to say, is decided elsewhere.
+// The record of every message that is owed: read, counted and forgotten here. Rows are written by planning.ts, in
+// the transaction of what they are about, and settled by claims.ts.
 import type { Instant } from "../../core/instant.ts";
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
 import { toTimestamp } from "../values.ts";
 
-/** `merged`: told together with a later one. `withdrawn`: its flip was taken back before it was told. */
-export type SettledState = "sent" | "merged" | "withdrawn" | "dead";
+/**
+ * `merged`: told together with a later one. `withdrawn`: its flip was taken back before it was told, or check or
+ * channel are gone. `skipped`: the channel does not want to hear of it. `dead`: given up.
+ */
+export type SettledState = "sent" | "merged" | "withdrawn" | "skipped" | "dead";
+
+export type DeliveryKind = "flip" | "correction" | "notice" | "disabled" | "operator" | "test";
 
 export type Delivery = {
   id: number;
-  /** Sent to receivers that can use it: the same for every attempt. */
+  kind: DeliveryKind;
+  /** Sent to receivers that can use it: that of a message is the key of its oldest delivery. */
   dedupeKey: string;
   channelId: number;
+  /** The group by which the channel is told; null: directly. */
+  groupId: number | null;
+  /** Of a flip and a correction. */
   checkId: number | null;
-  /** What it is about: a flip, or a blind interval (a notice); neither in a test. */
   flipId: number | null;
-  blindIntervalId: number | null;
+  /** Of a notice. */
+  blindFromAt: Instant | null;
+  blindToAt: Instant | null;
+  /** What the message says, where no other row does. */
+  about: Readonly<Record<string, unknown>> | null;
   state: "pending" | SettledState;
   createdAt: Instant;
+  /** Tries that were begun. */
   attemptCount: number;
   /** Null once it is settled. */
   nextTryAt: Instant | null;
@@ -28,15 +41,21 @@ export type Delivery = {
   responseCode: number | null;
   responseExcerpt: string | null;
   reason: string | null;
+  /** The oldest delivery of the message that it was told with, or may have been. */
+  messageId: number | null;
 };
 
-type DeliveryRow = {
+export type DeliveryRow = {
   id: number;
+  kind: DeliveryKind;
   dedupe_key: string;
   channel_id: number;
+  group_id: number | null;
   check_id: number | null;
   flip_id: number | null;
-  blind_interval_id: number | null;
+  blind_from_at: Instant | null;
+  blind_to_at: Instant | null;
+  about: Record<string, unknown> | null;
   state: Delivery["state"];
   created_at: Instant;
   attempt_count: number;
@@ -47,156 +66,67 @@ type DeliveryRow = {
   response_code: number | null;
   response_excerpt: string | null;
   reason: string | null;
+  message_id: number | null;
 };
 
-const COLUMNS = `id, dedupe_key, channel_id, check_id, flip_id, blind_interval_id, state, created_at,
-  attempt_count, next_try_at, attempted_at, settled_at, request_summary, response_code, response_excerpt,
-  reason`;
+/** The columns of a delivery, for the statements that write and return one. */
+export const DELIVERY_COLUMNS = `d.id, d.kind, d.dedupe_key, d.channel_id, d.group_id, d.check_id, d.flip_id,
+  d.blind_from_at, d.blind_to_at, d.about, d.state, d.created_at, d.attempt_count, d.next_try_at, d.attempted_at, d.settled_at,
+  d.request_summary, d.response_code, d.response_excerpt, d.reason, d.message_id`;
 
-function toDelivery(row: DeliveryRow): Delivery {
+/** A row of these columns as a domain value. */
+export function toDelivery(row: DeliveryRow): Delivery {
   return {
     id: row.id,
+    kind: row.kind,
     dedupeKey: row.dedupe_key,
     channelId: row.channel_id,
+    groupId: row.group_id,
     checkId: row.check_id,
     flipId: row.flip_id,
-    blindIntervalId: row.blind_interval_id,
+    blindFromAt: row.blind_from_at,
+    blindToAt: row.blind_to_at,
+    about: row.about,
     state: row.state,
     createdAt: row.created_at,
     attemptCount: row.attempt_count,
-    nextTryAt: row.next_try_at,
+    // What is due at once lies in 1970, so that a clock that is set back cannot hold it up.
+    nextTryAt: row.next_try_at === null ? null : Math.max(row.next_try_at, row.created_at),
     attemptedAt: row.attempted_at,
     settledAt: row.settled_at,
     requestSummary: row.request_summary,
     responseCode: row.response_code,
     responseExcerpt: row.response_excerpt,
     reason: row.reason,
+    messageId: row.message_id,
   };
 }
 
-const INSERT = statement<DeliveryRow>({
-  name: "deliveries.insert",
-  text: `insert into deliveries (dedupe_key, channel_id, check_id, flip_id, blind_interval_id, state,
-      created_at, attempt_count, next_try_at)
-    select gen_random_uuid(), n.channel_id, n.check_id, n.flip_id, n.blind_interval_id, 'pending', $5, 0, $5
-    from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
-      with ordinality as n (channel_id, check_id, flip_id, blind_interval_id, position)
-    order by n.position
-    on conflict do nothing
-    returning ${COLUMNS}`,
+const UNSENT = statement<{ count: number; oldest_at: Instant | null }>({
+  name: "deliveries.count_unsent",
+  text: "select count(*) as count, min(created_at) as oldest_at from deliveries where state = 'pending'",
 });
 
-export type NewDelivery = Pick<Delivery, "channelId" | "checkId" | "flipId" | "blindIntervalId">;
-
-/** Adds deliveries that may be tried at once and returns them. Those that exist already are left out. */
-export async function insertDeliveries(
-  tx: Tx,
-  { deliveries, at }: { deliveries: readonly NewDelivery[]; at: Instant },
-): Promise<Delivery[]> {
-  const { rows } = await tx.query(INSERT, [
-    deliveries.map((delivery) => delivery.channelId),
-    deliveries.map((delivery) => delivery.checkId),
-    deliveries.map((delivery) => delivery.flipId),
-    deliveries.map((delivery) => delivery.blindIntervalId),
-    toTimestamp(at),
-  ]);
-  return rows.map(toDelivery);
+/** How many messages are owed, and since when the oldest of them has been waiting; null when none is. */
+export async function countUnsent(db: Db): Promise<{ count: number; oldestAt: Instant | null }> {
+  const { rows } = await db.query(UNSENT, []);
+  return { count: rows[0]?.count ?? 0, oldestAt: rows[0]?.oldest_at ?? null };
 }
 
-const LOCK_IN_TURN = statement<DeliveryRow>({
-  name: "deliveries.lock_in_turn",
-  text: `select ${COLUMNS} from deliveries
-    where check_id = $1 and channel_id = $2 and state = 'pending'
-    order by id limit $3 for update`,
+const FIND = statement<DeliveryRow>({
+  name: "deliveries.find",
+  text: `select ${DELIVERY_COLUMNS} from deliveries d where d.id = any ($1::bigint[]) order by d.id`,
 });
 
-/** Locks what a channel has still to be told of a check, oldest first. */
-export async function lockPendingDeliveries(
-  tx: Tx,
-  of: { checkId: number; channelId: number; limit: number },
-): Promise<Delivery[]> {
-  return (await tx.query(LOCK_IN_TURN, [of.checkId, of.channelId, of.limit])).rows.map(toDelivery);
-}
-
-const FIND_PENDING = statement<DeliveryRow>({
-  name: "deliveries.find_pending",
-  text: `select ${COLUMNS} from deliveries
-    where state = 'pending' and next_try_at <= $1 order by next_try_at limit $2`,
-});
-
-/** Deliveries whose next try is due, the longest waiting first. */
-export async function findPendingDeliveries(
-  db: Db,
-  { through, limit }: { through: Instant; limit: number },
-): Promise<Delivery[]> {
-  return (await db.query(FIND_PENDING, [toTimestamp(through), limit])).rows.map(toDelivery);
-}
-
-const WRITE_ATTEMPT = statement({
-  name: "deliveries.write_attempt",
-  text: `update deliveries set attempt_count = attempt_count + 1, attempted_at = $2, request_summary = $3,
-      response_code = $4, response_excerpt = $5, reason = $6, state = $7, next_try_at = $8,
-      settled_at = case when $8::timestamptz is null then $2::timestamptz end
-    where id = $1 and state = 'pending'`,
-});
-
-export type Attempt = {
-  deliveryId: number;
-  at: Instant;
-  requestSummary: string;
-  responseCode: number | null;
-  responseExcerpt: string | null;
-  /** Why it failed; null when it went well. */
-  reason: string | null;
-  outcome: { retryAt: Instant } | "sent" | "dead";
-};
-
-/** Writes down one attempt and what follows from it. False: somebody else has settled the delivery. */
-export async function writeAttempt(tx: Tx, attempt: Attempt): Promise<boolean> {
-  const { outcome } = attempt;
-  const retry = typeof outcome === "object";
-  const { count } = await tx.query(WRITE_ATTEMPT, [
-    attempt.deliveryId,
-    toTimestamp(attempt.at),
-    attempt.requestSummary,
-    attempt.responseCode,
-    attempt.responseExcerpt,
-    attempt.reason,
-    retry ? "pending" : outcome,
-    retry ? toTimestamp(outcome.retryAt) : null,
-  ]);
-  return count === 1;
-}
-
-const SETTLE = statement({
-  name: "deliveries.settle",
-  text: `update deliveries set state = $2, settled_at = $3, next_try_at = null, reason = $4
-    where id = any ($1::bigint[]) and state = 'pending'`,
-});
-
-/** Settles deliveries without sending them; returns how many were still pending. */
-export async function settleDeliveries(
-  tx: Tx,
-  settle: { deliveryIds: readonly number[]; state: SettledState; at: Instant; reason: string },
-): Promise<number> {
-  const { deliveryIds, state, at, reason } = settle;
-  return (await tx.query(SETTLE, [deliveryIds, state, toTimestamp(at), reason])).count;
-}
-
-const OLDEST_PENDING = statement<{ created_at: Instant | null }>({
-  name: "deliveries.oldest_pending",
-  text: "select min(created_at) as created_at from deliveries where state = 'pending'",
-});
-
-/** Since when the oldest unsent message has been waiting; null when none is. */
-export async function findOldestPendingAt(db: Db): Promise<Instant | null> {
-  return (await db.query(OLDEST_PENDING, [])).rows[0]?.created_at ?? null;
+/** These deliveries as they are now, oldest first; those that are forgotten are left out. */
+export async function findDeliveries(db: Db, deliveryIds: readonly number[]): Promise<Delivery[]> {
+  return (await db.query(FIND, [deliveryIds])).rows.map(toDelivery);
 }
 
 const LIST_OF_CHANNEL = statement<DeliveryRow>({
   name: "deliveries.list_of_channel",
-  text: `select ${COLUMNS} from deliveries
-    where channel_id = $1 and ($2::bigint is null or id < $2) order by id desc limit $3`,
+  text: `select ${DELIVERY_COLUMNS} from deliveries d
+    where d.channel_id = $1 and ($2::bigint is null or d.id < $2) order by d.id desc limit $3`,
 });
 
 /** The delivery log of a channel, newest first, from before `beforeId` if that is given. */
@@ -210,21 +140,28 @@ export async function listDeliveriesOfChannel(
 
 const LIST_OF_FLIP = statement<DeliveryRow>({
   name: "deliveries.list_of_flip",
-  text: `select ${COLUMNS} from deliveries where flip_id = $1 order by id`,
+  text: `select ${DELIVERY_COLUMNS} from deliveries d where d.flip_id = $1 order by d.id`,
 });
 
-/** Who was told of a flip, and how that went. */
+/** Who was told of a flip, and how that went; corrections of it included. */
 export async function listDeliveriesOfFlip(db: Db, flipId: number): Promise<Delivery[]> {
   return (await db.query(LIST_OF_FLIP, [flipId])).rows.map(toDelivery);
 }
 
 // By address, so that the plan reads the oldest rows by the key and nothing else, whatever the limit.
-const PRUNE = statement({
+const PRUNE = statement<{ count: number }>({
   name: "deliveries.prune",
-  text: `delete from deliveries
-    where ctid = any (array(
-      select ctid from (select ctid, settled_at from deliveries order by id limit $2) as oldest where settled_at < $1
-    ))`,
+  text: `with gone as (
+      delete from deliveries
+      where ctid = any (array(
+        select ctid from (select ctid, settled_at from deliveries order by id limit $2) as oldest
+        where settled_at < $1
+      ))
+      returning id
+    ), forgotten as (
+      delete from notice_checks using gone where delivery_id = gone.id
+    )
+    select count(*) as count from gone`,
 });
 
 /** Looks at the `limit` oldest rows and forgets those settled before an instant; returns how many. */
@@ -232,15 +169,16 @@ export async function pruneDeliveries(
   tx: Tx,
   { before, limit }: { before: Instant; limit: number },
 ): Promise<number> {
-  return (await tx.query(PRUNE, [toTimestamp(before), limit])).count;
+  return (await tx.query(PRUNE, [toTimestamp(before), limit])).rows[0]?.count ?? 0;
 }
 
 const DELETE_OF_CHECK = statement({
   name: "deliveries.delete_of_check",
-  text: "delete from deliveries d using flips f where f.check_id = $1 and d.flip_id = f.id",
+  text: `with unnoticed as (delete from notice_checks where check_id = $1)
+    delete from deliveries d using flips f where f.check_id = $1 and d.flip_id = f.id`,
 });
 
-/** Removes the deliveries of a check that is deleted for good. They are found by its flips, so before those. */
+/** Removes the deliveries of a check that is deleted for good. They are found by its flips, so before those go. */
 export async function deleteDeliveriesOfCheck(tx: Tx, checkId: number): Promise<void> {
   await tx.query(DELETE_OF_CHECK, [checkId]);
 }

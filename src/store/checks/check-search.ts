@@ -31,6 +31,25 @@ export async function findChecksBySlug(
   return (await db.query(FIND_BY_SLUG, [pingKey, slug])).rows.map(toCheckWithState);
 }
 
+const FIND_SHOWN = statement<CheckRow & StateRow & { channel_uuids: string[] }>({
+  name: "checks.find_shown",
+  text: `select ${CHECK_COLUMNS}, ${STATE_COLUMNS},
+      array(select ch.uuid from check_channels cc join channels ch on ch.id = cc.channel_id
+        where cc.check_id = c.id order by ch.uuid)::text[] as channel_uuids
+    from checks c join check_states s on s.check_id = c.id
+    where c.uuid = $1 and c.deleted_at is null`,
+});
+
+/** The check with this UUID, in whatever project, with the UUIDs of its channels in the order of their texts. */
+export async function findShownCheck(
+  db: Db,
+  uuid: string,
+): Promise<(CheckWithState & { channelUuids: string[] }) | null> {
+  const { rows } = await db.query(FIND_SHOWN, [uuid]);
+  const [row] = rows;
+  return row === undefined ? null : { ...toCheckWithState(row), channelUuids: row.channel_uuids };
+}
+
 const FIND_OLDEST_MATCH = statement<CheckRow & StateRow>({
   name: "checks.find_oldest_match",
   text: `${SELECT_WITH_STATE}
@@ -64,6 +83,8 @@ export async function listChecks(
   db: Db,
   { projectId, slug }: { projectId: number; slug?: string },
 ): Promise<CheckWithState[]> {
+  // No text in the database has a NUL, and none may be asked for.
+  if (slug?.includes("\0") === true) return [];
   return (await db.query(LIST, [projectId, slug ?? null])).rows.map(toCheckWithState);
 }
 

@@ -1,11 +1,11 @@
-// The running state of checks: locked and rewritten in batches by whoever records signals, and found by the
-// sweeper. What a state becomes, and where the sweeper looks next, is decided in core.
-import type { DayTotals } from "../../core/day-totals.ts";
+// The running state of checks: locked and rewritten in batches by whoever records signals. What a state becomes is
+// decided in core; what only the sweeper asks for is in sweeping.ts.
+import type { DayTotals } from "../../core/machine/day-totals.ts";
 import type { Instant } from "../../core/instant.ts";
 import type { CheckState, StoredStatus } from "../../core/machine/state.ts";
-import { type Db, statement } from "../db.ts";
+import { statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
-import { sqlInstant, toNumberArray, toTextArray, toTimestamp } from "../values.ts";
+import { sqlInstant, toNumberArray, toTextArray } from "../values.ts";
 
 /** A state with what is stored beside it: for the sweeper, the log and the daily roll-ups. */
 export type StoredState = {
@@ -181,49 +181,4 @@ export async function writeStates(tx: Tx, states: readonly StoredState[]): Promi
   ]);
   // A locked row cannot vanish, so a difference means that the caller forgot to lock.
   if (count !== states.length) throw new Error(`wrote ${count} of ${states.length} states`);
-}
-
-const FIND_DUE = statement<StateRow>({
-  name: "check_states.find_due",
-  text: `select ${STATE_COLUMNS} from check_states s
-    where s.sweep_at <= $1 order by s.sweep_at limit $2 for update skip locked`,
-});
-
-/**
- * Locks and returns at most `limit` checks that the sweeper has to look at, the longest due first. Those
- * that another transaction holds are left to it, so that several sweepers share the work.
- */
-export async function findDueStates(
-  tx: Tx,
-  { through, limit }: { through: Instant; limit: number },
-): Promise<StoredState[]> {
-  return (await tx.query(FIND_DUE, [toTimestamp(through), limit])).rows.map(toStoredState);
-}
-
-const MOVE_SWEEP = statement({
-  name: "check_states.move_sweep",
-  text: `update check_states s set sweep_at = n.sweep_at
-    from unnest($1::bigint[], $2::timestamptz[]) as n (check_id, sweep_at)
-    where s.check_id = n.check_id`,
-});
-
-/** Moves only the sweeper's mark of checks that this transaction has locked, and nothing else of them. */
-export async function moveSweep(
-  tx: Tx,
-  moves: readonly { checkId: number; sweepAt: Instant | null }[],
-): Promise<void> {
-  await tx.query(MOVE_SWEEP, [
-    moves.map((move) => move.checkId),
-    moves.map((move) => toTimestamp(move.sweepAt)),
-  ]);
-}
-
-const OLDEST_DUE = statement<{ sweep_at: Instant | null }>({
-  name: "check_states.oldest_due",
-  text: "select min(sweep_at) as sweep_at from check_states where sweep_at is not null",
-});
-
-/** The earliest instant at which the sweeper has work; null when it has none. */
-export async function findNextSweepAt(db: Db): Promise<Instant | null> {
-  return (await db.query(OLDEST_DUE, [])).rows[0]?.sweep_at ?? null;
 }

@@ -1,5 +1,5 @@
 // Daily roll-ups of days that are over. The running day lies in the state of its check.
-import type { DayTotals } from "../../core/day-totals.ts";
+import type { DayTotals } from "../../core/machine/day-totals.ts";
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
 

@@ -3,7 +3,7 @@ import type { Instant } from "../../core/instant.ts";
 import type { Flip, FlipReason, StoredStatus } from "../../core/machine/state.ts";
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
-import { toTimestamp } from "../values.ts";
+import { toNumberArray, toTimestamp } from "../values.ts";
 
 export type StoredFlip = Flip & {
   id: number;
@@ -81,12 +81,36 @@ export async function takeBackFlip(
   return rows[0]?.id ?? null;
 }
 
-const FIND = statement<FlipRow>({ name: "flips.find", text: `select ${COLUMNS} from flips where id = $1` });
+const FIND = statement<FlipRow>({
+  name: "flips.find",
+  text: `select ${COLUMNS} from flips where id = any ($1::bigint[])`,
+});
 
-/** One flip, for the message about it. */
-export async function findFlip(db: Db, flipId: number): Promise<StoredFlip | null> {
-  const { rows } = await db.query(FIND, [flipId]);
-  return rows[0] === undefined ? null : toFlip(rows[0]);
+/** The flips that messages are about, in no particular order; those that are forgotten are left out. */
+export async function findFlips(db: Db, flipIds: readonly number[]): Promise<StoredFlip[]> {
+  return (await db.query(FIND, [toNumberArray(flipIds)])).rows.map(toFlip);
+}
+
+const FIND_BEFORE = statement<FlipRow>({
+  name: "flips.find_before",
+  text: `select before.* from unnest($1::bigint[], $2::bigint[]) as n (check_id, flip_id)
+    cross join lateral (
+      select ${COLUMNS} from flips f
+      where f.check_id = n.check_id and f.id < n.flip_id and f.taken_back_at is null
+      order by f.at desc, f.id desc limit 1
+    ) as before`,
+});
+
+/** For each of these flips the one before it in its check that still counts, if there is one. */
+export async function findFlipsBefore(
+  db: Db,
+  flips: readonly { checkId: number; flipId: number }[],
+): Promise<StoredFlip[]> {
+  const { rows } = await db.query(FIND_BEFORE, [
+    toNumberArray(flips.map(({ checkId }) => checkId)),
+    toNumberArray(flips.map(({ flipId }) => flipId)),
+  ]);
+  return rows.map(toFlip);
 }
 
 const LIST = statement<FlipRow>({

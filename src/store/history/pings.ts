@@ -126,6 +126,27 @@ export async function findPing(db: Db, { checkId, n }: { checkId: number; n: num
   return rows[0] === undefined ? null : toPing(rows[0]);
 }
 
+const FIND_LAST = statement<PingRow>({
+  name: "pings.find_last",
+  text: `select last.* from unnest($1::bigint[], $2::bigint[]) as wanted (check_id, at)
+    cross join lateral (
+      select ${COLUMNS} from pings p
+      where p.check_id = wanted.check_id and p.at <= ${sqlInstant("wanted.at")} order by p.n desc limit 1
+    ) as last`,
+});
+
+/** For each of these checks, given once, the newest logged ping at an instant; without one it is left out. */
+export async function findLastPings(
+  db: Db,
+  moments: readonly { checkId: number; at: Instant }[],
+): Promise<Ping[]> {
+  const { rows } = await db.query(FIND_LAST, [
+    toNumberArray(moments.map(({ checkId }) => checkId)),
+    toNumberArray(moments.map(({ at }) => at)),
+  ]);
+  return rows.map(toPing);
+}
+
 type RunRow = Pick<PingRow, "check_id" | "n" | "at" | "kind" | "duration_ms">;
 
 function toEndedRuns(rows: RunRow[]): (EndedRun & { checkId: number })[] {

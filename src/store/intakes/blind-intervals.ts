@@ -73,6 +73,22 @@ export async function listBlindIntervals(
   }));
 }
 
+const LIST_AFTER = statement<{ id: number; from_at: Instant; to_at: Instant | null }>({
+  name: "blind_intervals.list_after",
+  text: `select id, from_at, to_at from blind_intervals
+    where id > $1 and (to_at >= $2 or to_at is null)
+    order by from_at, id`,
+});
+
+/** The blind intervals after a number that have not ended before an instant, oldest first. */
+export async function listBlindIntervalsAfter(
+  db: Db,
+  { id, from }: { id: number; from: Instant },
+): Promise<(Interval & { id: number })[]> {
+  const { rows } = await db.query(LIST_AFTER, [id, toTimestamp(from)]);
+  return rows.map((row) => ({ id: row.id, from: row.from_at, to: row.to_at }));
+}
+
 const PRUNE = statement({
   name: "blind_intervals.prune",
   text: `delete from blind_intervals

@@ -48,7 +48,8 @@ const REGISTER = statement({
   name: "intakes.register",
   text: `insert into intakes (id, name, started_at, last_seq, watermark_at, beat_at, lease_until_at,
       spool_empty)
-    values ($1, $2, $3, 0, $4, $7, $5, $6)`,
+    values ($1, $2, $3, 0, $4, $7, $5, $6)
+    on conflict (id) do nothing`,
 });
 
 export type NewIntake = Omit<Intake, "lastSeq" | "beatAt"> & {
@@ -56,7 +57,10 @@ export type NewIntake = Omit<Intake, "lastSeq" | "beatAt"> & {
   beatAt?: Instant;
 };
 
-/** Makes an intake known, before it listens: from now on no deadline fires beyond its watermark. */
+/**
+ * Makes an intake known: from now on no deadline fires beyond its watermark. Ids are random, so one that is known
+ * already is the same intake, which did not hear the answer.
+ */
 export async function registerIntake(tx: Tx, intake: NewIntake): Promise<void> {
   await tx.query(REGISTER, [
     intake.id,
@@ -110,7 +114,8 @@ export async function skipSequence(
 
 const BEAT = statement({
   name: "intakes.beat",
-  text: `update intakes set beat_at = $2, watermark_at = $3, lease_until_at = $4, spool_empty = $5
+  text: `update intakes set beat_at = $2, watermark_at = $3, lease_until_at = $4, spool_empty = $5,
+      spool_fill = $6, gap_ended_at = $7
     where id = $1 and closed_at is null`,
 });
 
@@ -120,6 +125,10 @@ export type Beat = {
   watermarkAt: Instant;
   leaseUntilAt: Instant;
   spoolEmpty: boolean;
+  /** From 0 to 1. */
+  spoolFill: number;
+  /** When anybody's beat last ended a gap in the beats of everybody. */
+  gapEndedAt: Instant;
 };
 
 /**
@@ -133,6 +142,8 @@ export async function beatIntake(tx: Tx, beat: Beat): Promise<boolean> {
     toTimestamp(beat.watermarkAt),
     toTimestamp(beat.leaseUntilAt),
     beat.spoolEmpty,
+    beat.spoolFill,
+    toTimestamp(beat.gapEndedAt),
   ]);
   return count === 1;
 }
@@ -147,24 +158,53 @@ export async function listOpenIntakes(db: Db): Promise<Intake[]> {
   return (await db.query(LIST_OPEN, [])).rows.map(toIntake);
 }
 
-const FIND_WATERMARK = statement<{ watermark_at: Instant | null }>({
-  name: "intakes.find_watermark",
-  text: "select min(watermark_at) as watermark_at from intakes where closed_at is null",
+const LIST_FILLED = statement<{ name: string; spool_fill: number }>({
+  name: "intakes.list_filled",
+  text: `select name, spool_fill from intakes where closed_at is null and spool_fill >= $1
+    order by spool_fill desc, name limit $2`,
 });
 
-/** Everything received before this instant is applied, whoever received it; null when nobody is open. */
-export async function findWatermark(db: Db): Promise<Instant | null> {
-  return (await db.query(FIND_WATERMARK, [])).rows[0]?.watermark_at ?? null;
+/** Open intakes whose spool was filled to a part at their last beat, the fullest first. */
+export async function listFilledSpools(
+  db: Db,
+  { fillMin, limit }: { fillMin: number; limit: number },
+): Promise<{ name: string; fill: number }[]> {
+  const { rows } = await db.query(LIST_FILLED, [fillMin, limit]);
+  return rows.map(({ name, spool_fill }) => ({ name, fill: spool_fill }));
 }
 
-const FIND_NEWEST_BEAT = statement<{ beat_at: Instant | null }>({
-  name: "intakes.find_newest_beat",
-  text: "select max(beat_at) as beat_at from intakes",
+const LIST_LOST = statement<{ id: string; name: string; closed_at: Instant }>({
+  name: "intakes.list_lost",
+  text: `select id, name, closed_at from intakes where lost and closed_at >= $1
+    order by closed_at desc, id limit $2`,
 });
 
-/** When any intake, open or not, gave its last sign of life; null before the first start. */
-export async function findNewestBeatAt(db: Db): Promise<Instant | null> {
-  return (await db.query(FIND_NEWEST_BEAT, [])).rows[0]?.beat_at ?? null;
+/** Intakes that were declared lost since an instant, the newest first. */
+export async function listLostIntakes(
+  db: Db,
+  { from, limit }: { from: Instant; limit: number },
+): Promise<{ intakeId: string; name: string; lostAt: Instant }[]> {
+  const { rows } = await db.query(LIST_LOST, [toTimestamp(from), limit]);
+  return rows.map(({ id, name, closed_at }) => ({ intakeId: id, name, lostAt: closed_at }));
+}
+
+export type Beats = {
+  /** When any intake, open or not, gave its last sign of life; null before the first start. */
+  newestBeatAt: Instant | null;
+  /** When a beat last ended a gap in the beats of everybody; null: nobody knows. */
+  gapEndedAt: Instant | null;
+};
+
+const FIND_BEATS = statement<{ beat_at: Instant | null; gap_ended_at: Instant | null }>({
+  name: "intakes.find_beats",
+  text: `select max(beat_at) as beat_at, max(gap_ended_at) filter (where gap_ended_at <= $1) as gap_ended_at
+    from intakes`,
+});
+
+/** What is known of everybody's beats. Gaps after `through` are left from before the clock was set back. */
+export async function findBeats(db: Db, { through }: { through: Instant }): Promise<Beats> {
+  const [row] = (await db.query(FIND_BEATS, [toTimestamp(through)])).rows;
+  return { newestBeatAt: row?.beat_at ?? null, gapEndedAt: row?.gap_ended_at ?? null };
 }
 
 const CLOSE = statement({

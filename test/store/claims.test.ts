@@ -1,0 +1,265 @@
+// The queue in the deliveries: who may send what, one sender for each check and channel, and leases that run out.
+import { randomUUID } from "node:crypto";
+import { beforeEach, describe, expect, test } from "vitest";
+import {
+  claimMessages,
+  type ClaimRequest,
+  findWaitingChannels,
+  lockBuckets,
+  postponeNews,
+  settleClaimed,
+  type Settlement,
+  writeBuckets,
+} from "../../src/store/alerts/claims.ts";
+import { deleteChannel } from "../../src/store/alerts/channels.ts";
+import { findDeliveries, listDeliveriesOfChannel } from "../../src/store/alerts/deliveries.ts";
+import { insertTests } from "../../src/store/alerts/planning.ts";
+import { inTransaction, type Tx } from "../../src/store/transaction.ts";
+import { openTestDatabase, useDatabase } from "../support/database.ts";
+import { assign, flip, owe, watchedCheck } from "../support/owed.ts";
+import { MONDAY_NOON as NOW, sampleCheck } from "../support/sample.ts";
+
+const database = useDatabase();
+const LEASE_MS = 60_000;
+const write = <T>(work: (tx: Tx) => Promise<T>) => inTransaction(database.db, work);
+
+beforeEach(() => database.db.pool.query("truncate deliveries"));
+
+type Given = Partial<ClaimRequest> & { channel: { id: number }; allowance?: number };
+
+function request({ channel, allowance = 10, ...given }: Given): ClaimRequest {
+  const allowances = new Map([[channel.id, allowance]]);
+  return { now: NOW, allowances, claimedBy: randomUUID(), leaseMs: LEASE_MS, partsMax: 100, ...given };
+}
+const claim = (given: Given) => write((tx) => claimMessages(tx, request(given)));
+const flipIds = (messages: Awaited<ReturnType<typeof claim>>) =>
+  messages.map(({ deliveries }) => deliveries.map(({ flipId }) => flipId));
+
+function settlement(deliveryId: number, given: Partial<Settlement>): Settlement {
+  const answer = { summary: "POST example.org", code: 500, excerpt: `"no" {}` };
+  return { deliveryId, claimedBy: "", outcome: "sent", unbinds: false, answer, reason: null, ...given };
+}
+const settle = (...settlements: Settlement[]) =>
+  write((tx) => settleClaimed(tx, { settlements, at: NOW + 5 }));
+
+describe("waiting channels", () => {
+  test("are visited in order, with what is known of them, gone ones too", async () => {
+    const [a, b, gone] = [
+      await watchedCheck(database.db),
+      await watchedCheck(database.db),
+      await watchedCheck(database.db),
+    ];
+    for (const one of [a, b, gone]) await owe(database.db, one, flip("down"), flip("up"));
+    await write((tx) => deleteChannel(tx, gone.channel.id));
+    await database.db.pool.query("update deliveries set next_try_at = '2100-01-01' where channel_id = $1", [
+      b.channel.id,
+    ]);
+    const well = { kind: "webhook", isDisabled: false, failureCount: 0, lastNotifyDurationMs: null };
+    const channel = { ...well, holdUntilAt: null, bucketFullAt: null };
+    const waiting = [
+      { channelId: a.channel.id, isDue: true, channel },
+      { channelId: b.channel.id, isDue: false, channel },
+      { channelId: gone.channel.id, isDue: true, channel: null },
+    ];
+    const find = (after: number, limit = 10) => findWaitingChannels(database.db, { now: NOW, after, limit });
+    expect(await find(0)).toEqual(waiting);
+    expect(await find(0, 2)).toEqual(waiting.slice(0, 2));
+    expect(await find(a.channel.id)).toEqual(waiting.slice(1));
+    expect(await find(gone.channel.id)).toEqual([]);
+  });
+
+  test("have a bucket that one at a time takes from", async () => {
+    const { channel } = await watchedCheck(database.db);
+    await write(async (tx) => {
+      expect(await lockBuckets(tx, [channel.id, 999_999])).toEqual(new Map([[channel.id, null]]));
+      expect(await write((other) => lockBuckets(other, [channel.id]))).toEqual(new Map());
+      await writeBuckets(tx, new Map([[channel.id, NOW + 7]]));
+    });
+    expect(await write((tx) => lockBuckets(tx, [channel.id]))).toEqual(new Map([[channel.id, NOW + 7]]));
+  });
+});
+
+describe("a claim", () => {
+  test("takes all news of a check and channel as one message, and nobody takes it again", async () => {
+    const one = await watchedCheck(database.db);
+    const ids = await owe(database.db, one, flip("down"), flip("up"));
+    const messages = await claim(one);
+    expect(flipIds(messages)).toEqual([ids]);
+    const head = messages[0]?.deliveries[0];
+    expect(messages).toMatchObject([
+      { wasBound: false, deliveries: [{ attemptCount: 1, attemptedAt: NOW }, { messageId: head?.id }] },
+    ]);
+    expect(await claim(one)).toEqual([]);
+    await owe(database.db, one, flip("down"));
+    expect(await claim({ ...one, now: NOW + LEASE_MS - 1 })).toEqual([]);
+  });
+
+  test("gives a channel no more than its share, the longest waiting first", async () => {
+    const one = await watchedCheck(database.db);
+    const checks = [one.check];
+    for (let i = 0; i < 2; i += 1)
+      checks.push(await sampleCheck(database.db, { projectId: one.check.projectId }));
+    const ids: number[] = [];
+    for (const check of checks) {
+      await assign(database.db, check, [one.channel]);
+      ids.push(...(await owe(database.db, { check }, flip("down"))));
+    }
+    expect(flipIds(await claim({ ...one, allowance: 2 }))).toEqual([[ids[0]], [ids[1]]]);
+    expect(flipIds(await claim({ ...one, allowance: 2 }))).toEqual([[ids[2]]]);
+  });
+
+  test("tells only so much in one message; the rest is told in the next", async () => {
+    const one = await watchedCheck(database.db);
+    const ids = await owe(database.db, one, flip("down"), flip("up"), flip("down"));
+    const claimedBy = randomUUID();
+    const [message] = await claim({ ...one, partsMax: 2, claimedBy });
+    expect(message?.deliveries.map(({ flipId }) => flipId)).toEqual(ids.slice(0, 2));
+    await settle(...(message?.deliveries ?? []).map(({ id }) => settlement(id, { claimedBy })));
+    expect(flipIds(await claim({ ...one, partsMax: 2 }))).toEqual([ids.slice(2)]);
+  });
+
+  test("is free for others when its lease has run out, or lies further ahead than any can", async () => {
+    for (const now of [NOW + LEASE_MS, NOW - LEASE_MS - 1]) {
+      await database.db.pool.query("truncate deliveries");
+      const one = await watchedCheck(database.db);
+      const [first] = await owe(database.db, one, flip("down"));
+      await claim(one);
+      // What came since waits: the message may have been sent, and has to be repeated as it was.
+      await owe(database.db, one, flip("up"));
+      const again = await claim({ ...one, now });
+      expect(flipIds(again)).toEqual([[first]]);
+      expect(again[0]).toMatchObject({ wasBound: true, deliveries: [{ attemptCount: 2 }] });
+    }
+  });
+
+  test("is not free for somebody who looked at the clock a moment before", async () => {
+    const one = await watchedCheck(database.db);
+    await owe(database.db, one, flip("down"));
+    await claim(one);
+    expect(await claim({ ...one, now: NOW - 1_000 })).toEqual([]);
+  });
+
+  test("waits for nobody: what others hold is left to them", async () => {
+    const one = await watchedCheck(database.db);
+    const [, second] = await owe(database.db, one, flip("down"), flip("up"));
+    await write(async (tx) => {
+      await tx.query({ name: "hold", text: "select from deliveries where flip_id = $1 for update" }, [
+        second,
+      ]);
+      expect(await claim(one)).toMatchObject([{ deliveries: [{ kind: "flip" }] }]);
+    });
+  });
+
+  test("of two at the same moment one has each message", async () => {
+    const one = await watchedCheck(database.db);
+    const checks = [one.check];
+    for (let i = 0; i < 9; i += 1)
+      checks.push(await sampleCheck(database.db, { projectId: one.check.projectId }));
+    for (const check of checks) {
+      await assign(database.db, check, [one.channel]);
+      await owe(database.db, { check }, flip("down"), flip("up"));
+    }
+    const other = openTestDatabase(database.url);
+    const both = await Promise.all(
+      [database.db, other].map((db) =>
+        inTransaction(db, (tx) => claimMessages(tx, request({ ...one, allowance: 20 }))),
+      ),
+    );
+    await other.close();
+    const claimed = flipIds(both.flat()).flat();
+    const left = flipIds(await claim({ ...one, allowance: 20 })).flat();
+    const all = [...claimed, ...left].map(Number).toSorted((a, b) => a - b);
+    expect(new Set(all).size).toBe(20);
+    expect(all).toHaveLength(20);
+    expect(both.flat().every(({ deliveries }) => deliveries.length === 2)).toBe(true);
+  });
+
+  test("what belongs to no check stands for itself", async () => {
+    const { channel } = await watchedCheck(database.db);
+    for (let i = 0; i < 2; i += 1) await write((tx) => insertTests(tx, { channelId: channel.id, at: NOW }));
+    expect(await claim({ channel, allowance: 1 })).toHaveLength(1);
+    expect(await claim({ channel })).toHaveLength(1);
+    expect(await claim({ channel })).toEqual([]);
+  });
+});
+
+describe("settling", () => {
+  test("is done by whoever holds the claim, and once", async () => {
+    const one = await watchedCheck(database.db);
+    await owe(database.db, one, flip("down"));
+    const claimedBy = randomUUID();
+    const [message] = await claim({ ...one, claimedBy });
+    const id = message?.deliveries[0]?.id ?? 0;
+    expect(await settle(settlement(id, { claimedBy: randomUUID() }))).toEqual(new Set());
+    expect(await settle(settlement(id, { claimedBy }))).toEqual(new Set([id]));
+    expect(await settle(settlement(id, { claimedBy }))).toEqual(new Set());
+    expect(await findDeliveries(database.db, [id])).toMatchObject([
+      {
+        state: "sent",
+        settledAt: NOW + 5,
+        nextTryAt: null,
+        messageId: id,
+        requestSummary: "POST example.org",
+        responseCode: 500,
+        responseExcerpt: `"no" {}`,
+        reason: null,
+      },
+    ]);
+  });
+
+  test("without sending keeps what an earlier try was answered", async () => {
+    const one = await watchedCheck(database.db);
+    await owe(database.db, one, flip("down"));
+    const retry = { outcome: { retryAt: NOW }, unbinds: true };
+    for (const given of [retry, { outcome: "withdrawn" as const, answer: null, reason: "gone" }]) {
+      const claimedBy = randomUUID();
+      const [message] = await claim({ ...one, claimedBy });
+      await settle(settlement(message?.deliveries[0]?.id ?? 0, { claimedBy, ...given }));
+    }
+    const [delivery] = await listDeliveriesOfChannel(database.db, { channelId: one.channel.id, limit: 1 });
+    expect(delivery).toMatchObject({
+      state: "withdrawn",
+      reason: "gone",
+      responseCode: 500,
+      attemptCount: 2,
+    });
+  });
+
+  test("news lets a refused message be tried at once, and joins it", async () => {
+    const one = await watchedCheck(database.db);
+    const [first] = await owe(database.db, one, flip("down"));
+    const claimedBy = randomUUID();
+    const [message] = await claim({ ...one, claimedBy });
+    const id = message?.deliveries[0]?.id ?? 0;
+    await settle(settlement(id, { claimedBy, outcome: { retryAt: NOW + 1_000 }, unbinds: true }));
+    expect(await claim({ ...one, now: NOW + 999 })).toEqual([]);
+    const [second] = await owe(database.db, one, flip("up"));
+    const again = await claim({ ...one, now: NOW + 999 });
+    expect(flipIds(again)).toEqual([[first, second]]);
+    expect(again[0]?.wasBound).toBe(false);
+  });
+
+  test("news waits behind a message in doubt, and is not looked at again and again", async () => {
+    const one = await watchedCheck(database.db);
+    const [first] = await owe(database.db, one, flip("down"));
+    const claimedBy = randomUUID();
+    const [message] = await claim({ ...one, claimedBy });
+    const id = message?.deliveries[0]?.id ?? 0;
+    const [second] = await owe(database.db, one, flip("up"));
+    const retryAt = NOW + 1_000;
+    await settle(settlement(id, { claimedBy, outcome: { retryAt } }));
+    expect(await claim({ ...one, now: NOW + 999 })).toEqual([]);
+    const pair = { checkId: one.check.id, channelId: one.channel.id };
+    await write((tx) => postponeNews(tx, [{ ...pair, untilAt: retryAt }]));
+    const nextTries = async () =>
+      (await listDeliveriesOfChannel(database.db, { channelId: one.channel.id, limit: 9 })).map(
+        ({ nextTryAt }) => nextTryAt,
+      );
+    expect(await nextTries()).toEqual([retryAt, retryAt]);
+    const repeated = { now: retryAt, claimedBy: randomUUID() };
+    expect(flipIds(await claim({ ...one, ...repeated }))).toEqual([[first]]);
+    await settle(settlement(id, { claimedBy: repeated.claimedBy }));
+    await write((tx) => postponeNews(tx, [{ ...pair, untilAt: null }]));
+    expect(flipIds(await claim(one))).toEqual([[second]]);
+  });
+});

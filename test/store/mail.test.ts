@@ -1,0 +1,297 @@
+// Letters, preferences, what mail knows of channels, and what reports read: each statement against the schema.
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
+import { type Channel, findChannelById, insertChannel } from "../../src/store/alerts/channels.ts";
+import {
+  claimDueLetters,
+  countLettersOfProject,
+  findLetterByUuid,
+  findNewestLetter,
+  insertLetter,
+  pruneLetters,
+  settleClaimedLetter,
+} from "../../src/store/alerts/letters.ts";
+import {
+  findRecipient,
+  isAddressOfMember,
+  markVerified,
+  noteChannelError,
+} from "../../src/store/alerts/mail-channels.ts";
+import {
+  addMissingPreferences,
+  findPreferences,
+  lockDueReports,
+  lockReminded,
+  writePreferences,
+  writeReminderDates,
+  writeReportDates,
+} from "../../src/store/alerts/preferences.ts";
+import {
+  listChecksOfAccount,
+  listDownChecks,
+  listStatusChanges,
+} from "../../src/store/alerts/report-facts.ts";
+import { insertEvents } from "../../src/store/history/events.ts";
+import { insertFlips, takeBackFlip } from "../../src/store/history/flips.ts";
+import { findAccountById, findAccountByUuid } from "../../src/store/projects.ts";
+import { inTransaction, type Tx } from "../../src/store/transaction.ts";
+import { useDatabase } from "../support/database.ts";
+import { MONDAY_NOON, sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";
+
+const database = useDatabase();
+const write = <T>(work: (tx: Tx) => Promise<T>) => inTransaction(database.db, work);
+
+async function sampleMailChannel(projectId: number): Promise<Channel> {
+  return write((tx) =>
+    insertChannel(tx, {
+      uuid: randomUUID(),
+      projectId,
+      kind: "email",
+      name: "",
+      config: { value: "ann@example.org", up: true, down: true },
+      createdAt: MONDAY_NOON,
+    }),
+  );
+}
+
+const setStatus = (checkId: number, status: string, lastPingAt: number | null) =>
+  database.db.pool.query("update check_states set status = $2, last_ping_at = $3 where check_id = $1", [
+    checkId,
+    status,
+    lastPingAt === null ? null : new Date(lastPingAt),
+  ]);
+
+describe("letters", () => {
+  test("are claimed once, oldest first, and due again when the claim has run out", async () => {
+    const { id: accountId } = await sampleAccount(database.db);
+    const uuids = [randomUUID(), randomUUID()];
+    for (const [index, uuid] of uuids.entries()) {
+      const createdAt = MONDAY_NOON + index;
+      await write((tx) =>
+        insertLetter(tx, { uuid, kind: "report", accountId, channelId: null, about: { a: [1] }, createdAt }),
+      );
+    }
+    const claim = (now: number) =>
+      write((tx) =>
+        claimDueLetters(tx, { now, limit: 10, claimedBy: randomUUID(), untilAt: now + MINUTE_MS }),
+      );
+    expect(await claim(MONDAY_NOON - 1)).toEqual([]);
+    const claimed = await claim(MONDAY_NOON + 1);
+    expect(claimed.map(({ uuid, attemptCount, about }) => ({ uuid, attemptCount, about }))).toEqual(
+      uuids.map((uuid) => ({ uuid, attemptCount: 1, about: { a: [1] } })),
+    );
+    expect(await claim(MONDAY_NOON + 2)).toEqual([]);
+    expect((await claim(MONDAY_NOON + 2 * MINUTE_MS)).map(({ attemptCount }) => attemptCount)).toEqual([
+      2, 2,
+    ]);
+    await write((tx) => pruneLetters(tx, { before: MONDAY_NOON + DAY_MS, limit: 1_000 }));
+  });
+
+  test("are settled by whoever holds the claim, and by nobody else", async () => {
+    const { id: accountId } = await sampleAccount(database.db);
+    const uuid = randomUUID();
+    await write((tx) =>
+      insertLetter(tx, {
+        uuid,
+        kind: "reminder",
+        accountId,
+        channelId: null,
+        about: {},
+        createdAt: MONDAY_NOON,
+      }),
+    );
+    const [mine, other] = [randomUUID(), randomUUID()];
+    const [letter] = await write((tx) =>
+      claimDueLetters(tx, { now: MONDAY_NOON, limit: 1, claimedBy: mine, untilAt: MONDAY_NOON + MINUTE_MS }),
+    );
+    const end = {
+      letterId: letter?.id ?? 0,
+      state: "sent" as const,
+      nextTryAt: null,
+      reason: null,
+      at: MONDAY_NOON,
+    };
+    expect(await write((tx) => settleClaimedLetter(tx, { ...end, claimedBy: other }))).toBe(false);
+    expect(await write((tx) => settleClaimedLetter(tx, { ...end, claimedBy: mine }))).toBe(true);
+    expect(await write((tx) => settleClaimedLetter(tx, { ...end, claimedBy: mine }))).toBe(false);
+    expect(await findLetterByUuid(database.db, uuid)).toMatchObject({ uuid, kind: "reminder", accountId });
+    expect(await findLetterByUuid(database.db, randomUUID())).toBeNull();
+    expect(await write((tx) => pruneLetters(tx, { before: MONDAY_NOON, limit: 1_000 }))).toBe(0);
+    expect(await write((tx) => pruneLetters(tx, { before: MONDAY_NOON + 1, limit: 1_000 }))).toBe(1);
+  });
+
+  test("of a channel are counted by project, and the newest is found", async () => {
+    const { id: projectId } = await sampleProject(database.db);
+    const { id: channelId } = await sampleMailChannel(projectId);
+    for (const hour of [0, 1, 2]) {
+      const letter = { kind: "verification" as const, accountId: null, channelId, about: { hour } };
+      const createdAt = MONDAY_NOON + hour * HOUR_MS;
+      await write((tx) => insertLetter(tx, { ...letter, uuid: randomUUID(), createdAt }));
+    }
+    const count = (from: number) =>
+      countLettersOfProject(database.db, { projectId, kind: "verification", from });
+    expect(await count(MONDAY_NOON)).toBe(3);
+    expect(await count(MONDAY_NOON + 1)).toBe(2);
+    const newest = await findNewestLetter(database.db, { channelId, kind: "verification" });
+    expect(newest?.about).toEqual({ hour: 2 });
+    expect(await findNewestLetter(database.db, { channelId, kind: "unverified" })).toBeNull();
+  });
+});
+
+describe("preferences", () => {
+  test("are the defaults until somebody sets them", async () => {
+    const { id: accountId } = await sampleAccount(database.db);
+    expect(await findPreferences(database.db, accountId)).toEqual({
+      tz: "UTC",
+      reports: "monthly",
+      reminders: "off",
+    });
+    const wanted = { tz: "Europe/Riga", reports: "daily", reminders: "hourly" } as const;
+    await write((tx) => writePreferences(tx, { accountId, ...wanted }));
+    expect(await findPreferences(database.db, accountId)).toEqual(wanted);
+  });
+
+  test("that nobody set are written for everyone, once", async () => {
+    await sampleAccount(database.db);
+    expect(await write((tx) => addMissingPreferences(tx, 1))).toBe(1);
+    while ((await write((tx) => addMissingPreferences(tx, 100))) > 0);
+    expect(await write((tx) => addMissingPreferences(tx, 100))).toBe(0);
+  });
+
+  test("say whose report is due, and whether anything was heard of them", async () => {
+    const { id: ownerId } = await sampleAccount(database.db);
+    const { id: projectId } = await sampleProject(database.db, { ownerId });
+    const { id: checkId } = await sampleCheck(database.db, { projectId });
+    await write((tx) =>
+      writePreferences(tx, { accountId: ownerId, tz: "UTC", reports: "daily", reminders: "off" }),
+    );
+    const mine = async (now: number) => {
+      const due = await write((tx) => lockDueReports(tx, { now, aliveFrom: MONDAY_NOON, limit: 1_000 }));
+      return due.find(({ accountId }) => accountId === ownerId);
+    };
+    expect(await mine(MONDAY_NOON)).toMatchObject({ dueAt: null, isAlive: false, reports: "daily" });
+    await write((tx) => writeReportDates(tx, [{ accountId: ownerId, nextAt: MONDAY_NOON + 5 }]));
+    expect(await mine(MONDAY_NOON + 4)).toBeUndefined();
+    await setStatus(checkId, "up", MONDAY_NOON);
+    expect(await mine(MONDAY_NOON + 5)).toMatchObject({ dueAt: MONDAY_NOON + 5, isAlive: true });
+  });
+
+  test("say who wants reminders, and whether anything of theirs is down", async () => {
+    const { id: accountId } = await sampleAccount(database.db);
+    const { id: projectId } = await sampleProject(database.db, { ownerId: accountId });
+    const { id: checkId } = await sampleCheck(database.db, { projectId });
+    await write((tx) => writePreferences(tx, { accountId, tz: "UTC", reports: "off", reminders: "hourly" }));
+    const mine = async () => {
+      const options = { afterId: accountId - 1, aliveFrom: MONDAY_NOON, limit: 1 };
+      return (await write((tx) => lockReminded(tx, options)))[0];
+    };
+    expect(await mine()).toMatchObject({ accountId, hasDown: false, nextAt: null });
+    await setStatus(checkId, "down", MONDAY_NOON);
+    await write((tx) => writeReminderDates(tx, [{ accountId, nextAt: MONDAY_NOON + HOUR_MS }]));
+    expect(await mine()).toMatchObject({
+      accountId,
+      hasDown: true,
+      isAlive: true,
+      nextAt: MONDAY_NOON + HOUR_MS,
+    });
+    // Another setting begins anew; the same one goes on.
+    await write((tx) =>
+      writePreferences(tx, { accountId, tz: "Asia/Tokyo", reports: "off", reminders: "hourly" }),
+    );
+    expect(await mine()).toMatchObject({ nextAt: MONDAY_NOON + HOUR_MS });
+    await write((tx) =>
+      writePreferences(tx, { accountId, tz: "Asia/Tokyo", reports: "off", reminders: "daily" }),
+    );
+    expect(await mine()).toMatchObject({ nextAt: null });
+  });
+});
+
+describe("mail channels", () => {
+  test("know which address has agreed, and forget it", async () => {
+    const { id: projectId } = await sampleProject(database.db);
+    const { id: channelId } = await sampleMailChannel(projectId);
+    const mark = (address: string | null) => write((tx) => markVerified(tx, { channelId, address }));
+    expect(await mark("ann@example.org")).toBe(true);
+    expect(await mark("ann@example.org")).toBe(false);
+    expect(await findChannelById(database.db, channelId)).toMatchObject({
+      verifiedAddress: "ann@example.org",
+    });
+    expect(await mark(null)).toBe(true);
+    await write((tx) => noteChannelError(tx, { channelId, error: "came back" }));
+    expect(await findChannelById(database.db, channelId)).toMatchObject({
+      verifiedAddress: null,
+      lastError: "came back",
+      disabledAt: null,
+    });
+  });
+
+  test("are read in the time of the account with the address, else of the owner, else in UTC", async () => {
+    const owner = await sampleAccount(database.db);
+    const reader = await sampleAccount(database.db);
+    const { id: projectId } = await sampleProject(database.db, { ownerId: owner.id });
+    const { uuid: channelUuid } = await sampleMailChannel(projectId);
+    const zoneOf = async (address: string) =>
+      (await findRecipient(database.db, { channelUuid, address }))?.zone;
+    expect(await zoneOf("nobody@example.org")).toBe("UTC");
+    const rest = { reports: "off", reminders: "off" } as const;
+    await write((tx) => writePreferences(tx, { accountId: owner.id, tz: "Europe/Riga", ...rest }));
+    await write((tx) => writePreferences(tx, { accountId: reader.id, tz: "Asia/Tokyo", ...rest }));
+    expect(await zoneOf("nobody@example.org")).toBe("Europe/Riga");
+    expect(await zoneOf(reader.email.toUpperCase())).toBe("Asia/Tokyo");
+    expect(
+      await findRecipient(database.db, { channelUuid: randomUUID(), address: "x@example.org" }),
+    ).toBeNull();
+    const isMember = (address: string) => isAddressOfMember(database.db, { projectId, address });
+    expect(await isMember(owner.email.toUpperCase())).toBe(true);
+    expect(await isMember(reader.email)).toBe(false);
+  });
+});
+
+describe("reports", () => {
+  test("read the checks of all projects of a person, and how they have changed", async () => {
+    const owner = await sampleAccount(database.db);
+    expect(await findAccountById(database.db, owner.id)).toEqual(owner);
+    expect(await findAccountByUuid(database.db, owner.uuid)).toEqual(owner);
+    const checks = [];
+    for (const name of ["a", "b"]) {
+      const project = await sampleProject(database.db, { ownerId: owner.id, name: `Project ${name}` });
+      checks.push(await sampleCheck(database.db, { projectId: project.id, name }));
+    }
+    const [first, second] = checks;
+    if (first === undefined || second === undefined) throw new Error("two checks were made");
+    const list = (afterId: number) =>
+      listChecksOfAccount(database.db, { accountId: owner.id, afterId, limit: 1 });
+    expect((await list(0)).map(({ id }) => id)).toEqual([first.id]);
+    expect((await list(first.id)).map(({ id }) => id)).toEqual([second.id]);
+    const at = (minute: number) => MONDAY_NOON + minute * MINUTE_MS;
+    await write(async (tx) => {
+      await insertFlips(tx, [
+        { checkId: first.id, flip: { at: at(-1), from: "new", to: "up", reason: "success" } },
+        { checkId: first.id, flip: { at: at(1), from: "up", to: "down", reason: "timeout" } },
+        { checkId: first.id, flip: { at: at(5), from: "up", to: "down", reason: "timeout" } },
+      ]);
+      await takeBackFlip(tx, { checkId: first.id, deadlineAt: at(1), at: at(2) });
+      await insertEvents(tx, [
+        { checkId: first.id, at: at(5), kind: "paused", accountId: null, detail: { from: "down" } },
+        { checkId: first.id, at: at(6), kind: "resumed", accountId: null, detail: {} },
+        { checkId: first.id, at: at(7), kind: "edited", accountId: null, detail: {} },
+      ]);
+    });
+    const changes = await listStatusChanges(database.db, { checkIds: [first.id, second.id], from: at(0) });
+    expect([...changes.keys()]).toEqual([first.id]);
+    expect(changes.get(first.id)).toEqual([
+      { at: at(1), from: "up", to: "down", isTakenBack: true },
+      { at: at(5), from: "up", to: "down", isTakenBack: false },
+      { at: at(5), from: "down", to: "paused", isTakenBack: false },
+      { at: at(6), from: "paused", to: "new", isTakenBack: false },
+    ]);
+    await setStatus(first.id, "down", at(-3));
+    expect(await listDownChecks(database.db, { accountId: owner.id, limit: 5 })).toEqual({
+      down: [
+        { uuid: first.uuid, name: "a", projectName: "Project a", lastPingAt: at(-3), downSinceAt: at(5) },
+      ],
+      downCount: 1,
+    });
+  });
+});

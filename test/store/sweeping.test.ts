@@ -1,0 +1,109 @@
+// What the sweeper asks for besides the states: names of what is due, timings, marks, and those that are put aside.
+import { beforeEach, describe, expect, test } from "vitest";
+import { HOUR_MS } from "../../src/core/instant.ts";
+import { lockStates } from "../../src/store/checks/check-states.ts";
+import { markCheckDeleted } from "../../src/store/checks/checks.ts";
+import {
+  deletePoisonOfCheck,
+  findDueStates,
+  findTimings,
+  forgetPoisoned,
+  listDueChecks,
+  listPoisonedChecks,
+  lockDueChecks,
+  moveSweep,
+  putAside,
+} from "../../src/store/checks/sweeping.ts";
+import { isRefusedValue } from "../../src/store/errors.ts";
+import { inTransaction, type Tx } from "../../src/store/transaction.ts";
+import { useDatabase } from "../support/database.ts";
+import { MONDAY_NOON } from "../support/sample.ts";
+import { HOURLY_DOWN_AT, makeManyWatched, makeWorld, storedRow, type World } from "../support/sweeping.ts";
+
+const database = useDatabase();
+const write = <T>(work: (tx: Tx) => Promise<T>) => inTransaction(database.db, work);
+let world: World;
+
+beforeEach(async () => {
+  await database.db.pool.query("truncate checks, poisoned_checks cascade");
+  world = await makeWorld(database);
+});
+
+/** Checks that are due one second after the other. */
+async function dueChecks(count: number): Promise<number[]> {
+  const ids = (await makeManyWatched(database, world, count)).map(({ id }) => id);
+  const moves = ids.map((checkId, index) => ({ checkId, sweepAt: MONDAY_NOON + index * 1_000 }));
+  await write((tx) => moveSweep(tx, moves));
+  return ids;
+}
+
+describe("due checks", () => {
+  test("are named in the order in which they are due, within the range and without the exceptions", async () => {
+    const ids = await dueChecks(5);
+    const [, second = 0] = ids;
+    const range = { from: MONDAY_NOON + 1_000, through: MONDAY_NOON + 3_000, limit: 10 };
+    const names = (found: readonly { checkId: number }[]) => found.map(({ checkId }) => checkId);
+    expect(names(await listDueChecks(database.db, range))).toEqual(ids.slice(1, 4));
+    expect(names(await listDueChecks(database.db, { ...range, except: [second] }))).toEqual(ids.slice(2, 4));
+    expect(await listDueChecks(database.db, { ...range, limit: 1 })).toEqual([
+      { checkId: second, sweepAt: MONDAY_NOON + 1_000 },
+    ]);
+    expect(names(await write((tx) => lockDueChecks(tx, range)))).toEqual(ids.slice(1, 4));
+    expect(names(await write((tx) => findDueStates(tx, { ...range, except: [second] })))).toEqual(
+      ids.slice(2, 4),
+    );
+  });
+
+  test("that somebody holds are listed, and neither locked nor waited for", async () => {
+    const [held = 0, free = 0] = await dueChecks(2);
+    const range = { through: MONDAY_NOON + 5_000, limit: 10 };
+    await write(async (tx) => {
+      await lockStates(tx, [held]);
+      expect(await listDueChecks(database.db, range)).toHaveLength(2);
+      const locked = await write((other) => lockDueChecks(other, range));
+      expect(locked.map(({ checkId }) => checkId)).toEqual([free]);
+    });
+  });
+});
+
+test("timings are those of the checks that are not deleted", async () => {
+  const [first, second] = await makeManyWatched(database, world, 2);
+  if (first === undefined || second === undefined) throw new Error("there are two");
+  await write((tx) => markCheckDeleted(tx, { checkId: second.id, at: MONDAY_NOON }));
+  const { kind, timeoutSeconds, graceSeconds, schedule, tz, manualResume } = first.settings;
+  expect(await findTimings(database.db, [first.id, second.id])).toEqual(
+    new Map([[first.id, { kind, timeoutSeconds, graceSeconds, schedule, tz, manualResume }]]),
+  );
+});
+
+describe("the mark of the sweeper", () => {
+  test("may lie beyond the deadline only where a hold says so", async () => {
+    const [check] = await makeManyWatched(database, world, 1);
+    const checkId = check?.id ?? 0;
+    const sweepAt = HOURLY_DOWN_AT + 1;
+    const error = await write((tx) => moveSweep(tx, [{ checkId, sweepAt }])).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(isRefusedValue(error)).toBe(true);
+    await write((tx) => moveSweep(tx, [{ checkId, sweepAt, heldUntilAt: sweepAt }]));
+    expect(await storedRow(database, checkId)).toMatchObject({ sweep_at: sweepAt, held_until_at: sweepAt });
+    await write((tx) => moveSweep(tx, [{ checkId, sweepAt: HOURLY_DOWN_AT }]));
+    expect(await storedRow(database, checkId)).toMatchObject({
+      sweep_at: HOURLY_DOWN_AT,
+      held_until_at: null,
+    });
+  });
+});
+
+test("what is put aside again keeps its beginning, and is forgotten when its time is over", async () => {
+  const aside = { checkId: 7, sinceAt: MONDAY_NOON, untilAt: MONDAY_NOON + HOUR_MS, reason: "first" };
+  await write((tx) => putAside(tx, aside));
+  await write((tx) => putAside(tx, { ...aside, checkId: 8, sinceAt: MONDAY_NOON - 1 }));
+  const again = { ...aside, untilAt: MONDAY_NOON + 2 * HOUR_MS, reason: "second" };
+  await write((tx) => putAside(tx, { ...again, sinceAt: MONDAY_NOON + HOUR_MS }));
+  expect(await listPoisonedChecks(database.db, 1)).toMatchObject([{ checkId: 8 }]);
+  await write((tx) => forgetPoisoned(tx, { through: MONDAY_NOON + HOUR_MS }));
+  expect(await listPoisonedChecks(database.db, 10)).toEqual([again]);
+  await write((tx) => deletePoisonOfCheck(tx, 7));
+  expect(await listPoisonedChecks(database.db, 10)).toEqual([]);
+});
