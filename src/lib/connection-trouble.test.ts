@@ -6,7 +6,7 @@ function errorWith(code: string, message = "it failed"): Error {
   return Object.assign(new Error(message), { code });
 }
 
-test.each(["ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT", "57P03", "53300"])("%s may pass", (code) => {
+test.each(["ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT", "57P02", "57P03", "53300"])("%s may pass", (code) => {
   expect(isUnreachable(errorWith(code))).toBe(true);
 });
 
@@ -22,6 +22,8 @@ test("a missing socket may pass, a missing file is another matter", () => {
 test("the driver's own errors without a code are known by their text", () => {
   expect(isUnreachable(new Error("Connection terminated due to connection timeout"))).toBe(true);
   expect(isUnreachable(new Error("timeout exceeded when trying to connect"))).toBe(true);
+  const broken = "Client has encountered a connection error and is not queryable";
+  expect(isUnreachable(new Error(broken))).toBe(true);
   expect(isUnreachable(new Error("cannot read properties of undefined"))).toBe(false);
   expect(isUnreachable("a text")).toBe(false);
 });

@@ -16,10 +16,11 @@ const UNREACHABLE_CODES = new Set([
   "08006",
   "53300",
   "57P01",
+  "57P02",
   "57P03",
 ]);
-/** The driver gives these two no code. */
-const UNREACHABLE_TEXT = /timeout exceeded when trying to connect|connection terminated/i;
+/** The driver gives these no code; the last one is about a connection that broke between two statements. */
+const UNREACHABLE_TEXT = /timeout exceeded when trying to connect|connection terminated|is not queryable/i;
 
 const ADVICE: Readonly<Record<string, string>> = {
   ECONNREFUSED: "Nothing listens there. Is PostgreSQL running, and are host and port right?",

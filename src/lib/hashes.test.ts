@@ -1,6 +1,6 @@
 // Hashes against values that others have published, and against what the rules make of them.
 import { expect, test } from "vitest";
-import { hmacSha1, sha1, sha1Hex } from "./hashes.ts";
+import { hmacSha1, hmacSha256Hex, isSameText, sha1, sha1Hex } from "./hashes.ts";
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
@@ -18,4 +18,17 @@ test("HMAC-SHA-1 is the one of RFC 2202", () => {
   expect(hex(hmacSha1({ key, message: "what do ya want for nothing?" }))).toBe(
     "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79",
   );
+});
+
+test("HMAC-SHA-256 is the one of RFC 4231", () => {
+  expect(hmacSha256Hex({ key: "Jefe", message: "what do ya want for nothing?" })).toBe(
+    "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+  );
+});
+
+test("texts are the same or not, whatever their lengths", () => {
+  expect(isSameText("abc", "abc")).toBe(true);
+  expect(isSameText("abc", "abd")).toBe(false);
+  expect(isSameText("abc", "abcd")).toBe(false);
+  expect(isSameText("", "")).toBe(true);
 });

@@ -1,6 +1,6 @@
 // What a process counts about itself, in one registry that is handed on: no global state, so that tests and
 // several processes in one do not mix. Knows no domain word.
-import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 export type LoopMetrics = {
   ticks: Counter<"loop">;
@@ -61,7 +61,7 @@ export function addFigures({ registry }: Metrics, figures: readonly Figure[]): v
     const { name, help, kind } = figure;
     const labelNames = "label" in figure ? [figure.label] : [];
     const collect = (
-      metric: { reset(): void },
+      metric: { reset(): void; remove(labels: Record<string, string>): void },
       set: (labels: Record<string, string>, value: number) => void,
     ) => {
       metric.reset();
@@ -69,6 +69,8 @@ export function addFigures({ registry }: Metrics, figures: readonly Figure[]): v
         for (const [word, value] of Object.entries(figure.readEach())) set({ [figure.label]: word }, value);
         return;
       }
+      // Without a label, a reset leaves a zero behind, which would be a statement.
+      metric.remove({});
       const value = figure.read();
       if (value !== null) set({}, value);
     };
@@ -85,4 +87,14 @@ export function addFigures({ registry }: Metrics, figures: readonly Figure[]): v
       });
     }
   }
+}
+
+/** Adds a histogram of durations in seconds and returns what counts one. */
+export function addHistogram(
+  { registry }: Metrics,
+  given: { name: string; help: string; bucketsSeconds: readonly number[] },
+): (seconds: number) => void {
+  const { name, help, bucketsSeconds } = given;
+  const histogram = new Histogram({ name, help, buckets: [...bucketsSeconds], registers: [registry] });
+  return (seconds) => histogram.observe(seconds);
 }

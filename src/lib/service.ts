@@ -21,9 +21,12 @@ export type StartOptions = {
   stopTimeoutMs: number;
 };
 
-/** Starts the services one after the other. If one fails, those already started are stopped again. */
+/**
+ * Starts the services one after the other; each is asked for when the one before it has started. If one fails,
+ * those already started are stopped again.
+ */
 export async function startServices(
-  services: readonly Service[],
+  services: Iterable<Service>,
   { log, stopTimeoutMs }: StartOptions,
 ): Promise<RunningServices> {
   const started: Service[] = [];

@@ -3,15 +3,18 @@ import { describe, expect, test } from "vitest";
 import {
   addressRangeKind,
   booleanKind,
+  calledAddressKind,
   choiceKind,
   databaseUrlKind,
   integerKind,
   listenKind,
   listKind,
   MASK,
+  proxyUrlKind,
   secondsKind,
   secretsInDatabaseUrl,
   textKind,
+  uuidKind,
   type ValueKind,
   webAddressKind,
   wordKind,
@@ -27,8 +30,16 @@ const TAKEN: [string, ValueKind<unknown>, string, unknown][] = [
   ["1", booleanKind, "1", true],
   ["off", booleanKind, "off", false],
   ["choice", choiceKind(["a", "b"]), "b", "b"],
+  ["address to be called", calledAddressKind, "https://h/p/?id=7#a", "https://h/p/?id=7#a"],
+  ["UUID", uuidKind, "6F1C9A52-8D0B-4F3E-9A57-2C4D6E8F0A1B", "6f1c9a52-8d0b-4f3e-9a57-2c4d6e8f0a1b"],
   ["web address", webAddressKind, "https://Overdue.example.org", "https://overdue.example.org"],
   ["web address with a path", webAddressKind, "http://h:8000/monitor/", "http://h:8000/monitor"],
+  [
+    "proxy",
+    proxyUrlKind,
+    "http://me:secret@proxy.example.org:3128",
+    "http://me:secret@proxy.example.org:3128/",
+  ],
   ["listen address", listenKind, "[::1]:0", { host: "::1", port: 0 }],
   ["list", listKind(wordKind, { countMax: 2 }), "ping , api", ["ping", "api"]],
   ["ranges", listKind(addressRangeKind, { countMax: 2 }), "10.0.0.0/8,::1", ["10.0.0.0/8", "::1"]],
@@ -59,11 +70,16 @@ const REFUSED: [string, ValueKind<unknown>, string][] = [
   ["a web address of another scheme", webAddressKind, "ftp://zyxw.example.org"],
   ["a web address with a query", webAddressKind, "https://h/?zyxw=1"],
   ["a web address with a login", webAddressKind, "https://zyxw:zyxw@h/"],
+  ["a proxy of another kind", proxyUrlKind, "socks5://zyxw:1080"],
+  ["a proxy with a path", proxyUrlKind, "http://h:3128/zyxw"],
   ["a port alone", listenKind, "8000"],
   ["a list with a bad part", listKind(wordKind, { countMax: 9 }), "ping,ZYXW"],
   ["a list that is too long", listKind(wordKind, { countMax: 2 }), "zyxwa,zyxwb,zyxwc"],
   ["a host name for a range", addressRangeKind, "zyxw.local"],
   ["a database of another kind", databaseUrlKind, "mysql://zyxw:zyxw@h/d"],
+  ["an address to be called of another scheme", calledAddressKind, "ftp://zyxw/"],
+  ["an address to be called with a login", calledAddressKind, "https://zyxw:zyxw@h/"],
+  ["a UUID that is none", uuidKind, "zyxw1c9a52-8d0b-4f3e-9a57-2c4d6e8f0a1b"],
   ["a database address without a database", databaseUrlKind, "postgres://zyxw:zyxw@h"],
   ["a database password with a bare %", databaseUrlKind, "postgres://u:zyxw%zz@h/d"],
 ];
@@ -93,6 +109,11 @@ describe("printing", () => {
   test("an address that cannot be read is masked whole", () => {
     expect(databaseUrlKind.mask?.("not an address hunter2")).toBe(MASK);
   });
+});
+
+test("of a proxy's address everything but the login is shown", () => {
+  expect(proxyUrlKind.mask?.("http://me:hunter2@h:3128/")).toBe(`http://${MASK}@h:3128/`);
+  expect(proxyUrlKind.mask?.("http://h:3128/")).toBe("http://h:3128/");
 });
 
 test("the secrets of a database address are found as written and decoded", () => {

@@ -96,6 +96,48 @@ export const webAddressKind: ValueKind<string> = {
   print: (value) => value,
 };
 
+/** An http or https address that is called as it is, with everything in it; it may be a secret. */
+export const calledAddressKind: ValueKind<string> = {
+  describe: "http or https address",
+  parse: (text) => {
+    const url = URL.parse(text);
+    const web = url !== null && (url.protocol === "http:" || url.protocol === "https:");
+    if (!web) return { problem: "must be an address such as https://ping.example.org/some-id" };
+    if (url.username !== "" || url.password !== "") return { problem: "must hold no user name or password" };
+    return { value: url.href };
+  },
+  print: (value) => value,
+};
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export const uuidKind: ValueKind<string> = {
+  describe: "UUID",
+  parse: (text) => {
+    const value = text.toLowerCase();
+    return UUID.test(value) ? { value } : { problem: "must be a UUID, 32 hexadecimal digits in five groups" };
+  },
+  print: (value) => value,
+};
+
+/** The address of an HTTP proxy; it may hold a user name and a password, of which nothing is shown. */
+export const proxyUrlKind: ValueKind<string> = {
+  describe: "http or https address of a proxy",
+  parse: (text) => {
+    const url = URL.parse(text);
+    if (url === null || !/^https?:$/.test(url.protocol))
+      return { problem: "must be an address such as http://proxy.example.org:3128" };
+    if (url.pathname !== "/" || url.search !== "" || url.hash !== "")
+      return { problem: "must end after the port" };
+    return { value: url.href };
+  },
+  print: (value) => value,
+  mask: (value) => {
+    const url = new URL(value);
+    return url.username === "" && url.password === "" ? value : `${url.protocol}//${MASK}@${url.host}/`;
+  },
+};
+
 /** Where to listen: "host:port". */
 export const listenKind: ValueKind<ListenAddress> = {
   describe: "host:port, port 0 for any free one",

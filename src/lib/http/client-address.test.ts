@@ -1,7 +1,7 @@
 // Whom forwarding headers are believed from, and what is made of them.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { clientAddressReader, networkOf } from "./client-address.ts";
+import { clientAddressReader, networkOf, networkReader } from "./client-address.ts";
 
 const PROXY = "10.1.2.3";
 const LIMITS = { schemeLengthMax: 10 };
@@ -159,4 +159,26 @@ test.each([
   ["fe80::1%eth0", "fe80:0:0:0::/64"],
 ])("%s belongs to the network %s", (address, network) => {
   expect(networkOf(address)).toBe(network);
+});
+
+describe("the network that requests are counted by", () => {
+  const networkAt = networkReader(["127.0.0.0/8", "::1/128", "10.0.0.0/8"]);
+
+  test.each([
+    ["203.0.113.9", undefined, "203.0.113.9"],
+    ["203.0.113.9", "1.2.3.4", "203.0.113.9"],
+    [PROXY, undefined, PROXY],
+    [PROXY, "1.2.3.4", "1.2.3.4"],
+    [PROXY, "forged, 1.2.3.4", "1.2.3.4"],
+    [PROXY, "9.9.9.9, 1.2.3.4, 10.9.9.9", "1.2.3.4"],
+    [PROXY, ["9.9.9.9", "2001:db8:1:2:3::4"], "2001:db8:1:2::/64"],
+    [PROXY, "1.2.3.4, nonsense", ""],
+    [PROXY, "10.0.0.1, 10.0.0.2", "10.0.0.1"],
+    [undefined, "1.2.3.4", ""],
+  ])(
+    "peer %s that forwards %j is %s: nothing that the sender wrote itself counts",
+    (peer, forwardedFor, network) => {
+      expect(networkAt({ peer, forwardedFor })).toBe(network);
+    },
+  );
 });

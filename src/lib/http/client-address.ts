@@ -40,6 +40,23 @@ export function clientAddressReader(
   };
 }
 
+/**
+ * A reader of the network that a request comes from, for whoever counts requests. Proxies append to what they got, so
+ * the sender can write what it likes to the left: only the last address that is no trusted proxy's is certain.
+ */
+export function networkReader(
+  trustedProxies: readonly string[],
+): (forwarding: Pick<Forwarding, "peer" | "forwardedFor">) => string {
+  const isTrusted = trustOf(trustedProxies);
+  return ({ peer, forwardedFor }) => {
+    let address = peer === undefined ? "" : peerAddress(peer);
+    if (forwardedFor === undefined) return networkOf(address);
+    const items = (typeof forwardedFor === "string" ? forwardedFor : forwardedFor.join(",")).split(",");
+    while (items.length > 0 && isTrusted(address)) address = addressOf(items.pop()?.trim() ?? "") ?? "";
+    return networkOf(address);
+  };
+}
+
 function trustOf(ranges: readonly string[]): (peer: string) => boolean {
   const trusted = new BlockList();
   for (const range of ranges) {

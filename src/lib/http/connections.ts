@@ -35,6 +35,8 @@ export type ConnectionLimits = {
   connectionsMax: number;
   /** Whoever does not take an answer for this long, or twice as long at most, is cut off. */
   unreadMs: number;
+  /** Somebody was turned away, or cut off in the middle of a request, because there were too many. */
+  onRefused?: () => void;
 };
 
 /** How many connections are looked at for one newcomer. */
@@ -64,11 +66,14 @@ export class HttpConnections {
   readonly #connections = new Map<Socket, Connection>();
   readonly #counts = { evicted: 0, refused: 0, timedOut: 0, malformed: 0 };
   readonly #answered: (this: ServerResponse) => void;
+  readonly #onRefused: () => void;
 
-  constructor(server: Server, { connectionsMax, unreadMs, log }: ConnectionLimits & { log: Log }) {
+  constructor(server: Server, limits: ConnectionLimits & { log: Log }) {
+    const { connectionsMax, unreadMs, onRefused = () => {}, log } = limits;
     const connections = this.#connections;
     this.#server = server;
     this.#connectionsMax = connectionsMax;
+    this.#onRefused = onRefused;
     this.#warn = warnings(log);
     // One function for all answers: it is attached to each of them.
     this.#answered = function () {
@@ -83,6 +88,8 @@ export class HttpConnections {
       server.once("close", () => clearInterval(timer));
     });
     server.on("connection", (socket) => this.#admit(socket));
+    // Beyond those that are told so.
+    server.on("drop", () => this.#refuse());
     server.on("clientError", (error: NodeJS.ErrnoException, stream) => {
       this.#complain(stream as Socket, STATUS_OF_ERROR[error.code ?? ""] ?? BAD_REQUEST);
     });
@@ -145,13 +152,19 @@ export class HttpConnections {
   #makeRoomFor(newcomer: Connection): void {
     const victim = findVictim(this.#connections);
     if (victim === null) {
-      this.#counts.refused += 1;
+      this.#refuse();
       dismiss(newcomer, UNAVAILABLE);
     } else {
       this.#counts.evicted += 1;
+      if (victim.request?.complete === false) this.#onRefused();
       victim.socket.destroy();
     }
     this.#warn({ connectionsMax: this.#connectionsMax, ...this.#counts }, "too many connections");
+  }
+
+  #refuse(): void {
+    this.#counts.refused += 1;
+    this.#onRefused();
   }
 
   #complain(socket: Socket, status: number): void {

@@ -29,6 +29,8 @@ export type HttpListenerOptions = {
   reusePort?: boolean;
   /** How long an idle connection is kept open. */
   keepAliveMs?: number;
+  /** Somebody was turned away, or cut off in the middle of a request, because there were too many. */
+  onRefused?: () => void;
   /** How long a stopping listener waits for requests that have begun. */
   stopGraceMs?: number;
   log: Log;
@@ -63,6 +65,7 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
   const connections = new HttpConnections(server, {
     connectionsMax,
     unreadMs: options.requestTimeoutMs,
+    ...(options.onRefused === undefined ? {} : { onRefused: options.onRefused }),
     log,
   });
   let address: ListenAddress | null = null;

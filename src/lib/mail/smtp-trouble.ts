@@ -1,0 +1,95 @@
+// What an error of sending means: whether the address is at fault, what to tell people, and whether the mail may have
+// arrived all the same. Secrets of ours are taken out of what servers say.
+import { MASK } from "../setting-value.ts";
+import type { UnsentMail } from "./mail.ts";
+
+/** The errors of the mail library, as far as they are looked at. */
+export type SmtpError = {
+  code?: unknown;
+  originalCode?: unknown;
+  command?: unknown;
+  response?: unknown;
+  responseCode?: unknown;
+  message?: unknown;
+};
+
+/** What is shown of an answer. */
+const RESPONSE_LENGTH_MAX = 300;
+
+/** Class, subject and detail of an enhanced status, which most servers put behind the three digits. */
+const ENHANCED = /^\d{3}[ -](?<class>[245])\.(?<subject>\d{1,3})\.(?<detail>\d{1,3})\b/;
+
+/** Reads an error. `isHandedOver`: all of the mail had been given to the server. */
+export function troubleOf(
+  error: SmtpError,
+  { isHandedOver, secrets }: { isHandedOver: boolean; secrets: readonly string[] },
+): UnsentMail {
+  const response = typeof error.response === "string" ? cleaned(error.response, secrets) : null;
+  const code = typeof error.responseCode === "number" ? error.responseCode : null;
+  return {
+    kind: "failed",
+    permanent: error.command === "RCPT TO" && code !== null && isForGood(code, response ?? ""),
+    reason: reasonOf(error, { code, response }),
+    code,
+    response,
+    inDoubt: code === null && isHandedOver,
+  };
+}
+
+/**
+ * Whether a refused recipient will be refused tomorrow. A refusal of us (relaying, blocked, not signed in) and a full
+ * mailbox are no fault of the address: taking them for one would silence every address at once.
+ */
+function isForGood(code: number, response: string): boolean {
+  if (code < 550 || code > 559 || code === 552) return false;
+  const { class: digit, subject, detail } = ENHANCED.exec(response)?.groups ?? {};
+  if (digit === undefined) return !/\brelay/i.test(response);
+  if (digit !== "5") return false;
+  if (subject === "2") return detail !== "2";
+  return subject === "0" || subject === "1" || subject === "5" || subject === "6";
+}
+
+function reasonOf(
+  error: SmtpError,
+  { code, response }: { code: number | null; response: string | null },
+): string {
+  const said = response === null ? "" : `: ${response}`;
+  if (error.code === "EAUTH" || error.code === "ENOAUTH") return `The mail server refused our sign-in${said}`;
+  if (code !== null) {
+    if (error.command === "RCPT TO") return `The mail server refused the address${said}`;
+    return `The mail server refused the mail${said}`;
+  }
+  switch (error.code) {
+    case "EDNS":
+      return "The mail server's name cannot be resolved";
+    case "ETLS":
+      return "The mail server offers no encrypted connection that can be trusted";
+    case "ETIMEDOUT":
+      return "The mail server did not answer in time";
+    case "ECONNECTION":
+      return "The mail server hung up";
+    case "EENVELOPE":
+      return "The address cannot be written to";
+    case "ESOCKET":
+      return socketReason(error.originalCode);
+    default:
+      return "The mail could not be sent";
+  }
+}
+
+function socketReason(code: unknown): string {
+  if (code === "ECONNREFUSED") return "The mail server refused the connection";
+  if (typeof code === "string" && /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) {
+    return `The mail server's certificate is not trusted (${code})`;
+  }
+  return "The connection to the mail server failed";
+}
+
+function cleaned(response: string, secrets: readonly string[]): string {
+  let text = response.replace(/\s+/g, " ").trim();
+  for (const secret of secrets) {
+    if (secret === "") continue;
+    for (const form of [secret, Buffer.from(secret).toString("base64")]) text = text.replaceAll(form, MASK);
+  }
+  return text.slice(0, RESPONSE_LENGTH_MAX);
+}
