@@ -180,7 +180,9 @@ async function obey(tx: Tx, { locked, passage, as, accountId, at }: Obeyed): Pro
   const { check, stored } = locked;
   const channelUuids = await channelUuidsOf(tx, check.id);
   if (passage === null) return present(locked, channelUuids);
-  const event = { kind: as, accountId, detail: { from: stored.state.status } };
+  // A deadline that has passed comes first, whether or not a sweeper was there before.
+  const from = passage.flips.at(-1)?.to ?? stored.state.status;
+  const event = { kind: as, accountId, detail: { from } };
   const next = await writeStateChange(tx, { ...passage, stored, timing: check.settings, event, at });
   return present({ check, stored: next }, channelUuids);
 }

@@ -2,7 +2,6 @@
 // nothing left, and declares others lost. Each is one transaction on the database's clock; what the times mean
 // is asked of core/machine/watermark.ts.
 import { DAY_MS, type Instant, type Interval } from "../core/instant.ts";
-import type { Sight } from "../core/machine/deadline.ts";
 import type {
   BeatRequest,
   BeatResult,
@@ -11,21 +10,31 @@ import type {
   Entry,
   Observation,
 } from "../core/machine/intake-beat.ts";
-import { blindTimes, type ClockLook, isLost, WATERMARK_LAG_MS } from "../core/machine/watermark.ts";
+import {
+  blindTimes,
+  type ClockLook,
+  endsGap,
+  isLost,
+  SETTLE_MS,
+  settledSight,
+  settlingOf,
+  WATERMARK_LAG_MS,
+} from "../core/machine/watermark.ts";
 import { keptFrom } from "../core/retention.ts";
 import type { Database, Db } from "../store/db.ts";
 import { readDatabaseClock } from "../store/instance.ts";
-import { insertBlindInterval, listBlindIntervals } from "../store/intakes/blind-intervals.ts";
+import { insertBlindInterval, listBlindIntervalsAfter } from "../store/intakes/blind-intervals.ts";
 import {
   beatIntake as writeBeat,
   closeIntake,
-  findNewestBeatAt,
+  findBeats,
   findSequence,
   type Intake,
   listOpenIntakes,
   registerIntake,
   skipSequence,
 } from "../store/intakes/intakes.ts";
+import { readSight, type StoredSight } from "../store/intakes/sight.ts";
 import { inTransaction, type TransactionOptions, type Tx } from "../store/transaction.ts";
 
 type Limit = Pick<TransactionOptions, "giveUpAtMs">;
@@ -37,7 +46,7 @@ type Limit = Pick<TransactionOptions, "giveUpAtMs">;
  */
 export function enterIntake(
   database: Database,
-  { intakeId, name, leaseMs }: Entry,
+  { intakeId, name, leaseMs, unappliedAt }: Entry,
   limit: Limit = {},
 ): Promise<Entered> {
   return inTransaction(
@@ -45,13 +54,13 @@ export function enterIntake(
     async (tx) => {
       const look = await lookAtClock(tx);
       const now = look.databaseAt;
-      const lastBeatAt = await findNewestBeatAt(tx);
+      const { newestBeatAt: lastBeatAt } = await findBeats(tx, { through: now });
       await registerIntake(tx, {
         id: intakeId,
         name,
         startedAt: now,
         beatAt: lastBeatAt ?? now,
-        watermarkAt: Math.min(lastBeatAt ?? now, now) - WATERMARK_LAG_MS,
+        watermarkAt: Math.min(lastBeatAt ?? now, unappliedAt ?? now, now) - WATERMARK_LAG_MS,
         leaseUntilAt: now + leaseMs,
         spoolEmpty: true,
       });
@@ -75,22 +84,29 @@ export function beatIntake(database: Database, request: BeatRequest, limit: Limi
 }
 
 async function beat(tx: Tx, request: BeatRequest): Promise<BeatResult> {
-  const { intakeId, leaseMs, beatAt: lastAt } = request;
+  const { intakeId, leaseMs, beatAt: lastAt, lookedAt } = request;
   const look = await lookAtClock(tx);
   const observed = await request.observe(look);
   const now = look.databaseAt;
-  const open = await listOpenIntakes(tx);
+  const [open, beats] = await Promise.all([listOpenIntakes(tx), findBeats(tx, { through: now + SETTLE_MS })]);
   const own = open.find(({ id }) => id === intakeId);
   if (own === undefined) return { kind: "closed" };
   const { others, lost } = await letGo(tx, { request, now, open: open.filter((one) => one !== own) });
   const blind = ownBlindness(observed, { beatAt: lastAt ?? now, now });
   for (const one of blind) await insertBlindInterval(tx, { intakeId, ...one });
-  const { watermarkAt } = observed;
+  // A database that lacks what it had confirmed gets it again: until then nobody may see beyond what it has.
+  const isBehind = own.lastSeq < request.confirmedSeq;
+  const watermarkAt = isBehind ? Math.min(observed.watermarkAt, own.watermarkAt) : observed.watermarkAt;
   const sight = {
     watermarkAt: Math.min(watermarkAt, ...others.map((one) => one.watermarkAt)),
-    blind: await allBlindTimes(tx, now),
+    blind: await listBlindIntervalsAfter(tx, {
+      id: request.blindAfterId ?? 0,
+      from: excusing(now).from,
+    }),
   };
   const beatAt = observed.acceptedUntilAt ?? Math.max(now, lastAt ?? now);
+  const isGap = endsGap({ now, newestBeatAt: beats.newestBeatAt, lookedAt, isBehind });
+  const freshSinceAt = isGap ? now : (beats.gapEndedAt ?? now);
   // Last, because batches of this intake wait for the row until the commit.
   const isOpen = await writeBeat(tx, {
     intakeId,
@@ -98,9 +114,11 @@ async function beat(tx: Tx, request: BeatRequest): Promise<BeatResult> {
     watermarkAt,
     leaseUntilAt: now + leaseMs,
     spoolEmpty: observed.spoolEmpty,
+    spoolFill: observed.spoolFill,
+    gapEndedAt: freshSinceAt,
   });
   if (!isOpen) return { kind: "closed" };
-  return { kind: "beaten", look, beatAt, lastSeq: own.lastSeq, others, lost, blind, sight };
+  return { kind: "beaten", look, beatAt, lastSeq: own.lastSeq, others, lost, blind, sight, freshSinceAt };
 }
 
 /** Closes whoever is gone, and declares lost whoever has been silent beyond its lease or cannot be read. */
@@ -177,12 +195,13 @@ export function skipLostBatches(
       let from = await skipSequence(tx, { intakeId, seq });
       if (from === null) {
         if ((await findSequence(tx, intakeId)) !== null) return false;
-        // An older state of the database, which has never heard of the intake.
-        from = Math.min((await findNewestBeatAt(tx)) ?? now, now);
+        // It died before it could enter, or this is an older state of the database.
+        from = Math.min((await findBeats(tx, { through: now })).newestBeatAt ?? now, now);
         const intake = { id: intakeId, name, startedAt: from, watermarkAt: from, leaseUntilAt: now };
         await registerIntake(tx, { ...intake, spoolEmpty: false });
         await skipSequence(tx, { intakeId, seq });
-        await closeIntake(tx, { intakeId, at: now, lost: true });
+        await closeIntake(tx, { intakeId, at: now, lost: seq > 0 });
+        if (seq === 0) return false;
       }
       await insertBlindInterval(tx, { intakeId, from: Math.min(from, now), to: now, reason: REASON.skipped });
       return true;
@@ -191,21 +210,23 @@ export function skipLostBatches(
   );
 }
 
-/** How far can be seen, for those who only look: the watermark, and then the blind times. */
-export async function lookAtIntakes(
-  database: Database,
-): Promise<{ now: Instant; newestBeatAt: Instant | null; sight: Sight }> {
+export type IntakeLook = StoredSight & {
+  now: Instant;
+  /** What of the sight may be believed: without a watermark while everything settles after a gap. */
+  settled: StoredSight["sight"];
+};
+
+/** How far can be seen, for those who only look. All who look find the same, however lately they have started. */
+export async function lookAtIntakes(database: Db): Promise<IntakeLook> {
   const { databaseAt: now } = await lookAtClock(database);
-  const open = await listOpenIntakes(database);
-  const newestBeatAt = open.length === 0 ? null : Math.max(...open.map(({ beatAt }) => beatAt));
-  const watermarkAt = open[0]?.watermarkAt ?? null;
-  return { now, newestBeatAt, sight: { watermarkAt, blind: await allBlindTimes(database, now) } };
+  const stored = await readSight(database, { ...excusing(now), gapsThrough: now + SETTLE_MS });
+  return { ...stored, now, settled: settledSight(settlingOf({ now, ...stored }), stored.sight) };
 }
 
-/** Whatever a deadline could still be excused with. It has to be read after the watermark, never before. */
-function allBlindTimes(db: Db, now: Instant): Promise<Interval[]> {
+/** The stretch of time in which blindness may still excuse somebody. */
+function excusing(now: Instant): { from: Instant; to: Instant } {
   // One that begins ahead of us is left from before the database's clock was set back.
-  return listBlindIntervals(db, { from: keptFrom("blindInterval", now), to: now + DAY_MS });
+  return { from: keptFrom("blindInterval", now), to: now + DAY_MS };
 }
 
 async function lookAtClock(db: Db): Promise<ClockLook> {

@@ -5,6 +5,7 @@ import type { Instant } from "../core/instant.ts";
 import { pruneBlindIntervals } from "../store/intakes/blind-intervals.ts";
 import type { Database } from "../store/db.ts";
 import { pruneDeliveries } from "../store/alerts/deliveries.ts";
+import { pruneLetters } from "../store/alerts/letters.ts";
 import { pruneEvents } from "../store/history/events.ts";
 import { pruneFlips } from "../store/history/flips.ts";
 import { pruneIntakes } from "../store/intakes/intakes.ts";
@@ -24,6 +25,7 @@ type Prune = (tx: Tx, rows: { before: Instant; limit: number }) => Promise<numbe
 const PRUNED: Readonly<Record<string, { prune: Prune; keptFrom: (now: Instant) => Instant }>> = {
   // Deliveries before flips: what was sent is explained by its flip, so the flip goes last.
   deliveries: { prune: pruneDeliveries, keptFrom: (now) => keptFrom("delivery", now) },
+  letters: { prune: pruneLetters, keptFrom: (now) => keptFrom("delivery", now) },
   flips: { prune: pruneFlips, keptFrom: (now) => keptFrom("flip", now) },
   events: { prune: pruneEvents, keptFrom: (now) => keptFrom("event", now) },
   blindIntervals: { prune: pruneBlindIntervals, keptFrom: (now) => keptFrom("blindInterval", now) },

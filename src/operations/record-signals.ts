@@ -1,6 +1,6 @@
 // Records a numbered batch of signals: one transaction, in which each check is locked, its signals are folded
-// through the rules, and what follows for it is written. When it returns, the batch is on disk. Whom to tell of
-// a flip is not written yet: no notifier exists that could.
+// through the rules, and what follows for it is written, the messages that are owed included. When it returns, the
+// batch is on disk.
 import type { AcceptedSignal, Batch, SignalResult } from "../core/accepted.ts";
 import type { Instant } from "../core/instant.ts";
 import type { Database } from "../store/db.ts";
@@ -99,9 +99,9 @@ async function recordCarefully(tx: Tx, batch: Batch, options: RecordOptions): Pr
 async function applyInHalves(tx: Tx, batch: Batch, options: RecordOptions): Promise<SignalResult[]> {
   const { signals } = batch;
   try {
-    return await inSavepoint(tx, async () => {
-      const targets = await lockTargetsOf(tx, signals);
-      return applyBatch(tx, signals, { ...options, targets });
+    return await inSavepoint(tx, async (part) => {
+      const targets = await lockTargetsOf(part, signals);
+      return applyBatch(part, signals, { ...options, targets });
     });
   } catch (error) {
     if (!isPoison(error)) throw error;

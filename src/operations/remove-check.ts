@@ -6,6 +6,7 @@ import { deleteDaysOfCheck } from "../store/history/check-days.ts";
 import { findChecksDeletedBefore } from "../store/checks/check-search.ts";
 import { lockStates } from "../store/checks/check-states.ts";
 import { deleteCheck } from "../store/checks/checks.ts";
+import { deletePoisonOfCheck } from "../store/checks/sweeping.ts";
 import type { Database } from "../store/db.ts";
 import { deleteDeliveriesOfCheck } from "../store/alerts/deliveries.ts";
 import { deleteEventsOfCheck } from "../store/history/events.ts";
@@ -24,6 +25,7 @@ const HISTORY: readonly ((tx: Tx, checkId: number) => Promise<void>)[] = [
   deletePingsOfCheck,
   deleteRunChunksOfCheck,
   deleteDaysOfCheck,
+  deletePoisonOfCheck,
 ];
 
 /** Removes one check inside the caller's transaction. False: it was gone already. */

@@ -4,8 +4,9 @@ import { describe, expect, test } from "vitest";
 import type { CheckSettings } from "../../src/core/check.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
 import { deleteCheck, pauseCheck, resumeCheck, updateCheck } from "../../src/operations/change-check.ts";
-import { insertDeliveries } from "../../src/store/alerts/deliveries.ts";
+import { insertFlipDeliveries, insertNoticeDeliveries } from "../../src/store/alerts/planning.ts";
 import { findCheckIdsByUuids } from "../../src/store/checks/ping-targets.ts";
+import { putAside } from "../../src/store/checks/sweeping.ts";
 import { type CheckWithState, findCheckByUuid, markCheckDeleted } from "../../src/store/checks/checks.ts";
 import { addDayTotals } from "../../src/store/history/check-days.ts";
 import { listEvents } from "../../src/store/history/events.ts";
@@ -194,10 +195,13 @@ describe("deleting", () => {
     const channel = await sampleChannel(database.db, { projectId: check.projectId, name: "Ops" });
     await updateCheck(database.db, { ...nameOf(check), ...edit({ channels: "*" }) });
     const [flip] = await flipsOf(check);
-    const owed = { channelId: channel.id, checkId: check.id, flipId: flip?.id ?? 0, blindIntervalId: null };
+    const owed = { checkId: check.id, flipId: flip?.id ?? 0 };
+    const notices = [{ checkId: check.id, blind: { from: NOW, to: NOW } }];
     const counts = { successCount: 1, failCount: 0, timedCount: 0, durationSumMs: 0, durationMaxMs: 0 };
     await inTransaction(database.db, async (tx) => {
-      await insertDeliveries(tx, { deliveries: [owed], at: NOW });
+      await insertFlipDeliveries(tx, { flips: [owed], at: NOW });
+      await insertNoticeDeliveries(tx, { notices, at: NOW, tellAt: NOW });
+      await putAside(tx, { checkId: check.id, sinceAt: NOW, untilAt: NOW, reason: "why" });
       const runs = [{ endAt: NOW, outcome: "success", durationMs: null } as const];
       await insertRunChunks(tx, [{ checkId: check.id, runs }]);
       await addDayTotals(tx, [{ checkId: check.id, totals: { day: "2026-11-15", ...counts } }]);

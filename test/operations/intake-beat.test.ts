@@ -40,6 +40,8 @@ async function beat(
     intakeId,
     leaseMs: LEASE_MS,
     beatAt: null,
+    lookedAt: null,
+    confirmedSeq: 0,
     watchingSinceAt: null,
     signs: new Map(),
     gone: [],
@@ -51,6 +53,7 @@ async function beat(
       unproven: [],
       refused: [],
       spoolEmpty: true,
+      spoolFill: 0,
       ...observed,
     }),
     ...request,
@@ -99,6 +102,22 @@ describe("entering", () => {
     const never = await enter();
     await leaveIntake(database.db, never);
     expect((await enter()).lastBeatAt).toBe(never.lastBeatAt);
+  });
+
+  test("with signals that it took before it could enter holds the watermark before those", async () => {
+    const before = await enter();
+    await beaten(before.intakeId);
+    const [intakeId, unappliedAt] = [randomUUID(), (await now()) - 5_000];
+    await enterIntake(database.db, { intakeId, name: "late", leaseMs: LEASE_MS, unappliedAt });
+    expect((await lookAtIntakes(database.db)).sight.watermarkAt).toBe(unappliedAt - 1_000);
+  });
+
+  test("twice, because the first answer was not heard, is entering once", async () => {
+    const { intakeId } = await enter();
+    await beaten(intakeId);
+    const [row] = await listOpenIntakes(database.db);
+    await enterIntake(database.db, { intakeId, name: "host/1", leaseMs: LEASE_MS });
+    expect(await listOpenIntakes(database.db)).toEqual([row]);
   });
 
   test("looks at the clock between two readings of our own", async () => {
@@ -197,6 +216,20 @@ describe("a beat", () => {
     expect(result.others.map(({ name }) => name)).toEqual(["slow"]);
     expect(result.sight.watermarkAt).toBe(slowAt);
     expect((await lookAtIntakes(database.db)).sight.watermarkAt).toBe(slowAt);
+  });
+
+  test("hears of blind times after the ones that are known, of whomever", async () => {
+    const { intakeId } = await enter();
+    const at = await now();
+    const refused = (from: Instant) => ({ observed: { refused: [{ from, to: from + 1 }] } });
+    const first = await beaten(intakeId, refused(at - 50));
+    const [known] = first.sight.blind;
+    const other = await enter();
+    await beaten(other.intakeId, { ...refused(at - 90), blindAfterId: known?.id ?? 0 });
+    const { blind } = (await beaten(intakeId, { blindAfterId: known?.id ?? 0 })).sight;
+    expect(blind).toMatchObject([{ from: at - 90, to: at - 89 }]);
+    expect((await beaten(intakeId, { blindAfterId: blind[0]?.id ?? 0 })).sight.blind).toEqual([]);
+    expect((await beaten(intakeId)).sight.blind).toHaveLength(2);
   });
 
   test("whose own observation fails writes nothing", async () => {
@@ -315,6 +348,108 @@ describe("batches that the database has lost for good", () => {
     expect((blind?.to ?? 0) - (blind?.from ?? 0)).toBeGreaterThan(59_000);
     // It holds nothing back: the intake itself enters anew.
     expect((await listOpenIntakes(database.db)).map(({ id }) => id)).toEqual([known.intakeId]);
+  });
+});
+
+test("an intake that died before it could enter holds nothing back, and nothing of it counts as lost", async () => {
+  const known = await enter();
+  const intakeId = randomUUID();
+  expect(await skipLostBatches(database.db, { intakeId, seq: 0, name: "host/2" })).toBe(false);
+  expect(await blindTimes()).toEqual([]);
+  expect((await listOpenIntakes(database.db)).map(({ id }) => id)).toEqual([known.intakeId]);
+  const { rows } = await database.db.pool.query("select lost, last_seq from intakes where id = $1", [
+    intakeId,
+  ]);
+  expect(rows).toEqual([{ lost: false, last_seq: 0 }]);
+  expect(await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, seq: 1 }))).toBe(true);
+});
+
+describe("settling", () => {
+  /** Lets time pass for everybody's past, as if so much more of it lay back. */
+  async function ageAll(ms: number): Promise<void> {
+    await database.db.pool.query(
+      `update intakes set beat_at = beat_at - $1 * interval '1 ms', watermark_at = watermark_at - $1 * interval '1 ms',
+         gap_ended_at = gap_ended_at - $1 * interval '1 ms'`,
+      [ms],
+    );
+  }
+
+  /** Whoever looks has nothing but the database: it is always as if it had just started. */
+  const isSettled = async () => (await lookAtIntakes(database.db)).settled.watermarkAt !== null;
+
+  /** Beats so often that nobody misses one, for a time that passes in a moment. */
+  async function beatThrough(intakeId: string, seconds: number): Promise<void> {
+    for (let passed = 0; passed < seconds; passed += 2) {
+      await ageAll(2_000);
+      await beaten(intakeId);
+    }
+  }
+
+  test("takes a minute after the first start, for everybody who looks alike", async () => {
+    const { intakeId } = await enter();
+    expect(await isSettled()).toBe(false);
+    const { freshSinceAt, look } = await beaten(intakeId);
+    expect(freshSinceAt).toBe(look.databaseAt);
+    await beatThrough(intakeId, 56);
+    expect(await isSettled()).toBe(false);
+    await beatThrough(intakeId, 4);
+    expect(await isSettled()).toBe(true);
+    expect((await beaten(intakeId)).freshSinceAt).toBeLessThan((await now()) - 59_000);
+  });
+
+  test("begins anew after a time without any beat, and is known in the same breath in which beats return", async () => {
+    const { intakeId } = await enter();
+    await beaten(intakeId);
+    await beatThrough(intakeId, 62);
+    await ageAll(4_000);
+    expect(await isSettled()).toBe(false);
+    await beaten(intakeId);
+    expect(await isSettled()).toBe(false);
+    await beatThrough(intakeId, 62);
+    expect(await isSettled()).toBe(true);
+  });
+
+  test("does not begin anew when one of several was silent, restarts or leaves", async () => {
+    const [first, second] = [await enter("a"), await enter("b")];
+    await beaten(first.intakeId);
+    await beatThrough(first.intakeId, 62);
+    await beaten(second.intakeId);
+    expect(await isSettled()).toBe(true);
+    await leaveIntake(database.db, first);
+    const third = await enter("a");
+    await beaten(third.intakeId, { beatAt: third.lastBeatAt });
+    expect(await isSettled()).toBe(true);
+  });
+
+  test("begins anew when the database's clock went back", async () => {
+    const { intakeId } = await enter();
+    await beaten(intakeId);
+    await beatThrough(intakeId, 62);
+    await beaten(intakeId, { lookedAt: (await now()) + 5_000 });
+    expect(await isSettled()).toBe(false);
+  });
+
+  test("begins anew when the database lacks what it had confirmed, and the watermark stays where it was", async () => {
+    const { intakeId } = await enter();
+    await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, seq: 1 }));
+    await beaten(intakeId, { confirmedSeq: 1 });
+    await beatThrough(intakeId, 62);
+    const [before] = await listOpenIntakes(database.db);
+    const behind = await beaten(intakeId, { confirmedSeq: 2 });
+    expect(behind.sight.watermarkAt).toBe(before?.watermarkAt);
+    expect((await listOpenIntakes(database.db))[0]?.watermarkAt).toBe(before?.watermarkAt);
+    expect(await isSettled()).toBe(false);
+    await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, seq: 2 }));
+    const caughtUp = await beaten(intakeId, { confirmedSeq: 2 });
+    expect(caughtUp.sight.watermarkAt).toBe(caughtUp.look.databaseAt - 1_000);
+  });
+
+  test("is on record by the first beat of an installation that had beaten without it", async () => {
+    const { intakeId } = await enter();
+    await beaten(intakeId);
+    await database.db.pool.query("update intakes set gap_ended_at = null");
+    expect(await isSettled()).toBe(false);
+    expect((await beaten(intakeId)).freshSinceAt).toBeGreaterThan((await now()) - 5_000);
   });
 });
 

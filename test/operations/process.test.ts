@@ -5,7 +5,10 @@ import { createLog } from "../../src/lib/log.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { chooseRoles, type Resources, ROLE_NAMES, run } from "../../src/roles.ts";
 import { openDatabase } from "../../src/store/db.ts";
+import { DatabaseProxy } from "../faults/stage/proxy.ts";
+import { temporaryFolder } from "../intake/support/folders.ts";
 import { useDatabase } from "../support/database.ts";
+import { sampleCheck, sampleProject } from "../support/sample.ts";
 
 const migrated = useDatabase();
 const empty = useDatabase({ empty: true });
@@ -95,4 +98,63 @@ describe("a process", () => {
     stop.abort();
     await expect(starting).rejects.toThrow("aborted");
   });
+});
+
+describe("a process that receives pings and has a spool", () => {
+  const urlIn = (lines: readonly string[], listener: string) =>
+    lines
+      .map((line) => JSON.parse(line) as { listener?: string; url?: string; msg?: string })
+      .find((line) => line.msg === "listening" && line.listener === listener)?.url;
+
+  test("starts while the database is away, takes what is known, and records it later", async () => {
+    const proxy = await DatabaseProxy.open({ targetPort: Number(new URL(migrated.url).port) });
+    const settings = { OVERDUE_SPOOL_FOLDER: temporaryFolder() };
+    const { id: projectId } = await sampleProject(migrated.db);
+    const { uuid } = await sampleCheck(migrated.db, { projectId });
+    const { uuid: stranger } = await sampleCheck(migrated.db, { projectId });
+    const start = () => {
+      const { resources, lines } = resourcesFor(proxy.urlFor(migrated.url), settings);
+      return { starting: run(["ping"], resources, { signal: never() }), lines };
+    };
+    const ping = (lines: readonly string[], whom: string) =>
+      fetch(`${urlIn(lines, "site")}/ping/${whom}`).then((answer) => answer.status);
+    const first = start();
+    const running = await first.starting;
+    expect(await ping(first.lines, uuid)).toBe(200);
+    expect(await running.stop()).toEqual([]);
+    proxy.cut();
+    const second = start();
+    await expect.poll(() => urlIn(second.lines, "site"), { timeout: 20_000 }).toBeDefined();
+    expect([await ping(second.lines, uuid), await ping(second.lines, stranger)]).toEqual([200, 503]);
+    const admin = second.lines.map((line) => (JSON.parse(line) as { url?: string }).url).find(Boolean);
+    await expect.poll(() => fetch(`${admin}/readyz`).then(({ status }) => status)).toBe(200);
+    proxy.heal();
+    const again = await second.starting;
+    const count = () =>
+      migrated.db.pool
+        .query("select ping_count from check_states s join checks c on c.id = s.check_id where uuid = $1", [
+          uuid,
+        ])
+        .then(({ rows }) => Number(rows[0].ping_count));
+    await expect.poll(count, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => ping(second.lines, stranger), { timeout: 10_000 }).toBe(200);
+    expect(await again.stop()).toEqual([]);
+    const { rows } = await migrated.db.pool.query("select * from intakes where closed_at is null or lost");
+    expect(rows).toEqual([]);
+    await proxy.close();
+  }, 60_000);
+
+  test("told to stop before the database is there, it stops in order", async () => {
+    const settings = { OVERDUE_SPOOL_FOLDER: temporaryFolder() };
+    const { resources, lines } = resourcesFor("postgres://nobody@127.0.0.1:1/nothing", settings);
+    const stop = new AbortController();
+    const starting = run(["ping"], resources, { signal: stop.signal });
+    await expect.poll(() => urlIn(lines, "site"), { timeout: 20_000 }).toBeDefined();
+    stop.abort();
+    await expect(starting).rejects.toThrow("aborted");
+    const stopped = lines.flatMap((line) =>
+      line.includes("service stopped") ? [JSON.parse(line)["service"]] : [],
+    );
+    expect(stopped).toEqual(["site", "schema, if there", "admin", "pool"]);
+  }, 60_000);
 });

@@ -6,11 +6,7 @@ import { createKeys } from "../../src/operations/create-keys.ts";
 import { pruneHistory } from "../../src/operations/prune-history.ts";
 import { insertBlindInterval, listBlindIntervals } from "../../src/store/intakes/blind-intervals.ts";
 import { findCheckByUuid, markCheckDeleted } from "../../src/store/checks/checks.ts";
-import {
-  insertDeliveries,
-  listDeliveriesOfChannel,
-  settleDeliveries,
-} from "../../src/store/alerts/deliveries.ts";
+import { listDeliveriesOfChannel } from "../../src/store/alerts/deliveries.ts";
 import { insertEvents, listEvents } from "../../src/store/history/events.ts";
 import { insertFlips, listFlips } from "../../src/store/history/flips.ts";
 import { closeIntake, findSequence, registerIntake } from "../../src/store/intakes/intakes.ts";
@@ -18,6 +14,7 @@ import { listApiKeys } from "../../src/store/keys.ts";
 import { insertRejectedSignal, listRejectedSignals } from "../../src/store/intakes/rejected-signals.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
+import { flip as owedFlip, owe, watchedCheck } from "../support/owed.ts";
 import { MONDAY_NOON as NOW, sampleCheck, sampleProject } from "../support/sample.ts";
 
 const database = useDatabase();
@@ -60,14 +57,15 @@ describe("what is old goes and what is young stays", () => {
   });
 
   test("deliveries that were settled; one that is still owed stays, however old", async () => {
-    const { check } = await newCheck();
-    const owed = { channelId: 77, checkId: check.id, flipId: null, blindIntervalId: null };
-    const [settled] = await write((tx) => insertDeliveries(tx, { deliveries: [owed, owed], at: OLD }));
-    const settle = { deliveryIds: [settled?.id ?? 0], state: "sent", at: OLD, reason: "" } as const;
-    await write((tx) => settleDeliveries(tx, settle));
+    const { check, channel } = await watchedCheck(database.db);
+    await owe(database.db, { check, at: OLD }, owedFlip("down", YOUNG), owedFlip("up", YOUNG));
+    await database.db.pool.query(
+      "update deliveries set state = 'sent', next_try_at = null, settled_at = $1 where id in (select min(id) from deliveries)",
+      [new Date(OLD)],
+    );
     const { removed } = await pruneHistory(database.db, { now: NOW });
     expect(removed).toMatchObject({ deliveries: 1 });
-    const left = await listDeliveriesOfChannel(database.db, { channelId: 77, limit: 9 });
+    const left = await listDeliveriesOfChannel(database.db, { channelId: channel.id, limit: 9 });
     expect(left.map(({ state }) => state)).toEqual(["pending"]);
   });
 
@@ -109,12 +107,10 @@ describe("what is old goes and what is young stays", () => {
 
 describe("a check deleted from the dashboard", () => {
   test("goes with its history after seven days, not before", async () => {
-    const { check } = await newCheck();
-    const { check: neighbour } = await newCheck();
+    const { check, channel } = await watchedCheck(database.db);
+    const { check: neighbour, channel: itsChannel } = await watchedCheck(database.db);
     for (const { id } of [check, neighbour]) {
-      const [flipId] = await write((tx) => insertFlips(tx, [flip(id, YOUNG)]));
-      const owed = { channelId: id, checkId: id, flipId: flipId ?? 0, blindIntervalId: null };
-      await write((tx) => insertDeliveries(tx, { deliveries: [owed], at: YOUNG }));
+      await owe(database.db, { check: { id }, at: YOUNG }, owedFlip("down", YOUNG));
       const event = { checkId: id, at: YOUNG, kind: "paused", accountId: null, detail: {} };
       await write((tx) => insertEvents(tx, [event]));
     }
@@ -123,13 +119,13 @@ describe("a check deleted from the dashboard", () => {
     expect(early.removed).toMatchObject({ deletedChecks: 0 });
     const late = await pruneHistory(database.db, { now: NOW + 7 * DAY_MS + 1 });
     expect(late.removed).toMatchObject({ deletedChecks: 1 });
-    for (const { id, left } of [
-      { id: check.id, left: 0 },
-      { id: neighbour.id, left: 1 },
+    for (const { id, channelId, left } of [
+      { id: check.id, channelId: channel.id, left: 0 },
+      { id: neighbour.id, channelId: itsChannel.id, left: 1 },
     ]) {
       expect(await listFlips(database.db, { checkId: id })).toHaveLength(left);
       expect(await listEvents(database.db, { checkId: id, limit: 9 })).toHaveLength(left);
-      expect(await listDeliveriesOfChannel(database.db, { channelId: id, limit: 9 })).toHaveLength(left);
+      expect(await listDeliveriesOfChannel(database.db, { channelId, limit: 9 })).toHaveLength(left);
     }
     expect(await findCheckByUuid(database.db, neighbour.uuid)).not.toBeNull();
   });

@@ -6,7 +6,8 @@ import { removeCheck } from "../../src/operations/remove-check.ts";
 import { insertChannel } from "../../src/store/alerts/channels.ts";
 import { assignChannels } from "../../src/store/alerts/check-channels.ts";
 import { addDayTotals } from "../../src/store/history/check-days.ts";
-import { insertDeliveries } from "../../src/store/alerts/deliveries.ts";
+import { insertFlipDeliveries, insertNoticeDeliveries } from "../../src/store/alerts/planning.ts";
+import { putAside } from "../../src/store/checks/sweeping.ts";
 import { insertEvents } from "../../src/store/history/events.ts";
 import { insertFlips } from "../../src/store/history/flips.ts";
 import { insertBodies } from "../../src/store/history/ping-bodies.ts";
@@ -37,8 +38,9 @@ async function fill(tx: Tx, { checkId, channelId }: { checkId: number; channelId
   await assignChannels(tx, { checkId, channelIds: [channelId] });
   const flip = { at: NOW, from: "up", to: "down", reason: "fail" } as const;
   const [flipId] = await insertFlips(tx, [{ checkId, flip }]);
-  const owed = { channelId, checkId, flipId: flipId ?? 0, blindIntervalId: null };
-  await insertDeliveries(tx, { deliveries: [owed], at: NOW });
+  await insertFlipDeliveries(tx, { flips: [{ checkId, flipId: flipId ?? 0 }], at: NOW });
+  const notices = [{ checkId, blind: { from: NOW, to: NOW } }];
+  await insertNoticeDeliveries(tx, { notices, at: NOW, tellAt: NOW });
   await insertEvents(tx, [{ checkId, at: NOW, kind: "paused", accountId: null, detail: {} }]);
   const origin = { scheme: "http", method: "GET", remoteAddr: null, ua: "", rid: null, exitStatus: null };
   await insertPings(tx, [
@@ -55,6 +57,7 @@ async function fill(tx: Tx, { checkId, channelId }: { checkId: number; channelId
     durationMaxMs: 0,
   };
   await addDayTotals(tx, [{ checkId, totals }]);
+  await putAside(tx, { checkId, sinceAt: NOW, untilAt: NOW, reason: "why" });
 }
 
 test("nothing of a removed check is left, and its neighbour keeps everything", async () => {

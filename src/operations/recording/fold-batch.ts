@@ -2,9 +2,9 @@
 // and writes nothing itself.
 import type { AcceptedSignal } from "../../core/accepted.ts";
 import type { SignalSettings } from "../../core/check.ts";
-import { countRun, type DayTotals } from "../../core/day-totals.ts";
+import { countRun, type DayTotals } from "../../core/machine/day-totals.ts";
 import type { Sight } from "../../core/machine/deadline.ts";
-import type { Instant } from "../../core/instant.ts";
+import type { Instant, Interval } from "../../core/instant.ts";
 import { isTrimDue } from "../../core/retention.ts";
 import { classifyEmail, classifyHttp, type SignalKind } from "../../core/signal.ts";
 import type { Flip } from "../../core/machine/state.ts";
@@ -14,7 +14,7 @@ import type { StoredState } from "../../store/checks/check-states.ts";
 import type { CheckEvent } from "../../store/history/events.ts";
 import type { PingBody } from "../../store/history/ping-bodies.ts";
 import type { Ping } from "../../store/history/pings.ts";
-import { notObservedEvents } from "../not-observed.ts";
+import { notObservedEvents } from "./not-observed.ts";
 
 export type FoldContext = { sight: Sight; rules: SignalRules; replayed: boolean };
 
@@ -26,13 +26,16 @@ export type Writes = {
   flips: { checkId: number; flip: Flip }[];
   takenBack: { checkId: number; deadlineAt: Instant; at: Instant }[];
   events: Omit<CheckEvent, "id">[];
+  /** Deadlines that were excused because we could not watch. */
+  notices: { checkId: number; blind: Interval }[];
   days: { checkId: number; totals: DayTotals }[];
   /** Checks whose log has grown enough to be trimmed, with the count to trim from. */
   trims: { checkId: number; pingCount: number; keepN: number | null }[];
 };
 
 export function noWrites(): Writes {
-  return { states: [], pings: [], bodies: [], flips: [], takenBack: [], events: [], days: [], trims: [] };
+  const changes = { flips: [], takenBack: [], events: [], notices: [] };
+  return { states: [], pings: [], bodies: [], ...changes, days: [], trims: [] };
 }
 
 /** Folds the signals of one check, in the order in which they were accepted, and adds to the writes. */
@@ -114,5 +117,6 @@ function writeChanges(writes: Writes, { checkId, outcome }: Omit<Logged, "signal
     writes.takenBack.push({ checkId, deadlineAt: outcome.takenBackAt, at });
   }
   const { notices, notObserved: unseen } = outcome;
-  writes.events.push(...notObservedEvents({ notices, unseen }, { checkId, at }));
+  for (const { blind } of notices) writes.notices.push({ checkId, blind });
+  writes.events.push(...notObservedEvents(checkId, { notices, unseen }));
 }

@@ -1,5 +1,5 @@
 // Writes what the fold has collected, in few statements; whatever a batch does not have costs nothing.
-import { dayOf } from "../../core/day-totals.ts";
+import { dayOf } from "../../core/machine/day-totals.ts";
 import type { Instant } from "../../core/instant.ts";
 import { forgottenThrough, keptFrom } from "../../core/retention.ts";
 import { addDayTotals, trimDays } from "../../store/history/check-days.ts";
@@ -12,6 +12,7 @@ import { insertPings, trimPings } from "../../store/history/pings.ts";
 import { insertRunChunks, trimRunChunks } from "../../store/history/run-chunks.ts";
 import type { EndedRun } from "../../store/history/run-packing.ts";
 import type { Tx } from "../../store/transaction.ts";
+import { planDeliveries, planNotices, takeBackDeliveries } from "../alerts/plan-deliveries.ts";
 import type { Writes } from "./fold-batch.ts";
 
 export type LogLimits = { pingLogRows: number };
@@ -26,13 +27,29 @@ export async function writeBatch(
   const writing: Promise<unknown>[] = [writeStates(tx, writes.states)];
   if (writes.pings.length > 0) writing.push(insertPings(tx, writes.pings));
   if (writes.bodies.length > 0) writing.push(insertBodies(tx, writes.bodies));
-  if (writes.flips.length > 0) writing.push(insertFlips(tx, writes.flips));
-  // After the inserts: a batch may take back what it has written itself.
-  for (const flip of writes.takenBack) writing.push(takeBackFlip(tx, flip));
+  if (writes.flips.length > 0 || writes.takenBack.length > 0)
+    writing.push(writeFlips(tx, writes, limits.now));
   if (writes.events.length > 0) writing.push(insertEvents(tx, writes.events));
+  if (writes.notices.length > 0) writing.push(planNotices(tx, writes.notices, limits.now));
   if (writes.days.length > 0) writing.push(settleDays(tx, writes.days, limits.now));
   if (writes.trims.length > 0) writing.push(trimLogs(tx, writes.trims, limits));
   await Promise.all(writing);
+}
+
+/** Flips with what is owed for them. Sent at once as far as it can be: a delivery needs the id of its flip. */
+async function writeFlips(tx: Tx, { flips, takenBack }: Writes, now: Instant): Promise<void> {
+  const inserting = flips.length > 0 ? insertFlips(tx, flips) : Promise.resolve([]);
+  // After the inserts: a batch may take back what it has written itself.
+  const takingBack = Promise.all(takenBack.map((flip) => takeBackFlip(tx, flip)));
+  const [flipIds, takenBackIds] = await Promise.all([inserting, takingBack]);
+  const written = flips.map(({ checkId, flip }, index) => ({ checkId, flip, flipId: flipIds[index] ?? 0 }));
+  const planning = planDeliveries(tx, written, now);
+  const correcting = takeBackDeliveries(
+    tx,
+    takenBackIds.filter((id) => id !== null),
+    now,
+  );
+  await Promise.all([planning, correcting]);
 }
 
 async function settleDays(tx: Tx, days: Writes["days"], now: Instant): Promise<void> {

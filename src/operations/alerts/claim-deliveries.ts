@@ -1,0 +1,181 @@
+// Finds messages that are due and claims them for whoever sends them. Channels are visited in turn, and each is given
+// only so many at a time, so that neither a slow receiver nor a long queue stands before the others.
+import { randomUUID } from "node:crypto";
+import { takeMessages } from "../../core/alerts/bucket.ts";
+import { allowance, CHANNEL_SENDS_MAX, isTroubled } from "../../core/alerts/channel-health.ts";
+import type { Rate } from "../../core/alerts/sending.ts";
+import type { Instant } from "../../core/instant.ts";
+import { DELIVERY_LEASE_MS, MESSAGE_FLIPS_MAX } from "../../core/limits.ts";
+import {
+  claimMessages,
+  findWaitingChannels,
+  lockBuckets,
+  type WaitingChannel,
+  writeBuckets,
+} from "../../store/alerts/claims.ts";
+import type { Delivery } from "../../store/alerts/deliveries.ts";
+import type { Database } from "../../store/db.ts";
+import { inTransaction, type Tx } from "../../store/transaction.ts";
+
+/** A message that one sender has to himself until the lease ends. */
+export type Claim = {
+  /** Names the claim; settling shows it. */
+  claimedBy: string;
+  channelId: number;
+  /** The same for every try at the same message. */
+  dedupeKey: string;
+  /** Which try this is, from 1 on. */
+  attempt: number;
+  /** It may have been sent before, so it has to say the same again. */
+  isRepeat: boolean;
+  /** Its channel fails, or takes its time. */
+  isTroubled: boolean;
+  /** Everything that the message settles, oldest first; at least one. */
+  deliveries: readonly [Delivery, ...Delivery[]];
+};
+
+export type ClaimOptions = {
+  now: Instant;
+  /** Messages to claim at most. */
+  limit: number;
+  rateOf: (kind: string) => Rate | null;
+  /** The channel after which to go on; 0 begins anew. */
+  after?: number;
+  /** Messages that this process is sending, by channel. */
+  inFlight?: ReadonlyMap<number, number>;
+  /** How many of them channels in trouble may have. */
+  troubledLeft?: number;
+  /** Messages to one channel at the same time. */
+  sendsMax?: number;
+  leaseMs?: number;
+};
+
+/** Channels that one claim looks at. */
+const CHANNELS_VISITED_MAX = 500;
+
+/** Messages of a channel that is gone or disabled. */
+const UNSENT_MAX = 16;
+
+/** Claims what is due. `after` is where the next call goes on: 0 when all channels have been visited. */
+export async function claimDeliveries(
+  database: Database,
+  options: ClaimOptions,
+): Promise<{ claims: Claim[]; after: number }> {
+  const { now, after = 0 } = options;
+  const waiting = await findWaitingChannels(database, { now, after, limit: CHANNELS_VISITED_MAX });
+  const shares = shareOut(waiting, options);
+  if (shares.given.size === 0) return { claims: [], after: shares.after };
+  const claims = await inTransaction(database, (tx) => claimShares(tx, shares, options));
+  return { claims, after: shares.after };
+}
+
+type Shares = {
+  /** How many messages each channel may be given. */
+  given: Map<number, number>;
+  troubled: Set<number>;
+  limited: Map<number, { waiting: WaitingChannel; rate: Rate }>;
+  after: number;
+};
+
+/** Goes from channel to channel until nothing is left to give. */
+function shareOut(waiting: readonly WaitingChannel[], options: ClaimOptions): Shares {
+  const { limit, rateOf } = options;
+  const given = new Map<number, number>();
+  const limited: Shares["limited"] = new Map();
+  const troubled = new Set<number>();
+  let left = limit;
+  let troubledLeft = options.troubledLeft ?? limit;
+  for (const one of waiting) {
+    if (left === 0) return { given, troubled, limited, after: [...given.keys()].at(-1) ?? 0 };
+    if (!one.isDue) continue;
+    const share = Math.min(left, shareOf(one, { ...options, troubledLeft }));
+    if (share === 0) continue;
+    given.set(one.channelId, share);
+    left -= share;
+    if (one.channel === null) continue;
+    if (isTroubled(one.channel)) {
+      troubled.add(one.channelId);
+      troubledLeft -= share;
+    }
+    const rate = rateOf(one.channel.kind);
+    if (rate !== null) limited.set(one.channelId, { waiting: one, rate });
+  }
+  const last = waiting.at(-1)?.channelId ?? 0;
+  return { given, troubled, limited, after: waiting.length < CHANNELS_VISITED_MAX ? 0 : last };
+}
+
+function shareOf({ channelId, channel }: WaitingChannel, options: ClaimOptions): number {
+  const { now, limit, rateOf, inFlight, troubledLeft = limit, sendsMax = CHANNEL_SENDS_MAX } = options;
+  // Little or nothing is sent there: what waits is settled.
+  if (channel === null || channel.isDisabled) return UNSENT_MAX;
+  const underway = { inFlight: inFlight?.get(channelId) ?? 0, sendsMax, troubledLeft };
+  return allowance(channel, { rate: rateOf(channel.kind), now, underway });
+}
+
+async function claimShares(tx: Tx, shares: Shares, options: ClaimOptions): Promise<Claim[]> {
+  const { given, troubled, limited } = shares;
+  const { now, leaseMs = DELIVERY_LEASE_MS } = options;
+  const buckets = limited.size === 0 ? new Map() : await lockBuckets(tx, [...limited.keys()]);
+  shareAgain(shares, { buckets, options });
+  const claimedBy = randomUUID();
+  const messages = await claimMessages(tx, {
+    now,
+    allowances: given,
+    claimedBy,
+    leaseMs,
+    partsMax: MESSAGE_FLIPS_MAX,
+  });
+  const claims = messages.map((message) => toClaim(message, { claimedBy, troubled }));
+  const taken = Map.groupBy(
+    claims.filter(({ channelId }) => limited.has(channelId)),
+    ({ channelId }) => channelId,
+  );
+  if (taken.size > 0) await writeBuckets(tx, bucketsAfter(taken, { limited, buckets, now }));
+  return claims;
+}
+
+/** Of those with a limit, by what is in the locked buckets; whoever else holds one is taking from it. */
+function shareAgain(
+  { given, limited }: Shares,
+  { buckets, options }: { buckets: ReadonlyMap<number, Instant | null>; options: ClaimOptions },
+): void {
+  for (const [channelId, { waiting }] of limited) {
+    const fullAt = buckets.get(channelId);
+    if (fullAt === undefined || waiting.channel === null) given.delete(channelId);
+    else {
+      const share = shareOf({ ...waiting, channel: { ...waiting.channel, bucketFullAt: fullAt } }, options);
+      given.set(channelId, Math.min(given.get(channelId) ?? 0, share));
+    }
+  }
+}
+
+function bucketsAfter(
+  taken: ReadonlyMap<number, readonly Claim[]>,
+  at: { limited: Shares["limited"]; buckets: ReadonlyMap<number, Instant | null>; now: Instant },
+): Map<number, Instant> {
+  const after = new Map<number, Instant>();
+  for (const [channelId, claims] of taken) {
+    const rate = at.limited.get(channelId)?.rate;
+    if (rate === undefined) continue;
+    const fullAt = at.buckets.get(channelId) ?? null;
+    after.set(channelId, takeMessages(fullAt, { rate, now: at.now, count: claims.length }));
+  }
+  return after;
+}
+
+function toClaim(
+  { deliveries, wasBound }: { deliveries: readonly Delivery[]; wasBound: boolean },
+  { claimedBy, troubled }: { claimedBy: string; troubled: ReadonlySet<number> },
+): Claim {
+  const [head, ...rest] = deliveries;
+  if (head === undefined) throw new Error("a message without any delivery was claimed");
+  return {
+    claimedBy,
+    channelId: head.channelId,
+    dedupeKey: head.dedupeKey,
+    attempt: head.attemptCount,
+    isRepeat: wasBound,
+    isTroubled: troubled.has(head.channelId),
+    deliveries: [head, ...rest],
+  };
+}

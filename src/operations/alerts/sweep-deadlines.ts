@@ -1,0 +1,248 @@
+// Looks for checks whose silence has lasted too long, in batches: each is one transaction that locks what nobody else
+// holds, recomputes it from the locked row and writes what follows, with what is owed to people. Any number may sweep
+// at once, and whenever: a signal that is quicker leads to the same.
+import { HOUR_MS, type Instant, SECOND_MS } from "../../core/instant.ts";
+import { isUnreachable } from "../../lib/connection-trouble.ts";
+import { lockStates, type StoredState, writeStates } from "../../store/checks/check-states.ts";
+import {
+  type DueRange,
+  findDueStates,
+  findTimings,
+  listDueChecks,
+  listPoisonedChecks,
+  lockDueChecks,
+  moveSweep,
+  putAside,
+} from "../../store/checks/sweeping.ts";
+import type { Database } from "../../store/db.ts";
+import {
+  CommitInDoubtError,
+  isRefusedValue,
+  OutOfTimeError,
+  postgresErrorName,
+  sqlStateOf,
+} from "../../store/errors.ts";
+import { insertEvents } from "../../store/history/events.ts";
+import { insertFlips } from "../../store/history/flips.ts";
+import { inSavepoint, inTransaction, type Tx } from "../../store/transaction.ts";
+import { type DueWrites, isOnlyMoved, judgeDue, type SweepMoment } from "./sweeping/judge-due.ts";
+import { planDeliveries, planNotices } from "./plan-deliveries.ts";
+
+/** Rows of a batch: while it lasts, signals of these checks wait. */
+export const BATCH_ROWS = 500;
+/** Batches at a time: while one waits for the disk or for us, the other goes on. */
+const LANES = 2;
+/** After so many the caller gets to look at the watermark again. */
+const BATCHES_MAX = 1_000;
+/** A check that cannot be judged is tried again after this. */
+const PUT_ASIDE_MS = HOUR_MS;
+/** More than these are found again and again, and fail again and again. */
+const PUT_ASIDE_MAX = 10_000;
+const REASON_LENGTH_MAX = 500;
+/** Two sweepers that owe the same notices may meet in the wrong order; one of them goes again. */
+const TRIES_MAX = 3;
+/** Nobody waits for an answer, so a slow disk is waited for. What is in doubt after that is found again, or done. */
+const PATIENT = { commitTimeoutMs: 10 * SECOND_MS };
+/** How many of the due checks that somebody else holds are named. */
+const LOCKED_NAMED_MAX = 100;
+
+export type SweepOptions = SweepMoment & { limit?: number; batchesMax?: number };
+
+export type Swept = {
+  /** Checks that were locked and looked at. */
+  looked: number;
+  /** Those among them whose deadline had moved, or has to wait. */
+  moved: number;
+  /** Flips, and deadlines that our own blindness excused. */
+  fired: number;
+  excused: number;
+  /** Checks that could not be judged, and are put aside. */
+  poisoned: { checkId: number; reason: string }[];
+  /** By how much the oldest deadline that fired lies back; null: none did. */
+  lagMs: number | null;
+  /** Due, and left to whoever holds them. */
+  locked: number[];
+  /** False: there is more to do at once. */
+  isComplete: boolean;
+};
+
+/** Lets every deadline fire that may at `now`, as far as the sight reaches. Without a watermark nothing does. */
+export async function sweepDeadlines(database: Database, options: SweepOptions): Promise<Swept> {
+  const { now, sight, limit = BATCH_ROWS, batchesMax = BATCHES_MAX } = options;
+  const swept = nothingSwept();
+  if (sight.watermarkAt === null) return { ...swept, isComplete: true };
+  const aside = await listPoisonedChecks(database, PUT_ASIDE_MAX);
+  const except = aside.filter(({ untilAt }) => untilAt > now).map(({ checkId }) => checkId);
+  const range = { through: sight.watermarkAt - 1, except, limit };
+  const sweep: Sweep = { database, moment: { now, sight }, range, batchesLeft: batchesMax, swept };
+  // Most of the time there is nothing or little, and one look is enough.
+  const first = await sweepOn(sweep, 0);
+  if (first !== null) {
+    await Promise.all(Array.from({ length: LANES }, () => sweepLane(sweep, first)));
+  }
+  if (!swept.isComplete) return swept;
+  const left = await listDueChecks(database, { ...range, limit: LOCKED_NAMED_MAX });
+  return { ...swept, locked: left.map(({ checkId }) => checkId) };
+}
+
+type Sweep = {
+  database: Database;
+  moment: SweepMoment;
+  range: { through: Instant; except: number[]; limit: number };
+  batchesLeft: number;
+  swept: Swept;
+};
+
+/** Sweeps batch after batch until nothing is left that nobody else holds. */
+async function sweepLane(sweep: Sweep, from: Instant): Promise<void> {
+  try {
+    let next: Instant | null = from;
+    while (next !== null && sweep.batchesLeft > 0) next = await sweepOn(sweep, next);
+  } catch (error) {
+    // The other lane ends with its batch.
+    sweep.batchesLeft = 0;
+    throw error;
+  }
+}
+
+/** Sweeps one batch; returns where the next one begins, or null: there is none. */
+async function sweepOn(sweep: Sweep, from: Instant): Promise<Instant | null> {
+  const { database, moment, range, swept } = sweep;
+  sweep.batchesLeft -= 1;
+  const batch = await sweepBatch(database, { range: { ...range, from }, moment });
+  add(swept, batch);
+  range.except.push(...batch.poisoned.map(({ checkId }) => checkId));
+  if (batch.looked < range.limit) {
+    swept.isComplete = true;
+    return null;
+  }
+  return batch.lastAt ?? from;
+}
+
+function nothingSwept(): Swept {
+  const counts = { looked: 0, moved: 0, fired: 0, excused: 0 };
+  return { ...counts, poisoned: [], lagMs: null, locked: [], isComplete: false };
+}
+
+function add(swept: Swept, batch: BatchSwept): void {
+  swept.looked += batch.looked;
+  swept.moved += batch.moved;
+  swept.fired += batch.fired;
+  swept.excused += batch.excused;
+  swept.poisoned.push(...batch.poisoned);
+  if (batch.lagMs !== null) swept.lagMs = Math.max(swept.lagMs ?? 0, batch.lagMs);
+}
+
+type Batch = { range: DueRange; moment: SweepMoment };
+type BatchSwept = Pick<Swept, "looked" | "moved" | "fired" | "excused" | "poisoned" | "lagMs"> & {
+  /** Where the next batch begins; null: this one was empty. */
+  lastAt: Instant | null;
+};
+
+async function sweepBatch(database: Database, batch: Batch): Promise<BatchSwept> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await inTransaction(database, (tx) => sweepWhole(tx, batch), PATIENT);
+    } catch (error) {
+      if (isPoison(error)) return inTransaction(database, (tx) => sweepCarefully(tx, batch), PATIENT);
+      if (tries === TRIES_MAX || !isPassing(error)) throw error;
+    }
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  const name = postgresErrorName(error);
+  return name === "deadlock_detected" || name === "lock_not_available";
+}
+
+/** The database refuses a value, or our own code stumbles over one: trying again would not help. */
+function isPoison(error: unknown): boolean {
+  if (error instanceof CommitInDoubtError || error instanceof OutOfTimeError) return false;
+  return isRefusedValue(error) || (sqlStateOf(error) === null && !isUnreachable(error));
+}
+
+async function sweepWhole(tx: Tx, { range, moment }: Batch): Promise<BatchSwept> {
+  const due = await findDueStates(tx, range);
+  const done = due.length === 0 ? NOTHING : await judgeAndWrite(tx, due, moment);
+  return { ...done, looked: due.length, poisoned: [], lastAt: due.at(-1)?.sweepAt ?? null };
+}
+
+/** The careful way, for a batch in which something is poisonous: of a row that cannot be read not even that is sure. */
+async function sweepCarefully(tx: Tx, { range, moment }: Batch): Promise<BatchSwept> {
+  const due = await lockDueChecks(tx, range);
+  const checkIds = due.map(({ checkId }) => checkId);
+  const done =
+    checkIds.length === 0 ? { ...NOTHING, poisoned: [] } : await sweepInHalves(tx, checkIds, moment);
+  return { ...done, looked: due.length, lastAt: due.at(-1)?.sweepAt ?? null };
+}
+
+type Done = Pick<Swept, "moved" | "fired" | "excused" | "lagMs">;
+const NOTHING: Done = { moved: 0, fired: 0, excused: 0, lagMs: null };
+
+/** Halves the checks until the poisonous ones stand alone. */
+async function sweepInHalves(
+  tx: Tx,
+  checkIds: readonly number[],
+  moment: SweepMoment,
+): Promise<Done & Pick<Swept, "poisoned">> {
+  try {
+    const done = await inSavepoint(tx, async (part) =>
+      judgeAndWrite(part, await lockStates(part, checkIds), moment),
+    );
+    return { ...done, poisoned: [] };
+  } catch (error) {
+    if (!isPoison(error)) throw error;
+    const [alone] = checkIds;
+    if (alone !== undefined && checkIds.length === 1)
+      return putOneAside(tx, alone, { error, now: moment.now });
+    const middle = Math.ceil(checkIds.length / 2);
+    const first = await sweepInHalves(tx, checkIds.slice(0, middle), moment);
+    const second = await sweepInHalves(tx, checkIds.slice(middle), moment);
+    return {
+      moved: first.moved + second.moved,
+      fired: first.fired + second.fired,
+      excused: first.excused + second.excused,
+      lagMs: first.lagMs === null ? second.lagMs : Math.max(first.lagMs, second.lagMs ?? 0),
+      poisoned: [...first.poisoned, ...second.poisoned],
+    };
+  }
+}
+
+async function putOneAside(
+  tx: Tx,
+  checkId: number,
+  { error, now }: { error: unknown; now: Instant },
+): Promise<Done & Pick<Swept, "poisoned">> {
+  const reason = (error instanceof Error ? error.message : String(error)).slice(0, REASON_LENGTH_MAX);
+  await putAside(tx, { checkId, sinceAt: now, untilAt: now + PUT_ASIDE_MS, reason });
+  return { ...NOTHING, poisoned: [{ checkId, reason }] };
+}
+
+async function judgeAndWrite(tx: Tx, due: readonly StoredState[], moment: SweepMoment): Promise<Done> {
+  const judged = due.filter((stored) => !isOnlyMoved(stored, moment.sight)).map(({ checkId }) => checkId);
+  // Read after the lock: whoever held a check before may have changed its settings.
+  const timings = judged.length === 0 ? new Map() : await findTimings(tx, judged);
+  const writes = judgeDue(due, { moment, timings });
+  await write(tx, writes, moment.now);
+  const oldestAt = Math.min(...writes.flips.map(({ flip }) => flip.at));
+  return {
+    moved: writes.moves.length,
+    fired: writes.flips.length,
+    excused: writes.notices.length,
+    lagMs: writes.flips.length === 0 ? null : moment.now - oldestAt,
+  };
+}
+
+async function write(tx: Tx, writes: DueWrites, at: Instant): Promise<void> {
+  const { states, moves, flips, notices, events } = writes;
+  // Sent in this order and at once: none of these needs the answer of another.
+  const [flipIds] = await Promise.all([
+    flips.length > 0 ? insertFlips(tx, flips) : [],
+    states.length > 0 ? writeStates(tx, states) : null,
+    moves.length > 0 ? moveSweep(tx, moves) : null,
+    events.length > 0 ? insertEvents(tx, events) : null,
+  ]);
+  const written = flips.map((one, index) => ({ ...one, flipId: flipIds[index] ?? 0 }));
+  await planDeliveries(tx, written, at);
+  await planNotices(tx, notices, at);
+}

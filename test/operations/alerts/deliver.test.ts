@@ -1,0 +1,315 @@
+// Delivering what is owed: what the message tells, who is told and who is not, and what the record says afterwards.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { FlipMessage } from "../../../src/core/alerts/message.ts";
+import { MINUTE_MS, SECOND_MS } from "../../../src/core/instant.ts";
+import { claimDeliveries } from "../../../src/operations/alerts/claim-deliveries.ts";
+import { deliverDue, deliverOne } from "../../../src/operations/alerts/deliver.ts";
+import { planNotices, planTest } from "../../../src/operations/alerts/plan-deliveries.ts";
+import { deleteChannel, disableChannel, findChannelById } from "../../../src/store/alerts/channels.ts";
+import { listDeliveriesOfChannel } from "../../../src/store/alerts/deliveries.ts";
+import { insertSayings } from "../../../src/store/alerts/planning.ts";
+import { markCheckDeleted } from "../../../src/store/checks/checks.ts";
+import { inTransaction, type Tx } from "../../../src/store/transaction.ts";
+import { sampleIntake } from "../../support/checks-under-change.ts";
+import { useDatabase } from "../../support/database.ts";
+import { addChannel, assign, flip, owe, watchedCheck } from "../../support/owed.ts";
+import { MONDAY_NOON as NOW, sampleCheck } from "../../support/sample.ts";
+import { Receiver } from "./receiver.ts";
+
+const database = useDatabase();
+const write = <T>(work: (tx: Tx) => Promise<T>) => inTransaction(database.db, work);
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await Receiver.start();
+});
+afterAll(() => receiver.stop());
+beforeEach(() => database.db.pool.query("truncate deliveries"));
+
+const deliver = (now = NOW + MINUTE_MS) => deliverDue(database.db, { now, ports: receiver.ports() });
+const record = async (channel: { id: number }) =>
+  (await listDeliveriesOfChannel(database.db, { channelId: channel.id, limit: 100 })).toReversed();
+const states = async (channel: { id: number }) => (await record(channel)).map(({ state }) => state);
+
+function lastTo(channel: { id: number }): FlipMessage {
+  const message = receiver.taken.findLast(({ channelId }) => channelId === channel.id)?.message;
+  if (message?.kind !== "down" && message?.kind !== "up") throw new Error("no message about a flip");
+  return message;
+}
+
+describe("a message", () => {
+  test("tells what happened, with the last ping, its output and how the neighbours are", async () => {
+    const one = await watchedCheck(database.db, { name: "nightly", tags: "db prod" });
+    const { check, channel } = one;
+    const { projectId } = check;
+    const neighbour = await sampleCheck(database.db, { projectId, name: "other 10" });
+    const another = await sampleCheck(database.db, { projectId, name: "other 9" });
+    for (const { id } of [neighbour, another]) {
+      await database.db.pool.query("update check_states set status = 'down' where check_id = $1", [id]);
+    }
+    const send = await sampleIntake(database.db);
+    await send([{ uuid: check.uuid, at: NOW - MINUTE_MS }]);
+    await send([
+      { uuid: check.uuid, action: { exitStatus: 3 }, at: NOW, body: "no space left \u{1F4BE}", ua: "cron" },
+    ]);
+    await send([{ uuid: check.uuid, action: "log", at: NOW + 1, body: "later" }]);
+    const settled = await deliver(NOW + 5 * SECOND_MS);
+    expect(settled).toMatchObject([{ waitedMs: [5 * SECOND_MS], disabled: null }]);
+    expect(lastTo(channel)).toMatchObject({
+      kind: "down",
+      at: NOW + 5 * SECOND_MS,
+      since: NOW,
+      reason: "fail",
+      flips: [{ at: NOW, from: "up", to: "down", reason: "fail" }],
+      corrections: [],
+      downtimeMs: null,
+      check: {
+        uuid: check.uuid,
+        projectName: "Backups",
+        settings: { name: "nightly", tags: "db prod" },
+        state: { status: "down", pingCount: 3 },
+        channelUuids: [channel.uuid],
+      },
+      lastPing: { n: 2, kind: "fail", at: NOW, ua: "cron", bodySize: 18, body: "no space left \u{1F4BE}" },
+      otherChecks: {
+        total: 2,
+        downCount: 2,
+        down: [
+          { uuid: another.uuid, name: "other 9" },
+          { uuid: neighbour.uuid, name: "other 10" },
+        ],
+      },
+    });
+    await send([{ uuid: check.uuid, at: NOW + 10 * MINUTE_MS }]);
+    await deliver(NOW + 11 * MINUTE_MS);
+    expect(lastTo(channel)).toMatchObject({
+      kind: "up",
+      downtimeMs: 10 * MINUTE_MS,
+      lastPing: { n: 4, body: null },
+    });
+    expect(receiver.saidTo(channel)).toEqual(["down (fail)", "up (up)"]);
+  });
+
+  test("is recorded with its answer, and its channel remembers how it went", async () => {
+    const one = await watchedCheck(database.db);
+    await owe(database.db, one, flip("down"));
+    await deliver();
+    expect(await record(one.channel)).toMatchObject([
+      {
+        state: "sent",
+        attemptCount: 1,
+        settledAt: NOW + MINUTE_MS,
+        requestSummary: "POST receiver",
+        responseCode: 200,
+        responseExcerpt: "ok",
+        reason: null,
+      },
+    ]);
+    expect(await findChannelById(database.db, one.channel.id)).toMatchObject({
+      lastNotifyAt: NOW + MINUTE_MS,
+      lastError: null,
+      failureCount: 0,
+    });
+  });
+
+  test("tells a check without neighbours apart from one whose neighbours are well", async () => {
+    const alone = await watchedCheck(database.db);
+    await owe(database.db, alone, flip("down"));
+    const one = await watchedCheck(database.db);
+    await sampleCheck(database.db, { projectId: one.check.projectId });
+    await owe(database.db, one, flip("down"));
+    await deliver();
+    expect(lastTo(alone.channel).otherChecks).toBeNull();
+    expect(lastTo(one.channel).otherChecks).toEqual({ total: 1, downCount: 0, down: [] });
+  });
+});
+
+describe("what has gathered", () => {
+  test("a down and an up that were not sent yet are one message, which settles both", async () => {
+    const one = await watchedCheck(database.db);
+    await owe(database.db, one, flip("down"), flip("up", NOW + 1));
+    await deliver();
+    expect(receiver.saidTo(one.channel)).toEqual(["up (timeout, up)"]);
+    expect(await states(one.channel)).toEqual(["merged", "sent"]);
+  });
+
+  test("up, fail and up inside one batch of signals are one message that names the failure", async () => {
+    const one = await watchedCheck(database.db);
+    const send = await sampleIntake(database.db);
+    const signal = (action: "success" | "fail", minute: number) => ({
+      uuid: one.check.uuid,
+      action,
+      at: NOW + minute * MINUTE_MS,
+    });
+    await send([signal("success", 0), signal("fail", 1), signal("success", 2)]);
+    await deliver(NOW + 3 * MINUTE_MS);
+    expect(receiver.saidTo(one.channel)).toEqual(["up (fail, up)"]);
+    expect(lastTo(one.channel).downtimeMs).toBe(MINUTE_MS);
+  });
+
+  test("a first success is no news", async () => {
+    const one = await watchedCheck(database.db);
+    await (await sampleIntake(database.db))([{ uuid: one.check.uuid }]);
+    await deliver();
+    expect(await record(one.channel)).toEqual([]);
+  });
+
+  test("is told to each channel by itself, in order", async () => {
+    const { check, channels } = await watchedCheck(database.db, { channelCount: 2 });
+    const [fast, slow] = channels;
+    await owe(database.db, { check }, flip("down"));
+    const refusing = receiver.ports({
+      send: async (channel, message, sending) =>
+        channel.id === slow?.id
+          ? {
+              kind: "failed",
+              permanent: false,
+              retryAfterMs: null,
+              summary: "",
+              code: 500,
+              excerpt: "",
+              reason: "",
+            }
+          : receiver.ports().send(channel, message, sending),
+    });
+    await deliverDue(database.db, { now: NOW, ports: refusing });
+    await owe(database.db, { check }, flip("up", NOW + 1));
+    await deliver();
+    expect(receiver.saidTo(fast ?? { id: 0 })).toEqual(["down (timeout)", "up (up)"]);
+    expect(receiver.saidTo(slow ?? { id: 0 })).toEqual(["up (timeout, up)"]);
+  });
+});
+
+describe("a channel that does not hear", () => {
+  test("is skipped, and that is final", async () => {
+    const { check } = await watchedCheck(database.db);
+    const { projectId } = check;
+    const downOnly = await addChannel(database.db, { projectId, config: { up: false } });
+    const upOnly = await addChannel(database.db, { projectId, config: { down: false, notice: false } });
+    await assign(database.db, check, [downOnly, upOnly]);
+    await owe(database.db, { check }, flip("down"));
+    await deliver();
+    await owe(database.db, { check }, flip("up", NOW + 1));
+    await deliver();
+    expect(receiver.saidTo(downOnly)).toEqual(["down (timeout)"]);
+    expect(receiver.saidTo(upOnly)).toEqual(["up (up)"]);
+    expect(await states(downOnly)).toEqual(["sent", "skipped"]);
+    expect(await states(upOnly)).toEqual(["skipped", "sent"]);
+    await write((tx) => planNotices(tx, [{ checkId: check.id, blind: { from: NOW, to: NOW + 1 } }], NOW));
+    await deliver(NOW + MINUTE_MS);
+    expect(receiver.saidTo(downOnly).at(-1)).toBe("notice");
+    expect((await states(upOnly)).at(-1)).toBe("skipped");
+  });
+
+  test("is told of a failure that is over, if it hears of failures", async () => {
+    const { check } = await watchedCheck(database.db);
+    const downOnly = await addChannel(database.db, { projectId: check.projectId, config: { up: false } });
+    await assign(database.db, check, [downOnly]);
+    await owe(database.db, { check }, flip("down"), flip("up", NOW + 1));
+    await deliver();
+    expect(receiver.saidTo(downOnly)).toEqual(["down (timeout, up)"]);
+    expect(await states(downOnly)).toEqual(["sent", "skipped"]);
+  });
+});
+
+describe("nothing is sent", () => {
+  test("about a check that was deleted, or to a channel that was", async () => {
+    const gone = await watchedCheck(database.db, { channelCount: 2 });
+    await owe(database.db, gone, flip("down"));
+    await write((tx) => deleteChannel(tx, gone.channel.id));
+    await write((tx) => markCheckDeleted(tx, { checkId: gone.check.id, at: NOW }));
+    await deliver();
+    for (const channel of gone.channels) {
+      expect(receiver.saidTo(channel)).toEqual([]);
+      expect(await states(channel)).toEqual(["withdrawn"]);
+    }
+    expect((await record(gone.channels[1] ?? { id: 0 }))[0]?.reason).toBe("the check was deleted");
+    expect((await record(gone.channel))[0]?.reason).toBe("the channel was deleted");
+  });
+
+  test("to a disabled channel, whose messages are dead; but a test is, and what comes by a group", async () => {
+    const one = await watchedCheck(database.db);
+    const { channel, check } = one;
+    await owe(database.db, one, flip("down"));
+    await write((tx) => disableChannel(tx, { channelId: channel.id, at: NOW, reason: "gone (410)" }));
+    await write((tx) => planTest(tx, { channelId: channel.id, at: NOW }));
+    await deliver();
+    expect(await record(channel)).toMatchObject([
+      { state: "dead", reason: "the channel is disabled: gone (410)" },
+      { state: "sent" },
+    ]);
+    const members = [channel.uuid];
+    const group = await addChannel(database.db, {
+      projectId: check.projectId,
+      kind: "group",
+      config: { members },
+    });
+    await assign(database.db, check, [group]);
+    await owe(database.db, one, flip("up", NOW + 1));
+    await deliver();
+    expect(receiver.saidTo(channel)).toEqual(["test", "up (up)"]);
+  });
+});
+
+describe("other messages", () => {
+  test("a notice waits for other checks, tells of all of them, and comes once", async () => {
+    const { check, channel } = await watchedCheck(database.db, { name: "b" });
+    const other = await sampleCheck(database.db, { projectId: check.projectId, name: "a" });
+    await assign(database.db, other, [channel]);
+    const blind = { from: NOW - MINUTE_MS, to: NOW };
+    const plan = (checkId: number, at: number) => write((tx) => planNotices(tx, [{ checkId, blind }], at));
+    await plan(check.id, NOW);
+    await deliver(NOW + MINUTE_MS - 1);
+    expect(receiver.saidTo(channel)).toEqual([]);
+    await plan(other.id, NOW + 30 * SECOND_MS);
+    await deliver(NOW + MINUTE_MS);
+    await plan(other.id, NOW + 2 * MINUTE_MS);
+    await deliver(NOW + 5 * MINUTE_MS);
+    expect(receiver.saidTo(channel)).toEqual(["notice"]);
+    expect(receiver.taken.at(-1)?.message).toMatchObject({
+      kind: "notice",
+      projectName: "Backups",
+      blind,
+      checkCount: 2,
+      checks: [
+        { uuid: other.uuid, name: "a" },
+        { uuid: check.uuid, name: "b" },
+      ],
+    });
+  });
+
+  test("what is given is handed on as it is", async () => {
+    const { channel } = await watchedCheck(database.db);
+    const about = {
+      kind: "operator",
+      at: NOW,
+      isOver: false,
+      trouble: "watermarkHeld",
+      since: NOW,
+      title: "t",
+      text: "x",
+    };
+    const sayings = [{ channelId: channel.id, kind: "operator" as const, about }];
+    await write((tx) => insertSayings(tx, { sayings, at: NOW }));
+    await deliver();
+    expect(receiver.taken.at(-1)?.message).toEqual(about);
+  });
+
+  test("a test names the channel", async () => {
+    const { channel } = await watchedCheck(database.db);
+    await write((tx) => planTest(tx, { channelId: channel.id, at: NOW }));
+    await deliver();
+    const { uuid, kind, name } = channel;
+    expect(receiver.taken.at(-1)?.message).toMatchObject({ kind: "test", channel: { uuid, kind, name } });
+  });
+});
+
+test("one claim can be delivered by itself", async () => {
+  const one = await watchedCheck(database.db);
+  await owe(database.db, one, flip("down"));
+  const { claims } = await claimDeliveries(database.db, { now: NOW, limit: 5, rateOf: () => null });
+  const [claim] = claims;
+  if (claim === undefined) throw new Error("nothing was claimed");
+  const settled = await deliverOne(database.db, claim, { now: () => NOW, ports: receiver.ports() });
+  expect([...(settled.outcomes?.values() ?? [])]).toEqual(["sent"]);
+});

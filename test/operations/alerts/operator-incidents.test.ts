@@ -1,0 +1,172 @@
+// Whoever runs the installation is told of each trouble once when it begins and once when it is over, by one of the
+// processes that watch, in the log and through the configured channel.
+import { randomUUID } from "node:crypto";
+import { beforeEach, describe, expect, test } from "vitest";
+import { type Trouble, troublesOf } from "../../../src/core/alerts/operator.ts";
+import type { Instant } from "../../../src/core/instant.ts";
+import {
+  observeInstallation,
+  tellOperator,
+} from "../../../src/operations/alerts/sweeping/operator-incidents.ts";
+import { type IntakeLook, lookAtIntakes } from "../../../src/operations/intake-beat.ts";
+import { listPoisonedChecks, putAside } from "../../../src/store/checks/sweeping.ts";
+import { beatIntake, closeIntake, registerIntake } from "../../../src/store/intakes/intakes.ts";
+import { inTransaction } from "../../../src/store/transaction.ts";
+import { useDatabase } from "../../support/database.ts";
+import { makeWatched, makeWorld, type World } from "../../support/sweeping.ts";
+
+const database = useDatabase();
+let world: World;
+let look: IntakeLook;
+
+beforeEach(async () => {
+  await database.db.pool.query(
+    "truncate intakes, blind_intervals, operator_incidents, poisoned_checks, deliveries, channels cascade",
+  );
+  world = await makeWorld(database);
+  look = await lookAtIntakes(database.db);
+});
+
+const STUCK: Trouble = { kind: "deliveryStuck", subject: "", since: 0, text: "It waits." };
+
+const tell = (troubles: readonly Trouble[], now: Instant, channelUuid: string | null = null) =>
+  tellOperator(database.db, { troubles, now, channelUuid });
+
+async function owed(): Promise<{ kind: string; about: { isOver: boolean; title: string } }[]> {
+  const { rows } = await database.db.pool.query(
+    "select kind, about from deliveries where kind = 'operator' order by id",
+  );
+  return rows;
+}
+
+describe("a trouble", () => {
+  test("is told once, however many watch and however often they look, and once when it is over", async () => {
+    const at = look.now;
+    const told = await Promise.all([tell([STUCK], at), tell([STUCK], at), tell([STUCK], at)]);
+    expect(told.flat()).toMatchObject([{ isOver: false, trouble: "deliveryStuck" }]);
+    for (let second = 10; second <= 50; second += 10)
+      expect(await tell([STUCK], at + second * 1_000)).toEqual([]);
+    // One of them cannot see it; it lasts as long as anybody does.
+    expect(await tell([], at + 55_000)).toEqual([]);
+    expect(await tell([], at + 109_000)).toEqual([]);
+    const ended = await Promise.all([tell([], at + 110_000), tell([], at + 110_000)]);
+    expect(ended.flat()).toMatchObject([{ isOver: true, title: "Messages are being sent again" }]);
+    expect(await tell([], at + 120_000)).toEqual([]);
+    expect(await tell([STUCK], at + 130_000)).toHaveLength(1);
+  });
+
+  test("goes to the configured channel, in the transaction that notes it", async () => {
+    const channelUuid = world.channels[0]?.uuid ?? "";
+    await tell([STUCK], look.now, channelUuid);
+    await tell([], look.now + 60_000, channelUuid);
+    expect(await owed()).toMatchObject([
+      { about: { kind: "operator", isOver: false, title: "Messages are not being sent" } },
+      { about: { kind: "operator", isOver: true } },
+    ]);
+  });
+
+  test("is only logged where there is no such channel", async () => {
+    expect(await tell([STUCK], look.now, randomUUID())).toHaveLength(1);
+    expect(await owed()).toEqual([]);
+  });
+});
+
+describe("what is observed", () => {
+  const observe = async (given: Partial<Parameters<typeof observeInstallation>[1]> = {}) =>
+    observeInstallation(database.db, { look, unsettledSinceAt: null, locked: new Map(), ...given });
+  const kinds = async () => troublesOf(await observe()).map(({ kind }) => kind);
+
+  async function intake(name: string, given: { at: Instant; watermarkAt?: Instant; spoolFill?: number }) {
+    const { at, watermarkAt = at - 1_000, spoolFill = 0 } = given;
+    const id = randomUUID();
+    await inTransaction(database.db, async (tx) => {
+      const times = { startedAt: at, watermarkAt, leaseUntilAt: at };
+      await registerIntake(tx, { id, name, ...times, spoolEmpty: true });
+      const said = { watermarkAt, leaseUntilAt: at, spoolEmpty: true, spoolFill, gapEndedAt: at };
+      await beatIntake(tx, { intakeId: id, at, ...said });
+    });
+    look = await lookAtIntakes(database.db);
+    return id;
+  }
+
+  test("is nothing in an installation that has just been made, and in one that works", async () => {
+    expect(await kinds()).toEqual([]);
+    await intake("host/1", { at: look.now });
+    expect(await kinds()).toEqual([]);
+  });
+
+  test("who holds the watermark", async () => {
+    await intake("fast/1", { at: look.now });
+    await intake("slow/1", { at: look.now, watermarkAt: look.now - 70_000 });
+    const [trouble] = troublesOf(await observe());
+    expect(trouble).toMatchObject({ kind: "watermarkHeld", text: expect.stringContaining("slow/1") });
+  });
+
+  test("that nobody is there who receives", async () => {
+    const id = await intake("host/1", { at: look.now - 100_000 });
+    await inTransaction(database.db, (tx) => closeIntake(tx, { intakeId: id, at: look.now, lost: false }));
+    look = await lookAtIntakes(database.db);
+    const [trouble] = troublesOf(await observe());
+    expect(trouble?.text).toContain("No process receives signals");
+  });
+
+  test("a spool that fills, and an intake that was lost", async () => {
+    await intake("full/1", { at: look.now, spoolFill: 0.75 });
+    const id = await intake("gone/1", { at: look.now });
+    await inTransaction(database.db, (tx) => closeIntake(tx, { intakeId: id, at: look.now, lost: true }));
+    const troubles = troublesOf(await observe());
+    expect(troubles).toMatchObject([
+      { kind: "spoolFilling", subject: "full/1", text: expect.stringContaining("75 %") },
+      { kind: "intakeLost", subject: id, text: expect.stringContaining("gone/1") },
+    ]);
+  });
+
+  test("checks that are put aside or held, by name", async () => {
+    const { now } = look;
+    const check = await makeWatched(database, world, { settings: { name: "nightly backup" } });
+    await inTransaction(database.db, (tx) =>
+      putAside(tx, { checkId: check.id, sinceAt: now, untilAt: now + 1_000, reason: "why" }),
+    );
+    const observed = await observe({ locked: new Map([[check.id, now - 61_000]]) });
+    expect(troublesOf(observed)).toMatchObject([
+      { kind: "checkLocked", text: expect.stringContaining("nightly backup") },
+      { kind: "checkPoisoned", text: expect.stringContaining("nightly backup") },
+    ]);
+    await tell([], now + 1_000);
+    expect(await listPoisonedChecks(database.db, 10)).toEqual([]);
+  });
+
+  describe("a message that waits", () => {
+    const since = 200_000;
+
+    async function waiting(given: { channel?: string; delivery?: string } = {}): Promise<Instant | null> {
+      await tell([STUCK], look.now - since, world.channels[0]?.uuid ?? "");
+      if (given.channel !== undefined) await database.db.pool.query(`update channels set ${given.channel}`);
+      if (given.delivery !== undefined)
+        await database.db.pool.query(`update deliveries set ${given.delivery}`);
+      return (await observe()).deliveryDueAt;
+    }
+
+    test("although nothing hinders it is found, with since when", async () => {
+      expect(await waiting()).toBe(look.now - since);
+    });
+
+    test.each([
+      ["a receiver that fails", "failure_count = 3"],
+      ["a receiver that asked for rest", "hold_until_at = now() + interval '1 hour'"],
+      ["a channel at its limit", "bucket_full_at = now() + interval '1 hour'"],
+      ["a channel that was told something a moment ago", "last_notify_at = now()"],
+      ["a channel that is disabled", "disabled_at = now(), disabled_reason = 'why'"],
+    ])("for %s has its reason", async (_, channel) => {
+      expect(await waiting({ channel })).toBeNull();
+    });
+
+    test("for its next try, or is being sent, has its reason", async () => {
+      expect(await waiting({ delivery: "next_try_at = now() + interval '1 min'" })).toBeNull();
+      const delivery =
+        "next_try_at = to_timestamp(0), claimed_by = gen_random_uuid(), claimed_until_at = now() + interval '1 min'";
+      await database.db.pool.query("truncate operator_incidents, deliveries cascade");
+      expect(await waiting({ delivery })).toBeNull();
+    });
+  });
+});

@@ -1,0 +1,27 @@
+// A notifier that is killed, without any warning, between a receiver's answer and the record of it. Its arguments: the
+// database's address, the receiver's, the time, and after how many messages it dies.
+import { deliverDue } from "../../../src/operations/alerts/deliver.ts";
+import { openDatabase } from "../../../src/store/db.ts";
+import { post } from "./receiver.ts";
+
+const [url = "", receiverUrl = "", now = "", diesAfter = "1"] = process.argv.slice(2);
+const database = openDatabase({
+  url,
+  applicationName: "overdue-test",
+  requireDurable: false,
+  onError: () => {},
+});
+let sent = 0;
+await deliverDue(database, {
+  now: Number(now),
+  ports: {
+    send: async (channel, message, { dedupeKey, attempt }) => {
+      const result = await post(receiverUrl, { channelId: channel.id, dedupeKey, attempt, message });
+      sent += 1;
+      if (sent === Number(diesAfter)) process.kill(process.pid, "SIGKILL");
+      return result;
+    },
+    hears: () => true,
+    rateOf: () => null,
+  },
+});

@@ -1,0 +1,194 @@
+// The sweeper on a real database: what fires, what only moves, what several of them do at once, and what the watermark
+// holds back.
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { pauseCheck } from "../../../src/operations/change-check.ts";
+import { sweepDeadlines } from "../../../src/operations/alerts/sweep-deadlines.ts";
+import { lockStates } from "../../../src/store/checks/check-states.ts";
+import { findCheckByUuid, markCheckDeleted } from "../../../src/store/checks/checks.ts";
+import { inTransaction } from "../../../src/store/transaction.ts";
+import { sampleIntake } from "../../support/checks-under-change.ts";
+import { useDatabase } from "../../support/database.ts";
+import { MONDAY_NOON } from "../../support/sample.ts";
+import {
+  HOURLY_DOWN_AT,
+  makeManyWatched,
+  makeWatched,
+  makeWorld,
+  owedFlips,
+  sightUntil,
+  storedRow,
+} from "../../support/sweeping.ts";
+
+const database = useDatabase();
+const sweep = (watermarkAt: number | null, limit?: number) =>
+  sweepDeadlines(database.db, {
+    now: (watermarkAt ?? MONDAY_NOON) + 1_000,
+    sight: sightUntil(watermarkAt),
+    ...(limit === undefined ? {} : { limit }),
+  });
+
+describe("a deadline that has passed", () => {
+  test("fires once, dated at the deadline, with a delivery for each channel", async () => {
+    const world = await makeWorld(database, { channels: 2 });
+    const check = await makeWatched(database, world);
+    const swept = await sweep(HOURLY_DOWN_AT + 30_000);
+    expect(swept).toMatchObject({ looked: 1, fired: 1, moved: 0, lagMs: 31_000, isComplete: true });
+    const flip = { checkId: check.id, at: HOURLY_DOWN_AT, to: "down", reason: "timeout", owed: 2 };
+    expect(await owedFlips(database, world)).toEqual([flip]);
+    expect(await storedRow(database, check.id)).toMatchObject({
+      status: "down",
+      down_at: null,
+      sweep_at: null,
+    });
+    const found = await findCheckByUuid(database.db, check.uuid);
+    expect(found?.state.silence).toEqual({ deadlineAt: HOURLY_DOWN_AT, from: "up" });
+    expect(await sweep(HOURLY_DOWN_AT + 60_000)).toMatchObject({ looked: 0, fired: 0 });
+    expect(await owedFlips(database, world)).toHaveLength(1);
+  });
+
+  test("does not fire at the deadline itself, but right after", async () => {
+    const world = await makeWorld(database);
+    await makeWatched(database, world);
+    expect(await sweep(HOURLY_DOWN_AT)).toMatchObject({ fired: 0 });
+    expect(await sweep(HOURLY_DOWN_AT + 1)).toMatchObject({ fired: 1 });
+  });
+
+  test("fires for a run that lasts too long, and for one in a paused check", async () => {
+    const world = await makeWorld(database);
+    const run = { lastStartAt: MONDAY_NOON + 1_000 };
+    await makeWatched(database, world, { state: run });
+    await makeWatched(database, world, { state: { ...run, status: "paused" } });
+    expect(await sweep(MONDAY_NOON + 601_001)).toMatchObject({ fired: 2 });
+    const flips = await owedFlips(database, world);
+    expect(flips.map(({ at }) => at)).toEqual([MONDAY_NOON + 601_000, MONDAY_NOON + 601_000]);
+  });
+
+  test("of a deleted check that may be taken back waits, and fires when it was", async () => {
+    const world = await makeWorld(database);
+    const check = await makeWatched(database, world);
+    await inTransaction(database.db, (tx) =>
+      markCheckDeleted(tx, { checkId: check.id, at: HOURLY_DOWN_AT - 1 }),
+    );
+    expect(await sweep(HOURLY_DOWN_AT + 1_000)).toMatchObject({ looked: 1, moved: 1, fired: 0 });
+    expect(await sweep(HOURLY_DOWN_AT + 2_000)).toMatchObject({ looked: 0 });
+    await database.db.pool.query("update checks set deleted_at = null where id = $1", [check.id]);
+    expect(await sweep(HOURLY_DOWN_AT + 1_200_000)).toMatchObject({ fired: 1 });
+    expect(await owedFlips(database, world)).toMatchObject([{ at: HOURLY_DOWN_AT }]);
+  });
+
+  test("is looked for in batches until nothing is left", async () => {
+    const world = await makeWorld(database);
+    await makeManyWatched(database, world, 23);
+    const limited = await sweepDeadlines(database.db, {
+      now: HOURLY_DOWN_AT + 2_000,
+      sight: sightUntil(HOURLY_DOWN_AT + 1_000),
+      limit: 5,
+      batchesMax: 2,
+    });
+    expect(limited).toMatchObject({ fired: 10, isComplete: false });
+    expect(await sweep(HOURLY_DOWN_AT + 1_000, 5)).toMatchObject({ fired: 13, isComplete: true });
+    expect(await owedFlips(database, world)).toHaveLength(23);
+  });
+});
+
+describe("a check that is due for a look and not down", () => {
+  test("gets its mark moved to where its deadline is now, and nothing else", async () => {
+    const world = await makeWorld(database);
+    const check = await makeWatched(database, world, { sweepAt: MONDAY_NOON - 1_000 });
+    const ping = await sampleIntake(database.db);
+    await ping([{ uuid: check.uuid, at: MONDAY_NOON + 60_000 }]);
+    expect((await storedRow(database, check.id)).sweep_at).toBe(MONDAY_NOON - 1_000);
+    expect(await sweep(MONDAY_NOON + 61_000)).toMatchObject({ looked: 1, moved: 1, fired: 0 });
+    const downAt = HOURLY_DOWN_AT + 60_000;
+    expect(await storedRow(database, check.id)).toEqual({
+      status: "up",
+      down_at: downAt,
+      sweep_at: downAt,
+      held_until_at: null,
+    });
+  });
+
+  test("loses its mark when silence means nothing any more", async () => {
+    const world = await makeWorld(database);
+    const check = await makeWatched(database, world);
+    const { projectId } = world;
+    const at = MONDAY_NOON + 1_000;
+    const command = { projectId, checkId: check.id, at, accountId: null, sight: sightUntil(null) };
+    await pauseCheck(database.db, command);
+    expect(await storedRow(database, check.id)).toMatchObject({ down_at: null, sweep_at: HOURLY_DOWN_AT });
+    expect(await sweep(HOURLY_DOWN_AT + 1_000)).toMatchObject({ moved: 1, fired: 0 });
+    expect(await storedRow(database, check.id)).toMatchObject({ status: "paused", sweep_at: null });
+  });
+});
+
+describe("the watermark", () => {
+  test("holds back what lies at or behind it, whatever the clock says", async () => {
+    const world = await makeWorld(database);
+    await makeWatched(database, world);
+    const sight = sightUntil(HOURLY_DOWN_AT - 1);
+    const late = await sweepDeadlines(database.db, { now: HOURLY_DOWN_AT + 3_600_000, sight });
+    expect(late).toMatchObject({ looked: 0, fired: 0, isComplete: true });
+    expect(await sweep(null)).toMatchObject({ looked: 0, isComplete: true });
+    expect(await owedFlips(database, world)).toEqual([]);
+    expect(await sweep(HOURLY_DOWN_AT + 1)).toMatchObject({ fired: 1 });
+  });
+});
+
+describe("several sweepers", () => {
+  test("at once let each deadline fire once", async () => {
+    const world = await makeWorld(database);
+    const checks = await makeManyWatched(database, world, 60);
+    const swept = await Promise.all([1, 2, 3].map(() => sweep(HOURLY_DOWN_AT + 1_000, 7)));
+    expect(swept.reduce((sum, { fired }) => sum + fired, 0)).toBe(60);
+    const flips = await owedFlips(database, world);
+    expect(flips.map(({ checkId }) => checkId)).toEqual(checks.map(({ id }) => id));
+    expect(new Set(flips.map(({ owed }) => owed))).toEqual(new Set([1]));
+  });
+
+  test("leave to others what these hold, and say so", async () => {
+    const world = await makeWorld(database);
+    const [held, free] = await makeManyWatched(database, world, 2);
+    if (held === undefined || free === undefined) throw new Error("there are two");
+    await inTransaction(database.db, async (tx) => {
+      await lockStates(tx, [held.id]);
+      const begun = performance.now();
+      const swept = await sweep(HOURLY_DOWN_AT + 1_000);
+      expect(performance.now() - begun).toBeLessThan(400);
+      expect(swept).toMatchObject({ looked: 1, fired: 1, locked: [held.id], isComplete: true });
+    });
+    expect((await owedFlips(database, world)).map(({ checkId }) => checkId)).toEqual([free.id]);
+    expect(await sweep(HOURLY_DOWN_AT + 1_000)).toMatchObject({ fired: 1, locked: [] });
+  });
+});
+
+describe("a signal that races the sweeper", () => {
+  test("in time, keeps the check up, whoever holds the lock first", async () => {
+    const world = await makeWorld(database);
+    const checks = await makeManyWatched(database, world, 40);
+    const ping = await sampleIntake(database.db);
+    const uuids = checks.map(({ uuid }) => uuid);
+    const pinging = (async () => {
+      for (const uuid of uuids) await ping([{ uuid, at: HOURLY_DOWN_AT - 1 }], { replayed: true });
+    })();
+    // An eager watermark, as if what is on its way had been forgotten: the signal then takes its flip back.
+    for (let n = 0; n < 20; n += 1) {
+      await sweep(HOURLY_DOWN_AT + 1_000, 3);
+      await sleep(5);
+    }
+    await pinging;
+    const { rows } = await database.db.pool.query(
+      `select s.status, f.taken_back_at is null as stands, count(*)::int
+       from check_states s left join flips f on f.check_id = s.check_id
+       where s.check_id = any ($1) group by 1, 2`,
+      [checks.map(({ id }) => id)],
+    );
+    for (const row of rows) expect(row.status).toBe("up");
+    const standing = await owedFlips(database, world);
+    const { rows: left } = await database.db.pool.query(
+      "select count(*)::int as count from flips where check_id = any ($1) and taken_back_at is null",
+      [checks.map(({ id }) => id)],
+    );
+    expect(left[0].count, `${standing.length} flips were made`).toBe(0);
+  });
+});

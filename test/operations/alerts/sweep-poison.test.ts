@@ -1,0 +1,112 @@
+// Checks that cannot be judged: they are put aside with a reason, and hold up nobody.
+import { beforeEach, describe, expect, test } from "vitest";
+import { HOUR_MS } from "../../../src/core/instant.ts";
+import { sweepDeadlines } from "../../../src/operations/alerts/sweep-deadlines.ts";
+import { listPoisonedChecks } from "../../../src/store/checks/sweeping.ts";
+import { useDatabase } from "../../support/database.ts";
+import {
+  HOURLY_DOWN_AT,
+  makeManyWatched,
+  makeWorld,
+  owedFlips,
+  sightUntil,
+  storedRow,
+  type World,
+} from "../../support/sweeping.ts";
+
+const database = useDatabase();
+const NOW = HOURLY_DOWN_AT + 2_000;
+const sweep = ({ now = NOW, limit = 50 } = {}) =>
+  sweepDeadlines(database.db, { now, sight: sightUntil(now - 1_000), limit });
+
+let world: World;
+beforeEach(async () => {
+  await database.db.pool.query("truncate checks, poisoned_checks, flips, deliveries cascade");
+  world = await makeWorld(database);
+});
+
+/** The database refuses to make these checks down, as a broken value of theirs would have it. */
+async function refuse(checkIds: readonly number[]): Promise<void> {
+  await database.db.pool.query(
+    `alter table check_states add constraint test_refusal
+      check (check_id not in (${checkIds.join(",")}) or status <> 'down')`,
+  );
+}
+
+const permit = () => database.db.pool.query("alter table check_states drop constraint test_refusal");
+
+describe("a check that the database refuses", () => {
+  test("is put aside for an hour with the reason, and the others of its batch fire", async () => {
+    const checks = await makeManyWatched(database, world, 20);
+    const [first, other] = [checks[3]?.id ?? 0, checks[17]?.id ?? 0];
+    await refuse([first, other]);
+    const swept = await sweep();
+    await permit();
+    expect(swept).toMatchObject({ looked: 20, fired: 18, isComplete: true });
+    expect(swept.poisoned.map(({ checkId }) => checkId)).toEqual([first, other]);
+    expect(swept.poisoned[0]?.reason).toContain("test_refusal");
+    expect(await listPoisonedChecks(database.db, 10)).toMatchObject([
+      { checkId: first, sinceAt: NOW, untilAt: NOW + HOUR_MS },
+      { checkId: other, sinceAt: NOW, untilAt: NOW + HOUR_MS },
+    ]);
+    expect(await owedFlips(database, world)).toHaveLength(18);
+    expect(await storedRow(database, first)).toMatchObject({ status: "up", sweep_at: HOURLY_DOWN_AT });
+  });
+
+  test("is left alone until its hour is over, and judged again then", async () => {
+    const [check] = await makeManyWatched(database, world, 1);
+    await refuse([check?.id ?? 0]);
+    await sweep();
+    expect(await sweep({ now: NOW + 1_000 })).toMatchObject({ looked: 0, locked: [] });
+    const again = await sweep({ now: NOW + HOUR_MS });
+    expect(again.poisoned).toHaveLength(1);
+    expect(await listPoisonedChecks(database.db, 10)).toMatchObject([
+      { sinceAt: NOW, untilAt: NOW + 2 * HOUR_MS },
+    ]);
+    await permit();
+    expect(await sweep({ now: NOW + 2 * HOUR_MS })).toMatchObject({ fired: 1, poisoned: [] });
+    expect(await owedFlips(database, world)).toMatchObject([{ at: HOURLY_DOWN_AT }]);
+  });
+
+  test("in every batch stops none of them", async () => {
+    const checks = await makeManyWatched(database, world, 30);
+    await refuse(checks.filter((_, index) => index % 5 === 0).map(({ id }) => id));
+    const swept = await sweep({ limit: 5 });
+    await permit();
+    expect(swept.poisoned).toHaveLength(6);
+    expect(swept).toMatchObject({ looked: 30, fired: 24, isComplete: true });
+  });
+});
+
+describe("a check that our own code stumbles over", () => {
+  test("because a value of it cannot be read, is put aside", async () => {
+    const checks = await makeManyWatched(database, world, 5);
+    await database.db.pool.query("update check_states set last_start_at = 'infinity' where check_id = $1", [
+      checks[2]?.id,
+    ]);
+    const swept = await sweep();
+    expect(swept).toMatchObject({ fired: 4 });
+    expect(swept.poisoned).toMatchObject([
+      { checkId: checks[2]?.id, reason: expect.stringContaining("not a timestamp") },
+    ]);
+  });
+
+  test("because its schedule is none any more, is put aside instead of being silent for ever", async () => {
+    const [check] = await makeManyWatched(database, world, 1);
+    await database.db.pool.query("update checks set kind = 'cron', schedule = 'nonsense' where id = $1", [
+      check?.id,
+    ]);
+    const swept = await sweep();
+    expect(swept.poisoned).toMatchObject([{ reason: expect.stringContaining("cannot be worked out") }]);
+    expect(await storedRow(database, check?.id ?? 0)).toMatchObject({ status: "up" });
+  });
+});
+
+test("whatever else the database has against a batch puts nobody aside", async () => {
+  await makeManyWatched(database, world, 3);
+  await database.db.pool.query("alter table flips rename to flips_hidden");
+  await expect(sweep()).rejects.toThrow(/relation "flips" does not exist/);
+  await database.db.pool.query("alter table flips_hidden rename to flips");
+  expect(await listPoisonedChecks(database.db, 10)).toEqual([]);
+  expect(await sweep()).toMatchObject({ fired: 3 });
+});
