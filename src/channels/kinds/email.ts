@@ -1,0 +1,102 @@
+// Email: text and HTML to one address that has agreed to it, threaded by incident, with a way out in each mail.
+import type { Static } from "typebox";
+import type { FailedResult, SendResult } from "../../core/alerts/sending.ts";
+import type { MailResult } from "../../lib/mail/mail.ts";
+import { hmacSha256Hex } from "../../lib/hashes.ts";
+import type { ChannelKind, Outgoing } from "../channel-kind.ts";
+import { configSchema, switchField, textField } from "../config/config-fields.ts";
+import { alertMail } from "../mail/alert-mail.ts";
+import type { BounceableMail, Recipient } from "../mail-port.ts";
+import type { ToldMessage } from "../told-message.ts";
+
+const ADDRESS_LENGTH_MAX = 100;
+/** One @, no spaces, and nothing that begins another address. Whether mail arrives there, only mail can tell. */
+const PART = `[^\\s@<>"',;:()\\[\\]\\\\]+`;
+
+const schema = configSchema({
+  value: textField({
+    about: "The address. It is asked by mail whether it wants alerts, unless a member of the project has it.",
+    lengthMax: ADDRESS_LENGTH_MAX,
+    pattern: `^${PART}@${PART}$`,
+    must: "an email address",
+  }),
+  down: switchField({ about: "Whether to write when a check goes down.", fallback: true }),
+  up: switchField({ about: "Whether to write when a check comes up.", fallback: true }),
+});
+
+type Config = Static<typeof schema>;
+
+/** The mail that a message becomes. The same message always becomes the same mail, with the same id. */
+export function renderEmail(
+  message: ToldMessage,
+  { value }: Config,
+  out: Pick<Outgoing, "site" | "channel" | "dedupeKey"> & { idDomain: string; recipient: Recipient },
+): BounceableMail {
+  const { site, recipient, channel } = out;
+  const { zone, unsubscribeUrl } = recipient;
+  return {
+    to: value,
+    ...alertMail(message, { site, zone, address: value, unsubscribeUrl }),
+    ...threadOf(message, out),
+    headers: {
+      "List-Unsubscribe": `<${unsubscribeUrl}>`,
+      "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+    },
+    bounceId: `n.${channel.uuid}`,
+  };
+}
+
+/** An incident is one thread: its first mail has an id that the later ones can work out and refer to. */
+function threadOf(
+  message: ToldMessage,
+  { channel, dedupeKey, idDomain }: Pick<Outgoing, "channel" | "dedupeKey"> & { idDomain: string },
+): Pick<BounceableMail, "messageId" | "references"> {
+  const idOf = (what: string) =>
+    `<${hmacSha256Hex({ key: channel.uuid, message: what }).slice(0, 32)}@${idDomain}>`;
+  if ((message.kind !== "down" && message.kind !== "up") || message.isTest === true) {
+    return { messageId: idOf(dedupeKey) };
+  }
+  const { check, kind, since, downtimeMs, corrections } = message;
+  const incident = (at: number) => idOf(`${check.uuid} down ${at}`);
+  if (kind === "down") return { messageId: incident(since) };
+  const messageId = idOf(`${check.uuid} up ${since} ${dedupeKey}`);
+  const began = downtimeMs === null ? (corrections.at(-1)?.at ?? null) : since - downtimeMs;
+  return began === null ? { messageId } : { messageId, references: [incident(began)] };
+}
+
+async function send(message: ToldMessage, config: Config, out: Outgoing): Promise<SendResult> {
+  const { mail, channel } = out;
+  const summary = `mail to ${config.value}`;
+  if (mail === null) return unsent(summary, "This installation sends no mail: no SMTP server is set");
+  const recipient = await mail.recipient({ channelUuid: channel.uuid, address: config.value });
+  if (!recipient.isVerified) {
+    await mail.tellUnverified({ channelUuid: channel.uuid });
+    return { ...unsent(summary, "Email not verified"), permanent: true, keepsChannel: true };
+  }
+  const { idDomain } = mail;
+  return resultOf(await mail.send(renderEmail(message, config, { ...out, idDomain, recipient })), summary);
+}
+
+function unsent(summary: string, reason: string): FailedResult {
+  const none = { code: null, excerpt: null, retryAfterMs: null };
+  return { kind: "failed", permanent: false, summary, reason, ...none, inDoubt: false };
+}
+
+function resultOf(result: MailResult, summary: string): SendResult {
+  const told = { summary, code: result.code, excerpt: result.response };
+  if (result.kind === "sent") return { kind: "sent", ...told };
+  const { permanent, reason, inDoubt } = result;
+  return { kind: "failed", ...told, permanent, reason, retryAfterMs: null, inDoubt };
+}
+
+export const email: ChannelKind<Config> = {
+  name: "email",
+  title: "Email",
+  about: "Writes mails to one address, after it has agreed to that.",
+  schema,
+  validate: ({ up, down }) => (up || down ? null : "At least one of up and down must be true."),
+  hears: ({ up, down }, what) => (what === "notice" ? up || down : { up, down }[what]),
+  // More than one a second is more than anybody reads, and what servers take for spam.
+  rate: { perMinute: 60, burst: 60 },
+  send,
+};

@@ -1,0 +1,183 @@
+// Webhooks: requests that their owner has written, with placeholders for what happened, signed on the way.
+import type { Static } from "typebox";
+import type { OutgoingRequest } from "../../lib/outgoing/guarded-http.ts";
+import type { ChannelKind, Outgoing } from "../channel-kind.ts";
+import { addressField, choiceField, configSchema, headersField, textField } from "../config/config-fields.ts";
+import { notTried, sendRequest } from "../http-sending.ts";
+import { isoText } from "../words/time-text.ts";
+import type { ToldMessage } from "../told-message.ts";
+import { isWebhookSecret, signatureHeaders } from "../webhook/webhook-signature.ts";
+import {
+  asciiJson,
+  bodyValues,
+  fill,
+  fillAddress,
+  fillHeader,
+  placeholderValues,
+  TooMuchError,
+  type Values,
+} from "../webhook/webhook-template.ts";
+import { wordsOf } from "../words/words.ts";
+
+const BODY_LENGTH_MAX = 10_000;
+const SECRET_LENGTH_MAX = 100;
+const METHODS = ["GET", "POST", "PUT"] as const;
+const NOTICE_BODY = '{"status": "$STATUS", "title": $NAME_JSON, "text": $BODY_JSON}';
+
+const schema = configSchema({
+  url_down: addressField({
+    about: "The address that is called when a check goes down. Empty: none is.",
+    fallback: "",
+    secret: true,
+  }),
+  method_down: choiceField({ about: "How it is called.", words: METHODS, fallback: "POST" }),
+  headers_down: headersField({ about: "Headers of the request.", fallback: {}, secret: true }),
+  body_down: textField({
+    about: "The body of the request; GET has none.",
+    lengthMax: BODY_LENGTH_MAX,
+    fallback: "",
+    secret: true,
+  }),
+  url_up: addressField({
+    about: "The address that is called when a check comes up. Empty: none is.",
+    fallback: "",
+    secret: true,
+  }),
+  method_up: choiceField({ about: "How it is called.", words: METHODS, fallback: "POST" }),
+  headers_up: headersField({ about: "Headers of the request.", fallback: {}, secret: true }),
+  body_up: textField({
+    about: "The body of the request; GET has none.",
+    lengthMax: BODY_LENGTH_MAX,
+    fallback: "",
+    secret: true,
+  }),
+  url_notice: addressField({
+    about:
+      "The address that is called with notices, such as that we could not watch for a while. Empty: none is.",
+    fallback: "",
+    secret: true,
+  }),
+  method_notice: choiceField({ about: "How it is called.", words: METHODS, fallback: "POST" }),
+  headers_notice: headersField({
+    about: "Headers of the request.",
+    fallback: { "Content-Type": "application/json" },
+    secret: true,
+  }),
+  body_notice: textField({
+    about: "The body of the request; GET has none.",
+    lengthMax: BODY_LENGTH_MAX,
+    fallback: NOTICE_BODY,
+    secret: true,
+  }),
+  secret: textField({
+    about: "The secret that requests are signed with. Left out, one is made and shown once.",
+    lengthMax: SECRET_LENGTH_MAX,
+    fallback: "",
+    secret: true,
+    made: "webhookSecret",
+  }),
+});
+
+type Config = Static<typeof schema>;
+
+/** The request that a message becomes; null: its owner has written none for it. */
+function renderWebhook(message: ToldMessage, config: Config, out: Outgoing): OutgoingRequest | null {
+  const { url, method, headers, body } = templateFor(message, config);
+  if (url === "") return null;
+  const values = (isBody: boolean) => valuesOf(message, { out, isBody });
+  const filled = method === "GET" ? "" : fill(body, values(true));
+  const named = Object.entries(headers).map(([name, value]) => [name, fillHeader(value, values(false))]);
+  const { secret } = config;
+  const signature =
+    secret === "" ? {} : signatureHeaders({ secret, id: out.dedupeKey, at: out.now, body: filled });
+  return {
+    method,
+    url: fillAddress(url, values(false)),
+    headers: { ...(Object.fromEntries(named) as Record<string, string>), ...signature },
+    ...(method === "GET" ? {} : { body: filled }),
+  };
+}
+
+function templateFor({ kind }: ToldMessage, config: Config) {
+  switch (kind) {
+    case "down":
+      return {
+        url: config.url_down,
+        method: config.method_down,
+        headers: config.headers_down,
+        body: config.body_down,
+      };
+    case "up":
+      return {
+        url: config.url_up,
+        method: config.method_up,
+        headers: config.headers_up,
+        body: config.body_up,
+      };
+    case "notice":
+    case "disabled":
+    case "operator":
+      return {
+        url: config.url_notice,
+        method: config.method_notice,
+        headers: config.headers_notice,
+        body: config.body_notice,
+      };
+  }
+}
+
+/** A notice has no check; its title takes the place of the name, and its text that of the last output. */
+function valuesOf(message: ToldMessage, { out, isBody }: { out: Outgoing; isBody: boolean }): Values {
+  if (message.kind === "down" || message.kind === "up") {
+    return placeholderValues(message, { checkJson: (check) => out.checkJson(check), isBody });
+  }
+  const words = wordsOf(message, out);
+  const text = words.sentences.join(" ");
+  return [
+    ["$CODE", () => ""],
+    ["$STATUS", () => "notice"],
+    ["$NOW", () => isoText(message.at)],
+    ["$NAME_JSON", () => asciiJson(words.headline)],
+    ["$NAME", () => words.headline],
+    ["$SLUG", () => ""],
+    ["$TAGS", () => ""],
+    [
+      "$JSON",
+      () => asciiJson({ kind: message.kind, title: words.headline, text, facts: factsByLabel(words.facts) }),
+    ],
+    ...(isBody ? bodyValues(text) : []),
+    ["$EXITSTATUS", () => "-1"],
+  ];
+}
+
+function factsByLabel(facts: readonly { label: string; value: string }[]): Record<string, string> {
+  return Object.fromEntries(facts.map(({ label, value }) => [label, value]));
+}
+
+export const webhook: ChannelKind<Config> = {
+  name: "webhook",
+  title: "Webhook",
+  about: "Calls addresses of yours with requests that you write.",
+  schema,
+  validate: ({ url_down, url_up, url_notice, secret }) => {
+    if (url_down === "" && url_up === "" && url_notice === "") {
+      return "Give at least one address to call: url_down, url_up or url_notice.";
+    }
+    if (secret === "" || isWebhookSecret(secret)) return null;
+    return "secret must be whsec_ and 24 to 64 bytes in base64 after it. Leave it out, and one is made.";
+  },
+  hears: (config, what) => config[`url_${what}`] !== "",
+  rate: null,
+  send: async (message, config, out) => {
+    try {
+      const request = renderWebhook(message, config, out);
+      if (request === null) return notTried("The webhook has no address for messages of this kind");
+      return await sendRequest(request, out);
+    } catch (error) {
+      if (!(error instanceof TooMuchError)) throw error;
+      // The next message may be a shorter one.
+      const tooMuch = notTried("The request would be too large: its placeholders stand for too much");
+      return { ...tooMuch, permanent: true, keepsChannel: true };
+    }
+  },
+};

@@ -1,0 +1,180 @@
+// An alert as a mail: the words that all kinds share, laid out as text and as HTML.
+import { type Html, html } from "../../lib/http/html.ts";
+import { clipEnd, oneLine } from "../words/clip.ts";
+import type { Site, ToldMessage } from "../told-message.ts";
+import { readingText } from "../words/time-text.ts";
+import type { Fact } from "../words/words-facts.ts";
+import { type Words, wordsOf } from "../words/words.ts";
+import {
+  button,
+  type FooterLine,
+  inlineLink,
+  literal,
+  mailPage,
+  mailText,
+  paragraph,
+  row,
+  subheading,
+  undisguised,
+} from "./mail-page.ts";
+import { FONT, grounded, inked, LIGHT, MONO } from "./mail-style.ts";
+
+/** The end of the last output is what matters; more than this nobody reads in a mail. */
+const OUTPUT_LENGTH_MAX = 10_000;
+const SUBJECT_LENGTH_MAX = 200;
+
+export type AlertMailOptions = { site: Site; zone: string; address: string; unsubscribeUrl: string };
+
+export type RenderedMail = { subject: string; text: string; html: string };
+
+/** The mail that a message becomes for its reader. */
+export function alertMail(message: ToldMessage, options: AlertMailOptions): RenderedMail {
+  const { site, zone } = options;
+  const told = cleanWords(wordsOf(message, { site, zone }));
+  const words = told.isTest ? { ...told, link: { text: `Open ${site.name}`, url: `${site.url}/` } } : told;
+  const facts = [...words.facts, ...furtherFacts(message, zone)];
+  const output = words.output === null ? null : outputOf(words.output);
+  const footer = footerOf(options);
+  const isCorrection = message.kind === "up" && message.reason === "takenBack";
+  const title = isCorrection ? `Taken back: ${words.headline}` : words.headline;
+  return {
+    subject: oneLine(words.subject).slice(0, SUBJECT_LENGTH_MAX).toWellFormed(),
+    text: mailText({ title, blocks: textBlocks(words, { facts, output }), footer }),
+    html: mailPage({
+      site,
+      mood: words.mood,
+      title,
+      preview: words.sentences.join(" "),
+      rows: htmlRows(words, { facts, output }),
+      footer,
+    }),
+  };
+}
+
+/** What somebody else has written may hold signs that disguise it. */
+function cleanWords(words: Words): Words {
+  return {
+    ...words,
+    subject: undisguised(words.subject),
+    headline: undisguised(words.headline),
+    sentences: words.sentences.map(undisguised),
+    facts: words.facts.map((fact) => ({
+      ...fact,
+      value: undisguised(fact.value),
+      ...(fact.parts !== undefined && { parts: fact.parts.map(undisguised) }),
+    })),
+    output: words.output === null ? null : undisguised(words.output),
+    others:
+      words.others === null
+        ? null
+        : {
+            text: words.others.text,
+            down: words.others.down.map(({ text, url }) => ({ text: undisguised(text), url })),
+          },
+  };
+}
+
+/** What only mails have room for. */
+function furtherFacts(message: ToldMessage, zone: string): Fact[] {
+  if ((message.kind !== "down" && message.kind !== "up") || message.isTest === true) return [];
+  const { check, lastPing } = message;
+  const from = lastPing?.remoteAddr ?? null;
+  return [
+    ...(from === null ? [] : [{ label: "Last Ping From", value: from, isShort: true }]),
+    { label: "Created", value: readingText(check.createdAt, zone).slice(0, 10), isShort: true },
+  ];
+}
+
+/** Brief output stands before the facts, since it says why; a long one would bury them. */
+type Output = { title: string; text: string; isBrief: boolean };
+
+const BRIEF_LENGTH_MAX = 1_200;
+const BRIEF_LINES_MAX = 14;
+
+function outputOf(output: string): Output {
+  const isCut = output.length > OUTPUT_LENGTH_MAX;
+  const title = isCut
+    ? `Last output, its last ${OUTPUT_LENGTH_MAX.toLocaleString("en")} characters`
+    : "Last output";
+  const isBrief = output.length <= BRIEF_LENGTH_MAX && output.split("\n").length <= BRIEF_LINES_MAX;
+  return { title, text: clipEnd(output, OUTPUT_LENGTH_MAX), isBrief };
+}
+
+function footerOf({ site, address, unsubscribeUrl }: AlertMailOptions): FooterLine[] {
+  return [
+    { text: `Sent by ${site.name} to ${address}, an address that alerts of this project go to.` },
+    { text: "No more of these?", link: { text: "Unsubscribe", url: unsubscribeUrl } },
+  ];
+}
+
+type Details = { facts: readonly Fact[]; output: Output | null };
+
+function textBlocks({ sentences, history, others, link }: Words, { facts, output }: Details): string[][] {
+  const width = Math.max(...facts.map(({ label }) => label.length)) + 2;
+  const outputLines = output === null ? [] : [`${output.title}:`, "", output.text];
+  return [
+    [...sentences],
+    history.length === 0 ? [] : ["Since the last message:", ...history.map((line) => `- ${line}`)],
+    [`${link.text}: ${link.url}`],
+    output?.isBrief === true ? outputLines : [],
+    facts.map(({ label, value }) => {
+      const lines = value.split("\n");
+      return `${`${label}:`.padEnd(width)}${lines.join(`\n${" ".repeat(width)}`)}`;
+    }),
+    others === null ? [] : [others.text, ...others.down.map(({ text, url }) => `- ${text}: ${url}`)],
+    output?.isBrief === false ? outputLines : [],
+  ];
+}
+
+function htmlRows({ sentences, history, others, link }: Words, { facts, output }: Details): Html[] {
+  const outputRow =
+    output === null ? [] : [row([subheading(output.title), literal(output.text)], { top: 20 })];
+  return [
+    row(sentences.map((text) => paragraph(text))),
+    ...(history.length === 0 ? [] : [row([subheading("Since the last message"), list(history)])]),
+    row(button(link), { top: 14 }),
+    ...(output?.isBrief === true ? outputRow : []),
+    row(factTable(facts), { top: 22 }),
+    ...(others === null ? [] : [row(othersOf(others), { top: 18 })]),
+    ...(output?.isBrief === false ? outputRow : []),
+  ];
+}
+
+function list(lines: readonly string[]): Html {
+  const { name, style } = inked("ink2");
+  const items = lines.map((line) => html`<li style="margin:0 0 2px;">${line}</li>`);
+  return html`<ul class="${name}" style="margin:0;padding:0 0 0 20px;font:400 14px/21px ${FONT};${style}">${items}</ul>`;
+}
+
+function factTable(facts: readonly Fact[]): Html {
+  const label = inked("ink3");
+  const value = inked("ink");
+  const rows = facts.map(
+    (fact) => html`<tr>
+<td class="lined ${label.name}" width="108" valign="top" style="padding:7px 12px 7px 0;border-top:1px solid ${LIGHT.line};font:400 13px/20px ${FONT};${label.style}">${fact.label}</td>
+<td class="lined ${value.name}" valign="top" style="padding:7px 0;border-top:1px solid ${LIGHT.line};font:400 14px/20px ${FONT};${value.style}white-space:pre-line;word-break:break-word;">${factValue(fact)}</td>
+</tr>
+`,
+  );
+  return html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">
+${rows}</table>`;
+}
+
+function factValue({ value, parts, isLiteral }: Fact): Html | string {
+  if (isLiteral !== true) return value;
+  const ground = grounded("raised");
+  const chips = (parts ?? [value]).map(
+    (part) =>
+      html`<span class="${ground.name}" style="display:inline-block;margin:0 4px 2px 0;padding:0 6px;border-radius:4px;font:400 13px/20px ${MONO};${ground.style}white-space:pre-wrap;">${part}</span>`,
+  );
+  return html`${chips}`;
+}
+
+function othersOf({ text, down }: NonNullable<Words["others"]>): Html {
+  const { name, style } = inked("ink2");
+  const links = down.map((link) => html`<li style="margin:0 0 2px;">${inlineLink(link)}</li>`);
+  return html`<p class="${name}" style="margin:0 0 4px;font:400 14px/21px ${FONT};${style}">${text}</p>${
+    links.length > 0 &&
+    html`<ul class="${name}" style="margin:0;padding:0 0 0 20px;font:400 14px/21px ${FONT};${style}word-break:break-word;">${links}</ul>`
+  }`;
+}

@@ -1,0 +1,118 @@
+// Letters as mails: the question whether an address wants alerts, and what owners have to know about channels.
+import type { LetterChannel, LetterFacts } from "../../core/alerts/letters.ts";
+import type { Instant } from "../../core/instant.ts";
+import { oneLine } from "../words/clip.ts";
+import type { Site } from "../told-message.ts";
+import type { Link, Mood } from "../words/words.ts";
+import type { RenderedMail } from "./alert-mail.ts";
+import { button, mailPage, mailText, paragraph, row, undisguised } from "./mail-page.ts";
+import { reminderMail, reportMail } from "./report-mail.ts";
+
+/** The links that a letter may need; whoever holds the secret makes them. */
+export type LetterLinks = { verify: string | null; unsubscribe: string | null };
+
+export type LetterOptions = { site: Site; address: string; links: LetterLinks; now: Instant };
+
+/** The mail that a letter becomes. */
+export function letterMail(facts: LetterFacts, options: LetterOptions): RenderedMail {
+  const { site, address, links, now } = options;
+  const unsubscribeUrl = links.unsubscribe ?? `${site.url}/`;
+  const personal = { site, address, unsubscribeUrl, now };
+  if (facts.kind === "report") return reportMail(facts.report, personal);
+  if (facts.kind === "reminder") return reminderMail(facts.reminder, personal);
+  return plainMail(noteOf(facts, options), options);
+}
+
+type Note = {
+  subject: string;
+  title: string;
+  mood: Mood | null;
+  sentences: readonly string[];
+  link: Link;
+  /** Stands below the link. */
+  afterwards: readonly string[];
+};
+
+function noteOf(facts: Exclude<LetterFacts, { kind: "report" | "reminder" }>, options: LetterOptions): Note {
+  const { site, links } = options;
+  const project = oneLine(undisguised(facts.projectName)) || "unnamed project";
+  const open = { text: `Open ${site.name}`, url: `${site.url}/` };
+  const channel = channelName(facts.channel);
+  switch (facts.kind) {
+    case "verification":
+      return {
+        subject: `Verify your address for alerts of ${project}`,
+        title: "Do you want these alerts?",
+        mood: null,
+        sentences: [
+          `Somebody wants ${site.name} to mail you when a job of the project ${project} is overdue, fails, or works again.`,
+          "Nothing is sent before you agree.",
+        ],
+        link: { text: "Yes, send me alerts", url: links.verify ?? `${site.url}/` },
+        afterwards: [
+          "If you do not know what this is about, do nothing: you will not hear of it again, unless somebody asks anew.",
+        ],
+      };
+    case "unverified":
+      return {
+        subject: `NOTICE | alerts of ${project} are not sent to ${facts.address}`,
+        title: "Alerts are not sent: the address is not verified",
+        mood: "notice",
+        sentences: [
+          `An alert of the project ${project} was to be mailed to ${facts.address} (${channel}). It was not sent, because nobody there has agreed to it yet.`,
+          "The link to do so is in a mail that was sent there. Saving the channel once more sends it again.",
+        ],
+        link: open,
+        afterwards: [],
+      };
+    case "disabled":
+      return {
+        subject: `NOTICE | the last channel of ${project} was disabled`,
+        title: "A channel was disabled, and there is no other",
+        mood: "notice",
+        sentences: [
+          `Nothing is sent to the ${channel} of the project ${project} any more. The reason: ${facts.reason}`,
+          "The project has no other channel that works: until this is mended, nobody hears of its alerts.",
+        ],
+        link: open,
+        afterwards: [],
+      };
+  }
+}
+
+function channelName({ kind, name }: LetterChannel): string {
+  const shown = oneLine(undisguised(name));
+  return shown === "" ? `${kind} channel` : `channel "${shown}" (${kind})`;
+}
+
+function plainMail(note: Note, { site, address }: LetterOptions): RenderedMail {
+  const { subject, title, mood, sentences, link, afterwards } = note;
+  const footer = [{ text: `Sent by ${site.name} to ${address}.` }];
+  return {
+    subject: oneLine(subject),
+    text: mailText({
+      title,
+      blocks: [[...sentences], [`${link.text}: ${link.url}`], [...afterwards]],
+      footer,
+    }),
+    html: mailPage({
+      site,
+      mood,
+      title,
+      preview: sentences.join(" "),
+      rows: [
+        row(sentences.map((text) => paragraph(text))),
+        row(button(link), { top: 14 }),
+        ...(afterwards.length === 0
+          ? []
+          : [
+              row(
+                afterwards.map((text) => paragraph(text, { isMuted: true })),
+                { top: 18 },
+              ),
+            ]),
+      ],
+      footer,
+    }),
+  };
+}

@@ -1,0 +1,126 @@
+// What the notifier sends with: finds the kind of a channel, reads its configuration, lets the kind send, and takes
+// secrets out of what comes back. It keeps no record and repeats nothing.
+import type { AlertMessage, CheckFacts } from "../core/alerts/message.ts";
+import type { Hearing, Rate, SendResult } from "../core/alerts/sending.ts";
+import type { Instant } from "../core/instant.ts";
+import { secretRemover } from "../lib/log.ts";
+import type { GuardedHttp } from "../lib/outgoing/guarded-http.ts";
+import { readConfig } from "./config/channel-config.ts";
+import type { AnyKind, ProviderKeys } from "./channel-kind.ts";
+import { secretsIn } from "./config/config-secrets.ts";
+import { exampleMessage } from "./example-check.ts";
+import { notTried } from "./http-sending.ts";
+import type { MailPort } from "./mail-port.ts";
+import { kindNamed, KINDS } from "./registry.ts";
+import type { Site, ToldMessage } from "./told-message.ts";
+
+/** What has to be known of a channel to send through it. */
+export type SendingChannel = {
+  uuid: string;
+  kind: string;
+  name: string;
+  config: Readonly<Record<string, unknown>>;
+};
+
+export type SenderOptions = {
+  http: Pick<GuardedHttp, "send">;
+  mail: MailPort | null;
+  site: Site;
+  keys: ProviderKeys;
+  /** The check as version 3 of the API shows it to a read-write key. */
+  checkJson(check: CheckFacts, now: Instant): Readonly<Record<string, unknown>>;
+  /** Other kinds than the registered ones; for tests. */
+  kinds?: readonly AnyKind[];
+};
+
+export type Sending = { dedupeKey: string; attempt: number; now: Instant };
+
+export type Sender = {
+  /** Sends one message. Whatever goes wrong outside is a result; a fault of ours is thrown. */
+  send(channel: SendingChannel, message: AlertMessage, sending: Sending): Promise<SendResult>;
+  /** Whether the channel wants to hear of something. One that cannot be read hears of everything, and fails. */
+  hears(channel: SendingChannel, what: Hearing): boolean;
+  rateOf(kind: string): Rate | null;
+};
+
+/** A sender for all kinds. */
+export function createSender(options: SenderOptions): Sender {
+  const { kinds = KINDS } = options;
+  const hears: Sender["hears"] = (channel, what) => {
+    const opened = openChannel(channel, kinds);
+    return opened.ok ? opened.kind.hears(opened.config, what) : true;
+  };
+  return {
+    hears,
+    rateOf: (name) => kindNamed(name, kinds)?.rate ?? null,
+    send: async (channel, message, { dedupeKey, attempt, now }) => {
+      const opened = openChannel(channel, kinds);
+      if (!opened.ok) return notTried(opened.text);
+      const { kind, config } = opened;
+      const { mail, site, keys } = options;
+      const providerKeys = Object.values(keys).filter((key) => key !== null);
+      const clean = secretRemover({ secrets: [...secretsIn(kind, config), ...providerKeys] });
+      const told: ToldMessage =
+        message.kind === "test"
+          ? {
+              ...exampleMessage(message, { uuid: dedupeKey, direction: testDirection(channel, hears) }),
+              isTest: true,
+            }
+          : message;
+      const { uuid, name } = channel;
+      const result = await kind.send(told, config, {
+        http: cleanAnswers(options.http, clean),
+        mail,
+        site,
+        keys,
+        channel: { uuid, kind: kind.name, name },
+        checkJson: (check) => options.checkJson(check, now),
+        dedupeKey,
+        attempt,
+        now,
+      });
+      return cleanResult(result, clean);
+    },
+  };
+}
+
+type Opened =
+  | { ok: true; kind: AnyKind; config: Readonly<Record<string, unknown>> }
+  | { ok: false; text: string };
+
+/** A newer release may have stored what this one does not know: that is told, and tried again later. */
+function openChannel({ kind: name, config }: SendingChannel, kinds: readonly AnyKind[]): Opened {
+  const kind = kindNamed(name, kinds);
+  if (kind === null) return { ok: false, text: `This release has no channels of the kind ${name}` };
+  const read = readConfig(kind, config, { strict: false });
+  return read.ok
+    ? { ok: true, kind, config: read.value }
+    : { ok: false, text: `The configuration cannot be used: ${read.text}` };
+}
+
+/** Whoever does not want to hear of anything going down is shown how coming up looks. */
+function testDirection(channel: SendingChannel, hears: Sender["hears"]): "down" | "up" {
+  return !hears(channel, "down") && hears(channel, "up") ? "up" : "down";
+}
+
+type Clean = (text: string) => string;
+
+/** An answer loses its secrets before anybody cuts it: half of one would not be recognized any more. */
+function cleanAnswers(http: SenderOptions["http"], clean: Clean): SenderOptions["http"] {
+  return {
+    send: async (request) => {
+      const answer = await http.send(request);
+      return { ...answer, text: clean(answer.text) };
+    },
+  };
+}
+
+function cleanResult(result: SendResult, clean: Clean): SendResult {
+  const told = {
+    summary: clean(result.summary),
+    excerpt: result.excerpt === null ? null : clean(result.excerpt),
+  };
+  return result.kind === "sent"
+    ? { ...result, ...told }
+    : { ...result, ...told, reason: clean(result.reason) };
+}

@@ -1,0 +1,83 @@
+// A message as an attachment of Slack's older form, which many chat servers understand besides Slack itself.
+import { clipEnd, clipStart } from "./words/clip.ts";
+import type { Site } from "./told-message.ts";
+import type { Fact } from "./words/words-facts.ts";
+import type { Mood, Words } from "./words/words.ts";
+
+const COLOURS: Readonly<Record<Mood, string>> = { bad: "danger", good: "good", notice: "warning" };
+const OUTPUT_LENGTH_MAX = 1_000;
+const VALUE_LENGTH_MAX = 1_000;
+
+export type SlackPayload = {
+  username: string;
+  attachments: readonly {
+    color: string;
+    fallback: string;
+    mrkdwn_in: readonly string[];
+    title: string;
+    title_link: string;
+    text: string;
+    fields: readonly { title: string; value: string; short: boolean }[];
+  }[];
+};
+
+/** The payload of an incoming webhook. Nothing in it can mention anybody or pass for markup. */
+export function slackPayload(words: Words, site: Site): SlackPayload {
+  const fields = words.facts.map((fact) => ({
+    title: fact.label,
+    value: factValue(fact),
+    short: fact.isShort,
+  }));
+  if (words.output !== null) {
+    fields.push({ title: "Last Output", value: codeBlock(words.output), short: false });
+  }
+  return {
+    username: site.name,
+    attachments: [
+      {
+        color: COLOURS[words.mood],
+        fallback: escaped(words.headline),
+        mrkdwn_in: ["text", "fields"],
+        title: escaped(words.headline),
+        title_link: words.link.url,
+        text: textLines(words).join("\n"),
+        fields,
+      },
+    ],
+  };
+}
+
+function textLines({ sentences, history, others }: Words): string[] {
+  const down = others?.down ?? [];
+  return [
+    ...sentences.map(plain),
+    ...(history.length === 0
+      ? []
+      : ["Since the last message:", ...history.map((line) => `• ${plain(line)}`)]),
+    ...(others === null ? [] : [plain(others.text)]),
+    ...down.map(({ text, url }) => `• <${url}|${plain(text).replaceAll("|", "¦")}>`),
+  ];
+}
+
+function factValue({ value, parts, isLiteral }: Fact): string {
+  if (isLiteral !== true) return plain(clipStart(value, VALUE_LENGTH_MAX));
+  return (parts ?? [value]).map(code).join(" ");
+}
+
+/** Slack's own rule: these three, and nothing else. */
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+/** An invisible joiner keeps a sign at the edge of a word from being taken for markup; inside of one it never is. */
+function plain(text: string): string {
+  return escaped(text).replace(/(?<![\p{L}\p{N}])[*_~`]|[*_~`](?![\p{L}\p{N}])/gu, (sign) => `${sign}\u2060`);
+}
+
+function code(text: string): string {
+  return `\`${escaped(text).replaceAll("`", "'")}\``;
+}
+
+function codeBlock(text: string): string {
+  return `\`\`\`\n${escaped(clipEnd(text, OUTPUT_LENGTH_MAX)).replaceAll("```", "'''")}\n\`\`\``;
+}

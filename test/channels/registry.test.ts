@@ -1,0 +1,166 @@
+// The registry, the files of the kinds, their schemas, the docs and the golden files agree; and a kind that is added by
+// one file and one line is a whole one.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import {
+  type ChannelConfig,
+  fieldsOf,
+  readConfig,
+  shownConfig,
+} from "../../src/channels/config/channel-config.ts";
+import type { AnyKind, ChannelKind } from "../../src/channels/channel-kind.ts";
+import { configSchema, textField } from "../../src/channels/config/config-fields.ts";
+import { sendRequest } from "../../src/channels/http-sending.ts";
+import { kindNamed, KINDS } from "../../src/channels/registry.ts";
+import { wordsOf } from "../../src/channels/words/words.ts";
+import { renderChannelKinds } from "../../scripts/render-channels.ts";
+import { CONFIGS, DEDUPE_KEY, sampleChannel, sampleSender } from "./sample-kinds.ts";
+import { DOWN, GOLDEN, NOW } from "./sample-messages.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const NAMES = KINDS.map(({ name }) => name);
+
+/** The names of the reference; a kind of ours that does the same is called the same. */
+const KNOWN = [
+  "apprise",
+  "call",
+  "discord",
+  "email",
+  "github",
+  "googlechat",
+  "gotify",
+  "group",
+  "matrix",
+  "mattermost",
+  "msteamsw",
+  "ntfy",
+  "opsgenie",
+  "pagertree",
+  "pd",
+  "po",
+  "pushbullet",
+  "rocketchat",
+  "shell",
+  "signal",
+  "slack",
+  "sms",
+  "spike",
+  "telegram",
+  "trello",
+  "victorops",
+  "webhook",
+  "whatsapp",
+  "zulip",
+];
+
+test("every kind has a file of its name and a line in the registry", () => {
+  const files = readdirSync(join(ROOT, "src", "channels", "kinds"))
+    .filter((file) => !file.endsWith(".test.ts"))
+    .map((file) => file.replace(/\.ts$/, ""));
+  expect(NAMES.toSorted()).toEqual(files.toSorted());
+  expect(new Set(NAMES).size).toBe(NAMES.length);
+  expect(NAMES.filter((name) => !KNOWN.includes(name))).toEqual([]);
+  expect(NAMES.map((name) => kindNamed(name)?.name)).toEqual(NAMES);
+  expect(kindNamed("pigeon")).toBeNull();
+});
+
+test("the docs are what the registry says", () => {
+  const docs = readFileSync(join(ROOT, "docs", "channels.md"), "utf8");
+  const [, section] = /<!-- generated: kinds -->\n\n([\s\S]*?)\n\n<!-- end -->/.exec(docs) ?? [];
+  expect(section).toBe(renderChannelKinds());
+  for (const kind of KINDS) {
+    expect(section).toContain(`### ${kind.name}\n`);
+    for (const [name, { description }] of fieldsOf(kind)) {
+      expect(section).toContain(`| \`${name}\` |`);
+      expect(section).toContain(description);
+    }
+  }
+});
+
+test.each(KINDS.map((kind) => [kind.name, kind] as const))(
+  "the schema of %s can be judged and shown",
+  (_name, kind) => {
+    expect(kind.schema).toMatchObject({ type: "object", additionalProperties: false });
+    for (const [name, field] of fieldsOf(kind)) {
+      expect(name).toMatch(/^[a-z]+(_[a-z]+)*$/);
+      expect(field.description).toMatch(/^[A-Z].*[.…]$/);
+      expect(field.type ?? field.enum).toBeDefined();
+      // Nobody has to give what has a default, and the default has to be one that is taken.
+      const given = {
+        ...CONFIGS[kind.name],
+        ...(field.default === undefined ? {} : { [name]: field.default }),
+      };
+      const read = readConfig(kind, given, { strict: true });
+      if (CONFIGS[kind.name] !== undefined) expect(read).toMatchObject({ ok: true });
+    }
+    expect(kind.title).not.toBe("");
+    expect(kind.about).toMatch(/^[A-Z].*\.$/);
+  },
+);
+
+test("a secret is secret: nothing that looks like a key is shown by any kind", () => {
+  for (const kind of KINDS) {
+    const open = fieldsOf(kind).filter(([, field]) => field.writeOnly !== true);
+    expect(open.filter(([name]) => /secret|token|key|code|password|headers|body/.test(name))).toEqual([]);
+  }
+});
+
+test("every kind that sends by HTTP has its golden files, and nothing else has", () => {
+  for (const name of NAMES.filter((one) => CONFIGS[one] !== undefined)) {
+    const files = readdirSync(join(import.meta.dirname, "golden", name));
+    expect(files.toSorted()).toEqual(
+      Object.keys(GOLDEN)
+        .map((message) => `${message}.txt`)
+        .toSorted(),
+    );
+  }
+  expect(NAMES.filter((name) => CONFIGS[name] === undefined).toSorted()).toEqual(["email", "group"]);
+  expect(existsSync(join(import.meta.dirname, "golden", "group"))).toBe(false);
+});
+
+test("a kind that is added by one file and one line can be documented, validated, shown, heard and sent", async () => {
+  type Config = { loft: string };
+  // This is the file …
+  const pigeon: ChannelKind<Config> = {
+    name: "pigeon",
+    title: "Carrier pigeon",
+    about: "Sends a bird.",
+    schema: configSchema({ loft: textField({ about: "The loft.", lengthMax: 20, secret: true }) }),
+    hears: (_config, what) => what === "down",
+    rate: { perMinute: 1, burst: 1 },
+    send: (message, { loft }, out) =>
+      sendRequest(
+        { method: "POST", url: `https://birds.example/${loft}`, body: wordsOf(message, out).headline },
+        out,
+      ),
+  };
+  // … and this the line.
+  const kinds: readonly AnyKind[] = [...KINDS, pigeon];
+
+  expect(renderChannelKinds(kinds)).toContain("### pigeon\n\n| Field |");
+  expect(readConfig(pigeon, {}, { strict: true })).toEqual({ ok: false, text: "loft is missing: The loft." });
+  const config: ChannelConfig = { loft: "north-tower-7" };
+  expect(readConfig(pigeon, config, { strict: true })).toEqual({ ok: true, value: config });
+  expect(shownConfig(pigeon, config)).toEqual({ loft: "********" });
+  const bodies: (string | undefined)[] = [];
+  const sender = sampleSender({
+    kinds,
+    http: {
+      send: async ({ body, url }) => {
+        bodies.push(body);
+        return { status: 201, headers: {}, text: `no bird at ${url}` };
+      },
+    },
+  });
+  const channel = sampleChannel("pigeon", config);
+  expect(sender.hears(channel, "up")).toBe(false);
+  expect(sender.rateOf("pigeon")).toEqual({ perMinute: 1, burst: 1 });
+  expect(await sender.send(channel, DOWN, { dedupeKey: DEDUPE_KEY, attempt: 1, now: NOW })).toEqual({
+    kind: "sent",
+    summary: "POST birds.example",
+    code: 201,
+    excerpt: "no bird at https://birds.example/********",
+  });
+  expect(bodies).toEqual(["Nightly <backup> of *db_1* is DOWN"]);
+});

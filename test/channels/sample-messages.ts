@@ -1,0 +1,223 @@
+// One message of each sort for the tests of channels, with names and outputs that try to pass for markup.
+import type { AlertMessage, CheckFacts, FlipMessage, LastPing } from "../../src/core/alerts/message.ts";
+import { DEFAULT_SETTINGS } from "../../src/core/check.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/core/instant.ts";
+import { NEW_STATE } from "../../src/core/machine/state.ts";
+
+/** A Sunday, four in the morning, UTC. */
+export const NOW = Date.UTC(2026, 10, 15, 4, 0, 7);
+const DEADLINE = Date.UTC(2026, 10, 15, 4, 0, 0);
+
+export const CHECK: CheckFacts = {
+  uuid: "31365bce-8da9-4729-8ff3-aaa71d56b712",
+  badgeUuid: "c43c2b8d-1c2c-4d64-8bf1-1d2c3b4a5e6f",
+  projectName: "Shop & Sons",
+  settings: {
+    ...DEFAULT_SETTINGS,
+    name: "Nightly <backup> of *db_1*",
+    slug: "nightly-backup",
+    tags: "prod db_1 a*b",
+    desc: "Dumps the shop's database.\nCall Ada if it fails.",
+    kind: "cron",
+    schedule: "0 5 * * *",
+    tz: "Europe/Riga",
+  },
+  state: {
+    ...NEW_STATE,
+    status: "down",
+    lastPingAt: DEADLINE - DAY_MS - HOUR_MS + 7 * SECOND_MS,
+    newestAt: DEADLINE - DAY_MS - HOUR_MS + 7 * SECOND_MS,
+    silence: { deadlineAt: DEADLINE, from: "up" },
+    pingCount: 1_234,
+  },
+  channelUuids: ["0c8983c9-9d73-446f-adb5-0641fdacc9d4"],
+  createdAt: Date.UTC(2026, 0, 1),
+};
+
+export const SIMPLE_CHECK: CheckFacts = {
+  ...CHECK,
+  settings: { ...DEFAULT_SETTINGS, name: "Queue worker", timeoutSeconds: 300, graceSeconds: 60 },
+};
+
+const LAST_PING: LastPing = {
+  n: 1_234,
+  kind: "success",
+  at: DEADLINE - DAY_MS - HOUR_MS + 7 * SECOND_MS,
+  exitStatus: 0,
+  durationMs: 123_000,
+  scheme: "https",
+  remoteAddr: "192.0.2.7",
+  ua: "curl/8.10",
+  bodySize: 92,
+  body: "starting\n\u001b[32mdone\u001b[0m: 3 tables, <b>1 234</b> rows & ```no``` @everyone\r\n",
+};
+
+const FLIP = {
+  at: NOW,
+  corrections: [],
+  check: CHECK,
+  downtimeMs: null,
+  lastPing: LAST_PING,
+  otherChecks: {
+    total: 14,
+    downCount: 2,
+    down: [
+      { uuid: "803f680d-e89b-492b-82ef-2be7b774a92d", name: "Invoices [weekly](x)" },
+      { uuid: "f0c65a26-8b1c-4c4e-8d2b-1f0f6c9d7a55", name: "" },
+    ],
+  },
+} as const;
+
+export const DOWN: FlipMessage = {
+  ...FLIP,
+  kind: "down",
+  flips: [{ at: DEADLINE, from: "up", to: "down", reason: "timeout" }],
+  since: DEADLINE,
+  reason: "timeout",
+};
+
+const CAME_BACK = DEADLINE + 12 * MINUTE_MS + 5 * SECOND_MS;
+const UP_CHECK: CheckFacts = { ...CHECK, state: { ...CHECK.state, status: "up", silence: null } };
+
+export const UP: FlipMessage = {
+  ...FLIP,
+  kind: "up",
+  at: CAME_BACK + SECOND_MS,
+  check: UP_CHECK,
+  flips: [{ at: CAME_BACK, from: "down", to: "up", reason: "success" }],
+  since: CAME_BACK,
+  reason: "success",
+  downtimeMs: CAME_BACK - DEADLINE,
+  lastPing: { ...LAST_PING, at: CAME_BACK, n: 1_235 },
+  otherChecks: { total: 14, downCount: 0, down: [] },
+};
+
+/** Down, up, failed and up again before anybody could be told. */
+export const MERGED: FlipMessage = {
+  ...UP,
+  flips: [
+    { at: DEADLINE, from: "up", to: "down", reason: "timeout" },
+    { at: DEADLINE + 2 * MINUTE_MS, from: "down", to: "up", reason: "success" },
+    { at: DEADLINE + 5 * MINUTE_MS, from: "up", to: "down", reason: "fail" },
+    { at: CAME_BACK, from: "down", to: "up", reason: "success" },
+  ],
+  downtimeMs: CAME_BACK - DEADLINE - 5 * MINUTE_MS,
+};
+
+export const FAILED: FlipMessage = {
+  ...FLIP,
+  kind: "down",
+  check: { ...SIMPLE_CHECK, state: { ...CHECK.state, silence: null } },
+  flips: [{ at: DEADLINE, from: "up", to: "down", reason: "fail" }],
+  since: DEADLINE,
+  reason: "fail",
+  lastPing: { ...LAST_PING, kind: "fail", exitStatus: 3, at: DEADLINE, body: "disk full\n" },
+  otherChecks: null,
+};
+
+export const OVERRUN: FlipMessage = {
+  ...DOWN,
+  check: {
+    ...SIMPLE_CHECK,
+    state: { ...CHECK.state, lastStartAt: DEADLINE - MINUTE_MS },
+  },
+};
+
+/** A signal that had come in time was recorded late. */
+export const TAKEN_BACK: FlipMessage = {
+  ...UP,
+  flips: [],
+  corrections: [{ at: DEADLINE, from: "up", to: "down", reason: "timeout", takenBackAt: DEADLINE - HOUR_MS }],
+  since: DEADLINE - HOUR_MS,
+  reason: "takenBack",
+  downtimeMs: null,
+};
+
+export const NOTICE: AlertMessage = {
+  kind: "notice",
+  at: NOW,
+  projectName: "Shop & Sons",
+  blind: { from: DEADLINE - HOUR_MS - 2 * MINUTE_MS, to: DEADLINE - HOUR_MS + 5 * MINUTE_MS },
+  checks: [
+    { uuid: CHECK.uuid, name: CHECK.settings.name },
+    { uuid: "803f680d-e89b-492b-82ef-2be7b774a92d", name: "Invoices [weekly](x)" },
+  ],
+  checkCount: 12,
+};
+
+export const DISABLED: AlertMessage = {
+  kind: "disabled",
+  at: NOW,
+  projectName: "Shop & Sons",
+  channel: { uuid: "0c8983c9-9d73-446f-adb5-0641fdacc9d4", kind: "slack", name: "#ops" },
+  reason: "The webhook is no longer there (status code 404)",
+};
+
+export const OPERATOR: AlertMessage = {
+  kind: "operator",
+  at: NOW,
+  isOver: false,
+  trouble: "watermarkHeld",
+  since: DEADLINE,
+  title: "Silence cannot be told since 04:00",
+  text: "One receiving process has given no sign of life; alerts by silence wait for it.",
+};
+
+export const TEST: AlertMessage = {
+  kind: "test",
+  at: NOW,
+  projectName: "Shop & Sons",
+  channel: { uuid: "0c8983c9-9d73-446f-adb5-0641fdacc9d4", kind: "slack", name: "#ops" },
+};
+
+/** Those that every kind has a golden file for. */
+export const GOLDEN: Readonly<Record<string, AlertMessage>> = {
+  down: DOWN,
+  up: UP,
+  test: TEST,
+  notice: NOTICE,
+  merged: MERGED,
+};
+
+/** Texts as long and as strange as anybody may send them. */
+export const EXTREME: FlipMessage = {
+  ...DOWN,
+  check: {
+    ...CHECK,
+    projectName: "p".repeat(300),
+    settings: {
+      ...CHECK.settings,
+      name: "\u202e<&>*_`~|@everyone <!channel> \n".repeat(4),
+      tags: Array.from({ length: 100 }, (_none, number) => `tag${number}`).join(" "),
+      desc: "<script>\u0000\ud800 👩‍👩‍👧 ".repeat(500),
+      kind: "oncalendar",
+      schedule: "*-*-* 00:00:00\n*-*-* 12:00:00",
+    },
+  },
+  flips: Array.from({ length: 100 }, (_none, number) => ({
+    at: DEADLINE + number * MINUTE_MS,
+    from: number % 2 === 0 ? ("up" as const) : ("down" as const),
+    to: number % 2 === 0 ? ("down" as const) : ("up" as const),
+    reason: number % 2 === 0 ? ("fail" as const) : ("success" as const),
+  })),
+  lastPing: { ...LAST_PING, body: "ļoti </pre> ``` 漢字 \u0007 garš\n".repeat(5_000) },
+  otherChecks: {
+    total: 5_000,
+    downCount: 10,
+    down: Array.from({ length: 10 }, (_none, number) => ({
+      uuid: CHECK.uuid,
+      name: `${number}${"*[x](y)|".repeat(12)}`,
+    })),
+  },
+};
+
+export const ALL: Readonly<Record<string, AlertMessage>> = {
+  ...GOLDEN,
+  failed: FAILED,
+  overrun: OVERRUN,
+  takenBack: TAKEN_BACK,
+  disabled: DISABLED,
+  operator: OPERATOR,
+  operatorOver: { ...OPERATOR, isOver: true },
+  extreme: EXTREME,
+};

@@ -1,0 +1,186 @@
+// The words of messages: what was expected, what came, since when; and that they do not depend on when they are sent.
+import { describe, expect, test } from "vitest";
+import type { ToldMessage } from "../../src/channels/told-message.ts";
+import { type Words, wordsOf } from "../../src/channels/words/words.ts";
+import type { FlipMessage } from "../../src/core/alerts/message.ts";
+import { DAY_MS, MINUTE_MS } from "../../src/core/instant.ts";
+import { SITE } from "./sample-kinds.ts";
+import {
+  CHECK,
+  DISABLED,
+  DOWN,
+  EXTREME,
+  FAILED,
+  MERGED,
+  NOTICE,
+  OPERATOR,
+  OVERRUN,
+  SIMPLE_CHECK,
+  TAKEN_BACK,
+  UP,
+} from "./sample-messages.ts";
+
+const words = (message: unknown, zone?: string): Words =>
+  wordsOf(message as ToldMessage, { site: SITE, ...(zone === undefined ? {} : { zone }) });
+
+describe("a check that is down", () => {
+  test("by silence: until when it was expected, and what came last", () => {
+    expect(words(DOWN)).toMatchObject({
+      mood: "bad",
+      subject: "DOWN | Nightly <backup> of *db_1*",
+      headline: "Nightly <backup> of *db_1* is DOWN",
+      sentences: [
+        "Down since 2026-11-15 06:00 Europe/Riga: no success signal came in time.",
+        "One was expected by 2026-11-15 05:00, with 1 hour of grace.",
+        "The last ping (Success) came at 2026-11-14 05:00.",
+      ],
+      history: [],
+      output: "starting\ndone: 3 tables, <b>1 234</b> rows & ```no``` @everyone",
+    });
+  });
+
+  test("by silence from the beginning: that nothing ever came", () => {
+    const { sentences, facts } = words({ ...DOWN, lastPing: null });
+    expect(sentences.at(-1)).toBe("There has been no ping yet.");
+    expect(facts.at(-1)).toMatchObject({ label: "Last Ping", value: "Never" });
+  });
+
+  test("by a run that did not end: when it began", () => {
+    expect(words(OVERRUN).sentences).toEqual([
+      "Down since 2026-11-15 04:00 UTC: the run that began at 2026-11-15 03:59 has not ended.",
+      "It had 1 minute to report success or failure.",
+    ]);
+  });
+
+  test("by a failure: what was reported, and how long it ran", () => {
+    expect(words(FAILED)).toMatchObject({
+      sentences: [
+        "Down since 2026-11-15 04:00 UTC: the job reported exit status 3.",
+        "The run took 2 min 3 sec.",
+      ],
+      output: "disk full",
+      others: null,
+    });
+    const lastPing = { ...FAILED.lastPing, exitStatus: null, durationMs: null };
+    expect(words({ ...FAILED, lastPing }).sentences).toEqual([
+      "Down since 2026-11-15 04:00 UTC: the job reported a failure.",
+    ]);
+  });
+
+  test("says nothing about an expectation that is no longer the one that was missed", () => {
+    const check = { ...CHECK, state: { ...CHECK.state, silence: null } };
+    expect(words({ ...DOWN, check }).sentences).toEqual([
+      "Down since 2026-11-15 06:00 Europe/Riga: no success signal came in time.",
+      "The last ping (Success) came at 2026-11-14 05:00.",
+    ]);
+  });
+});
+
+test("a check that is up again: since when, and how long it was down", () => {
+  expect(words(UP)).toMatchObject({
+    mood: "good",
+    subject: "UP | Nightly <backup> of *db_1*",
+    sentences: [
+      "Up since 2026-11-15 06:12 Europe/Riga: a success signal came.",
+      "It had been down for 12 minutes, 5 seconds.",
+    ],
+    others: { text: "No other check is down.", down: [] },
+  });
+  expect(words({ ...UP, downtimeMs: null }).sentences).toHaveLength(1);
+});
+
+test("several changes in one message are told one by one, and every failure is named", () => {
+  expect(words(MERGED).history).toEqual([
+    "2026-11-15 06:00: down, no signal came in time",
+    "2026-11-15 06:02: up, by a success signal",
+    "2026-11-15 06:05: down, the job reported a failure",
+    "2026-11-15 06:12: up, by a success signal",
+  ]);
+  const { history } = words(EXTREME);
+  expect(history).toHaveLength(13);
+  expect(history[0]).toMatch(
+    /^Before that: 88 changes, with failures at 2026-11-15 06:00, 2026-11-15 06:02, /,
+  );
+  const named = history.join("\n");
+  const failures = EXTREME.flips.filter(({ reason }) => reason === "fail");
+  const missing = failures.filter(({ at }) => {
+    const minute = Math.round((at - DOWN.since) / MINUTE_MS);
+    const hour = 6 + Math.floor(minute / 60);
+    return !named.includes(
+      `2026-11-15 ${String(hour).padStart(2, "0")}:${String(minute % 60).padStart(2, "0")}`,
+    );
+  });
+  expect({ failures: failures.length, missing }).toEqual({ failures: 50, missing: [] });
+});
+
+test("an alarm that was wrong is taken back in so many words", () => {
+  expect(words(TAKEN_BACK).sentences).toEqual([
+    "The alarm of 2026-11-15 06:00 Europe/Riga is taken back: the signal had been received in time, and we were late to record it. The job was not down.",
+  ]);
+  const both: FlipMessage = { ...UP, corrections: TAKEN_BACK.corrections };
+  expect(words(both).sentences).toHaveLength(3);
+});
+
+test("a notice says that it is one, what was not watched, and when", () => {
+  expect(words(NOTICE)).toMatchObject({
+    mood: "notice",
+    subject: "NOTICE | could not watch Nightly <backup> of *db_1* and 11 more",
+    headline: "Notice: could not watch Nightly <backup> of *db_1* and 11 more",
+    sentences: [
+      "Between 2026-11-15 02:58 and 2026-11-15 03:05 UTC we could not receive signals, and nothing has come since.",
+      "This is a notice and no alarm: the jobs may well have run. They are expected anew from now on.",
+    ],
+  });
+  const one = { ...NOTICE, checks: [{ uuid: CHECK.uuid, name: "" }], checkCount: 1 };
+  expect(words({ ...one, blind: { from: DOWN.since, to: null } })).toMatchObject({
+    headline: "Notice: could not watch unnamed check",
+    sentences: [
+      expect.stringMatching(/^Since 2026-11-15 04:00 UTC we could not receive/),
+      expect.any(String),
+    ],
+    facts: [{ value: "Shop & Sons" }, { label: "Check", value: "unnamed check" }],
+  });
+});
+
+test("a disabled channel and a trouble of the installation are told to whoever can mend it", () => {
+  expect(words(DISABLED)).toMatchObject({
+    mood: "notice",
+    headline: 'Notice: the channel "#ops" (slack) was disabled',
+    sentences: [expect.stringContaining("status code 404"), expect.any(String)],
+  });
+  expect(words(OPERATOR)).toMatchObject({
+    mood: "bad",
+    subject: "Overdue | Silence cannot be told since 04:00",
+  });
+  expect(words({ ...OPERATOR, isOver: true })).toMatchObject({ mood: "good" });
+});
+
+test("the other checks are counted, and named when they are few", () => {
+  const others = (given: object, kind = "down") => words({ ...DOWN, kind, otherChecks: given }).others?.text;
+  expect(others({ total: 1, downCount: 1, down: [] })).toBe("1 other check is down, too.");
+  expect(others({ total: 14, downCount: 12, down: [] })).toBe("12 of the 14 other checks are down, too.");
+  expect(others({ total: 14, downCount: 12, down: [] }, "up")).toBe("12 of the 14 other checks are down.");
+  expect(words(DOWN).others?.down.map(({ text }) => text)).toEqual(["Invoices [weekly](x)", "unnamed check"]);
+});
+
+test("nothing gives away the UUID by which a check is pinged", () => {
+  for (const message of [
+    DOWN,
+    UP,
+    NOTICE,
+    { ...DOWN, check: { ...CHECK, settings: { ...CHECK.settings, name: "" } } },
+  ]) {
+    expect(JSON.stringify(words(message))).not.toContain(CHECK.uuid);
+  }
+});
+
+test("times are those of the reader, then of the check, then UTC", () => {
+  expect(words(DOWN).sentences[0]).toContain("06:00 Europe/Riga");
+  expect(words({ ...DOWN, check: SIMPLE_CHECK }).sentences[0]).toContain("04:00 UTC");
+  expect(words(DOWN, "America/New_York").sentences[0]).toContain("2026-11-14 23:00 America/New_York");
+});
+
+test("an old message is old by its own time, so that a repetition says the same", () => {
+  const { facts } = words({ ...DOWN, at: DOWN.at + DAY_MS });
+  expect(facts.at(-1)?.value).toBe("Success, 2 days, 1 hour ago");
+});

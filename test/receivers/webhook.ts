@@ -1,0 +1,41 @@
+// Somebody's own receiver of webhooks, which checks the signature by the text of the Standard Webhooks specification
+// and takes everything that is signed well and not too old.
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { type Received, type Receiver, startReceiver, type Verdict } from "./receiver.ts";
+
+const TOLERANCE_SECONDS = 300;
+
+/** `clock` is in milliseconds. Without a secret, whoever comes is believed. */
+export function startWebhook({
+  secret = null,
+  clock = Date.now,
+}: {
+  secret?: string | null;
+  clock?: () => number;
+} = {}): Promise<Receiver> {
+  return startReceiver((request): Verdict => {
+    const problem = secret === null ? null : signatureProblem(request, { secret, now: clock() });
+    return problem === null
+      ? { answer: { status: 200, body: "thanks" } }
+      : { answer: { status: 401 }, problems: [problem] };
+  });
+}
+
+function signatureProblem(
+  { headers, body }: Received,
+  { secret, now }: { secret: string; now: number },
+): string | null {
+  const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": given } = headers;
+  if (typeof id !== "string" || typeof timestamp !== "string" || typeof given !== "string")
+    return "it is not signed";
+  if (Math.abs(now / 1_000 - Number(timestamp)) > TOLERANCE_SECONDS)
+    return "it is too old, or from the future";
+  const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+  const expected = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest();
+  const isSigned = given.split(" ").some((part) => {
+    const [version, text = ""] = part.split(",");
+    const signature = Buffer.from(text, "base64");
+    return version === "v1" && signature.length === expected.length && timingSafeEqual(signature, expected);
+  });
+  return isSigned ? null : "the signature is wrong";
+}
