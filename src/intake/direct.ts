@@ -4,6 +4,7 @@ import type { AcceptedSignal, SignalTarget } from "../core/accepted.ts";
 import type { Instant, Interval } from "../core/instant.ts";
 import { BatchLine, type Renewal } from "./direct/batch-line.ts";
 import type { Identity, IntakeParts } from "./direct/parts.ts";
+import type { DropReason } from "./direct/outcomes.ts";
 import { Refusals } from "./direct/refusals.ts";
 import type { Settled } from "./direct/waiting-queue.ts";
 import type { Acceptance, CreateOption, Resolution, SignalIntake } from "./intake.ts";
@@ -23,6 +24,10 @@ export type IntakeState = {
   /** Stretches of refusals that are over. */
   refused: readonly Interval[];
   refusedCount: number;
+  /** Signals that were promised, spooled, and could not be recorded any more, by reason. */
+  dropped: Readonly<Record<DropReason, number>>;
+  /** Signals that the database refused as they are, or that could not be read: put aside with the reason. */
+  rejectedCount: number;
   isDetour: boolean;
   /** Nothing can be promised to anybody. */
   isBlocked: boolean;
@@ -70,6 +75,10 @@ export class DirectIntake implements SignalIntake {
     return made === "created" || made === "exists" ? "known" : made;
   }
 
+  refused(at: Instant): void {
+    this.#refusals.note(at);
+  }
+
   state(): IntakeState {
     const now = this.now();
     this.#line.detour.tidy();
@@ -78,6 +87,8 @@ export class DirectIntake implements SignalIntake {
       refusingSinceAt: this.#refusals.sinceAt(now),
       refused: this.#refusals.ended(now),
       refusedCount: this.#refusals.count,
+      dropped: this.#line.outcomes.dropped,
+      rejectedCount: this.#line.outcomes.rejected,
       isDetour: this.#line.detour.isOn,
       isBlocked: this.#line.detour.isBlocked,
       queued: this.#line.length,

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Sight } from "../core/machine/deadline.ts";
+import { SPOOL_FILL_TOLD } from "../core/limits.ts";
 import { BEAT_EVERY_MS, BEAT_GAP_MS_MAX, mayPromise } from "../core/machine/watermark.ts";
 import type { HeartParts, Limit } from "./beat/parts.ts";
 import { Pulse, type PulseCounts } from "./beat/pulse.ts";
@@ -22,6 +23,7 @@ export class Heart {
   #identity: Identity;
   #failures = 0;
   #isFailing = false;
+  #isFilling = false;
   #lastTryMs = Number.NEGATIVE_INFINITY;
   #searchedMs = Number.NEGATIVE_INFINITY;
   #isSearching = false;
@@ -40,6 +42,11 @@ export class Heart {
     return this.#sinceBeatMs() > BEAT_GAP_MS_MAX ? { ...sight, watermarkAt: null } : sight;
   }
 
+  /** Whether the database has heard of the intake; before, nothing can be recorded under its id. */
+  hasEntered(): boolean {
+    return this.#pulse.hasEntered;
+  }
+
   /** Whether a signal may be promised that is only spooled. */
   mayPromise(): boolean {
     const { leaseMs } = this.#parts;
@@ -53,7 +60,9 @@ export class Heart {
 
   /** The intake listens from now on. Resolves after the first beat, whether it succeeded or not. */
   async start(): Promise<void> {
-    this.#pulse.enter(this.#identity.intakeId, this.#parts.entered);
+    const { entered } = this.#parts;
+    this.#pulse.listen();
+    if (entered !== null) this.#pulse.enter(this.#identity.intakeId, entered);
     this.#pulse.ticks.start();
     await this.#tryToBeat();
     this.#running = this.#run();
@@ -64,27 +73,35 @@ export class Heart {
     this.#pulse.acceptedUntilAt ??= this.#parts.clock.now();
   }
 
-  /** Ends the beats. If nothing is left it says goodbye; otherwise that is for whoever finds the rest. */
-  async stop({ isEmpty }: { isEmpty: boolean }): Promise<void> {
+  /**
+   * Ends the beats. If nothing is left it says goodbye, and returns whether that was heard; otherwise that is for
+   * whoever finds the rest.
+   */
+  async stop({ isEmpty }: { isEmpty: boolean }): Promise<boolean> {
     this.stopAccepting();
     this.#stopping.abort();
     await this.#running;
-    // Whoever never listened has nothing to vouch for.
-    if (this.#running !== null) await this.#tryToBeat();
+    // Whoever never listened, or was never heard of, has nothing to vouch for.
+    if (this.#running !== null && this.#pulse.hasEntered) await this.#tryToBeat();
     this.#pulse.ticks.stop();
-    if (isEmpty) await this.#leave();
+    return isEmpty && this.#leave();
   }
 
-  async #leave(): Promise<void> {
-    const { intake, leave, monotonic, log } = this.#parts;
+  async #leave(): Promise<boolean> {
+    const { intake, leave, monotonic, log, noteBeat, clock, wall } = this.#parts;
     const { refused, refusingSinceAt: from } = intake.state();
     const open = from === null ? [] : [{ from, to: this.#pulse.acceptedUntilAt }];
     try {
       const going = { intakeId: this.#pulse.intakeId, refused: [...refused, ...open] };
       await leave(going, { giveUpAtMs: monotonic() + BEAT_MS_MAX });
     } catch (error) {
-      log.warn({ err: error }, "could not say goodbye; the others will wait for the lease to end");
+      log.warn({ err: error }, "could not say goodbye; the next start on this machine does it");
+      return false;
     }
+    // From now on the others go on without us: as one of several, a start may not count on this beat.
+    const { isAlone } = this.#pulse.watch;
+    noteBeat({ wallAt: 0, databaseAheadMs: clock.now() - wall(), isAlone });
+    return true;
   }
 
   async #run(): Promise<void> {
@@ -101,11 +118,14 @@ export class Heart {
     this.#lastTryMs = monotonic();
     const limit = { giveUpAtMs: this.#lastTryMs + BEAT_MS_MAX };
     this.#startSearch();
+    this.#noteSpool();
     try {
+      if (!this.#pulse.hasEntered) await this.#enterLate(limit);
       const { spool } = this.#identity;
       const trouble = spool === null ? null : spoolTrouble(spool);
       if (trouble !== null) await this.#leaveSpool(trouble, limit);
       else if (!(await this.#pulse.beat(limit))) await this.#enterAnew(limit);
+      this.#letGo(this.#pulse.takeHeardGone());
       if (this.#isFailing) log.info("beats succeed again");
       this.#isFailing = false;
     } catch (error) {
@@ -114,6 +134,17 @@ export class Heart {
       this.#isFailing = true;
       this.#failures += 1;
     }
+  }
+
+  /** Here and not after a beat: it fills while the database is away. */
+  #noteSpool(): void {
+    const { spoolFill, log } = this.#parts;
+    const fill = spoolFill();
+    const isFilling = fill >= SPOOL_FILL_TOLD;
+    if (isFilling && !this.#isFilling)
+      log.warn({ fill }, "the spool is filling; beyond its limit pings are refused");
+    if (!isFilling && this.#isFilling) log.info({ fill }, "the spool has room again");
+    this.#isFilling = isFilling;
   }
 
   /** Beside the beats: a disk that hangs must not stop them. */
@@ -132,9 +163,32 @@ export class Heart {
   async #findOrphans(): Promise<void> {
     const { findOrphans, intake } = this.#parts;
     const { gone, broken } = await findOrphans();
+    // First: whoever is gone may have held the watermark for what was found just now.
+    await intake.adopt();
     for (const id of gone) this.#pulse.gone.add(id);
     for (const id of broken) this.#pulse.broken.add(id);
-    await intake.adopt();
+  }
+
+  /** Their files go only now that the database does not count on them: if we die, the next start finds them. */
+  #letGo(intakeIds: readonly string[]): void {
+    if (intakeIds.length === 0) return;
+    const { letGo, log } = this.#parts;
+    letGo(intakeIds).catch((error: unknown) =>
+      log.warn({ err: error }, "an empty spool could not be removed"),
+    );
+    // There may be more than are found at a time.
+    this.#searchedMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** The database was away at the start. What was taken since then holds the watermark from this moment on. */
+  async #enterLate(limit: Limit): Promise<void> {
+    const { name, leaseMs, enter, clock, intake, log } = this.#parts;
+    const { intakeId } = this.#identity;
+    const unappliedAt = intake.state().oldestUnappliedAt;
+    const entered = await enter({ intakeId, name, leaseMs, unappliedAt }, limit);
+    clock.adjust(entered.look);
+    this.#pulse.enter(intakeId, entered);
+    log.info({ intakeId }, "the database is there, and the intake has entered");
   }
 
   /** The others have declared this intake lost, or the database has never heard of it. */

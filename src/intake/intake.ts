@@ -32,6 +32,11 @@ export type SignalIntake = {
    * waiting in between, because the watermark counts on it. Settles within the time that answers promise.
    */
   accept(signal: AcceptedSignal, options: CreateOption): Promise<Acceptance>;
+  /**
+   * A sender was turned away before its signal could be handed over, at this instant from `now()`. It may have been
+   * anybody's, so silence at that time is nobody's fault.
+   */
+  refused(at: Instant): void;
   /** Looks up (or makes) the check of a request that will be refused for another reason; records nothing. */
   resolve(target: SignalTarget, options: CreateOption): Promise<Resolution>;
 };

@@ -25,10 +25,15 @@ export type Spool = {
   remove(batch: { intakeId: string; seq: number }): Promise<boolean>;
   /** Looks again for files of intakes on this machine that are gone. Opening has done it once. */
   adoptOrphans(): Promise<void>;
+  /** Deletes the empty files of intakes that are gone, once nobody counts on those any more. */
+  letGo(intakeIds: readonly string[]): Promise<void>;
   /** As of the last answer. */
   state(): SpoolState;
-  /** Finishes what was asked before; what is not drained stays on disk for the next start. Callable twice. */
-  close(): Promise<void>;
+  /**
+   * Finishes what was asked before; what is not drained stays on disk for the next start. An empty file stays as
+   * well if it is to tell the next start that its intake is gone. Callable twice.
+   */
+  close(options?: { keepsEmpty?: boolean }): Promise<void>;
 };
 
 /** How much may wait for the disk at a time, and so also the largest batch. */
@@ -109,14 +114,18 @@ class SpoolClient implements Spool {
     await this.ask({ kind: "adopt" });
   }
 
+  async letGo(intakeIds: readonly string[]): Promise<void> {
+    await this.ask({ kind: "letGo", intakeIds });
+  }
+
   state(): SpoolState {
     const state = this.#state;
     if (state === null) throw new Error("the spool is not open");
     return { ...state, failed: state.failed ?? (this.#closing === null ? this.#calls.ended() : null) };
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#end();
+  close({ keepsEmpty = false }: { keepsEmpty?: boolean } = {}): Promise<void> {
+    this.#closing ??= this.#end(keepsEmpty);
     return this.#closing;
   }
 
@@ -138,9 +147,11 @@ class SpoolClient implements Spool {
     return answer;
   }
 
-  async #end(): Promise<void> {
+  async #end(keepsEmpty: boolean): Promise<void> {
     // A thread that is gone has let go of its files already.
-    if (this.#calls.ended() === null) await this.#send({ kind: "close" }, []).catch(() => undefined);
+    if (this.#calls.ended() === null) {
+      await this.#send({ kind: "close", keepsEmpty }, []).catch(() => undefined);
+    }
     await this.#calls.waitForEnd(CLOSE_TIMEOUT_MS);
   }
 }

@@ -4,17 +4,21 @@ import type { Instant } from "../core/instant.ts";
 import type { Orphans } from "./beat/parts.ts";
 import type { BatchSpool, KnownTargets } from "./direct/parts.ts";
 import { type KnownChecks, openKnownChecks } from "./known-checks.ts";
-import { OrphanWatch } from "./orphans.ts";
+import { type LastBeat, LastBeatFile, readLastBeat } from "./last-beat.ts";
 import { openSpool, type Spool } from "./spool.ts";
-import { makeFolder } from "./spool/folder.ts";
+import { filesSetAside, makeFolder } from "./spool/folder.ts";
 import type { SpoolState } from "./spool/messages.ts";
 
 /** Other programs on the machine need some room, too. */
 const FREE_DISK_BYTES_MIN = 64 * 1024 * 1024;
 
 export type Spooling = {
-  /** A spool for an id, which from then on is the one in use; null when there is no folder. */
+  /**
+   * A spool for an id, which from then on is the one in use; null when there is no folder. Its file tells the
+   * others of this machine that the id is in use, so it has to be open before anybody counts on that id.
+   */
   open(intakeId: string): Promise<BatchSpool | null>;
+  /** Whoever still counts on the id of the spool finds its file, be it empty. */
   closeOne(spool: BatchSpool): Promise<void>;
   /** Why a spool can be used no more, or null. */
   trouble(spool: BatchSpool): string | null;
@@ -22,10 +26,16 @@ export type Spooling = {
   openKnown(now: Instant): Promise<KnownTargets>;
   /** Takes over what intakes of this machine have left, and says which of them are gone. */
   findOrphans(): Promise<Orphans>;
+  /** Nobody counts any more on these, which have left nothing. */
+  letGo(intakeIds: readonly string[]): Promise<void>;
+  /** What the last good beat on this machine said; null when nobody can tell. */
+  lastBeat(): Promise<LastBeat | null>;
+  noteBeat(beat: LastBeat): void;
   /** Of the spool in use. */
   state(): SpoolState | null;
   knownCount(): number;
-  close(): Promise<void>;
+  /** `hasLeft`: nobody counts on this intake any more, so that an empty spool need not stay. */
+  close(how: { hasLeft: boolean }): Promise<void>;
 };
 
 /** Opens nothing by itself. */
@@ -37,21 +47,21 @@ export function makeSpooling(options: { folder: string | null; bytesMax: number 
 class FolderSpooling implements Spooling {
   readonly #folder: string;
   readonly #bytesMax: number;
-  readonly #orphans: OrphanWatch;
   readonly #spools = new Map<BatchSpool, { spool: Spool; intakeId: string }>();
+  readonly #lastBeat: LastBeatFile;
+  /** Intakes whose files cannot be read, once that was told. */
+  readonly #toldBroken = new Set<string>();
   #inUse: Spool | null = null;
   #known: KnownChecks | null = null;
 
   constructor({ folder, bytesMax }: { folder: string; bytesMax: number }) {
     this.#folder = folder;
     this.#bytesMax = bytesMax;
-    this.#orphans = new OrphanWatch(folder);
+    this.#lastBeat = new LastBeatFile(folder);
   }
 
   async open(intakeId: string): Promise<BatchSpool> {
     makeFolder(this.#folder);
-    // Before the spool removes the files of those who left nothing.
-    this.#orphans.look([intakeId]);
     const spool = await openSpool({
       folder: this.#folder,
       intakeId,
@@ -66,7 +76,7 @@ class FolderSpooling implements Spooling {
   async closeOne(spool: BatchSpool): Promise<void> {
     const found = this.#spools.get(spool);
     this.#spools.delete(spool);
-    await found?.spool.close();
+    await found?.spool.close({ keepsEmpty: true });
   }
 
   trouble(spool: BatchSpool): string | null {
@@ -79,8 +89,22 @@ class FolderSpooling implements Spooling {
   }
 
   async findOrphans(): Promise<Orphans> {
-    await this.#inUse?.adoptOrphans();
-    return this.#orphans.look([...this.#spools.values()].map(({ intakeId }) => intakeId));
+    const spool = this.#inUse;
+    if (spool === null) return { gone: [], broken: [] };
+    await spool.adoptOrphans();
+    return { gone: spool.state().emptyOrphans, broken: this.#newlyBroken() };
+  }
+
+  async letGo(intakeIds: readonly string[]): Promise<void> {
+    await this.#inUse?.letGo(intakeIds);
+  }
+
+  lastBeat(): Promise<LastBeat | null> {
+    return readLastBeat(this.#folder);
+  }
+
+  noteBeat(beat: LastBeat): void {
+    this.#lastBeat.note(beat);
   }
 
   state(): SpoolState | null {
@@ -91,9 +115,23 @@ class FolderSpooling implements Spooling {
     return this.#known?.state().count ?? 0;
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#spools.keys()].map((spool) => this.closeOne(spool)));
+  async close({ hasLeft }: { hasLeft: boolean }): Promise<void> {
+    const open = [...this.#spools.values()];
+    this.#spools.clear();
+    await Promise.all(
+      open.map(({ spool }) => spool.close({ keepsEmpty: !hasLeft || spool !== this.#inUse })),
+    );
     await this.#known?.close();
+    await this.#lastBeat.close();
+  }
+
+  #newlyBroken(): string[] {
+    const all = new Set(filesSetAside(this.#folder).map(({ intakeId }) => intakeId));
+    // One of our own is told when it is out of use.
+    for (const { intakeId } of this.#spools.values()) all.delete(intakeId);
+    const news = [...all].filter((intakeId) => !this.#toldBroken.has(intakeId));
+    for (const intakeId of news) this.#toldBroken.add(intakeId);
+    return news;
   }
 }
 
@@ -105,6 +143,9 @@ function noSpooling(): Spooling {
     // Without a spool nothing is promised while the database is away, so nobody needs to be known.
     openKnown: async () => ({ remember: () => {}, knows: () => false, forget: () => {} }),
     findOrphans: async () => ({ gone: [], broken: [] }),
+    letGo: async () => {},
+    lastBeat: async () => null,
+    noteBeat: () => {},
     state: () => null,
     knownCount: () => 0,
     close: async () => {},

@@ -2,7 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { nameOf, scripted, ScriptedSpool, signal, words } from "./scripted-ports.ts";
+import type { SignalResult } from "../../src/core/accepted.ts";
+import { nameOf, scripted, ScriptedDatabase, ScriptedSpool, signal, words } from "./scripted-ports.ts";
 
 const OTHER = { by: "uuid" as const, uuid: randomUUID() };
 
@@ -230,6 +231,47 @@ describe("the end of the detour", () => {
   });
 });
 
+describe("promised signals that cannot be recorded any more", () => {
+  test("are counted by reason; those that were only spooled, or answered, are not", async () => {
+    const { intake, ping, database, known } = scripted();
+    const gone = { by: "uuid" as const, uuid: randomUUID() };
+    known.add(nameOf(gone));
+    database.unknown.add(nameOf(gone)).add(nameOf(OTHER));
+    database.behaviour = "away";
+    // The last of them is in the batch whose end was in doubt, but its sender was refused.
+    const answers = [ping("1"), ping("2", { target: gone }), ping("3", { target: OTHER })];
+    expect(await Promise.all(answers)).toEqual(["recorded", "recorded", "busy"]);
+    expect(await ping("4", { target: gone })).toBe("recorded");
+    database.behaviour = "answers";
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+    expect(intake.state().dropped).toEqual({ unknown: 2, ambiguous: 0 });
+    // Directly, its sender is told.
+    expect(await ping("5", { target: gone })).toBe("unknown");
+    expect(intake.state()).toMatchObject({ dropped: { unknown: 2, ambiguous: 0 }, rejectedCount: 0 });
+  });
+
+  test("or were put aside are counted apart", async () => {
+    const results: SignalResult[] = ["rejected", "ambiguous", "recorded"];
+    const database = new ScriptedDatabase();
+    const { intake, ping, spool } = scripted({
+      record: async (batch, how) => {
+        const recorded = await database.record(batch, how);
+        return typeof recorded === "string"
+          ? recorded
+          : batch.signals.map((_, at) => results[at] ?? "recorded");
+      },
+    });
+    expect(await ping("1")).toBe("recorded");
+    expect(intake.state().rejectedCount).toBe(1);
+    database.behaviour = "away";
+    await Promise.all([ping("2"), ping("3")]);
+    spool.unreadable.push({ reason: "cut off", bytes: new Uint8Array() });
+    database.behaviour = "answers";
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+    expect(intake.state()).toMatchObject({ rejectedCount: 3, dropped: { unknown: 0, ambiguous: 1 } });
+  });
+});
+
 describe("without a spool, or when it is full", () => {
   test("a short trouble is waited out", async () => {
     const { ping, database } = scripted({ spoolless: true });
@@ -298,6 +340,13 @@ describe("without a spool, or when it is full", () => {
     const begun = performance.now();
     expect(await Promise.all([ping("1"), sleep(100).then(() => ping("2"))])).toEqual(["busy", "busy"]);
     expect(performance.now() - begun).toBeLessThan(2_000);
+  });
+
+  test("whoever is turned away before it gets here is refused time as well", async () => {
+    const { intake } = scripted();
+    const at = intake.now();
+    intake.refused(at);
+    expect(intake.state()).toMatchObject({ refusingSinceAt: at, refusedCount: 1 });
   });
 
   test("more than can wait is refused", async () => {

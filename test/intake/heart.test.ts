@@ -2,7 +2,7 @@
 // follows from the answers, and how an intake that was given up comes back.
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { Pulse } from "../../src/intake/beat/pulse.ts";
 import { Heart } from "../../src/intake/heart.ts";
 import { T, world } from "./scripted-heart.ts";
@@ -14,7 +14,8 @@ const LIMIT = { giveUpAtMs: Infinity };
 function pulsing(given: Parameters<typeof world>[0] = {}) {
   const all = world(given);
   const pulse = new Pulse(all.parts);
-  pulse.enter(all.parts.identity.intakeId, all.parts.entered);
+  const { entered, identity } = all.parts;
+  if (entered !== null) pulse.enter(identity.intakeId, entered);
   const tickFor = (ms: number) => {
     for (let passed = 0; passed < ms; passed += 200) {
       all.pass(200);
@@ -36,6 +37,7 @@ describe("a beat", () => {
       unproven: [],
       refused: [],
       spoolEmpty: true,
+      spoolFill: 0,
     });
   });
 
@@ -256,7 +258,9 @@ describe("the heart", () => {
   async function living(given: Parameters<typeof world>[0] = {}) {
     const all = world(given);
     const heart = new Heart(all.parts);
+    all.presence.hasEntered = () => heart.hasEntered();
     hearts.push(heart);
+    await all.intake.adopt();
     await heart.start();
     return { ...all, heart };
   }
@@ -280,6 +284,23 @@ describe("the heart", () => {
     expect(left).toEqual([]);
   });
 
+  test("says once that the spool is filling, also while the database is away, and once that it has room", async () => {
+    let fill = 0.49;
+    const given = { spoolFill: () => fill, monotonic: () => performance.now() };
+    const { heart, heard, script, lines } = await living(given);
+    const said = (text: string) => lines.filter((line) => line.includes(text)).length;
+    expect(heard[0]?.observed.spoolFill).toBe(0.49);
+    script.fails = true;
+    fill = 0.5;
+    await expect.poll(() => said("the spool is filling"), { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => heart.state().failures, { timeout: 8_000 }).toBeGreaterThanOrEqual(2);
+    script.fails = false;
+    fill = 0.1;
+    await expect.poll(() => said("the spool has room again"), { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => heard.at(-1)?.observed.spoolFill, { timeout: 5_000 }).toBe(0.1);
+    expect(said("the spool is filling")).toBe(1);
+  }, 20_000);
+
   test("sees nothing and, as one of several, promises nothing when beats have failed for long", async () => {
     const other = { id: randomUUID(), name: "b", lastSeq: 1, watermarkAt: T, leaseUntilAt: T, beatAt: T };
     const { heart, script, pass } = await living();
@@ -300,9 +321,10 @@ describe("the heart", () => {
     await ping("1");
     script.closed = true;
     await expect.poll(() => entered.length, { timeout: 5_000 }).toBe(1);
-    await expect.poll(() => intake.state().confirmed.intakeId).toBe(entered[0]);
-    expect(heart.state().intakeId).toBe(entered[0]);
-    expect(spools.opened).toEqual([{ intakeId: entered[0], isClosed: false }]);
+    const intakeId = entered[0]?.intakeId;
+    await expect.poll(() => intake.state().confirmed.intakeId).toBe(intakeId);
+    expect(heart.state().intakeId).toBe(intakeId);
+    expect(spools.opened).toEqual([{ intakeId, isClosed: false }]);
     expect(spools.closedBefore).toEqual([parts.identity.spool]);
     expect(await ping("2")).toBe("recorded");
     expect(database.applied.map(({ seq }) => seq)).toEqual([1, 1]);
@@ -315,7 +337,7 @@ describe("the heart", () => {
     await expect.poll(() => entered.length, { timeout: 5_000 }).toBe(1);
     await expect
       .poll(() => intake.state())
-      .toMatchObject({ isDetour: false, confirmed: { intakeId: entered[0] } });
+      .toMatchObject({ isDetour: false, confirmed: { intakeId: entered[0]?.intakeId } });
     expect([spools.opened.length, spools.closedBefore.length]).toEqual([1, 1]);
     expect(lines.some((line) => line.includes("another one takes its place"))).toBe(true);
     database.behaviour = "away";
@@ -326,14 +348,41 @@ describe("the heart", () => {
 
   test("tells who is gone, once that is found out, and only until it was heard", async () => {
     const found = [{ gone: ["a"], broken: ["b"] }];
-    const { heard } = await living({
+    const { heard, letGo } = await living({
       findOrphans: async () => found.shift() ?? { gone: [], broken: [] },
       monotonic: () => performance.now(),
     });
     await expect.poll(() => heard.length, { timeout: 5_000 }).toBeGreaterThan(2);
     expect(heard.filter(({ gone }) => gone.length > 0)).toHaveLength(1);
     expect(heard.find(({ gone }) => gone.length > 0)).toMatchObject({ gone: ["a"], broken: ["b"] });
+    expect(letGo).toEqual(["a"]);
   });
+
+  test("lets go of nobody while the database has not heard that it is gone", async () => {
+    const { script, letGo, heart, heard } = await living({
+      findOrphans: async () => ({ gone: ["a"], broken: [] }),
+      monotonic: () => performance.now(),
+    });
+    script.fails = true;
+    const before = letGo.length;
+    await expect.poll(() => heart.state().failures, { timeout: 5_000 }).toBeGreaterThan(1);
+    expect(letGo.length).toBe(before);
+    script.fails = false;
+    await expect.poll(() => letGo.length, { timeout: 5_000 }).toBeGreaterThan(before);
+    expect(heard.at(-1)?.gone).toEqual(["a"]);
+  });
+
+  test("vouches for what was found before it says that its owner is gone", async () => {
+    const { heard, intake, parts } = await living({ monotonic: () => performance.now() });
+    const steps: string[] = [];
+    vi.spyOn(intake, "adopt").mockImplementation(async () => {
+      await sleep(1_500);
+      steps.push(`adopted after ${heard.filter(({ gone }) => gone.length > 0).length} words`);
+    });
+    parts.findOrphans = async () => ({ gone: ["a"], broken: [] });
+    await expect.poll(() => heard.some(({ gone }) => gone.length > 0), { timeout: 15_000 }).toBe(true);
+    expect(steps).toEqual(["adopted after 0 words"]);
+  }, 20_000);
 
   test("beats on while the search for what others have left hangs", async () => {
     const { heard } = await living({
@@ -342,4 +391,74 @@ describe("the heart", () => {
     });
     await expect.poll(() => heard.length, { timeout: 5_000 }).toBeGreaterThan(1);
   });
+});
+
+describe("an intake that starts while the database is away", () => {
+  const hearts: Heart[] = [];
+  afterEach(async () => {
+    for (const heart of hearts.splice(0)) await heart.stop({ isEmpty: false });
+  });
+
+  async function starting(lastBeat: { ms: number; isAlone: boolean }) {
+    const all = world({ isLate: true, lastBeat });
+    const heart = new Heart(all.parts);
+    all.presence.hasEntered = () => heart.hasEntered();
+    hearts.push(heart);
+    all.script.fails = true;
+    await all.intake.adopt();
+    await heart.start();
+    return { ...all, heart };
+  }
+
+  test("spools what comes, enters when it is back, and then gives it what was taken", async () => {
+    const { heart, script, intake, ping, database, entered, heard, pass } = await starting({
+      ms: 1_000,
+      isAlone: false,
+    });
+    const at = intake.now();
+    pass(2_000);
+    expect(await ping("1", { at })).toBe("recorded");
+    await sleep(300);
+    expect(database.calls).toBe(0);
+    expect([heart.hasEntered(), intake.state().isDetour]).toEqual([false, true]);
+    pass(60_000);
+    script.enteredAfterAt = T - 30_000;
+    script.fails = false;
+    await expect.poll(() => database.uas(), { timeout: 5_000 }).toEqual(["1"]);
+    expect(entered).toMatchObject([{ unappliedAt: at }]);
+    // Blind is the time until it listened, and not the time until it could enter.
+    expect(heard[0]?.observed.unproven).toContainEqual({ from: T - 30_000, to: T });
+    await expect.poll(() => intake.state().isDetour).toBe(false);
+  });
+
+  test("promises as much as the last beat on its machine allows", async () => {
+    const { heart, pass } = await starting({ ms: 1_000, isAlone: false });
+    expect(heart.mayPromise()).toBe(true);
+    pass(7_500);
+    expect(heart.mayPromise()).toBe(false);
+    const alone = await starting({ ms: Number.NEGATIVE_INFINITY, isAlone: true });
+    expect(alone.heart.mayPromise()).toBe(true);
+    const stranger = await starting({ ms: Number.NEGATIVE_INFINITY, isAlone: false });
+    expect(stranger.heart.mayPromise()).toBe(false);
+  });
+
+  test("ends without having entered, and leaves what it has on disk", async () => {
+    const { heart, intake, ping, spool, left } = await starting({ ms: 1_000, isAlone: true });
+    expect(await ping("1")).toBe("recorded");
+    expect(await intake.stop({ withinMs: 5_000 })).toBe(false);
+    expect(await heart.stop({ isEmpty: false })).toBe(false);
+    expect([spool.batches.length, left]).toEqual([1, []]);
+  });
+});
+
+test("beats are noted for the next start, and a goodbye as one that nobody may count on", async () => {
+  const other = { id: randomUUID(), name: "b", lastSeq: 1, watermarkAt: T, leaseUntilAt: T, beatAt: T };
+  const { parts, script, noted, pass } = world();
+  script.answer = { others: [other] };
+  const heart = new Heart(parts);
+  pass(0, { wall: -5_000 });
+  await heart.start();
+  expect(noted).toEqual([{ wallAt: T - 5_000, databaseAheadMs: 5_000, isAlone: false }]);
+  expect(await heart.stop({ isEmpty: true })).toBe(true);
+  expect(noted.at(-1)).toEqual({ wallAt: 0, databaseAheadMs: 5_000, isAlone: false });
 });

@@ -2,14 +2,14 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { makeSpooling, type Spooling } from "../../src/intake/spooling.ts";
-import { spoolPath } from "../../src/intake/spool/folder.ts";
+import { createSpoolFile, spoolNames, spoolPath } from "../../src/intake/spool/folder.ts";
 import { signal } from "./scripted-ports.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
 const open: Spooling[] = [];
-afterEach(() => Promise.all(open.splice(0).map((one) => one.close())));
+afterEach(() => Promise.all(open.splice(0).map((one) => one.close({ hasLeft: false }))));
 
 function spoolingIn(folder: string): Spooling {
   const spooling = makeSpooling({ folder, bytesMax: 64 * 1024 * 1024 });
@@ -17,21 +17,65 @@ function spoolingIn(folder: string): Spooling {
   return spooling;
 }
 
-test("one that died with an empty spool is gone after two looks", async () => {
+test("one that died with an empty spool is gone, until it is let go of", async () => {
   const folder = temporaryFolder();
   const [dead, alive, own] = [randomUUID(), randomUUID(), randomUUID()];
-  const other = spoolingIn(folder);
-  await other.open(dead);
+  const [dying, other, mine] = [spoolingIn(folder), spoolingIn(folder), spoolingIn(folder)];
+  await dying.open(dead);
   await other.open(alive);
-  const mine = spoolingIn(folder);
   await mine.open(own);
   expect(await mine.findOrphans()).toEqual({ gone: [], broken: [] });
-  // Its thread ends and its file with it, as after a crash of a process with nothing in its spool.
+  // Without a goodbye, as after a crash of a process with nothing in its spool.
+  await dying.close({ hasLeft: false });
+  // What else its owner held may only be found by the search after the one that found the file.
+  expect(await mine.findOrphans()).toEqual({ gone: [], broken: [] });
+  for (let looks = 0; looks < 2; looks += 1) {
+    expect(await mine.findOrphans()).toEqual({ gone: [dead], broken: [] });
+  }
+  expect(await other.findOrphans()).toEqual({ gone: [], broken: [] });
+  await mine.letGo([dead]);
+  expect(existsSync(spoolPath({ folder, intakeId: dead }))).toBe(false);
+  expect(await mine.findOrphans()).toEqual({ gone: [], broken: [] });
+});
+
+test("one that died empty is found by every start until somebody lets go of it", async () => {
+  const folder = temporaryFolder();
+  const dead = randomUUID();
+  const dying = spoolingIn(folder);
+  await dying.open(dead);
+  await dying.close({ hasLeft: false });
+  for (let starts = 0; starts < 3; starts += 1) {
+    const next = spoolingIn(folder);
+    await next.open(randomUUID());
+    expect((await next.findOrphans()).gone).toContain(dead);
+    await next.close({ hasLeft: true });
+  }
   expect(existsSync(spoolPath({ folder, intakeId: dead }))).toBe(true);
-  await other.close();
-  expect(await mine.findOrphans()).toEqual({ gone: [], broken: [] });
-  expect((await mine.findOrphans()).gone.toSorted()).toEqual([alive, dead].toSorted());
-  expect(await mine.findOrphans()).toEqual({ gone: [], broken: [] });
+});
+
+test("one that said goodbye leaves nothing behind", async () => {
+  const folder = temporaryFolder();
+  const leaving = spoolingIn(folder);
+  const intakeId = randomUUID();
+  await leaving.open(intakeId);
+  await leaving.close({ hasLeft: true });
+  expect(existsSync(spoolPath({ folder, intakeId }))).toBe(false);
+});
+
+test("any number of empty ones is let go of, some at a time", async () => {
+  const folder = temporaryFolder();
+  const dead = Array.from({ length: 150 }, () => randomUUID());
+  for (const intakeId of dead) createSpoolFile({ folder, intakeId }).close();
+  const mine = spoolingIn(folder);
+  await mine.open(randomUUID());
+  const gone = new Set<string>();
+  for (let looks = 0; looks < 10; looks += 1) {
+    const found = await mine.findOrphans();
+    for (const intakeId of found.gone) gone.add(intakeId);
+    await mine.letGo(found.gone);
+  }
+  expect([...gone].toSorted()).toEqual(dead.toSorted());
+  expect(spoolNames(folder)).toHaveLength(1);
 });
 
 test("one that has left something is not gone until that is drained", async () => {
@@ -40,14 +84,54 @@ test("one that has left something is not gone until that is drained", async () =
   const other = spoolingIn(folder);
   const left = await other.open(dead);
   await left?.append({ intakeId: dead, seq: 1, signals: [signal("left")] });
-  await other.close();
+  await other.close({ hasLeft: false });
   const mine = spoolingIn(folder);
   const spool = await mine.open(own);
   for (let looks = 0; looks < 3; looks += 1) expect((await mine.findOrphans()).gone).toEqual([]);
+  // Whoever applies its last batch lets go of it in the same breath, so that nothing is left to find.
   expect(await spool?.oldest()).toMatchObject({ intakeId: dead, seq: 1, isLast: true });
   await spool?.remove({ intakeId: dead, seq: 1 });
-  await mine.findOrphans();
-  expect((await mine.findOrphans()).gone).toEqual([dead]);
+  for (let looks = 0; looks < 3; looks += 1) expect((await mine.findOrphans()).gone).toEqual([]);
+  expect(spoolNames(folder)).toHaveLength(1);
+});
+
+describe("the last beat on a machine", () => {
+  const beat = { wallAt: 1_700_000_000_000, databaseAheadMs: -250, isAlone: false };
+
+  test("is known to the next start", async () => {
+    const folder = temporaryFolder();
+    const first = spoolingIn(folder);
+    await first.open(randomUUID());
+    expect(await first.lastBeat()).toBeNull();
+    first.noteBeat(beat);
+    await first.close({ hasLeft: false });
+    expect(await spoolingIn(folder).lastBeat()).toEqual(beat);
+  });
+
+  test("is written now and then, and at once when somebody comes or goes", async () => {
+    const folder = temporaryFolder();
+    const first = spoolingIn(folder);
+    await first.open(randomUUID());
+    const noteAt = (wallAt: number, isAlone = false) => first.noteBeat({ ...beat, wallAt, isAlone });
+    noteAt(1_000);
+    noteAt(2_000);
+    await first.close({ hasLeft: false });
+    expect(await first.lastBeat()).toMatchObject({ wallAt: 1_000 });
+    const second = spoolingIn(folder);
+    for (const wallAt of [20_000, 21_000, 31_000]) second.noteBeat({ ...beat, wallAt });
+    second.noteBeat({ ...beat, wallAt: 32_000, isAlone: true });
+    await second.close({ hasLeft: false });
+    expect(await second.lastBeat()).toMatchObject({ wallAt: 32_000, isAlone: true });
+  });
+
+  test.each(["", "{", "null", '{"wallAt":"soon"}', "[]"])(
+    "is unknown where the file says %j",
+    async (text) => {
+      const folder = temporaryFolder();
+      writeFileSync(join(folder, "last-beat.json"), text);
+      expect(await spoolingIn(folder).lastBeat()).toBeNull();
+    },
+  );
 });
 
 test("one whose file cannot be read is told once", async () => {
@@ -72,5 +156,8 @@ test("without a folder there is no spool and nobody is known", async () => {
   const target = { by: "uuid" as const, uuid: randomUUID() };
   known.remember(target, 0);
   expect(known.knows(target, 0)).toBe(false);
-  await none.close();
+  none.noteBeat({ wallAt: 1, databaseAheadMs: 0, isAlone: true });
+  expect(await none.lastBeat()).toBeNull();
+  await none.letGo([randomUUID()]);
+  await none.close({ hasLeft: true });
 });

@@ -48,7 +48,7 @@ async function start(settings: Record<string, string> = {}) {
   const lines: string[] = [];
   const log = createLog({ level: "info", destination: { write: (line) => lines.push(line) } });
   const databaseOptions = { url: server.url(), applicationName: "overdue", onError: () => {} };
-  const receiving = { ...(await startReceiving({ config, database: db, databaseOptions, log })), lines };
+  const receiving = { ...(await startReceiving({ config, databaseOptions, log })), lines };
   running.add(receiving);
   await receiving.heart.start();
   return receiving;

@@ -1,9 +1,17 @@
 // A world for the heart of an intake: time that only the test moves, a database that hears beats as the test
 // wants it to, spools that are only counted, and an intake on scripted ports.
-import type { Beaten, BeatRequest, BeatResult, Observation } from "../../src/core/machine/intake-beat.ts";
+import type {
+  Beaten,
+  BeatRequest,
+  BeatResult,
+  Entry,
+  Observation,
+} from "../../src/core/machine/intake-beat.ts";
+import { endsGap } from "../../src/core/machine/watermark.ts";
 import type { HeartParts } from "../../src/intake/beat/parts.ts";
 import { DatabaseClock } from "../../src/intake/clock.ts";
 import type { BatchSpool } from "../../src/intake/direct/parts.ts";
+import type { LastBeat } from "../../src/intake/last-beat.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { scripted, ScriptedSpool } from "./scripted-ports.ts";
 
@@ -25,24 +33,31 @@ function scriptedTime() {
   };
 }
 
+/** What the database says of the intake's batches, unless the test says otherwise. */
+const LAST_SEQ = 1_000;
+
 type Heard = BeatRequest & { observed: Observation };
 
 function scriptedBeats(look: () => { databaseAt: number; sentAtMs: number; receivedAtMs: number }) {
   const heard: Heard[] = [];
-  const entered: string[] = [];
+  const entered: Entry[] = [];
   const left: { intakeId: string; refused: readonly unknown[] }[] = [];
   const script = {
     fails: false,
     closed: false,
+    /** The last sign of anybody's life before an intake enters. */
+    enteredAfterAt: null as number | null,
     answer: {} as Partial<Beaten>,
     /** What happens inside the transaction, before the intake is asked. */
     meanwhile: (): void => {},
   };
-  const enter: HeartParts["enter"] = async ({ intakeId }) => {
+  let newestBeatAt: number | null = null;
+  let freshSinceAt = look().databaseAt;
+  const enter: HeartParts["enter"] = async (entry) => {
     if (script.fails) throw new Error("away");
-    entered.push(intakeId);
+    entered.push(entry);
     script.closed = false;
-    return { look: look(), lastBeatAt: look().databaseAt - 100 };
+    return { look: look(), lastBeatAt: script.enteredAfterAt ?? look().databaseAt - 100 };
   };
   const beat = async (request: BeatRequest): Promise<BeatResult> => {
     if (script.fails) throw new Error("away");
@@ -52,9 +67,13 @@ function scriptedBeats(look: () => { databaseAt: number; sentAtMs: number; recei
     const observed = await request.observe(at);
     heard.push({ ...request, observed });
     const { watermarkAt, acceptedUntilAt } = observed;
-    const plain = { others: [], lost: [], blind: [], sight: { watermarkAt, blind: [] } };
+    const { lookedAt, confirmedSeq } = request;
+    const isBehind = (script.answer.lastSeq ?? LAST_SEQ) < confirmedSeq;
+    if (endsGap({ now: at.databaseAt, newestBeatAt, lookedAt, isBehind })) freshSinceAt = at.databaseAt;
+    newestBeatAt = at.databaseAt;
+    const plain = { others: [], lost: [], blind: [], sight: { watermarkAt, blind: [] }, freshSinceAt };
     const beatAt = acceptedUntilAt ?? at.databaseAt;
-    return { kind: "beaten", look: at, beatAt, lastSeq: 1_000, ...plain, ...script.answer };
+    return { kind: "beaten", look: at, beatAt, lastSeq: LAST_SEQ, ...plain, ...script.answer };
   };
   const leave: HeartParts["leave"] = async (going) => left.push(going) > 0;
   return { heard, entered, left, script, operations: { enter, beat, leave } };
@@ -78,31 +97,40 @@ function countedSpools() {
 }
 
 /** Everything that a heart is made of; the intake has entered, and nobody has beaten before unless given. */
-export function world(given: Partial<HeartParts> & { lastBeatAt?: number | null } = {}) {
+export function world(given: Partial<HeartParts> & { lastBeatAt?: number | null; isLate?: boolean } = {}) {
   const time = scriptedTime();
   const beats = scriptedBeats(time.look);
   const spools = countedSpools();
   const clock = new DatabaseClock(time.look(), time.monotonic);
-  const ports = scripted({ clock });
+  const { lastBeatAt = null, isLate = false, ...changes } = given;
+  /** What the intake asks a heart; whoever makes one of these parts puts it in here. */
+  const presence = { hasEntered: () => !isLate };
+  const ports = scripted({ clock, hasEntered: () => presence.hasEntered() });
   const lines: string[] = [];
-  const { lastBeatAt = null, ...changes } = given;
+  const letGo: string[] = [];
+  const noted: LastBeat[] = [];
   const parts: HeartParts = {
     name: "host/1",
     leaseMs: 10_000,
     identity: { intakeId: ports.intake.state().confirmed.intakeId, spool: ports.spool },
-    entered: { look: time.look(), lastBeatAt },
+    entered: isLate ? null : { look: time.look(), lastBeatAt },
+    lastBeat: { ms: time.monotonic(), isAlone: true },
     intake: ports.intake,
     clock,
     ...beats.operations,
     openSpool: spools.openSpool,
     closeSpool: spools.closeSpool,
     spoolTrouble: () => null,
+    spoolFill: () => 0,
     findOrphans: async () => ({ gone: [], broken: [] }),
+    letGo: async (intakeIds) => void letGo.push(...intakeIds),
+    noteBeat: (beat) => void noted.push(beat),
     log: createLog({ level: "info", destination: { write: (line) => lines.push(line) } }),
     monotonic: time.monotonic,
     wall: time.wall,
     ...changes,
   };
   const { heard, entered, left, script } = beats;
-  return { ...ports, clock, parts, pass: time.pass, heard, script, lines, spools, entered, left };
+  const told = { lines, entered, left, letGo, noted };
+  return { ...ports, ...told, clock, parts, pass: time.pass, heard, script, spools, presence };
 }

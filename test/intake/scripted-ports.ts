@@ -150,6 +150,7 @@ export function scripted(given: Partial<IntakeParts> & { spoolless?: boolean } =
     find: async (target) => (database.unknown.has(nameOf(target)) ? "unknown" : "known"),
     create: async (target) => (database.unknown.delete(nameOf(target)) ? "created" : "exists"),
     closeOrphan: async (intakeId) => void closed.push(intakeId),
+    hasEntered: () => true,
     mayPromise: () => true,
     onTrouble: (error, what) => troubles.push(`${what}: ${error instanceof Error ? error.message : "?"}`),
     monotonic: () => performance.now(),

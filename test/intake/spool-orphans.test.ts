@@ -131,15 +131,30 @@ describe("An orphan", () => {
     expect(readdirSync(folder)).toEqual(["spool-new.sqlite"]);
   });
 
-  test("that holds nothing any more is cleared away too", async () => {
+  test("that holds nothing any more is kept until it is let go of", async () => {
     const folder = temporaryFolder();
-    const path = leaveOrphan({ folder, intakeId: "gone", numbers: [1] });
-    const db = new DatabaseSync(path);
-    db.exec("delete from batch");
-    db.close();
+    leaveOrphan({ folder, intakeId: "gone", numbers: [] });
     const spool = await spoolIn(folder, "own");
-    expect(spool.state().files).toHaveLength(1);
+    await spool.adoptOrphans();
+    expect(spool.state()).toMatchObject({ emptyOrphans: ["gone"], files: [{ intakeId: "own" }] });
+    expect(await spool.oldest()).toBeNull();
+    await spool.letGo(["gone", "never heard of"]);
+    expect(spool.state().emptyOrphans).toEqual([]);
     expect(othersIn(folder)).toEqual([]);
+  });
+
+  test("that holds nothing is not reported while others wait for a place: it may have held those, too", async () => {
+    const folder = temporaryFolder();
+    leaveOrphan({ folder, intakeId: "empty", numbers: [] });
+    for (let number = 1; number <= 20; number += 1) {
+      leaveOrphan({ folder, intakeId: `gone-${number}`, numbers: [number] });
+    }
+    const spool = await spoolIn(folder, "own");
+    for (let looks = 0; looks < 3; looks += 1) await spool.adoptOrphans();
+    expect(spool.state().emptyOrphans).toEqual([]);
+    await drain(spool);
+    await spool.adoptOrphans();
+    expect(spool.state().emptyOrphans).toEqual(["empty"]);
   });
 });
 

@@ -239,7 +239,32 @@ test("where idle connections fill the house, those that wait make room for those
     expect(await rawRequest(narrow.port, get())).toMatchObject({ status: 200 });
   expect(narrow.service.connectionCounts().open).toBeLessThanOrEqual(51);
   expect(narrow.service.connectionCounts().evicted).toBeGreaterThanOrEqual(150);
+  // None of those that had to go was in the middle of a request.
+  expect(narrow.intake.refusedAt).toEqual([]);
   for (const connection of idle) connection.close();
+});
+
+test("whoever is turned away at the door, or in the middle of a request, is told to the intake", async () => {
+  const narrow = await startPingServer({ connectionsMax: 20 });
+  const gate = Promise.withResolvers<void>();
+  narrow.intake.acceptance = async () => {
+    await gate.promise;
+    return { kind: "recorded" };
+  };
+  const half = `POST /ping/${UUID} HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf`;
+  const unfinished = await RawConnection.open(narrow.port, half);
+  const waiting: RawConnection[] = [];
+  for (let n = 0; n < 19; n += 1) waiting.push(await RawConnection.open(narrow.port, get()));
+  await expect.poll(() => narrow.service.pingCounts().pending).toBe(19);
+  // The first newcomer takes the place of the one who has not come to an end; for the second there is none.
+  waiting.push(await RawConnection.open(narrow.port, get()));
+  await unfinished.closed();
+  expect(narrow.intake.refusedAt).toHaveLength(1);
+  expect(await rawRequest(narrow.port, get())).toMatchObject({ status: 503 });
+  expect(narrow.intake.refusedAt).toHaveLength(2);
+  gate.resolve();
+  for (const connection of waiting) expect(await connection.next()).toMatchObject({ status: 200 });
+  for (const connection of waiting) connection.close();
 });
 
 describe("garbage", () => {

@@ -15,6 +15,8 @@ export const BODY_LIMIT_BYTES = 10_000;
 export class MemoryIntake implements SignalIntake {
   readonly signals: AcceptedSignal[] = [];
   readonly made: string[] = [];
+  /** When senders were turned away before their signals came here. */
+  readonly refusedAt: number[] = [];
   resolvedCount = 0;
   #at = 1_700_000_000_000;
   /** Put in the place of an ordinary acceptance. */
@@ -33,6 +35,10 @@ export class MemoryIntake implements SignalIntake {
     if (found !== "known") return { kind: found };
     this.signals.push(signal);
     return { kind: this.made.length > before ? "created" : "recorded" };
+  }
+
+  refused(at: number): void {
+    this.refusedAt.push(at);
   }
 
   async resolve(target: SignalTarget, options: CreateOption): Promise<Resolution> {

@@ -3,13 +3,16 @@
 import { type HttpListener, type HttpListenerOptions, httpListener } from "../../src/lib/http/listener.ts";
 import { type PingCounts, type PingHandlerOptions, pingHandler } from "../../src/services/ping/handler.ts";
 
-export type PingServiceOptions = PingHandlerOptions & Omit<HttpListenerOptions, "name" | "handlers">;
+export type PingServiceOptions = PingHandlerOptions &
+  Omit<HttpListenerOptions, "name" | "handlers" | "onRefused">;
 
 export type PingService = HttpListener & { pingCounts(): PingCounts };
 
 /** Starts after the intake, and stops before it: what was taken is answered, then nothing new comes. */
 export function pingService(options: PingServiceOptions): PingService {
   const handler = pingHandler(options);
-  const listener = httpListener({ ...options, name: "ping", handlers: [handler] });
+  const { intake } = options;
+  const onRefused = () => intake.refused(intake.now());
+  const listener = httpListener({ ...options, name: "ping", handlers: [handler], onRefused });
   return { ...listener, pingCounts: () => handler.counts() };
 }

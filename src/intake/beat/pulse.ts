@@ -25,7 +25,7 @@ export type PulseCounts = {
 
 export class Pulse {
   readonly ticks: Ticks;
-  readonly watch = new Watch();
+  readonly watch: Watch;
   readonly gone = new Set<string>();
   readonly broken = new Set<string>();
   readonly counts: PulseCounts = { beats: 0, lost: 0, blind: 0, watermarkLagMs: null };
@@ -35,15 +35,22 @@ export class Pulse {
   lastBeatMs: number;
   readonly #parts: HeartParts;
   #intakeId: string;
+  #hasEntered: boolean;
+  #listensSinceAt: Instant | null = null;
   #beatAt: Instant | null = null;
+  /** The database's clock at the last beat. */
+  #lookedAt: Instant | null = null;
   /** Before this intake listened, back to the last sign of anybody's life. */
   #before: Interval[] = [];
   #isHoldTold = false;
+  readonly #heardGone: string[] = [];
 
   constructor(parts: HeartParts) {
     this.#parts = parts;
     this.#intakeId = parts.identity.intakeId;
-    this.lastBeatMs = parts.entered.look.sentAtMs;
+    this.lastBeatMs = parts.lastBeat.ms;
+    this.watch = new Watch(parts.lastBeat);
+    this.#hasEntered = parts.entered !== null;
     const { monotonic, wall, clock } = parts;
     this.ticks = new Ticks({ monotonic, wall, now: () => clock.now() });
   }
@@ -52,14 +59,32 @@ export class Pulse {
     return this.#intakeId;
   }
 
-  /** The intake has entered under an id, and listens. */
+  /** Whether the database has heard of the intake. */
+  get hasEntered(): boolean {
+    return this.#hasEntered;
+  }
+
+  /** The intake listens from now on, entered or not. */
+  listen(): void {
+    this.#listensSinceAt = this.#parts.clock.now();
+  }
+
+  /** The intake, which listens, has entered under an id. */
   enter(intakeId: string, { look, lastBeatAt }: Entered): void {
     this.#intakeId = intakeId;
     this.#beatAt = lastBeatAt;
     this.lastBeatMs = look.sentAtMs;
     this.watch.startOver();
+    // One that listened before it could enter has taken what came; one that enters anew was given up meanwhile.
     const now = this.#parts.clock.now();
-    if (lastBeatAt !== null && lastBeatAt < now) this.#before.push({ from: lastBeatAt, to: now });
+    const until = this.#hasEntered ? now : (this.#listensSinceAt ?? now);
+    if (lastBeatAt !== null && lastBeatAt < until) this.#before.push({ from: lastBeatAt, to: until });
+    this.#hasEntered = true;
+  }
+
+  /** Those who are gone, and of whom the database has heard so since this was asked the last time. */
+  takeHeardGone(): string[] {
+    return this.#heardGone.splice(0);
   }
 
   /** Beats once. False: the database does not have this intake any more. */
@@ -75,10 +100,12 @@ export class Pulse {
       said.refused = observed.refused.length;
       return observed;
     };
-    const { watchingSinceAt } = this.watch;
-    const own = { intakeId: this.#intakeId, leaseMs: this.#parts.leaseMs, beatAt: this.#beatAt };
+    const { watchingSinceAt, blindAfterId } = this.watch;
+    const confirmedSeq = confirmedBefore.intakeId === this.#intakeId ? confirmedBefore.seq : 0;
+    const before = { beatAt: this.#beatAt, lookedAt: this.#lookedAt, confirmedSeq };
+    const own = { intakeId: this.#intakeId, leaseMs: this.#parts.leaseMs, ...before };
     const others = { watchingSinceAt, signs: this.watch.signs(), gone: said.gone, broken: said.broken };
-    const result = await this.#parts.beat({ ...own, ...others, observe }, limit);
+    const result = await this.#parts.beat({ ...own, ...others, blindAfterId, observe }, limit);
     if (result.kind === "closed") return false;
     this.lastBeatMs = begunMs;
     this.#before.splice(0, said.before);
@@ -86,8 +113,9 @@ export class Pulse {
     this.#parts.intake.forgetRefused(said.refused);
     for (const id of said.gone) this.gone.delete(id);
     for (const id of said.broken) this.broken.delete(id);
+    this.#heardGone.push(...said.gone);
     this.#note(result);
-    if (confirmedBefore.intakeId === this.#intakeId) this.#compare(result.lastSeq, confirmedBefore.seq);
+    this.#compare(result.lastSeq, confirmedSeq);
     return true;
   }
 
@@ -113,11 +141,12 @@ export class Pulse {
       unproven: [...this.#before, ...this.ticks.gaps()],
       refused: state.refused,
       spoolEmpty: !state.isDetour,
+      spoolFill: this.#parts.spoolFill(),
     };
   }
 
   #note(result: Beaten): void {
-    const { clock, log, name } = this.#parts;
+    const { clock, log, name, wall } = this.#parts;
     const { look, lost, blind, sight } = result;
     const aheadMs = clock.aheadMs(look);
     if (aheadMs < -CLOCK_BACK_MS_MAX) {
@@ -125,11 +154,14 @@ export class Pulse {
     }
     clock.adjust(look);
     this.#beatAt = result.beatAt;
+    this.#lookedAt = look.databaseAt;
     this.watch.note(result);
+    const [wallAt, { isAlone }] = [wall(), this.watch];
+    this.#parts.noteBeat({ wallAt, databaseAheadMs: clock.now() - wallAt, isAlone });
     this.counts.beats += 1;
     this.counts.lost += lost.length;
     this.counts.blind += blind.length;
-    this.counts.watermarkLagMs = look.databaseAt - (sight.watermarkAt ?? look.databaseAt);
+    this.counts.watermarkLagMs = look.databaseAt - sight.watermarkAt;
     for (const { id, name: where } of lost) log.error({ intakeId: id, name: where }, "intake lost");
     for (const one of blind) log.warn(blindFields(one), "signals could not be received");
     const hold = holdOf(result, { id: this.#intakeId, name });

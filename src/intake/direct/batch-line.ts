@@ -3,7 +3,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AcceptedSignal, Batch } from "../../core/accepted.ts";
 import type { Instant } from "../../core/instant.ts";
-import { Detour, oldestOf } from "./detour.ts";
+import { type Applied, Detour, oldestOf } from "./detour.ts";
+import { Outcomes } from "./outcomes.ts";
 import type { Identity, IntakeParts, Numbered } from "./parts.ts";
 import type { Recorded } from "./replay.ts";
 import { BATCH_SIGNALS_MAX, type Settled, type Waiting, WaitingQueue } from "./waiting-queue.ts";
@@ -31,6 +32,7 @@ export type Renewal = {
 
 export class BatchLine {
   readonly detour: Detour;
+  readonly outcomes = new Outcomes();
   readonly #parts: LineParts;
   readonly #queue = new WaitingQueue();
   #identity: Identity;
@@ -45,15 +47,16 @@ export class BatchLine {
   constructor(parts: LineParts) {
     this.#parts = parts;
     this.#identity = parts.identity;
-    const { record, skipTo, closeOrphan, clock, onTrouble, monotonic } = parts;
+    const { record, skipTo, closeOrphan, hasEntered, clock, onTrouble, monotonic } = parts;
     const line = {
       identity: () => this.#identity,
       confirmed: () => this.confirmed,
       landing: () => this.#inFlight?.landing ?? null,
-      onApplied: (batch: Batch, result: Recorded) => this.#onApplied(batch, result),
+      onApplied: (batch: Batch, applied: Applied) => this.#onApplied(batch, applied),
       onOver: () => this.#renewIfIdle(),
     };
-    this.detour = new Detour({ record, skipTo, closeOrphan, clock, onTrouble, monotonic, line });
+    const database = { record, skipTo, closeOrphan, hasEntered };
+    this.detour = new Detour({ ...database, clock, onTrouble, monotonic, line });
   }
 
   get length(): number {
@@ -159,6 +162,7 @@ export class BatchLine {
     if (result === "applied before") return this.#giveUp(next);
     this.#confirmedSeq = batch.seq;
     this.detour.confirm(batch);
+    this.outcomes.noteDirect(result);
     this.#settle(waiting, result);
   }
 
@@ -167,7 +171,9 @@ export class BatchLine {
     if (!(await this.detour.append(next, options))) return this.#refuse(next.waiting);
     const isKnown = ({ signal }: Waiting) => known.knows(signal.target, signal.at);
     for (const one of next.waiting) if (isKnown(one)) one.settle("recorded");
-    this.#refuse(next.waiting.filter((one) => !isKnown(one)));
+    const strangers = next.waiting.filter((one) => !isKnown(one));
+    this.outcomes.noteRefused(next.batch, strangers.length);
+    this.#refuse(strangers);
   }
 
   /** Nobody has given this batch before, so somebody else uses the number, and it is not recorded. */
@@ -177,10 +183,11 @@ export class BatchLine {
     this.#refuse(waiting);
   }
 
-  #onApplied(batch: Batch, result: Recorded): void {
+  #onApplied(batch: Batch, { result, unreadableCount }: Applied): void {
     if (batch.intakeId === this.#identity.intakeId)
       this.#confirmedSeq = Math.max(this.#confirmedSeq, batch.seq);
     if (typeof result === "string") return;
+    this.outcomes.noteReplayed(batch, result, unreadableCount);
     for (const [index, signal] of batch.signals.entries()) this.#learn(signal, result[index]);
   }
 

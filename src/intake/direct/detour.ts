@@ -11,11 +11,14 @@ const REPLAY_MS_MAX = 10_000;
 /** Pause between two tries of a batch that the database did not take. */
 const RETRY_MS = 250;
 /** Signals are collected at least this long, and until the database has taken so many batches meanwhile: */
-const COLLECT_MS_MIN = 20;
+const COLLECT_MS_MIN = 50;
 const COLLECT_REPLAYS = 2;
 /** otherwise small batches would be added faster than they are replayed. Nobody waits longer for it than this. */
 const COLLECT_MS_MAX = 1_000;
 const COLLECT_CHECK_MS = 5;
+
+/** What became of a batch, and how many signals of it could not be read any more. */
+export type Applied = { result: Recorded; unreadableCount: number };
 
 /** What the detour asks of the line of batches that it is part of. */
 export type Line = {
@@ -25,14 +28,14 @@ export type Line = {
   /** Settles when the batch in flight has landed; null when none is. */
   landing(): Promise<void> | null;
   /** The database has the batch. */
-  onApplied(batch: Batch, result: Recorded): void;
+  onApplied(batch: Batch, applied: Applied): void;
   /** The database has everything. */
   onOver(): void;
 };
 
 export type DetourParts = Pick<
   IntakeParts,
-  "record" | "skipTo" | "closeOrphan" | "clock" | "onTrouble" | "monotonic"
+  "record" | "skipTo" | "closeOrphan" | "hasEntered" | "clock" | "onTrouble" | "monotonic"
 > & { line: Line };
 
 export class Detour {
@@ -101,13 +104,14 @@ export class Detour {
     this.#replay.tidy();
   }
 
-  /** Looks for what intakes that are gone have left. */
+  /** Looks for what intakes that are gone have left. An intake that has not entered knows no other way either. */
   async adopt(): Promise<void> {
     const left = (await this.#parts.line.identity().spool?.oldest()) ?? null;
-    if (left === null) return;
-    const oldestAt = oldestOf(left.signals) ?? this.#parts.clock.now();
-    this.#spooledAt = Math.min(this.#spooledAt ?? oldestAt, oldestAt);
-    this.#begin();
+    if (left !== null) {
+      const oldestAt = oldestOf(left.signals) ?? this.#parts.clock.now();
+      this.#spooledAt = Math.min(this.#spooledAt ?? oldestAt, oldestAt);
+    }
+    if (left !== null || !this.#parts.hasEntered()) this.#begin();
   }
 
   /** The database does not have what it had confirmed: it is given once more, before anything else. */
@@ -189,14 +193,16 @@ export class Detour {
     await this.#parts.line.landing();
     for (;;) {
       try {
-        if (await this.#isOver()) break;
+        if (!this.#parts.hasEntered()) await pause(RETRY_MS);
+        else if (await this.#isOver()) break;
       } catch (error) {
         this.#isAnswering = false;
         this.#parts.onTrouble(error, "replaying signals");
         if (this.#stopByMs !== null) break;
         await pause(RETRY_MS);
       }
-      if (this.#stopByMs !== null && this.#parts.monotonic() >= this.#stopByMs) break;
+      const hasTime = this.#stopByMs === null || this.#parts.monotonic() < this.#stopByMs;
+      if (!hasTime || (this.#stopByMs !== null && !this.#parts.hasEntered())) break;
     }
     this.#draining = null;
   }
@@ -239,7 +245,8 @@ export class Detour {
   }
 
   async #apply(batch: Batch, unreadable: SpooledBatch["unreadable"] = []): Promise<void> {
-    this.#parts.line.onApplied(batch, await this.#replay.apply(batch, unreadable));
+    const result = await this.#replay.apply(batch, unreadable);
+    this.#parts.line.onApplied(batch, { result, unreadableCount: unreadable.length });
     this.#isAnswering = true;
   }
 

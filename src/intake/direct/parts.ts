@@ -54,6 +54,8 @@ export type IntakeParts = {
   create: (target: SignalTarget) => Promise<"created" | "exists" | "unknown">;
   /** Nothing is left of an intake that is gone: it can be let go of. */
   closeOrphan: (intakeId: string) => Promise<void>;
+  /** Whether the database has heard of the intake; before, nothing can be recorded. */
+  hasEntered: () => boolean;
   /** Whether a signal may be promised that is only spooled. */
   mayPromise: () => boolean;
   onTrouble: (error: unknown, what: string) => void;

@@ -76,6 +76,7 @@ export class WaitingQueue {
   }
 }
 
-function bytesOf({ body }: AcceptedSignal): number {
-  return body?.length ?? 0;
+/** What keywords are looked for in travels beside the body. */
+function bytesOf({ body, source }: AcceptedSignal): number {
+  return (body?.length ?? 0) + (source.by === "email" ? source.text.length : 0);
 }

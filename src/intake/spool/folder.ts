@@ -264,7 +264,7 @@ function inodeOf(path: string): bigint | null {
 }
 
 /** The intake that a file belongs to by its name. */
-export function intakeIdOf(name: string): string {
+function intakeIdOf(name: string): string {
   return SPOOL_NAME.exec(name)?.[1] ?? name;
 }
 

@@ -11,14 +11,12 @@ import {
   type LostFile,
   makeFolder,
   setAside,
-  spoolNames,
   spoolPath,
 } from "./folder.ts";
 import type { SpoolOptions, SpoolState, StoredBatch } from "./messages.ts";
+import { OrphanFiles } from "./orphan-files.ts";
 import { type Refusal, SpoolError } from "./refusal.ts";
 
-/** Each open file costs descriptors and memory; what is beyond is adopted when another one has been drained. */
-const ADOPTED_FILES_MAX = 16;
 /** Pages that a batch may need besides those of its payload: the row, a split of the tree, the free list. */
 const EXTRA_PAGES = 3;
 
@@ -26,38 +24,33 @@ const EXTRA_PAGES = 3;
 export class SpoolKeeper {
   readonly #options: SpoolOptions;
   #own: SpoolFile | null = null;
-  readonly #adopted: SpoolFile[] = [];
+  readonly #orphans: OrphanFiles;
   readonly #lost = new Map<string, LostFile>();
   #failed: string | null = null;
   #wasRefusedRoom = false;
-  #hasMoreOrphans = false;
 
   /** Opens or makes the own file and adopts what others left. Throws SpoolError or UnfitError. */
   constructor(options: SpoolOptions) {
     this.#options = { ...options, folder: resolve(options.folder) };
     makeFolder(this.#options.folder);
-    for (const lost of filesSetAside(this.#options.folder)) this.#lost.set(lost.name, lost);
+    for (const lost of filesSetAside(this.#options.folder)) this.#noteLost(lost);
+    this.#orphans = new OrphanFiles({
+      folder: this.#options.folder,
+      onLost: (lost) => this.#noteLost(lost),
+    });
     this.#openOwn();
     this.adopt();
   }
 
   /** Takes over the files of intakes that are gone, as many as may be open at a time. */
   adopt(): void {
-    const { folder } = this.#options;
-    const open = new Set(this.#files().map(({ path }) => basename(path)));
-    this.#hasMoreOrphans = false;
-    for (const name of spoolNames(folder).filter((candidate) => !open.has(candidate))) {
-      if (this.#adopted.length >= ADOPTED_FILES_MAX) {
-        this.#hasMoreOrphans = true;
-        return;
-      }
-      const adoption = adoptSpoolFile({ folder, name, now: Date.now() });
-      if (adoption.kind === "lost") this.#lost.set(adoption.lost.name, adoption.lost);
-      if (adoption.kind !== "adopted") continue;
-      this.#lost.delete(name);
-      if (adoption.file.batches === 0) adoption.file.discard();
-      else this.#adopted.push(adoption.file);
-    }
+    const ownName = this.#own === null ? null : basename(this.#own.path);
+    for (const name of this.#orphans.adopt({ ownName })) this.#lost.delete(name);
+  }
+
+  /** Deletes the empty files of intakes on which nobody counts any more. */
+  letGo(intakeIds: readonly string[]): void {
+    this.#orphans.letGo(intakeIds);
   }
 
   /** Writes the batches in one transaction. Gives for each of them null once it is on disk, or the refusal. */
@@ -102,11 +95,10 @@ export class SpoolKeeper {
     }
     this.#guard(file, () => file.removeOldest());
     this.#wasRefusedRoom = false;
-    const adoptedAt = this.#adopted.indexOf(file);
-    if (adoptedAt !== -1 && file.batches === 0) {
-      this.#adopted.splice(adoptedAt, 1);
+    if (this.#orphans.withBatches.includes(file) && file.batches === 0) {
+      this.#orphans.release(file);
       file.discard();
-      if (this.#hasMoreOrphans) this.adopt();
+      if (this.#orphans.hasMore) this.adopt();
     }
     return true;
   }
@@ -134,18 +126,17 @@ export class SpoolKeeper {
       full: failed === null && (this.#own === null || this.#wasRefusedRoom || !this.#room().fits(PAGE_BYTES)),
       failed,
       files,
+      emptyOrphans: this.#orphans.emptyIntakeIds,
       lostFiles: [...this.#lost.values()],
     };
   }
 
-  /** Lets go of all files. Those that are empty disappear; the others wait to be adopted. */
-  close(): void {
-    for (const file of this.#files()) {
-      if (file.batches === 0) file.discard();
-      else file.close();
-    }
+  /** Lets go of all files. The own one disappears if it is empty, unless it is to be kept; the others wait. */
+  close({ keepsEmpty }: { keepsEmpty: boolean }): void {
+    if (this.#own?.batches === 0 && !keepsEmpty) this.#own.discard();
+    else this.#own?.close();
     this.#own = null;
-    this.#adopted.length = 0;
+    this.#orphans.close();
     this.#failed ??= "the spool is closed";
   }
 
@@ -154,7 +145,7 @@ export class SpoolKeeper {
     const path = spoolPath({ folder, intakeId });
     if (existsSync(path)) {
       const adoption = adoptSpoolFile({ folder, name: basename(path), now: Date.now() });
-      if (adoption.kind === "lost") this.#lost.set(adoption.lost.name, adoption.lost);
+      if (adoption.kind === "lost") this.#noteLost(adoption.lost);
       if (adoption.kind === "adopted") {
         this.#own = adoption.file;
         return;
@@ -223,7 +214,8 @@ export class SpoolKeeper {
   }
 
   #files(): SpoolFile[] {
-    return this.#own === null ? [...this.#adopted] : [this.#own, ...this.#adopted];
+    const { withBatches } = this.#orphans;
+    return this.#own === null ? [...withBatches] : [this.#own, ...withBatches];
   }
 
   #oldestFile(): SpoolFile | null {
@@ -249,14 +241,18 @@ export class SpoolKeeper {
     if (file === this.#own) {
       this.#own = null;
       this.#failed = reason;
-    } else this.#adopted.splice(this.#adopted.indexOf(file), 1);
+    } else this.#orphans.release(file);
     if (error instanceof SpoolDamage || faultOf(error) === "corrupt") {
       const adoption = setAside({ folder, name, db: file, reason });
-      if (adoption.kind === "lost") this.#lost.set(adoption.lost.name, adoption.lost);
+      if (adoption.kind === "lost") this.#noteLost(adoption.lost);
       return;
     }
     file.close();
-    this.#lost.set(name, { name, intakeId: file.intakeId, reason });
+    this.#noteLost({ name, intakeId: file.intakeId, reason });
+  }
+
+  #noteLost(lost: LostFile): void {
+    this.#lost.set(lost.name, lost);
   }
 }
 

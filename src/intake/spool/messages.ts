@@ -35,6 +35,8 @@ export type SpoolState = {
   failed: string | null;
   /** The own file, if there is one, and those of intakes that are gone. */
   files: readonly SpoolFileState[];
+  /** Intakes that are gone and whose files hold nothing: they can be let go of. */
+  emptyOrphans: readonly string[];
   /** What lies in the folder and will not be drained. */
   lostFiles: readonly LostFile[];
 };
@@ -51,7 +53,8 @@ export type SpoolRequest =
   | { kind: "oldest" }
   | { kind: "remove"; intakeId: string; seq: number }
   | { kind: "adopt" }
-  | { kind: "close" };
+  | { kind: "letGo"; intakeIds: readonly string[] }
+  | { kind: "close"; keepsEmpty: boolean };
 
 /** The oldest batch as it was stored. */
 export type StoredBatch = { intakeId: string; seq: number; payload: Uint8Array; isLast: boolean };

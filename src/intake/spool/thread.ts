@@ -19,6 +19,7 @@ const NOTHING: SpoolState = {
   full: false,
   failed: null,
   files: [],
+  emptyOrphans: [],
   lostFiles: [],
 };
 
@@ -101,8 +102,11 @@ function answerTo(request: SpoolRequest): Omit<SpoolAnswer, "refusal" | "state">
     case "adopt":
       opened().adopt();
       return {};
+    case "letGo":
+      opened().letGo(request.intakeIds);
+      return {};
     case "close":
-      keeper?.close();
+      keeper?.close(request);
       keeper = null;
       return {};
     case "append":

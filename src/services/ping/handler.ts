@@ -105,7 +105,7 @@ function handle(parts: Parts, request: IncomingMessage, response: ServerResponse
   readBody(request, parts.bodyLimits, (read) => {
     proceed(() => {
       if (read.kind === "broken") return;
-      if (read.kind === "overflow") return answers.send(response, "unavailable");
+      if (read.kind === "overflow") return turnAway(parts, response);
       if (read.kind === "endless") response.once("finish", () => cutOff(request));
       void record(parts, { ...received, body: read.body });
     });
@@ -122,7 +122,7 @@ type Received = {
 /** The request is whole: from here on the clock runs. */
 async function record(parts: Parts, { ping, request, response, body }: Received): Promise<void> {
   const { intake, answers, pending } = parts;
-  if (pending.count() >= parts.pendingMax) return answers.send(response, "unavailable");
+  if (pending.count() >= parts.pendingMax) return turnAway(parts, response);
   const { headers, method = "GET" } = request;
   const { remoteAddr, scheme } = parts.clientOf({
     peer: request.socket.remoteAddress,
@@ -148,6 +148,7 @@ async function record(parts: Parts, { ping, request, response, body }: Received)
     const retryAfterSeconds = accepted.kind === "busy" ? accepted.retryAfterSeconds : undefined;
     answers.send(response, ANSWER_TO[accepted.kind], retryAfterSeconds);
   } catch (error) {
+    intake.refused(signal.at);
     fail(parts, { owed, error });
   }
 }
@@ -179,6 +180,12 @@ async function refuse(
 function answerToFlaw(resolution: Resolution, flaw: PingFlaw): AnswerKind {
   if (resolution === "known") return flaw;
   return resolution === "busy" ? ANSWER_TO.busy : ANSWER_TO[resolution];
+}
+
+/** The signal is whole and cannot be handed over: that time must not be held against its check. */
+function turnAway({ intake, answers }: Parts, response: ServerResponse): void {
+  intake.refused(intake.now());
+  answers.send(response, "unavailable");
 }
 
 /** The intake broke its word: nothing was promised to the sender, so it should try again. */
