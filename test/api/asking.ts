@@ -42,6 +42,11 @@ export function refusal({ status, json, text }: Reply): string {
   return `${status} ${(json as { error?: string } | null)?.error ?? text}`;
 }
 
+/** The statuses of several answers, in the order of their numbers. */
+export function statusesOf(replies: readonly Reply[]): number[] {
+  return replies.map(({ status }) => status).toSorted((one, other) => one - other);
+}
+
 const CHANGED_FIELDS =
   "name slug tags desc grace n_pings status started last_ping next_ping manual_resume methods " +
   "subject subject_fail start_kw success_kw failure_kw filter_subject filter_body badge_url";

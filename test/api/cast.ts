@@ -63,6 +63,8 @@ export type CastOptions = {
   settings?: Readonly<Record<string, string>>;
   /** Where the server logs to; nowhere when absent. */
   log?: Log;
+  /** The way on which the server reaches its database. */
+  databaseUrl?: (url: string) => string;
 };
 
 type Stage = { site: string; serverDb: Database; secretKey: string; running: RunningProcess } & Record<
@@ -84,7 +86,7 @@ export function useCast(options: CastOptions = {}): Cast {
     return set;
   };
   beforeAll(async () => {
-    const server = await startServer(database.url, options);
+    const server = await startServer(options.databaseUrl?.(database.url) ?? database.url, options);
     const enter = (name: string) => makePlayer(database.db, { name, secretKey: server.secretKey });
     const [owner, mate, stranger] = [await enter("owner"), await enter("mate"), await enter("stranger")];
     await database.db.pool.query(

@@ -92,6 +92,9 @@ describe("200", () => {
       ["slug=two&tag=db", ["b"]],
       ["slug=TWO", []],
       ["slug=none", []],
+      ["slug=%00", []],
+      ["tag=%00", []],
+      ["tag=%ff", []],
     ])("?%s", async (query, names) => {
       const { status, json } = await cast.ask(`${checksAt()}?${query}`, { key: cast.owner.ro });
       expect([status, namesOf(json)]).toEqual([200, names]);

@@ -11,7 +11,7 @@ import type { HttpHandler, HttpListenerOptions } from "../../src/lib/http/listen
 import { createKeys } from "../../src/operations/create-keys.ts";
 import { sampleIntake } from "../support/checks-under-change.ts";
 import { sampleCheck } from "../support/sample.ts";
-import { type Cast, UNKNOWN_KEY, useCast } from "./cast.ts";
+import { type Cast, UNKNOWN_KEY, UNKNOWN_UUID, useCast } from "./cast.ts";
 
 /** What the framework was told, of all the methods that a client of ours can send. */
 type Registered = { url: string; method: string };
@@ -142,6 +142,8 @@ const OPEN = cells("200", "200", "200", "200", "200", "200", "200", "200");
 const SCRAPE = cells(M, "400 wrong api key", F, F, "200", F, F, "200");
 const CLOSED = cells(F, F, F, F, F, F, F, F);
 
+const FORGED = cells("404", "404", "404", "404", "404", "404", "404", "404");
+
 /** What is served beside the API, in the same dialect whatever the API's: who answers, and what. */
 const PLAIN: readonly { handler: string; path: string; cells: Cells }[] = [
   { handler: "ping", path: "/ping/UUID", cells: OPEN },
@@ -157,6 +159,8 @@ const PLAIN: readonly { handler: string; path: string; cells: Cells }[] = [
   { handler: "scrape", path: "/api/v3/metrics/", cells: CLOSED },
   { handler: "documents", path: "/api/v3/openapi.json", cells: OPEN },
   { handler: "documents", path: "/docs/api", cells: OPEN },
+  // Links in mails carry their own permission; without it nothing is said, whatever key comes along.
+  { handler: "web", path: "/integrations/UUID/verify/forged/", cells: FORGED },
 ];
 
 type Server = { cast: Cast; routes: readonly Registered[]; handlers: readonly HttpHandler[] };
@@ -405,13 +409,15 @@ describe("a server with a route and a handler that no table knows", () => {
   test("does not pass", async () => {
     const routes = await servedRoutes(server, await makeSample(server.cast));
     expect(withoutRow(routes, STANDARD)).toEqual(["GET /api/v3/planted"]);
-    const paths = ["/ping/x", "/b/x", "/checks/metrics/x", "/docs/api", "/api/v3/checks/"];
+    const link = `/integrations/${UNKNOWN_UUID}/verify/forged/`;
+    const paths = ["/ping/x", "/b/x", "/checks/metrics/x", "/docs/api", link, "/api/v3/checks/"];
     expect(handlersWithoutRow(server, paths)).toBe(1);
   });
 });
 
 function said({ status, json, text }: { status: number; json: unknown; text: string }): string {
-  if (status < 300) return String(status);
+  // A page for people says the same in more words.
+  if (status < 300 || /^<!doctype html>/i.test(text)) return String(status);
   const error = (json as { error?: string } | null)?.error ?? text;
   return `${status} ${error}`;
 }

@@ -19,11 +19,13 @@ export type Presented = {
   network: string;
 };
 
-export type Identified = {
+export type Identified<T> = {
   credential: Credential;
   /** The key that was found; null when there is none. */
   found: KeyWithProject | null;
   rate: RateVerdict | null;
+  /** What was looked up beside the key; null when no key was looked up. */
+  beside: T | null;
 };
 
 export type CredentialParts = { database: Db; secretKey: string; limiter: RateLimiter };
@@ -38,32 +40,36 @@ export class TooManyRequestsError extends AppError {
   }
 }
 
-/** Finds out whose key this is. Throws TooManyRequestsError. */
-export async function identify(
+/**
+ * Finds out whose key this is. `beside` runs while the key is looked up: most requests are good ones, and wait only
+ * once. Those that are turned away before cost the database nothing. Throws TooManyRequestsError.
+ */
+export async function identify<T>(
   { database, secretKey, limiter }: CredentialParts,
   { header, body, network }: Presented,
-): Promise<Identified> {
+  beside: () => Promise<T | null>,
+): Promise<Identified<T>> {
   const presented = presentedKey({ header, body });
   if (typeof presented === "string") return stranger(limiter, { network, credential: presented });
   const digest = digestOfKey({ key: presented.key, secretKey });
   const name = digest.toString("base64");
   if (!limiter.mayTry({ key: name, network })) throw tooMany(limiter.takeForNetwork(network));
-  const found = await findKeyWithProject(database, digest);
+  const [found, looked] = await Promise.all([findKeyWithProject(database, digest), beside()]);
   if (found === null || !timingSafeEqual(found.digest, digest)) {
     return stranger(limiter, { network, credential: "unknown" });
   }
   const rate = limiter.takeForKey(name);
   if (rate?.isAllowed === false) throw tooMany(rate);
-  return { credential: found.key.kind, found, rate };
+  return { credential: found.key.kind, found, rate, beside: looked };
 }
 
 function stranger(
   limiter: RateLimiter,
   { network, credential }: { network: string; credential: Credential },
-): Identified {
+): Identified<never> {
   const rate = limiter.takeForNetwork(network);
   if (rate?.isAllowed === false) throw tooMany(rate);
-  return { credential, found: null, rate };
+  return { credential, found: null, rate, beside: null };
 }
 
 function tooMany(rate: RateVerdict | null): TooManyRequestsError {

@@ -31,9 +31,12 @@ export type Exchange = OpenExchange & {
   now: Instant;
 };
 
+/** A check with the UUIDs of its channels, in the order of their texts. */
+export type FoundCheck = CheckWithState & { channelUuids: readonly string[] };
+
 /** A request about one check of the key's project, as it was found just now; it may have vanished since. */
 export type CheckExchange = Exchange & {
-  check: CheckWithState;
+  check: FoundCheck;
   /** The number of a ping in the path; null where there is none. */
   n: number | null;
 };

@@ -19,6 +19,8 @@ export function readRequestBody(
   { budget, onEndless }: { budget: ByteBudget; onEndless: () => void },
 ): Promise<Uint8Array | null> {
   if (!announcesBody(request)) return Promise.resolve(null);
+  // It went away while others of its connection had their turn; nothing will be heard of it any more.
+  if (request.destroyed) return Promise.reject(new SenderGoneError("the request was not completed"));
   const limits = { keepBytes: API_BODY_BYTES_MAX + 1, readBytesMax: READ_BYTES_MAX, budget };
   return new Promise((resolve, reject) => {
     readBody(request, limits, (read) => {

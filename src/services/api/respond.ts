@@ -4,20 +4,20 @@ import type { IncomingMessage } from "node:http";
 import type { BodySchema, CheckNaming, Route } from "../../contract/route.ts";
 import { routesOf } from "../../contract/routes.ts";
 import { hasEndpoint, postedColumn, type VersionColumn } from "../../contract/versions.ts";
-import { type Access, decideAccess } from "../../core/access.ts";
+import { type Access, decideAccess, type Target } from "../../core/access.ts";
 import { AppError, ERROR_TEXT, refusalOf } from "../../core/errors.ts";
+import { API_ANSWER_MS_MAX } from "../../core/limits.ts";
 import type { RateVerdict } from "../../core/request/rate-limit.ts";
 import type { ByteBudget } from "../../lib/http/body.ts";
-import type { CheckWithState } from "../../store/checks/checks.ts";
 import { type Identified, identify, TooManyRequestsError } from "./credentials.ts";
-import { RESPONDERS } from "./endpoints.ts";
-import type { Answer, Exchange, House, OpenExchange } from "./exchange.ts";
+import { type Responder, RESPONDERS } from "./endpoints.ts";
+import type { Answer, Exchange, FoundCheck, House, OpenExchange } from "./exchange.ts";
 import { parseBody } from "./json-body.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { preflight, refusal, render, type Rendered } from "./render.ts";
 import { readRequestBody, SenderGoneError } from "./request-body.ts";
-import { findNamedCheck, type NamedCheck, namingOf, targetOf } from "./targets.ts";
-import { isDatabaseAway } from "./trouble.ts";
+import { findByUniqueKey, findByUuid, namingOf, targetOf } from "./targets.ts";
+import { inTime, isDatabaseAway } from "./trouble.ts";
 
 export type RespondParts = {
   house: House;
@@ -120,7 +120,7 @@ function takes(route: Route, { raw, resource }: ApiRequest): boolean {
 type Routed = ApiRequest & { route: Route; onRate: (rate: RateVerdict | null) => void };
 
 async function answerRoute(parts: RespondParts, request: Routed): Promise<Answer> {
-  const { route, resource, raw, params, query } = request;
+  const { route, resource, raw, query } = request;
   const { house } = parts;
   const column =
     raw.method === "POST" && route.method === "GET" ? postedColumn(resource.column) : resource.column;
@@ -132,12 +132,25 @@ async function answerRoute(parts: RespondParts, request: Routed): Promise<Answer
   const { budget } = parts;
   const isPost = route.method === "POST";
   const body = isPost ? parseBody(await readRequestBody(raw, { budget, onEndless })) : {};
-  const named = namedBy(params.check);
-  const { who, check } = await lookUp(parts, { raw, apiKey: body["api_key"], named });
+  return inTime(answerWithKey(parts, { ...request, open, responder, body }), API_ANSWER_MS_MAX);
+}
+
+type Read = Routed & {
+  open: OpenExchange;
+  responder: Exclude<Responder, { about: "nothing" }>;
+  body: Exchange["body"];
+};
+
+async function answerWithKey(parts: RespondParts, request: Read): Promise<Answer> {
+  const { route, resource, raw, params, open, responder, body } = request;
+  const { house } = parts;
+  const { dialect } = resource.column;
+  const segment = params.check;
+  const { who, check } = await lookUp(parts, { raw, apiKey: body["api_key"], segment });
   request.onRate(who.rate);
-  permit(
-    decideAccess({ endpoint: route.endpoint, ...judged(who, { named, check }), dialect: column.dialect }),
-  );
+  const { credential } = who;
+  const target = targetFor(who, { segment, check });
+  permit(decideAccess({ endpoint: route.endpoint, credential, target, dialect }));
   if (who.found === null) throw new Error(`${route.endpoint} lets requests pass that have no key`);
   const { key, project, at: now } = who.found;
   parts.keyUsed({ keyId: key.id, at: now });
@@ -149,42 +162,30 @@ async function answerRoute(parts: RespondParts, request: Routed): Promise<Answer
   return responder.handler({ ...exchange, check, n }, house);
 }
 
-function namedBy(segment: string | undefined): NamedCheck | null {
-  const naming = segment === undefined ? null : namingOf(segment);
-  return segment === undefined || naming === null ? null : { naming, name: segment };
-}
-
-/** The key and the check. A UUID is looked up while the key is: most requests are good ones, and wait only once. */
+/** The key, and the check that the path names if it names one. */
 async function lookUp(
   { house, limiter, networkOf }: RespondParts,
-  { raw, apiKey, named }: { raw: IncomingMessage; apiKey: unknown; named: NamedCheck | null },
-): Promise<{ who: Identified; check: CheckWithState | null }> {
+  { raw, apiKey, segment }: { raw: IncomingMessage; apiKey: unknown; segment: string | undefined },
+): Promise<{ who: Identified<FoundCheck>; check: FoundCheck | null }> {
   const { database, secretKey } = house;
-  const header = raw.headers["x-api-key"];
-  const presented = {
-    header: Array.isArray(header) ? header.join(",") : header,
-    body: apiKey,
-    network: networkOf(raw),
-  };
-  const who = identify({ database, secretKey, limiter }, presented);
-  if (named?.naming === "uuid" && presented.header !== undefined) {
-    const [found, check] = await Promise.all([who, findNamedCheck(database, { ...named, projectId: 0 })]);
-    return { who: found, check };
-  }
-  const projectId = (await who).found?.project.id;
-  const check =
-    named === null || projectId === undefined
-      ? null
-      : await findNamedCheck(database, { ...named, projectId });
-  return { who: await who, check };
+  const given = raw.headers["x-api-key"];
+  const header = Array.isArray(given) ? given.join(",") : given;
+  const isByUuid = segment !== undefined && namingOf(segment) === "uuid";
+  const who = await identify(
+    { database, secretKey, limiter },
+    { header, body: apiKey, network: networkOf(raw) },
+    async () => (isByUuid ? findByUuid(database, segment) : null),
+  );
+  if (segment === undefined || isByUuid || who.found === null) return { who, check: who.beside };
+  const projectId = who.found.project.id;
+  return { who, check: await findByUniqueKey(database, { key: segment, projectId }) };
 }
 
-function judged(
-  { credential, found }: Identified,
-  { named, check }: { named: NamedCheck | null; check: CheckWithState | null },
-) {
-  const target = named === null || found === null ? "none" : targetOf(check, found.project.id);
-  return { credential, target } as const;
+function targetFor(
+  { found }: Identified<FoundCheck>,
+  { segment, check }: { segment: string | undefined; check: FoundCheck | null },
+): Target {
+  return segment === undefined || found === null ? "none" : targetOf(check, found.project.id);
 }
 
 function permit(access: Access): void {

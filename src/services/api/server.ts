@@ -8,9 +8,8 @@ import { ROUTE_PATHS, ROUTES } from "../../contract/routes.ts";
 import { VERSION_NUMBERS, type VersionColumn, VERSIONS } from "../../contract/versions.ts";
 import type { Dialect } from "../../core/access.ts";
 import { AppError, ERROR_TEXT } from "../../core/errors.ts";
-import { SCHEME_LENGTH_MAX } from "../../core/limits.ts";
 import { byteBudget } from "../../lib/http/body.ts";
-import { clientAddressReader, networkOf } from "../../lib/http/client-address.ts";
+import { networkReader } from "../../lib/http/client-address.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
 import type { Log } from "../../lib/log.ts";
 import type { House } from "./exchange.ts";
@@ -19,6 +18,7 @@ import { RateLimiter } from "./rate-limiter.ts";
 import { refusal, render, type Rendered } from "./render.ts";
 import { SenderGoneError } from "./request-body.ts";
 import { answerTo, type Resource, respond, type RespondParts } from "./respond.ts";
+import { Turns } from "./turns.ts";
 import { isDatabaseAway } from "./trouble.ts";
 
 export type ApiOptions = {
@@ -51,12 +51,24 @@ const PARAM_LENGTH_MAX = 100;
 const LINGER_MS = 2_000;
 const AWAY_LOG_PAUSE_MS = 1_000;
 
-type Serving = { options: ApiOptions; parts: RespondParts; counts: Record<string, number>; atOnce: number };
+type Serving = {
+  options: ApiOptions;
+  parts: RespondParts;
+  counts: Record<string, number>;
+  atOnce: number;
+  turns: Turns;
+};
 
 /** Builds the API. It answers when it is handed a request, and holds nothing open by itself. */
 export async function apiHandler(options: ApiOptions): Promise<ApiHandler> {
   const locate = apiLocator(options);
-  const serving: Serving = { options, parts: respondParts(options), counts: {}, atOnce: 0 };
+  const serving: Serving = {
+    options,
+    parts: respondParts(options),
+    counts: {},
+    atOnce: 0,
+    turns: new Turns(),
+  };
   const app = fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -81,19 +93,13 @@ function respondParts({
   monotonic,
   keyUsed,
 }: ApiOptions): RespondParts {
-  const clientOf = clientAddressReader(trustedProxies, { schemeLengthMax: SCHEME_LENGTH_MAX });
+  const networkAt = networkReader(trustedProxies);
   return {
     house,
     limiter: new RateLimiter({ perMinute: requestsPerMinute, monotonic }),
     budget: byteBudget(BODY_BYTES_HELD_MAX),
-    networkOf: ({ socket, headers }) => {
-      const { remoteAddr } = clientOf({
-        peer: socket.remoteAddress,
-        forwardedFor: headers["x-forwarded-for"],
-        forwardedProto: undefined,
-      });
-      return remoteAddr === null ? "" : networkOf(remoteAddr);
-    },
+    networkOf: ({ socket, headers }) =>
+      networkAt({ peer: socket.remoteAddress, forwardedFor: headers["x-forwarded-for"] }),
     keyUsed,
     onFault: faultLog(house.log, monotonic),
   };
@@ -147,7 +153,9 @@ async function answer(serving: Serving, { resource, request, reply }: Asked): Pr
     return send(serving, reply, plain(refusal("unavailable", ERROR_TEXT.unavailable)));
   const startedAtMs = serving.options.monotonic();
   serving.atOnce += 1;
+  const { before, end } = serving.turns.take(request.raw.socket);
   try {
+    if (before !== null) await before;
     const answered = await respond(serving.parts, {
       resource,
       params: request.params as Record<string, string>,
@@ -169,6 +177,7 @@ async function answer(serving: Serving, { resource, request, reply }: Asked): Pr
     reply.hijack();
     return reply;
   } finally {
+    end();
     serving.atOnce -= 1;
   }
 }

@@ -4,9 +4,9 @@ import type { Target } from "../../core/access.ts";
 import { isUniqueKey, isUuid, uniqueKey } from "../../core/identity.ts";
 import type { CheckNaming } from "../../contract/route.ts";
 import { sha1Hex } from "../../lib/hashes.ts";
-import { listCheckUuids } from "../../store/checks/check-search.ts";
-import { type CheckWithState, findCheckByUuid } from "../../store/checks/checks.ts";
+import { findShownCheck, listCheckUuids } from "../../store/checks/check-search.ts";
 import type { Db } from "../../store/db.ts";
+import type { FoundCheck } from "./exchange.ts";
 
 /** How a path segment names a check; null when it cannot. */
 export function namingOf(segment: string): CheckNaming | null {
@@ -14,22 +14,24 @@ export function namingOf(segment: string): CheckNaming | null {
   return isUniqueKey(segment) ? "uniqueKey" : null;
 }
 
-export type NamedCheck = { naming: CheckNaming; name: string };
+/** The check with a UUID, whosever it is. */
+export function findByUuid(db: Db, uuid: string): Promise<FoundCheck | null> {
+  return findShownCheck(db, uuid);
+}
 
-/** What is meant by the name of a check, to somebody whose key belongs to a project. */
-export async function findNamedCheck(
+/** The check of a project that a unique key names. */
+export async function findByUniqueKey(
   db: Db,
-  { naming, name, projectId }: NamedCheck & { projectId: number },
-): Promise<CheckWithState | null> {
-  if (naming === "uuid") return findCheckByUuid(db, name);
+  { key, projectId }: { key: string; projectId: number },
+): Promise<FoundCheck | null> {
   // Nothing is stored to find it by: the key is a hash of the UUID, and a project's UUIDs are few.
   const uuids = await listCheckUuids(db, projectId);
-  const named = uuids.find(({ uuid }) => uniqueKey(uuid, sha1Hex) === name);
-  return named === undefined ? null : findCheckByUuid(db, named.uuid);
+  const named = uuids.find(({ uuid }) => uniqueKey(uuid, sha1Hex) === key);
+  return named === undefined ? null : findShownCheck(db, named.uuid);
 }
 
 /** What a found check is to the project of the key. */
-export function targetOf(check: CheckWithState | null, projectId: number): Target {
+export function targetOf(check: FoundCheck | null, projectId: number): Target {
   if (check === null) return "absent";
   return check.projectId === projectId ? "own" : "foreign";
 }

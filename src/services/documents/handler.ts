@@ -22,6 +22,7 @@ const PAGE_PATHS: readonly string[] = ["/docs/api", "/docs/api/"];
 const METHODS = "GET, HEAD, OPTIONS";
 /** So many are sent at once. */
 const AT_ONCE_MAX = 200;
+const RETRY_AFTER_SECONDS = "5";
 
 const SHARED = {
   "Access-Control-Allow-Origin": "*",
@@ -77,9 +78,10 @@ function good(body: string, headers: Record<string, string>): HttpAnswer {
 
 function refusal(status: number, error: string): HttpAnswer {
   const allow = status === 405 ? { Allow: METHODS } : {};
+  const retry = status === 503 ? { "Retry-After": RETRY_AFTER_SECONDS } : {};
   return {
     status,
-    headers: { ...SHARED, ...allow, "Content-Type": "application/json" },
+    headers: { ...SHARED, ...allow, ...retry, "Content-Type": "application/json" },
     body: JSON.stringify({ error }),
   };
 }

@@ -57,10 +57,7 @@ async function presentAll(
 }
 
 /** One check. */
-export const getCheck: CheckHandler = async (exchange, house) => {
-  const [check] = await withChannels([exchange.check], exchange, house);
-  return check === undefined ? gone() : shown(check, exchange, house);
-};
+export const getCheck: CheckHandler = async (exchange, house) => shown(exchange.check, exchange, house);
 
 /** Makes a check, or updates the one that is meant. */
 export const createCheck: Handler = async (exchange, house) => {

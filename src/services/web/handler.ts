@@ -1,0 +1,213 @@
+// The pages that mails link to, and the address that undeliverable mail is posted to. Looking at a page changes
+// nothing, because mail programs and scanners look at every link; what changes something is a POST.
+import type { IncomingMessage } from "node:http";
+import type { Signing } from "../../core/alerts/mail-tokens.ts";
+import { refusalOf } from "../../core/errors.ts";
+import type { Instant } from "../../core/instant.ts";
+import { EMAIL_BYTES_MAX } from "../../core/limits.ts";
+import { isUnreachable } from "../../lib/connection-trouble.ts";
+import { type Answering, answering, type HttpAnswer } from "../../lib/http/answering.ts";
+import { byteBudget, type ReadBody, readBody } from "../../lib/http/body.ts";
+import type { HttpHandler } from "../../lib/http/listener.ts";
+import { sitePath } from "../../lib/http/request-target.ts";
+import type { Log } from "../../lib/log.ts";
+import { readDeliveryStatus } from "../../lib/mail/delivery-status.ts";
+import { type BounceOutcome, takeBounce } from "../../operations/alerts/mail/bounces.ts";
+import { findLinkedAccount, unsubscribeReports } from "../../operations/alerts/mail/preferences.ts";
+import {
+  findLinkedChannel,
+  isVerified,
+  unsubscribeChannel,
+  verifyChannel,
+} from "../../operations/alerts/mail/verification.ts";
+import type { Database } from "../../store/db.ts";
+import { decodeWebPath, type WebAddress } from "./address.ts";
+import { type Page, PAGE_HEADERS, renderPage } from "./page.ts";
+
+export type WebHandlerOptions = {
+  database: Database;
+  site: { name: string; url: string };
+  signing: Signing;
+  /** By the database's clock, or close to it. */
+  now(): Instant;
+  log: Log;
+};
+
+export type WebHandler = HttpHandler & { answerCounts(): ReturnType<Answering["counts"]> };
+
+const AT_ONCE_MAX = 50;
+const RETRY_AFTER_SECONDS = "5";
+/** What is kept of a report: what it says stands before the mail that it quotes. */
+const REPORT_BYTES_KEPT = 512 * 1024;
+const REPORTS_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Handles the addresses of the pages. */
+export function webHandler(options: WebHandlerOptions): WebHandler {
+  const pathOf = sitePath(new URL(options.site.url));
+  const budget = byteBudget(REPORTS_BYTES_MAX);
+  const answers = answering({
+    atOnceMax: AT_ONCE_MAX,
+    answer: (request) => {
+      const address = decodeWebPath(pathOf(request.url ?? ""));
+      if (address === null) return Promise.resolve(shown(options, 404, BAD_LINK));
+      if (address.page === "bounces") return takeReport(options, { request, budget });
+      return answerPage(options, { address, method: request.method ?? "" });
+    },
+    instead: (error) => failure(options, error),
+  });
+  return {
+    handles: ({ url = "" }) => decodeWebPath(pathOf(url)) !== null,
+    handle: (request, response) => answers.handle(request, response),
+    answerCounts: () => answers.counts(),
+  };
+}
+
+type PageAddress = Exclude<WebAddress, { page: "bounces" }>;
+
+async function answerPage(
+  options: WebHandlerOptions,
+  { address, method }: { address: PageAddress; method: string },
+): Promise<HttpAnswer> {
+  if (method !== "GET" && method !== "HEAD" && method !== "POST") {
+    const page = { title: "That is not possible here", sentences: ["Open the link in a browser."] };
+    return { ...shown(options, 405, page), headers: { ...PAGE_HEADERS, Allow: "GET, HEAD, POST" } };
+  }
+  const page = await (method === "POST" ? done(options, address) : asked(options, address));
+  return page === null ? shown(options, 404, BAD_LINK) : shown(options, 200, page);
+}
+
+const BAD_LINK: Page = {
+  title: "This link is not valid",
+  sentences: [
+    "It may be cut off, or the channel that it belongs to was changed or deleted. If you copied it from a mail, make sure that you have all of it.",
+  ],
+};
+
+/** What is shown before anything is done; null: the link is not good. */
+async function asked({ database, signing }: WebHandlerOptions, address: PageAddress): Promise<Page | null> {
+  if (address.page === "unsubscribeReports") {
+    const account = await findLinkedAccount(database, { token: address.token, signing });
+    if (account === null) return null;
+    return {
+      title: "No more reports and reminders?",
+      sentences: [`Nothing but alerts will be mailed to ${account.email} then.`],
+      button: "Unsubscribe",
+    };
+  }
+  const { page: purpose, channelUuid, token } = address;
+  const linked = await findLinkedChannel(database, { channelUuid, token, purpose, signing });
+  if (linked === null) return null;
+  const { channel, address: to, projectName } = linked;
+  if (purpose === "unsubscribe") {
+    if (channel.disabledAt !== null) return unsubscribed(to);
+    return {
+      title: "No more of these alerts?",
+      sentences: [`Alerts of the project ${projectName} will not be mailed to ${to} any more.`],
+      button: "Unsubscribe",
+    };
+  }
+  if (isVerified(channel)) return verified(linked);
+  return {
+    title: "Do you want these alerts?",
+    sentences: [`Alerts of the project ${projectName} would be mailed to ${to}.`],
+    button: "Yes, send me alerts",
+  };
+}
+
+/** Does what the link is for; null: the link is not good. */
+async function done(options: WebHandlerOptions, address: PageAddress): Promise<Page | null> {
+  const { database, signing } = options;
+  const { token } = address;
+  if (address.page === "unsubscribeReports") {
+    const account = await unsubscribeReports(database, { token, signing });
+    if (account === null) return null;
+    return {
+      title: "You are unsubscribed",
+      sentences: [
+        `No more reports and reminders will be mailed to ${account.email}. Alerts go on as before.`,
+      ],
+    };
+  }
+  const { channelUuid } = address;
+  if (address.page === "verify") {
+    const linked = await verifyChannel(database, { channelUuid, token, signing });
+    return linked === null ? null : verified(linked);
+  }
+  const linked = await unsubscribeChannel(database, { channelUuid, token, signing, at: options.now() });
+  return linked === null ? null : unsubscribed(linked.address);
+}
+
+function verified({ address, projectName }: { address: string; projectName: string }): Page {
+  return {
+    title: "The address is verified",
+    sentences: [
+      `Alerts of the project ${projectName} are mailed to ${address} from now on.`,
+      "Each of them has a link to end that again.",
+    ],
+  };
+}
+
+function unsubscribed(address: string): Page {
+  return {
+    title: "You are unsubscribed",
+    sentences: [
+      `No more alerts of this channel will be mailed to ${address}.`,
+      "Whoever owns it has been told.",
+    ],
+  };
+}
+
+function shown({ site }: WebHandlerOptions, status: number, page: Page): HttpAnswer {
+  return { status, headers: PAGE_HEADERS, body: renderPage(page, site) };
+}
+
+/** Whoever posts a report is told what became of it, and never asked to try again because of what it says. */
+const REPORT_ANSWERS: Readonly<Record<BounceOutcome, string>> = {
+  done: "OK",
+  badSignature: "OK (bad signature)",
+  ignored: "OK (ignored)",
+  channelNotFound: "OK (notification not found)",
+  accountNotFound: "OK (user not found)",
+};
+
+async function takeReport(
+  options: WebHandlerOptions,
+  { request, budget }: { request: IncomingMessage; budget: ReturnType<typeof byteBudget> },
+): Promise<HttpAnswer> {
+  if (request.method !== "POST")
+    return { ...plain(405, "method not allowed"), headers: { ...PLAIN, Allow: "POST" } };
+  const read = await bodyOf(request, budget);
+  if (read.kind === "overflow")
+    return { ...plain(503, "busy"), headers: { ...PLAIN, "Retry-After": RETRY_AFTER_SECONDS } };
+  if (read.kind === "broken") return plain(400, "incomplete");
+  const report = await readDeliveryStatus(read.body ?? new Uint8Array());
+  if (report === null) return plain(200, REPORT_ANSWERS.ignored);
+  return plain(
+    200,
+    REPORT_ANSWERS[
+      await takeBounce(options.database, report, { signing: options.signing, now: options.now() })
+    ],
+  );
+}
+
+function bodyOf(request: IncomingMessage, budget: ReturnType<typeof byteBudget>): Promise<ReadBody> {
+  const limits = { keepBytes: REPORT_BYTES_KEPT, readBytesMax: EMAIL_BYTES_MAX, budget };
+  return new Promise((resolve) => readBody(request, limits, resolve));
+}
+
+const PLAIN = { "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store" };
+
+function plain(status: number, body: string): HttpAnswer {
+  return { status, headers: PLAIN, body };
+}
+
+function failure(options: WebHandlerOptions, error: unknown): HttpAnswer {
+  const isBusy = error === null || isUnreachable(error) || refusalOf(error).code === "unavailable";
+  if (!isBusy) options.log.error({ err: error }, "a page could not be shown");
+  const page = {
+    title: "That did not work",
+    sentences: ["Something is the matter on our side. Please try again in a few minutes."],
+  };
+  const answer = shown(options, isBusy ? 503 : 500, page);
+  return { ...answer, headers: { ...PAGE_HEADERS, ...(isBusy && { "Retry-After": RETRY_AFTER_SECONDS }) } };
+}

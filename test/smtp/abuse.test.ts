@@ -1,0 +1,162 @@
+// Those who send too much, too slowly or nothing at all: they are bounded, and stop nobody else.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { EMAIL_BYTES_MAX, EMAIL_CHECK_MESSAGES_PER_MINUTE } from "../../src/core/limits.ts";
+import type { MailServerOptions } from "../../src/services/smtp/server.ts";
+import { bareClient, type ClientOptions, mailClient } from "./client.ts";
+import { ADDRESS, DOMAIN, type StartedServer, startMailServer } from "./server.ts";
+
+const CROWD = 10_000;
+const CROWD_MS_MAX = 120_000;
+const MESSAGE = Buffer.from("Subject: x\r\n\r\nhello\r\n");
+
+async function started(options: Partial<MailServerOptions> = {}): Promise<StartedServer> {
+  const one = await startMailServer(options);
+  onTestFinished(() => one.server.stop());
+  return one;
+}
+
+async function client(options: ClientOptions) {
+  const one = await mailClient(options);
+  onTestFinished(() => one.close());
+  return one;
+}
+
+describe("Too many", () => {
+  test(
+    "connections, ten thousand of them, do not stop a sender",
+    async () => {
+      const { server, port, signals } = await started({ connectionsMax: 1_000, peerConnectionsMax: 100 });
+      const crowd = spawn(process.execPath, [
+        join(import.meta.dirname, "crowd-process.ts"),
+        String(port),
+        String(CROWD),
+      ]);
+      onTestFinished(() => void crowd.kill("SIGKILL"));
+      await once(crowd.stdout, "data");
+      const tookMs: number[] = [];
+      for (let at = 0; at < 10; at += 1) {
+        const beginMs = performance.now();
+        const sender = await mailClient({ port });
+        expect(await sender.send(MESSAGE, { to: [ADDRESS] })).toBe("250 OK");
+        sender.close();
+        tookMs.push(performance.now() - beginMs);
+      }
+      const { connections } = server.counts();
+      console.log(
+        `smtp crowd: ${CROWD} opened, ${connections.open} held, ${connections.cutOff} cut off, ` +
+          `slowest of 10 messages ${Math.round(Math.max(...tookMs))} ms`,
+      );
+      expect(signals).toHaveLength(10);
+      expect(connections.open).toBeLessThanOrEqual(1_000);
+      expect(connections.cutOff).toBeGreaterThan(CROWD / 2);
+    },
+    CROWD_MS_MAX,
+  );
+
+  test("connections from one network are sent away, those of another are not", async () => {
+    const { server, port, refusals } = await started({ peerConnectionsMax: 3 });
+    for (let at = 0; at < 3; at += 1) await client({ port });
+    const fourth = bareClient({ port });
+    expect(await fourth.hear()).toMatch(/^421 /);
+    const stranger = await client({ port, localAddress: "127.0.0.2" });
+    expect(await stranger.send(MESSAGE, { to: [ADDRESS] })).toBe("250 OK");
+    expect(server.counts().connections.refused).toBe(1);
+    // It was nobody's fault but its own.
+    expect(refusals).toEqual([]);
+  });
+
+  test("messages from one network are put off", async () => {
+    const { port } = await started({ peerMessagesPerMinute: 2 });
+    const sender = await client({ port });
+    for (let at = 0; at < 2; at += 1) expect(await sender.send(MESSAGE, { to: [ADDRESS] })).toBe("250 OK");
+    expect(await sender.send(MESSAGE, { to: [ADDRESS] })).toMatch(/^450 4\.7\.1 /);
+    const stranger = await client({ port, localAddress: "127.0.0.2" });
+    expect(await stranger.send(MESSAGE, { to: [ADDRESS] })).toBe("250 OK");
+  });
+
+  test("messages for one check are put off, those for another are not", async () => {
+    const { port, server } = await started();
+    const sender = await client({ port });
+    for (let at = 0; at < EMAIL_CHECK_MESSAGES_PER_MINUTE; at += 1)
+      await sender.send(MESSAGE, { to: [ADDRESS] });
+    let answer = "250 OK";
+    // Time goes on, and with it a message every tenth of a second is allowed again.
+    for (let at = 0; at < EMAIL_CHECK_MESSAGES_PER_MINUTE && answer === "250 OK"; at += 1) {
+      answer = await sender.send(MESSAGE, { to: [ADDRESS] });
+    }
+    expect(answer).toMatch(/^450 4\.2\.1 /);
+    await sender.say("RSET");
+    const other = `00000000-0000-4000-8000-000000000001@${DOMAIN}`;
+    expect(await sender.send(MESSAGE, { to: [other] })).toBe("250 OK");
+    expect(server.counts().answers.tooMany).toBe(1);
+  });
+
+  test("recipients of one message are put off", async () => {
+    const { port } = await started();
+    const sender = await client({ port });
+    const to = Array.from(
+      { length: 101 },
+      (_, at) => `00000000-0000-4000-8000-${String(at).padStart(12, "0")}@${DOMAIN}`,
+    );
+    expect(await sender.send(MESSAGE, { to })).toMatch(/^452 /);
+  });
+});
+
+describe("Too large", () => {
+  test("a message is refused for good, whether or not it said so before", async () => {
+    const { port, signals } = await started();
+    const sender = await client({ port });
+    expect(await sender.say(`MAIL FROM:<a@b.example> SIZE=${EMAIL_BYTES_MAX + 1}`)).toMatch(/^552 /);
+    const large = Buffer.alloc(EMAIL_BYTES_MAX + 1, "x");
+    expect(await sender.send(large, { to: [ADDRESS] })).toMatch(/^552 /);
+    expect(signals).toEqual([]);
+  }, 30_000);
+
+  test("all messages together: the one that is too much is put off, and its time is excused", async () => {
+    const { port, signals, refusals } = await started({ bytesHeldMax: 100_000 });
+    const sender = await client({ port });
+    expect(await sender.send(Buffer.alloc(200_000, "x"), { to: [ADDRESS] })).toMatch(/^451 /);
+    expect(await sender.send(MESSAGE, { to: [ADDRESS] })).toBe("250 OK");
+    expect([signals.length, refusals.length]).toEqual([1, 1]);
+  });
+
+  test("a check that has used up its bytes of the day keeps the beginning of a message", async () => {
+    const { port, signals } = await started({ keptBytes: 4 * 1024 * 1024, keptBytesBeyond: 10_000 });
+    const sender = await client({ port });
+    const message = Buffer.concat([MESSAGE, Buffer.alloc(4 * 1024 * 1024, "x\r\n")]);
+    for (let at = 0; at < 9; at += 1) expect(await sender.send(message, { to: [ADDRESS] })).toBe("250 OK");
+    expect(signals.map(({ body }) => body?.length)).toEqual([...Array(8).fill(4 * 1024 * 1024), 10_000]);
+  }, 30_000);
+
+  test("a command line closes the connection", async () => {
+    const { port } = await started();
+    const sender = await client({ port });
+    expect(await sender.say(`NOOP ${"x".repeat(5_000)}`)).toMatch(/^421 /);
+  });
+});
+
+describe("Too slow", () => {
+  test("whoever says nothing is closed", async () => {
+    const { port } = await started({ idleMs: 300 });
+    const sender = await client({ port });
+    expect(await sender.hear()).toMatch(/^421 /);
+  });
+
+  test("whoever drips is closed when its time is over, however steadily it drips", async () => {
+    const { port, signals } = await started({ unproductiveMs: 1_000 });
+    const sender = await client({ port });
+    await sender.say("MAIL FROM:<a@b.example>");
+    await sender.say(`RCPT TO:<${ADDRESS}>`);
+    await sender.say("DATA");
+    sender.socket.on("error", () => {});
+    const drip = setInterval(() => sender.socket.write("x"), 50);
+    onTestFinished(() => clearInterval(drip));
+    expect(await sender.hear()).toMatch(/^421 /);
+    await pause(50);
+    expect(signals).toEqual([]);
+  });
+});
