@@ -156,13 +156,24 @@ function parse(given: AnySetting, found: Found): unknown {
 
 /** What a setting cannot do without. One that has a problem of its own is not in `values`, and was told. */
 function missingBeside(values: Readonly<Partial<Record<SettingName, unknown>>>): string[] {
-  if ((values.s3Bucket ?? null) === null) return [];
-  return (["s3Endpoint", "s3AccessKey", "s3SecretKey"] as const)
-    .filter((name) => values[name] === null)
-    .map(
-      (name) => `${SETTINGS.s3Bucket.key} is set, but ${SETTINGS[name].key} is not. Set both, or neither.`,
+  return (Object.entries(NEEDS) as [SettingName, readonly SettingName[]][])
+    .filter(([name]) => (values[name] ?? null) !== null)
+    .flatMap(([name, needed]) =>
+      needed
+        .filter((other) => values[other] === null)
+        .map(
+          (other) => `${SETTINGS[name].key} is set, but ${SETTINGS[other].key} is not. Set both, or neither.`,
+        ),
     );
 }
+
+const NEEDS: Readonly<Partial<Record<SettingName, readonly SettingName[]>>> = {
+  s3Bucket: ["s3Endpoint", "s3AccessKey", "s3SecretKey"],
+  smtpUser: ["smtpPassword"],
+  pingMailListen: ["pingMailDomain"],
+  pingMailCertificate: ["pingMailCertificateKey"],
+  pingMailCertificateKey: ["pingMailCertificate"],
+};
 
 /** Misspelt settings would silently have no effect, so names with our prefix must be known ones. */
 function unknownNames(environment: Environment): string[] {

@@ -44,7 +44,14 @@ function readVersion(): string {
 function knownSecrets(config: Config): KnownSecrets {
   const inUrl = config.databaseUrl === null ? [] : secretsInDatabaseUrl(config.databaseUrl);
   return {
-    secrets: [...inUrl, config.secretKey, config.s3SecretKey].filter((secret) => secret !== null),
+    secrets: [
+      ...inUrl,
+      config.secretKey,
+      config.s3SecretKey,
+      config.telegramToken,
+      config.ntfyShToken,
+      config.smtpPassword,
+    ].filter((secret) => secret !== null),
     secretPatterns: Object.values(KEY_PREFIX).map((prefix) => new RegExp(`${prefix}[0-9A-Za-z]{28}`, "g")),
   };
 }

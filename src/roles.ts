@@ -4,6 +4,7 @@ import type { Config } from "./config.ts";
 import { HOUR_MS, SECOND_MS } from "./core/instant.ts";
 import type { ListenAddress } from "./lib/address.ts";
 import { adminServer } from "./lib/admin-server.ts";
+import { isUnreachable } from "./lib/connection-trouble.ts";
 import type { Log } from "./lib/log.ts";
 import { loopService } from "./lib/loop.ts";
 import type { Metrics } from "./lib/metrics.ts";
@@ -13,8 +14,12 @@ import { prepareDatabase } from "./operations/prepare-database.ts";
 import { pruneHistory } from "./operations/prune-history.ts";
 import { apiRole } from "./roles/api.ts";
 import { moverRole } from "./roles/mover.ts";
+import { notifierRole } from "./roles/notifier.ts";
 import { pingRole } from "./roles/ping.ts";
+import { sharedReceiving, type SharedReceiving } from "./roles/shared-receiving.ts";
 import { type Site, type SitePart, siteService } from "./roles/site.ts";
+import { smtpRole } from "./roles/smtp.ts";
+import { sweeperRole } from "./roles/sweeper.ts";
 import type { Database, DatabaseOptions } from "./store/db.ts";
 import { readDatabaseClock } from "./store/instance.ts";
 
@@ -26,6 +31,10 @@ export type Resources = {
   databaseOptions: DatabaseOptions;
   log: Log;
   metrics: Metrics;
+  /** False while nobody knows whether the database has the schema of this code. */
+  isPrepared?: () => boolean;
+  /** The one intake of the process. */
+  receiving?: SharedReceiving;
 };
 
 /** A part of the process that needs no port: it can be started, stopped, and asked whether its work goes on. */
@@ -35,12 +44,20 @@ type InnerRole = Service & { trouble(): string | null };
 type Role = InnerRole | SitePart;
 
 const HOUSEKEEPER_IDLE_MS = HOUR_MS;
+/** A database that has not been reached by then is away, for roles that can do without it. */
+const EARLY_AFTER_MS = SECOND_MS;
 
 const ROLES = {
   /** Receives signals by HTTP. Several may run, also on one machine. */
   ping: pingRole,
+  /** Receives signals by mail, if the settings say where. Several may run. */
+  smtp: smtpRole,
   /** Answers about checks: the Management API, badges, scrapers. Several may run. */
   api: apiRole,
+  /** Lets deadlines fire, and watches over the installation. Several may run: each takes what others do not hold. */
+  sweeper: sweeperRole,
+  /** Sends the messages that are owed. Several may run: each sends what others have not claimed. */
+  notifier: notifierRole,
   /** Moves large bodies to the object store, if there is one. Several may run: each moves what others do not. */
   mover: moverRole,
   /** Forgets what is older than it needs to be. Several may run: each removes what it finds. */
@@ -92,7 +109,8 @@ export type RunningProcess = {
 
 /**
  * Starts the admin server, makes the database ready, and starts the roles. The admin server comes first, so
- * that a process that waits can be seen waiting. Takes over the pool: it is closed last, or when this fails.
+ * that a process that waits can be seen waiting. While the database is away, roles that can do without it do not
+ * wait. Takes over the pool: it is closed last, or when this fails.
  */
 export async function run(
   roles: readonly RoleName[],
@@ -100,9 +118,12 @@ export async function run(
   { signal }: { signal: AbortSignal },
 ): Promise<RunningProcess> {
   const { config, database, log, metrics } = resources;
-  const built: Role[] = roles.map((name) => ROLES[name](resources));
+  let isPrepared = false;
+  const prepared = { ...resources, isPrepared: () => isPrepared };
+  const known = { ...prepared, receiving: sharedReceiving(prepared) };
+  const built: Role[] = roles.map((name) => ROLES[name](known));
   const siteParts = built.filter(isSitePart);
-  const site = siteParts.length === 0 ? null : siteService(siteParts, resources);
+  const site = siteParts.length === 0 ? null : siteService(siteParts, known);
   const inner = built.filter((role): role is InnerRole => !isSitePart(role));
   const needsDatabase = built.length === 0 || built.some((role) => !isSitePart(role) || role.needsDatabase);
   let phase: "starting" | "running" | "stopping" = "starting";
@@ -123,13 +144,22 @@ export async function run(
     ],
   });
   const pool: Service = { name: "pool", start: async () => {}, stop: () => database.close() };
-  const running = await startServices(
-    [pool, admin, schemaService(resources, signal), ...(site === null ? [] : [site]), ...inner],
-    {
-      log,
-      stopTimeoutMs: config.stopTimeoutSeconds * SECOND_MS,
+  const order = inOrder({
+    first: [pool, admin],
+    schema: (waitMs) => schemaService(known, { waitMs, signal, onReady: () => (isPrepared = true) }),
+    waitMs: config.databaseWaitSeconds * SECOND_MS,
+    isPrepared: () => isPrepared,
+    hasEarly: siteParts.some((part) => !part.needsDatabase),
+    onEarly: () => {
+      if (!needsDatabase) phase = "running";
     },
-  );
+    site,
+    inner,
+  });
+  const running = await startServices(order, {
+    log,
+    stopTimeoutMs: config.stopTimeoutSeconds * SECOND_MS,
+  });
   phase = "running";
   return {
     adminAddress: admin.address(),
@@ -141,29 +171,79 @@ export async function run(
   };
 }
 
+type StartPlan = {
+  first: readonly Service[];
+  schema: (waitMs: number) => Service;
+  waitMs: number;
+  isPrepared: () => boolean;
+  /** Whether anything can begin while the database is away. */
+  hasEarly: boolean;
+  /** Whatever can has begun, and the database is waited for. */
+  onEarly: () => void;
+  site: Site | null;
+  inner: readonly Service[];
+};
+
+/** Each is asked for when the one before it has started, so that the order may depend on what was found. */
+function* inOrder(plan: StartPlan): Generator<Service> {
+  const { schema, site, hasEarly } = plan;
+  yield* plan.first;
+  yield hasEarly ? ifThere(schema(EARLY_AFTER_MS)) : schema(plan.waitMs);
+  const isEarly = !plan.isPrepared();
+  if (site !== null) yield site;
+  if (isEarly) {
+    plan.onEarly();
+    yield schema(Number.POSITIVE_INFINITY);
+    if (site !== null) yield site.rest;
+  }
+  yield* plan.inner;
+}
+
 function isSitePart(role: Role): role is SitePart {
   return "open" in role;
 }
 
 function addressesOf(parts: readonly SitePart[], site: Site | null): RunningProcess["addresses"] {
   const address = site?.address() ?? null;
-  return address === null ? {} : Object.fromEntries(parts.map(({ name }) => [name, address]));
+  const found = parts.map(({ name, ownAddress }) => [
+    name,
+    ownAddress === undefined ? address : ownAddress(),
+  ]);
+  return Object.fromEntries(found.filter(([, one]) => one !== null));
 }
 
+type SchemaOptions = { waitMs: number; signal: AbortSignal; onReady: () => void };
+
 /** Started means that the schema is the one this code knows; it then needs no further care. */
-function schemaService({ config, databaseOptions, log }: Resources, signal: AbortSignal): Service {
+function schemaService(
+  { config, databaseOptions, log }: Resources,
+  { waitMs, signal, onReady }: SchemaOptions,
+): Service {
   return {
     name: "schema",
     start: async () => {
       const applied = await prepareDatabase({
         database: databaseOptions,
         migrate: config.migrateOnStart,
-        waitMs: config.databaseWaitSeconds * SECOND_MS,
+        waitMs,
         onWaiting: (error) => log.warn({ err: error }, "waiting for the database"),
         signal,
       });
+      onReady();
       if (applied.length > 0) log.info({ applied }, "schema migrated");
     },
     stop: async () => {},
+  };
+}
+
+/** As the service, except that a database that cannot be reached is no reason not to go on. */
+function ifThere(service: Service): Service {
+  return {
+    name: `${service.name}, if there`,
+    stop: () => service.stop(),
+    start: () =>
+      service.start().catch((error: unknown) => {
+        if (!isUnreachable(error)) throw error;
+      }),
   };
 }

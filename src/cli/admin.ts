@@ -9,6 +9,7 @@ import { createProject } from "../operations/create-project.ts";
 import { setCheckLimit } from "../operations/set-check-limit.ts";
 import { readDatabaseClock } from "../store/instance.ts";
 import { registerList } from "./admin-list.ts";
+import { registerSetPreferences } from "./admin-mail.ts";
 import { onDatabase, ownerOf } from "./admin-session.ts";
 import { type CommandContext, printJson } from "./command-context.ts";
 import { addressesOf, renderKeys } from "./admin-text.ts";
@@ -21,6 +22,7 @@ Examples:
   $ overdue admin create-project --name Backups --account you@example.org --json
   $ overdue admin create-keys --project <uuid> --kind read-only
   $ overdue admin set-check-limit --account you@example.org --limit 500
+  $ overdue admin set-preferences --account you@example.org --reports weekly --time-zone Europe/Riga
   $ overdue admin list`;
 
 const CHECK_LIMIT_MAX = 1_000_000_000;
@@ -36,12 +38,13 @@ const KINDS: Readonly<Record<string, readonly KeyKind[]>> = {
 export function registerAdmin(program: Command, context: CommandContext): void {
   const admin = program
     .command("admin")
-    .description("make accounts, projects and keys; set limits; see what is there")
+    .description("make accounts, projects and keys; set limits and preferences; see what is there")
     .addHelpText("after", AFTER_HELP);
   registerCreateAccount(admin, context);
   registerCreateProject(admin, context);
   registerCreateKeys(admin, context);
   registerSetCheckLimit(admin, context);
+  registerSetPreferences(admin, context);
   registerList(admin, context);
 }
 

@@ -30,7 +30,6 @@ function renderSetting(given: AnySetting): string[] {
   if (given.secret) facts.push(`Secret; ${given.key}_FILE names a file that holds it.`);
   const aliases = [...(given.aliases ?? []), ...(given.composedOf?.names ?? [])];
   if (aliases.length > 0) facts.push(`Also read from: ${aliases.join(", ")}.`);
-  if (given.waitsFor !== undefined) facts.push(`Without effect until ${given.waitsFor} is built.`);
   return [...[given.meaning, ...facts].flatMap(wrapComment), `#${given.key}=${given.example}`];
 }
 
@@ -49,10 +48,9 @@ function wrapComment(text: string): string[] {
 
 /** One line for each setting: key, value in effect, and where it came from. */
 export function renderEffective(effective: readonly EffectiveSetting[]): string {
-  const rows = effective.map(({ key, shown, name, source }) => {
-    const { waitsFor }: AnySetting = SETTINGS[name];
+  const rows = effective.map(({ key, shown, source }) => {
     const origin = source.from === null ? "default" : `${source.kind} ${source.from}`;
-    return [key, shown, waitsFor === undefined ? origin : `${origin}; waits for ${waitsFor}`] as const;
+    return [key, shown, origin] as const;
   });
   const keyWidth = Math.max(...rows.map(([key]) => key.length));
   const valueWidth = Math.max(...rows.map(([, shown]) => shown.length));

@@ -11,7 +11,17 @@ export type Composition = {
 
 export type Setting<T, Fallback extends T | null> = {
   key: `OVERDUE_${string}`;
-  group: "Database" | "Process" | "Addresses" | "Signals" | "Object storage" | "Keys and limits";
+  group:
+    | "Database"
+    | "Process"
+    | "Addresses"
+    | "Signals"
+    | "Signals by mail"
+    | "Object storage"
+    | "Channels"
+    | "Mail"
+    | "Watching Overdue"
+    | "Keys and limits";
   kind: ValueKind<T>;
   fallback: Fallback;
   /** What the fallback means, where printing it would not say so. */
@@ -23,8 +33,6 @@ export type Setting<T, Fallback extends T | null> = {
   /** Names that the reference server uses for the same thing. */
   aliases?: readonly string[];
   composedOf?: Composition;
-  /** Accepted and checked already, but without effect until this part of the program exists. */
-  waitsFor?: string;
 };
 
 /** A setting that always has a value. */

@@ -1,7 +1,11 @@
 // Every setting there is, declared once: key, kind, default, secret or not, meaning, example, aliases.
 // Loading, printing and .env.example are all derived from this table. It reads nothing itself.
+import { CHANNEL_SETTINGS } from "./channels.ts";
+import { MAIL_SETTINGS } from "./mail.ts";
+import { PING_MAIL_SETTINGS } from "./ping-mail.ts";
 import { type Composition, optionalSetting, setting } from "./setting.ts";
 import { SIGNAL_SETTINGS } from "./signals.ts";
+import { WATCHING_SETTINGS } from "./watching.ts";
 import { DEFAULT_API_REQUESTS_PER_MINUTE } from "../core/limits.ts";
 import type { ListenAddress } from "../lib/address.ts";
 import {
@@ -172,6 +176,10 @@ export const SETTINGS = {
     aliases: ["PING_ENDPOINT"],
   }),
   ...SIGNAL_SETTINGS,
+  ...PING_MAIL_SETTINGS,
+  ...CHANNEL_SETTINGS,
+  ...MAIL_SETTINGS,
+  ...WATCHING_SETTINGS,
   secretKey: optionalSetting({
     key: "OVERDUE_SECRET_KEY",
     group: "Keys and limits",

@@ -6,6 +6,7 @@ import type { HttpHandler } from "../lib/http/listener.ts";
 import type { Log } from "../lib/log.ts";
 import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
 import type { Service } from "../lib/service.ts";
+import { signingWith } from "../operations/alerts/mail/signing.ts";
 import { secretKeyOf } from "../operations/api-key.ts";
 import { guardedObjects } from "../operations/bodies/read-body.ts";
 import { KeyUses, keyUseLoop } from "../services/api/key-uses.ts";
@@ -13,6 +14,7 @@ import { type ApiHandler, apiHandler } from "../services/api/server.ts";
 import { type BadgeHandler, badgeHandler } from "../services/badge/handler.ts";
 import { documentsHandler } from "../services/documents/handler.ts";
 import { type ScrapeHandler, scrapeHandler } from "../services/scrape/handler.ts";
+import { type WebHandler, webHandler } from "../services/web/handler.ts";
 import type { Database } from "../store/db.ts";
 import { objectStoreOf } from "./object-store.ts";
 import type { SitePart } from "./site.ts";
@@ -20,7 +22,13 @@ import { type Watching, watchIntakes } from "./watching.ts";
 
 export type ApiResources = { config: Config; database: Database; log: Log; metrics: Metrics };
 
-type Handlers = { api: ApiHandler; badge: BadgeHandler; scrape: ScrapeHandler; documents: HttpHandler };
+type Handlers = {
+  api: ApiHandler;
+  badge: BadgeHandler;
+  scrape: ScrapeHandler;
+  documents: HttpHandler;
+  web: WebHandler;
+};
 
 /** The role as a part of the public port. */
 export function apiRole(resources: ApiResources): SitePart {
@@ -34,6 +42,7 @@ export function apiRole(resources: ApiResources): SitePart {
     answers("api", "Answers of the Management API, by status.", () => handlers?.api),
     answers("badge", "Answers to requests for badges, by status.", () => handlers?.badge),
     answers("scrape", "Answers to scrapers, by status.", () => handlers?.scrape),
+    answers("web", "Answers of the pages that mails link to, by status.", () => handlers?.web),
   ]);
   return {
     name: "api",
@@ -41,9 +50,9 @@ export function apiRole(resources: ApiResources): SitePart {
     open: async () => {
       handlers = await makeHandlers(resources, { watching, uses, signal: ending.signal });
       for (const loop of loops) await loop.start();
-      const { api, badge, scrape, documents } = handlers;
+      const { api, badge, scrape, documents, web } = handlers;
       // The API takes every path below its own, so whoever has a place there comes before it.
-      return [badge, scrape, documents, api];
+      return [badge, scrape, documents, web, api];
     },
     close: async () => {
       ending.abort();
@@ -88,6 +97,13 @@ async function makeHandlers(
     badge: badgeHandler({ database, siteUrl, siteName: config.siteName, secret: secretKey, now, log }),
     scrape: scrapeHandler({ database, siteUrl, secret: secretKey, now, log, keyUsed }),
     documents: documentsHandler({ urls, dialect: config.apiDialect }),
+    web: webHandler({
+      database,
+      site: { name: config.siteName, url: config.siteUrl },
+      signing: signingWith(secretKey),
+      now,
+      log,
+    }),
   };
 }
 

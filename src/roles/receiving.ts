@@ -5,22 +5,28 @@ import { hostname } from "node:os";
 import type { Config } from "../config.ts";
 import type { Batch, SignalTarget } from "../core/accepted.ts";
 import { type Instant, SECOND_MS } from "../core/instant.ts";
-import { leaseMsOf } from "../core/machine/watermark.ts";
+import type { Entered } from "../core/machine/intake-beat.ts";
+import { type ClockLook, leaseMsOf } from "../core/machine/watermark.ts";
 import { encodeSignal } from "../intake/accepted-codec.ts";
+import type { HeartParts, Limit } from "../intake/beat/parts.ts";
 import { DatabaseClock } from "../intake/clock.ts";
 import { DirectIntake } from "../intake/direct.ts";
-import type { RecordHow } from "../intake/direct/parts.ts";
+import type { IntakeParts, RecordHow } from "../intake/direct/parts.ts";
 import { Heart } from "../intake/heart.ts";
 import { makeSpooling, type Spooling } from "../intake/spooling.ts";
+import { isUnreachable } from "../lib/connection-trouble.ts";
 import type { Log } from "../lib/log.ts";
 import { provisionCheck } from "../operations/change-check.ts";
 import { beatIntake, enterIntake, leaveIntake, skipLostBatches } from "../operations/intake-beat.ts";
 import { recordSignals, type RecordResult } from "../operations/record-signals.ts";
 import { findCheckIdsBySlugs, findCheckIdsByUuids } from "../store/checks/ping-targets.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "../store/db.ts";
+import { CommitInDoubtError, OutOfTimeError } from "../store/errors.ts";
 
 /** One for the batch, one for the beat, and one while a broken one is still being let go of. */
 const CONNECTIONS_MAX = 3;
+/** For finding and making checks that nobody here knows yet: the API's requests must not keep signals waiting. */
+const LOOKUP_CONNECTIONS_MAX = 4;
 const CONNECT_TIMEOUT_MS = 2_000;
 const STATEMENT_TIMEOUT_MS = 10_000;
 /** Entering is part of starting, and may take its time. */
@@ -30,9 +36,10 @@ const TROUBLE_LOG_PAUSE_MS = 10_000;
 
 export type ReceivingResources = {
   config: Config;
-  database: Database;
   databaseOptions: DatabaseOptions;
   log: Log;
+  /** False while nobody knows whether the database has the schema of this code. */
+  isPrepared?: () => boolean;
 };
 
 export type Receiving = {
@@ -43,20 +50,30 @@ export type Receiving = {
   stop(): Promise<void>;
 };
 
-/** Enters, and is ready to take signals. The heart has to be started once somebody listens. */
+/**
+ * Enters, and is ready to take signals. The heart has to be started once somebody listens. With a spool it is
+ * ready, too, while the database is away, and enters later.
+ */
 export async function startReceiving(resources: ReceivingResources): Promise<Receiving> {
   const { config, databaseOptions, log } = resources;
+  const timeouts = { connectTimeoutMs: CONNECT_TIMEOUT_MS, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
   const database = openDatabase({
     ...databaseOptions,
+    ...timeouts,
     applicationName: "overdue-intake",
     connectionsMax: CONNECTIONS_MAX,
     plansOnce: true,
-    connectTimeoutMs: CONNECT_TIMEOUT_MS,
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   });
+  const lookupDatabase = openDatabase({
+    ...databaseOptions,
+    ...timeouts,
+    applicationName: "overdue-intake-lookups",
+    connectionsMax: LOOKUP_CONNECTIONS_MAX,
+  });
+  const closeDatabases = () => Promise.all([database.close(), lookupDatabase.close()]);
   const spooling = makeSpooling({ folder: config.spoolFolder, bytesMax: config.spoolBytesMax });
   try {
-    const { intake, heart } = await join(resources, { database, spooling });
+    const { intake, heart } = await join(resources, { database, lookupDatabase, spooling });
     return {
       intake,
       heart,
@@ -65,21 +82,23 @@ export async function startReceiving(resources: ReceivingResources): Promise<Rec
         const withinMs = (config.stopTimeoutSeconds * SECOND_MS) / 2;
         const isEmpty = await intake.stop({ withinMs });
         if (!isEmpty) log.warn("signals are left in the spool; the next start gives them to the database");
-        await heart.stop({ isEmpty });
-        await spooling.close();
-        await database.close();
+        const hasLeft = await heart.stop({ isEmpty });
+        await spooling.close({ hasLeft });
+        await closeDatabases();
       },
     };
   } catch (error) {
-    await spooling.close();
-    await database.close();
+    await spooling.close({ hasLeft: true });
+    await closeDatabases();
     throw error;
   }
 }
 
+type Parts = { database: Database; lookupDatabase: Database; spooling: Spooling };
+
 async function join(
   resources: ReceivingResources,
-  { database, spooling }: { database: Database; spooling: Spooling },
+  { database, lookupDatabase, spooling }: Parts,
 ): Promise<{ intake: DirectIntake; heart: Heart }> {
   const { config, log } = resources;
   const name = `${hostname()}/${process.pid}`;
@@ -87,16 +106,14 @@ async function join(
   const leaseMs = leaseMsOf({ hasSpool: config.spoolFolder !== null, lostAfterMs });
   const intakeId = randomUUID();
   const monotonic = () => performance.now();
-  const entry = { intakeId, name, leaseMs };
-  const entered = await enterIntake(database, entry, { giveUpAtMs: monotonic() + ENTER_MS_MAX });
-  const clock = new DatabaseClock(entered.look);
-  const { spool, known } = await openFolder(spooling, { intakeId, now: clock.now() }).catch(
-    async (error: unknown) => {
-      // Nobody has to wait for an intake that never came to be.
-      await leaveIntake(database, { intakeId }).catch(() => false);
-      throw error;
-    },
-  );
+  // The file comes before the row: a row without a file would hold up everybody if this process died now.
+  const spool = await spooling.open(intakeId);
+  const known = await spooling.openKnown(Date.now());
+  const enter = entrance(resources, database);
+  const arriving = { spooling, hasSpool: spool !== null, log };
+  const arrived = await arrive((limit) => enter({ intakeId, name, leaseMs }, limit), arriving);
+  const { entered, look, lastBeat } = arrived;
+  const clock = new DatabaseClock(look);
   const identity = { intakeId, spool };
   const sight = () => heart.sight();
   const intake = new DirectIntake({
@@ -104,12 +121,10 @@ async function join(
     clock,
     known,
     record: recorder(database, { config, sight, now: () => clock.now() }),
-    skipTo: async (batch) => {
-      const isSkipped = await skipLostBatches(database, { ...batch, name });
-      if (isSkipped) log.error(batch, "confirmed signals are lost, and that time is blind");
-    },
-    ...lookups(resources, { now: () => clock.now() }),
+    skipTo: skipper(database, { name, log }),
+    ...lookups(lookupDatabase, { checkLimitDefault: config.checkLimit, now: () => clock.now() }),
     closeOrphan: async (id) => void (await leaveIntake(database, { intakeId: id })),
+    hasEntered: () => heart.hasEntered(),
     mayPromise: () => heart.mayPromise(),
     onTrouble: troubleLog(log),
     monotonic,
@@ -119,25 +134,86 @@ async function join(
     leaseMs,
     identity,
     entered,
+    lastBeat,
     intake,
     clock,
     log,
     monotonic,
-    enter: (next, limit) => enterIntake(database, next, limit),
+    enter,
     beat: (request, limit) => beatIntake(database, request, limit),
     leave: (going, limit) => leaveIntake(database, going, limit),
-    openSpool: (id) => spooling.open(id),
-    closeSpool: (old) => spooling.closeOne(old),
-    spoolTrouble: (inUse) => spooling.trouble(inUse),
-    findOrphans: () => spooling.findOrphans(),
+    ...spoolParts(spooling, config.spoolBytesMax),
     wall: () => Date.now(),
   });
   await intake.adopt();
   return { intake, heart };
 }
 
-async function openFolder(spooling: Spooling, { intakeId, now }: { intakeId: string; now: Instant }) {
-  return { spool: await spooling.open(intakeId), known: await spooling.openKnown(now) };
+/** What the heart needs of the spool. */
+function spoolParts(spooling: Spooling, bytesMax: number) {
+  return {
+    openSpool: (id: string) => spooling.open(id),
+    closeSpool: (old: Parameters<Spooling["closeOne"]>[0]) => spooling.closeOne(old),
+    spoolTrouble: (inUse: Parameters<Spooling["trouble"]>[0]) => spooling.trouble(inUse),
+    spoolFill: () => (spooling.state()?.bytes ?? 0) / bytesMax,
+    findOrphans: () => spooling.findOrphans(),
+    letGo: (intakeIds: Parameters<Spooling["letGo"]>[0]) => spooling.letGo(intakeIds),
+    noteBeat: (beat: Parameters<Spooling["noteBeat"]>[0]) => spooling.noteBeat(beat),
+  };
+}
+
+/** Nobody may touch the tables before they are known to be the right ones. */
+function entrance({ isPrepared = () => true }: ReceivingResources, database: Database): HeartParts["enter"] {
+  return async (entry, limit) => {
+    if (!isPrepared()) throw new DatabaseAwayError("The database has not been prepared yet.");
+    return enterIntake(database, entry, limit);
+  };
+}
+
+class DatabaseAwayError extends Error {
+  override readonly name = "DatabaseAwayError";
+}
+
+type Arrival = {
+  entered: Entered | null;
+  /** The database's clock, as far as it is known. */
+  look: ClockLook;
+  lastBeat: HeartParts["lastBeat"];
+};
+
+/** Enters, or, with a spool and without the database, goes by what the last beat on this machine said. */
+async function arrive(
+  enter: (limit: Limit) => Promise<Entered>,
+  { spooling, hasSpool, log }: { spooling: Spooling; hasSpool: boolean; log: Log },
+): Promise<Arrival> {
+  try {
+    const entered = await enter({ giveUpAtMs: performance.now() + ENTER_MS_MAX });
+    const { look } = entered;
+    return { entered, look, lastBeat: { ms: look.sentAtMs, isAlone: true } };
+  } catch (error) {
+    if (!hasSpool || !isAway(error)) throw error;
+    log.warn({ err: error }, "the database is away; signals of known checks are spooled");
+  }
+  const last = await spooling.lastBeat();
+  const [nowMs, wallAt] = [performance.now(), Date.now()];
+  const databaseAt = wallAt + (last?.databaseAheadMs ?? 0);
+  return {
+    entered: null,
+    look: { databaseAt, sentAtMs: nowMs, receivedAtMs: nowMs },
+    lastBeat: {
+      ms: last === null ? Number.NEGATIVE_INFINITY : nowMs - Math.max(0, wallAt - last.wallAt),
+      isAlone: last?.isAlone ?? false,
+    },
+  };
+}
+
+function isAway(error: unknown): boolean {
+  return (
+    error instanceof DatabaseAwayError ||
+    error instanceof OutOfTimeError ||
+    error instanceof CommitInDoubtError ||
+    isUnreachable(error)
+  );
 }
 
 function recorder(
@@ -159,8 +235,18 @@ function recorder(
     });
 }
 
+function skipper(database: Database, { name, log }: { name: string; log: Log }): IntakeParts["skipTo"] {
+  return async (batch) => {
+    const isSkipped = await skipLostBatches(database, { ...batch, name });
+    if (isSkipped) log.error(batch, "confirmed signals are lost, and that time is blind");
+  };
+}
+
 /** These go by the connections of the whole process: they must not hold up a batch. */
-function lookups({ config, database }: ReceivingResources, { now }: { now: () => Instant }) {
+function lookups(
+  database: Database,
+  { checkLimitDefault, now }: { checkLimitDefault: number | null; now: () => Instant },
+) {
   return {
     find: async (target: SignalTarget) => {
       const id =
@@ -173,7 +259,7 @@ function lookups({ config, database }: ReceivingResources, { now }: { now: () =>
     create: async (target: SignalTarget) => {
       if (target.by === "uuid") return "unknown" as const;
       const { pingKey, slug } = target;
-      return provisionCheck(database, { pingKey, slug, at: now(), checkLimitDefault: config.checkLimit });
+      return provisionCheck(database, { pingKey, slug, at: now(), checkLimitDefault });
     },
   };
 }

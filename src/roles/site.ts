@@ -1,27 +1,38 @@
 // The public port of a process: one listener that its roles share. Each role brings handlers, and is told when
-// the port is open and when it is about to close, because what it promises to the outside depends on that.
+// the port is open and when it is about to close, because what it promises to the outside depends on that. While
+// the database is away, the port is opened for those that can do without it, and the others follow.
 import { SECOND_MS } from "../core/instant.ts";
 import type { Config } from "../config.ts";
 import type { ListenAddress } from "../lib/address.ts";
-import { type HttpHandler, type HttpListener, httpListener } from "../lib/http/listener.ts";
+import { answerPlainly } from "../lib/http/answer.ts";
+import {
+  type HttpHandler,
+  type HttpListener,
+  type HttpListenerOptions,
+  httpListener,
+} from "../lib/http/listener.ts";
 import type { Log } from "../lib/log.ts";
 import { addFigures, type Metrics } from "../lib/metrics.ts";
 import type { Service } from "../lib/service.ts";
 
-/** A role that is served on the public port. */
+/** A role that is served on the public port, or opens and closes with it. */
 export type SitePart = {
   name: string;
-  /** False: its work goes on while the database is away. */
+  /** False: its work begins, and goes on, while the database is away. */
   needsDatabase: boolean;
   /** Makes it ready to answer; the port is not open yet. When it throws, it must have cleaned up after itself. */
   open(): Promise<readonly HttpHandler[]>;
   /** The port is open. */
   opened?(): Promise<void>;
+  /** Somebody was turned away at the door, and nobody knows what it wanted. */
+  turnedAway?(): void;
   /** The port closes now; what has begun is still answered. */
   closing?(): void;
   /** Nobody asks any more. Called once, after `open`. */
   close(): Promise<void>;
   trouble(): string | null;
+  /** Where it listens by itself; it needs no public port then. */
+  ownAddress?: () => ListenAddress | null;
 };
 
 export type Site = Service & {
@@ -29,39 +40,71 @@ export type Site = Service & {
   address(): ListenAddress | null;
   /** Null while it listens, otherwise what is the matter. */
   trouble(): string | null;
+  /** The parts that were left out because the database was away: to be started once it is there. */
+  rest: Service;
 };
 
-export type SiteResources = { config: Config; log: Log; metrics: Metrics };
+export type SiteResources = {
+  config: Config;
+  log: Log;
+  metrics: Metrics;
+  /** False: the port opens without the parts that need the database. */
+  isPrepared?: () => boolean;
+};
+
+/** Until the other parts are there, nobody can say that something is not found. */
+const NOT_YET: HttpHandler = {
+  handles: () => true,
+  handle: (_request, response) => answerPlainly(response, UNAVAILABLE),
+};
+const UNAVAILABLE = 503;
 
 /** The port as a part of a process. A request goes to the first handler that wants it, in the order of the parts. */
 export function siteService(parts: readonly SitePart[], resources: SiteResources): Site {
+  const { isPrepared = () => true } = resources;
   let listener: HttpListener | null = null;
+  let hasStarted = false;
   const openParts: SitePart[] = [];
+  const handlers: HttpHandler[] = [];
   addConnectionFigures(resources.metrics, () => listener);
+  const open = (some: readonly SitePart[]) => openInOrder(some, openParts);
   const closeParts = async () => {
     for (const part of openParts.splice(0).toReversed()) await part.close();
   };
   return {
     name: "site",
     start: async () => {
-      const handlers: HttpHandler[] = [];
+      const first = isPrepared() ? parts : parts.filter(({ needsDatabase }) => !needsDatabase);
       try {
-        for (const part of parts) {
-          handlers.push(...(await part.open()));
-          openParts.push(part);
+        handlers.push(...(await open(first)), ...(first.length < parts.length ? [NOT_YET] : []));
+        const onRefused = () => openParts.forEach((part) => part.turnedAway?.());
+        if (parts.some(({ ownAddress }) => ownAddress === undefined)) {
+          const opening = makeListener({ handlers, onRefused }, resources);
+          await opening.start();
+          listener = opening;
         }
-        const opening = makeListener(handlers, resources);
-        await opening.start();
-        listener = opening;
-        for (const part of parts) await part.opened?.();
+        hasStarted = true;
+        for (const part of first) await part.opened?.();
       } catch (error) {
         await listener?.stop();
         await closeParts();
         throw error;
       }
     },
+    rest: {
+      name: "site, the rest",
+      start: async () => {
+        const rest = parts.filter((part) => !openParts.includes(part));
+        if (rest.length === 0) return;
+        const brought = await open(rest);
+        handlers.splice(handlers.indexOf(NOT_YET), 1, ...brought);
+        for (const part of rest) await part.opened?.();
+      },
+      // They are closed with the port.
+      stop: async () => {},
+    },
     stop: async () => {
-      for (const part of parts) part.closing?.();
+      for (const part of openParts) part.closing?.();
       try {
         await listener?.stop();
       } finally {
@@ -69,14 +112,27 @@ export function siteService(parts: readonly SitePart[], resources: SiteResources
       }
     },
     address: () => listener?.address() ?? null,
-    trouble: () => (listener === null ? "has not started" : listener.trouble()),
+    trouble: () => (hasStarted ? (listener?.trouble() ?? null) : "has not started"),
   };
 }
 
-function makeListener(handlers: readonly HttpHandler[], { config, log }: SiteResources): HttpListener {
+/** Opens one after the other and notes each that is open, so that all of them are closed if a later one fails. */
+async function openInOrder(parts: readonly SitePart[], openParts: SitePart[]): Promise<HttpHandler[]> {
+  const brought: HttpHandler[] = [];
+  for (const part of parts) {
+    brought.push(...(await part.open()));
+    openParts.push(part);
+  }
+  return brought;
+}
+
+function makeListener(
+  served: Pick<HttpListenerOptions, "handlers" | "onRefused">,
+  { config, log }: SiteResources,
+): HttpListener {
   return httpListener({
     name: "site",
-    handlers,
+    ...served,
     listen: config.listen,
     reusePort: config.reusePort,
     connectionsMax: config.connectionsMax,

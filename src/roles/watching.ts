@@ -1,7 +1,7 @@
-// How far we have seen, for a process that receives nothing itself: it looks at the intakes each second, and
-// believes what it sees once that has been fresh for a while.
+// How far we have seen, for a process that receives nothing itself: it looks at the intakes each second. What of it
+// may be believed is decided by the operation that looks.
 import type { Sight } from "../core/machine/deadline.ts";
-import { BEAT_EVERY_MS, settle, settledSight, type Settling } from "../core/machine/watermark.ts";
+import { BEAT_EVERY_MS } from "../core/machine/watermark.ts";
 import type { Log } from "../lib/log.ts";
 import { type Loop, loopService } from "../lib/loop.ts";
 import type { LoopMetrics } from "../lib/metrics.ts";
@@ -18,16 +18,13 @@ export function watchIntakes(
   name: string,
   { database, log, metrics }: { database: Database; log: Log; metrics: LoopMetrics },
 ): Watching {
-  let settling: Settling | null = null;
   let sight: Sight = { watermarkAt: null, blind: [] };
   const loop = loopService(name, {
     idleMs: BEAT_EVERY_MS,
     log,
     metrics,
     tick: async () => {
-      const look = await lookAtIntakes(database);
-      settling = settle(settling, look);
-      sight = settledSight(settling, look.sight);
+      sight = (await lookAtIntakes(database)).settled;
       return "idle";
     },
   });

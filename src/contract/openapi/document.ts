@@ -184,6 +184,9 @@ function queryParameters({ endpoint, query }: Route): OpenApiParameter[] {
   });
 }
 
+/** What HTTP can carry in a header; a request with anything else is none, and no operation gets to see it. */
+const HEADER_VALUE = "^[\\t\\u0020-\\u007e\\u0080-\\u00ff]*$";
+
 function conditionOf({ isTagged }: Route): OpenApiParameter[] {
   if (!isTagged) return [];
   return [
@@ -192,7 +195,7 @@ function conditionOf({ isTagged }: Route): OpenApiParameter[] {
       in: "header",
       required: false,
       description: "The `ETag` of an earlier answer: if nothing has changed since, the answer is 304.",
-      schema: { type: "string" },
+      schema: { type: "string", pattern: HEADER_VALUE },
     },
   ];
 }

@@ -1,0 +1,117 @@
+// The role that receives signals by mail, at a port of its own, and hands them to the intake of the process. Without an
+// address and a domain in the settings it does nothing, and is well.
+import { readFileSync } from "node:fs";
+import type { Config } from "../config.ts";
+import { addFigures, type Figure } from "../lib/metrics.ts";
+import { type MailServer, mailServer } from "../services/smtp/server.ts";
+import type { SignalRoleResources } from "./ping.ts";
+import { sharedReceiving } from "./shared-receiving.ts";
+import type { SitePart } from "./site.ts";
+
+/** The role as a part that opens before the public port and closes after it, at an address of its own. */
+export function smtpRole(resources: SignalRoleResources): SitePart {
+  const { config, metrics, log, receiving = sharedReceiving(resources) } = resources;
+  const listen = config.pingMailListen;
+  const domain = config.pingMailDomain;
+  if (listen === null || domain === null) return switchedOff(config);
+  let server: MailServer | null = null;
+  receiving.addFigures();
+  addFigures(
+    metrics,
+    figures(() => server),
+  );
+  return {
+    name: "smtp",
+    needsDatabase: config.spoolFolder === null,
+    open: async () => {
+      const certificate = readCertificate(config);
+      const { intake } = await receiving.join();
+      const opening = mailServer({
+        intake,
+        listen,
+        domain,
+        certificate,
+        isBehindProxy: config.pingMailProxy,
+        connectionsMax: config.pingMailConnectionsMax,
+        peerConnectionsMax: config.pingMailPeerConnectionsMax,
+        peerMessagesPerMinute: config.pingMailPeerRate,
+        keptBytes: config.pingMailKeptBytes,
+        keptBytesBeyond: config.pingBodyLimitBytes,
+        log,
+      });
+      try {
+        await opening.start();
+      } catch (error) {
+        await receiving.leave();
+        throw error;
+      }
+      server = opening;
+      return [];
+    },
+    opened: () => receiving.opened(),
+    closing: () => {
+      receiving.closing();
+      server?.stopAccepting();
+    },
+    close: async () => {
+      await server?.stop();
+      await receiving.leave();
+    },
+    trouble: () => (server === null ? "has not started" : (server.trouble() ?? receiving.trouble())),
+    ownAddress: () => server?.address() ?? null,
+  };
+}
+
+function switchedOff({ spoolFolder }: Config): SitePart {
+  return {
+    name: "smtp",
+    needsDatabase: spoolFolder === null,
+    open: async () => [],
+    close: async () => {},
+    trouble: () => null,
+    ownAddress: () => null,
+  };
+}
+
+function readCertificate(config: Config): { cert: string; key: string } | null {
+  const certificate = config.pingMailCertificate;
+  const key = config.pingMailCertificateKey;
+  if (certificate === null || key === null) return null;
+  return { cert: readPem(certificate), key: readPem(key) };
+}
+
+function readPem(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new Error(`The file ${path} for STARTTLS cannot be read.`, { cause: error });
+  }
+}
+
+function figures(server: () => MailServer | null): Figure[] {
+  return [
+    {
+      name: "overdue_mail_signals_total",
+      help: "Signals by mail, by what became of them.",
+      kind: "counter",
+      label: "outcome",
+      readEach: () => server()?.counts().answers ?? {},
+    },
+    {
+      name: "overdue_mail_connections",
+      help: "Open mail connections.",
+      kind: "gauge",
+      read: () => server()?.counts().connections.open ?? null,
+    },
+    {
+      name: "overdue_mail_connections_refused_total",
+      help: "Mail connections that were sent away, and those that were closed to make room.",
+      kind: "counter",
+      label: "how",
+      readEach: () => {
+        const { refused = 0, cutOff = 0 } = server()?.counts().connections ?? {};
+        return { refused, cutOff };
+      },
+    },
+  ];
+}

@@ -1,0 +1,54 @@
+// Watches over the installation beside the sweeper: what is the matter is logged, counted, and told to the channel of
+// whoever runs it, once when it begins and once when it is over.
+import { type Trouble, troublesOf } from "../../core/alerts/operator.ts";
+import { SECOND_MS } from "../../core/instant.ts";
+import { type Loop, loopService } from "../../lib/loop.ts";
+import { addFigures } from "../../lib/metrics.ts";
+import { observeInstallation, tellOperator } from "../../operations/alerts/sweeping/operator-incidents.ts";
+import { lookAtIntakes } from "../../operations/intake-beat.ts";
+import type { SweeperParts } from "./parts.ts";
+
+const OBSERVE_EVERY_MS = 5 * SECOND_MS;
+
+export type OperatorWatch = Loop & {
+  /** What is the matter, as of the last look; null: there was none yet. */
+  troubles(): readonly Trouble[] | null;
+};
+
+export function operatorLoop({ config, database, log, metrics, state }: SweeperParts): OperatorWatch {
+  let troubles: readonly Trouble[] | null = null;
+  addFigures(metrics, [
+    {
+      name: "overdue_troubles",
+      help: "Troubles of the installation that whoever runs it should know of, by kind.",
+      kind: "gauge",
+      label: "trouble",
+      readEach: () => countByKind(troubles ?? []),
+    },
+  ]);
+  const loop = loopService("operator-watch", {
+    idleMs: OBSERVE_EVERY_MS,
+    log,
+    metrics: metrics.loops,
+    tick: async () => {
+      const { unsettledSinceAt, locked } = state;
+      const look = await lookAtIntakes(database);
+      troubles = troublesOf(await observeInstallation(database, { look, unsettledSinceAt, locked }));
+      const channelUuid = config.operatorChannel;
+      for (const message of await tellOperator(database, { troubles, now: look.now, channelUuid })) {
+        const { trouble, isOver, since, title, text } = message;
+        const fields = { trouble, since: new Date(since).toISOString(), text };
+        if (isOver) log.info(fields, title);
+        else log.warn(fields, title);
+      }
+      return "idle";
+    },
+  });
+  return { ...loop, troubles: () => troubles };
+}
+
+function countByKind(troubles: readonly Trouble[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { kind } of troubles) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
+}
