@@ -36,6 +36,16 @@ export type Step = {
   reference?: Expectation;
 };
 
+/** A dialogue of its own with the mail server: what is said, and how each answer begins, the greeting first. */
+export type MailStep = {
+  smtp: readonly string[];
+  expect: { hear: readonly string[] };
+};
+
+export function isMailStep(step: Step | MailStep): step is MailStep {
+  return "smtp" in step;
+}
+
 /** What the projects of a case must have. */
 export type Setup = { channels?: readonly { kind: string; name: string }[]; check_limit?: number };
 
@@ -44,7 +54,7 @@ export type Case = {
   /** How many projects it uses; one when it does not say. */
   projects?: number;
   setup?: Setup;
-  steps: readonly Step[];
+  steps: readonly (Step | MailStep)[];
 };
 
 export type Topic = { topic: string; cases: readonly Case[] };

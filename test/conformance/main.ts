@@ -10,7 +10,7 @@ import { disputeOf } from "./judging/disputed.ts";
 import { type CaseProject, needsOf } from "./projects.ts";
 import type { Failure, Report } from "./replay.ts";
 import { reportLines, reportObject, writeResults } from "./report.ts";
-import { chooseTopics, LATER, replayDialect } from "./run.ts";
+import { chooseTopics, replayDialect, SLOW } from "./run.ts";
 import { startServerUnderTest } from "./server-under-test.ts";
 
 const HELP = `Usage: npm run conformance -- [options]
@@ -27,11 +27,11 @@ Options:
   --json           end with one line of JSON: for each dialect the counts, topics and failures
   --serve FILE     do not replay: start the program in one dialect (${DIALECTS[0]} unless --dialect says
                    otherwise), write the projects that all cases need to FILE, print the address of the
-                   site, and stay until interrupted
+                   site and those of the mail server and its domain, and stay until interrupted
   --help           this text
 
-Not replayed yet: ${Object.entries(LATER)
-  .map(([topic, what]) => `${topic} (needs ${what})`)
+Replayed only when --only names it: ${Object.entries(SLOW)
+  .map(([topic, why]) => `${topic} (${why})`)
   .join(", ")}.
 The exit code is 1 when a step failed that is not disputed (test/conformance/disputed.ts).`;
 
@@ -103,7 +103,8 @@ async function serve(
       const projects: CaseProject[] = [];
       for (const setup of needsOf(topics)) projects.push(await server.makeProject(setup));
       writeFileSync(file, `${JSON.stringify(projects, null, 1)}\n`);
-      console.log(server.site);
+      const { port, domain } = server.mail;
+      console.log(`${server.site}\n127.0.0.1:${port} ${domain}`);
       await interrupted;
     } finally {
       await server.stop();
@@ -132,7 +133,6 @@ function readArguments(args: readonly string[]): Choice | string {
     return error instanceof Error ? error.message : String(error);
   }
   const { only = null, case: text = "", serve: serveFile = null, json = false, help = false } = values;
-  if (only !== null && Object.hasOwn(LATER, only)) return `The topic ${only} waits for ${LATER[only]}.`;
   const dialects = DIALECTS.filter((name) => values.dialect === undefined || values.dialect === name);
   if (dialects.length === 0) return `The dialects are ${DIALECTS.join(" and ")}.`;
   // Another tool may want every case that there is.

@@ -24,6 +24,7 @@ async function played({ steps, dialect = "standard", answer }: Play): Promise<Re
     dialect,
     makeProject: async () => PROJECT,
     send: async ({ path }) => answer(path),
+    mail: { domain: "d", speak: async (lines) => lines.map(() => "250 OK") },
   };
   return replay([{ topic: "planted", cases: [{ name: "A planted case", steps }] }], stage);
 }
@@ -91,6 +92,7 @@ describe("A replay", () => {
         asked.push(path);
         return plain("OK");
       },
+      mail: { domain: "d", speak: async () => [] },
     });
     expect(report.failures).toEqual([]);
     expect(asked).toEqual([`/${UUID}/w/r/p/c/w/c`]);

@@ -1,10 +1,11 @@
 // Replays recorded cases against a server, step by step, and counts. How a request gets its answer and where the
 // projects of a case come from is handed in, so that the replay itself can be tested without a server.
 import { setTimeout as pause } from "node:timers/promises";
-import type { Case, Setup, Step, Topic } from "./case-file.ts";
+import { type Case, isMailStep, type MailStep, type Setup, type Step, type Topic } from "./case-file.ts";
 import { type Answer, differences, shortened } from "./judging/comparison.ts";
 import { type Dialect, expectationOf, toleratedFields } from "./dialects.ts";
 import { type FilledRequest, requestOf } from "./http-client.ts";
+import { dialogueProblems, type Dialogue } from "./mail-client.ts";
 import { type CaseProject, needsOfCase } from "./projects.ts";
 import { type Bindings, filled, UnboundError } from "./judging/template.ts";
 
@@ -16,6 +17,7 @@ export type Stage = {
   dialect: Dialect;
   makeProject(setup: Setup): Promise<CaseProject>;
   send(what: FilledRequest): Promise<Answer>;
+  mail: { domain: string; speak(lines: readonly string[]): Promise<Dialogue> };
 };
 
 /** `unjudged` steps passed because no recorded answer is right for them in this dialect. */
@@ -70,11 +72,15 @@ export async function replayCase(one: Case, stage: Stage): Promise<CaseReport> {
   const failures: Omit<Failure, "topic">[] = [];
   let unjudged = 0;
   for (const [index, step] of one.steps.entries()) {
-    const { problems, got, isJudged } = await replayStep(step, { stage, bindings });
+    const { problems, got, isJudged } = isMailStep(step)
+      ? await replayDialogue(step, { stage, bindings })
+      : await replayStep(step, { stage, bindings });
     if (!isJudged) unjudged += 1;
     if (problems.length === 0) continue;
-    const request = `${step.send.method} ${step.send.path}${shownBody(step)}`;
-    const decided = step.decided ?? null;
+    const request = isMailStep(step)
+      ? JSON.stringify(step.smtp)
+      : `${step.send.method} ${step.send.path}${shownBody(step)}`;
+    const decided = isMailStep(step) ? null : (step.decided ?? null);
     failures.push({ case: one.name, step: index + 1, decided, request: shortened(request), problems, got });
   }
   return { steps: one.steps.length, unjudged, failures };
@@ -89,6 +95,7 @@ function shownBody({ send }: Step): string {
 async function givenNames(one: Case, stage: Stage): Promise<Bindings> {
   const bindings: Bindings = new Map([
     ["site", stage.site],
+    ["maildomain", stage.mail.domain],
     ["now", new Date().toISOString()],
   ]);
   for (const [index, setup] of needsOfCase(one).entries()) {
@@ -104,6 +111,19 @@ async function givenNames(one: Case, stage: Stage): Promise<Bindings> {
     }
   }
   return bindings;
+}
+
+async function replayDialogue(
+  step: MailStep,
+  { stage, bindings }: { stage: Stage; bindings: Bindings },
+): Promise<StepResult> {
+  try {
+    const heard = await stage.mail.speak(filled(step.smtp, bindings));
+    const problems = dialogueProblems(step.expect.hear, heard);
+    return { problems, got: JSON.stringify(heard), isJudged: true };
+  } catch (error) {
+    return { problems: [`no answer: ${String(error)}`], got: null, isJudged: true };
+  }
 }
 
 async function replayStep(

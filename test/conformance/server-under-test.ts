@@ -14,6 +14,8 @@ export type ServerUnderTest = {
   site: string;
   /** Where it listens; another address than the site's when something stands in front of it. */
   origin: string;
+  /** Where it receives mail, on loopback, and for which domain. */
+  mail: { port: number; domain: string };
   databaseUrl: string;
   makeProject(setup: Setup): Promise<CaseProject>;
   /** How it ended, if it did. */
@@ -33,13 +35,22 @@ export type ServerUnderTestOptions = {
   settings?: Readonly<Record<string, string>>;
 };
 
+const MAIL_DOMAIN = "ping.example.org";
+
 /** Starts it on a database of its own and waits until it is ready. */
 export async function startServerUnderTest(options: ServerUnderTestOptions): Promise<ServerUnderTest> {
   const databaseUrl = await newDatabase(options.postgres);
   const port = options.port ?? (await freePort());
   const origin = `http://127.0.0.1:${port}`;
   const site = options.siteUrl ?? origin;
-  const settings = { OVERDUE_SITE_URL: site, OVERDUE_API_DIALECT: options.dialect, ...options.settings };
+  const mail = { port: await freePort(), domain: MAIL_DOMAIN };
+  const settings = {
+    OVERDUE_SITE_URL: site,
+    OVERDUE_API_DIALECT: options.dialect,
+    OVERDUE_PING_MAIL_LISTEN: `127.0.0.1:${mail.port}`,
+    OVERDUE_PING_MAIL_DOMAIN: mail.domain,
+    ...options.settings,
+  };
   const program = await startPingProcess({ databaseUrl, port, settings, roles: "all", ownGroup: true });
   // A broken connection shows in the statement that needed it.
   const onError = () => {};
@@ -47,6 +58,7 @@ export async function startServerUnderTest(options: ServerUnderTestOptions): Pro
   return {
     site,
     origin,
+    mail,
     databaseUrl,
     makeProject: (setup) => makeProject(database, setup),
     end: () => program.end(),

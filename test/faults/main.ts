@@ -2,6 +2,7 @@
 // against what was recorded. With --json the last line is one object for machines.
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
+import { onOrphaned } from "../support/orphaned.ts";
 import { PLANTED, type Planted, seenOf } from "./planted.ts";
 import { describeTally, type Report, runScenarios } from "./run-scenarios.ts";
 import type { Run, Scenario, Size } from "./scenario.ts";
@@ -115,12 +116,12 @@ function wholeNumber(text: string | undefined, max: number): number | null {
 }
 
 // What was started here ends with this process, however that comes about; see stage/guardian.ts.
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => {
-    console.error(`ended by ${signal}`);
-    process.exit(130);
-  });
+function endBecause(reason: string): void {
+  console.error(`ended by ${reason}`);
+  process.exit(130);
 }
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, endBecause);
+onOrphaned(() => endBecause("the end of npm"));
 
 try {
   process.exitCode = await main(process.argv.slice(2));

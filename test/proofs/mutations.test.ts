@@ -6,6 +6,7 @@ import { isSometimesShown } from "../../src/contract/check-schemas.ts";
 import { VERSIONS, type VersionColumn } from "../../src/contract/versions.ts";
 import { type Case, loadTopics } from "../conformance/case-file.ts";
 import { type CaseClient, caseClient } from "../conformance/http-client.ts";
+import { mailClient } from "../conformance/mail-client.ts";
 import { replayCase, type Stage } from "../conformance/replay.ts";
 import { type ServerUnderTest, startServerUnderTest } from "../conformance/server-under-test.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
@@ -87,6 +88,7 @@ async function played(
   const stage: Stage = {
     site: stageServer.site,
     dialect: "standard",
+    mail: { domain: stageServer.mail.domain, speak: mailClient(stageServer.mail) },
     makeProject: (setup) => stageServer.makeProject(setup),
     send: async (what) => {
       const answer = await sender.send(what);

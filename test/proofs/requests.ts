@@ -2,7 +2,6 @@
 import { type Proofs, recorded, tested } from "./proof.ts";
 
 const PROMISES = "test/api/promises.test.ts";
-const EMAIL = "src/core/signal.test.ts";
 
 const ALL_FIELDS = recorded("create", "A Simple check with all its fields");
 const DEFAULTS = recorded("create", "An empty object makes a check with all defaults");
@@ -38,16 +37,11 @@ const TIMEOUT_BOUNDS = recorded("create-validation", "timeout must be from 60 to
 const GRACE_BOUNDS = recorded("create-validation", "grace must be from 60 to 31536000");
 const AT_BOUNDS = recorded("create", "timeout and grace at their limits");
 const CHECK_LIMIT = recorded("create", "The check limit of the account");
-const EMAIL_PLACES = tested(EMAIL, "is searched in the subject, the body or both, as the filters say");
-const EMAIL_KEYWORDS = tested(EMAIL, "a text that holds a keyword of a single list is what that list says");
-const SUBJECT_ALONE = tested(
-  EMAIL,
-  "with subject alone is ignored unless the subject holds a success keyword",
-);
-const SUBJECT_FAIL_ALONE = tested(
-  EMAIL,
-  "with subject_fail alone is a success unless the subject holds a failure keyword",
-);
+const MAIL_SUBJECT = recorded("smtp", "Subject keywords: failure, success, start, none");
+const MAIL_SUBJECT_ONLY = recorded("smtp", "The body is not searched with filter_subject alone");
+const MAIL_BODY = recorded("smtp", "Body keywords in plain text");
+const SUBJECT_ALONE = recorded("smtp", "subject alone: what does not match is ignored");
+const SUBJECT_FAIL_ALONE = recorded("smtp", "subject_fail alone: what does not match is a success");
 const CODES = tested(
   "src/core/errors.test.ts",
   "each code has its own HTTP status, and every one of them is a refusal",
@@ -122,11 +116,11 @@ const PARAMETERS: Proofs = {
   "S4.2-channels.names.comma": [tested(PROMISES, "an integration cannot be named by a name with a comma")],
   "S4.2-channels.names.exact": [CHANNEL_NAMES, ODD_CHANNEL_NAMES],
   "S4.2-channels.none": [recorded("channels", "On update: set, replace, clear, leave")],
-  "S4.2-start_kw": [ALL_FIELDS, DEFAULTS, EMAIL_KEYWORDS, EMAIL_PLACES],
-  "S4.2-success_kw": [ALL_FIELDS, DEFAULTS, EMAIL_KEYWORDS, EMAIL_PLACES],
-  "S4.2-failure_kw": [ALL_FIELDS, DEFAULTS, EMAIL_KEYWORDS, EMAIL_PLACES],
-  "S4.2-filter_subject": [ALL_FIELDS, DEFAULTS, EMAIL_PLACES],
-  "S4.2-filter_body": [ALL_FIELDS, DEFAULTS, EMAIL_PLACES],
+  "S4.2-start_kw": [ALL_FIELDS, DEFAULTS, MAIL_SUBJECT, MAIL_BODY],
+  "S4.2-success_kw": [ALL_FIELDS, DEFAULTS, MAIL_SUBJECT, MAIL_BODY],
+  "S4.2-failure_kw": [ALL_FIELDS, DEFAULTS, MAIL_SUBJECT, MAIL_BODY],
+  "S4.2-filter_subject": [ALL_FIELDS, DEFAULTS, MAIL_SUBJECT, MAIL_SUBJECT_ONLY],
+  "S4.2-filter_body": [ALL_FIELDS, DEFAULTS, MAIL_BODY, MAIL_SUBJECT_ONLY],
   "S4.2-subject": [SUBJECTS, DEFAULTS, SUBJECT_ALONE],
   "S4.2-subject.empty": [SUBJECT_FAIL_ALONE],
   "S4.2-subject_fail": [SUBJECTS, DEFAULTS, SUBJECT_FAIL_ALONE],

@@ -67,8 +67,11 @@ const RECORD_TRIES_MAX = 10;
 
 type RecordBatch = (sent: readonly Sent[], how?: { replayed: boolean }) => Promise<RecordResult>;
 
-/** A running intake: each call records one batch, as a ping process would. */
-export async function sampleIntake(db: Database): Promise<RecordBatch> {
+/** A running intake: each call records one batch, as a ping process would. It sees nothing unless it is told. */
+export async function sampleIntake(
+  db: Database,
+  { sight = UNSEEN }: { sight?: Sight } = {},
+): Promise<RecordBatch> {
   const intakeId = randomUUID();
   const startedAt = MONDAY_NOON;
   const clocks = { startedAt, watermarkAt: startedAt, leaseUntilAt: startedAt };
@@ -76,7 +79,7 @@ export async function sampleIntake(db: Database): Promise<RecordBatch> {
     registerIntake(tx, { id: intakeId, name: "test", ...clocks, spoolEmpty: true }),
   );
   const options = {
-    sight: UNSEEN,
+    sight,
     rules: { ratePerMinute: 0 },
     pingLogRows: 10_000,
     encode: ({ ua }: AcceptedSignal) => Buffer.from(ua),

@@ -23,6 +23,11 @@ export const MANIFEST = {
     commander: "15.0.0",
     fastify: "5.0.0",
     typebox: "1.0.0",
+    "postal-mime": "4.0.0",
+    nodemailer: "10.0.0",
+    "ipaddr.js": "2.0.0",
+    undici: "8.0.0",
+    "smtp-server": "3.0.0",
   },
   devDependencies: { vitest: "5.0.0-beta.1" },
 };

@@ -45,12 +45,15 @@ export const clocks: Scenario = {
     const folder = mkdtempSync(join(tmpdir(), "overdue-clock-"));
     // The database's user has to get at it.
     chmodSync(folder, 0o755);
+    const remove = () => rmSync(folder, { recursive: true, force: true });
+    process.once("exit", remove);
     const clock = new FakeClock({ library, path: join(folder, "database-clock") });
     try {
       const binaries = wrapped(clock, folder);
       return await onStage(run, { checks: CHECKS, binaries }, (stage) => play(stage, clock));
     } finally {
-      rmSync(folder, { recursive: true, force: true });
+      remove();
+      process.off("exit", remove);
     }
   },
 };

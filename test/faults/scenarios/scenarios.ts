@@ -5,6 +5,7 @@ import { between } from "./between.ts";
 import { clocks } from "./clocks.ts";
 import { failover, restore, restoreOld } from "./failover.ts";
 import { linkCut } from "./link-cut.ts";
+import { mail } from "./mail.ts";
 import { mix } from "./mix.ts";
 import { splitIntakes } from "./split-intakes.ts";
 import { spoolDisk } from "./spool-disk.ts";
@@ -24,6 +25,7 @@ export const SCENARIOS: readonly Scenario[] = [
   restoreOld,
   spoolDisk,
   between,
+  mail,
   backlog,
   mix,
 ];

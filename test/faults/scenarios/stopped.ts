@@ -22,6 +22,8 @@ const PLANS: Record<Run["size"], Plan> = {
 /** What a beat may be late, and what the edges of a stretch may be off by. */
 const EDGE_MS = 2_000;
 const SETTLE_MS = 5_000;
+/** Two seconds after its last byte a request is refused, less what noticing and sending takes. */
+const REFUSED_AFTER_MS = 1_800;
 /** Everything that is sent to a process that stands still waits. */
 const IN_FLIGHT_MAX = 4_000;
 
@@ -63,8 +65,10 @@ async function play(stage: Stage, plan: Plan): Promise<Result> {
     ...mustBeBlind("while nobody was there", { stretch: absent, blind }),
   ];
   const figures = { still_seconds: plan.stillMs / 1_000, blind_rows: blind.length };
-  // Whoever waited for its answer when the process stood still has waited for longer than is promised.
-  const mayRefuse = ({ ms }: Entry) => ms > plan.stillMs - EDGE_MS;
+  // What was sent to a process that stood still may be past its time when that goes on, and past its time the
+  // answer is a refusal. Nobody else may be refused, least of all while only the database stands still.
+  const mayRefuse = ({ port, sentAt, ms }: Entry) =>
+    port === one.port && sentAt <= frozen.to && sentAt + ms >= frozen.to && ms >= REFUSED_AFTER_MS;
   return conclude(stage, { figures, complaints, watch, mayRefuse, mayBeSlow: true });
 }
 

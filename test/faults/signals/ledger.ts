@@ -46,10 +46,13 @@ export class Ledger {
     return entry;
   }
 
-  /** Notes a signal that counts as acknowledged, although it did not come by HTTP. */
-  note({ body, ...entry }: Pick<Entry, "marker" | "checkId" | "kind" | "rid" | "sentAt"> & WithBody): void {
+  /** Notes a signal that did not come by HTTP: it counts as acknowledged unless the status says otherwise. */
+  note(
+    { body, ...entry }: Pick<Entry, "marker" | "checkId" | "kind" | "rid" | "sentAt"> & WithBody,
+    { status = 200 }: { status?: number } = {},
+  ): void {
     const digest = body === null ? null : digestOf(body);
-    this.#own.push({ ...entry, digest, status: 200, trouble: null, ms: 0, port: 0 });
+    this.#own.push({ ...entry, digest, status, trouble: null, ms: 0, port: 0 });
   }
 
   /** A load beside it; its ledger counts when it has been stopped. */

@@ -23,6 +23,8 @@ export type Outgoing = {
 const BODY_BYTES_KEPT = 10_000;
 const FILLER_BYTES = 64 * 1024;
 const UA_PREFIX = "faults/";
+/** A mail carries its marker as the name of its sender. */
+const MAIL_UA = /^Email from faults\/([^@]+)@/;
 
 /** What a kind is called at the end of a ping URL. */
 const ENDINGS: Record<KindLetter, readonly string[]> = {
@@ -42,7 +44,8 @@ export function userAgentOf(marker: string): string {
 
 /** The marker in a user agent; null for a signal that is not ours. */
 export function markerIn(userAgent: string): string | null {
-  return userAgent.startsWith(UA_PREFIX) ? userAgent.slice(UA_PREFIX.length) : null;
+  if (userAgent.startsWith(UA_PREFIX)) return userAgent.slice(UA_PREFIX.length);
+  return MAIL_UA.exec(userAgent)?.[1] ?? null;
 }
 
 /** The digest of what is kept of a body. */

@@ -15,7 +15,7 @@ export type Entry = {
   status: number;
   /** Why there was no answer. */
   trouble: string | null;
-  /** When it was sent, on this machine's clock. */
+  /** When it was sent, on this machine's clock: once there was a connection. */
   sentAt: number;
   /** How long it took until the answer, or until the end without one. */
   ms: number;
@@ -28,8 +28,8 @@ const ANSWER_MS_MAX = 60_000;
 /** Resolves when there is an answer, or when there will be none. */
 export function send(signal: Outgoing, { port, agent }: { port: number; agent: Agent }): Promise<Entry> {
   const { marker, checkId, kind, rid, body, method, path } = signal;
-  const sentAt = Date.now();
-  const beganMs = performance.now();
+  let sentAt = Date.now();
+  let beganMs = performance.now();
   const digest = body === null || body.length === 0 ? null : digestOf(body);
   return new Promise((resolve) => {
     const settle = (status: number, trouble: string | null) =>
@@ -48,6 +48,15 @@ export function send(signal: Outgoing, { port, agent }: { port: number; agent: A
     const headers: Record<string, string | number> = { "user-agent": userAgentOf(marker) };
     if (body !== null) headers["content-length"] = body.length;
     const asked = request({ host: "127.0.0.1", port, method, path, headers, agent, timeout: ANSWER_MS_MAX });
+    // The clock runs from the request on. After a kill, the system may let a new connection wait for seconds
+    // because the old one of the same two ports has not ended for it yet.
+    asked.on("socket", (socket) => {
+      if (!socket.connecting) return;
+      socket.once("connect", () => {
+        sentAt = Date.now();
+        beganMs = performance.now();
+      });
+    });
     asked.on("response", (response) => {
       // The status line is the promise; whether the rest arrives changes nothing about it.
       settle(response.statusCode ?? 0, null);

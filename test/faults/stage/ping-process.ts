@@ -54,7 +54,8 @@ export class PingProcess {
     if (this.isRunning) throw new Error(`${this.name} runs already`);
     const { environment, preloads, adminPort, guardian } = this.#options;
     const log = openSync(this.logPath, "a");
-    const args = [...preloads.flatMap((path) => ["--import", path]), MAIN, "serve", "--roles", "ping"];
+    const { OVERDUE_ROLES: roles = "ping" } = environment;
+    const args = [...preloads.flatMap((path) => ["--import", path]), MAIN, "serve", "--roles", roles];
     const child = spawn(process.execPath, args, {
       env: {
         ...environment,

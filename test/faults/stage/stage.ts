@@ -26,6 +26,8 @@ const DATABASE = "overdue";
 
 export type StageOptions = {
   checks: number;
+  /** A server that others use as well, and a name for a database on it; without it, a server of its own. */
+  shared?: { postgres: PostgresServer; database: string };
   /** Other programs than those of the npm package. */
   binaries?: PostgresBinaries;
   /** Lines of postgresql.conf. */
@@ -41,6 +43,16 @@ export type ProcessWish = {
   environment?: Record<string, string>;
 };
 
+type StageParts = {
+  run: Run;
+  folder: string;
+  postgres: PostgresServer;
+  databaseName: string;
+  /** The server is stopped by somebody else. */
+  isShared: boolean;
+  guardian: Guardian;
+};
+
 export class Stage {
   readonly run: Run;
   readonly folder: string;
@@ -53,12 +65,16 @@ export class Stage {
   targets: Target[] = [];
   readonly #processes: PingProcess[] = [];
   readonly #servers: PostgresServer[];
+  readonly #databaseName: string;
+  readonly #isShared: boolean;
   readonly #proxies: DatabaseProxy[] = [];
 
-  constructor(parts: { run: Run; folder: string; postgres: PostgresServer; guardian: Guardian }) {
+  constructor(parts: StageParts) {
     this.run = parts.run;
     this.folder = parts.folder;
     this.#servers = [parts.postgres];
+    this.#databaseName = parts.databaseName;
+    this.#isShared = parts.isShared;
     this.guardian = parts.guardian;
     this.ledger = new Ledger({ folder: this.folder, guardian: this.guardian, seed: this.run.seed });
     this.database = openStageDatabase(this.url);
@@ -77,7 +93,11 @@ export class Stage {
   }
 
   get url(): string {
-    return this.postgres.url(DATABASE);
+    return this.postgres.url(this.#databaseName);
+  }
+
+  get databaseName(): string {
+    return this.#databaseName;
   }
 
   get processes(): readonly PingProcess[] {
@@ -162,7 +182,7 @@ export class Stage {
     await Promise.all(this.#processes.map((one) => one.kill()));
     await Promise.all(this.#proxies.map((one) => one.close()));
     await this.database.close().catch(() => {});
-    for (const server of this.#servers.toReversed()) await server.stop();
+    if (!this.#isShared) for (const server of this.#servers.toReversed()) await server.stop();
     await this.guardian.dismiss();
     if (this.run.keepFiles) this.run.say(`files are left in ${this.folder}`);
   }
@@ -185,12 +205,10 @@ export async function onStage<T>(
   // The database's user has to get through to copies of its data.
   chmodSync(folder, 0o755);
   const guardian = startGuardian({ folder, keep: run.keepFiles });
-  const postgres = await startPostgres({
-    binaries: options.binaries ?? embeddedPostgres(),
-    port: await quietPort(),
-    settings: options.postgres ?? {},
-  });
-  const stage = new Stage({ run, folder, postgres, guardian });
+  const { shared } = options;
+  const postgres = shared?.postgres ?? (await startOwnPostgres(options));
+  const databaseName = shared?.database ?? DATABASE;
+  const stage = new Stage({ run, folder, postgres, databaseName, isShared: shared !== undefined, guardian });
   try {
     await prepare(stage, options);
     return await work(stage);
@@ -199,10 +217,18 @@ export async function onStage<T>(
   }
 }
 
+async function startOwnPostgres({ binaries, postgres }: StageOptions): Promise<PostgresServer> {
+  return startPostgres({
+    binaries: binaries ?? embeddedPostgres(),
+    port: await quietPort(),
+    settings: postgres ?? {},
+  });
+}
+
 async function prepare(stage: Stage, { checks }: StageOptions): Promise<void> {
   const admin = new pg.Client({ connectionString: stage.postgres.url() });
   await admin.connect();
-  await admin.query(`create database ${DATABASE}`);
+  await admin.query(`create database ${stage.databaseName}`);
   await admin.end();
   await migrate({ url: stage.url, applicationName: "overdue-faults", onError: () => {} });
   const project = await sampleProject(stage.database, { createdAt: Date.now() });

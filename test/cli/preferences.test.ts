@@ -1,0 +1,52 @@
+// What a person is mailed besides alerts, set through the real program.
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { callOverdue, useDurablePostgres } from "./run-overdue.ts";
+
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
+
+const postgres = useDurablePostgres();
+let environment: Record<string, string> = {};
+
+beforeAll(async () => {
+  environment = { OVERDUE_DATABASE_URL: await postgres.newDatabase() };
+  await callOverdue(["migrate"], environment);
+  await callOverdue(["admin", "create-account", "--email", "ann@example.org"], environment);
+});
+
+const set = (...options: string[]) => callOverdue(["admin", "set-preferences", ...options], environment);
+
+describe("overdue admin set-preferences", () => {
+  test("shows what is wanted, changes what is given, and leaves the rest", async () => {
+    expect((await set()).out).toBe("ann@example.org: reports monthly, reminders off, time zone UTC.\n");
+    const changed = await set(
+      "--account",
+      "ann@example.org",
+      "--reports",
+      "weekly",
+      "--time-zone",
+      "Europe/Riga",
+      "--json",
+    );
+    expect(changed.code).toBe(0);
+    expect(JSON.parse(changed.out)).toEqual({
+      account: "ann@example.org",
+      reports: "weekly",
+      reminders: "off",
+      time_zone: "Europe/Riga",
+    });
+    expect((await set("--reminders", "hourly")).out).toBe(
+      "ann@example.org: reports weekly, reminders hourly, time zone Europe/Riga.\n",
+    );
+  });
+
+  test.each([
+    [["--reports", "yearly"], "Allowed choices are off, daily, weekly, monthly"],
+    [["--reminders", "weekly"], "Allowed choices are off, hourly, daily"],
+    [["--time-zone", "Riga"], "is not a time zone"],
+    [["--account", "bob@example.org"], "There is no account for bob@example.org"],
+  ])("refuses %j in words", async (options, words) => {
+    const { code, err } = await set(...options);
+    expect(code).toBeGreaterThan(0);
+    expect(err).toContain(words);
+  });
+});

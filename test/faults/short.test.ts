@@ -1,0 +1,63 @@
+// The fault run in brief, as part of every check: what was acknowledged is there once, and a program that breaks
+// its promise would be seen. The three share a server and run side by side, because each of them mostly waits.
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { embeddedPostgres } from "../support/postgres-binaries.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { PLANTED } from "./planted.ts";
+import type { Run } from "./scenario.ts";
+import { playAppliedTwice, playBriefly, playSilence } from "./scenarios/brief.ts";
+import type { Verdict } from "./signals/verdict.ts";
+import { onStage, type Stage } from "./stage/stage.ts";
+
+const CHECKS = 8;
+const SEED = 4;
+/** A bound for what hangs: a quiet machine needs a tenth of it. */
+const TIMEOUT_MS = 240_000;
+
+let postgres: PostgresServer;
+beforeAll(async () => {
+  postgres = await startPostgres({ binaries: embeddedPostgres() });
+}, TIMEOUT_MS);
+afterAll(() => postgres.stop(), TIMEOUT_MS);
+
+type Given = { database: string; planted?: string; parts: (stage: Stage) => Promise<Verdict> };
+
+function play({ database, planted, parts }: Given): Promise<Verdict> {
+  const preloads = planted === undefined ? [] : [moduleOf(planted)];
+  const run: Run = {
+    say: () => {},
+    size: "tiny",
+    seed: SEED,
+    backlogSignals: null,
+    preloads,
+    keepFiles: false,
+  };
+  return onStage(run, { checks: CHECKS, shared: { postgres, database } }, parts);
+}
+
+describe.concurrent("under faults", { timeout: TIMEOUT_MS }, () => {
+  test("what was acknowledged is there once, and nothing else", async ({ expect }) => {
+    const { tally, complaints } = await play({ database: "honest", parts: playBriefly });
+    expect(complaints).toEqual([]);
+    expect(tally).toMatchObject({ lost: 0, duplicated: 0 });
+    // At least those by which the two processes got to know the checks.
+    expect(tally.acknowledged).toBeGreaterThanOrEqual(2 * CHECKS);
+  });
+
+  test("a planted answer before the commit is seen as lost", async ({ expect }) => {
+    const { tally } = await play({ database: "early", planted: "answer-first", parts: playSilence });
+    expect(tally.lost).toBeGreaterThan(0);
+  });
+
+  test("a planted replay without a look at the number is seen as duplicated", async ({ expect }) => {
+    const planted = "unnumbered-replay";
+    const { tally } = await play({ database: "twice", planted, parts: playAppliedTwice });
+    expect(tally.duplicated).toBeGreaterThan(0);
+  });
+});
+
+function moduleOf(name: string): string {
+  const planted = PLANTED[name];
+  if (planted === undefined) throw new Error(`there is no planted fault "${name}"`);
+  return planted.module;
+}

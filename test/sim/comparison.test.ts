@@ -1,0 +1,178 @@
+// What is counted as what: one owed message, and everything that can become of it.
+import { describe, expect, test } from "vitest";
+import { Comparison, type GivenUp, type Received, type Tally } from "./comparison.ts";
+import { type HasFired, Verdicts } from "./verdicts.ts";
+import { readWorld } from "./world/text.ts";
+
+const FROM = Date.parse("2026-11-16T00:00Z");
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** The world below owes channel 0 a down of 1:05, which is known at 1:06. */
+const DOWN = { at: FROM + HOUR_MS + 5 * MINUTE_MS, to: "down" as const };
+const UP = { at: FROM + 2 * HOUR_MS, to: "up" as const };
+
+const JOB = "check job simple 1h grace 5m\n  0.00:00 success";
+
+function after(minutes: number): number {
+  return FROM + HOUR_MS + minutes * MINUTE_MS;
+}
+
+function told(
+  trueAt: number,
+  flips = [DOWN] as readonly { at: number; to: "up" | "down" }[],
+  channel = 0,
+): Received {
+  return { channel, trueAt, about: "flips", check: 0, flips };
+}
+
+function countsOf(
+  lines: string,
+  { received = [], givenUp = [], hasFired = () => false }: Given = {},
+): Partial<Tally> {
+  const world = readWorld(`world from 2026-11-16T00:00Z days 2 intakes 2 channels 2 turns 60s\n${lines}`);
+  const verdicts = new Verdicts(world);
+  const comparison = new Comparison(verdicts);
+  const { channels } = world.check(0);
+  comparison.addCheck({ index: 0, channels, verdict: verdicts.of(0, hasFired), received, givenUp });
+  comparison.conclude(received);
+  return Object.fromEntries(Object.entries(comparison.tally).filter(([, count]) => count !== 0));
+}
+
+type Given = { received?: readonly Received[]; givenUp?: readonly GivenUp[]; hasFired?: HasFired };
+
+describe("an owed message", () => {
+  test("that arrived in time is delivered", () => {
+    expect(countsOf(JOB, { received: [told(after(6))] })).toEqual({ owed: 1, delivered: 1 });
+  });
+
+  test("that never arrived is missed", () => {
+    expect(countsOf(JOB)).toEqual({ owed: 1, missed: 1 });
+  });
+
+  test("is owed to each channel, and missed where it did not arrive", () => {
+    const lines = JOB.replace("grace 5m", "grace 5m channels 0,1");
+    expect(countsOf(lines, { received: [told(after(6))] })).toEqual({ owed: 2, delivered: 1, missed: 1 });
+  });
+
+  test("that arrived two minutes after it could is in time, and late after that", () => {
+    expect(countsOf(JOB, { received: [told(after(8))] })).toEqual({ owed: 1, delivered: 1 });
+    expect(countsOf(JOB, { received: [told(after(9))] })).toEqual({ owed: 1, delivered: 1, late: 1 });
+  });
+
+  test("that arrived twice under different keys is duplicated", () => {
+    const received = [told(after(6)), told(after(7))];
+    expect(countsOf(JOB, { received })).toEqual({ owed: 1, delivered: 1, duplicated: 1 });
+  });
+
+  test("may come together with the next one, which settles both", () => {
+    const later = ["0.02:00", "0.02:45", "0.03:30", "0.04:15"].map((time) => `  ${time} success`);
+    const lines = `fault receiver-failing 0 0.01:00 0.02:30\n${JOB}\n${later.join("\n")}\n  0.05:00 delete`;
+    const received = [told(after(92), [DOWN, UP])];
+    expect(countsOf(lines, { received })).toEqual({ owed: 2, delivered: 2 });
+  });
+
+  test("that waited for a receiver may take as long again", () => {
+    const lines = `fault receiver-failing 0 0.01:00 0.01:36\n${JOB}`;
+    // Known at 1:06, possible at 1:36: half an hour more, and two minutes.
+    expect(countsOf(lines, { received: [told(after(68))] })).toEqual({ owed: 1, delivered: 1 });
+    expect(countsOf(lines, { received: [told(after(69))] })).toEqual({ owed: 1, delivered: 1, late: 1 });
+  });
+
+  test("that waited for the notifier, likewise", () => {
+    const lines = `fault notifier-down 0.01:00 0.01:36\n${JOB}`;
+    expect(countsOf(lines, { received: [told(after(68))] })).toEqual({ owed: 1, delivered: 1 });
+  });
+
+  test("to a receiver that is gone is dead", () => {
+    expect(countsOf(`fault receiver-gone 0 0.00:30\n${JOB}`)).toEqual({ dead: 1 });
+  });
+
+  test("that was given up after hours of refusals is dead", () => {
+    const lines = `fault receiver-failing 0 0.01:00 1.01:00\n${JOB}`;
+    const givenUp = [{ check: 0, channel: 0, ...DOWN }];
+    expect(countsOf(lines, { givenUp })).toEqual({ owed: 1, dead: 1 });
+  });
+
+  test("that was given up after minutes of them is missed", () => {
+    const lines = `fault receiver-failing 0 0.01:00 0.01:30\n${JOB}`;
+    const givenUp = [{ check: 0, channel: 0, ...DOWN }];
+    expect(countsOf(lines, { givenUp })).toEqual({ owed: 1, missed: 1 });
+  });
+
+  test("that was given up without a single refusal is missed", () => {
+    expect(countsOf(JOB, { givenUp: [{ check: 0, channel: 0, ...DOWN }] })).toEqual({ owed: 1, missed: 1 });
+  });
+
+  test("of a check that was deleted before it had to arrive is owed no more, and no lie either", () => {
+    const lines = `${JOB}\n  0.01:07 delete`;
+    expect(countsOf(lines)).toEqual({});
+    expect(countsOf(lines, { received: [told(after(6))] })).toEqual({});
+  });
+});
+
+describe("a message that nobody owed", () => {
+  test("is false", () => {
+    const received = [told(after(6)), told(after(7), [{ at: after(7), to: "up" }])];
+    expect(countsOf(JOB, { received })).toEqual({ owed: 1, delivered: 1, false: 1 });
+  });
+
+  test("is false when only its date is another", () => {
+    const received = [told(after(6), [{ at: DOWN.at + 1, to: "down" }])];
+    expect(countsOf(JOB, { received })).toEqual({ owed: 1, missed: 1, false: 1 });
+  });
+
+  test("is false when it came before anybody could know", () => {
+    const lines = `fault intake-cut 0 0.01:01 0.01:09\n${JOB}`;
+    expect(countsOf(lines, { received: [told(after(7))] })).toEqual({ owed: 1, delivered: 1, false: 1 });
+  });
+
+  test("is false when it came to a channel of others", () => {
+    const received = [told(after(6)), told(after(6), [DOWN], 1)];
+    expect(countsOf(JOB, { received })).toEqual({ owed: 1, delivered: 1, false: 1 });
+  });
+
+  test("is right either way in the seconds in which a deadline may or may not have been noticed", () => {
+    const lines = `${JOB}\n  0.01:05:01 success\n  0.01:30 delete`;
+    const up = { at: after(5) + 1_000, to: "up" as const };
+    const received = [told(after(6), [DOWN, up])];
+    expect(countsOf(lines)).toEqual({ doubtful: 1 });
+    expect(countsOf(lines, { received, hasFired: () => true })).toEqual({
+      owed: 2,
+      delivered: 2,
+      doubtful: 1,
+    });
+  });
+});
+
+describe("a notice", () => {
+  const LINES = `fault all-stopped 0.00:58 0.01:02\n${JOB}\n  0.01:20 success\n  0.02:00 delete`;
+  const blind = { from: after(-2), to: after(2) };
+  const notice = (trueAt: number): Received => ({ channel: 0, trueAt, about: "notice", blind });
+
+  test("is owed once for each channel and blind time", () => {
+    expect(countsOf(LINES, { received: [notice(after(10))] })).toEqual({ owed: 1, delivered: 1, notices: 1 });
+    expect(countsOf(LINES)).toEqual({ owed: 1, missed: 1, notices: 1 });
+  });
+
+  test("may wait a minute for other checks, but not much longer", () => {
+    // Known at 1:08, folded until 1:09, and two minutes.
+    expect(countsOf(LINES, { received: [notice(after(11))] })).toEqual({ owed: 1, delivered: 1, notices: 1 });
+    const counts = countsOf(LINES, { received: [notice(after(12))] });
+    expect(counts).toEqual({ owed: 1, delivered: 1, late: 1, notices: 1 });
+  });
+
+  test("is duplicated when it comes twice", () => {
+    const counts = countsOf(LINES, { received: [notice(after(10)), notice(after(11))] });
+    expect(counts).toEqual({ owed: 1, delivered: 1, duplicated: 1, notices: 1 });
+  });
+
+  test("is false where nothing was awaited", () => {
+    const lines = "fault all-stopped 0.00:58 0.01:02\ncheck job simple 1h grace 5m";
+    expect(countsOf(lines, { received: [notice(after(10))] })).toEqual({ false: 1 });
+  });
+
+  test("does not make the alarm right that it stands for", () => {
+    const counts = countsOf(LINES, { received: [notice(after(10)), told(after(8))] });
+    expect(counts).toEqual({ owed: 1, delivered: 1, false: 1, notices: 1 });
+  });
+});

@@ -1,0 +1,249 @@
+// Holds what receivers got against what the model says was owed, one check at a time. The words are those of
+// docs/simulation.md: owed, delivered, false, missed, late, duplicated.
+import type { Alert, CheckVerdict } from "./model/check-model.ts";
+import { type Due, dueOf } from "./model/due.ts";
+import type { HouseHistory, ReceiverHistory, Stretch } from "./model/history.ts";
+import { TRIED_MS_MIN } from "./model/rules.ts";
+
+export type Tally = {
+  owed: number;
+  delivered: number;
+  false: number;
+  missed: number;
+  late: number;
+  duplicated: number;
+  /** Owed, and given up for a reason: the receiver was gone, or had refused for hours. */
+  dead: number;
+  /** How many of the owed ones are notices. */
+  notices: number;
+  /** Deadlines of which either answer was right. */
+  doubtful: number;
+  /** Deadlines that passed while nobody could tell, and after which the job spoke again: nobody is told. */
+  unseen: number;
+};
+
+export type Finding = {
+  kind: "false" | "missed" | "late" | "duplicated";
+  /** Numbers of the checks that it is about; a notice may be about several. */
+  checks: readonly number[];
+  channel: number;
+  text: string;
+};
+
+/** A message that a receiver took, each dedupe key once. */
+export type Received = { channel: number; trueAt: number } & (
+  | { about: "flips"; check: number; flips: readonly Told[] }
+  | { about: "notice"; blind: Stretch }
+);
+
+export type Told = { at: number; to: "up" | "down" };
+
+/** What the house says it has given up. */
+export type GivenUp = { check: number; channel: number } & Told;
+
+const FINDINGS_MAX = 1_000;
+
+type NoticeOwed = { blind: Stretch; channel: number; checks: number[]; alerts: { alert: Alert; due: Due }[] };
+
+export class Comparison {
+  readonly tally: Tally = {
+    owed: 0,
+    delivered: 0,
+    false: 0,
+    missed: 0,
+    late: 0,
+    duplicated: 0,
+    dead: 0,
+    notices: 0,
+    doubtful: 0,
+    unseen: 0,
+  };
+  readonly findings: Finding[] = [];
+  readonly #house: HouseHistory;
+  readonly #receivers: readonly ReceiverHistory[];
+  readonly #notices = new Map<string, NoticeOwed>();
+
+  constructor({ house, receivers }: { house: HouseHistory; receivers: readonly ReceiverHistory[] }) {
+    this.#house = house;
+    this.#receivers = receivers;
+  }
+
+  /** Compares one check. `received` and `givenUp` are those about it alone. */
+  addCheck(check: {
+    index: number;
+    channels: readonly number[];
+    verdict: CheckVerdict;
+    received: readonly Received[];
+    givenUp: readonly GivenUp[];
+  }): void {
+    const { index, channels, verdict, received, givenUp } = check;
+    this.tally.doubtful += verdict.doubtCount;
+    this.tally.unseen += verdict.unseenCount;
+    const seen = new Set(channels);
+    for (const message of received) {
+      if (message.about !== "flips" || seen.has(message.channel)) continue;
+      this.#find("false", {
+        checks: [index],
+        channel: message.channel,
+        text: "told a channel that is not its own",
+      });
+    }
+    for (const channel of channels) {
+      const mine = received.filter((message) => message.channel === channel);
+      const gone = givenUp.filter((one) => one.channel === channel);
+      this.#addChannel({ index, channel, verdict, received: mine, givenUp: gone });
+    }
+  }
+
+  #addChannel(of: {
+    index: number;
+    channel: number;
+    verdict: CheckVerdict;
+    received: readonly Received[];
+    givenUp: readonly GivenUp[];
+  }): void {
+    const { index, channel, verdict, givenUp } = of;
+    const house = this.#house;
+    const receiver = this.#receivers[channel] ?? { failing: [], goneTrueAt: null };
+    const told = toldTimes(of.received);
+    let lateAfterTrueAt = -Infinity;
+    for (const alert of verdict.alerts) {
+      const due = dueOf(alert, { house, receiver, deletedTrueAt: verdict.deletedTrueAt });
+      if (alert.to === "notice") {
+        this.#noteNotice(alert, { due, channel, index });
+        continue;
+      }
+      const key = keyOf(alert.at, alert.to);
+      const times = told.get(key) ?? [];
+      told.delete(key);
+      // What waits for another try may take the next message with it.
+      if (due.kind === "owed") lateAfterTrueAt = Math.max(lateAfterTrueAt, due.lateAfterTrueAt);
+      const isDead = () =>
+        givenUp.some((one) => one.at === alert.at && one.to === alert.to) &&
+        hasTriedLong(alert.knownTrueAt, receiver);
+      this.#judge({ alert, due, times, lateAfterTrueAt, isDead, about: { checks: [index], channel } });
+    }
+    for (const [key, times] of told) {
+      for (const trueAt of times) {
+        this.#find("false", { checks: [index], channel, text: `${key} told at ${clock(trueAt)}` });
+      }
+    }
+  }
+
+  /** Holds one owed message against when it came. */
+  #judge(one: {
+    alert: Alert;
+    due: Due;
+    times: readonly number[];
+    lateAfterTrueAt: number;
+    isDead: () => boolean;
+    about: Pick<Finding, "checks" | "channel">;
+  }): void {
+    const { alert, due, times, lateAfterTrueAt, about } = one;
+    const what = `${alert.to} ${clock(alert.at)}`;
+    const [first, ...more] = times;
+    for (const trueAt of more)
+      this.#find("duplicated", { ...about, text: `${what}, again at ${clock(trueAt)}` });
+    if (first !== undefined && first < alert.earliestTrueAt) {
+      const earliest = clock(alert.earliestTrueAt);
+      this.#find("false", { ...about, text: `${what} told at ${clock(first)}, before ${earliest}` });
+    }
+    if (due.kind === "dead") this.tally.dead += 1;
+    if (due.kind !== "owed") return;
+    this.tally.owed += 1;
+    if (first !== undefined) {
+      this.tally.delivered += 1;
+      if (first > lateAfterTrueAt) {
+        const text = `${what} told at ${clock(first)}, after ${clock(lateAfterTrueAt)}`;
+        this.#find("late", { ...about, text });
+      }
+    } else if (one.isDead()) this.tally.dead += 1;
+    else this.#find("missed", { ...about, text: `${what}, known at ${clock(alert.knownTrueAt)}` });
+  }
+
+  #noteNotice(alert: Alert, { due, channel, index }: { due: Due; channel: number; index: number }): void {
+    if (alert.blind === null) return;
+    const key = noticeKey(channel, alert.blind);
+    const known = this.#notices.get(key) ?? { blind: alert.blind, channel, checks: [], alerts: [] };
+    known.checks.push(index);
+    known.alerts.push({ alert, due });
+    this.#notices.set(key, known);
+  }
+
+  /** Compares the notices, when all checks have been compared: one for each blind time and channel. */
+  conclude(received: readonly Received[]): void {
+    const told = new Map<string, number[]>();
+    for (const message of received) {
+      if (message.about !== "notice") continue;
+      const key = noticeKey(message.channel, message.blind);
+      told.set(key, [...(told.get(key) ?? []), message.trueAt]);
+    }
+    for (const [key, notice] of this.#notices) {
+      const times = (told.get(key) ?? []).toSorted((one, other) => one - other);
+      told.delete(key);
+      this.#judgeNotice(notice, times);
+    }
+    for (const [key, times] of told) {
+      const channel = Number(key.split(" ")[0]);
+      for (const trueAt of times) {
+        this.#find("false", { checks: [], channel, text: `notice ${key} told at ${clock(trueAt)}` });
+      }
+    }
+  }
+
+  #judgeNotice({ blind, channel, checks, alerts }: NoticeOwed, times: readonly number[]): void {
+    const owed = alerts.filter(({ due }) => due.kind === "owed");
+    const dead = alerts.filter(({ due }) => due.kind === "dead");
+    const [any] = owed.length > 0 ? owed : dead.length > 0 ? dead : alerts;
+    if (any === undefined) return;
+    // It may wait for the last of its checks, and may come with the first.
+    const lates = owed.map(({ due }) => (due.kind === "owed" ? due.lateAfterTrueAt : -Infinity));
+    const earliestTrueAt = Math.min(...alerts.map(({ alert }) => alert.earliestTrueAt));
+    const receiver = this.#receivers[channel] ?? { failing: [], goneTrueAt: null };
+    if (any.due.kind === "owed") this.tally.notices += 1;
+    this.#judge({
+      alert: { ...any.alert, at: blind.from, earliestTrueAt },
+      due: any.due,
+      times,
+      lateAfterTrueAt: Math.max(...lates),
+      isDead: () => hasTriedLong(any.alert.knownTrueAt, receiver),
+      about: { checks, channel },
+    });
+  }
+
+  #find(kind: Finding["kind"], finding: Omit<Finding, "kind">): void {
+    this.tally[kind] += 1;
+    if (this.findings.length < FINDINGS_MAX) this.findings.push({ kind, ...finding });
+  }
+}
+
+/** When each flip was told, in the order in which messages came. */
+function toldTimes(received: readonly Received[]): Map<string, number[]> {
+  const told = new Map<string, number[]>();
+  for (const message of received) {
+    if (message.about !== "flips") continue;
+    for (const { at, to } of message.flips) {
+      const key = keyOf(at, to);
+      told.set(key, [...(told.get(key) ?? []), message.trueAt]);
+    }
+  }
+  return told;
+}
+
+/** Whether the receiver had been refusing long enough, from when it should have been told. */
+function hasTriedLong(knownTrueAt: number, { failing, goneTrueAt }: ReceiverHistory): boolean {
+  if (goneTrueAt !== null) return true;
+  return failing.some(({ from, to }) => from <= knownTrueAt && to - knownTrueAt >= TRIED_MS_MIN);
+}
+
+function keyOf(at: number, to: string): string {
+  return `${to} ${clock(at)}`;
+}
+
+function noticeKey(channel: number, { from, to }: Stretch): string {
+  return `${channel} ${clock(from)} ${clock(to)}`;
+}
+
+function clock(at: number): string {
+  return Number.isFinite(at) ? new Date(at).toISOString() : String(at);
+}

@@ -1,0 +1,120 @@
+// All acts of a world in the order of time, packed: ten thousand checks over three months send millions of signals.
+import type { Settings } from "../model/history.ts";
+import type { Act, World } from "../world/world.ts";
+
+const HOUR_MS = 3_600_000;
+const GROWTH = 1.5;
+const FIRST_CAPACITY = 1 << 16;
+
+/** "create" is one of them here, because checks are made while the world goes on. */
+const KINDS = ["create", "success", "fail", "start", "log", "pause", "resume", "delete", "edit"] as const;
+
+export type LoggedAct = { check: number; trueAt: number } & (
+  | { what: "create" | "pause" | "resume" | "delete" }
+  | { what: "success" | "fail" | "start" | "log"; rid: string | null }
+  | { what: "edit"; settings: Settings }
+);
+
+export class ActLog {
+  #count = 0;
+  #times = new Float64Array(FIRST_CAPACITY);
+  #checks = new Uint32Array(FIRST_CAPACITY);
+  #kinds = new Uint8Array(FIRST_CAPACITY);
+  #extras = new Uint32Array(FIRST_CAPACITY);
+  readonly #rids: (string | null)[] = [null];
+  readonly #ridNumbers = new Map<string | null, number>([[null, 0]]);
+  readonly #settings: Settings[] = [];
+  /** Numbers of acts, hour by hour. */
+  readonly #hours: Uint32Array[] = [];
+  readonly #from: number;
+
+  constructor(world: World) {
+    this.#from = world.head.from;
+    for (let check = 0; check < world.checkCount; check += 1) {
+      const { createdTrueAt, acts } = world.check(check);
+      this.#add(check, createdTrueAt, "create", 0);
+      for (const act of acts) this.#add(check, act.trueAt, act.what, this.#extraOf(act));
+    }
+    this.#sort();
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  #extraOf(act: Act): number {
+    if (act.what === "edit") return this.#settings.push(act.settings) - 1;
+    if (!("rid" in act)) return 0;
+    const known = this.#ridNumbers.get(act.rid);
+    if (known !== undefined) return known;
+    const number = this.#rids.push(act.rid) - 1;
+    this.#ridNumbers.set(act.rid, number);
+    return number;
+  }
+
+  #add(check: number, trueAt: number, what: (typeof KINDS)[number], extra: number): void {
+    if (this.#count === this.#times.length) this.#grow();
+    this.#times[this.#count] = trueAt;
+    this.#checks[this.#count] = check;
+    this.#kinds[this.#count] = KINDS.indexOf(what);
+    this.#extras[this.#count] = extra;
+    this.#count += 1;
+  }
+
+  #grow(): void {
+    const capacity = Math.ceil(this.#times.length * GROWTH);
+    const [times, checks, kinds, extras] = [this.#times, this.#checks, this.#kinds, this.#extras];
+    this.#times = new Float64Array(capacity);
+    this.#times.set(times);
+    this.#checks = new Uint32Array(capacity);
+    this.#checks.set(checks);
+    this.#kinds = new Uint8Array(capacity);
+    this.#kinds.set(kinds);
+    this.#extras = new Uint32Array(capacity);
+    this.#extras.set(extras);
+  }
+
+  #hourOf(act: number): number {
+    return Math.max(0, Math.floor(((this.#times[act] ?? 0) - this.#from) / HOUR_MS));
+  }
+
+  #sort(): void {
+    const counts: number[] = [];
+    for (let act = 0; act < this.#count; act += 1) {
+      const hour = this.#hourOf(act);
+      counts[hour] = (counts[hour] ?? 0) + 1;
+    }
+    for (let hour = 0; hour < counts.length; hour += 1) this.#hours.push(new Uint32Array(counts[hour] ?? 0));
+    const filled = new Uint32Array(counts.length);
+    for (let act = 0; act < this.#count; act += 1) {
+      const hour = this.#hourOf(act);
+      const place = filled[hour] ?? 0;
+      const list = this.#hours[hour];
+      if (list !== undefined) list[place] = act;
+      filled[hour] = place + 1;
+    }
+  }
+
+  /** Every act, oldest first; of the same moment, in the order of the checks and of their own acts. */
+  *inOrder(): Generator<LoggedAct> {
+    for (const hour of this.#hours) {
+      const times = this.#times;
+      for (const act of hour.toSorted((a, b) => (times[a] ?? 0) - (times[b] ?? 0) || a - b))
+        yield this.#read(act);
+    }
+  }
+
+  #read(act: number): LoggedAct {
+    const at = { check: this.#checks[act] ?? 0, trueAt: this.#times[act] ?? 0 };
+    const what = KINDS[this.#kinds[act] ?? 0] ?? "log";
+    const extra = this.#extras[act] ?? 0;
+    if (what === "edit") {
+      const settings = this.#settings[extra];
+      if (settings === undefined) throw new Error("an edit without settings");
+      return { ...at, what, settings };
+    }
+    if (what === "create" || what === "pause" || what === "resume" || what === "delete")
+      return { ...at, what };
+    return { ...at, what, rid: this.#rids[extra] ?? null };
+  }
+}

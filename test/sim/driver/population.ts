@@ -1,0 +1,129 @@
+// The checks and channels of a world in the database, and what their owners do to them: the verbs that the API
+// calls, with the world's time.
+import { randomUUID } from "node:crypto";
+import type { CheckParams } from "../../../src/core/check.ts";
+import type { Sight } from "../../../src/core/machine/deadline.ts";
+import {
+  createCheck,
+  deleteCheck,
+  pauseCheck,
+  resumeCheck,
+  updateCheck,
+} from "../../../src/operations/change-check.ts";
+import { insertChannel } from "../../../src/store/alerts/channels.ts";
+import type { Database } from "../../../src/store/db.ts";
+import { inTransaction } from "../../../src/store/transaction.ts";
+import { sampleProject } from "../../support/sample.ts";
+import type { Settings } from "../model/history.ts";
+import { CHANNELS_PER_PROJECT, type CheckPlan, projectOf } from "../world/world.ts";
+
+type Made = { projectId: number; checkId: number; uuid: string };
+type Channel = { id: number; uuid: string; projectId: number };
+type Moment = { at: number; sight: Sight };
+
+const UNSEEN: Sight = { watermarkAt: null, blind: [] };
+
+export class Population {
+  readonly #database: Database;
+  readonly #channels: readonly Channel[];
+  readonly #made = new Map<number, Made>();
+  /** The numbers in the world, by id and by UUID; those of deleted checks are remembered. */
+  readonly #indexes = new Map<number | string, number>();
+  readonly #channelIndexes = new Map<number | string, number>();
+
+  constructor(database: Database, channels: readonly Channel[]) {
+    this.#database = database;
+    this.#channels = channels;
+    for (const [index, { id, uuid }] of channels.entries()) {
+      this.#channelIndexes.set(id, index).set(uuid, index);
+    }
+  }
+
+  /** Projects with so many channels, and no checks yet. */
+  static async make(database: Database, { channelCount, at }: { channelCount: number; at: number }) {
+    const channels: Channel[] = [];
+    let projectId = 0;
+    for (let number = 0; number < channelCount; number += 1) {
+      if (number % CHANNELS_PER_PROJECT === 0) {
+        ({ id: projectId } = await sampleProject(database, { createdAt: at }));
+      }
+      const channel = { uuid: randomUUID(), projectId, kind: "webhook", name: `r${number}`, createdAt: at };
+      const config = { url: `http://receiver-${number}.example/` };
+      channels.push(await inTransaction(database, (tx) => insertChannel(tx, { ...channel, config })));
+    }
+    return new Population(database, channels);
+  }
+
+  /** The address of a check; undefined before it is made and after it is deleted. */
+  uuidOf(index: number): string | undefined {
+    return this.#made.get(index)?.uuid;
+  }
+
+  /** The number in the world of a check, by its id or its UUID. */
+  indexOf(check: number | string): number {
+    const index = this.#indexes.get(check);
+    if (index === undefined) throw new Error(`no check of this world is ${check}`);
+    return index;
+  }
+
+  channelIndexOf(channel: number | string): number {
+    const index = this.#channelIndexes.get(channel);
+    if (index === undefined) throw new Error(`no channel of this world is ${channel}`);
+    return index;
+  }
+
+  async create(index: number, plan: CheckPlan, at: number): Promise<void> {
+    const channels = plan.channels.map((channel) => this.#channels[channel]?.uuid ?? "").join(",");
+    const projectId = this.#channels[projectOf(plan) * CHANNELS_PER_PROJECT]?.projectId ?? 0;
+    const request = { params: paramsOf(plan.settings), channels, deriveSlug: false, accountId: null, at };
+    const made = await createCheck(this.#database, {
+      ...request,
+      projectId,
+      unique: [],
+      checkLimitDefault: null,
+      sight: UNSEEN,
+    });
+    if (made.kind !== "created") throw new Error(`a check could not be made: ${JSON.stringify(made)}`);
+    const { id: checkId, uuid } = made.check;
+    this.#made.set(index, { projectId, checkId, uuid });
+    this.#indexes.set(checkId, index).set(uuid, index);
+  }
+
+  async edit(index: number, settings: Settings, { at, sight }: Moment): Promise<void> {
+    const edit = {
+      params: paramsOf(settings),
+      channels: null,
+      deriveSlug: false,
+      accountId: null,
+      at,
+      sight,
+    };
+    const done = await updateCheck(this.#database, { ...this.#name(index), ...edit });
+    if (done.kind !== "updated") throw new Error(`an edit failed: ${JSON.stringify(done)}`);
+  }
+
+  /** A resume of what is not paused is refused, and that is how it should be. */
+  async command(index: number, what: "pause" | "resume", { at, sight }: Moment): Promise<void> {
+    const command = { ...this.#name(index), at, sight, accountId: null };
+    await (what === "pause" ? pauseCheck(this.#database, command) : resumeCheck(this.#database, command));
+  }
+
+  async delete(index: number): Promise<void> {
+    await deleteCheck(this.#database, this.#name(index));
+    this.#made.delete(index);
+  }
+
+  #name(index: number) {
+    const made = this.#made.get(index);
+    if (made === undefined) throw new Error(`check ${index} is not there`);
+    return { projectId: made.projectId, checkId: made.checkId };
+  }
+}
+
+function paramsOf(settings: Settings): CheckParams {
+  const { graceSeconds, manualResume } = settings;
+  if (settings.kind === "simple") {
+    return { timeoutSeconds: settings.periodSeconds, graceSeconds, manualResume };
+  }
+  return { schedule: settings.schedule, tz: settings.tz, graceSeconds, manualResume };
+}

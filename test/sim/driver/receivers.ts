@@ -1,0 +1,79 @@
+// The receivers of a world: they take what they are sent unless the plan has them fail, tell repeats by their key,
+// and keep what they took. Counting happens here, because only what arrived was delivered.
+import type { Answer, Message } from "../house.ts";
+import type { Received, Told } from "../comparison.ts";
+import type { ReceiverHistory } from "../model/history.ts";
+import type { Population } from "./population.ts";
+
+export class Receivers {
+  readonly received: Received[] = [];
+  /** What came again, as it may at least once: with its own key, or inside a longer message. */
+  repeatCount = 0;
+  readonly #histories: readonly ReceiverHistory[];
+  readonly #population: Population;
+  readonly #keys = new Set<string>();
+  /** By channel and check: what was taken from a notifier that died before it could write that down. */
+  readonly #unconfirmed = new Map<string, readonly Told[]>();
+  /** From here on whoever is not gone takes everything. */
+  #calmTrueAt = Infinity;
+
+  constructor({ histories, population }: { histories: readonly ReceiverHistory[]; population: Population }) {
+    this.#histories = histories;
+    this.#population = population;
+  }
+
+  /** The world is over, and what the plan says of later times has never been. */
+  calmFrom(trueAt: number): void {
+    this.#calmTrueAt = trueAt;
+  }
+
+  take(message: Message, trueAt: number): Answer {
+    const channel = this.#population.channelIndexOf(message.channelUuid);
+    const history = this.#histories[channel];
+    if (history === undefined) throw new Error(`nobody stands behind channel ${channel}`);
+    const at = Math.min(trueAt, this.#calmTrueAt);
+    if (history.goneTrueAt !== null && history.goneTrueAt < at) return "refused for good";
+    if (at === trueAt && history.failing.some(({ from, to }) => from < at && at < to))
+      return "refused for now";
+    const key = `${channel} ${message.dedupeKey}`;
+    if (this.#keys.has(key)) {
+      this.repeatCount += 1;
+      return "taken";
+    }
+    this.#keys.add(key);
+    this.#keep(message, { channel, trueAt });
+    return "taken";
+  }
+
+  /** The notifier died after this message was taken, and will find it unsent. */
+  noteKilled(message: Message): void {
+    if (message.about === "flips") this.#unconfirmed.set(storyOf(message), message.flips);
+  }
+
+  #keep(message: Message, { channel, trueAt }: { channel: number; trueAt: number }): void {
+    if (message.about === "notice") {
+      const { from, to } = message.blind;
+      this.received.push({ channel, trueAt, about: "notice", blind: { from, to: to ?? Infinity } });
+    } else if (message.about === "flips") {
+      const check = this.#population.indexOf(message.checkUuid);
+      const flips = this.#news(message);
+      if (flips.length > 0) this.received.push({ channel, trueAt, about: "flips", check, flips });
+    }
+  }
+
+  /**
+   * What a message tells that was not told by one whose sender died. Only if it tells more than that one: the same
+   * message under another key is a duplicate.
+   */
+  #news(message: Message & { about: "flips" }): readonly Told[] {
+    const known = this.#unconfirmed.get(storyOf(message));
+    if (known === undefined || known.length >= message.flips.length) return message.flips;
+    this.#unconfirmed.delete(storyOf(message));
+    this.repeatCount += 1;
+    return message.flips.filter((flip) => !known.some(({ at, to }) => at === flip.at && to === flip.to));
+  }
+}
+
+function storyOf({ channelUuid, checkUuid }: Message & { about: "flips" }): string {
+  return `${channelUuid} ${checkUuid}`;
+}

@@ -1,0 +1,158 @@
+// An intake without a process: it takes signals, spools them while it is cut off, and beats, through the operations
+// of the real one. Beats in which nothing could have been seen are left out.
+import { randomUUID } from "node:crypto";
+import type { AcceptedSignal, Batch } from "../../../src/core/accepted.ts";
+import type { Instant, Interval } from "../../../src/core/instant.ts";
+import type { Sight } from "../../../src/core/machine/deadline.ts";
+import type { Beaten } from "../../../src/core/machine/intake-beat.ts";
+import { BEAT_EVERY_MS, watermarkOf } from "../../../src/core/machine/watermark.ts";
+import { beatIntake, enterIntake, leaveIntake } from "../../../src/operations/intake-beat.ts";
+import { recordSignals } from "../../../src/operations/record-signals.ts";
+import type { Database } from "../../../src/store/db.ts";
+
+const LEASE_MS = 600_000;
+const BATCH_MAX = 500;
+const RULES = { ratePerMinute: 60 };
+const LOG_ROWS = 100;
+
+/** The two clocks at a turn. */
+export type Moment = { databaseAt: Instant; receiptAt: Instant };
+
+/** What a beat that was left out would have written. */
+export type LeftOut = { id: string; beatAt: Instant; watermarkAt: Instant; leaseUntilAt: Instant };
+
+export type BeatNews = {
+  /** By how much the database's clock was set forward. */
+  skippedMs?: number;
+  refused?: readonly Interval[];
+  gone?: readonly string[];
+};
+
+export class SimIntake {
+  readonly id = randomUUID();
+  /** What the database has of it. */
+  watermarkAt: Instant = -Infinity;
+  isCut = false;
+  refusingSinceAt: Instant | null = null;
+  readonly spool: AcceptedSignal[] = [];
+  readonly #database: Database;
+  #seq = 0;
+  #beatAt: Instant | null = null;
+  #lookedAt: Instant | null = null;
+  #before: Interval[] = [];
+  #watchingSinceAt: Instant | null = null;
+  /** The last batch, of which it cannot know whether it was applied when it is cut off. */
+  #last: Batch | null = null;
+  #doubt: Batch | null = null;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Makes itself known, before it listens. */
+  async enter(name: string, { databaseAt }: Moment): Promise<void> {
+    const { lastBeatAt } = await enterIntake(this.#database, { intakeId: this.id, name, leaseMs: LEASE_MS });
+    this.#beatAt = lastBeatAt;
+    if (lastBeatAt !== null && lastBeatAt < databaseAt) this.#before = [{ from: lastBeatAt, to: databaseAt }];
+  }
+
+  /** Says that it lives, and what it could not receive. */
+  async beat({ databaseAt, receiptAt }: Moment, news: BeatNews = {}): Promise<Beaten> {
+    const { skippedMs = 0, refused = [], gone = [] } = news;
+    const watermarkAt = watermarkOf({
+      now: receiptAt,
+      oldestUnappliedAt: this.spool[0]?.at ?? null,
+      refusingSinceAt: this.refusingSinceAt,
+    });
+    const unproven = this.#before;
+    const observed = { watermarkAt, acceptedUntilAt: null, skippedMs, unproven, refused, spoolFill: 0 };
+    const result = await beatIntake(this.#database, {
+      intakeId: this.id,
+      leaseMs: LEASE_MS,
+      beatAt: this.#beatAt,
+      lookedAt: this.#lookedAt,
+      confirmedSeq: this.#seq,
+      watchingSinceAt: this.#watchingSinceAt,
+      signs: new Map(),
+      gone,
+      broken: [],
+      observe: () => Promise.resolve({ ...observed, spoolEmpty: this.spool.length === 0 }),
+    });
+    if (result.kind === "closed") throw new Error("an intake was given up that beats as it should");
+    if (result.lost.length > 0) throw new Error("an intake was declared lost within its lease");
+    this.#beatAt = result.beatAt;
+    this.#lookedAt = databaseAt;
+    this.#before = [];
+    this.watermarkAt = watermarkAt;
+    this.#watchingSinceAt ??= databaseAt;
+    return result;
+  }
+
+  /** It has been beating since the turn before: what the last of the beats that were left out has said. */
+  leaveOut({ databaseAt, receiptAt }: Moment): LeftOut | null {
+    const at = databaseAt - BEAT_EVERY_MS;
+    if (this.#lookedAt === null || at <= this.#lookedAt) return null;
+    this.watermarkAt = Math.max(this.watermarkAt, this.watermarkFor(receiptAt - BEAT_EVERY_MS));
+    this.#lookedAt = at;
+    this.#beatAt = Math.max(this.#beatAt ?? at, at);
+    const { id, watermarkAt } = this;
+    return { id, beatAt: this.#beatAt, watermarkAt, leaseUntilAt: this.#beatAt + LEASE_MS };
+  }
+
+  /** What it would say through when everything is applied that it accepted. */
+  watermarkFor(receiptAt: Instant): Instant {
+    if (this.isCut) return this.watermarkAt;
+    return watermarkOf({ now: receiptAt, oldestUnappliedAt: null, refusingSinceAt: this.refusingSinceAt });
+  }
+
+  /** The database does not answer any more; nobody knows whether it did the last thing that it was asked. */
+  cut(): void {
+    this.isCut = true;
+    this.#doubt = this.#last;
+    // Nobody is given up for a silence to which nobody listened.
+    this.#watchingSinceAt = null;
+  }
+
+  /** Records signals as they come. */
+  async record(signals: readonly AcceptedSignal[], sight: Sight): Promise<void> {
+    for (let from = 0; from < signals.length; from += BATCH_MAX) {
+      this.#seq += 1;
+      const part = signals.slice(from, from + BATCH_MAX);
+      this.#last = { intakeId: this.id, seq: this.#seq, signals: part };
+      await this.#give(this.#last, { sight, replayed: false });
+    }
+  }
+
+  /** Gives the database what was spooled, and once more what was in doubt. */
+  async drain(sight: Sight): Promise<void> {
+    this.isCut = false;
+    const doubt = this.#doubt;
+    this.#doubt = null;
+    if (doubt !== null && (await this.#give(doubt, { sight, replayed: true })) !== "applied before") {
+      throw new Error("a batch that had been applied was applied again");
+    }
+    const spooled = this.spool.splice(0);
+    for (let from = 0; from < spooled.length; from += BATCH_MAX) {
+      this.#seq += 1;
+      const signals = spooled.slice(from, from + BATCH_MAX);
+      await this.#give({ intakeId: this.id, seq: this.#seq, signals }, { sight, replayed: true });
+    }
+  }
+
+  async #give(batch: Batch, { sight, replayed }: { sight: Sight; replayed: boolean }) {
+    const result = await recordSignals(this.#database, batch, {
+      sight,
+      replayed,
+      rules: RULES,
+      pingLogRows: LOG_ROWS,
+      encode: ({ ua }) => Buffer.from(ua),
+    });
+    if (result === "out of sequence") throw new Error("a batch was out of sequence");
+    return result;
+  }
+
+  /** Says goodbye. */
+  async leave(): Promise<void> {
+    await leaveIntake(this.#database, { intakeId: this.id });
+  }
+}

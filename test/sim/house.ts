@@ -1,0 +1,50 @@
+// The doors of the house that the simulation knocks at: the sweeper and the notifier, as functions that are handed
+// the time. Whoever builds these plugs them in here; recording, commands and beats are called as they are.
+import type { Instant, Interval } from "../../src/core/instant.ts";
+import type { Sight } from "../../src/core/machine/deadline.ts";
+import type { Database } from "../../src/store/db.ts";
+
+/** A message as it leaves the house. */
+export type Message = {
+  channelUuid: string;
+  /** The same for every attempt at the same message. */
+  dedupeKey: string;
+} & (
+  | {
+      about: "flips";
+      checkUuid: string;
+      /** Every flip that is settled when the receiver has taken this message, oldest first, with its own date. */
+      flips: readonly { at: Instant; to: "up" | "down" }[];
+    }
+  /** One for each blind interval and channel, whatever the number of checks. */
+  | { about: "notice"; blind: Interval }
+  /** Anything else: an alarm that was taken back, another channel that was disabled. It is not counted. */
+  | { about: "other" }
+);
+
+/** What the receiver answered. `refused for good`: the channel is to be disabled, with a reason. */
+export type Answer = "taken" | "refused for now" | "refused for good";
+
+/**
+ * Hands a message to its receiver. It throws KilledError where the plan has the notifier killed in that moment, after
+ * the receiver has taken it: then nothing more may happen in the call, and the next turn has to find it undone.
+ */
+export type Send = (message: Message) => Promise<Answer>;
+
+export class KilledError extends Error {
+  override readonly name = "KilledError";
+}
+
+export type House = {
+  /**
+   * Lets every deadline fire that may at `now`, as far as `sight` reaches, and queues what is owed for it. `sight` is
+   * settled already: without a watermark nothing fires. Returns when nothing is left that may fire. May be called
+   * twice at the same time.
+   */
+  sweepDeadlines(database: Database, moment: { now: Instant; sight: Sight }): Promise<void>;
+  /**
+   * Tries every delivery that is due at `now` once, in the order that the rules ask for, several at a time if it
+   * likes. May be called twice at the same time.
+   */
+  deliverDue(database: Database, moment: { now: Instant; send: Send }): Promise<void>;
+};

@@ -1,0 +1,60 @@
+// Faults that are put in on purpose, between the simulation and the house, to prove that a run would see them. The
+// house itself knows nothing of them.
+import { randomUUID } from "node:crypto";
+import type { Instant } from "../../src/core/instant.ts";
+import type { Sight } from "../../src/core/machine/deadline.ts";
+import type { Tally } from "./comparison.ts";
+import type { Stage } from "./driver/stage.ts";
+import type { Message } from "./house.ts";
+
+export type Plant = {
+  about: string;
+  /** The count that must not be 0 then. */
+  shows: keyof Tally;
+  /** What the sweeper is told instead of what can be seen. */
+  sweeperSight?: (sight: Sight, now: Instant) => Sight;
+  /** What everybody is told instead. */
+  sight?: (sight: Sight) => Sight;
+  /** Done to the database before messages are sent. */
+  beforeSending?: (stage: Stage) => Promise<void>;
+  /** What reaches the receiver instead. */
+  message?: (message: Message) => Message;
+  /** The notifier is killed after every so many messages, besides what the world has planned. */
+  killsEvery?: number;
+  /** How far the sweeper has to be behind before it looks again. */
+  sweepEveryMs?: number;
+};
+
+const NO_BLIND = (sight: Sight): Sight => ({ ...sight, blind: [] });
+
+export const PLANTS: Readonly<Record<string, Plant>> = {
+  "watermark-off": {
+    about: "deadlines fire by the clock, whatever is still on its way",
+    shows: "false",
+    sweeperSight: (sight, now) => ({ ...sight, watermarkAt: now }),
+  },
+  "excuse-off": {
+    about: "time in which nobody could be received excuses nothing",
+    shows: "false",
+    sweeperSight: NO_BLIND,
+    sight: NO_BLIND,
+  },
+  "delivery-dropped": {
+    about: "one in twenty deliveries vanishes before it is sent",
+    shows: "missed",
+    beforeSending: async (stage) => {
+      await stage.rows("delete from deliveries where state = 'pending' and id % 20 = 0");
+    },
+  },
+  "dedupe-off": {
+    about: "every attempt has a key of its own, and the notifier dies after every tenth message",
+    shows: "duplicated",
+    message: (message) => ({ ...message, dedupeKey: randomUUID() }),
+    killsEvery: 10,
+  },
+  "sweeper-delayed": {
+    about: "deadlines are looked for every half an hour",
+    shows: "late",
+    sweepEveryMs: 1_800_000,
+  },
+};

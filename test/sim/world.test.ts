@@ -1,0 +1,140 @@
+// Generated worlds and their texts: the same seed is the same world, a text is read back as it was, and every kind of
+// trouble is in it.
+import { describe, expect, test } from "vitest";
+import type { Step } from "./model/history.ts";
+import { playedSteps } from "./world/check-history.ts";
+import { clocksOf } from "./world/clocks.ts";
+import { generateWorld } from "./world/generate.ts";
+import { houseHistory } from "./world/house-history.ts";
+import { receptionOf } from "./world/receipt.ts";
+import { describeWorld, readWorld } from "./world/text.ts";
+import { type Fault, shortened, type World } from "./world/world.ts";
+
+const SIZE = { days: 14, checks: 60 };
+
+function stepsOf(world: World): Step[] {
+  const way = { clocks: clocksOf(world.head), reception: receptionOf(world.head) };
+  return Array.from({ length: world.checkCount }, (_, index) => playedSteps(world.check(index), index, way))
+    .flat()
+    .map(({ step }) => step);
+}
+
+describe("a generated world", () => {
+  test("is the same for the same seed, and another for another", () => {
+    const text = describeWorld(generateWorld({ ...SIZE, seed: 1 }));
+    expect(describeWorld(generateWorld({ ...SIZE, seed: 1 }))).toBe(text);
+    expect(describeWorld(generateWorld({ ...SIZE, seed: 2 }))).not.toBe(text);
+  });
+
+  test("makes each of its checks by itself", () => {
+    const world = generateWorld({ ...SIZE, seed: 3 });
+    const again = generateWorld({ ...SIZE, seed: 3 });
+    for (let index = 0; index < 40; index += 1) world.check(index);
+    expect(again.check(40)).toEqual(world.check(40));
+  });
+
+  test("has every kind of fault", () => {
+    const kinds = new Set<Fault["kind"]>();
+    for (let seed = 1; seed <= 5; seed += 1) {
+      for (const { kind } of generateWorld({ ...SIZE, checks: 1_000, seed }).head.faults) kinds.add(kind);
+    }
+    expect([...kinds].toSorted()).toEqual([
+      "all-stopped",
+      "clock-step",
+      "cut-crash",
+      "database-away",
+      "intake-crash",
+      "intake-cut",
+      "notifier-down",
+      "receiver-failing",
+      "receiver-gone",
+      "refusing",
+      "sweeper-down",
+      "twice",
+    ]);
+  });
+
+  test("has every kind of act, refused and replayed ones among them", () => {
+    const steps = stepsOf(generateWorld({ ...SIZE, checks: 300, seed: 4 }));
+    const signals = steps.filter((step) => step.what === "signal");
+    expect(new Set(steps.map(({ what }) => what))).toEqual(
+      new Set(["signal", "pause", "resume", "edit", "delete"]),
+    );
+    expect(new Set(signals.map(({ kind }) => kind))).toEqual(new Set(["success", "fail", "start", "log"]));
+    expect(signals.some(({ rid }) => rid !== null)).toBe(true);
+    expect(signals.some(({ isAcknowledged }) => !isAcknowledged)).toBe(true);
+    expect(signals.some(({ at, trueAt }) => at < trueAt - 60_000)).toBe(true);
+  });
+
+  test("tells what happened in the order in which the house came to know of it", () => {
+    const world = generateWorld({ ...SIZE, seed: 5 });
+    const way = { clocks: clocksOf(world.head), reception: receptionOf(world.head) };
+    for (let index = 0; index < world.checkCount; index += 1) {
+      const times = playedSteps(world.check(index), index, way).map(({ step }) => step.trueAt);
+      expect(times).toEqual(times.toSorted((one, other) => one - other));
+    }
+  });
+
+  test("has turns in order, blind times in order, and a clock that never goes back", () => {
+    const { turns, blind } = houseHistory(generateWorld({ ...SIZE, seed: 6 }).head);
+    for (const [index, turn] of turns.entries()) {
+      const before = turns[index - 1];
+      expect(turn.trueAt).toBeGreaterThan(before?.trueAt ?? -Infinity);
+      expect(turn.at).toBeGreaterThanOrEqual(before?.at ?? -Infinity);
+    }
+    for (const [index, { from, to }] of blind.entries()) {
+      expect(to).toBeGreaterThanOrEqual(from);
+      expect(from).toBeGreaterThanOrEqual(blind[index - 1]?.to ?? -Infinity);
+    }
+  });
+
+  test("can be ended earlier, at a calm moment", () => {
+    const world = generateWorld({ ...SIZE, seed: 7 });
+    const [first] = world.head.faults.filter(({ kind }) => kind === "database-away");
+    if (first === undefined) throw new Error("the world has no outage");
+    expect(() => shortened(world, first.from + 1_000)).toThrow("in the middle of database-away");
+    const short = shortened(world, first.to);
+    expect(short.head.faults.every(({ to }) => to <= first.to + 1)).toBe(true);
+    expect(short.check(0).acts.every(({ trueAt }) => trueAt <= first.to)).toBe(true);
+  });
+});
+
+describe("the text of a world", () => {
+  test("is read back as it was", () => {
+    const world = generateWorld({ ...SIZE, seed: 8 });
+    const text = describeWorld(world);
+    const read = readWorld(text);
+    expect(read.head).toEqual(world.head);
+    for (let index = 0; index < world.checkCount; index += 1)
+      expect(read.check(index)).toEqual(world.check(index));
+    expect(describeWorld(read)).toBe(text);
+  });
+
+  test("can be of some of its checks", () => {
+    const world = generateWorld({ ...SIZE, seed: 9 });
+    const read = readWorld(describeWorld(world, [12]));
+    expect(read.checkCount).toBe(1);
+    expect(read.check(0)).toEqual(world.check(12));
+  });
+
+  test("says which line cannot be read", () => {
+    const head = "world from 2026-03-28T00:00Z days 2 intakes 2 channels 1 turns 60s";
+    expect(() => readWorld(`${head}\nfault earthquake 0.01:00 0.02:00`)).toThrow("line 2");
+    expect(() => readWorld(`${head}\ncheck a simple 1h grace 5m\n  0.01:00 dance`)).toThrow("line 3");
+    expect(() => readWorld("")).toThrow("an empty world");
+  });
+
+  test("may speak to people", () => {
+    const read = readWorld(`# a world
+world from 2026-03-28T00:00Z days 2 intakes 2 channels 1 turns 60s # of two days
+check a simple 1h grace 5m`);
+    expect(read.checkCount).toBe(1);
+  });
+
+  test("cannot have two faults of intakes at the same time", () => {
+    const text = `world from 2026-03-28T00:00Z days 2 intakes 2 channels 1 turns 60s
+fault database-away 0.01:00 0.02:00
+fault intake-cut 0 0.01:30 0.01:35`;
+    expect(() => houseHistory(readWorld(text).head)).toThrow("at the same time");
+  });
+});

@@ -1,0 +1,45 @@
+// A world from a seed: the same seed and the same size give the same world, on every machine.
+import { chanceFrom } from "../../faults/chance.ts";
+import { Schedules } from "../model/schedule.ts";
+import type { Ground } from "./ground.ts";
+import { planCheck } from "./plan-check.ts";
+import { planFaults } from "./plan-faults.ts";
+import { receptionOf } from "./receipt.ts";
+import type { World, WorldHead } from "./world.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Days shortly before clocks are changed somewhere: in New York, Berlin, Auckland, on Lord Howe. */
+const BEGINNINGS = [
+  "2026-03-05",
+  "2026-03-26",
+  "2026-04-02",
+  "2026-09-24",
+  "2026-10-01",
+  "2026-10-22",
+  "2027-03-11",
+];
+
+/** Shorter steps would see more, and there is only so much time to play a world in. */
+const TURN_SECONDS = 300;
+const CHECKS_PER_CHANNEL = 25;
+const CHANNELS_MIN = 6;
+
+export type WorldSize = { seed: number; days: number; checks: number; intakes?: number };
+
+/** Makes the world of a seed. */
+export function generateWorld({ seed, days, checks, intakes }: WorldSize): World {
+  const chance = chanceFrom(seed);
+  const from = Date.parse(`${chance.pick(BEGINNINGS)}T00:00Z`);
+  const drawnIntakes = chance.pick([1, 2, 2, 2, 3]);
+  const base = {
+    from,
+    to: from + days * DAY_MS,
+    intakeCount: intakes ?? drawnIntakes,
+    channelCount: Math.max(CHANNELS_MIN, Math.ceil(checks / CHECKS_PER_CHANNEL)),
+    turnSeconds: TURN_SECONDS,
+  };
+  const head: WorldHead = { ...base, faults: planFaults(base, chance) };
+  const ground: Ground = { seed, base, reception: receptionOf(head), schedules: new Schedules(from) };
+  return { head, checkCount: checks, check: (index) => planCheck(ground, index) };
+}

@@ -1,0 +1,155 @@
+// What the faults of a world mean to the house: when its processes had their turns, what could not be received, and
+// how far could be seen. This is what the model is told, and what the driver plays.
+import type { Hold, HouseHistory, ReceiverHistory, Stretch, Turn } from "../model/history.ts";
+import { type Clocks, clocksOf } from "./clocks.ts";
+import { PROMISES_MS_MAX } from "./receipt.ts";
+import { type Fault, type IntakeFault, intakeFaults, type WorldHead } from "./world.ts";
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+/** An intake is looked for this long until the others know that it is gone and has left nothing. */
+const GONE_MS_MAX = 12 * SECOND_MS;
+/** Silence is believed after a minute of fresh beats; a turn falls on that moment, and one right after. */
+const SETTLED_MS = 60 * SECOND_MS;
+const SURELY_SETTLED_MS = SETTLED_MS + 4 * SECOND_MS;
+/** What a notifier has claimed that was killed is sent by somebody else after this at the latest. */
+const CLAIM_MS_MAX = 60 * SECOND_MS;
+/** A step of the clock that is smaller than this is none. */
+const STEP_MS_MIN = 3 * SECOND_MS;
+
+/** After the end of the world only messages are sent, until all are there: so often, and for so long. */
+const EPILOGUE_STEP_MS = 10 * MINUTE_MS;
+const EPILOGUE_MS = 24 * 60 * MINUTE_MS;
+
+/** The past of the house. */
+export function houseHistory(head: WorldHead): HouseHistory {
+  const clocks = clocksOf(head);
+  const history = { holds: [] as Hold[], gaps: [] as Hold[], careful: [] as Hold[], blind: [] as Stretch[] };
+  for (const fault of intakeFaults(head)) {
+    const meaning = meaningOf(fault, { head, clocks });
+    history.holds.push(...meaning.holds);
+    history.gaps.push(...meaning.gaps);
+    history.careful.push(...meaning.careful);
+    history.blind.push(...meaning.blind);
+  }
+  return { ...history, turns: turnsOf(head, clocks) };
+}
+
+type Meaning = { holds: Hold[]; gaps: Hold[]; careful: Hold[]; blind: Stretch[] };
+
+function meaningOf(fault: IntakeFault, { head, clocks }: { head: WorldHead; clocks: Clocks }): Meaning {
+  const { from, to } = fault;
+  const isAlone = head.intakeCount === 1;
+  const hold = (fromTrueAt: number, toTrueAt: number): Hold => ({
+    fromTrueAt,
+    toTrueAt,
+    at: clocks.receiptAt(fromTrueAt),
+  });
+  const unseen = (fromTrueAt: number): Stretch => ({
+    from: clocks.receiptAt(fromTrueAt),
+    to: clocks.receiptAt(to),
+  });
+  const whole = hold(from, to);
+  const nothing: Meaning = { holds: [], gaps: [], careful: [], blind: [] };
+  switch (fault.kind) {
+    case "database-away": {
+      const isRefusing = !isAlone && to - from > PROMISES_MS_MAX;
+      return { ...nothing, gaps: [whole], blind: isRefusing ? [unseen(from + PROMISES_MS_MAX)] : [] };
+    }
+    case "intake-cut":
+      return isAlone ? { ...nothing, gaps: [whole] } : { ...nothing, holds: [whole] };
+    case "cut-crash":
+      // Whoever starts after everybody was silent cannot know that the spool was taking all the while.
+      return isAlone ? { ...nothing, gaps: [whole], blind: [unseen(from)] } : { ...nothing, holds: [whole] };
+    case "intake-crash":
+      return isAlone
+        ? { ...nothing, gaps: [whole], blind: [unseen(from)] }
+        : { ...nothing, careful: [hold(from, from + GONE_MS_MAX)] };
+    case "refusing":
+      return { ...nothing, holds: [whole], blind: [unseen(from)] };
+    case "all-stopped":
+      return { ...nothing, gaps: [whole], blind: [unseen(from)] };
+    case "clock-step": {
+      const backMs = Math.max(0, -fault.byMs);
+      const careful = [hold(from, from + backMs + SETTLED_MS)];
+      const at = clocks.receiptAt(from);
+      const jumped = fault.byMs > STEP_MS_MIN ? [{ from: at, to: clocks.databaseAt(from) + fault.byMs }] : [];
+      // Where the clock only catches up with where it had been, no time was skipped.
+      return { ...nothing, careful, blind: jumped.filter((one) => one.to > one.from) };
+    }
+  }
+}
+
+function turnsOf(head: WorldHead, clocks: Clocks): Turn[] {
+  const times = new Set<number>([head.from, head.to]);
+  const add = (trueAt: number) => {
+    if (trueAt > head.from && trueAt < head.to) times.add(trueAt);
+  };
+  for (let at = head.from; at < head.to; at += head.turnSeconds * SECOND_MS) add(at);
+  for (const fault of head.faults) for (const at of turnsAround(fault)) add(at);
+  const faults = head.faults.filter(({ kind }) => kind !== "receiver-failing" && kind !== "receiver-gone");
+  const turns = [...times].toSorted((one, other) => one - other).map((at) => turnAt(at, { faults, clocks }));
+  for (let at = EPILOGUE_STEP_MS; at <= EPILOGUE_MS; at += EPILOGUE_STEP_MS) {
+    const trueAt = head.to + at;
+    turns.push({ trueAt, at: clocks.receiptAt(trueAt), sweeping: "no", sending: "surely" });
+  }
+  return turns;
+}
+
+/** The moments at which something changes, and those at which all is settled again. */
+function turnsAround(fault: Fault): number[] {
+  const { from, to } = fault;
+  const after = (at: number) => [at, at + SETTLED_MS, at + SURELY_SETTLED_MS];
+  if (fault.kind === "clock-step") {
+    return [...after(from), from + Math.max(0, -fault.byMs) + SURELY_SETTLED_MS];
+  }
+  if (fault.kind === "all-stopped" && fault.isSweeperFirst) return [from, sweeperBackAt(fault), ...after(to)];
+  if (fault.kind === "cut-crash") return [from, fault.diesAt, ...after(to)];
+  // Receivers are many, and whatever they do is seen at the next turn.
+  if (fault.kind === "receiver-failing" || fault.kind === "receiver-gone") return [];
+  return [from, ...after(to)];
+}
+
+/** When the sweeper is back of which the plan says that it starts before anybody listens. */
+function sweeperBackAt({ from, to }: { from: number; to: number }): number {
+  return Math.floor((from + to) / 2 / SECOND_MS) * SECOND_MS;
+}
+
+function turnAt(trueAt: number, { faults, clocks }: { faults: readonly Fault[]; clocks: Clocks }): Turn {
+  const turn: Turn = { trueAt, at: clocks.receiptAt(trueAt), sweeping: "surely", sending: "surely" };
+  for (const fault of faults) {
+    const isDuring = fault.from < trueAt && trueAt < fault.to;
+    if (fault.kind === "database-away" && isDuring) return { ...turn, sweeping: "no", sending: "no" };
+    if (fault.kind === "all-stopped") {
+      const isBack = fault.isSweeperFirst && trueAt >= sweeperBackAt(fault);
+      if (isDuring && !isBack) return { ...turn, sweeping: "no", sending: "no" };
+      if (isDuring && turn.sweeping === "surely") turn.sweeping = "perhaps";
+    }
+    if (fault.kind === "sweeper-down" && isDuring) turn.sweeping = "no";
+    if (fault.kind === "notifier-down") {
+      // It is killed in the middle of the first turn, and what it had claimed is nobody else's for a while.
+      const isClaimed = fault.from <= trueAt && trueAt <= fault.from + CLAIM_MS_MAX;
+      if (isDuring) turn.sending = "no";
+      else if (isClaimed && turn.sending === "surely") turn.sending = "perhaps";
+    }
+    if (fault.kind === "clock-step") {
+      const backMs = Math.max(0, -fault.byMs);
+      const isDigesting = fault.from < trueAt && trueAt < fault.from + backMs + SURELY_SETTLED_MS;
+      if (isDigesting && turn.sending === "surely") turn.sending = "perhaps";
+    }
+  }
+  return turn;
+}
+
+/** The past of the receiver behind a channel. */
+export function receiverHistory({ faults }: WorldHead, channel: number): ReceiverHistory {
+  const failing: Stretch[] = [];
+  let goneTrueAt: number | null = null;
+  for (const fault of faults) {
+    if (fault.kind === "receiver-failing" && fault.channel === channel) {
+      failing.push({ from: fault.from, to: fault.to });
+    }
+    if (fault.kind === "receiver-gone" && fault.channel === channel) goneTrueAt = fault.from;
+  }
+  return { failing, goneTrueAt };
+}

@@ -1,0 +1,186 @@
+// One check of a generated world: what it expects, and what its job and its owner do. Each is drawn from chance of
+// its own, so that it can be made again by itself.
+import { type Chance, chanceFrom } from "../../faults/chance.ts";
+import type { Expectation, Settings } from "../model/history.ts";
+import type { Ground } from "./ground.ts";
+import { planRuns } from "./plan-runs.ts";
+import { type Act, CHANNELS_PER_PROJECT, type CheckPlan } from "./world.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+const ZONES = [
+  "UTC",
+  "Europe/Berlin",
+  "America/New_York",
+  "Australia/Lord_Howe",
+  "Pacific/Auckland",
+  "Pacific/Chatham",
+  "America/Sao_Paulo",
+  "Asia/Kolkata",
+  "Africa/Casablanca",
+];
+
+/** With how often each is drawn. Many of them rest for hours: a world is to be long rather than loud. */
+const PERIOD_SECONDS: readonly (readonly [number, number])[] = [
+  [600, 0.5],
+  [1_800, 1],
+  [3_600, 4],
+  [10_800, 12],
+  [21_600, 16],
+  [43_200, 20],
+  [86_400, 38],
+  [604_800, 5],
+];
+const CRON: readonly (readonly [string, number])[] = [
+  ["*/15 * * * *", 0.4],
+  ["0 * * * *", 2.5],
+  ["30 */2 * * *", 5],
+  ["0 3 * * *", 15],
+  ["30 2 * * *", 12],
+  ["30 1 * * *", 8],
+  ["*/30 2 * * *", 4],
+  ["15 6,18 * * *", 8],
+  ["0 9 * * 1-5", 8],
+  ["0 0-6 * * *", 3],
+  ["0 0 1 * *", 2],
+  ["0 4 * * 0", 4],
+  ["0 12 13 * 5", 1],
+];
+const ONCALENDAR: readonly (readonly [string, number])[] = [
+  ["*:0/30", 0.5],
+  ["hourly", 1.5],
+  ["daily", 8],
+  ["02:30", 8],
+  ["01:30", 4],
+  ["0/6:15", 6],
+  ["Mon..Fri 06:00", 6],
+  ["weekly", 3],
+  ["*-*-01,15 03:00", 2],
+];
+const GRACE_SECONDS = [60, 300, 900, 1_800, 3_600, 7_200, 14_400];
+
+/** The check with this number. */
+export function planCheck(ground: Ground, index: number): CheckPlan {
+  const chance = chanceFrom(mixed(ground.seed, index));
+  const { base } = ground;
+  const manualResume = chance.fraction() < 0.2;
+  const settings = someSettings(chance, { manualResume });
+  const isLater = chance.fraction() < 0.1;
+  const createdTrueAt = isLater ? served(ground, someTime(chance, base)) : base.from;
+  const channels = someChannels(chance, base.channelCount);
+  const edits = planEdits(ground, chance, { createdTrueAt, settings });
+  const acts: Act[] = [];
+  const parts = [{ trueAt: createdTrueAt, settings }, ...edits];
+  for (const [place, part] of parts.entries()) {
+    const to = parts[place + 1]?.trueAt ?? base.to;
+    acts.push(...planRuns({ ground, chance, index }, { from: part.trueAt, to, settings: part.settings }));
+  }
+  acts.push(...edits.map(({ trueAt, settings: next }): Act => ({ trueAt, what: "edit", settings: next })));
+  acts.push(...planCommands(ground, chance, createdTrueAt));
+  acts.sort((one, other) => one.trueAt - other.trueAt);
+  return { name: `c${index}`, settings, channels, createdTrueAt, acts: untilDeleted(acts) };
+}
+
+function untilDeleted(acts: Act[]): Act[] {
+  const end = acts.findIndex(({ what }) => what === "delete");
+  return end < 0 ? acts : acts.slice(0, end + 1);
+}
+
+function someSettings(chance: Chance, { manualResume }: { manualResume: boolean }): Settings {
+  const expects = someExpectation(chance);
+  const mostSeconds = expects.kind === "simple" ? expects.periodSeconds : 14_400;
+  const graceSeconds = chance.pick(GRACE_SECONDS.filter((one) => one <= mostSeconds));
+  return { ...expects, graceSeconds, manualResume };
+}
+
+function someExpectation(chance: Chance): Expectation {
+  const kind = weighed(chance, [
+    ["simple", 50],
+    ["cron", 35],
+    ["oncalendar", 15],
+  ]);
+  if (kind === "simple") return { kind, periodSeconds: weighed(chance, PERIOD_SECONDS) };
+  const tz = chance.pick(ZONES);
+  if (kind === "cron") return { kind, schedule: weighed(chance, CRON), tz };
+  return { kind: "oncalendar", schedule: weighed(chance, ONCALENDAR), tz };
+}
+
+function someChannels(chance: Chance, count: number): number[] {
+  const lot = chance.fraction();
+  // Some checks tell nobody.
+  if (lot < 0.03) return [];
+  const first = chance.between(0, count - 1);
+  const channels = new Set([first]);
+  const project = first - (first % CHANNELS_PER_PROJECT);
+  const last = Math.min(count, project + CHANNELS_PER_PROJECT) - 1;
+  if (lot > 0.7) channels.add(chance.between(project, last));
+  return [...channels].toSorted((one, other) => one - other);
+}
+
+type Part = { trueAt: number; settings: Settings };
+
+function planEdits(
+  ground: Ground,
+  chance: Chance,
+  { createdTrueAt, settings }: { createdTrueAt: number; settings: Settings },
+): Part[] {
+  const lot = chance.fraction();
+  const count = lot < 0.8 ? 0 : lot < 0.93 ? 1 : 3;
+  const times = Array.from({ length: count }, () => someTime(chance, ground.base))
+    .filter((trueAt) => trueAt > createdTrueAt)
+    .toSorted((one, other) => one - other);
+  let current = settings;
+  return times.map((trueAt) => {
+    const fresh = someSettings(chance, current);
+    // Half of them change only grace, as owners do whose jobs take longer than they thought.
+    current = chance.fraction() < 0.5 ? { ...current, graceSeconds: fresh.graceSeconds } : fresh;
+    return { trueAt: served(ground, trueAt), settings: current };
+  });
+}
+
+function planCommands(ground: Ground, chance: Chance, createdTrueAt: number): Act[] {
+  const acts: Act[] = [];
+  const add = (trueAt: number, what: "pause" | "resume" | "delete") => {
+    const at = served(ground, trueAt);
+    if (at > createdTrueAt && at < ground.base.to) acts.push({ trueAt: at, what });
+  };
+  const lot = chance.fraction();
+  const pauses = lot < 0.85 ? 0 : lot < 0.95 ? 1 : 3;
+  for (let pause = 0; pause < pauses; pause += 1) {
+    const trueAt = someTime(chance, ground.base);
+    add(trueAt, "pause");
+    if (chance.fraction() < 0.7) add(trueAt + Math.floor(chance.fraction() * 2 * DAY_MS), "resume");
+  }
+  // Now and then somebody resumes what is not paused.
+  if (chance.fraction() < 0.02) add(someTime(chance, ground.base), "resume");
+  if (chance.fraction() < 0.03) add(someTime(chance, ground.base), "delete");
+  return acts;
+}
+
+function someTime(chance: Chance, { from, to }: { from: number; to: number }): number {
+  return Math.floor(from + HOUR_MS + chance.fraction() * (to - from - 2 * HOUR_MS));
+}
+
+/** Whoever finds nobody tries again until somebody is there. */
+function served({ reception }: Ground, trueAt: number): number {
+  let at = trueAt;
+  while (!reception.isServed(at)) at += 2 * MINUTE_MS;
+  return at;
+}
+
+function weighed<T>(chance: Chance, choices: readonly (readonly [T, number])[]): T {
+  let lot = chance.fraction() * choices.reduce((sum, [, weight]) => sum + weight, 0);
+  for (const [choice, weight] of choices) {
+    lot -= weight;
+    if (lot < 0) return choice;
+  }
+  throw new Error("there is nothing to choose from");
+}
+
+function mixed(seed: number, index: number): number {
+  let value = Math.imul(seed ^ 0x5bd1e995, 0x9e3779b1) + Math.imul(index + 1, 0x85ebca6b);
+  value = Math.imul(value ^ (value >>> 16), 0x27d4eb2f);
+  return (value ^ (value >>> 15)) >>> 0;
+}

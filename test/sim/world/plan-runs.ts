@@ -1,0 +1,151 @@
+// What a job does under one setting of its check: runs on time, and now and then early, late, twice at once, into
+// failure, without end or not at all. Whoever is refused may try again.
+import type { Chance } from "../../faults/chance.ts";
+import type { Settings, SignalKind } from "../model/history.ts";
+import type { Ground } from "./ground.ts";
+import { between } from "./plan-faults.ts";
+import { lotOf } from "./receipt.ts";
+import type { Act } from "./world.ts";
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** How often something unusual happens to a job, however often it runs. */
+const INCIDENTS_PER_DAY = 0.04;
+const INCIDENT_MAX = 0.1;
+/** How long after a refusal, and after how many, a job tries again. */
+const RETRY_MS = [1, 4, 15, 60, 180, 600, 1_800].map((seconds) => seconds * SECOND_MS);
+
+type Job = { ground: Ground; chance: Chance; index: number };
+type Part = { from: number; to: number; settings: Settings };
+type Style = { signals: "end" | "both" | "named"; isRetrying: boolean; incident: number };
+
+/** The signals that a job sends from one change of its settings to the next. */
+export function planRuns(job: Job, part: Part): Act[] {
+  const { chance } = job;
+  const times = runTimes(job, part);
+  const runsPerDay = (times.length / Math.max(1, part.to - part.from)) * DAY_MS;
+  const style: Style = {
+    signals: chance.fraction() < 0.6 ? "end" : chance.fraction() < 0.5 ? "both" : "named",
+    isRetrying: chance.fraction() < 0.7,
+    incident: Math.min(INCIDENT_MAX, INCIDENTS_PER_DAY / Math.max(runsPerDay, 0.01)),
+  };
+  const run = new JobRuns(job, part, style);
+  for (const [place, dueAt] of times.entries()) run.one(dueAt, times[place + 1] ?? part.to);
+  return run.acts.filter(({ trueAt }) => trueAt > part.from && trueAt <= job.ground.base.to);
+}
+
+function runTimes({ ground, chance }: Job, { from, to, settings }: Part): number[] {
+  const times: number[] = [];
+  if (settings.kind === "simple") {
+    const periodMs = settings.periodSeconds * SECOND_MS;
+    for (let at = from + chance.fraction() * periodMs; at < to; at += periodMs) times.push(Math.floor(at));
+    return times;
+  }
+  const schedule = ground.schedules.of(settings);
+  for (let at = schedule.nextAfter(from); at !== null && at < to; at = schedule.nextAfter(at)) times.push(at);
+  return times;
+}
+
+class JobRuns {
+  readonly acts: Act[] = [];
+  readonly #job: Job;
+  readonly #part: Part;
+  readonly #style: Style;
+  #stoppedUntil = -Infinity;
+  #lastSuccessAt: number | null = null;
+  #count = 0;
+
+  constructor(job: Job, part: Part, style: Style) {
+    this.#job = job;
+    this.#part = part;
+    this.#style = style;
+  }
+
+  /** One run that is due at a time, before the next one is. */
+  one(dueAt: number, nextAt: number): void {
+    const { chance } = this.#job;
+    if (dueAt < this.#stoppedUntil) return;
+    this.#count += 1;
+    if (chance.fraction() >= this.#style.incident) return this.#run(dueAt + this.#jitter(), "fine");
+    const intervalMs = nextAt - dueAt;
+    const graceMs = this.#part.settings.graceSeconds * SECOND_MS;
+    const lot = chance.fraction();
+    if (lot < 0.15) return;
+    if (lot < 0.25) {
+      this.#stoppedUntil = dueAt + intervalMs * chance.between(2, 6);
+      return;
+    }
+    if (lot < 0.4) return this.#run(dueAt + between(chance, [SECOND_MS, 2 * graceMs + 3 * HOUR_MS]), "fine");
+    if (lot < 0.48) return this.#atTheDeadline(dueAt + graceMs);
+    if (lot < 0.55) return this.#run(dueAt - between(chance, [SECOND_MS, intervalMs / 2]), "fine");
+    if (lot < 0.75) return this.#run(dueAt + this.#jitter(), "fails");
+    if (lot < 0.87) return this.#run(dueAt + this.#jitter(), "overruns");
+    if (lot < 0.93) return this.#run(dueAt + this.#jitter(), "never ends");
+    return this.#twice(dueAt + this.#jitter(), intervalMs);
+  }
+
+  #jitter(): number {
+    const mostMs = Math.min(MINUTE_MS, (this.#part.settings.graceSeconds * SECOND_MS) / 4);
+    return this.#job.chance.fraction() * mostMs;
+  }
+
+  #run(beginsAt: number, how: "fine" | "fails" | "overruns" | "never ends"): void {
+    const { chance } = this.#job;
+    const graceMs = this.#part.settings.graceSeconds * SECOND_MS;
+    const rid = this.#style.signals === "named" ? `r${this.#count}` : null;
+    const hasStart = this.#style.signals !== "end";
+    if (hasStart) this.#send(beginsAt, "start", rid);
+    if (how === "never ends") return;
+    const lastsMs = hasStart
+      ? between(chance, how === "overruns" ? [graceMs, 3 * graceMs] : [SECOND_MS, graceMs * 0.7])
+      : 0;
+    if (chance.fraction() < 0.02) this.#send(beginsAt + lastsMs / 2, "log", rid);
+    const endsAt = beginsAt + lastsMs;
+    if (how !== "fails") return this.#send(endsAt, "success", rid);
+    this.#send(endsAt, "fail", rid);
+    // Somebody looks after it, or the next run does.
+    if (chance.fraction() < 0.6) this.#send(endsAt + between(chance, [MINUTE_MS, HOUR_MS]), "success", null);
+  }
+
+  /** A success at the very last moment, or the first one after it. */
+  #atTheDeadline(deadlineAt: number): void {
+    const { settings } = this.#part;
+    const graceMs = settings.graceSeconds * SECOND_MS;
+    const at =
+      settings.kind === "simple" && this.#lastSuccessAt !== null
+        ? this.#lastSuccessAt + settings.periodSeconds * SECOND_MS + graceMs
+        : deadlineAt;
+    this.#send(at + (this.#job.chance.fraction() < 0.5 ? 0 : 1), "success", null);
+  }
+
+  /** A run that is still going when the next one begins; each says which one it is. */
+  #twice(beginsAt: number, intervalMs: number): void {
+    const { chance } = this.#job;
+    const graceMs = this.#part.settings.graceSeconds * SECOND_MS;
+    const [one, other] = [`a${this.#count}`, `b${this.#count}`];
+    const apartMs = Math.min(intervalMs, graceMs) * chance.fraction();
+    this.#send(beginsAt, "start", one);
+    this.#send(beginsAt + apartMs, "start", other);
+    const isCrossed = chance.fraction() < 0.5;
+    const firstMs = apartMs + graceMs * 0.6 * chance.fraction() + 1;
+    this.#send(beginsAt + firstMs, "success", isCrossed ? other : one);
+    const isEnding = chance.fraction() < 0.8;
+    if (isEnding)
+      this.#send(beginsAt + firstMs + graceMs * 0.3 * chance.fraction(), "success", isCrossed ? one : other);
+  }
+
+  #send(at: number, what: SignalKind, rid: string | null): void {
+    const { ground, index } = this.#job;
+    let trueAt = Math.floor(at);
+    for (const pauseMs of [...RETRY_MS, null]) {
+      this.acts.push({ trueAt, what, rid });
+      const isTaken = ground.reception.receive(trueAt, lotOf({ checkIndex: index, trueAt })).kind === "taken";
+      if (isTaken && what === "success") this.#lastSuccessAt = trueAt;
+      if (isTaken || !this.#style.isRetrying || pauseMs === null) return;
+      trueAt += pauseMs;
+    }
+  }
+}

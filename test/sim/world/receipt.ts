@@ -1,0 +1,92 @@
+// Who takes a signal that is sent at a moment, and when it reaches the database; or that nobody takes it. The one
+// place that says what a fault means to senders and owners.
+import { type IntakeFault, intakeFaults, type WorldHead } from "./world.ts";
+
+/** One of several intakes without the database promises nothing beyond its lease, and stops some time before. */
+export const PROMISES_MS_MAX = 570_000;
+
+export type Receipt =
+  | { kind: "refused" }
+  /** `appliedTrueAt`: when the database has it; later than it was sent if it went through a spool. */
+  | { kind: "taken"; intake: number; appliedTrueAt: number; isReplayed: boolean };
+
+export type Reception = {
+  /** `lot` decides between intakes that could take it. */
+  receive(trueAt: number, lot: number): Receipt;
+  /** Whether the owner of a check could reach anybody. */
+  isServed(trueAt: number): boolean;
+  /** The fault of intakes at a moment: after its beginning, up to and with its end. */
+  faultAt(trueAt: number): IntakeFault | null;
+};
+
+/** The reception of a world. */
+export function receptionOf(head: WorldHead): Reception {
+  const faults = intakeFaults(head);
+  const faultAt = (trueAt: number) => {
+    let low = 0;
+    let high = faults.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((faults[middle]?.to ?? Infinity) >= trueAt) high = middle;
+      else low = middle + 1;
+    }
+    const fault = faults[low];
+    return fault !== undefined && fault.from < trueAt ? fault : null;
+  };
+  return {
+    faultAt,
+    receive: (trueAt, lot) => receiveDuring(faultAt(trueAt), { trueAt, lot, count: head.intakeCount }),
+    isServed: (trueAt) => {
+      const kind = faultAt(trueAt)?.kind;
+      return kind !== "database-away" && kind !== "all-stopped";
+    },
+  };
+}
+
+const REFUSED: Receipt = { kind: "refused" };
+
+function receiveDuring(
+  fault: IntakeFault | null,
+  { trueAt, lot, count }: { trueAt: number; lot: number; count: number },
+): Receipt {
+  const intake = lot % count;
+  const taken = (by: number): Receipt => ({
+    kind: "taken",
+    intake: by,
+    appliedTrueAt: trueAt,
+    isReplayed: false,
+  });
+  const takenByOthersThan = (absent: number): Receipt => {
+    if (count === 1) return REFUSED;
+    const other = lot % (count - 1);
+    return taken(other < absent ? other : other + 1);
+  };
+  if (fault === null || fault.kind === "clock-step") return taken(intake);
+  const spooled: Receipt = { kind: "taken", intake, appliedTrueAt: fault.to, isReplayed: true };
+  switch (fault.kind) {
+    case "database-away":
+      return count > 1 && trueAt > fault.from + PROMISES_MS_MAX ? REFUSED : spooled;
+    case "intake-cut":
+      return intake === fault.intake ? spooled : taken(intake);
+    case "cut-crash":
+      if (trueAt > fault.diesAt) return takenByOthersThan(fault.intake);
+      return intake === fault.intake ? spooled : taken(intake);
+    case "intake-crash":
+      return takenByOthersThan(fault.intake);
+    case "refusing":
+      return intake === fault.intake ? REFUSED : taken(intake);
+    case "all-stopped":
+      return REFUSED;
+  }
+}
+
+/** Senders keep their connection for a while: within so many milliseconds a check's signals go the same way. */
+const WAY_MS = 60_000;
+
+/** Which of the intakes a check's signal of a moment goes to. */
+export function lotOf({ checkIndex, trueAt }: { checkIndex: number; trueAt: number }): number {
+  const moment = Math.floor(trueAt / WAY_MS);
+  let mixed = Math.imul(checkIndex + 1, 0x9e3779b1) ^ Math.imul(moment, 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d);
+  return (mixed ^ (mixed >>> 13)) >>> 0;
+}

@@ -1,0 +1,225 @@
+// A world as a text that can be read, kept beside the tests and played again. What is written is read back the same.
+import type { Expectation, Settings } from "../model/history.ts";
+import { type Act, type CheckPlan, clockStep, type Fault, type World, type WorldHead } from "./world.ts";
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+const EXAMPLE = `world from 2026-03-28T00:00Z days 2 intakes 2 channels 1 turns 60s
+fault database-away 0.03:00 0.03:20
+check backup simple 1h grace 5m
+  0.00:00 success
+  0.01:00:30.250 start rid=a
+  0.01:02 success rid=a`;
+
+/** Days and time of day since the world began: `3.04:05:06.789`, with as much of the end as there is to say. */
+export function describeTime(trueAt: number, from: number): string {
+  const ms = trueAt - from;
+  const time = new Date(ms % DAY_MS).toISOString().slice(11, 23);
+  const short = time.endsWith(":00.000") ? time.slice(0, 5) : time.endsWith(".000") ? time.slice(0, 8) : time;
+  return `${Math.floor(ms / DAY_MS)}.${short}`;
+}
+
+function readTime(text: string | undefined, from: number): number {
+  const [, days, hours, minutes, seconds = "0", ms = "0"] =
+    /^(\d+)\.(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{3}))?)?$/.exec(text ?? "") ?? refuse(`not a time: ${text}`);
+  const inDay = (Number(hours) * 60 + Number(minutes)) * MINUTE_MS + Number(seconds) * SECOND_MS + Number(ms);
+  return from + Number(days) * DAY_MS + inDay;
+}
+
+const UNITS = { d: 86_400, h: 3_600, m: 60, s: 1 };
+
+function describeSeconds(seconds: number): string {
+  for (const [unit, size] of Object.entries(UNITS)) {
+    if (seconds % size === 0) return `${seconds / size}${unit}`;
+  }
+  return `${seconds}s`;
+}
+
+function readSeconds(text: string | undefined): number {
+  const [, count, unit] = /^(\d+)([dhms])$/.exec(text ?? "") ?? refuse(`not a duration: ${text}`);
+  return Number(count) * UNITS[unit as keyof typeof UNITS];
+}
+
+function describeSettings(settings: Settings): string {
+  const expects =
+    settings.kind === "simple"
+      ? `simple ${describeSeconds(settings.periodSeconds)}`
+      : `${settings.kind} "${settings.schedule}" ${settings.tz}`;
+  const manual = settings.manualResume ? " manual" : "";
+  return `${expects} grace ${describeSeconds(settings.graceSeconds)}${manual}`;
+}
+
+/** Takes settings off the front of the words. */
+function readSettings(words: string[]): Settings {
+  const kind = words.shift();
+  if (kind !== "simple" && kind !== "cron" && kind !== "oncalendar") {
+    return refuse(`not a kind of check: ${kind}`);
+  }
+  const expects: Expectation =
+    kind === "simple"
+      ? { kind, periodSeconds: readSeconds(words.shift()) }
+      : { kind, schedule: words.shift() ?? "", tz: words.shift() ?? "" };
+  if (words.shift() !== "grace") refuse("settings name no grace");
+  const graceSeconds = readSeconds(words.shift());
+  const manualResume = words[0] === "manual";
+  if (manualResume) words.shift();
+  return { ...expects, graceSeconds, manualResume };
+}
+
+function describeFault(fault: Fault, from: number): string {
+  const time = (trueAt: number) => describeTime(trueAt, from);
+  const words: string[] = [fault.kind];
+  if ("intake" in fault) words.push(String(fault.intake));
+  if ("channel" in fault) words.push(String(fault.channel));
+  words.push(time(fault.from));
+  if (fault.kind === "clock-step") words.push(`${fault.byMs}ms`);
+  else if (fault.kind !== "receiver-gone") words.push(time(fault.to));
+  if (fault.kind === "cut-crash") words.push(time(fault.diesAt));
+  if (fault.kind === "all-stopped" && fault.isClean) words.push("clean");
+  if (fault.kind === "all-stopped" && fault.isSweeperFirst) words.push("sweeper-first");
+  return words.join(" ");
+}
+
+function readFault(words: string[], head: Pick<WorldHead, "from" | "to">): Fault {
+  const word = words.shift() ?? "";
+  const kind = word as Fault["kind"];
+  const time = () => readTime(words.shift(), head.from);
+  switch (kind) {
+    case "database-away":
+    case "sweeper-down":
+    case "notifier-down":
+    case "twice":
+      return { kind, from: time(), to: time() };
+    case "intake-cut":
+    case "intake-crash":
+    case "refusing":
+      return { kind, intake: Number(words.shift()), from: time(), to: time() };
+    case "cut-crash":
+      return { kind, intake: Number(words.shift()), from: time(), to: time(), diesAt: time() };
+    case "all-stopped": {
+      const span = { from: time(), to: time() };
+      return {
+        kind,
+        ...span,
+        isClean: words.includes("clean"),
+        isSweeperFirst: words.includes("sweeper-first"),
+      };
+    }
+    case "clock-step": {
+      const from = time();
+      const [, byMs] =
+        /^(-?\d+)ms$/.exec(words.shift() ?? "") ?? refuse("a clock step names no milliseconds");
+      return clockStep(from, Number(byMs));
+    }
+    case "receiver-failing":
+      return { kind, channel: Number(words.shift()), from: time(), to: time() };
+    case "receiver-gone":
+      return { kind, channel: Number(words.shift()), from: time(), to: head.to };
+    default:
+      return refuse(`no such fault: ${word}`);
+  }
+}
+
+function describeAct(act: Act, from: number): string {
+  const words = [describeTime(act.trueAt, from), act.what as string];
+  if (act.what === "edit") words.push(describeSettings(act.settings));
+  if ("rid" in act && act.rid !== null) words.push(`rid=${act.rid}`);
+  return words.join(" ");
+}
+
+function readAct(words: string[], from: number): Act {
+  const trueAt = readTime(words.shift(), from);
+  const what = words.shift();
+  if (what === "edit") return { trueAt, what, settings: readSettings(words) };
+  if (what === "pause" || what === "resume" || what === "delete") return { trueAt, what };
+  if (what !== "success" && what !== "fail" && what !== "start" && what !== "log") {
+    return refuse(`no such act: ${what}`);
+  }
+  const rid = words.find((word) => word.startsWith("rid="))?.slice(4) ?? null;
+  return { trueAt, what, rid };
+}
+
+function describeCheck(plan: CheckPlan, from: number): string[] {
+  const words = ["check", plan.name, describeSettings(plan.settings), `channels ${plan.channels.join(",")}`];
+  if (plan.createdTrueAt !== from) words.push(`from ${describeTime(plan.createdTrueAt, from)}`);
+  return [words.join(" "), ...plan.acts.map((act) => `  ${describeAct(act, from)}`)];
+}
+
+function readCheck(words: string[], from: number): CheckPlan {
+  const name = words.shift() ?? refuse("a check has no name");
+  const settings = readSettings(words);
+  let channels = [0];
+  let createdTrueAt = from;
+  while (words.length > 0) {
+    const word = words.shift();
+    if (word === "channels") channels = (words.shift() ?? "").split(",").filter(Boolean).map(Number);
+    else if (word === "from") createdTrueAt = readTime(words.shift(), from);
+    else refuse(`what is this in a check: ${word}`);
+  }
+  return { name, settings, channels, createdTrueAt, acts: [] };
+}
+
+/** The text of a world, or of some of its checks. */
+export function describeWorld(world: World, indexes = Array.from({ length: world.checkCount }, (_, i) => i)) {
+  const { from, to, intakeCount, channelCount, turnSeconds, faults } = world.head;
+  const lines = [
+    `world from ${new Date(from).toISOString().slice(0, 16)}Z days ${(to - from) / DAY_MS} ` +
+      `intakes ${intakeCount} channels ${channelCount} turns ${describeSeconds(turnSeconds)}`,
+    ...faults.map((fault) => `fault ${describeFault(fault, from)}`),
+    ...indexes.flatMap((index) => describeCheck(world.check(index), from)),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** Reads a world; lines that begin with # say something to people. Throws with the line that it cannot read. */
+export function readWorld(text: string): World {
+  let head: WorldHead | null = null;
+  const faults: Fault[] = [];
+  const plans: (CheckPlan & { acts: Act[] })[] = [];
+  for (const [index, line] of text.split("\n").entries()) {
+    const words = wordsOf(line);
+    if (words.length === 0) continue;
+    try {
+      if (head === null) head = readHead(words);
+      else if (line.startsWith(" ")) plans.at(-1)?.acts.push(readAct(words, head.from));
+      else if (words[0] === "fault") faults.push(readFault(words.slice(1), head));
+      else if (words[0] === "check") plans.push({ ...readCheck(words.slice(1), head.from), acts: [] });
+      else refuse("neither a fault nor a check");
+    } catch (cause) {
+      throw new Error(`line ${index + 1} of the world: ${line}`, { cause });
+    }
+  }
+  if (head === null) throw new Error(`an empty world; one that is not:\n${EXAMPLE}`);
+  for (const { acts } of plans) acts.sort((one, other) => one.trueAt - other.trueAt);
+  return {
+    head: { ...head, faults },
+    checkCount: plans.length,
+    check: (index) => plans[index] ?? refuse(`there is no check ${index}`),
+  };
+}
+
+function readHead(words: string[]): WorldHead {
+  const value = (name: string) => words[words.indexOf(name) + 1];
+  const from = Date.parse(value("from") ?? "");
+  if (words[0] !== "world" || Number.isNaN(from)) refuse("a world begins with its beginning");
+  return {
+    from,
+    to: from + Math.round(Number(value("days")) * DAY_MS),
+    intakeCount: Number(value("intakes")),
+    channelCount: Number(value("channels")),
+    turnSeconds: readSeconds(value("turns")),
+    faults: [],
+  };
+}
+
+/** Words of a line; what stands in quotation marks is one. */
+function wordsOf(line: string): string[] {
+  const bare = line.replace(/#.*$/, "");
+  return [...bare.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word);
+}
+
+function refuse(why: string): never {
+  throw new Error(why);
+}

@@ -1,0 +1,94 @@
+// Messages that are owed, for tests of planning, claiming and sending: a check with channels, and flips of it.
+import { randomUUID } from "node:crypto";
+import type { SendResult } from "../../src/core/alerts/sending.ts";
+import type { CheckSettings } from "../../src/core/check.ts";
+import type { Instant } from "../../src/core/instant.ts";
+import type { Flip } from "../../src/core/machine/state.ts";
+import { planDeliveries, takeBackDeliveries } from "../../src/operations/alerts/plan-deliveries.ts";
+import { type Channel, insertChannel } from "../../src/store/alerts/channels.ts";
+import { assignChannels } from "../../src/store/alerts/check-channels.ts";
+import type { CheckWithState } from "../../src/store/checks/checks.ts";
+import type { Database } from "../../src/store/db.ts";
+import { insertFlips, takeBackFlip } from "../../src/store/history/flips.ts";
+import { inTransaction } from "../../src/store/transaction.ts";
+import { MONDAY_NOON, sampleCheck, sampleProject } from "./sample.ts";
+
+export type Watched = { check: CheckWithState; channels: Channel[] };
+
+/** A channel of a project, of a kind and config that the test cares about. */
+export function addChannel(
+  db: Database,
+  { projectId, kind = "webhook", config = {} }: { projectId: number; kind?: string; config?: object },
+): Promise<Channel> {
+  const channel = { uuid: randomUUID(), name: "", createdAt: MONDAY_NOON, projectId, kind };
+  return inTransaction(db, (tx) => insertChannel(tx, { ...channel, config: { ...config } }));
+}
+
+/** Lets exactly these channels hear of a check. */
+export function assign(
+  db: Database,
+  check: { id: number },
+  channels: readonly { id: number }[],
+): Promise<void> {
+  const channelIds = channels.map(({ id }) => id);
+  return inTransaction(db, (tx) => assignChannels(tx, { checkId: check.id, channelIds }));
+}
+
+/** A check in a project of its own, and so many channels that hear of it. */
+export async function watchedCheck(
+  db: Database,
+  { channelCount = 1, ...settings }: { channelCount?: number } & Partial<CheckSettings> = {},
+): Promise<Watched & { channel: Channel }> {
+  const { id: projectId } = await sampleProject(db);
+  const check = await sampleCheck(db, { projectId, ...settings });
+  const channels: Channel[] = [];
+  for (let i = 0; i < channelCount; i += 1) channels.push(await addChannel(db, { projectId }));
+  await assign(db, check, channels);
+  const [channel] = channels;
+  if (channel === undefined) throw new Error("a watched check needs a channel");
+  return { check, channels, channel };
+}
+
+/** A flip as tests write it: `to`, when, and why. */
+export function flip(to: "up" | "down", at: Instant = MONDAY_NOON, given: Partial<Flip> = {}): Flip {
+  const from = to === "up" ? "down" : "up";
+  return { at, from, to, reason: to === "up" ? "success" : "timeout", ...given };
+}
+
+/** Writes flips of a check with what is owed for them, in one transaction; returns their ids. */
+export function owe(
+  db: Database,
+  { check, at = MONDAY_NOON }: { check: { id: number }; at?: Instant },
+  ...flips: readonly Flip[]
+): Promise<number[]> {
+  const checkId = check.id;
+  return inTransaction(db, async (tx) => {
+    const written = flips.map((one) => ({ checkId, flip: one }));
+    const ids = await insertFlips(tx, written);
+    await planDeliveries(
+      tx,
+      written.map((one, index) => ({ ...one, flipId: ids[index] ?? 0 })),
+      at,
+    );
+    return ids;
+  });
+}
+
+/** Takes the silence flip of a deadline back, as a success that was received before it does. */
+export async function takeBack(
+  db: Database,
+  { check, deadlineAt, at = MONDAY_NOON }: { check: { id: number }; deadlineAt: Instant; at?: Instant },
+): Promise<void> {
+  await inTransaction(db, async (tx) => {
+    const flipId = await takeBackFlip(tx, { checkId: check.id, deadlineAt, at: deadlineAt - 1 });
+    await takeBackDeliveries(tx, flipId === null ? [] : [flipId], at);
+  });
+}
+
+export const SENT: SendResult = { kind: "sent", summary: "POST test", code: 200, excerpt: "ok" };
+
+/** A receiver's refusal; with `code: null` nobody knows whether it had taken the message. */
+export function refusal(given: Partial<Extract<SendResult, { kind: "failed" }>> = {}): SendResult {
+  const answer = { summary: "POST test", code: 500, excerpt: "no", reason: "Received status code 500" };
+  return { kind: "failed", permanent: false, retryAfterMs: null, ...answer, ...given };
+}
