@@ -1,10 +1,18 @@
 // The benchmarks by name: `npm run bench -- schedule store --json`. Tables for people come first; with --json
 // the last line is one object for machines. It ends with an error when a benchmark fails.
 import { parseArgs } from "node:util";
+import { benchApi } from "./api/bench-api.ts";
+import { API_SIZES } from "./api/sizes.ts";
+import { benchDeliver } from "./deliver/bench-deliver.ts";
+import { DELIVER_SIZES } from "./deliver/sizes.ts";
 import { benchPing } from "./ping/bench-ping.ts";
 import { PING_SIZES } from "./ping/sizes.ts";
 import { benchSchedule } from "./schedule.ts";
+import { benchSmtp } from "./smtp/bench-smtp.ts";
+import { SMTP_SIZES } from "./smtp/sizes.ts";
 import { benchStore } from "./store/bench-store.ts";
+import { benchSweep } from "./sweep/bench-sweep.ts";
+import { SWEEP_SIZES } from "./sweep/sizes.ts";
 import { isSizeName, SIZES, type SizeName } from "./store/sizes.ts";
 
 type Figures = Record<string, number>;
@@ -21,10 +29,29 @@ const BENCHMARKS: Record<string, Benchmark> = {
     about: "how recording and sweeping grow with the number of checks; layouts compared",
     run: ({ size, whenInterrupted }) => benchStore(SIZES[size], whenInterrupted),
   },
+  sweep: {
+    about:
+      "how fast deadlines that pass in the same minute become flips with queued deliveries, beside bare SQL",
+    run: ({ size, whenInterrupted }) => benchSweep(SWEEP_SIZES[size], whenInterrupted),
+  },
   ping: {
     about:
       "signals a second over HTTP, beside PostgreSQL alone, recording alone and HTTP alone; how long each takes",
     run: ({ size, whenInterrupted }) => benchPing(PING_SIZES[size], whenInterrupted),
+  },
+  api: {
+    about:
+      "requests a second to the API, beside the bare SQL of the same work and a server that does nothing",
+    run: ({ size, whenInterrupted }) => benchApi(API_SIZES[size], whenInterrupted),
+  },
+  smtp: {
+    about: "signals a second by mail, beside the bare mail server that throws messages away",
+    run: ({ size, whenInterrupted }) => benchSmtp(SMTP_SIZES[size], whenInterrupted),
+  },
+  deliver: {
+    about:
+      "how long messages take from a change of status to their receiver, and how many there are a second",
+    run: ({ size, whenInterrupted }) => benchDeliver(DELIVER_SIZES[size], whenInterrupted),
   },
 };
 

@@ -1,6 +1,7 @@
 // Fuzzing by name: `npm run fuzz -- ping --seed 7 --count 200000`. Sends what no client should send, and ends with an
 // error if the server answers with its own failure, breaks its word, hangs, dies or grows.
 import { parseArgs } from "node:util";
+import { onOrphaned } from "../test/support/orphaned.ts";
 import { fuzzApi } from "./api/fuzz-api.ts";
 import { fuzzPing } from "./ping/fuzz-ping.ts";
 
@@ -100,6 +101,7 @@ function wholeNumber(text: string, max: number): number {
 }
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
+onOrphaned(() => process.exit(130));
 
 if (import.meta.main) {
   try {

@@ -13,6 +13,7 @@ import { openDatabase } from "../src/store/db.ts";
 import { UnusableDatabaseError } from "../src/store/errors.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { listAccounts } from "../src/store/projects.ts";
+import { onOrphaned } from "../test/support/orphaned.ts";
 import { startPostgres } from "../test/support/postgres.ts";
 import { embeddedPostgres } from "../test/support/postgres-binaries.ts";
 import { seed, SEED_EMAIL } from "./seed.ts";
@@ -196,6 +197,7 @@ function explain(error: unknown): string {
 
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort());
+onOrphaned(() => stop.abort());
 try {
   await dev(stop.signal);
 } catch (error) {

@@ -12,6 +12,7 @@ import { renderImportTable } from "../test/support/import-rule.ts";
 import { CHECKSUMS_PATH, checksumsOf } from "../test/support/tidy-sql.ts";
 import { readTree } from "../test/support/tidy-tree.ts";
 import { renderSchema } from "./dump-schema.ts";
+import { renderChannelKinds } from "./render-channels.ts";
 
 /** `render` gets the file as it is, empty when there is none, and returns the file as it should be. */
 export type Generated = { path: string; render(current: string): string | Promise<string> };
@@ -30,6 +31,7 @@ const GENERATED: readonly Generated[] = [
   { path: "docs/openapi.json", render: renderOpenApi },
   section("ARCHITECTURE.md", "import-table", renderImportTable),
   section("ARCHITECTURE.md", "state-table", renderStateTable),
+  section("docs/channels.md", "kinds", renderChannelKinds),
 ];
 
 function read(path: string): string {

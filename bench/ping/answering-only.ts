@@ -7,6 +7,7 @@ import { pingService } from "../../test/ping/ping-service.ts";
 const nothing: SignalIntake = {
   now: () => Date.now(),
   accept: () => Promise.resolve({ kind: "recorded" }),
+  refused: () => {},
   resolve: () => Promise.resolve("known"),
 };
 

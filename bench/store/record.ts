@@ -1,6 +1,6 @@
 // "Record 500": the transaction that an intake commits for a batch of signals, made of the functions of the
 // store and the rules of core. What layouts differ in is passed in as a plan.
-import { countRun, type DayTotals } from "../../src/core/day-totals.ts";
+import { countRun, type DayTotals } from "../../src/core/machine/day-totals.ts";
 import type { Instant } from "../../src/core/instant.ts";
 import { DEFAULT_SIGNALS_PER_MINUTE, FREE_PING_LOG_ROWS } from "../../src/core/limits.ts";
 import { forgottenThrough, isTrimDue, keptFrom } from "../../src/core/retention.ts";

@@ -68,6 +68,13 @@ export function isServersFault(result: Exchange): boolean {
   return result.kind !== "abandoned";
 }
 
+/** Whether the server asked to come again, and said nothing worse. */
+export function isPutOff(result: Exchange): boolean {
+  if (result.kind !== "answered") return false;
+  const faults = result.statuses.filter((status) => status >= 500);
+  return faults.length > 0 && faults.every((status) => status === 503);
+}
+
 /** One word for what happened; several answers on one connection are not told apart. */
 export function outcomeOf(result: Exchange): string {
   if (result.kind !== "answered") return result.kind;

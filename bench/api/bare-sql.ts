@@ -1,0 +1,86 @@
+// The statements of one request, again and again, by plain sessions and nothing else, as a process of its own:
+// what it takes is what the database and its driver take. Told what to do by its first argument.
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import pg from "pg";
+import type { RecordedStatement } from "./recorded.ts";
+
+export type BareOrder = {
+  url: string;
+  /** Buffers as { base64 }. */
+  statements: readonly RecordedStatement[];
+  /** The check that they are about, in whose place another one is put each time; null where there is none. */
+  sample: { id: number; uuid: string } | null;
+  /** Other checks: a UUID in each line, and the ids in the same order. */
+  uuidsPath: string;
+  ids: readonly number[];
+  /** A text that has to be another one each time. */
+  counter: string;
+  sessions: number;
+  seconds: number;
+};
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+type Replacing = {
+  /** In whose place which check stands, if any. */
+  check: { from: { id: number; uuid: string }; to: { id: number; uuid: string } } | null;
+  /** An id that a statement of the recording has returned, and the one that it has returned now. */
+  returned: Map<number, number>;
+  counter: { from: string; to: string };
+};
+
+/** A value of the recording as it is for this time. */
+function replaced(value: unknown, how: Replacing): unknown {
+  if (Array.isArray(value)) return value.map((one) => replaced(one, how));
+  if (typeof value === "object" && value !== null && "base64" in value) {
+    return Buffer.from(String(value.base64), "base64");
+  }
+  if (typeof value === "number") {
+    if (value === how.check?.from.id) return how.check.to.id;
+    return how.returned.get(value) ?? value;
+  }
+  if (typeof value !== "string") return value;
+  if (value === how.check?.from.uuid) return how.check.to.uuid;
+  // Every other UUID was drawn for a new row.
+  if (UUID.test(value)) return randomUUID();
+  return value.replaceAll(how.counter.from, how.counter.to);
+}
+
+async function repeat(client: pg.Client, order: BareOrder, targets: readonly { id: number; uuid: string }[]) {
+  let count = 0;
+  const until = performance.now() + order.seconds * 1_000;
+  while (performance.now() < until) {
+    const to = targets[Math.floor(Math.random() * targets.length)];
+    if (to === undefined) throw new Error("there are no checks");
+    count += 1;
+    const counter = { from: order.counter, to: `${process.pid}-${Math.random()}` };
+    const check = order.sample === null ? null : { from: order.sample, to };
+    const how: Replacing = { check, returned: new Map(), counter };
+    for (const one of order.statements) {
+      const values = one.values.map((value) => replaced(value, how));
+      const { rows, rowCount } = await client.query<{ id?: unknown }>({
+        text: one.text,
+        ...(one.name !== null && { name: one.name }),
+        ...(values.length > 0 && { values }),
+      });
+      const isNew = one.returnedId !== null && /^\s*insert/i.test(one.text);
+      if (isNew && one.returnedId !== null) how.returned.set(one.returnedId, Number(rows[0]?.id));
+      if ((rowCount ?? 0) !== one.rowCount) {
+        throw new Error(`${one.name ?? one.text}: ${rowCount} rows instead of ${one.rowCount}`);
+      }
+    }
+  }
+  return count;
+}
+
+const order = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as BareOrder;
+const uuids = readFileSync(order.uuidsPath, "utf8").trimEnd().split("\n");
+const targets = uuids.map((uuid, index) => ({ uuid, id: order.ids[index] ?? 0 }));
+const clients = Array.from({ length: order.sessions }, () => new pg.Client({ connectionString: order.url }));
+await Promise.all(clients.map((client) => client.connect()));
+const begin = performance.now();
+const counts = await Promise.all(clients.map((client) => repeat(client, order, targets)));
+const elapsedMs = performance.now() - begin;
+await Promise.all(clients.map((client) => client.end()));
+console.log(JSON.stringify({ works: counts.reduce((sum, count) => sum + count, 0), elapsedMs }));

@@ -1,0 +1,188 @@
+// The API benchmark: requests a second, beside the bare SQL statements of the same work and beside the same server
+// with an answer that is always the same. All of them take turns, so that a busy moment hits all.
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { freePort, startPingProcess } from "../../test/support/ping-process.ts";
+import { startEngine } from "../store/engine.ts";
+import { mean, printTable, rounded, shown } from "../store/figures.ts";
+import type { BareOrder } from "./bare-sql.ts";
+import { measureLoad } from "./load.ts";
+import { COUNTER_TEXT, type RecordedWork, recordWorks } from "./recorded.ts";
+import type { ApiSize } from "./sizes.ts";
+import { type ApiStage, createApiStage } from "./stage.ts";
+import { type Work, worksOf } from "./work.ts";
+
+type Figures = Record<string, number>;
+
+const run = promisify(execFile);
+const ANSWERING = join(import.meta.dirname, "answering-only.ts");
+const BARE = join(import.meta.dirname, "bare-sql.ts");
+const END_GRACE_MS = 60_000;
+
+/** Works a second, by round. */
+type Rates = { ours: number[]; bareSql: number[]; noop: number[] };
+type Contest = { work: Work; recorded: RecordedWork; rates: Rates };
+type Ports = { ours: number; noop: number };
+
+/** Prints the comparison and gives the figures under flat keys. */
+export async function benchApi(
+  size: ApiSize,
+  whenInterrupted: (cleanUp: () => Promise<void>) => void,
+): Promise<Figures> {
+  console.log(`api: ${size.about}`);
+  const folder = await mkdtemp(join(tmpdir(), "overdue-bench-"));
+  const engine = await startEngine();
+  const cleanUp = async () => {
+    await engine.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  whenInterrupted(cleanUp);
+  try {
+    const stage = await createApiStage(engine, { ...size, folder });
+    const works = worksOf(size);
+    const recorded = await recordWorks(stage, works);
+    const contests = works.map((work, index): Contest => {
+      const one = recorded[index];
+      if (one === undefined) throw new Error(`${work.name} was not recorded`);
+      return { work, recorded: one, rates: { ours: [], bareSql: [], noop: [] } };
+    });
+    await withServers(stage, (ports) => measure(contests, { stage, size, ports, folder }));
+    await stage.close();
+    print(contests);
+    return figuresOf(contests);
+  } finally {
+    await cleanUp();
+  }
+}
+
+async function withServers(stage: ApiStage, work: (ports: Ports) => Promise<void>): Promise<void> {
+  const ours = await startPingProcess({
+    databaseUrl: stage.url,
+    port: await freePort(),
+    roles: "api",
+    settings: { OVERDUE_API_RATE_LIMIT: "0" },
+  });
+  const noop = await startAnsweringOnly();
+  try {
+    await work({ ours: ours.port, noop: noop.port });
+  } finally {
+    await Promise.all([ours.stop(), noop.stop()]);
+  }
+}
+
+async function startAnsweringOnly(): Promise<{ port: number; stop(): Promise<void> }> {
+  const port = await freePort();
+  const child = spawn(process.execPath, [ANSWERING, String(port)], { stdio: ["ignore", "pipe", "inherit"] });
+  const kill = () => child.kill("SIGKILL");
+  process.once("exit", kill);
+  const ended = once(child, "exit");
+  const isReady = await Promise.race([once(child.stdout, "data").then(() => true), ended.then(() => false)]);
+  if (!isReady) throw new Error("the server without the API did not start");
+  return {
+    port,
+    stop: async () => {
+      child.kill("SIGTERM");
+      await ended;
+      process.off("exit", kill);
+    },
+  };
+}
+
+type Circumstances = { stage: ApiStage; size: ApiSize; ports: Ports; folder: string };
+
+async function measure(contests: readonly Contest[], circumstances: Circumstances): Promise<void> {
+  const { size } = circumstances;
+  if (size.warmUpSeconds > 0) {
+    for (const contest of contests) await measureOnce(contest, circumstances, size.warmUpSeconds);
+    for (const { rates } of contests) Object.assign(rates, { ours: [], bareSql: [], noop: [] });
+  }
+  for (let round = 0; round < size.rounds; round++) {
+    const order = round % 2 === 0 ? contests : contests.toReversed();
+    for (const contest of order) await measureOnce(contest, circumstances, size.seconds);
+  }
+}
+
+async function measureOnce(
+  { work, recorded, rates }: Contest,
+  { stage, ports, folder }: Circumstances,
+  seconds: number,
+): Promise<void> {
+  const { method, project, body, connections, drainSeconds } = work;
+  const load = { method, key: stage.keys[project], body, connections, seconds, drainSeconds };
+  const uuidsPath = work.path.includes("UUID") ? stage.uuidsPath : null;
+  rates.ours.push(await measureLoad({ ...load, port: ports.ours, path: work.path, uuidsPath }));
+  rates.bareSql.push(await measureBare({ work, recorded }, { stage, folder, seconds }));
+  const path = `/api/v3/${recorded.status}/${recorded.bytes}`;
+  rates.noop.push(await measureLoad({ ...load, port: ports.noop, path, uuidsPath: null }));
+}
+
+async function measureBare(
+  { work, recorded }: Pick<Contest, "work" | "recorded">,
+  { stage, folder, seconds }: { stage: ApiStage; folder: string; seconds: number },
+): Promise<number> {
+  const { url, uuidsPath, ids } = stage;
+  const order: BareOrder = {
+    url,
+    statements: recorded.statements,
+    sample: work.path.includes("UUID") ? stage.sample : null,
+    uuidsPath,
+    ids,
+    counter: COUNTER_TEXT,
+    sessions: work.connections,
+    seconds,
+  };
+  const orderPath = join(folder, `${work.name}.json`);
+  await writeFile(orderPath, JSON.stringify(order, encoded));
+  const { stdout } = await run(process.execPath, [BARE, orderPath], {
+    timeout: seconds * 1_000 + END_GRACE_MS,
+    killSignal: "SIGKILL",
+  });
+  const { works, elapsedMs } = JSON.parse(stdout) as { works: number; elapsedMs: number };
+  return (works * 1_000) / elapsedMs;
+}
+
+/** Bytes as JSON can carry them. */
+function encoded(_key: string, value: unknown): unknown {
+  const isBuffer = typeof value === "object" && value !== null && "type" in value && value.type === "Buffer";
+  return isBuffer && "data" in value
+    ? { base64: Buffer.from(value.data as number[]).toString("base64") }
+    : value;
+}
+
+function figuresOf(contests: readonly Contest[]): Figures {
+  const figures: Figures = {};
+  for (const { work, rates } of contests) {
+    const ours = mean(rates.ours);
+    figures[`api.${work.figure}.per_second`] = rounded(ours);
+    figures[`api.${work.figure}.over_bare_sql`] = rounded(ours / mean(rates.bareSql));
+    figures[`api.${work.figure}.over_noop`] = rounded(ours / mean(rates.noop));
+  }
+  return figures;
+}
+
+function print(contests: readonly Contest[]): void {
+  printTable("Requests a second", [
+    ["", "ours", "bare SQL", "no-op", "/ bare SQL", "/ no-op", "statements", "bytes", "at once"],
+    ...contests.map(({ work, recorded, rates }) => [
+      work.figure,
+      shown(mean(rates.ours), 1),
+      shown(mean(rates.bareSql), 1),
+      shown(mean(rates.noop), 1),
+      shown(mean(rates.ours) / mean(rates.bareSql), 2),
+      shown(mean(rates.ours) / mean(rates.noop), 2),
+      String(recorded.statements.length),
+      String(recorded.bytes),
+      String(work.connections),
+    ]),
+  ]);
+  for (const { work, recorded, rates } of contests) {
+    const rounds = (values: readonly number[]) => values.map((value) => shown(value, 1)).join(" ");
+    const names = recorded.statements.map(({ name, text }) => name ?? text).join(", ");
+    console.log(`  ${work.figure}: ours by round ${rounds(rates.ours)}; bare SQL ${rounds(rates.bareSql)}`);
+    console.log(`    ${names}`);
+  }
+}

@@ -1,0 +1,47 @@
+// How large a run of the API benchmark is: full for figures worth keeping, small to see that it works and counts.
+import type { SizeName } from "../store/sizes.ts";
+
+export type ApiSize = {
+  about: string;
+  /** Checks in the project that is listed as the smaller one, and whose checks are read and changed. */
+  small: number;
+  /** Checks in the project that is listed as the larger one. */
+  large: number;
+  /** Whether these are the numbers that the names of the figures speak of. */
+  isFull: boolean;
+  /** For how long everything runs before it counts: code has to become warm. */
+  warmUpSeconds: number;
+  /** Everything that is compared runs once in each round. */
+  rounds: number;
+  /** For how long each runs in a round. */
+  seconds: number;
+  /** Connections of those who ask for one check, and as many sessions of bare SQL. */
+  connections: number;
+  /** The same for lists. */
+  listConnections: number;
+};
+
+export const API_SIZES: Readonly<Record<SizeName, ApiSize>> = {
+  full: {
+    about: "projects with 1,000 and 10,000 checks, about seven minutes",
+    small: 1_000,
+    large: 10_000,
+    isFull: true,
+    warmUpSeconds: 3,
+    rounds: 3,
+    seconds: 5,
+    connections: 10,
+    listConnections: 4,
+  },
+  small: {
+    about: "projects with 50 and 200 checks, under a minute; its figures mean nothing",
+    small: 50,
+    large: 200,
+    isFull: false,
+    warmUpSeconds: 0,
+    rounds: 1,
+    seconds: 0.5,
+    connections: 4,
+    listConnections: 2,
+  },
+};

@@ -1,0 +1,31 @@
+// How large a run of the delivery benchmark is: full for figures worth keeping, small to see that it works and counts.
+import type { SizeName } from "../store/sizes.ts";
+
+export type DeliverSize = {
+  about: string;
+  /** Messages that are owed, one for each check. */
+  deliveries: number;
+  /** Channels that they go to, each to one. */
+  channels: number;
+  /** Over how long they come due. */
+  spreadSeconds: number;
+  /** How often the same number is sent at once. */
+  burstRounds: number;
+};
+
+export const DELIVER_SIZES: Readonly<Record<SizeName, DeliverSize>> = {
+  full: {
+    about: "10,000 messages to 100 channels, about two minutes",
+    deliveries: 10_000,
+    channels: 100,
+    spreadSeconds: 60,
+    burstRounds: 3,
+  },
+  small: {
+    about: "300 messages to 10 channels, a few seconds; its figures mean nothing",
+    deliveries: 300,
+    channels: 10,
+    spreadSeconds: 2,
+    burstRounds: 1,
+  },
+};

@@ -1,0 +1,103 @@
+// The mail benchmark: messages a second that are durable, beside the library's server that throws them away. Both take
+// turns, so that a busy moment hits both.
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { freePort, startPingProcess } from "../../test/support/ping-process.ts";
+import { type ApiStage, createApiStage } from "../api/stage.ts";
+import { startEngine } from "../store/engine.ts";
+import { mean, printTable, rounded, shown } from "../store/figures.ts";
+import type { SmtpSize } from "./sizes.ts";
+
+type Figures = Record<string, number>;
+type Counted = { good: number; other: number; perSecond: number };
+type Rates = { ours: number[]; bare: number[] };
+
+const run = promisify(execFile);
+const BARE = join(import.meta.dirname, "bare-server.ts");
+const LOAD = join(import.meta.dirname, "load-process.ts");
+/** A load that has not ended so long after its time hangs. */
+const LOAD_GRACE_MS = 60_000;
+const DOMAIN = "ping.bench.example";
+
+/** Prints the comparison and gives the figures under flat keys. */
+export async function benchSmtp(
+  size: SmtpSize,
+  whenInterrupted: (cleanUp: () => Promise<void>) => void,
+): Promise<Figures> {
+  console.log(`smtp: ${size.about}`);
+  const folder = await mkdtemp(join(tmpdir(), "overdue-bench-"));
+  const engine = await startEngine();
+  const cleanUp = async () => {
+    await engine.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  whenInterrupted(cleanUp);
+  try {
+    const stage = await createApiStage(engine, { small: size.checks, large: 1, folder });
+    const rates = await measure(stage, size);
+    await stage.close();
+    const perSecond = mean(rates.ours);
+    const over = mean(rates.ours.map((rate, round) => rate / (rates.bare[round] ?? Number.NaN)));
+    printTable("smtp: messages a second", [
+      ["server", "mean", "by round"],
+      ["overdue, durable", shown(perSecond), rates.ours.map((rate) => shown(rate)).join(" ")],
+      ["smtp-server, thrown away", shown(mean(rates.bare)), rates.bare.map((rate) => shown(rate)).join(" ")],
+    ]);
+    return {
+      "smtp.per_second": rounded(perSecond),
+      "smtp.bare_per_second": rounded(mean(rates.bare)),
+      "smtp.over_bare": rounded(over),
+    };
+  } finally {
+    await cleanUp();
+  }
+}
+
+async function measure(stage: ApiStage, size: SmtpSize): Promise<Rates> {
+  const mailPort = await freePort();
+  const ours = await startPingProcess({
+    databaseUrl: stage.url,
+    port: await freePort(),
+    roles: "smtp",
+    settings: {
+      OVERDUE_PING_MAIL_LISTEN: `127.0.0.1:${mailPort}`,
+      OVERDUE_PING_MAIL_DOMAIN: DOMAIN,
+      OVERDUE_PING_MAIL_PEER_RATE: "0",
+      OVERDUE_PING_MAIL_PEER_CONNECTIONS_MAX: "1000",
+    },
+  });
+  const barePort = await freePort();
+  const bare = spawn(process.execPath, [BARE, String(barePort)], { stdio: ["ignore", "pipe", "inherit"] });
+  process.once("exit", () => bare.kill("SIGKILL"));
+  const [said] = (await Promise.race([once(bare.stdout, "data"), once(bare, "exit")])) as unknown[];
+  if (!String(said).includes("ready")) throw new Error("the bare server did not start");
+  const rates: Rates = { ours: [], bare: [] };
+  try {
+    const load = (port: number, seconds: number) => loaded(port, { seconds, size, stage });
+    if (size.warmUpSeconds > 0) for (const port of [mailPort, barePort]) await load(port, size.warmUpSeconds);
+    for (let round = 0; round < size.rounds; round += 1) {
+      rates.ours.push((await load(mailPort, size.seconds)).perSecond);
+      rates.bare.push((await load(barePort, size.seconds)).perSecond);
+    }
+    return rates;
+  } finally {
+    bare.kill("SIGTERM");
+    await ours.stop();
+  }
+}
+
+async function loaded(
+  port: number,
+  { seconds, size, stage }: { seconds: number; size: SmtpSize; stage: ApiStage },
+): Promise<Counted> {
+  const args = [LOAD, port, size.connections, seconds, stage.uuidsPath, DOMAIN].map(String);
+  const { stdout } = await run(process.execPath, args, { timeout: seconds * 1_000 + LOAD_GRACE_MS });
+  const counted = JSON.parse(stdout) as Counted;
+  if (counted.other > 0) throw new Error(`${counted.other} messages were not answered well`);
+  if (counted.good === 0) throw new Error("no message was answered");
+  return counted;
+}

@@ -1,0 +1,33 @@
+// The load, as a process of its own: so many connections, each sending one message after the other, each message when
+// the one before it was answered. It prints how many were answered well, and how many otherwise.
+import { readFileSync } from "node:fs";
+import { mailClient } from "../../test/smtp/client.ts";
+
+const [port = "0", connections = "1", seconds = "1", uuidsPath = "", domain = ""] = process.argv.slice(2);
+const uuids = readFileSync(uuidsPath, "utf8").trim().split("\n");
+const MESSAGE = Buffer.from(
+  "From: root@web1.example.org (Cron Daemon)\r\nTo: root@web1.example.org\r\n" +
+    "Subject: Cron <root@web1> /usr/local/bin/nightly\r\nMIME-Version: 1.0\r\n" +
+    "Content-Type: text/plain; charset=UTF-8\r\nAuto-Submitted: auto-generated\r\n\r\n" +
+    "rotated 14 logs, all of them completed\r\n".repeat(10),
+);
+
+const clients = await Promise.all(
+  Array.from({ length: Number(connections) }, () => mailClient({ port: Number(port) })),
+);
+const beganMs = performance.now();
+const endMs = beganMs + Number(seconds) * 1_000;
+const counts = { good: 0, other: 0 };
+await Promise.all(
+  clients.map(async (client, index) => {
+    for (let turn = index; performance.now() < endMs; turn += clients.length) {
+      const to = [`${uuids[turn % uuids.length]}@${domain}`];
+      const answer = await client.send(MESSAGE, { to });
+      if (answer.startsWith("250")) counts.good += 1;
+      else counts.other += 1;
+    }
+    client.close();
+  }),
+);
+const tookSeconds = (performance.now() - beganMs) / 1_000;
+console.log(JSON.stringify({ ...counts, perSecond: counts.good / tookSeconds }));

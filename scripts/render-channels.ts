@@ -1,0 +1,58 @@
+// The part of docs/channels.md that is generated: every kind with its fields, as the schemas have them.
+import { type Field, fieldsOf } from "../src/channels/config/channel-config.ts";
+import type { AnyKind } from "../src/channels/channel-kind.ts";
+import { KINDS } from "../src/channels/registry.ts";
+
+/** A table of all kinds, and one of the fields of each. */
+export function renderChannelKinds(kinds: readonly AnyKind[] = KINDS): string {
+  const overview = kinds.map(({ name, title, about, rate }) => {
+    const takes = rate === null ? "any number" : `${rate.perMinute} a minute, ${rate.burst} at once`;
+    return [`[\`${name}\`](#${name})`, title, about, takes];
+  });
+  return [
+    table(["Kind", "Name", "What it does", "Messages that one channel is sent"], overview),
+    ...kinds.flatMap((kind) => [`### ${kind.name}`, fieldTable(kind)]),
+  ].join("\n\n");
+}
+
+function fieldTable(kind: AnyKind): string {
+  const rows = fieldsOf(kind).map(([name, field]) => [
+    `\`${name}\``,
+    typeText(field),
+    field.default === undefined ? "must be given" : code(JSON.stringify(field.default)),
+    field.writeOnly === true ? "yes" : "",
+    field.description,
+  ]);
+  return table(["Field", "Type", "Default", "Secret", "Meaning"], rows);
+}
+
+function typeText(field: Field): string {
+  if (field.enum !== undefined) return field.enum.map((word) => code(String(word))).join(", ");
+  if (field.format === "uri") return `address, at most ${field.maxLength} characters`;
+  const { type } = field;
+  switch (type) {
+    case "string":
+      return field["x-must"] ?? `text, at most ${field.maxLength} characters`;
+    case "integer":
+      return `${field.minimum} to ${field.maximum}`;
+    case "boolean":
+      return "true or false";
+    case "array":
+      return `list of UUIDs, at most ${field.maxItems}`;
+    case "object":
+      return `object of texts, or lines of \`Name: value\`; at most ${field.maxProperties}`;
+    case undefined:
+      break;
+  }
+  throw new Error("a field has no type");
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => "---"), ...rows]
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`)
+    .join("\n");
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
