@@ -31,6 +31,23 @@ export const ENDPOINT_RIGHTS = {
 
 export type Endpoint = keyof typeof ENDPOINT_RIGHTS;
 
+/** The same for our own API: a read-only key may read, and no secret is shown to anybody. */
+export const OWN_ENDPOINT_RIGHTS = {
+  listKinds: BOTH,
+  listChannels: BOTH,
+  createChannel: WRITE,
+  getChannel: BOTH,
+  updateChannel: WRITE,
+  deleteChannel: WRITE,
+  listChecksOfChannel: BOTH,
+  testChannel: WRITE,
+  listDeliveries: BOTH,
+  getDelivery: BOTH,
+  retryDelivery: WRITE,
+} as const satisfies Record<string, Rights>;
+
+export type OwnEndpoint = keyof typeof OWN_ENDPOINT_RIGHTS;
+
 /** What is known of the key that came with a request. */
 export type Credential = "missing" | "malformed" | "unknown" | KeyKind;
 
@@ -101,6 +118,17 @@ function refusalReason(request: {
   if (credential === "missing" || credential === "malformed" || credential === "unknown") return credential;
   if (!rights[credential]) return "notAllowed";
   return target === "absent" || target === "foreign" ? target : null;
+}
+
+/** Whether a key may call an endpoint of our own API. What it may not see there is not found. */
+export function decideOwnAccess(request: { endpoint: OwnEndpoint; credential: Credential }): Access {
+  const { endpoint, credential } = request;
+  if (credential === "missing" || credential === "malformed" || credential === "unknown") {
+    return { allowed: false, ...STANDARD[credential] };
+  }
+  return OWN_ENDPOINT_RIGHTS[endpoint][credential]
+    ? { allowed: true }
+    : { allowed: false, code: "forbidden", text: "this needs a read-write key" };
 }
 
 /**

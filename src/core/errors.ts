@@ -9,7 +9,9 @@ export type ErrorCode =
   | "not_found"
   | "method_not_allowed"
   | "conflict"
+  | "precondition_failed"
   | "too_large"
+  | "unprocessable"
   | "rate_limited"
   | "unavailable"
   | "internal";
@@ -22,7 +24,9 @@ export const HTTP_STATUS: Readonly<Record<ErrorCode, number>> = {
   not_found: 404,
   method_not_allowed: 405,
   conflict: 409,
+  precondition_failed: 412,
   too_large: 413,
+  unprocessable: 422,
   rate_limited: 429,
   internal: 500,
   unavailable: 503,

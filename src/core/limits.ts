@@ -56,6 +56,19 @@ export const CHANNEL_NAME_LENGTH_MAX = 100;
 export const DELIVERY_ERROR_LENGTH_MAX = 200;
 export const PROJECT_NAME_LENGTH_MAX = 200;
 
+// Channels that are managed by API, commands or the dashboard.
+export const CHANNELS_PER_PROJECT_MAX = 500;
+/** Checks that one request may name; "*" stands for all that there are. */
+export const NAMED_CHECKS_MAX = 1_000;
+/** Tests of one channel in a minute: each of them makes us write to somebody. */
+export const CHANNEL_TESTS_PER_MINUTE = 10;
+/** How long a page of a list is, unless its reader says otherwise, and at most. */
+export const PAGE_LENGTH_DEFAULT = 50;
+export const PAGE_LENGTH_MAX = 100;
+export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
+/** Of one project; beyond it the oldest are forgotten before their time. */
+export const IDEMPOTENCY_KEYS_MAX = 1_000;
+
 // Keys.
 export const API_KEY_LENGTH = 32;
 export const PING_KEY_LENGTH = 22;
@@ -104,6 +117,8 @@ export const DELIVERY_DAYS = 93;
 export const RUN_DAYS = 93;
 export const BLIND_INTERVAL_DAYS = 93;
 export const REJECTED_SIGNAL_DAYS = 30;
+/** A request that is repeated later than this is a new one. */
+export const IDEMPOTENCY_KEY_DAYS = 1;
 
 // Messages that are owed.
 /** A send that takes longer has failed; whether it arrived is then in doubt. */

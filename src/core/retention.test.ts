@@ -93,6 +93,9 @@ describe("records with an age", () => {
       run: 93,
       blindInterval: 93,
       rejectedSignal: 30,
+      idempotencyKey: 1,
+      session: 30,
+      auditEntry: 365,
     });
     for (const [sort, days] of Object.entries(DAYS_KEPT)) {
       expect(keptFrom(sort as keyof typeof DAYS_KEPT, 1000 * DAY_MS)).toBe((1000 - days) * DAY_MS);

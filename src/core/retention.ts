@@ -1,4 +1,6 @@
 // What may be forgotten, and when. It answers with boundaries; deleting is done elsewhere, and may be late.
+import { AUDIT_DAYS } from "./accounts/audit-words.ts";
+import { SESSION_IDLE_DAYS } from "./accounts/session-rules.ts";
 import { DAY_MS, type Instant } from "./instant.ts";
 import {
   BLIND_INTERVAL_DAYS,
@@ -6,6 +8,7 @@ import {
   DELIVERY_DAYS,
   EVENT_DAYS,
   FLIP_DAYS,
+  IDEMPOTENCY_KEY_DAYS,
   PING_TRIM_EVERY,
   PINGS_LISTED_MAX,
   REJECTED_SIGNAL_DAYS,
@@ -46,6 +49,10 @@ export const DAYS_KEPT = {
   run: RUN_DAYS,
   blindInterval: BLIND_INTERVAL_DAYS,
   rejectedSignal: REJECTED_SIGNAL_DAYS,
+  idempotencyKey: IDEMPOTENCY_KEY_DAYS,
+  /** A browser that was signed in, from its last use on. */
+  session: SESSION_IDLE_DAYS,
+  auditEntry: AUDIT_DAYS,
 } as const;
 
 /** Records of that sort from before this instant may be forgotten. */

@@ -1,4 +1,5 @@
 // What letters say: mails to people that no alert is about. Facts, and no words.
+import type { Instant } from "../instant.ts";
 import type { ReminderFacts } from "./reminders.ts";
 import type { ReportFacts } from "./reports.ts";
 
@@ -13,7 +14,37 @@ export type LetterFacts =
   /** To the owner: a channel was given up, and the project has no other. */
   | { kind: "disabled"; channel: LetterChannel; projectName: string; reason: string }
   | { kind: "report"; report: ReportFacts }
-  | { kind: "reminder"; reminder: ReminderFacts };
+  | { kind: "reminder"; reminder: ReminderFacts }
+  | AccountLetterFacts;
+
+/** A way into an account that was changed: its owner hears of it, in case it was somebody else. */
+export type SecurityNews =
+  | "passwordSet"
+  | "passwordRemoved"
+  | "passkeyAdded"
+  | "passkeyRemoved"
+  | "totpAdded"
+  | "totpRemoved"
+  | "emailChanged";
+
+/** Letters about accounts. Links and codes are made from the UUIDs when the mail is written. */
+export type AccountLetterFacts =
+  /** The link that lets somebody in, or makes an account first. */
+  | { kind: "signIn"; uuid: string; expiresAt: Instant; isNew: boolean }
+  /** The code that proves again who is there. */
+  | { kind: "confirm"; uuid: string; expiresAt: Instant }
+  /** The link that moves an account to this address. */
+  | { kind: "changeEmail"; uuid: string; expiresAt: Instant }
+  | {
+      kind: "invitation";
+      uuid: string;
+      /** Null: into the installation. */
+      projectName: string | null;
+      invitedBy: string | null;
+      expiresAt: Instant;
+    }
+  | { kind: "transfer"; projectUuid: string; projectName: string; from: string }
+  | { kind: "security"; what: SecurityNews };
 
 /** New addresses that one project may have asked within a day: links must not become a way to annoy strangers. */
 export const VERIFICATIONS_PER_DAY_MAX = 100;

@@ -107,7 +107,7 @@ function happens(check: WatchedCheck, event: OtherEvent): Cell {
   const before = check.state;
   if (event === "pause") {
     const outcome = pause(check, { at: RUN_AT + 1, sight: CLEAR });
-    return outcome === null ? "=" : cellOf({ before, after: outcome.state, flips: outcome.flips });
+    return cellOf({ before, after: outcome.state, flips: outcome.flips });
   }
   if (event === "resume") {
     const outcome = resume(check, { at: RUN_AT + 1, sight: CLEAR });

@@ -192,9 +192,7 @@ function live(timing: Timing, history: readonly Happening[], blind: Sight["blind
     } else if (happening.what === "sweep") {
       pass(sweepOnce(check, sight));
     } else if (happening.what === "pause") {
-      const outcome = pause(check, { at: now, sight });
-      if (outcome === null) continue;
-      pass(outcome);
+      pass(pause(check, { at: now, sight }));
       life.flips.push("pause");
     } else {
       const outcome = resume(check, { at: now, sight });

@@ -302,8 +302,8 @@ describe("commands", () => {
   test("a pause after a deadline that we saw pass reports it first", () => {
     const overdue = check({ status: "up", lastPingAt: AT, newestAt: AT });
     const outcome = pause(overdue, { at: minutes(80), sight: SEEN });
-    expect(outcome?.flips).toEqual([{ at: minutes(70), from: "up", to: "down", reason: "timeout" }]);
-    expect(outcome?.state).toMatchObject({
+    expect(outcome.flips).toEqual([{ at: minutes(70), from: "up", to: "down", reason: "timeout" }]);
+    expect(outcome.state).toMatchObject({
       status: "paused",
       lastPingAt: AT,
       silence: null,
@@ -328,9 +328,41 @@ describe("commands", () => {
     });
   });
 
-  test("pausing a paused check and resuming another are refused", () => {
-    expect(pause(check({ status: "paused" }), { at: AT, sight: SEEN })).toBeNull();
+  test("resuming a check that is not paused is refused", () => {
     expect(resume(check({ status: "up" }), { at: AT, sight: SEEN })).toBeNull();
+  });
+
+  test("a second pause outdates what was received before it, and lets a run go on", () => {
+    const running = { lastStartAt: minutes(5), lastStartRid: "a", newestAt: minutes(5) };
+    const paused = check({ status: "paused", commandAt: AT, ...running });
+    const moment = { at: minutes(30), sight: UNSEEN };
+    const twice = pause(paused, moment);
+    const commanded = { commandAt: minutes(30), newestAt: minutes(30) };
+    expect(twice).toEqual({
+      state: { ...paused.state, ...commanded },
+      flips: [],
+      notices: [],
+      unseen: null,
+    });
+    for (const kind of ["success", "fail"] as const) {
+      const signal = { kind, at: minutes(14), rid: "b", replayed: true } as const;
+      expect(send(paused, signal).state.status).not.toBe("paused");
+      expect(send({ ...paused, state: twice.state }, signal)).toMatchObject({
+        late: true,
+        flips: [],
+        state: { status: "paused" },
+      });
+    }
+  });
+
+  test("a second pause does not hide that a run in the paused check may have gone unseen", () => {
+    const paused = check({ status: "paused", commandAt: AT, lastStartAt: AT, newestAt: AT });
+    const blind = [{ from: minutes(2), to: minutes(4) }];
+    const outcome = pause(paused, { at: minutes(30), sight: { watermarkAt: minutes(30), blind } });
+    expect(outcome).toMatchObject({
+      notices: [{ deadline: { at: minutes(10) } }],
+      state: { status: "paused", lastStartAt: null, commandAt: minutes(30) },
+    });
   });
 
   test("a run that overran in a paused check comes first: the check is down, so it is paused, not resumed", () => {

@@ -233,14 +233,20 @@ function takeBack(
 
 type CommandMoment = { at: Instant; sight: Sight };
 
-/** Stops watching. A deadline that had passed before still counts. Null: it is paused already. */
-export function pause(check: WatchedCheck, moment: CommandMoment): Passage | null {
+/**
+ * Stops watching. A deadline that had passed before still counts. One that is paused already stays as it is, but
+ * the command is the newest: what was received before it and is replayed later does not end the pause.
+ */
+export function pause(check: WatchedCheck, moment: CommandMoment): Passage {
   const passed = passDeadlines(check, { sight: moment.sight, beforeAt: moment.at });
-  if (passed.state.status === "paused") return null;
+  const commanded = commandedAt(passed.state, moment);
+  // A run goes on, and whether it kept a deadline that we cannot see yet is left to the sweeper.
+  if (passed.state.status === "paused")
+    return { ...passed, state: { ...passed.state, ...commanded }, unseen: null };
   const rest = { lastStartAt: null, lastStartRid: null, expectFromAt: null, silence: null };
   return {
     ...passed,
-    state: { ...passed.state, ...rest, status: "paused", ...commandedAt(passed.state, moment) },
+    state: { ...passed.state, ...rest, status: "paused", ...commanded },
   };
 }
 

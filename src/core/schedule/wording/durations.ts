@@ -1,6 +1,6 @@
 // Lengths of time in words, as screens, messages and badges show them. Four forms, because a setting, a
 // run, a table cell and a sentence each leave out something else.
-import { SECOND_MS } from "./instant.ts";
+import { SECOND_MS } from "../../instant.ts";
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

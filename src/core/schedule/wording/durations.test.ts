@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { downtimeText, periodText, runText, sentenceText } from "./durations.ts";
-import { PERIOD_SECONDS_MAX, PERIOD_SECONDS_MIN } from "./limits.ts";
+import { PERIOD_SECONDS_MAX, PERIOD_SECONDS_MIN } from "../../limits.ts";
 
 const MINUTE = 60;
 const HOUR = 3600;

@@ -1,0 +1,35 @@
+// Codes of authenticator apps and recovery codes: which step of time may be used, and what a typed code is.
+import { type Instant, SECOND_MS } from "../instant.ts";
+
+export const TOTP_STEP_SECONDS = 30;
+export const TOTP_DIGITS = 6;
+/** Clocks of phones may be off by so many steps either way. */
+export const TOTP_WINDOW = 1;
+export const RECOVERY_CODES = 10;
+/** Letters of a recovery code; none that are mistaken for another. */
+export const RECOVERY_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
+export const RECOVERY_LENGTH = 10;
+const RECOVERY_CODE = new RegExp(`^[${RECOVERY_ALPHABET}]+$`);
+
+/** The number of the step of time that an instant is in. */
+export function stepAt(now: Instant): number {
+  return Math.floor(now / SECOND_MS / TOTP_STEP_SECONDS);
+}
+
+/** Whether the code of a step may be used: no step is taken twice, nor one before it. */
+export function isStepFresh(step: number, lastStep: number | null): boolean {
+  return lastStep === null || step > lastStep;
+}
+
+/** What somebody typed: the digits of an app, a recovery code, or neither. */
+export function readTypedCode(typed: string): { kind: "totp" | "recovery"; code: string } | null {
+  const code = typed.toLowerCase().replaceAll(/[\s-]/g, "");
+  if (/^\d{6}$/.test(code)) return { kind: "totp", code };
+  const isRecovery = code.length === RECOVERY_LENGTH && RECOVERY_CODE.test(code);
+  return isRecovery ? { kind: "recovery", code } : null;
+}
+
+/** A recovery code as it is shown. */
+export function shownRecoveryCode(code: string): string {
+  return `${code.slice(0, RECOVERY_LENGTH / 2)}-${code.slice(RECOVERY_LENGTH / 2)}`;
+}

@@ -1,0 +1,38 @@
+// How long a browser stays signed in, and for how long it counts as proven that its owner sits in front of it.
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from "../instant.ts";
+
+/** How somebody came in. */
+export type SignInMethod = "link" | "password" | "passkey" | "oidc" | "proxy" | "setUp" | "admin";
+
+export const SESSION_IDLE_DAYS = 30;
+/** However often it is used, everybody signs in again after so long. */
+export const SESSION_DAYS_MAX = 180;
+/** Signing in once more ends the one that was unused for longest. */
+export const SESSIONS_PER_ACCOUNT_MAX = 50;
+/** Dangerous acts ask who is there, unless that was proven so recently. */
+export const PROVEN_MS = 30 * MINUTE_MS;
+/** Use is written down this often at most. */
+const SEEN_EVERY_MS = MINUTE_MS;
+/** The clocks of our processes may differ by so much. */
+const CLOCK_MS = HOUR_MS;
+
+export type SessionTimes = { createdAt: Instant; seenAt: Instant };
+
+/** Whether a session still lets its browser in. */
+export function isAlive({ createdAt, seenAt }: SessionTimes, now: Instant): boolean {
+  if (createdAt > now + CLOCK_MS) return false;
+  return now - seenAt < SESSION_IDLE_DAYS * DAY_MS && now - createdAt < SESSION_DAYS_MAX * DAY_MS;
+}
+
+/** Whether a session may do what is dangerous. A proxy vouches for its people with every request. */
+export function isProven(
+  { method, provenAt }: { method: SignInMethod; provenAt: Instant },
+  now: Instant,
+): boolean {
+  return method === "proxy" || now - provenAt < PROVEN_MS;
+}
+
+/** Whether it is time to write down that a session is in use. */
+export function isSeenDue({ seenAt }: SessionTimes, now: Instant): boolean {
+  return now - seenAt >= SEEN_EVERY_MS;
+}

@@ -1,0 +1,153 @@
+// What a request may say about a channel, and what follows from a change for the channel and the groups that it is
+// in. Configurations are judged by whoever knows the kinds; this knows none.
+import { type Checked, fieldText, FIELD_PROBLEM } from "../errors.ts";
+import { isUuid } from "../identity.ts";
+import type { Instant } from "../instant.ts";
+import { CHANNEL_NAME_LENGTH_MAX, CHANNELS_PER_PROJECT_MAX, NAMED_CHECKS_MAX } from "../limits.ts";
+import { isLongerThan, TEXT_RULES } from "../request/check-params.ts";
+
+export type ChannelConfig = Readonly<Record<string, unknown>>;
+
+/** What somebody who knows the kinds says about configurations. */
+export type ConfigRules = {
+  /** The configuration, judged and completed by its defaults. Not ok also when there is no such kind. */
+  read(kind: string, input: unknown): Checked<ChannelConfig>;
+  /** A new channel's configuration with the secrets that its kind makes. They can be read nowhere else. */
+  complete(
+    kind: string,
+    config: ChannelConfig,
+  ): { config: ChannelConfig; made: Readonly<Record<string, string>> };
+};
+
+/** The checks that a channel shall hear of: all that there are now, or these. */
+export type ChosenChecks = "*" | readonly string[];
+
+/** What a request says; what it does not say stays as it is, or has its default. */
+export type ChannelRequest = {
+  kind?: string;
+  name?: string;
+  /** As it was sent. */
+  config?: ChannelConfig;
+  isEnabled?: boolean;
+  checks?: ChosenChecks;
+};
+
+type Reader = (given: unknown) => Checked<Partial<ChannelRequest>>;
+
+const READERS: Readonly<Record<string, Reader>> = {
+  kind: (kind) => (typeof kind === "string" ? good({ kind }) : bad("kind", FIELD_PROBLEM.notString)),
+  name: (name) => {
+    if (typeof name !== "string") return bad("name", FIELD_PROBLEM.notString);
+    if (isLongerThan(name, CHANNEL_NAME_LENGTH_MAX)) return bad("name", FIELD_PROBLEM.tooLong);
+    const problem = TEXT_RULES.storable(name);
+    return problem === null ? good({ name }) : bad("name", problem);
+  },
+  config: (config) =>
+    typeof config === "object" && config !== null && !Array.isArray(config)
+      ? good({ config: config as ChannelConfig })
+      : { ok: false, text: "config is not an object" },
+  enabled: (enabled) =>
+    typeof enabled === "boolean" ? good({ isEnabled: enabled }) : bad("enabled", FIELD_PROBLEM.notBoolean),
+  checks: readChecks,
+};
+
+/** The fields of a request, in the order in which they are judged. */
+export const CHANNEL_FIELDS: readonly string[] = Object.keys(READERS);
+
+/** What a body says about a channel. Only the first problem is told; a field that nobody knows is one. */
+export function readChannelRequest(body: Readonly<Record<string, unknown>>): Checked<ChannelRequest> {
+  const unknown = Object.keys(body).find((field) => !CHANNEL_FIELDS.includes(field));
+  if (unknown !== undefined) {
+    return { ok: false, text: `there is no field "${unknown}"; there are: ${CHANNEL_FIELDS.join(", ")}` };
+  }
+  let request: ChannelRequest = {};
+  for (const [field, read] of Object.entries(READERS)) {
+    if (!Object.hasOwn(body, field)) continue;
+    const one = read(body[field]);
+    if (!one.ok) return one;
+    request = { ...request, ...one.value };
+  }
+  return { ok: true, value: request };
+}
+
+function readChecks(checks: unknown): Checked<Partial<ChannelRequest>> {
+  if (checks === "*") return good({ checks });
+  if (!Array.isArray(checks)) return { ok: false, text: 'checks is neither "*" nor a list of UUIDs' };
+  if (checks.length > NAMED_CHECKS_MAX) {
+    return { ok: false, text: `checks names more than ${NAMED_CHECKS_MAX}; "*" stands for all` };
+  }
+  const uuids = [...new Set<unknown>(checks)];
+  return uuids.every((uuid): uuid is string => typeof uuid === "string" && isUuid(uuid))
+    ? good({ checks: uuids })
+    : { ok: false, text: 'checks is neither "*" nor a list of UUIDs' };
+}
+
+function good(value: Partial<ChannelRequest>): Checked<Partial<ChannelRequest>> {
+  return { ok: true, value };
+}
+
+function bad(field: string, problem: (typeof FIELD_PROBLEM)[keyof typeof FIELD_PROBLEM]): Checked<never> {
+  return { ok: false, text: fieldText(field, problem).replace("json validation error: ", "") };
+}
+
+/** Why nobody else than its owner may switch a channel on again that its owner has switched off. */
+export const DISABLED_BY_OWNER = "Disabled by its owner";
+
+export type Disabled = { at: Instant; reason: string };
+
+/**
+ * Whether a channel is disabled after a change. A new configuration gives a new chance to one that we had given up;
+ * one that its owner has switched off stays off until its owner says otherwise.
+ */
+export function disabledAfter(
+  before: Disabled | null,
+  { isEnabled, config, at }: Pick<ChannelRequest, "isEnabled" | "config"> & { at: Instant },
+): Disabled | null {
+  if (isEnabled === true) return null;
+  if (isEnabled === false) return before ?? { at, reason: DISABLED_BY_OWNER };
+  return config !== undefined && before?.reason !== DISABLED_BY_OWNER ? null : before;
+}
+
+/** Whether a project may have one channel more. */
+export function mayAddChannel(channelCount: number): boolean {
+  return channelCount < CHANNELS_PER_PROJECT_MAX;
+}
+
+export const GROUP = "group";
+
+type Member = { uuid: string; kind: string; name: string; config: ChannelConfig };
+
+/** The members that a group names. */
+export function membersOf({ kind, config }: Pick<Member, "kind" | "config">): readonly string[] {
+  const members: unknown = config["members"];
+  return kind === GROUP && Array.isArray(members) ? members.map(String) : [];
+}
+
+/** What is wrong with the members of a group, among the channels of its project; null when nothing is. */
+export function groupProblem(members: readonly string[], channels: readonly Member[]): string | null {
+  const kinds = new Map(channels.map(({ uuid, kind }) => [uuid, kind]));
+  for (const uuid of members) {
+    if (!kinds.has(uuid)) return `members: the project has no channel ${uuid}`;
+    if (kinds.get(uuid) === GROUP) return `members: ${uuid} is a group, and groups hold no groups`;
+  }
+  return null;
+}
+
+/**
+ * What becomes of the groups of a channel that is deleted: they lose it. Not ok when one of them would be left
+ * without any, because whoever relies on it would hear of nothing.
+ */
+export function groupsWithout<Group extends Member>(
+  uuid: string,
+  channels: readonly Group[],
+): Checked<{ group: Group; config: ChannelConfig }[]> {
+  const groups = channels.filter((channel) => membersOf(channel).includes(uuid));
+  const changes = groups.map((group) => ({
+    group,
+    config: { ...group.config, members: membersOf(group).filter((member) => member !== uuid) },
+  }));
+  const emptied = changes.find(({ config }) => config.members.length === 0)?.group;
+  if (emptied === undefined) return { ok: true, value: changes };
+  const name = emptied.name === "" ? emptied.uuid : `"${emptied.name}"`;
+  return { ok: false, text: `it is the only member of the group ${name}; change or delete that first` };
+}
