@@ -10,12 +10,15 @@ create table accounts (
   check_limit    integer,
   ping_log_limit integer,
   created_at     timestamptz not null,
+  theme          text not null default 'system'::text,
+  signed_in_at   timestamptz,
   constraint accounts_pkey PRIMARY KEY (id),
   constraint accounts_email_key UNIQUE (email),
   constraint accounts_uuid_key UNIQUE (uuid),
   constraint accounts_check_limit_check CHECK (check_limit >= 0),
   constraint accounts_email_check CHECK (email = lower(email)),
-  constraint accounts_ping_log_limit_check CHECK (ping_log_limit > 0)
+  constraint accounts_ping_log_limit_check CHECK (ping_log_limit > 0),
+  constraint accounts_theme_check CHECK (theme = ANY (ARRAY['system'::text, 'light'::text, 'dark'::text]))
 );
 
 -- Keys of the Management API, hashed. Bounded by what people create; revoked ones are pruned.
@@ -38,6 +41,48 @@ create table api_keys (
 -- Index api_keys_digest_key: Reader: keys.find_by_digest, on every API request.
 -- Reader: keys.list, for the project settings.
 create index api_keys_project on api_keys (project_id);
+
+-- How often something was tried that may be tried so often only. Bounded: a row goes when its bucket is full.
+create table attempts (
+  kind    text not null,
+  digest  bytea not null,
+  full_at timestamptz not null,
+  constraint attempts_pkey PRIMARY KEY (kind, digest),
+  constraint attempts_digest_check CHECK (octet_length(digest) = 32)
+);
+-- Reader: attempts.prune.
+create index attempts_full on attempts (full_at);
+
+-- Who changed what, before and after; never a secret. Bounded by age.
+create table audit_entries (
+  id         bigint not null generated always as identity,
+  at         timestamptz not null,
+  project_id bigint,
+  account_id bigint,
+  key_id     bigint,
+  what       text not null,
+  subject    text not null,
+  before     jsonb,
+  after      jsonb,
+  constraint audit_entries_pkey PRIMARY KEY (id),
+  constraint audit_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE SET NULL,
+  constraint audit_entries_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+-- Reader: deleting an account.
+create index audit_entries_account on audit_entries (account_id) WHERE (account_id IS NOT NULL);
+-- Reader: audit.list.
+create index audit_entries_project on audit_entries (project_id, id DESC);
+
+-- Authenticator apps, one for each account at most.
+create table authenticators (
+  account_id   bigint not null,
+  sealed       bytea not null,
+  created_at   timestamptz not null,
+  confirmed_at timestamptz,
+  last_step    bigint,
+  constraint authenticators_pkey PRIMARY KEY (account_id),
+  constraint authenticators_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
 
 -- Time in which we could not receive: it excuses silence. Bounded by age.
 create table blind_intervals (
@@ -70,6 +115,7 @@ create table channels (
   hold_until_at           timestamptz,
   bucket_full_at          timestamptz,
   verified_address        text,
+  revision                integer not null default 1,
   constraint channels_pkey PRIMARY KEY (id),
   constraint channels_uuid_key UNIQUE (uuid),
   constraint channels_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
@@ -258,6 +304,21 @@ create table flips (
 -- Readers: flips.list, flips.take_back, and downtime on the check page.
 create index flips_check on flips (check_id, at DESC, id DESC);
 
+-- Requests that have made a channel, by the name that their client gave them. Bounded by age, and by number for each project.
+create table idempotency_keys (
+  project_id     bigint not null,
+  key_digest     bytea not null,
+  request_digest bytea not null,
+  channel_uuid   uuid not null,
+  created_at     timestamptz not null,
+  constraint idempotency_keys_pkey PRIMARY KEY (project_id, key_digest),
+  constraint idempotency_keys_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint idempotency_keys_key_digest_check CHECK (octet_length(key_digest) = 32),
+  constraint idempotency_keys_request_digest_check CHECK (octet_length(request_digest) = 32)
+);
+-- Reader: idempotency_keys.prune.
+create index idempotency_keys_age on idempotency_keys (created_at);
+
 -- What the installation itself must remember. Bounded: a handful of names. Read at start.
 create table instance_settings (
   name  text not null,
@@ -282,6 +343,36 @@ create table intakes (
   constraint intakes_pkey PRIMARY KEY (id)
 ) with (fillfactor=50);
 
+-- Who was asked to come and has not answered. Bounded by rate limits and by age.
+create table invitations (
+  id         bigint not null generated always as identity,
+  uuid       uuid not null,
+  digest     bytea not null,
+  project_id bigint,
+  email      text not null,
+  role       text,
+  invited_by bigint,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  constraint invitations_pkey PRIMARY KEY (id),
+  constraint invitations_digest_key UNIQUE (digest),
+  constraint invitations_uuid_key UNIQUE (uuid),
+  constraint invitations_invited_by_fkey FOREIGN KEY (invited_by) REFERENCES accounts(id) ON DELETE SET NULL,
+  constraint invitations_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint invitations_digest_check CHECK (octet_length(digest) = 32),
+  constraint invitations_email_check CHECK (email = lower(email)),
+  constraint invitations_role_check CHECK (role = ANY (ARRAY['manager'::text, 'member'::text, 'readOnly'::text])),
+  constraint invited_as_something CHECK ((project_id IS NULL) = (role IS NULL))
+);
+-- Reader: invitations.prune.
+create index invitations_age on invitations (expires_at);
+-- Index invitations_digest_key: Reader: invitations.find.
+-- Reader: deleting an account.
+create index invitations_inviter on invitations (invited_by) WHERE (invited_by IS NOT NULL);
+-- Guards one invitation for each project and address. Reader: invitations.list.
+create unique index invitations_once on invitations (project_id, email);
+-- Index invitations_uuid_key: Reader: invitations.find_by_uuid.
+
 -- Mails that no delivery is about: each is its own queue entry, and tried until it is sent or given up. Bounded by age.
 create table letters (
   id            bigint not null generated always as identity,
@@ -301,10 +392,10 @@ create table letters (
   constraint letters_uuid_key UNIQUE (uuid),
   constraint letters_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
   constraint letters_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channels(id) ON DELETE CASCADE,
-  constraint for_somebody CHECK ((kind = ANY (ARRAY['report'::text, 'reminder'::text])) = (account_id IS NOT NULL) AND (kind = ANY (ARRAY['verification'::text, 'unverified'::text, 'disabled'::text])) = (channel_id IS NOT NULL)),
+  constraint for_somebody CHECK ((kind = ANY (ARRAY['report'::text, 'reminder'::text, 'transfer'::text, 'security'::text])) = (account_id IS NOT NULL) AND (kind = ANY (ARRAY['verification'::text, 'unverified'::text, 'disabled'::text])) = (channel_id IS NOT NULL)),
   constraint letter_has_next_try CHECK ((state = 'pending'::text) = (next_try_at IS NOT NULL)),
   constraint letter_settled_once CHECK ((state = 'pending'::text) = (settled_at IS NULL)),
-  constraint letters_kind_check CHECK (kind = ANY (ARRAY['verification'::text, 'unverified'::text, 'disabled'::text, 'report'::text, 'reminder'::text])),
+  constraint letters_kind_check CHECK (kind = ANY (ARRAY['verification'::text, 'unverified'::text, 'disabled'::text, 'report'::text, 'reminder'::text, 'signIn'::text, 'confirm'::text, 'changeEmail'::text, 'invitation'::text, 'transfer'::text, 'security'::text])),
   constraint letters_state_check CHECK (state = ANY (ARRAY['pending'::text, 'sent'::text, 'dead'::text]))
 );
 -- Reader: deleting an account.
@@ -321,6 +412,7 @@ create table members (
   account_id bigint not null,
   role       text not null,
   created_at timestamptz not null,
+  seen_at    timestamptz,
   constraint members_pkey PRIMARY KEY (project_id, account_id),
   constraint members_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint members_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
@@ -355,6 +447,19 @@ create table object_removals (
   constraint object_removals_pkey PRIMARY KEY (id)
 );
 
+-- Who is who at the identity provider. Bounded by the accounts.
+create table oidc_identities (
+  issuer       text not null,
+  subject      text not null,
+  account_id   bigint not null,
+  created_at   timestamptz not null,
+  last_used_at timestamptz not null,
+  constraint oidc_identities_pkey PRIMARY KEY (issuer, subject),
+  constraint oidc_identities_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
+-- Readers: identities.list, deleting an account.
+create index oidc_identities_account on oidc_identities (account_id);
+
 -- Troubles of the installation that its operator was told of and that last. Bounded: a few for each process.
 create table operator_incidents (
   trouble  text not null,
@@ -363,6 +468,36 @@ create table operator_incidents (
   seen_at  timestamptz not null,
   said     text not null,
   constraint operator_incidents_pkey PRIMARY KEY (trouble, subject)
+);
+
+-- Passkeys and security keys: public halves. Bounded by number for each account.
+create table passkeys (
+  id            bigint not null generated always as identity,
+  uuid          uuid not null,
+  account_id    bigint not null,
+  name          text not null,
+  credential_id text not null,
+  public_key    bytea not null,
+  use_count     bigint not null,
+  transports    text[] not null,
+  created_at    timestamptz not null,
+  last_used_at  timestamptz,
+  constraint passkeys_pkey PRIMARY KEY (id),
+  constraint passkeys_credential_id_key UNIQUE (credential_id),
+  constraint passkeys_uuid_key UNIQUE (uuid),
+  constraint passkeys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
+-- Readers: passkeys.list, deleting an account.
+create index passkeys_account on passkeys (account_id, id);
+-- Index passkeys_credential_id_key: Reader: passkeys.find, when somebody signs in with one.
+
+-- Passwords, hashed. Bounded by the accounts; whoever has no row has none.
+create table passwords (
+  account_id bigint not null,
+  hash       text not null,
+  changed_at timestamptz not null,
+  constraint passwords_pkey PRIMARY KEY (account_id),
+  constraint passwords_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
 );
 
 -- What signals carried, for those that carried anything, or where it is. Trimmed with the log, but for the last success.
@@ -444,6 +579,16 @@ create table projects (
 -- Index projects_badge_key_key: Reader: projects.find_by_badge_key, for badges of tags.
 -- Index projects_ping_key_key: Reader: checks.find_by_slug, for pings by key and slug.
 
+-- Codes for whoever has lost the authenticator app. Bounded: ten for each account.
+create table recovery_codes (
+  account_id bigint not null,
+  digest     bytea not null,
+  used_at    timestamptz,
+  constraint recovery_codes_pkey PRIMARY KEY (account_id, digest),
+  constraint recovery_codes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  constraint recovery_codes_digest_check CHECK (octet_length(digest) = 32)
+);
+
 -- Signals that the database refused, with the reason. Bounded by age.
 create table rejected_signals (
   id        bigint not null generated always as identity,
@@ -465,3 +610,84 @@ create table run_chunks (
 );
 -- Readers: run_chunks.list, run_chunks.trim.
 create index run_chunks_check on run_chunks (check_id);
+
+-- Browsers that are signed in. Bounded by number for each account, and by age.
+create table sessions (
+  id          bigint not null generated always as identity,
+  digest      bytea not null,
+  account_id  bigint not null,
+  method      text not null,
+  created_at  timestamptz not null,
+  seen_at     timestamptz not null,
+  proven_at   timestamptz not null,
+  ua          text not null,
+  remote_addr text,
+  constraint sessions_pkey PRIMARY KEY (id),
+  constraint sessions_digest_key UNIQUE (digest),
+  constraint sessions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  constraint sessions_digest_check CHECK (octet_length(digest) = 32),
+  constraint sessions_method_check CHECK (method = ANY (ARRAY['link'::text, 'password'::text, 'passkey'::text, 'oidc'::text, 'proxy'::text, 'setUp'::text, 'admin'::text]))
+);
+-- Readers: sessions.list, sessions.trim, deleting an account.
+create index sessions_account on sessions (account_id, id);
+-- Index sessions_digest_key: Reader: sessions.find, on every request of the dashboard.
+-- Reader: sessions.prune.
+create index sessions_seen on sessions (seen_at);
+
+-- Signing in that has begun and not ended. Bounded by minutes and by rate limits.
+create table sign_in_steps (
+  digest     bytea not null,
+  kind       text not null,
+  account_id bigint,
+  about      jsonb not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  constraint sign_in_steps_pkey PRIMARY KEY (digest),
+  constraint sign_in_steps_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  constraint sign_in_steps_digest_check CHECK (octet_length(digest) = 32),
+  constraint sign_in_steps_kind_check CHECK (kind = ANY (ARRAY['secondFactor'::text, 'passkey'::text, 'newPasskey'::text, 'oidc'::text]))
+);
+-- Reader: deleting an account.
+create index sign_in_steps_account on sign_in_steps (account_id) WHERE (account_id IS NOT NULL);
+-- Reader: steps.prune.
+create index sign_in_steps_age on sign_in_steps (expires_at);
+
+-- Links and codes that were mailed or printed, each good for one use. Bounded by age and by rate limits.
+create table sign_in_tokens (
+  id         bigint not null generated always as identity,
+  uuid       uuid not null,
+  digest     bytea not null,
+  purpose    text not null,
+  account_id bigint,
+  email      text,
+  next_path  text,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  used_at    timestamptz,
+  constraint sign_in_tokens_pkey PRIMARY KEY (id),
+  constraint sign_in_tokens_digest_key UNIQUE (digest),
+  constraint sign_in_tokens_uuid_key UNIQUE (uuid),
+  constraint sign_in_tokens_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  constraint sign_in_tokens_digest_check CHECK (octet_length(digest) = 32),
+  constraint sign_in_tokens_purpose_check CHECK (purpose = ANY (ARRAY['signIn'::text, 'register'::text, 'setUp'::text, 'confirm'::text, 'changeEmail'::text])),
+  constraint token_for_address CHECK ((purpose = ANY (ARRAY['register'::text, 'changeEmail'::text])) = (email IS NOT NULL)),
+  constraint token_of_somebody CHECK ((purpose = ANY (ARRAY['register'::text, 'setUp'::text])) = (account_id IS NULL))
+);
+-- Readers: tokens.find_newest, tokens.void, deleting an account.
+create index sign_in_tokens_account on sign_in_tokens (account_id, id) WHERE (account_id IS NOT NULL);
+-- Reader: tokens.prune.
+create index sign_in_tokens_age on sign_in_tokens (expires_at);
+-- Index sign_in_tokens_digest_key: Reader: tokens.find.
+-- Index sign_in_tokens_uuid_key: Reader: tokens.find_by_uuid, when the letter is written.
+
+-- Projects that wait to be taken over. Bounded by the projects.
+create table transfers (
+  project_id    bigint not null,
+  to_account_id bigint not null,
+  created_at    timestamptz not null,
+  constraint transfers_pkey PRIMARY KEY (project_id),
+  constraint transfers_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint transfers_to_account_id_fkey FOREIGN KEY (to_account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
+-- Readers: transfers.list_to, deleting an account.
+create index transfers_to on transfers (to_account_id);

@@ -1,5 +1,6 @@
 // The errors of PostgreSQL that somebody above the store has to tell apart, by name instead of by code,
 // and the store's own. What follows from them is decided by the operations.
+import { isUnreachable } from "../lib/connection-trouble.ts";
 
 const NAMES_BY_CODE = {
   "23505": "unique_violation",
@@ -42,4 +43,19 @@ export class CommitInDoubtError extends Error {
 /** The time that a transaction was given was over before it was committed: nothing of it was done. */
 export class OutOfTimeError extends Error {
   override readonly name = "OutOfTimeError";
+}
+
+/** Somebody else holds what is needed, it took too long, or a standby has not taken over yet. */
+const PASSING: readonly PostgresErrorName[] = [
+  "lock_not_available",
+  "deadlock_detected",
+  "query_canceled",
+  "read_only_transaction",
+];
+
+/** True when the same request may succeed later; whether a commit in doubt was done, the next look tells. */
+export function isDatabaseAway(error: unknown): boolean {
+  if (error instanceof CommitInDoubtError || isUnreachable(error)) return true;
+  const name = postgresErrorName(error);
+  return name !== null && PASSING.includes(name);
 }

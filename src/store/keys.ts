@@ -68,20 +68,6 @@ export async function insertApiKey(tx: Tx, key: NewApiKey): Promise<ApiKey> {
   return toKey(row);
 }
 
-const FIND_BY_DIGEST = statement<KeyRow>({
-  name: "keys.find_by_digest",
-  text: `select ${COLUMNS} from api_keys where digest = $1 and revoked_at is null`,
-});
-
-/**
- * The key with this digest, unless it was revoked. Looking up a keyed digest leaks nothing by its timing:
- * who cannot compute it cannot steer it.
- */
-export async function findApiKeyByDigest(db: Db, digest: Buffer): Promise<ApiKey | null> {
-  const { rows } = await db.query(FIND_BY_DIGEST, [digest]);
-  return rows[0] === undefined ? null : toKey(rows[0]);
-}
-
 const FIND_WITH_PROJECT = statement<
   KeyRow & { digest: Buffer; project_uuid: string; badge_key: string; at: Instant }
 >({
@@ -100,7 +86,10 @@ export type KeyWithProject = {
   at: Instant;
 };
 
-/** The key with this digest, unless it was revoked, with its project and the time, for whoever answers a request. */
+/**
+ * The key with this digest, unless it was revoked, with its project and the time, for whoever answers a request.
+ * Looking up a keyed digest leaks nothing by its timing: who cannot compute it cannot steer it.
+ */
 export async function findKeyWithProject(db: Db, digest: Buffer): Promise<KeyWithProject | null> {
   const { rows } = await db.query(FIND_WITH_PROJECT, [digest]);
   const [row] = rows;

@@ -25,7 +25,7 @@ export type Channel = {
   verifiedAddress: string | null;
 };
 
-type ChannelRow = {
+export type ChannelRow = {
   id: number;
   uuid: string;
   project_id: number;
@@ -42,11 +42,13 @@ type ChannelRow = {
   verified_address: string | null;
 };
 
-const COLUMNS = `ch.id, ch.uuid, ch.project_id, ch.kind, ch.name, ch.config, ch.created_at, ch.disabled_at,
+/** The columns of a channel, for every statement that returns one. */
+export const CHANNEL_COLUMNS = `ch.id, ch.uuid, ch.project_id, ch.kind, ch.name, ch.config, ch.created_at, ch.disabled_at,
   ch.disabled_reason, ch.last_notify_at, ch.last_notify_duration_ms, ch.last_error, ch.failure_count,
   ch.verified_address`;
 
-function toChannel(row: ChannelRow): Channel {
+/** A row of these columns as a domain value. */
+export function toChannel(row: ChannelRow): Channel {
   return {
     id: row.id,
     uuid: row.uuid,
@@ -68,7 +70,7 @@ function toChannel(row: ChannelRow): Channel {
 const INSERT = statement<ChannelRow>({
   name: "channels.insert",
   text: `insert into channels as ch (uuid, project_id, kind, name, config, created_at)
-    values ($1, $2, $3, $4, $5, $6) returning ${COLUMNS}`,
+    values ($1, $2, $3, $4, $5, $6) returning ${CHANNEL_COLUMNS}`,
 });
 
 export type NewChannel = Pick<Channel, "uuid" | "projectId" | "kind" | "name" | "config" | "createdAt">;
@@ -90,7 +92,7 @@ export async function insertChannel(tx: Tx, channel: NewChannel): Promise<Channe
 
 const LIST = statement<ChannelRow>({
   name: "channels.list",
-  text: `select ${COLUMNS} from channels ch where ch.project_id = $1 order by ch.id`,
+  text: `select ${CHANNEL_COLUMNS} from channels ch where ch.project_id = $1 order by ch.id`,
 });
 
 /** All channels of a project, oldest first. */
@@ -100,7 +102,7 @@ export async function listChannels(db: Db, projectId: number): Promise<Channel[]
 
 const FIND_BY_UUID = statement<ChannelRow>({
   name: "channels.find_by_uuid",
-  text: `select ${COLUMNS} from channels ch where ch.uuid = $1`,
+  text: `select ${CHANNEL_COLUMNS} from channels ch where ch.uuid = $1`,
 });
 
 /** The channel with this UUID, in whatever project. */
@@ -111,7 +113,7 @@ export async function findChannelByUuid(db: Db, uuid: string): Promise<Channel |
 
 const FIND_BY_ID = statement<ChannelRow>({
   name: "channels.find_by_id",
-  text: `select ${COLUMNS} from channels ch where ch.id = $1`,
+  text: `select ${CHANNEL_COLUMNS} from channels ch where ch.id = $1`,
 });
 
 /** The channel of a delivery, as it is now. */
@@ -122,7 +124,7 @@ export async function findChannelById(db: Db, channelId: number): Promise<Channe
 
 const FIND_BY_IDS = statement<ChannelRow & { project_name: string }>({
   name: "channels.find_by_ids",
-  text: `select ${COLUMNS}, p.name as project_name
+  text: `select ${CHANNEL_COLUMNS}, p.name as project_name
     from channels ch join projects p on p.id = ch.project_id where ch.id = any ($1::bigint[])`,
 });
 
@@ -138,22 +140,30 @@ export async function findChannelsByIds(
 const UPDATE = statement({
   name: "channels.update",
   text: `update channels set name = coalesce($2, name), config = coalesce($3, config),
-      disabled_at = null, disabled_reason = null, failure_count = 0, hold_until_at = null
+      disabled_at = $4, disabled_reason = $5, failure_count = 0, hold_until_at = null, revision = revision + 1
     where id = $1`,
 });
 
-/** Changes what is given. A changed channel gets a new chance if it was disabled. False: it is gone. */
+/** Changes what is given. A changed channel gets a new chance, unless it is to be `disabled`. False: it is gone. */
 export async function updateChannel(
   tx: Tx,
-  change: { channelId: number; name?: string; config?: Channel["config"] },
+  change: {
+    channelId: number;
+    name?: string;
+    config?: Channel["config"];
+    disabled?: { at: Instant; reason: string } | null;
+  },
 ): Promise<boolean> {
+  const { channelId, name = null, disabled = null } = change;
   const config = change.config === undefined ? null : JSON.stringify(change.config);
-  return (await tx.query(UPDATE, [change.channelId, change.name ?? null, config])).count === 1;
+  const values = [channelId, name, config, toTimestamp(disabled?.at ?? null), disabled?.reason ?? null];
+  return (await tx.query(UPDATE, values)).count === 1;
 }
 
 const DISABLE = statement({
   name: "channels.disable",
-  text: "update channels set disabled_at = $2, disabled_reason = $3 where id = $1 and disabled_at is null",
+  text: `update channels set disabled_at = $2, disabled_reason = $3, revision = revision + 1
+    where id = $1 and disabled_at is null`,
 });
 
 /** Stops using a channel after a permanent error. False: it is gone, or was disabled before. */
@@ -166,7 +176,7 @@ export async function disableChannel(
 
 const LOCK = statement<ChannelRow>({
   name: "channels.lock",
-  text: `select ${COLUMNS} from channels ch where ch.id = any ($1::bigint[]) order by ch.id for no key update`,
+  text: `select ${CHANNEL_COLUMNS} from channels ch where ch.id = any ($1::bigint[]) order by ch.id for no key update`,
 });
 
 /** Locks channels, in the order of their ids, whose messages are settled in this transaction. */
@@ -210,7 +220,7 @@ export async function noteSendings(
 
 const REPLACE_CONFIG = statement({
   name: "channels.replace_config",
-  text: "update channels set config = $3 where id = $1 and config = $2",
+  text: "update channels set config = $3, revision = revision + 1 where id = $1 and config = $2",
 });
 
 /** Changes a configuration at the receiver's wish, unless its owner has changed it meanwhile. */

@@ -21,7 +21,7 @@ export async function isAnyChatWaiting(db: Db, since: Instant): Promise<boolean>
 const CONNECT = statement<{ uuid: string; name: string; project_name: string }>({
   name: "chats.connect",
   text: `update channels ch set config = ch.config || $2::jsonb, disabled_at = null, disabled_reason = null,
-      failure_count = 0, hold_until_at = null
+      failure_count = 0, hold_until_at = null, revision = revision + 1
     from projects p
     where ${IS_WAITING} and ch.config ->> 'setup_code' = $1 and ch.created_at > $3 and p.id = ch.project_id
     returning ch.uuid, ch.name, p.name as project_name`,

@@ -1,4 +1,4 @@
-// Which channels hear of which check.
+// Which channels hear of which check, seen from either side.
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
 
@@ -70,4 +70,56 @@ const LIST_OF_CHECKS = statement<AssignmentRow>({
 /** The channels of these checks: for one check's answer, and for the deliveries of a batch of flips. */
 export async function listAssignmentsOfChecks(db: Db, checkIds: readonly number[]): Promise<Assignment[]> {
   return (await db.query(LIST_OF_CHECKS, [checkIds])).rows.map(toAssignment);
+}
+
+const REMOVE_OTHER_CHECKS = statement({
+  name: "check_channels.remove_other_checks",
+  text: "delete from check_channels where channel_id = $1 and check_id <> all ($2::bigint[])",
+});
+
+const ADD_MISSING_CHECKS = statement({
+  name: "check_channels.add_missing_checks",
+  text: `insert into check_channels (check_id, channel_id)
+    select id, $1 from unnest($2::bigint[]) as wanted (id) order by id
+    on conflict do nothing`,
+});
+
+/** Lets a channel hear of these checks, and of no others. */
+export async function assignChecks(
+  tx: Tx,
+  { channelId, checkIds }: { channelId: number; checkIds: readonly number[] },
+): Promise<void> {
+  await tx.query(REMOVE_OTHER_CHECKS, [channelId, checkIds]);
+  await tx.query(ADD_MISSING_CHECKS, [channelId, checkIds]);
+}
+
+/** A check that a channel hears of, as lists show it. */
+export type HeardCheck = { id: number; uuid: string; name: string };
+
+const FIND_CHECKS = statement<HeardCheck>({
+  name: "check_channels.find_checks",
+  text: `select c.id, c.uuid, c.name from checks c
+    where c.project_id = $1 and c.deleted_at is null and c.uuid = any ($2::uuid[])`,
+});
+
+/** Those of the named checks that a project has. */
+export async function findChecksToHear(
+  db: Db,
+  { projectId, uuids }: { projectId: number; uuids: readonly string[] },
+): Promise<HeardCheck[]> {
+  return (await db.query(FIND_CHECKS, [projectId, uuids])).rows;
+}
+
+const LIST_CHECKS = statement<HeardCheck>({
+  name: "check_channels.list_checks",
+  text: `select c.id, c.uuid, c.name from check_channels cc join checks c on c.id = cc.check_id
+    where cc.channel_id = $1 and c.deleted_at is null and c.id > $2 order by c.id limit $3`,
+});
+
+/** The checks that a channel hears of, oldest first, after the one with the id `afterId`. */
+export async function listHeardChecks(
+  db: Db,
+  { channelId, afterId, limit }: { channelId: number; afterId: number; limit: number },
+): Promise<HeardCheck[]> {
+  return (await db.query(LIST_CHECKS, [channelId, afterId, limit])).rows;
 }

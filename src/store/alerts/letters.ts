@@ -5,15 +5,26 @@ import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
 import { toTimestamp } from "../values.ts";
 
-export type LetterKind = "verification" | "unverified" | "disabled" | "report" | "reminder";
+export type LetterKind =
+  | "verification"
+  | "unverified"
+  | "disabled"
+  | "report"
+  | "reminder"
+  | "signIn"
+  | "confirm"
+  | "changeEmail"
+  | "invitation"
+  | "transfer"
+  | "security";
 
 export type Letter = {
   id: number;
   uuid: string;
   kind: LetterKind;
-  /** Set of reports and reminders. */
+  /** Set of reports, reminders and what else is for whoever has an account. */
   accountId: number | null;
-  /** Set of the others. */
+  /** Set of those about a channel. */
   channelId: number | null;
   about: Readonly<Record<string, unknown>>;
   createdAt: Instant;

@@ -6,7 +6,8 @@ import type { Tx } from "../transaction.ts";
 
 const MARK_VERIFIED = statement({
   name: "channels.mark_verified",
-  text: "update channels set verified_address = $2 where id = $1 and verified_address is distinct from $2",
+  text: `update channels set verified_address = $2, revision = revision + 1
+    where id = $1 and verified_address is distinct from $2`,
 });
 
 /** Notes that an address has agreed; null: it has to be asked again. False: it was so already, or the channel is gone. */

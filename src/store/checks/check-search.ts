@@ -50,6 +50,25 @@ export async function findShownCheck(
   return row === undefined ? null : { ...toCheckWithState(row), channelUuids: row.channel_uuids };
 }
 
+const FIND_DELETED = statement<CheckRow & StateRow & { channel_uuids: string[] }>({
+  name: "checks.find_deleted",
+  text: `select ${CHECK_COLUMNS}, ${STATE_COLUMNS},
+      array(select ch.uuid from check_channels cc join channels ch on ch.id = cc.channel_id
+        where cc.check_id = c.id order by ch.uuid)::text[] as channel_uuids
+    from checks c join check_states s on s.check_id = c.id
+    where c.uuid = $1 and c.deleted_at is not null`,
+});
+
+/** The check with this UUID that was deleted and can be taken back, in whatever project. */
+export async function findDeletedCheck(
+  db: Db,
+  uuid: string,
+): Promise<(CheckWithState & { channelUuids: string[] }) | null> {
+  const { rows } = await db.query(FIND_DELETED, [uuid]);
+  const [row] = rows;
+  return row === undefined ? null : { ...toCheckWithState(row), channelUuids: row.channel_uuids };
+}
+
 const FIND_OLDEST_MATCH = statement<CheckRow & StateRow>({
   name: "checks.find_oldest_match",
   text: `${SELECT_WITH_STATE}
@@ -133,6 +152,29 @@ export type DeletedCheck = { id: number; uuid: string; name: string; deletedAt: 
 export async function listDeletedChecks(db: Db, projectId: number): Promise<DeletedCheck[]> {
   const { rows } = await db.query(LIST_DELETED, [projectId]);
   return rows.map(({ id, uuid, name, deleted_at }) => ({ id, uuid, name, deletedAt: deleted_at }));
+}
+
+const LIST_IDS_AFTER = statement<{ id: number }>({
+  name: "checks.list_ids_after",
+  text: "select id from checks where id > $1 order by id limit $2",
+});
+
+/** The next ids of all checks of the installation, deleted or not: for whoever goes through them in portions. */
+export async function listCheckIdsAfter(
+  db: Db,
+  { afterId, limit }: { afterId: number; limit: number },
+): Promise<number[]> {
+  return (await db.query(LIST_IDS_AFTER, [afterId, limit])).rows.map(({ id }) => id);
+}
+
+const DELETED_AT = statement<{ deleted_at: Instant | null }>({
+  name: "checks.deleted_at",
+  text: "select deleted_at from checks where id = $1",
+});
+
+/** When a check was marked as deleted; null when it is not, or is not there. */
+export async function deletedAtOf(db: Db, checkId: number): Promise<Instant | null> {
+  return (await db.query(DELETED_AT, [checkId])).rows[0]?.deleted_at ?? null;
 }
 
 const FIND_DELETED_BEFORE = statement<{ id: number }>({

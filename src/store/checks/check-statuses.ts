@@ -6,7 +6,8 @@ import type { Timing, WatchedCheck } from "../../core/machine/status.ts";
 import { type Db, statement } from "../db.ts";
 import { toNumberArray, toTimestamp } from "../values.ts";
 
-type WatchedRow = {
+/** What core asks of a check to tell its status, as columns of `checks` c and `check_states` s. */
+export type WatchedRow = {
   kind: Timing["kind"];
   timeout_seconds: number;
   grace_seconds: number;
@@ -19,10 +20,11 @@ type WatchedRow = {
   expect_from_at: Instant | null;
 };
 
-const WATCHED_COLUMNS = `c.kind, c.timeout_seconds, c.grace_seconds, c.schedule, c.tz, c.manual_resume,
+export const WATCHED_COLUMNS = `c.kind, c.timeout_seconds, c.grace_seconds, c.schedule, c.tz, c.manual_resume,
   s.status, s.last_ping_at, s.last_start_at, s.expect_from_at`;
 
-function toWatched(row: WatchedRow): WatchedCheck {
+/** What core asks, of a row that has these columns. */
+export function toWatched(row: WatchedRow): WatchedCheck {
   return {
     timing: {
       kind: row.kind,

@@ -235,6 +235,19 @@ export async function restoreCheck(tx: Tx, checkId: number): Promise<boolean> {
   return (await tx.query(RESTORE, [checkId])).count === 1;
 }
 
+const MOVE = statement({
+  name: "checks.move",
+  text: "update checks set project_id = $2, updated_at = $3 where id = $1 and deleted_at is null",
+});
+
+/** Puts a check into another project. False: there is none, or it is marked as deleted. */
+export async function moveCheck(
+  tx: Tx,
+  { checkId, projectId, at }: { checkId: number; projectId: number; at: Instant },
+): Promise<boolean> {
+  return (await tx.query(MOVE, [checkId, projectId, toTimestamp(at)])).count === 1;
+}
+
 const DELETE = statement({ name: "checks.delete", text: "delete from checks where id = $1" });
 
 /**

@@ -80,6 +80,26 @@ export async function trimDays(
   await tx.query(TRIM, [checkIds, beforeDay]);
 }
 
+const PRUNE = statement({
+  name: "check_days.prune",
+  text: `delete from check_days
+    where (check_id, day) in (
+      select check_id, day from check_days where check_id = any ($1::bigint[]) and day < $2
+      for update skip locked
+    )`,
+});
+
+/**
+ * Forgets the days of these checks before one, for checks that get no new ones; returns how many. What somebody
+ * else is about to remove is left to him.
+ */
+export async function pruneDays(
+  tx: Tx,
+  { checkIds, beforeDay }: { checkIds: readonly number[]; beforeDay: string },
+): Promise<number> {
+  return (await tx.query(PRUNE, [checkIds, beforeDay])).count;
+}
+
 const DELETE_OF_CHECK = statement({
   name: "check_days.delete_of_check",
   text: "delete from check_days where check_id = $1",

@@ -72,6 +72,31 @@ export async function listEvents(
   return rows.map(toEvent);
 }
 
+const LIST_OF_PROJECT = statement<EventRow>({
+  name: "events.list_of_project",
+  text: `select newest.* from checks c
+    cross join lateral (
+      select id, check_id, at, kind, account_id, detail from events e
+      where e.check_id = c.id and ($2::timestamptz is null or e.at < $2)
+      order by e.at desc, e.id desc limit $3
+    ) as newest
+    where c.project_id = $1 and c.deleted_at is null
+    order by newest.at desc, newest.id desc limit $3`,
+});
+
+/** The newest events of a project's checks, newest first, from before an instant if it is given. */
+export async function listEventsOfProject(
+  db: Db,
+  page: { projectId: number; before?: Instant; limit: number },
+): Promise<CheckEvent[]> {
+  const { rows } = await db.query(LIST_OF_PROJECT, [
+    page.projectId,
+    toTimestamp(page.before ?? null),
+    page.limit,
+  ]);
+  return rows.map(toEvent);
+}
+
 // By address, so that the plan reads the oldest rows by the key and nothing else, whatever the limit.
 const PRUNE = statement({
   name: "events.prune",

@@ -117,18 +117,44 @@ const LIST = statement<FlipRow>({
   name: "flips.list",
   text: `select ${COLUMNS} from flips
     where check_id = $1 and ($2::timestamptz is null or at >= $2) and ($3::timestamptz is null or at < $3)
-    order by at desc, id desc`,
+    order by at desc, id desc limit $4`,
 });
 
-/** The flips of a check in [from, before), newest first; an absent end is open. Taken-back ones included. */
+/** The flips of a check in [from, before), newest first; an absent end or limit is open. Taken-back ones included. */
 export async function listFlips(
   db: Db,
-  range: { checkId: number; from?: Instant; before?: Instant },
+  range: { checkId: number; from?: Instant; before?: Instant; limit?: number },
 ): Promise<StoredFlip[]> {
   const { rows } = await db.query(LIST, [
     range.checkId,
     toTimestamp(range.from ?? null),
     toTimestamp(range.before ?? null),
+    range.limit ?? null,
+  ]);
+  return rows.map(toFlip);
+}
+
+const LIST_OF_PROJECT = statement<FlipRow>({
+  name: "flips.list_of_project",
+  text: `select newest.* from checks c
+    cross join lateral (
+      select ${COLUMNS} from flips f
+      where f.check_id = c.id and ($2::timestamptz is null or f.at < $2)
+      order by f.at desc, f.id desc limit $3
+    ) as newest
+    where c.project_id = $1 and c.deleted_at is null
+    order by newest.at desc, newest.id desc limit $3`,
+});
+
+/** The newest flips of a project's checks, newest first, from before an instant if it is given. */
+export async function listFlipsOfProject(
+  db: Db,
+  page: { projectId: number; before?: Instant; limit: number },
+): Promise<StoredFlip[]> {
+  const { rows } = await db.query(LIST_OF_PROJECT, [
+    page.projectId,
+    toTimestamp(page.before ?? null),
+    page.limit,
   ]);
   return rows.map(toFlip);
 }

@@ -63,6 +63,21 @@ export async function findBody(
   return row.body === null ? { ...at, body: null, objectKey: row.object_key } : { ...at, body: row.body };
 }
 
+const LIST_STARTS = statement<{ n: number; start: Buffer }>({
+  name: "ping_bodies.list_starts",
+  text: `select n, substring(body from 1 for $3) as start from ping_bodies
+    where check_id = $1 and n = any ($2::bigint[]) and body is not null`,
+});
+
+/** How some bodies of a check begin, by the number of their ping; those that lie elsewhere are left out. */
+export async function listBodyStarts(
+  db: Db,
+  { checkId, ns, bytes }: { checkId: number; ns: readonly number[]; bytes: number },
+): Promise<Map<number, Buffer>> {
+  const { rows } = await db.query(LIST_STARTS, [checkId, ns, bytes]);
+  return new Map(rows.map(({ n, start }) => [n, start]));
+}
+
 // An object is not removed before whoever may still be sending it has given up.
 const REMOVE_OBJECTS = `insert into object_removals (object_key, due_at)
   select object_key, moving_until from gone where object_key is not null`;

@@ -53,6 +53,26 @@ export async function trimRunChunks(
   await tx.query(TRIM, [checkIds, toTimestamp(before)]);
 }
 
+const PRUNE = statement({
+  name: "run_chunks.prune",
+  text: `delete from run_chunks
+    where ctid = any (array(
+      select ctid from run_chunks where check_id = any ($1::bigint[]) and to_at < $2
+      for update skip locked
+    ))`,
+});
+
+/**
+ * Forgets the chunks of these checks that ended before an instant, for checks that get no new ones; returns how
+ * many. What somebody else is about to remove is left to him.
+ */
+export async function pruneRunChunks(
+  tx: Tx,
+  { checkIds, before }: { checkIds: readonly number[]; before: Instant },
+): Promise<number> {
+  return (await tx.query(PRUNE, [checkIds, toTimestamp(before)])).count;
+}
+
 const DELETE_OF_CHECK = statement({
   name: "run_chunks.delete_of_check",
   text: "delete from run_chunks where check_id = $1",

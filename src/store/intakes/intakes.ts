@@ -212,12 +212,29 @@ const CLOSE = statement({
   text: "update intakes set closed_at = $2, lost = $3 where id = $1 and closed_at is null",
 });
 
-/** Lets go of an intake: it said goodbye, or it is lost. False: it was closed before. */
+/** Closes an intake that said goodbye, or that nobody else can know of. False: it was closed before. */
 export async function closeIntake(
   tx: Tx,
   { intakeId, at, lost }: { intakeId: string; at: Instant; lost: boolean },
 ): Promise<boolean> {
   return (await tx.query(CLOSE, [intakeId, toTimestamp(at), lost])).count === 1;
+}
+
+const CLOSE_IF_FREE = statement({
+  name: "intakes.close_if_free",
+  text: `update intakes set closed_at = $2, lost = $3
+    where id in (select id from intakes where id = $1 and closed_at is null for update skip locked)`,
+});
+
+/**
+ * Lets go of another intake, unless somebody works on its row just now: that is a sign of life, and whoever judges
+ * others must not wait for them. False: it is still open, or was closed before.
+ */
+export async function closeIntakeIfFree(
+  tx: Tx,
+  { intakeId, at, lost }: { intakeId: string; at: Instant; lost: boolean },
+): Promise<boolean> {
+  return (await tx.query(CLOSE_IF_FREE, [intakeId, toTimestamp(at), lost])).count === 1;
 }
 
 const PRUNE = statement({

@@ -1,9 +1,9 @@
 // Accounts, projects, and who is a member of which. Limits and rights are judged in core.
-import type { Role } from "../core/access.ts";
-import type { Instant } from "../core/instant.ts";
-import { type Db, statement } from "./db.ts";
-import type { Tx } from "./transaction.ts";
-import { toTimestamp } from "./values.ts";
+import type { Role } from "../../core/access.ts";
+import type { Instant } from "../../core/instant.ts";
+import { type Db, statement } from "../db.ts";
+import type { Tx } from "../transaction.ts";
+import { toTimestamp } from "../values.ts";
 
 export type Account = {
   id: number;
@@ -18,7 +18,7 @@ export type Account = {
   createdAt: Instant;
 };
 
-type AccountRow = {
+export type AccountRow = {
   id: number;
   uuid: string;
   email: string;
@@ -29,10 +29,12 @@ type AccountRow = {
   created_at: Instant;
 };
 
-const ACCOUNT_COLUMNS =
+/** Of the table under the name `a`. */
+export const ACCOUNT_COLUMNS =
   "a.id, a.uuid, a.email, a.name, a.is_operator, a.check_limit, a.ping_log_limit, a.created_at";
 
-function toAccount(row: AccountRow): Account {
+/** The account of a row with those columns. */
+export function toAccount(row: AccountRow): Account {
   return {
     id: row.id,
     uuid: row.uuid,
@@ -138,7 +140,7 @@ export type Project = {
   createdAt: Instant;
 };
 
-type ProjectRow = {
+export type ProjectRow = {
   id: number;
   uuid: string;
   name: string;
@@ -147,9 +149,11 @@ type ProjectRow = {
   created_at: Instant;
 };
 
-const PROJECT_COLUMNS = "p.id, p.uuid, p.name, p.ping_key, p.badge_key, p.created_at";
+/** The columns of a project, for every statement that returns one. */
+export const PROJECT_COLUMNS = "p.id, p.uuid, p.name, p.ping_key, p.badge_key, p.created_at";
 
-function toProject(row: ProjectRow): Project {
+/** A row of these columns as a domain value. */
+export function toProject(row: ProjectRow): Project {
   return {
     id: row.id,
     uuid: row.uuid,

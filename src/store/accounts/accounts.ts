@@ -1,0 +1,85 @@
+// What changes about an account after it was made; making and finding one is in projects.ts beside it.
+import type { Instant } from "../../core/instant.ts";
+import { type Db, statement } from "../db.ts";
+import type { Tx } from "../transaction.ts";
+import { toTimestamp } from "../values.ts";
+import type { Theme } from "./sessions.ts";
+
+const SIGNED_IN = statement({
+  name: "accounts.signed_in",
+  text: "update accounts set signed_in_at = $2 where id = $1",
+});
+
+/** Writes down when somebody came in last. */
+export async function writeSignedIn(
+  tx: Tx,
+  { accountId, at }: { accountId: number; at: Instant },
+): Promise<void> {
+  await tx.query(SIGNED_IN, [accountId, toTimestamp(at)]);
+}
+
+const HAS_OPERATOR = statement<{ count: number }>({
+  name: "accounts.count_operators",
+  text: "select count(*) as count from accounts where is_operator",
+});
+
+/** How many accounts may administer the installation. */
+export async function countOperators(db: Db): Promise<number> {
+  return (await db.query(HAS_OPERATOR, [])).rows[0]?.count ?? 0;
+}
+
+const WRITE_PROFILE = statement({
+  name: "accounts.write_profile",
+  text: "update accounts set name = coalesce($2, name), theme = coalesce($3, theme) where id = $1",
+});
+
+/** Changes how a person is called, and in which colours the pages are; null leaves it. */
+export async function writeProfile(
+  tx: Tx,
+  { accountId, name, theme }: { accountId: number; name: string | null; theme: Theme | null },
+): Promise<void> {
+  await tx.query(WRITE_PROFILE, [accountId, name, theme]);
+}
+
+const WRITE_EMAIL = statement({
+  name: "accounts.write_email",
+  text: "update accounts set email = $2 where id = $1",
+});
+
+/** Moves an account to another address. One that is taken already is a unique_violation. */
+export async function writeEmail(
+  tx: Tx,
+  { accountId, email }: { accountId: number; email: string },
+): Promise<void> {
+  await tx.query(WRITE_EMAIL, [accountId, email]);
+}
+
+const WRITE_OPERATOR = statement({
+  name: "accounts.write_operator",
+  text: "update accounts set is_operator = $2 where id = $1",
+});
+
+/** Lets an account administer the installation, or no more. */
+export async function writeOperator(
+  tx: Tx,
+  { accountId, isOperator }: { accountId: number; isOperator: boolean },
+): Promise<void> {
+  await tx.query(WRITE_OPERATOR, [accountId, isOperator]);
+}
+
+const LOCK = statement<{ id: number }>({
+  name: "accounts.lock",
+  text: "select id from accounts where id = $1 for update",
+});
+
+/** Locks an account until the end of the transaction. False: it is gone. */
+export async function lockAccount(tx: Tx, accountId: number): Promise<boolean> {
+  return (await tx.query(LOCK, [accountId])).count === 1;
+}
+
+const DELETE = statement({ name: "accounts.delete", text: "delete from accounts where id = $1" });
+
+/** Removes an account and everything that belongs to nobody else. It must be a member of nothing by then. */
+export async function deleteAccount(tx: Tx, accountId: number): Promise<boolean> {
+  return (await tx.query(DELETE, [accountId])).count === 1;
+}

@@ -1,0 +1,68 @@
+// What whoever runs the installation sees of it: accounts, and how far work is behind.
+import type { Instant } from "../../core/instant.ts";
+import { type Db, statement } from "../db.ts";
+import { toTimestamp } from "../values.ts";
+
+export type AdminAccountFacts = { accountId: number; signedInAt: Instant | null; hasTotp: boolean };
+
+const LIST_FACTS = statement<{ id: number; signed_in_at: Instant | null; has_totp: boolean }>({
+  name: "accounts.list_facts",
+  text: `select a.id, a.signed_in_at,
+      exists (select from authenticators t where t.account_id = a.id and t.confirmed_at is not null) as has_totp
+    from accounts a where a.id = any ($1::bigint[])`,
+});
+
+/** When these accounts came in last, and whether they have an authenticator app. */
+export async function listAccountFacts(db: Db, accountIds: readonly number[]): Promise<AdminAccountFacts[]> {
+  const { rows } = await db.query(LIST_FACTS, [accountIds]);
+  return rows.map((row) => ({ accountId: row.id, signedInAt: row.signed_in_at, hasTotp: row.has_totp }));
+}
+
+export type Backlog = {
+  /** The earliest deadline that waits for the sweeper. */
+  oldestSweepAt: Instant | null;
+  oldestUnsentAt: Instant | null;
+  unsentCount: number;
+  oldestLetterAt: Instant | null;
+  databaseBytes: number;
+};
+
+type BacklogRow = {
+  sweep_at: Instant | null;
+  unsent_at: Instant | null;
+  unsent_count: number;
+  letter_at: Instant | null;
+  bytes: number;
+};
+
+const READ_BACKLOG = statement<BacklogRow>({
+  name: "admin.read_backlog",
+  text: `select
+      (select min(s.sweep_at) from check_states s where s.sweep_at <= $1) as sweep_at,
+      (select min(d.created_at) from deliveries d where d.state = 'pending' and d.next_try_at <= $1) as unsent_at,
+      (select count(*) from deliveries d where d.state = 'pending') as unsent_count,
+      (select min(l.created_at) from letters l where l.state = 'pending' and l.next_try_at <= $1) as letter_at,
+      pg_database_size(current_database()) as bytes`,
+});
+
+/** What waits to be done, and how large the database is. */
+export async function readBacklog(db: Db, { now }: { now: Instant }): Promise<Backlog> {
+  const [row] = (await db.query(READ_BACKLOG, [toTimestamp(now)])).rows;
+  return {
+    oldestSweepAt: row?.sweep_at ?? null,
+    oldestUnsentAt: row?.unsent_at ?? null,
+    unsentCount: row?.unsent_count ?? 0,
+    oldestLetterAt: row?.letter_at ?? null,
+    databaseBytes: row?.bytes ?? 0,
+  };
+}
+
+const LIST_MIGRATIONS = statement<{ name: string; run_on: Instant | null }>({
+  name: "admin.list_migrations",
+  text: "select name, run_on at time zone 'UTC' as run_on from schema_migrations order by name",
+});
+
+/** The migrations that were applied, and when. */
+export async function listMigrations(db: Db): Promise<{ name: string; appliedAt: Instant | null }[]> {
+  return (await db.query(LIST_MIGRATIONS, [])).rows.map((row) => ({ name: row.name, appliedAt: row.run_on }));
+}

@@ -1,0 +1,131 @@
+// The record of who changed what. Entries are added and forgotten, and never changed, but for the address of somebody
+// who has closed the account.
+import type { AuditWord } from "../../core/accounts/audit-words.ts";
+import type { Instant } from "../../core/instant.ts";
+import { type Db, statement } from "../db.ts";
+import type { Tx } from "../transaction.ts";
+import { toTimestamp } from "../values.ts";
+
+export type NewAuditEntry = {
+  projectId: number | null;
+  accountId: number | null;
+  keyId: number | null;
+  what: AuditWord;
+  subject: string;
+  before: object | null;
+  after: object | null;
+  at: Instant;
+};
+
+const INSERT = statement({
+  name: "audit.insert",
+  text: `insert into audit_entries (project_id, account_id, key_id, what, subject, before, after, at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+});
+
+/** Adds an entry. */
+export async function insertAuditEntry(tx: Tx, entry: NewAuditEntry): Promise<void> {
+  await tx.query(INSERT, [
+    entry.projectId,
+    entry.accountId,
+    entry.keyId,
+    entry.what,
+    entry.subject,
+    entry.before === null ? null : JSON.stringify(entry.before),
+    entry.after === null ? null : JSON.stringify(entry.after),
+    toTimestamp(entry.at),
+  ]);
+}
+
+export type AuditEntry = Omit<NewAuditEntry, "projectId"> & {
+  id: number;
+  /** The address of whoever did it, or the beginning of the key; null: nobody who is still known. */
+  email: string | null;
+  keyPrefix: string | null;
+};
+
+type Row = {
+  id: number;
+  account_id: number | null;
+  key_id: number | null;
+  what: AuditWord;
+  subject: string;
+  before: object | null;
+  after: object | null;
+  at: Instant;
+  email: string | null;
+  prefix: string | null;
+};
+
+const SELECT = `select e.id, e.account_id, e.key_id, e.what, e.subject, e.before, e.after, e.at, a.email, k.prefix
+    from audit_entries e left join accounts a on a.id = e.account_id left join api_keys k on k.id = e.key_id`;
+
+const LIST = statement<Row>({
+  name: "audit.list",
+  text: `${SELECT} where e.project_id = $1 and e.id < $2 order by e.id desc limit $3`,
+});
+
+const LIST_OF_INSTANCE = statement<Row>({
+  name: "audit.list_of_instance",
+  text: `${SELECT} where e.project_id is null and e.id < $1 order by e.id desc limit $2`,
+});
+
+/** Entries of a project, or (null) of no project, before one of them, the newest first. */
+export async function listAuditEntries(
+  db: Db,
+  { projectId, beforeId, limit }: { projectId: number | null; beforeId: number; limit: number },
+): Promise<AuditEntry[]> {
+  const { rows } = await (projectId === null
+    ? db.query(LIST_OF_INSTANCE, [beforeId, limit])
+    : db.query(LIST, [projectId, beforeId, limit]));
+  return rows.map((row) => ({
+    id: row.id,
+    accountId: row.account_id,
+    keyId: row.key_id,
+    what: row.what,
+    subject: row.subject,
+    before: row.before,
+    after: row.after,
+    at: row.at,
+    email: row.email,
+    keyPrefix: row.prefix,
+  }));
+}
+
+const FORGET = statement({
+  name: "audit.forget_address",
+  text: `update audit_entries set subject = regexp_replace(subject, $2, $5, 'g'),
+      before = regexp_replace(before::text, $4, $5, 'g')::jsonb, after = regexp_replace(after::text, $4, $5, 'g')::jsonb
+    where position($1 in subject) > 0 or position($3 in before::text) > 0 or position($3 in after::text) > 0`,
+});
+
+/** Puts something else where an address stands, and not where it is part of another. For whoever closes the account. */
+export async function forgetAuditedAddress(
+  tx: Tx,
+  { email, instead }: { email: string; instead: string },
+): Promise<void> {
+  const inJson = JSON.stringify(email).slice(1, -1);
+  await tx.query(FORGET, [email, wholeAddress(email), inJson, wholeAddress(inJson), instead]);
+}
+
+/** A pattern for an address with no letter or sign in front of it or behind it that would make it another one. */
+function wholeAddress(text: string): string {
+  const literal = text.replaceAll(/[\\^$.|?*+()[\]{}]/g, String.raw`\$&`);
+  return String.raw`(?<![\w.!#$%&*+/=?^~-])${literal}(?![\w.-]*\w)`;
+}
+
+const PRUNE = statement({
+  name: "audit.prune",
+  text: `delete from audit_entries
+    where ctid = any (array(
+      select ctid from (select ctid, at from audit_entries order by id limit $2) as oldest where at < $1
+    ))`,
+});
+
+/** Looks at the `limit` oldest entries and forgets those from before an instant; returns how many. */
+export async function pruneAuditEntries(
+  tx: Tx,
+  { before, limit }: { before: Instant; limit: number },
+): Promise<number> {
+  return (await tx.query(PRUNE, [toTimestamp(before), limit])).count;
+}

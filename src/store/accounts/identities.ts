@@ -1,0 +1,45 @@
+// Who is who at the identity provider. Whether a stranger may come in is decided elsewhere.
+import type { Instant } from "../../core/instant.ts";
+import { type Db, statement } from "../db.ts";
+import type { Tx } from "../transaction.ts";
+import { toTimestamp } from "../values.ts";
+
+export type Identity = { issuer: string; createdAt: Instant; lastUsedAt: Instant };
+
+const USE = statement<{ account_id: number }>({
+  name: "identities.use",
+  text: `update oidc_identities set last_used_at = $3 where issuer = $1 and subject = $2 returning account_id`,
+});
+
+/** The account that somebody of the provider is, and that they came now; null: nobody yet. */
+export async function useIdentity(
+  tx: Tx,
+  { issuer, subject, at }: { issuer: string; subject: string; at: Instant },
+): Promise<number | null> {
+  return (await tx.query(USE, [issuer, subject, toTimestamp(at)])).rows[0]?.account_id ?? null;
+}
+
+const INSERT = statement({
+  name: "identities.insert",
+  text: `insert into oidc_identities (issuer, subject, account_id, created_at, last_used_at)
+    values ($1, $2, $3, $4, $4)`,
+});
+
+/** From now on somebody of the provider is this account. */
+export async function insertIdentity(
+  tx: Tx,
+  { issuer, subject, accountId, at }: { issuer: string; subject: string; accountId: number; at: Instant },
+): Promise<void> {
+  await tx.query(INSERT, [issuer, subject, accountId, toTimestamp(at)]);
+}
+
+const LIST = statement<{ issuer: string; created_at: Instant; last_used_at: Instant }>({
+  name: "identities.list",
+  text: "select issuer, created_at, last_used_at from oidc_identities where account_id = $1 order by created_at",
+});
+
+/** The providers by which an account may come in. */
+export async function listIdentities(db: Db, accountId: number): Promise<Identity[]> {
+  const { rows } = await db.query(LIST, [accountId]);
+  return rows.map((row) => ({ issuer: row.issuer, createdAt: row.created_at, lastUsedAt: row.last_used_at }));
+}

@@ -1,0 +1,88 @@
+// Flips of many checks: the newest of each project, and those of a project since an instant. It only reads.
+import type { Instant } from "../../core/instant.ts";
+import type { FlipReason } from "../../core/machine/state.ts";
+import { type Db, statement } from "../db.ts";
+import { toNumberArray, toTimestamp } from "../values.ts";
+
+export type NamedFlip = {
+  id: number;
+  projectId: number;
+  uuid: string;
+  name: string;
+  at: Instant;
+  to: "up" | "down";
+  reason: FlipReason;
+};
+
+type NamedRow = {
+  id: number;
+  project_id: number;
+  uuid: string;
+  name: string;
+  at: Instant;
+  to_status: "up" | "down";
+  reason: FlipReason;
+};
+
+const COLUMNS = "f.id, c.project_id, c.uuid, c.name, f.at, f.to_status, f.reason";
+
+function toNamed(row: NamedRow): NamedFlip {
+  const { id, project_id: projectId, uuid, name, at, to_status: to, reason } = row;
+  return { id, projectId, uuid, name, at, to, reason };
+}
+
+const NEWEST = statement<NamedRow>({
+  name: "newest_flips.of_projects",
+  text: `select distinct on (c.project_id) ${COLUMNS}
+    from (select * from flips order by id desc limit $2) as f join checks c on c.id = f.check_id
+    where c.project_id = any ($1::bigint[]) and c.deleted_at is null and f.taken_back_at is null
+    order by c.project_id, f.id desc`,
+});
+
+/** The newest flip of each of these projects, among the `limit` newest of all. */
+export async function listNewestFlips(
+  db: Db,
+  { projectIds, limit }: { projectIds: readonly number[]; limit: number },
+): Promise<NamedFlip[]> {
+  return (await db.query(NEWEST, [toNumberArray(projectIds), limit])).rows.map(toNamed);
+}
+
+const CHANGED = statement<NamedRow>({
+  name: "newest_flips.changed",
+  text: `select ${COLUMNS} from (select *, xmin as written_by from flips order by id desc limit $3) as f
+    join checks c on c.id = f.check_id
+    where age(f.written_by) <= age($2::text::xid) and c.project_id = any ($1::bigint[]) and c.deleted_at is null
+      and f.taken_back_at is null
+    order by f.id`,
+});
+
+/** Rows know the lower half of the number of their transaction. */
+const XIDS = 2 ** 32;
+
+/** The flips of these projects that were written since a cursor, of the `limit` newest of all; see check-rows.ts. */
+export async function listChangedFlips(
+  db: Db,
+  { projectIds, since, limit }: { projectIds: readonly number[]; since: number; limit: number },
+): Promise<NamedFlip[]> {
+  const { rows } = await db.query(CHANGED, [toNumberArray(projectIds), String(since % XIDS), limit]);
+  return rows.map(toNamed);
+}
+
+const DOWN_SINCE = statement<{ uuid: string; name: string; is_down: boolean }>({
+  name: "newest_flips.down_since",
+  text: `select c.uuid, c.name, s.status = 'down' as is_down
+    from checks c join check_states s on s.check_id = c.id
+    where c.project_id = $1 and c.deleted_at is null and exists (
+      select from flips f where f.check_id = c.id and f.at > $2 and f.to_status = 'down' and f.taken_back_at is null
+    )
+    order by s.status <> 'down', c.name, c.id limit $3`,
+});
+
+/** The checks of a project that went down after an instant, and whether they are down now; those that are, first. */
+export async function listDownSince(
+  db: Db,
+  { projectId, since, limit }: { projectId: number; since: Instant; limit: number },
+): Promise<{ uuid: string; name: string; isDown: boolean }[]> {
+  const { rows } = await db.query(DOWN_SINCE, [projectId, toTimestamp(since), limit]);
+  return rows.map(({ uuid, name, is_down: isDown }) => ({ uuid, name, isDown }));
+}
