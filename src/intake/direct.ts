@@ -28,6 +28,8 @@ export type IntakeState = {
   dropped: Readonly<Record<DropReason, number>>;
   /** Signals that the database refused as they are, or that could not be read: put aside with the reason. */
   rejectedCount: number;
+  /** Signals that were recorded after a detour. */
+  replayedCount: number;
   isDetour: boolean;
   /** Nothing can be promised to anybody. */
   isBlocked: boolean;
@@ -89,6 +91,7 @@ export class DirectIntake implements SignalIntake {
       refusedCount: this.#refusals.count,
       dropped: this.#line.outcomes.dropped,
       rejectedCount: this.#line.outcomes.rejected,
+      replayedCount: this.#line.outcomes.replayed,
       isDetour: this.#line.detour.isOn,
       isBlocked: this.#line.detour.isBlocked,
       queued: this.#line.length,

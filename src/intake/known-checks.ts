@@ -8,7 +8,7 @@ import { FORGOTTEN, type KnownList } from "./known-checks/file.ts";
 import { type Fingerprint, fingerprintWith } from "./known-checks/fingerprint.ts";
 import type { KnownAnswer, KnownRequest } from "./known-checks/messages.ts";
 import { type Day, KnownTable } from "./known-checks/table.ts";
-import { callsTo, type ThreadCalls, ThreadEnded } from "./thread-calls.ts";
+import { callsTo, type ThreadCalls, ThreadEnded, threadFile } from "./thread-calls.ts";
 
 /** About 21 bytes of memory and 40 bytes of disk each. */
 const KNOWN_CHECKS_MAX = 2_000_000;
@@ -54,7 +54,7 @@ export type KnownChecks = {
 /** Resolves when everything that was known before is in memory; also when the file cannot be used. */
 export async function openKnownChecks(options: KnownChecksOptions): Promise<KnownChecks> {
   const { folder, now, countMax = KNOWN_CHECKS_MAX, saveEveryMs = SAVE_EVERY_MS } = options;
-  const body = new URL("./known-checks/thread.ts", import.meta.url);
+  const body = threadFile("./known-checks/thread.ts", import.meta.url);
   const worker = new Worker(body, { workerData: { folder, countMax }, name: "known-checks" });
   const calls = callsTo<KnownRequest, KnownAnswer>(worker);
   const { secret, failed } = await ask(calls, { kind: "open" });

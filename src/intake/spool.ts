@@ -7,7 +7,7 @@ import { decodeSignals, encodeSignals } from "./accepted-codec.ts";
 import { isIntakeId } from "./spool/folder.ts";
 import type { SpoolAnswer, SpoolOptions, SpoolRequest, SpoolState, StoredBatch } from "./spool/messages.ts";
 import { SpoolError } from "./spool/refusal.ts";
-import { callsTo, type ThreadCalls, ThreadEnded } from "./thread-calls.ts";
+import { callsTo, type ThreadCalls, ThreadEnded, threadFile } from "./thread-calls.ts";
 
 export type SpooledBatch = Batch & {
   /** Signals of the batch that cannot be read: to be kept as rejected. The others go on without them. */
@@ -43,7 +43,7 @@ const CLOSE_TIMEOUT_MS = 10_000;
 
 /** Opens the spool in a thread of its own. Rejects with SpoolError when this machine cannot have one. */
 export function openSpool(options: SpoolOptions): Promise<Spool> {
-  const body = new URL("./spool/thread.ts", import.meta.url);
+  const body = threadFile("./spool/thread.ts", import.meta.url);
   return startSpool(new Worker(body, { workerData: options, name: "spool" }), options);
 }
 

@@ -1,5 +1,6 @@
 // Questions to a worker thread and its answers. A thread that ends, for whatever reason, refuses everything
 // that still waits for it and everything asked afterwards. Knows nothing of what is asked.
+import { extname } from "node:path";
 import type { Transferable, Worker } from "node:worker_threads";
 
 /** What goes to the thread. */
@@ -21,6 +22,11 @@ export type ThreadCalls<Request, Answer> = {
   /** Resolves when the thread is gone by itself, or was stopped because it took too long. */
   waitForEnd(timeoutMs: number): Promise<void>;
 };
+
+/** The file of a thread beside the module at `from`: it ends as that does, in .ts in a checkout and in .js once built. */
+export function threadFile(path: string, from: string): URL {
+  return new URL(path.replace(/\.ts$/, extname(from)), from);
+}
 
 /** Takes over the messages of a worker that answers every call, in whichever order. */
 export function callsTo<Request, Answer>(worker: Worker): ThreadCalls<Request, Answer> {

@@ -8,7 +8,7 @@ export type LoopMetrics = {
   lastRun: Gauge<"loop">;
 };
 
-export type Metrics = { registry: Registry; loops: LoopMetrics };
+export type Metrics = { registry: Registry; loops: LoopMetrics; version: string };
 
 /** A registry with the process's own figures, the build, and the loops. */
 export function createMetrics({ version }: { version: string }): Metrics {
@@ -21,7 +21,7 @@ export function createMetrics({ version }: { version: string }): Metrics {
     registers: [registry],
   });
   build.set({ version, node: process.versions.node }, 1);
-  return { registry, loops: loopMetrics(registry) };
+  return { registry, loops: loopMetrics(registry), version };
 }
 
 function loopMetrics(registry: Registry): LoopMetrics {

@@ -2,7 +2,7 @@
 // is said until a beat has succeeded, and then never again.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Instant, Interval } from "../../core/instant.ts";
-import type { Beaten, Entered, Observation } from "../../core/machine/intake-beat.ts";
+import type { Beaten, Entered, Observation, OpenIntake } from "../../core/machine/intake-beat.ts";
 import { type ClockLook, WATERMARK_LAG_MS, watermarkOf } from "../../core/machine/watermark.ts";
 import type { HeartParts, Limit } from "./parts.ts";
 import { Ticks } from "./ticks.ts";
@@ -111,12 +111,20 @@ export class Pulse {
     this.#before.splice(0, said.before);
     this.ticks.forget(said.gaps);
     this.#parts.intake.forgetRefused(said.refused);
-    for (const id of said.gone) this.gone.delete(id);
-    for (const id of said.broken) this.broken.delete(id);
-    this.#heardGone.push(...said.gone);
+    this.#hear(said, result.others);
     this.#note(result);
     this.#compare(result.lastSeq, confirmedSeq);
     return true;
+  }
+
+  /** Whoever is still open could not be closed just now, and is said again. */
+  #hear({ gone, broken }: Record<"gone" | "broken", readonly string[]>, open: readonly OpenIntake[]): void {
+    const isClosed = (intakeId: string) => !open.some(({ id }) => id === intakeId);
+    for (const id of broken.filter(isClosed)) this.broken.delete(id);
+    for (const id of gone.filter(isClosed)) {
+      this.gone.delete(id);
+      this.#heardGone.push(id);
+    }
   }
 
   /** What came while nobody was there is in the queue before the watermark may pass it. */

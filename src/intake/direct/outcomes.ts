@@ -1,4 +1,5 @@
-// Counts the signals that could not be recorded as they were taken, because nobody is told of them otherwise.
+// Counts the signals that were not recorded as they were taken, or only later, because nobody is told of them
+// otherwise.
 import type { Batch, SignalResult } from "../../core/accepted.ts";
 
 /** Why a promised signal was dropped: there is no such check any more, or several share its slug by now. */
@@ -11,6 +12,7 @@ export class Outcomes {
   /** How many of a spooled batch were refused all the same; only of batches that were in doubt. */
   readonly #refused = new Map<string, number>();
   #rejected = 0;
+  #replayed = 0;
 
   get dropped(): Readonly<Record<DropReason, number>> {
     return { ...this.#dropped };
@@ -19,6 +21,11 @@ export class Outcomes {
   /** Put aside with the reason: refused by the database, or not readable any more. */
   get rejected(): number {
     return this.#rejected;
+  }
+
+  /** Recorded after a detour, under the time at which they were received. */
+  get replayed(): number {
+    return this.#replayed;
   }
 
   /** So many of a batch were spooled without being promised: their check was not known. */
@@ -33,6 +40,7 @@ export class Outcomes {
 
   /** What became of a batch whose senders have had their answers. */
   noteReplayed(batch: BatchName, results: readonly SignalResult[], unreadableCount: number): void {
+    this.#replayed += countOf(results, "recorded");
     this.#rejected += countOf(results, "rejected") + unreadableCount;
     const refused = this.#refused.get(nameOf(batch)) ?? 0;
     this.#refused.delete(nameOf(batch));

@@ -24,7 +24,7 @@ export function clientAddressReader(
   trustedProxies: readonly string[],
   { schemeLengthMax }: { schemeLengthMax: number },
 ): (forwarding: Forwarding) => ClientAddress {
-  const isTrusted = trustOf(trustedProxies);
+  const isTrusted = trustedPeers(trustedProxies);
   return ({ peer, forwardedFor, forwardedProto }) => {
     const direct = { remoteAddr: peer === undefined ? null : peerAddress(peer), scheme: OWN_SCHEME };
     // Asking costs more than the rest of this function, and most connections bring no such header.
@@ -47,7 +47,7 @@ export function clientAddressReader(
 export function networkReader(
   trustedProxies: readonly string[],
 ): (forwarding: Pick<Forwarding, "peer" | "forwardedFor">) => string {
-  const isTrusted = trustOf(trustedProxies);
+  const isTrusted = trustedPeers(trustedProxies);
   return ({ peer, forwardedFor }) => {
     let address = peer === undefined ? "" : peerAddress(peer);
     if (forwardedFor === undefined) return networkOf(address);
@@ -57,7 +57,8 @@ export function networkReader(
   };
 }
 
-function trustOf(ranges: readonly string[]): (peer: string) => boolean {
+/** Tells whether the other end of a connection is one of these proxies. */
+export function trustedPeers(ranges: readonly string[]): (peer: string) => boolean {
   const trusted = new BlockList();
   for (const range of ranges) {
     const [address = "", prefix] = range.split("/");

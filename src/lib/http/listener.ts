@@ -27,6 +27,8 @@ export type HttpListenerOptions = {
   requestTimeoutMs: number;
   /** Several processes may listen on the same port, and the system spreads connections over them. */
   reusePort?: boolean;
+  /** Told of requests that nobody wants. */
+  onUnwanted?: (request: IncomingMessage) => void;
   /** How long an idle connection is kept open. */
   keepAliveMs?: number;
   /** Somebody was turned away, or cut off in the middle of a request, because there were too many. */
@@ -75,8 +77,10 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
     if (isStopping) response.shouldKeepAlive = false;
     try {
       const handler = options.handlers.find((one) => one.handles(request));
-      if (handler === undefined) answerPlainly(response, 404);
-      else handler.handle(request, response);
+      if (handler === undefined) {
+        options.onUnwanted?.(request);
+        answerPlainly(response, 404);
+      } else handler.handle(request, response);
     } catch (error) {
       log.error({ err: error, method: request.method }, "request failed");
       answerPlainly(response, 500);

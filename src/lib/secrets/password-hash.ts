@@ -1,0 +1,95 @@
+// Passwords, hashed with Argon2id and kept as the usual text with salt and costs, so that costs can be raised later.
+// A hash takes tens of megabytes for a moment, so only a few are made at once; the others wait, and not without end.
+import { argon2, randomBytes, timingSafeEqual } from "node:crypto";
+import { promisify } from "node:util";
+
+/** What OWASP asks for at least, doubled in memory. */
+const COSTS = { memory: 38_912, passes: 2, parallelism: 1 };
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+const AT_ONCE_MAX = 2;
+const WAITING_MAX = 50;
+/** What a stored text may ask for at most: a row must not be able to stop the process. */
+const MEMORY_MAX = 262_144;
+const PASSES_MAX = 10;
+const PARALLELISM_MAX = 8;
+
+const SHAPE =
+  /^\$argon2id\$v=19\$m=(?<memory>\d{1,7}),t=(?<passes>\d{1,3}),p=(?<parallelism>\d{1,2})\$(?<salt>[A-Za-z0-9+/]+)\$(?<hash>[A-Za-z0-9+/]+)$/;
+
+const run = promisify(argon2);
+
+/** Too many passwords wait to be looked at. */
+export class TooBusyError extends Error {
+  override readonly name = "TooBusyError";
+}
+
+let running = 0;
+const waiting: (() => void)[] = [];
+
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (running >= AT_ONCE_MAX) {
+    if (waiting.length >= WAITING_MAX) throw new TooBusyError("too many passwords at once");
+    await new Promise<void>((resolve) => waiting.push(resolve));
+  } else running += 1;
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) running -= 1;
+    else next();
+  }
+}
+
+type Parameters = { memory: number; passes: number; parallelism: number; salt: Buffer; length: number };
+
+function derive(
+  password: string,
+  { memory, passes, parallelism, salt, length }: Parameters,
+): Promise<Buffer> {
+  return inTurn(() =>
+    run("argon2id", {
+      message: Buffer.from(password.normalize("NFC"), "utf8"),
+      nonce: salt,
+      memory,
+      passes,
+      parallelism,
+      tagLength: length,
+    }),
+  );
+}
+
+/** The text to be stored for a password. TooBusyError when too many wait. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  const hash = await derive(password, { ...COSTS, salt, length: HASH_BYTES });
+  const { memory, passes, parallelism } = COSTS;
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(hash)}`;
+}
+
+function base64(bytes: Buffer): string {
+  return bytes.toString("base64").replaceAll("=", "");
+}
+
+/** Hashed when there is nothing to compare with, so that the time it takes tells nothing. Nobody's password. */
+const NOBODY = `$argon2id$v=19$m=${COSTS.memory},t=${COSTS.passes},p=${COSTS.parallelism}$${base64(Buffer.alloc(SALT_BYTES, 7))}$${base64(Buffer.alloc(HASH_BYTES))}`;
+
+/** Whether a password is the one that was stored; null stands for none, and takes as long. */
+export async function isPassword(password: string, stored: string | null): Promise<boolean> {
+  const parts = SHAPE.exec(stored ?? NOBODY)?.groups;
+  const [memory, passes, parallelism] = [parts?.["memory"], parts?.["passes"], parts?.["parallelism"]].map(
+    Number,
+  );
+  const isUsable =
+    memory !== undefined &&
+    passes !== undefined &&
+    parallelism !== undefined &&
+    memory <= MEMORY_MAX &&
+    passes <= PASSES_MAX &&
+    parallelism <= PARALLELISM_MAX;
+  if (parts === undefined || !isUsable) return false;
+  const salt = Buffer.from(parts["salt"] ?? "", "base64");
+  const wanted = Buffer.from(parts["hash"] ?? "", "base64");
+  const hash = await derive(password, { memory, passes, parallelism, salt, length: wanted.length });
+  return timingSafeEqual(hash, wanted) && stored !== null;
+}

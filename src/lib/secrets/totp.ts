@@ -1,0 +1,42 @@
+// Codes of authenticator apps (RFC 6238): a new secret, the address that an app takes in, its picture, and whether a
+// code is right. Which of the right ones may be used is not decided here.
+import { Secret, TOTP } from "otpauth";
+import { encode } from "uqr";
+
+const SECRET_BYTES = 20;
+
+export type TotpShape = { digits: number; stepSeconds: number };
+
+/** A new shared secret, in base32. */
+export function newTotpSecret(): string {
+  return new Secret({ size: SECRET_BYTES }).base32;
+}
+
+/** What an app is told: `otpauth://…`. */
+export function totpUri(
+  secret: string,
+  { issuer, label, digits, stepSeconds }: TotpShape & { issuer: string; label: string },
+): string {
+  return new TOTP({
+    issuer,
+    label,
+    secret: Secret.fromBase32(secret),
+    digits,
+    period: stepSeconds,
+  }).toString();
+}
+
+/** The step of time whose code this is, within some steps of an instant; null: none. */
+export function totpStep(
+  code: string,
+  { secret, now, window, digits, stepSeconds }: TotpShape & { secret: string; now: number; window: number },
+): number | null {
+  const totp = new TOTP({ secret: Secret.fromBase32(secret), digits, period: stepSeconds });
+  const delta = totp.validate({ token: code, timestamp: now, window });
+  return delta === null ? null : totp.counter({ timestamp: now }) + delta;
+}
+
+/** A text as a picture to be scanned: rows of dark (true) and light fields, with its quiet border. */
+export function qrFields(text: string): boolean[][] {
+  return encode(text, { ecc: "M", border: 4 }).data;
+}
