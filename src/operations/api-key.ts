@@ -3,7 +3,7 @@
 import { createHmac } from "node:crypto";
 import { type KeyKind, newApiKey } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
-import { randomText } from "../lib/random-text.ts";
+import { randomText } from "../lib/secrets/random-text.ts";
 import type { Database, Db } from "../store/db.ts";
 import { findSecretKey } from "../store/instance.ts";
 import { insertApiKey, touchApiKeys } from "../store/keys.ts";

@@ -13,8 +13,9 @@ import {
 } from "../core/request/unique.ts";
 import { findChecksBySlug, findOldestMatch } from "../store/checks/check-search.ts";
 import type { Database } from "../store/db.ts";
-import { findProjectByPingKey } from "../store/projects.ts";
+import { findProjectByPingKey } from "../store/accounts/projects.ts";
 import type { Tx } from "../store/transaction.ts";
+import { auditCheck } from "./changing/audit-check.ts";
 import { chooseChannels } from "./changing/chosen-channels.ts";
 import { type LimitDefault, lockCriteria, lockQuota, makeCheck } from "./changing/creation.ts";
 import { type Edit, editCheck } from "./changing/edit.ts";
@@ -94,7 +95,11 @@ async function create(
   const channels = param === null ? null : await chooseChannels(tx, { projectId, param });
   if (channels?.kind === "refused") return channels;
   const settings = newCheck(request.params, request);
-  return { kind: "created", check: await makeCheck(tx, { projectId, settings, channels, at }) };
+  const check = await makeCheck(tx, { projectId, settings, channels, at });
+  const { kind, schedule, timeoutSeconds, graceSeconds, tz } = settings;
+  const after = { kind, ...(kind === "simple" ? { timeoutSeconds } : { schedule, tz }), graceSeconds };
+  await auditCheck(tx, { what: "check.created", check, by: request, at, after });
+  return { kind: "created", check };
 }
 
 export type ProvisionRequest = LimitDefault & { pingKey: string; slug: string; at: Instant };
@@ -139,11 +144,12 @@ export function updateCheck(
 export type Command = CheckName & {
   at: Instant;
   accountId: number | null;
+  keyId?: number | null;
   /** How far we have seen, for a deadline that passed before the command. */
   sight: Sight;
 };
 
-/** Stops watching a check; one that is paused already stays as it is. */
+/** Stops watching a check; one that is paused already stays so, whatever older signals are still on their way. */
 export function pauseCheck(database: Database, request: Command): Promise<Done<"paused"> | Absent> {
   return inRetriedTransaction(database, async (tx) => {
     const locked = await lockCheck(tx, request);
@@ -169,31 +175,38 @@ export function resumeCheck(
 
 type Obeyed = {
   locked: LockedCheck;
-  /** Null: the command changes nothing. */
-  passage: Passage | null;
+  passage: Passage;
   as: "paused" | "resumed";
   accountId: number | null;
+  keyId?: number | null;
   at: Instant;
 };
 
-async function obey(tx: Tx, { locked, passage, as, accountId, at }: Obeyed): Promise<CheckWithChannels> {
+async function obey(tx: Tx, obeyed: Obeyed): Promise<CheckWithChannels> {
+  const { locked, passage, as, accountId, at } = obeyed;
   const { check, stored } = locked;
   const channelUuids = await channelUuidsOf(tx, check.id);
-  if (passage === null) return present(locked, channelUuids);
   // A deadline that has passed comes first, whether or not a sweeper was there before.
   const from = passage.flips.at(-1)?.to ?? stored.state.status;
-  const event = { kind: as, accountId, detail: { from } };
+  // Paused once more is worth no line: nothing that can be seen has changed.
+  const event = from === as ? null : { kind: as, accountId, detail: { from } };
   const next = await writeStateChange(tx, { ...passage, stored, timing: check.settings, event, at });
+  if (event !== null) await auditCheck(tx, { what: `check.${as}`, check, by: obeyed, at });
   return present({ check, stored: next }, channelUuids);
 }
 
 /** Deletes a check for good, with everything that was recorded about it. The answer has it as it was. */
-export function deleteCheck(database: Database, name: CheckName): Promise<Done<"deleted"> | Absent> {
+export function deleteCheck(
+  database: Database,
+  name: CheckName & { at?: Instant; accountId?: number | null; keyId?: number | null },
+): Promise<Done<"deleted"> | Absent> {
   return inRetriedTransaction(database, async (tx) => {
     const locked = await lockCheck(tx, name);
     if ("kind" in locked) return locked;
     const check = present(locked, await channelUuidsOf(tx, locked.check.id));
     await removeCheck(tx, check.id);
+    const { at = null, accountId = null, keyId = null } = name;
+    if (at !== null) await auditCheck(tx, { what: "check.deleted", check, by: { accountId, keyId }, at });
     return { kind: "deleted", check };
   });
 }

@@ -4,12 +4,12 @@ import { AppError } from "../core/errors.ts";
 import type { Instant } from "../core/instant.ts";
 import type { Database } from "../store/db.ts";
 import { postgresErrorName } from "../store/errors.ts";
-import { type Account, insertAccount } from "../store/projects.ts";
+import { type Account, insertAccount } from "../store/accounts/projects.ts";
 import { inTransaction } from "../store/transaction.ts";
 
 /** The longest address that mail can carry. */
 const EMAIL_LENGTH_MAX = 254;
-const ACCOUNT_NAME_LENGTH_MAX = 200;
+export const ACCOUNT_NAME_LENGTH_MAX = 200;
 /** One @, something on both sides, no spaces. Whether mail arrives there, only mail can tell. */
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 

@@ -4,9 +4,9 @@ import { AppError } from "../core/errors.ts";
 import { newPingKey } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { PROJECT_NAME_LENGTH_MAX } from "../core/limits.ts";
-import { randomText } from "../lib/random-text.ts";
+import { randomText } from "../lib/secrets/random-text.ts";
 import type { Database } from "../store/db.ts";
-import { insertProject } from "../store/projects.ts";
+import { insertProject } from "../store/accounts/projects.ts";
 import { inTransaction } from "../store/transaction.ts";
 import { addApiKey } from "./api-key.ts";
 

@@ -11,6 +11,7 @@ import type {
   Observation,
 } from "../core/machine/intake-beat.ts";
 import {
+  BEAT_GAP_MS_MAX,
   blindTimes,
   type ClockLook,
   endsGap,
@@ -27,6 +28,7 @@ import { insertBlindInterval, listBlindIntervalsAfter } from "../store/intakes/b
 import {
   beatIntake as writeBeat,
   closeIntake,
+  closeIntakeIfFree,
   findBeats,
   findSequence,
   type Intake,
@@ -121,25 +123,35 @@ async function beat(tx: Tx, request: BeatRequest): Promise<BeatResult> {
   return { kind: "beaten", look, beatAt, lastSeq: own.lastSeq, others, lost, blind, sight, freshSinceAt };
 }
 
-/** Closes whoever is gone, and declares lost whoever has been silent beyond its lease or cannot be read. */
+/**
+ * Closes whoever is gone, and declares lost whoever has been silent beyond its lease or cannot be read. Silence
+ * counts only where we have been listening: not across a gap in our own beats, nor a step of the clock.
+ */
 async function letGo(
   tx: Tx,
   { request, now, open }: { request: BeatRequest; now: Instant; open: readonly Intake[] },
 ): Promise<{ others: Intake[]; lost: Intake[] }> {
-  const { gone, broken, signs, watchingSinceAt } = request;
+  const { gone, broken, signs, lookedAt: lastAt } = request;
+  const isWatching = lastAt === null || now - lastAt <= BEAT_GAP_MS_MAX;
+  const watchingSinceAt = isWatching ? request.watchingSinceAt : null;
   const others: Intake[] = [];
   const lost: Intake[] = [];
   for (const intake of open) {
     const { id: intakeId, beatAt, leaseUntilAt, watermarkAt } = intake;
     const lastSignAt = Math.max(beatAt, signs.get(intakeId) ?? beatAt);
     const isBroken = broken.includes(intakeId);
-    if (gone.includes(intakeId)) await closeIntake(tx, { intakeId, at: now, lost: false });
-    else if (isBroken || isLost({ lastSignAt, leaseMs: leaseUntilAt - beatAt, watchingSinceAt, now })) {
-      if (!(await closeIntake(tx, { intakeId, at: now, lost: true }))) continue;
-      const reason = isBroken ? REASON.broken : REASON.lost;
-      await insertBlindInterval(tx, { intakeId, from: Math.min(watermarkAt, now), to: now, reason });
-      lost.push(intake);
-    } else others.push(intake);
+    const isGone = gone.includes(intakeId);
+    const isGivenUp =
+      isBroken || isLost({ lastSignAt, leaseMs: leaseUntilAt - beatAt, watchingSinceAt, now });
+    const close = () => closeIntakeIfFree(tx, { intakeId, at: now, lost: !isGone });
+    if ((!isGone && !isGivenUp) || !(await close())) {
+      others.push(intake);
+      continue;
+    }
+    if (isGone) continue;
+    const reason = isBroken ? REASON.broken : REASON.lost;
+    await insertBlindInterval(tx, { intakeId, from: Math.min(watermarkAt, now), to: now, reason });
+    lost.push(intake);
   }
   return { others, lost };
 }

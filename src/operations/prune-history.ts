@@ -1,14 +1,25 @@
 // Forgets what core/retention.ts allows to be forgotten, a bounded number of rows at a time, so that neither a
 // long absence nor a large installation makes one long transaction of it.
 import { keptFrom } from "../core/retention.ts";
-import type { Instant } from "../core/instant.ts";
+import { DAY_MS, type Instant } from "../core/instant.ts";
+import { dayOf } from "../core/machine/day-totals.ts";
+import { pruneAuditEntries } from "../store/accounts/audit.ts";
+import { pruneInvitations } from "../store/accounts/invitations.ts";
+import { pruneRemovedProjects } from "../store/accounts/project-changes.ts";
+import { pruneSessions } from "../store/accounts/sessions.ts";
+import { pruneAttempts, pruneSteps } from "../store/accounts/steps.ts";
+import { pruneTokens } from "../store/accounts/tokens.ts";
 import { pruneBlindIntervals } from "../store/intakes/blind-intervals.ts";
 import type { Database } from "../store/db.ts";
 import { pruneDeliveries } from "../store/alerts/deliveries.ts";
 import { pruneLetters } from "../store/alerts/letters.ts";
+import { listCheckIdsAfter } from "../store/checks/check-search.ts";
+import { pruneDays } from "../store/history/check-days.ts";
 import { pruneEvents } from "../store/history/events.ts";
 import { pruneFlips } from "../store/history/flips.ts";
+import { pruneRunChunks } from "../store/history/run-chunks.ts";
 import { pruneIntakes } from "../store/intakes/intakes.ts";
+import { pruneIdempotencyKeys } from "../store/idempotency-keys.ts";
 import { pruneApiKeys } from "../store/keys.ts";
 import { pruneRejectedSignals } from "../store/intakes/rejected-signals.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
@@ -16,6 +27,8 @@ import { removeDeletedChecks } from "./remove-check.ts";
 
 /** A check takes its whole history with it, so few are removed at a time. */
 const PRUNE_CHECKS_MAX = 20;
+/** Checks whose old runs are looked for at a time: few have any, since most forget them when they get new ones. */
+const PRUNE_RUNS_CHECKS = 200;
 /** Rows that one transaction removes at most: a few milliseconds of work, far from any time limit. */
 const PRUNE_ROWS_MAX = 1_000;
 
@@ -32,25 +45,61 @@ const PRUNED: Readonly<Record<string, { prune: Prune; keptFrom: (now: Instant) =
   // An intake explains the blind intervals that name it.
   intakes: { prune: pruneIntakes, keptFrom: (now) => keptFrom("blindInterval", now) },
   rejectedSignals: { prune: pruneRejectedSignals, keptFrom: (now) => keptFrom("rejectedSignal", now) },
+  idempotencyKeys: { prune: pruneIdempotencyKeys, keptFrom: (now) => keptFrom("idempotencyKey", now) },
+  sessions: { prune: pruneSessions, keptFrom: (now) => keptFrom("session", now) },
+  auditEntries: { prune: pruneAuditEntries, keptFrom: (now) => keptFrom("auditEntry", now) },
   // A revoked key is a fact about the project's past, like its other events.
   revokedKeys: { prune: pruneApiKeys, keptFrom: (now) => keptFrom("event", now) },
+  signInTokens: { prune: pruneTokens, keptFrom: (now) => now - DAY_MS },
+  signInSteps: { prune: pruneSteps, keptFrom: (now) => now },
+  attempts: { prune: pruneAttempts, keptFrom: (now) => now },
+  invitations: { prune: pruneInvitations, keptFrom: (now) => now },
 };
 
-export type PruneOptions = { now: Instant; rowsMax?: number; checksMax?: number };
-export type Pruned = { removed: Record<string, number>; isComplete: boolean };
+export type PruneOptions = {
+  now: Instant;
+  rowsMax?: number;
+  checksMax?: number;
+  /** The check after which old runs are looked for; 0 is the beginning, then what the round before has answered. */
+  runsAfter?: number;
+};
+export type Pruned = {
+  removed: Record<string, number>;
+  isComplete: boolean;
+  /** The check through which old runs have been looked for; 0 when there is none beyond. */
+  runsThrough: number;
+};
 
 /**
  * Removes at most so many rows of each kind; `isComplete` says that nothing was left to remove. A kind that
  * looks at its oldest rows may skip some of them, so only a round without any finding is the last one.
  */
-export async function pruneHistory(
-  database: Database,
-  { now, rowsMax = PRUNE_ROWS_MAX, checksMax = PRUNE_CHECKS_MAX }: PruneOptions,
-): Promise<Pruned> {
+export async function pruneHistory(database: Database, options: PruneOptions): Promise<Pruned> {
+  const { now, rowsMax = PRUNE_ROWS_MAX, checksMax = PRUNE_CHECKS_MAX } = options;
   const removed: Record<string, number> = {};
   for (const [name, { prune, keptFrom: from }] of Object.entries(PRUNED)) {
     removed[name] = await inTransaction(database, (tx) => prune(tx, { before: from(now), limit: rowsMax }));
   }
+  const runs = await pruneRuns(database, options);
+  removed["runHistory"] = runs.removed;
   removed["deletedChecks"] = await removeDeletedChecks(database, { now, limit: checksMax });
-  return { removed, isComplete: Object.values(removed).every((count) => count === 0) };
+  // A project that was removed waits for its checks.
+  removed["projects"] = await inTransaction(database, (tx) => pruneRemovedProjects(tx, { limit: rowsMax }));
+  const isComplete = runs.through === 0 && Object.values(removed).every((count) => count === 0);
+  return { removed, isComplete, runsThrough: runs.through };
+}
+
+/** Checks that nobody pings any more keep their last runs: those go here, a portion of the checks at a time. */
+async function pruneRuns(
+  database: Database,
+  { now, runsAfter = 0 }: PruneOptions,
+): Promise<{ removed: number; through: number }> {
+  const before = keptFrom("run", now);
+  const checkIds = await listCheckIdsAfter(database, { afterId: runsAfter, limit: PRUNE_RUNS_CHECKS });
+  const removed = await inTransaction(database, async (tx) => {
+    const days = await pruneDays(tx, { checkIds, beforeDay: dayOf(before) });
+    return days + (await pruneRunChunks(tx, { checkIds, before }));
+  });
+  const isLast = checkIds.length < PRUNE_RUNS_CHECKS;
+  return { removed, through: isLast ? 0 : (checkIds.at(-1) ?? 0) };
 }

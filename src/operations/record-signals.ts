@@ -126,10 +126,11 @@ function isPoison(error: unknown): boolean {
   return isRefusedValue(error) || error instanceof TypeError || error instanceof RangeError;
 }
 
-async function applyBatch(
+/** Folds signals through the rules and writes what follows, inside the caller's transaction. */
+export async function applyBatch(
   tx: Tx,
   signals: readonly AcceptedSignal[],
-  options: RecordOptions & { targets: LockedTargets },
+  options: FoldContext & LogLimits & { targets: LockedTargets },
 ): Promise<SignalResult[]> {
   const { resolved, states, settings } = options.targets;
   const byCheck = new Map<number, AcceptedSignal[]>();

@@ -28,11 +28,16 @@ const HISTORY: readonly ((tx: Tx, checkId: number) => Promise<void>)[] = [
   deletePoisonOfCheck,
 ];
 
+/** Forgets everything that was recorded about a check, whose state the caller has locked. */
+export async function forgetHistory(tx: Tx, checkId: number): Promise<void> {
+  for (const remove of HISTORY) await remove(tx, checkId);
+}
+
 /** Removes one check inside the caller's transaction. False: it was gone already. */
 export async function removeCheck(tx: Tx, checkId: number): Promise<boolean> {
   // Every writer locks the state first; a signal that comes meanwhile finds no check afterwards.
   await lockStates(tx, [checkId]);
-  for (const remove of HISTORY) await remove(tx, checkId);
+  await forgetHistory(tx, checkId);
   return deleteCheck(tx, checkId);
 }
 

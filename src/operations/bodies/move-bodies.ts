@@ -48,7 +48,7 @@ export type Moved = {
 
 /** Does one piece. Trouble with the store is a result; only the database makes it throw. */
 export async function moveBodies(database: Database, options: MoveOptions): Promise<Moved> {
-  const { bodiesMax = BODIES_MAX, removalsMax = REMOVALS_MAX } = options;
+  const { bodiesMax = BODIES_MAX } = options;
   const claimed = await claim(database, options);
   const sent = await eachUntilTrouble(claimed, (body) => send(database, options.objects, body));
   const moved =
@@ -59,13 +59,26 @@ export async function moveBodies(database: Database, options: MoveOptions): Prom
   }
   // A store that has just failed is not asked for more.
   if (sent.trouble !== null) return { moved, removed: 0, isComplete: false, trouble: sent.trouble };
-  const due = await findObjectRemovals(database, { now: options.now, limit: removalsMax });
-  const gone = await eachUntilTrouble(due, ({ objectKey }) => options.objects.delete(objectKey));
+  const gone = await removeObjects(database, options);
+  const isComplete = claimed.length < bodiesMax && sent.left.length === 0 && gone.isComplete;
+  return { moved, removed: gone.removed, isComplete, trouble: gone.trouble };
+}
+
+export type RemoveOptions = Pick<MoveOptions, "now" | "removalsMax"> & {
+  objects: Pick<ObjectStore, "delete">;
+};
+
+/** Removes a piece of the objects whose bodies are gone, with their checks or by themselves. */
+export async function removeObjects(
+  database: Database,
+  { objects, now, removalsMax = REMOVALS_MAX }: RemoveOptions,
+): Promise<Omit<Moved, "moved">> {
+  const due = await findObjectRemovals(database, { now, limit: removalsMax });
+  const gone = await eachUntilTrouble(due, ({ objectKey }) => objects.delete(objectKey));
   const ids = gone.done.map(({ id }) => id);
   if (ids.length > 0) await inTransaction(database, (tx) => forgetObjectRemovals(tx, ids));
-  const isComplete =
-    claimed.length < bodiesMax && due.length < removalsMax && sent.left.length + gone.left.length === 0;
-  return { moved, removed: ids.length, isComplete, trouble: gone.trouble };
+  const isComplete = due.length < removalsMax && gone.left.length === 0;
+  return { removed: ids.length, isComplete, trouble: gone.trouble };
 }
 
 /** Writes down the keys before anything is sent, so that every object is known of, whoever dies when. */

@@ -8,7 +8,7 @@ import type { UniqueCriteria } from "../../core/request/unique.ts";
 import { countChecksOwnedBy } from "../../store/checks/check-search.ts";
 import { insertState } from "../../store/checks/check-states.ts";
 import { insertCheck, lockCreation, lockOwnedChecks } from "../../store/checks/checks.ts";
-import { findProjectOwner } from "../../store/projects.ts";
+import { findProjectOwner } from "../../store/accounts/projects.ts";
 import type { Tx } from "../../store/transaction.ts";
 import { assignChosen, type ChosenChannels } from "./chosen-channels.ts";
 import { type CheckWithChannels, present } from "./locked-check.ts";

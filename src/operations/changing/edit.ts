@@ -5,6 +5,7 @@ import type { Instant } from "../../core/instant.ts";
 import { passDeadlines, type Sight } from "../../core/machine/deadline.ts";
 import { updateCheck as writeSettings } from "../../store/checks/checks.ts";
 import type { Tx } from "../../store/transaction.ts";
+import { auditCheck } from "./audit-check.ts";
 import { assignChosen, chooseChannels } from "./chosen-channels.ts";
 import {
   channelUuidsOf,
@@ -24,6 +25,7 @@ export type Edit = {
   deriveSlug: boolean;
   /** Who edits; null when it is a key and not a person. */
   accountId: number | null;
+  keyId?: number | null;
   at: Instant;
   /** How far we have seen, for a deadline that passed before the edit. */
   sight: Sight;
@@ -65,6 +67,7 @@ export async function editCheck(
     event: isChanged ? { kind: "edited", accountId, detail } : null,
     at,
   });
+  if (isChanged) await auditCheck(tx, { what: "check.changed", check: written, by: edit, at, ...detail });
   const uuids = chosen?.uuids ?? current;
   return { kind: "edited", check: present({ check: written, stored: next }, uuids) };
 }

@@ -12,7 +12,7 @@ import { findChannelById, findChannelByUuid } from "../../../store/alerts/channe
 import { findLetterByUuid, type Letter } from "../../../store/alerts/letters.ts";
 import { noteChannelError } from "../../../store/alerts/mail-channels.ts";
 import type { Database } from "../../../store/db.ts";
-import { findAccountById } from "../../../store/projects.ts";
+import { findAccountById } from "../../../store/accounts/projects.ts";
 import type { Tx } from "../../../store/transaction.ts";
 import { inRetriedTransaction } from "../../changing/retried.ts";
 import { giveUpChannel } from "../give-up-channel.ts";

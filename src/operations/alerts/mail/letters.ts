@@ -11,8 +11,9 @@ import { claimDueLetters, type Letter, settleClaimedLetter } from "../../../stor
 import { noteChannelError } from "../../../store/alerts/mail-channels.ts";
 import { findPreferences } from "../../../store/alerts/preferences.ts";
 import type { Database, Db } from "../../../store/db.ts";
-import { findAccountById, findProjectOwner } from "../../../store/projects.ts";
+import { findAccountById, findProjectOwner } from "../../../store/accounts/projects.ts";
 import { inTransaction } from "../../../store/transaction.ts";
+import { readAccountLetter } from "../../accounts/mail.ts";
 import { stopMails } from "./preferences.ts";
 import { readReminder, readReport } from "./reports.ts";
 import { isVerified, mailAddressOf } from "./verification.ts";
@@ -45,7 +46,13 @@ export function claimLetters(
 /** What a letter says, as things are now, and to whom; null when there is nothing to say any more. */
 export async function readLetter(db: Db, letter: Letter, now: Instant): Promise<WrittenLetter | null> {
   if (now - letter.createdAt > LETTER_DAYS_MAX * DAY_MS) return null;
-  if (letter.accountId !== null) return readPersonal(db, { ...letter, accountId: letter.accountId }, now);
+  if (letter.kind === "report" || letter.kind === "reminder") {
+    return letter.accountId === null
+      ? null
+      : readPersonal(db, { ...letter, accountId: letter.accountId }, now);
+  }
+  const aboutAccount = await readAccountLetter(db, letter, now);
+  if (aboutAccount !== null) return { ...aboutAccount, accountUuid: null };
   const [channel] = await findChannelsByIds(db, letter.channelId === null ? [] : [letter.channelId]);
   if (channel === undefined) return null;
   const { uuid, kind, name, projectName, projectId } = channel;

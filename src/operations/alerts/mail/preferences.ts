@@ -4,7 +4,7 @@ import { AppError } from "../../../core/errors.ts";
 import { isZone } from "../../../core/schedule/zone.ts";
 import { findPreferences, type Preferences, writePreferences } from "../../../store/alerts/preferences.ts";
 import type { Database, Db } from "../../../store/db.ts";
-import { type Account, findAccountByEmail, findAccountByUuid } from "../../../store/projects.ts";
+import { type Account, findAccountByEmail, findAccountByUuid } from "../../../store/accounts/projects.ts";
 import { inTransaction, type Tx } from "../../../store/transaction.ts";
 import { normalEmail } from "../../create-account.ts";
 

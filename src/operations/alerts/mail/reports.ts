@@ -33,7 +33,7 @@ import {
 } from "../../../store/alerts/report-facts.ts";
 import type { CheckWithState } from "../../../store/checks/checks.ts";
 import type { Database, Db } from "../../../store/db.ts";
-import { listProjectsOfAccount } from "../../../store/projects.ts";
+import { listProjectsOfAccount } from "../../../store/accounts/projects.ts";
 import { inTransaction } from "../../../store/transaction.ts";
 
 /** People that one transaction plans for. */

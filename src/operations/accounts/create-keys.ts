@@ -1,12 +1,12 @@
 // Makes further API keys for a project, or new ones in the place of those it has.
-import { AppError } from "../core/errors.ts";
-import type { KeyKind } from "../core/identity.ts";
-import type { Instant } from "../core/instant.ts";
-import type { Database } from "../store/db.ts";
-import { listApiKeys, revokeApiKey } from "../store/keys.ts";
-import { findProjectByUuid } from "../store/projects.ts";
-import { inTransaction, type Tx } from "../store/transaction.ts";
-import { addApiKey } from "./api-key.ts";
+import { AppError } from "../../core/errors.ts";
+import type { KeyKind } from "../../core/identity.ts";
+import type { Instant } from "../../core/instant.ts";
+import type { Database } from "../../store/db.ts";
+import { listApiKeys, revokeApiKey } from "../../store/keys.ts";
+import { findProjectByUuid } from "../../store/accounts/projects.ts";
+import { inTransaction, type Tx } from "../../store/transaction.ts";
+import { addApiKey } from "../api-key.ts";
 
 const KEY_NAME_LENGTH_MAX = 100;
 

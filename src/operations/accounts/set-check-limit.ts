@@ -1,9 +1,9 @@
 // Gives an account a limit of its own for the number of its checks, or takes it away again.
-import { AppError } from "../core/errors.ts";
-import type { Database } from "../store/db.ts";
-import { findAccountByEmail, updateCheckLimit } from "../store/projects.ts";
-import { inTransaction } from "../store/transaction.ts";
-import { normalEmail } from "./create-account.ts";
+import { AppError } from "../../core/errors.ts";
+import type { Database } from "../../store/db.ts";
+import { findAccountByEmail, updateCheckLimit } from "../../store/accounts/projects.ts";
+import { inTransaction } from "../../store/transaction.ts";
+import { normalEmail } from "../create-account.ts";
 
 /** Null returns to the limit of the installation. AppError `not_found` when the address has no account. */
 export async function setCheckLimit(

@@ -1,0 +1,42 @@
+// What an operator does to the accounts of others: limits, and who may administer. Written down like every change.
+import { auditDifference } from "../../core/accounts/audit-words.ts";
+import { AppError } from "../../core/errors.ts";
+import type { Instant } from "../../core/instant.ts";
+import { countOperators, writeOperator } from "../../store/accounts/accounts.ts";
+import { findAccountByUuid, updateCheckLimit } from "../../store/accounts/projects.ts";
+import type { Database } from "../../store/db.ts";
+import { inTransaction } from "../../store/transaction.ts";
+import { audit } from "./audit.ts";
+
+export type AccountChange = {
+  actorId: number;
+  accountUuid: string;
+  /** Null: the limit of the installation. */
+  checkLimit?: number | null;
+  isOperator?: boolean;
+  now: Instant;
+};
+
+/** Changes what is given. AppError `not_found`, or `conflict` where nobody would be left to administer. */
+export async function changeAccount(database: Database, change: AccountChange): Promise<void> {
+  const { actorId, accountUuid, now } = change;
+  await inTransaction(database, async (tx) => {
+    const account = await findAccountByUuid(tx, accountUuid);
+    if (account === null) throw new AppError("not_found", "There is no such account.");
+    const { checkLimit = account.checkLimit, isOperator = account.isOperator } = change;
+    if (account.isOperator && !isOperator && (await countOperators(tx)) <= 1) {
+      throw new AppError("conflict", "Somebody has to be able to administer the installation.");
+    }
+    const by = { projectId: null, accountId: actorId, keyId: null, subject: account.email, at: now };
+    const limits = auditDifference({ checkLimit: account.checkLimit }, { checkLimit });
+    if (limits !== null) {
+      await updateCheckLimit(tx, { accountId: account.id, checkLimit });
+      await audit(tx, { ...by, what: "account.limitChanged", ...limits });
+    }
+    const rights = auditDifference({ isOperator: account.isOperator }, { isOperator });
+    if (rights !== null) {
+      await writeOperator(tx, { accountId: account.id, isOperator });
+      await audit(tx, { ...by, what: "account.operatorChanged", ...rights });
+    }
+  });
+}

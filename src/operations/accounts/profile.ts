@@ -1,0 +1,192 @@
+// What people do to their own account: name, colours, time zone, mails, another address, and closing it.
+import { auditDifference } from "../../core/accounts/audit-words.ts";
+import { closingObstacle } from "../../core/accounts/member-rules.ts";
+import type { Reminders } from "../../core/alerts/reminders.ts";
+import type { Reports } from "../../core/alerts/reports.ts";
+import type { Signing } from "../../core/alerts/mail-tokens.ts";
+import { AppError } from "../../core/errors.ts";
+import type { Instant } from "../../core/instant.ts";
+import { isZone } from "../../core/schedule/zone.ts";
+import {
+  countOperators,
+  deleteAccount,
+  lockAccount,
+  writeEmail,
+  writeProfile,
+} from "../../store/accounts/accounts.ts";
+import { forgetAuditedAddress } from "../../store/accounts/audit.ts";
+import { forgetInvitationsOf } from "../../store/accounts/invitations.ts";
+import { deleteMember, listMembers } from "../../store/accounts/members.ts";
+import {
+  type Account,
+  findAccountByEmail,
+  findAccountById,
+  listProjectsOfAccount,
+} from "../../store/accounts/projects.ts";
+import { deleteOtherSessions, type Person as Shown, type Theme } from "../../store/accounts/sessions.ts";
+import { voidAllTokens } from "../../store/accounts/tokens.ts";
+import { findPreferences, writePreferences } from "../../store/alerts/preferences.ts";
+import type { Database } from "../../store/db.ts";
+import { postgresErrorName } from "../../store/errors.ts";
+import { inTransaction, type Tx } from "../../store/transaction.ts";
+import { ACCOUNT_NAME_LENGTH_MAX, normalEmail } from "../create-account.ts";
+import { countAttempts } from "./sign-in/attempts.ts";
+import { audit } from "./audit.ts";
+import { mailToken, tellSecurity } from "./mail.ts";
+import { endInvitationsBy } from "./members.ts";
+import { takeProjectDown } from "./projects.ts";
+import { giveSigned, readToken, takeToken } from "./sign-in/tokens.ts";
+
+export type ProfileChange = {
+  name?: string;
+  theme?: Theme;
+  zone?: string;
+  reports?: Reports;
+  reminders?: Reminders;
+};
+
+/** Changes what is given. AppError `invalid` for an unknown zone or a long name. */
+export async function changeProfile(
+  database: Database,
+  { account, change, now }: { account: Shown; change: ProfileChange; now: Instant },
+): Promise<void> {
+  const { name, theme, zone, reports, reminders } = change;
+  if (zone !== undefined && !isZone(zone)) {
+    throw new AppError("invalid", `"${zone}" is not a time zone. They are spelled like Europe/Riga.`);
+  }
+  if (name !== undefined && name.length > ACCOUNT_NAME_LENGTH_MAX) {
+    throw new AppError("invalid", `The name is longer than ${ACCOUNT_NAME_LENGTH_MAX} characters.`);
+  }
+  await inTransaction(database, async (tx) => {
+    const before = { name: account.name, theme: account.theme, ...(await findPreferences(tx, account.id)) };
+    const after = {
+      name: name?.trim() ?? before.name,
+      theme: theme ?? before.theme,
+      tz: zone ?? before.tz,
+      reports: reports ?? before.reports,
+      reminders: reminders ?? before.reminders,
+    };
+    const difference = auditDifference(before, after);
+    if (difference === null) return;
+    await writeProfile(tx, { accountId: account.id, name: after.name, theme: after.theme });
+    const { tz } = after;
+    const isMail =
+      tz !== before.tz || after.reports !== before.reports || after.reminders !== before.reminders;
+    if (isMail) {
+      await writePreferences(tx, {
+        accountId: account.id,
+        tz,
+        reports: after.reports,
+        reminders: after.reminders,
+      });
+    }
+    const by = { projectId: null, accountId: account.id, keyId: null };
+    await audit(tx, { ...by, what: "account.changed", subject: account.email, ...difference, at: now });
+  });
+}
+
+export type EmailRequest = { account: Account; email: string; signing: Signing; now: Instant };
+
+/** Mails a link to the new address; nothing changes before it is used. Says the same of one that is taken. */
+export async function askForEmailChange(database: Database, request: EmailRequest): Promise<void> {
+  const { account, signing, now } = request;
+  const email = normalEmail(request.email);
+  if (email === account.email) throw new AppError("invalid", "That is your address already.");
+  await countAttempts(database, [{ kind: "changeEmail", subject: String(account.id) }], { now });
+  await inTransaction(database, async (tx) => {
+    if ((await findAccountByEmail(tx, email)) !== null) return;
+    const of = { purpose: "changeEmail", accountId: account.id, email, nextPath: null, now } as const;
+    await mailToken(tx, { kind: "changeEmail", tokenUuid: await giveSigned(tx, signing, of), at: now });
+  });
+}
+
+/** The address that a link moves an account to; null when the link is not good. */
+export async function readEmailChange(
+  database: Database,
+  { token, now }: { token: string; now: Instant },
+): Promise<string | null> {
+  return (await readToken(database, { token, purposes: ["changeEmail"], now }))?.email ?? null;
+}
+
+/** Moves an account to another address by the link that was mailed there; the old one is told. */
+export async function useEmailChange(
+  database: Database,
+  { token, now }: { token: string; now: Instant },
+): Promise<string> {
+  try {
+    return await inTransaction(database, async (tx) => {
+      const used = await takeToken(tx, { token, purposes: ["changeEmail"], now });
+      const { accountId, email } = used;
+      const old = accountId === null ? null : await emailOf(tx, accountId);
+      if (accountId === null || email === null || old === null) throw gone();
+      await writeEmail(tx, { accountId, email });
+      // Links that wait in the old mailbox must not open the account any more.
+      await voidAllTokens(tx, accountId);
+      await tellSecurity(tx, { accountId, what: "emailChanged", at: now, to: old });
+      const by = { projectId: null, accountId, keyId: null };
+      const sides = { before: { email: old }, after: { email } };
+      await audit(tx, { ...by, what: "account.emailChanged", subject: email, ...sides, at: now });
+      return email;
+    });
+  } catch (error) {
+    if (postgresErrorName(error) !== "unique_violation") throw error;
+    throw new AppError("conflict", "Another account has this address meanwhile.");
+  }
+}
+
+async function emailOf(tx: Tx, accountId: number): Promise<string | null> {
+  if (!(await lockAccount(tx, accountId))) return null;
+  return (await findAccountById(tx, accountId))?.email ?? null;
+}
+
+function gone(): AppError {
+  return new AppError("not_found", "The account is gone.");
+}
+
+/** What stands where the address of somebody stood who has closed the account. */
+const SOMEBODY = "(closed account)";
+
+/**
+ * Closes an account: what belongs to nobody else goes with it, projects that only it was a member of included, and its
+ * address is taken out of the record. AppError `conflict` while others depend on it.
+ */
+export async function closeAccount(
+  database: Database,
+  { account, now }: { account: Account; now: Instant },
+): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    if (!(await lockAccount(tx, account.id))) throw gone();
+    const projects = await listProjectsOfAccount(tx, account.id);
+    const shared: string[] = [];
+    for (const project of projects.filter(({ role }) => role === "owner")) {
+      if ((await listMembers(tx, project.id)).length > 1) shared.push(project.name);
+    }
+    const operatorCount = await countOperators(tx);
+    const obstacle = closingObstacle({
+      isOperator: account.isOperator,
+      operatorCount,
+      sharedProjects: shared,
+    });
+    if (obstacle !== null) throw new AppError("conflict", obstacle);
+    const by = { accountId: account.id, keyId: null };
+    for (const project of projects) {
+      const of = { projectId: project.id, inviterId: account.id, actorId: account.id, now };
+      await endInvitationsBy(tx, of);
+      if (project.role === "owner") await takeProjectDown(tx, { project, by, now });
+      else await deleteMember(tx, { projectId: project.id, accountId: account.id });
+    }
+    await forgetInvitationsOf(tx, account.email);
+    await deleteOtherSessions(tx, { accountId: account.id, keepId: null });
+    await deleteAccount(tx, account.id);
+    await forgetAuditedAddress(tx, { email: account.email, instead: SOMEBODY });
+    const nobody = { projectId: null, accountId: null, keyId: null };
+    await audit(tx, {
+      ...nobody,
+      what: "account.closed",
+      subject: SOMEBODY,
+      before: null,
+      after: null,
+      at: now,
+    });
+  });
+}

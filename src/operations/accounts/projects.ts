@@ -1,0 +1,182 @@
+// What is done to a project from its settings: naming, keys, and removing it. Rights were judged before.
+import { randomUUID } from "node:crypto";
+import { API_KEYS_MAX, PROJECTS_OWNED_MAX } from "../../core/accounts/member-rules.ts";
+import { AppError } from "../../core/errors.ts";
+import { type KeyKind, newPingKey } from "../../core/identity.ts";
+import type { Instant } from "../../core/instant.ts";
+import { PROJECT_NAME_LENGTH_MAX } from "../../core/limits.ts";
+import { randomText } from "../../lib/secrets/random-text.ts";
+import { lockAccount } from "../../store/accounts/accounts.ts";
+import { deleteMembersOfProject, lockProject } from "../../store/accounts/members.ts";
+import {
+  countOwnedProjects,
+  hideProject,
+  renameProject,
+  writePingKey,
+} from "../../store/accounts/project-changes.ts";
+import { findProjectByUuid, insertProject, type Project } from "../../store/accounts/projects.ts";
+import { deleteChannel, listChannels } from "../../store/alerts/channels.ts";
+import { markChecksDeleted } from "../../store/checks/project-checks.ts";
+import type { Database } from "../../store/db.ts";
+import { listApiKeys, revokeApiKey } from "../../store/keys.ts";
+import { inTransaction, type Tx } from "../../store/transaction.ts";
+import { addApiKey } from "../api-key.ts";
+import { inRetriedTransaction } from "../changing/retried.ts";
+import { type Actor, audit } from "./audit.ts";
+
+/** A project that is changed, by whom and when. */
+export type ProjectChange = { project: Project; by: Actor; now: Instant };
+
+function projectName(text: string): string {
+  const name = text.trim();
+  if (name !== "" && Array.from(name).length <= PROJECT_NAME_LENGTH_MAX) return name;
+  throw new AppError("invalid", `The name of a project has 1 to ${PROJECT_NAME_LENGTH_MAX} characters.`);
+}
+
+/** Makes a project without API keys: those are made where they are shown. */
+export async function openProject(
+  database: Database,
+  { accountId, name, now }: { accountId: number; name: string; now: Instant },
+): Promise<{ uuid: string; name: string }> {
+  const project = {
+    uuid: randomUUID(),
+    name: projectName(name),
+    pingKey: newPingKey(randomText),
+    badgeKey: randomUUID(),
+    createdAt: now,
+  };
+  return inTransaction(database, async (tx) => {
+    await lockAccount(tx, accountId);
+    if ((await countOwnedProjects(tx, accountId)) >= PROJECTS_OWNED_MAX) {
+      throw new AppError("conflict", `An account owns at most ${PROJECTS_OWNED_MAX} projects.`);
+    }
+    const projectId = await insertProject(tx, { ...project, ownerId: accountId });
+    await audit(tx, {
+      projectId,
+      accountId,
+      keyId: null,
+      what: "project.created",
+      subject: project.name,
+      before: null,
+      after: { name: project.name },
+      at: now,
+    });
+    return { uuid: project.uuid, name: project.name };
+  });
+}
+
+/** Gives a project another name. */
+export async function changeProjectName(
+  database: Database,
+  { project, by, now, name }: ProjectChange & { name: string },
+): Promise<void> {
+  const next = projectName(name);
+  if (next === project.name) return;
+  await inTransaction(database, async (tx) => {
+    await renameProject(tx, { projectId: project.id, name: next });
+    const sides = { before: { name: project.name }, after: { name: next } };
+    await audit(tx, {
+      ...by,
+      projectId: project.id,
+      what: "project.renamed",
+      subject: next,
+      ...sides,
+      at: now,
+    });
+  });
+}
+
+/** Makes an API key and returns it, once. AppError `conflict` when there are too many. */
+export async function makeApiKey(
+  database: Database,
+  request: ProjectChange & { kind: KeyKind; name: string; secretKey: string },
+): Promise<string> {
+  const { project, by, now, kind, name, secretKey } = request;
+  return inTransaction(database, async (tx) => {
+    await lockProject(tx, project.id);
+    const keys = (await listApiKeys(tx, project.id)).filter(({ revokedAt }) => revokedAt === null);
+    if (keys.length >= API_KEYS_MAX) {
+      throw new AppError("conflict", `A project has at most ${API_KEYS_MAX} API keys.`);
+    }
+    const key = await addApiKey(tx, { projectId: project.id, kind, name: name.trim(), secretKey, now });
+    const after = { kind, name: name.trim() };
+    const subject = name.trim() || kind;
+    await audit(tx, {
+      ...by,
+      projectId: project.id,
+      what: "key.created",
+      subject,
+      before: null,
+      after,
+      at: now,
+    });
+    return key;
+  });
+}
+
+/** Ends an API key at once. AppError `not_found`. */
+export async function endApiKey(
+  database: Database,
+  { project, by, now, keyId }: ProjectChange & { keyId: number },
+): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    const key = (await listApiKeys(tx, project.id)).find(({ id }) => id === keyId);
+    if (key === undefined || !(await revokeApiKey(tx, { keyId, projectId: project.id, at: now }))) {
+      throw new AppError("not_found", "There is no such key, or it was revoked before.");
+    }
+    const before = { kind: key.kind, name: key.name };
+    const subject = key.name || `${key.prefix}…`;
+    await audit(tx, {
+      ...by,
+      projectId: project.id,
+      what: "key.revoked",
+      subject,
+      before,
+      after: null,
+      at: now,
+    });
+  });
+}
+
+/** Gives a project a new ping key, or none; addresses with the old one stop working at once. */
+export async function changePingKey(
+  database: Database,
+  { project, by, now, to }: ProjectChange & { to: "new" | "none" },
+): Promise<void> {
+  const pingKey = to === "new" ? newPingKey(randomText) : null;
+  await inTransaction(database, async (tx) => {
+    await writePingKey(tx, { projectId: project.id, pingKey });
+    const sides = { before: { hasKey: project.pingKey !== null }, after: { hasKey: pingKey !== null } };
+    const what = "key.pingKeyChanged";
+    await audit(tx, { ...by, projectId: project.id, what, subject: project.name, ...sides, at: now });
+  });
+}
+
+/** Removes a project. Its checks stop at once, and go with their history when nobody can want them back. */
+export async function removeProject(database: Database, change: ProjectChange): Promise<void> {
+  await inRetriedTransaction(database, (tx) => takeProjectDown(tx, change));
+}
+
+/** The same inside the caller's transaction. */
+export async function takeProjectDown(tx: Tx, { project, by, now }: ProjectChange): Promise<void> {
+  await lockProject(tx, project.id);
+  if ((await findProjectByUuid(tx, project.uuid)) === null)
+    throw new AppError("not_found", "It is gone already.");
+  await markChecksDeleted(tx, { projectId: project.id, at: now });
+  for (const key of await listApiKeys(tx, project.id)) {
+    await revokeApiKey(tx, { keyId: key.id, projectId: project.id, at: now });
+  }
+  for (const channel of await listChannels(tx, project.id)) await deleteChannel(tx, channel.id);
+  await hideProject(tx, { projectId: project.id, badgeKey: randomUUID() });
+  await deleteMembersOfProject(tx, project.id);
+  const before = { name: project.name };
+  await audit(tx, {
+    ...by,
+    projectId: null,
+    what: "project.removed",
+    subject: project.name,
+    before,
+    after: null,
+    at: now,
+  });
+}

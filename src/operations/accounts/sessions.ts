@@ -1,0 +1,96 @@
+// Sessions: who is signed in, in which browser. The token is in its cookie and nowhere else; we keep its digest.
+import {
+  isAlive,
+  isProven,
+  isSeenDue,
+  SESSIONS_PER_ACCOUNT_MAX,
+  type SignInMethod,
+} from "../../core/accounts/session-rules.ts";
+import { AppError } from "../../core/errors.ts";
+import type { Instant } from "../../core/instant.ts";
+import { USER_AGENT_LENGTH_MAX } from "../../core/limits.ts";
+import { digestOfToken, newToken } from "../../lib/secrets/secret-token.ts";
+import { writeSignedIn } from "../../store/accounts/accounts.ts";
+import {
+  deleteOtherSessions,
+  deleteSession,
+  findSessionByDigest,
+  insertSession,
+  listSessionsOfAccount,
+  type Person,
+  type Session,
+  touchSession,
+  trimSessions,
+} from "../../store/accounts/sessions.ts";
+import type { Database } from "../../store/db.ts";
+import { inTransaction, type Tx } from "../../store/transaction.ts";
+
+export type SessionRequest = {
+  accountId: number;
+  method: SignInMethod;
+  now: Instant;
+  ua: string;
+  remoteAddr: string | null;
+};
+
+/** Signs a browser in. What is returned belongs into its cookie; it cannot be read again. */
+export async function openSession(tx: Tx, request: SessionRequest): Promise<{ token: string; id: number }> {
+  const { accountId, method, now, ua, remoteAddr } = request;
+  const token = newToken();
+  await trimSessions(tx, { accountId, keep: SESSIONS_PER_ACCOUNT_MAX - 1 });
+  const id = await insertSession(tx, {
+    digest: digestOfToken(token),
+    accountId,
+    method,
+    createdAt: now,
+    ua: ua.slice(0, USER_AGENT_LENGTH_MAX),
+    remoteAddr,
+  });
+  await writeSignedIn(tx, { accountId, at: now });
+  return { token, id };
+}
+
+export type FoundSession = Session & {
+  account: Person;
+  /** Whether dangerous acts may go on without asking who is there. */
+  isProven: boolean;
+};
+
+/** The session that a cookie's token opens; null when there is none, or its time is over. */
+export async function findSession(
+  database: Database,
+  { token, now, remoteAddr = null }: { token: string; now: Instant; remoteAddr?: string | null },
+): Promise<FoundSession | null> {
+  const found = await findSessionByDigest(database, digestOfToken(token));
+  if (found === null || !isAlive(found.session, now)) return null;
+  const { session, person } = found;
+  if (isSeenDue(session, now)) {
+    await inTransaction(database, (tx) => touchSession(tx, { sessionId: session.id, at: now, remoteAddr }));
+  }
+  return { ...session, account: person, isProven: isProven(session, now) };
+}
+
+/** Ends one session of an account. AppError `not_found` when it has no such session. */
+export async function endSession(
+  database: Database,
+  { accountId, sessionId }: { accountId: number; sessionId: number },
+): Promise<void> {
+  const ended = await inTransaction(database, (tx) => deleteSession(tx, { accountId, sessionId }));
+  if (!ended) throw new AppError("not_found", "This session has ended already.");
+}
+
+/** Ends every session of an account but one; returns how many. */
+export function endOtherSessions(
+  database: Database,
+  { accountId, keepId }: { accountId: number; keepId: number | null },
+): Promise<number> {
+  return inTransaction(database, (tx) => deleteOtherSessions(tx, { accountId, keepId }));
+}
+
+/** The sessions of an account that are still good, those used last first. */
+export async function listSessions(
+  database: Database,
+  { accountId, now }: { accountId: number; now: Instant },
+): Promise<Session[]> {
+  return (await listSessionsOfAccount(database, accountId)).filter((session) => isAlive(session, now));
+}

@@ -1,0 +1,96 @@
+// The last step of every way in: a session, or first the second factor. Every way in ends here, so that none of them
+// forgets it.
+import { readTypedCode } from "../../../core/accounts/second-factor-rules.ts";
+import type { SignInMethod } from "../../../core/accounts/session-rules.ts";
+import { SECOND_FACTOR_MS } from "../../../core/accounts/token-rules.ts";
+import { AppError } from "../../../core/errors.ts";
+import type { Instant } from "../../../core/instant.ts";
+import { digestOfToken, newToken } from "../../../lib/secrets/secret-token.ts";
+import { findAuthenticator } from "../../../store/accounts/authenticators.ts";
+import { findStep, insertStep, takeStep } from "../../../store/accounts/steps.ts";
+import type { Database } from "../../../store/db.ts";
+import { inTransaction, type Tx } from "../../../store/transaction.ts";
+import { countAttempts } from "./attempts.ts";
+import { useTypedCode } from "./authenticator.ts";
+import { openSession } from "../sessions.ts";
+
+/** The browser that somebody comes in with. */
+export type Visitor = {
+  ua: string;
+  remoteAddr: string | null;
+  /** What tries are counted by. */
+  network: string;
+  now: Instant;
+};
+
+export type Admitted =
+  | { kind: "signedIn"; token: string; sessionId: number; accountId: number; nextPath: string | null }
+  /** Something else has to be proven first; the token belongs into a cookie for a few minutes. */
+  | { kind: "secondFactor"; token: string };
+
+/** Ways in that prove one thing only. The others are vouched for by a device, a provider, or whoever owns the server. */
+const NEEDS_SECOND: readonly SignInMethod[] = ["password", "link"];
+
+export type Admission = {
+  accountId: number;
+  method: SignInMethod;
+  visitor: Visitor;
+  nextPath: string | null;
+};
+
+/** Lets somebody in who has proven to be the owner of an account by one way. */
+export async function admit(tx: Tx, { accountId, method, visitor, nextPath }: Admission): Promise<Admitted> {
+  const { now, ua, remoteAddr } = visitor;
+  const app = NEEDS_SECOND.includes(method) ? await findAuthenticator(tx, accountId) : null;
+  if (app !== null && app.confirmedAt !== null) {
+    const token = newToken();
+    await insertStep(tx, {
+      digest: digestOfToken(token),
+      kind: "secondFactor",
+      accountId,
+      about: { method, nextPath },
+      createdAt: now,
+      expiresAt: now + SECOND_FACTOR_MS,
+    });
+    return { kind: "secondFactor", token };
+  }
+  const session = await openSession(tx, { accountId, method, now, ua, remoteAddr });
+  return { kind: "signedIn", token: session.token, sessionId: session.id, accountId, nextPath };
+}
+
+type Waiting = { accountId: number; method: SignInMethod; nextPath: string | null };
+
+/** Who waits at the second step; null: nobody, or the time is over. */
+export async function findWaiting(
+  database: Database,
+  { token, now }: { token: string; now: Instant },
+): Promise<Waiting | null> {
+  const step = await findStep(database, { digest: digestOfToken(token), kind: "secondFactor" });
+  if (step === null || step.accountId === null || now >= step.expiresAt) return null;
+  // Written above, in this shape.
+  const { method, nextPath } = step.about as Pick<Waiting, "method" | "nextPath">;
+  return { accountId: step.accountId, method, nextPath };
+}
+
+export type SecondFactorRequest = { token: string; code: string; visitor: Visitor; secretKey: string };
+
+/** Takes the code of an app, or a recovery code. AppError `invalid` for a wrong one, `unauthenticated` when it is late. */
+export async function passSecondFactor(
+  database: Database,
+  { token, code, visitor, secretKey }: SecondFactorRequest,
+): Promise<Admitted> {
+  const { now, ua, remoteAddr } = visitor;
+  const waiting = await findWaiting(database, { token, now });
+  if (waiting === null) throw new AppError("unauthenticated", "That took too long. Please sign in again.");
+  const { accountId, method, nextPath } = waiting;
+  await countAttempts(database, [{ kind: "secondFactor", subject: String(accountId) }], { now });
+  const typed = readTypedCode(code);
+  return inTransaction(database, async (tx) => {
+    const isRight = typed !== null && (await useTypedCode(tx, { accountId, typed, now, secretKey }));
+    if (!isRight) throw new AppError("invalid", "The code is wrong, or it was used before.");
+    const taken = await takeStep(tx, { digest: digestOfToken(token), kind: "secondFactor" });
+    if (taken === null) throw new AppError("unauthenticated", "That took too long. Please sign in again.");
+    const session = await openSession(tx, { accountId, method, now, ua, remoteAddr });
+    return { kind: "signedIn", token: session.token, sessionId: session.id, accountId, nextPath };
+  });
+}

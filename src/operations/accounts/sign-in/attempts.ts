@@ -1,0 +1,32 @@
+// Counts what may be tried only so often, by network, address or account. Whom it counts is stored as a digest.
+import { type AttemptKind, takeAttempt } from "../../../core/accounts/attempt-rules.ts";
+import { AppError } from "../../../core/errors.ts";
+import { type Instant, MINUTE_MS } from "../../../core/instant.ts";
+import { digestOfToken } from "../../../lib/secrets/secret-token.ts";
+import { lockAttempts, writeAttempts } from "../../../store/accounts/steps.ts";
+import type { Database } from "../../../store/db.ts";
+import { inRetriedTransaction } from "../../changing/retried.ts";
+
+export type Attempt = { kind: AttemptKind; subject: string };
+
+/** Counts one try of each of these. AppError `rate_limited` when one of them is used up; nothing is counted then. */
+export async function countAttempts(
+  database: Database,
+  attempts: readonly Attempt[],
+  { now }: { now: Instant },
+): Promise<void> {
+  await inRetriedTransaction(database, async (tx) => {
+    for (const { kind, subject } of attempts) {
+      const digest = digestOfToken(`${kind}\n${subject}`);
+      const fullAt = await lockAttempts(tx, { kind, digest, now });
+      const verdict = takeAttempt(kind, { fullAt, now });
+      if (!verdict.allowed) throw new AppError("rate_limited", waitText(verdict.retryAt - now));
+      await writeAttempts(tx, { kind, digest, fullAt: verdict.fullAt });
+    }
+  });
+}
+
+function waitText(waitMs: number): string {
+  const minutes = Math.max(1, Math.ceil(waitMs / MINUTE_MS));
+  return `That were too many tries. Please come back in ${minutes === 1 ? "a minute" : `${minutes} minutes`}.`;
+}
