@@ -6,7 +6,7 @@ import { checkBodySchema } from "./check-body.ts";
 import { EXAMPLE_ANSWERS, EXAMPLE_CHECK } from "./check-examples.ts";
 import { type Check, checkSchema } from "./check-schemas.ts";
 import type { CheckNaming, QueryParameter, Route, RouteResponse } from "./route.ts";
-import { HISTORY_ROUTES } from "./routes-history.ts";
+import { HISTORY_ROUTES } from "./history/routes.ts";
 import type { ApiEndpoint } from "./versions.ts";
 
 /** What every refusal says. */

@@ -1,7 +1,7 @@
 // Every example of what is only read is an answer that version 3 could give.
 import { expect, test } from "vitest";
 import { Value } from "typebox/value";
-import { HISTORY_ROUTES } from "../routes-history.ts";
+import { HISTORY_ROUTES } from "./routes.ts";
 import { VERSIONS } from "../versions.ts";
 
 const SIGHT = { column: VERSIONS.standard[3], keyKind: "readWrite" } as const;

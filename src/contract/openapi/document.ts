@@ -25,8 +25,9 @@ export type OpenApiResponse = {
   headers?: Readonly<Record<string, unknown>>;
   content?: Content;
 };
-export type OpenApiOperation = {
-  operationId: ApiEndpoint;
+/** `Id` is the names of the operations; our own API has others than the compatible one. */
+export type OpenApiOperation<Id extends string = ApiEndpoint> = {
+  operationId: Id;
   summary: string;
   description: string;
   tags: readonly string[];
@@ -35,12 +36,12 @@ export type OpenApiOperation = {
   requestBody?: { required: boolean; description: string; content: Content };
   responses: Readonly<Record<string, OpenApiResponse>>;
 };
-export type OpenApiDocument = {
+export type OpenApiDocument<Id extends string = ApiEndpoint> = {
   openapi: "3.1.0";
   info: Readonly<Record<string, unknown>> & { title: string; version: string; description: string };
   servers: readonly { url: string; description: string }[];
   tags: readonly { name: string; description: string }[];
-  paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+  paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation<Id>>>>>;
   components: {
     securitySchemes: Readonly<Record<string, unknown>>;
     schemas: Readonly<Record<string, JsonSchema>>;

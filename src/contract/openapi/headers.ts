@@ -3,11 +3,17 @@
 import { ENDPOINT_RIGHTS } from "../../core/access.ts";
 import type { Route } from "../route.ts";
 
-type Headers = Readonly<Record<string, { description: string; schema: { type: "string" | "integer" } }>>;
+export type Headers = Readonly<
+  Record<string, { description: string; schema: { type: "string" | "integer" } }>
+>;
 
-const RETRY: Headers = { "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } } };
-const TAG: Headers = { ETag: { description: "Names this state of the answer.", schema: { type: "string" } } };
-const RATE: Headers = {
+export const RETRY: Headers = {
+  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } },
+};
+export const TAG: Headers = {
+  ETag: { description: "Names this state of the answer.", schema: { type: "string" } },
+};
+export const RATE: Headers = {
   "RateLimit-Limit": {
     description: "How many requests the key may make in a minute.",
     schema: { type: "integer" },

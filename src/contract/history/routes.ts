@@ -1,19 +1,13 @@
 // The routes of what is only read: pings, bodies, flips, integrations, badges, status. routes.ts joins them to the
 // others.
 import { Type } from "typebox";
-import { BadgeListSchema } from "./history/badge.ts";
-import { ChannelListSchema } from "./history/channel.ts";
-import { FLIP_QUERY, flipListSchema } from "./history/flip.ts";
-import { pingListSchema } from "./history/ping.ts";
-import { statusSchema } from "./history/status.ts";
-import {
-  EXAMPLE_BADGES,
-  EXAMPLE_BODY,
-  EXAMPLE_CHANNELS,
-  EXAMPLE_FLIPS,
-  EXAMPLE_PINGS,
-} from "./history/examples.ts";
-import type { Route } from "./route.ts";
+import { BadgeListSchema } from "./badge.ts";
+import { ChannelListSchema } from "./channel.ts";
+import { FLIP_QUERY, flipListSchema } from "./flip.ts";
+import { pingListSchema } from "./ping.ts";
+import { statusSchema } from "./status.ts";
+import { EXAMPLE_BADGES, EXAMPLE_BODY, EXAMPLE_CHANNELS, EXAMPLE_FLIPS, EXAMPLE_PINGS } from "./examples.ts";
+import type { Route } from "../route.ts";
 
 export const HISTORY_ROUTES: readonly Route[] = [
   {

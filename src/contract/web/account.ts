@@ -1,0 +1,129 @@
+// What the pages of an account and the server say to each other: profile, ways to sign in, sessions, preferences.
+// Instants are epoch milliseconds. No secret is ever in an answer, but for those that are shown once.
+import { type Static, Type } from "typebox";
+import { PASSWORD_LENGTH_MAX } from "../../core/accounts/password-rules.ts";
+
+const ACCOUNT_NAME_LENGTH_MAX = 200;
+const PASSKEY_NAME_LENGTH_MAX = 100;
+
+export type ThemeName = "system" | "light" | "dark";
+export type SignInMethodName = "link" | "password" | "passkey" | "oidc" | "proxy" | "setUp" | "admin";
+
+/** GET /web/api/account */
+export type AccountPage = {
+  uuid: string;
+  email: string;
+  name: string;
+  isOperator: boolean;
+  zone: string;
+  theme: ThemeName;
+  reports: "off" | "daily" | "weekly" | "monthly";
+  reminders: "off" | "hourly" | "daily";
+  createdAt: number;
+  hasPassword: boolean;
+  /** Null: no authenticator app is set up. */
+  totp: { since: number; codesLeft: number } | null;
+  passkeys: PasskeyRow[];
+  /** Accounts at the identity provider that may come in as this one. */
+  identities: { issuer: string; since: number; lastUsedAt: number }[];
+  sessions: SessionRow[];
+  /** What may be done here: nothing of it where a proxy says who people are. */
+  offers: { passwords: boolean; passkeys: boolean; mail: boolean; changeEmail: boolean };
+  /** Until when dangerous acts ask no more; null: they ask now. */
+  provenUntil: number | null;
+  projects: { uuid: string; name: string; role: "owner" | "manager" | "member" | "readOnly" }[];
+  /** Projects that somebody wants this account to take over. */
+  transfers: { uuid: string; name: string; from: string; since: number }[];
+};
+
+export type PasskeyRow = { uuid: string; name: string; createdAt: number; lastUsedAt: number | null };
+
+export type SessionRow = {
+  id: number;
+  method: SignInMethodName;
+  createdAt: number;
+  seenAt: number;
+  ua: string;
+  remoteAddr: string | null;
+  isThis: boolean;
+};
+
+/** PATCH /web/api/account → AccountPage. Whatever is left out stays. */
+export const ProfileBody = Type.Object(
+  {
+    name: Type.Optional(Type.String({ maxLength: ACCOUNT_NAME_LENGTH_MAX })),
+    theme: Type.Optional(Type.Union([Type.Literal("system"), Type.Literal("light"), Type.Literal("dark")])),
+    zone: Type.Optional(Type.String({ maxLength: 36 })),
+    reports: Type.Optional(
+      Type.Union([
+        Type.Literal("off"),
+        Type.Literal("daily"),
+        Type.Literal("weekly"),
+        Type.Literal("monthly"),
+      ]),
+    ),
+    reminders: Type.Optional(
+      Type.Union([Type.Literal("off"), Type.Literal("hourly"), Type.Literal("daily")]),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type ProfileBody = Static<typeof ProfileBody>;
+
+/** PUT /web/api/account/password (reauth) → AccountPage; the other sessions end. */
+export const PasswordBody = Type.Object(
+  { password: Type.String({ maxLength: PASSWORD_LENGTH_MAX }) },
+  { additionalProperties: false },
+);
+export type PasswordBody = Static<typeof PasswordBody>;
+
+/** POST /web/api/account/email (reauth) → { sent: true }: a link goes to the new address. */
+export const EmailBody = Type.Object(
+  { email: Type.String({ maxLength: 254 }) },
+  { additionalProperties: false },
+);
+export type EmailBody = Static<typeof EmailBody>;
+
+/**
+ * POST /web/api/account/passkeys/options (reauth) → the options of navigator.credentials.create, as
+ * @simplewebauthn/browser takes them: startRegistration({ optionsJSON }). Its answer goes to
+ * POST /web/api/account/passkeys (reauth) { name, response } → AccountPage.
+ */
+export const NewPasskeyBody = Type.Object(
+  {
+    name: Type.String({ maxLength: PASSKEY_NAME_LENGTH_MAX }),
+    response: Type.Record(Type.String(), Type.Unknown()),
+  },
+  { additionalProperties: false },
+);
+export type NewPasskeyBody = Static<typeof NewPasskeyBody>;
+
+/**
+ * POST /web/api/account/totp (reauth) → TotpSetUp; the code of the app goes to
+ * POST /web/api/account/totp/confirm (reauth) { code } → RecoveryCodes. Until then it is asked for nowhere.
+ */
+export type TotpSetUp = {
+  /** For whoever cannot scan: base32, in groups of four. */
+  secret: string;
+  uri: string;
+  /** The picture to be scanned: true is dark. Rows of equal length. */
+  qr: boolean[][];
+};
+
+export const TotpCodeBody = Type.Object(
+  { code: Type.String({ maxLength: 20 }) },
+  { additionalProperties: false },
+);
+export type TotpCodeBody = Static<typeof TotpCodeBody>;
+
+/** Shown once. POST /web/api/account/totp/codes (reauth) makes new ones; the old ones end. */
+export type RecoveryCodes = { codes: string[] };
+
+// DELETE /web/api/account/password, /account/totp, /account/passkeys/:uuid (all reauth) → AccountPage
+// DELETE /web/api/account/sessions/:id → AccountPage · POST /web/api/account/sessions/end-others → AccountPage
+// POST /web/api/account/close (reauth) { email } (typed again) → { closed: true }; the cookie is gone then.
+export const CloseBody = Type.Object(
+  { email: Type.String({ maxLength: 254 }) },
+  { additionalProperties: false },
+);
+export type CloseBody = Static<typeof CloseBody>;

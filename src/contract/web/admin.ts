@@ -1,0 +1,75 @@
+// What the page of the operator and the server say to each other: accounts, and how the installation is doing.
+// Instants are epoch milliseconds.
+import { type Static, Type } from "typebox";
+
+/** GET /web/api/admin/accounts?after= (operator) */
+export type AdminAccounts = { accounts: AdminAccount[]; next: number | null };
+
+export type AdminAccount = {
+  uuid: string;
+  email: string;
+  name: string;
+  isOperator: boolean;
+  checkCount: number;
+  /** Null: unlimited. */
+  checkLimit: number | null;
+  hasOwnLimit: boolean;
+  createdAt: number;
+  signedInAt: number | null;
+  hasTotp: boolean;
+};
+
+export const AdminAccountsQuery = Type.Object(
+  { after: Type.Optional(Type.String({ pattern: "^[0-9]{1,15}$" })) },
+  { additionalProperties: false },
+);
+
+/** PATCH /web/api/admin/accounts/:account (operator, reauth) → { ok: true } */
+export const AdminAccountBody = Type.Object(
+  {
+    checkLimit: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 0, maximum: 1_000_000_000 }), Type.Null()]),
+    ),
+    isOperator: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+);
+export type AdminAccountBody = Static<typeof AdminAccountBody>;
+
+/** POST /web/api/admin/invitations { email } (operator) → { link: string | null }; a link where no mail is sent. */
+export const AdminInvitationBody = Type.Object(
+  { email: Type.String({ maxLength: 254 }) },
+  { additionalProperties: false },
+);
+export type AdminInvitationBody = Static<typeof AdminInvitationBody>;
+
+// GET /web/api/admin/audit?before= (operator) → AuditPage of project-settings.ts: what is about no project.
+
+/** GET /web/api/admin/state (operator) */
+export type AdminState = {
+  version: string;
+  now: number;
+  intakes: {
+    name: string;
+    startedAt: number;
+    beatAt: number;
+    /** Its lease has run out: signals that it took may still be with it. */
+    isLost: boolean;
+    spoolEmpty: boolean;
+    /** 0 to 1. */
+    spoolFill: number;
+  }[];
+  /** How far behind the oldest deadline is that should have been judged; 0: none waits. */
+  sweeperLagMs: number;
+  /** Since when the oldest message waits that is due; null: none does. */
+  oldestUnsentAt: number | null;
+  unsentCount: number;
+  oldestLetterAt: number | null;
+  /** What the database takes on its disk. */
+  databaseBytes: number;
+  migrations: { name: string; appliedAt: number | null }[];
+  troubles: { trouble: string; subject: string; sinceAt: number }[];
+  mail: boolean;
+  registrationOpen: boolean;
+  signIn: { oidc: string | null; proxyHeader: string | null };
+};

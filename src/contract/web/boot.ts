@@ -1,0 +1,120 @@
+// What the browser is told with the page itself, so that the first rows are there without another request.
+import type { CheckPage } from "./check-page.ts";
+import type { CheckRow, RowDetail, ShownState } from "./check-row.ts";
+
+/** What a person is in a project. */
+export type ProjectRole = "owner" | "manager" | "member" | "readOnly";
+
+/** What a person may do in a project; the browser shows no button for anything else. */
+export type ProjectRight =
+  | "view"
+  | "testChannel"
+  | "editChecks"
+  | "editChannels"
+  | "renameProject"
+  | "manageKeys"
+  | "manageMembers"
+  | "transferProject"
+  | "removeProject"
+  | "leaveProject";
+
+export type ProjectHead = { id: string; name: string; role: ProjectRole; may: ProjectRight[] };
+
+export type StateCounts = Record<ShownState | "running", number>;
+
+/** A project as a card. */
+export type ProjectCard = ProjectHead & {
+  counts: StateCounts;
+  total: number;
+  /** The worst state of its checks; null when there are none. */
+  worst: ShownState | null;
+  /** The newest change of one of its checks to up or down, if it is not long ago. */
+  lastFlip: { checkId: string; checkName: string; to: "up" | "down"; at: number } | null;
+};
+
+/** Time in which signals could not be received; `toAt` null: it lasts. */
+export type ReceivingTrouble = { fromAt: number; toAt: number | null };
+
+export type TagCount = { name: string; state: ShownState; count: number };
+
+/** What happened in a project since this account looked at it last. */
+export type SinceAway = {
+  sinceAt: number;
+  /** Went down and are down. */
+  broke: { id: string; name: string }[];
+  /** Were down at some time and are well now. */
+  healed: { id: string; name: string }[];
+  /** Made meanwhile. */
+  added: number;
+};
+
+/** The page of a project's checks. */
+export type ChecksBoot = {
+  project: ProjectHead;
+  counts: StateCounts;
+  tags: TagCount[];
+  /** At most 100, those that need attention first. */
+  rows: CheckRow[];
+  /** Of the first 30 rows. */
+  details: RowDetail[];
+  total: number;
+  /** Where the live stream begins that continues this page. */
+  cursor: string;
+  since: SinceAway | null;
+  receiving: ReceivingTrouble | null;
+};
+
+export type ProjectsBoot = { cards: ProjectCard[]; receiving: ReceivingTrouble | null };
+
+export type BootPage =
+  | ({ kind: "checks" } & ChecksBoot)
+  | ({ kind: "projects" } & ProjectsBoot)
+  | { kind: "check"; project: ProjectHead; check: CheckPage };
+
+export type Theme = "system" | "light" | "dark";
+
+export type BootAccount = {
+  email: string;
+  name: string;
+  /** IANA name; null: that of the browser. */
+  zone: string | null;
+  theme: Theme;
+  /** May see the pages about the installation. */
+  isOperator: boolean;
+};
+
+export type Boot = {
+  /** Null on pages that anyone may see. */
+  account: BootAccount | null;
+  projects: ProjectHead[];
+  site: {
+    name: string;
+    url: string;
+    /** The path under which everything lies, without a slash at its end: "" or "/overdue". */
+    base: string;
+    pingUrl: string;
+    /** What stands behind the at sign of a check's mail address; null: signals by mail are not received. */
+    mailDomain: string | null;
+    version: string;
+  };
+  /** Median from a missed deadline to the delivered alert, of the last 24 hours; null: there was none. */
+  alertDelayMs: number | null;
+  /** Null: the page asks for its data itself. */
+  page: BootPage | null;
+  /** The server's clock. */
+  now: number;
+};
+
+/** The id of the element of the page that carries the data, as JSON. */
+export const BOOT_ELEMENT = "boot";
+
+/**
+ * What the browser is told when a request was not served: `error` is a sentence for the person who asked, `field`
+ * names the part of the request that it is about.
+ */
+export type WebTrouble = {
+  error: string;
+  field?: string;
+  /** The person has to prove who they are once more; the same request works after that. */
+  reauth?: true;
+};

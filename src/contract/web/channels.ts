@@ -1,0 +1,83 @@
+// What the browser is told of channels and of what was sent by them. Secrets are taken and never shown again.
+import { type Static, Type } from "typebox";
+import { CHANNEL_NAME_LENGTH_MAX, NAMED_CHECKS_MAX } from "../../core/limits.ts";
+import { RULE } from "../check-body.ts";
+import type { ToldDelivery } from "./history.ts";
+
+/** A field of a kind's configuration, as a form needs it. */
+export type KindField = {
+  name: string;
+  about: string;
+  type: "text" | "address" | "number" | "flag" | "choice" | "headers" | "channels";
+  /** Longer than a line. */
+  isLong: boolean;
+  isSecret: boolean;
+  /** Left empty, it is made, and shown once. */
+  isMade: boolean;
+  isRequired: boolean;
+  choices: string[];
+  fallback: unknown;
+};
+
+/** A kind of channel in the gallery. */
+export type KindCard = { name: string; title: string; about: string; fields: KindField[] };
+
+export type ChannelCard = {
+  id: string;
+  kind: string;
+  name: string;
+  /** Without its secrets. */
+  config: Record<string, unknown>;
+  isEnabled: boolean;
+  disabledReason: string | null;
+  /** Of a mail channel: whether its address has agreed; null: nobody has to. */
+  isVerified: boolean | null;
+  createdAt: number;
+  checkCount: number;
+  lastNotifyAt: number | null;
+  lastNotifyDurationMs: number | null;
+  lastError: string | null;
+};
+
+export type ChannelsPage = { channels: ChannelCard[]; kinds: KindCard[] };
+
+/** A new channel, with the secrets that were made for it: they are shown now, or never. */
+export type CreatedChannel = { channel: ChannelCard; made: Record<string, string> };
+
+/** A line of the delivery log. */
+export type DeliveryRow = ToldDelivery & {
+  kind: "flip" | "correction" | "notice" | "disabled" | "operator" | "test";
+  check: { id: string; name: string } | null;
+  /** What was sent, and what came back, cleaned of secrets. */
+  request: string | null;
+  response: string | null;
+};
+
+export type DeliveriesPage = { deliveries: DeliveryRow[]; from: number | null };
+
+const UuidText = Type.String({ pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$" });
+
+const FIELDS = {
+  name: Type.String({ maxLength: CHANNEL_NAME_LENGTH_MAX, [RULE]: "storable" }),
+  /** Fields that are not given stay as they are. */
+  config: Type.Record(Type.String(), Type.Unknown()),
+  isEnabled: Type.Boolean(),
+  checks: Type.Union([Type.Literal("*"), Type.Array(UuidText, { maxItems: NAMED_CHECKS_MAX })]),
+};
+
+export const ChannelChange = Type.Partial(Type.Object(FIELDS), { additionalProperties: false });
+export type ChannelChange = Static<typeof ChannelChange>;
+
+export const NewChannel = Type.Object(
+  {
+    kind: Type.String({ maxLength: 40 }),
+    name: FIELDS.name,
+    config: FIELDS.config,
+    checks: Type.Optional(FIELDS.checks),
+  },
+  { additionalProperties: false },
+);
+export type NewChannel = Static<typeof NewChannel>;
+
+/** A page of the delivery log; `from` is told by the page before it. */
+export const DeliveriesQuery = Type.Object({ from: Type.Optional(Type.Integer({ minimum: 1 })) });

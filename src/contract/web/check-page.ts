@@ -1,0 +1,73 @@
+// The page of one check: what is expected of it, how it has been, and who hears of it.
+import type { CheckChange } from "./check-requests.ts";
+import type { CheckRow } from "./check-row.ts";
+import type { ToldFlip } from "./history.ts";
+
+/** What a job is expected to do, in a sentence and in instants. */
+export type Expectation = {
+  /** "At 03:00 every day, Europe/Riga time." */
+  sentence: string;
+  /** The next times it is expected, at most ten; of a period there is none until a signal has come. */
+  nextAt: number[];
+};
+
+/** One UTC day of the strip. */
+export type DayMark = {
+  /** YYYY-MM-DD */
+  day: string;
+  successCount: number;
+  failCount: number;
+  /** How long the check was down on that day. */
+  downMs: number;
+  /** How long we could not receive: that is not the job's fault, and counts as nothing. */
+  unseenMs: number;
+  /** The check was not there yet. */
+  isBefore: boolean;
+};
+
+/** A month, or what has passed of it; null: the check was not there. */
+export type MonthDowntime = {
+  month: string;
+  count: number | null;
+  downMs: number | null;
+  upShare: number | null;
+};
+
+export type UsualDuration = { count: number; lowMs: number; highMs: number; medianMs: number; p95Ms: number };
+
+export type CheckChannel = {
+  id: string;
+  kind: string;
+  name: string;
+  /** Whether it hears of this check. */
+  isOn: boolean;
+  /** Why it is not used at the moment; null: it is. */
+  disabledReason: string | null;
+};
+
+export type CheckPage = {
+  /** The UUID of its project. */
+  projectId: string;
+  row: CheckRow;
+  settings: Required<Omit<CheckChange, "channels">>;
+  createdAt: number;
+  pingCount: number;
+  addresses: {
+    url: string;
+    /** By key and slug; null: the project has no key, the check no slug, or another has the same. */
+    slugUrl: string | null;
+    mail: string | null;
+  };
+  expectation: Expectation;
+  /** The last 90 days, oldest first. */
+  days: DayMark[];
+  /** Of these days: the share of the time we could see in which it was not down, how often and how long it was. */
+  ninety: { upShare: number | null; downCount: number; downMs: number; unseenDays: number };
+  /** This month and the two before it, newest first. */
+  months: MonthDowntime[];
+  usual: UsualDuration | null;
+  /** All channels of the project. */
+  channels: CheckChannel[];
+  /** The newest change to up or down. */
+  lastFlip: ToldFlip | null;
+};

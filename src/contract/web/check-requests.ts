@@ -1,0 +1,113 @@
+// What the browser may ask for when it makes and changes checks. The rules are those of the API; a refusal is a
+// sentence for the person at the form.
+import { type Static, Type } from "typebox";
+import {
+  KEYWORDS_LENGTH_MAX,
+  NAME_LENGTH_MAX,
+  PERIOD_SECONDS_MAX,
+  PERIOD_SECONDS_MIN,
+  SCHEDULE_LENGTH_MAX,
+  SLUG_LENGTH_MAX,
+  TAGS_LENGTH_MAX,
+} from "../../core/limits.ts";
+import { RULE } from "../check-body.ts";
+
+const storable = (maxLength: number) => Type.String({ maxLength, [RULE]: "storable" });
+const seconds = () => Type.Integer({ minimum: PERIOD_SECONDS_MIN, maximum: PERIOD_SECONDS_MAX });
+const UuidText = Type.String({ pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$" });
+
+/** Descriptions may be long, and are no place to store files in. */
+const DESCRIPTION_LENGTH_MAX = 100_000;
+/** So many rows can be changed at once. */
+const BULK_CHECKS_MAX = 1_000;
+/** So many rows are looked at in detail at once. */
+export const DETAIL_ROWS_MAX = 100;
+/** The most lean rows in a page. */
+export const ROWS_PAGE_MAX = 1_000;
+
+const FIELDS = {
+  name: storable(NAME_LENGTH_MAX),
+  slug: Type.String({ maxLength: SLUG_LENGTH_MAX, pattern: "^[a-z0-9_-]*$" }),
+  tags: storable(TAGS_LENGTH_MAX),
+  desc: storable(DESCRIPTION_LENGTH_MAX),
+  kind: Type.Enum(["simple", "cron", "oncalendar"]),
+  timeoutSeconds: seconds(),
+  graceSeconds: seconds(),
+  schedule: Type.String({ maxLength: SCHEDULE_LENGTH_MAX, [RULE]: "schedule" }),
+  tz: Type.String({ maxLength: NAME_LENGTH_MAX, [RULE]: "zone" }),
+  manualResume: Type.Boolean(),
+  methods: Type.Enum(["", "POST"]),
+  startKw: storable(KEYWORDS_LENGTH_MAX),
+  successKw: storable(KEYWORDS_LENGTH_MAX),
+  failureKw: storable(KEYWORDS_LENGTH_MAX),
+  filterSubject: Type.Boolean(),
+  filterBody: Type.Boolean(),
+  filterHttpBody: Type.Boolean(),
+  filterDefaultFail: Type.Boolean(),
+  /** The UUIDs of the channels that hear of it; "*" means all. */
+  channels: Type.Union([Type.Literal("*"), Type.Array(UuidText, { maxItems: BULK_CHECKS_MAX })]),
+};
+
+/**
+ * What a check shall be: every field is optional, and what is not given stays as it is, or is as for any new check.
+ * `kind` says which of `timeoutSeconds` and `schedule` counts; without it a given schedule wins.
+ */
+export const CheckChange = Type.Partial(Type.Object(FIELDS), { additionalProperties: false });
+export type CheckChange = Static<typeof CheckChange>;
+
+/** Into which project a check shall go. */
+export const TransferRequest = Type.Object({ project: UuidText }, { additionalProperties: false });
+export type TransferRequest = Static<typeof TransferRequest>;
+
+const ids = Type.Array(UuidText, { minItems: 1, maxItems: BULK_CHECKS_MAX });
+
+/** Something to be done with many checks of a project. */
+export const BulkRequest = Type.Object(
+  {
+    ids,
+    do: Type.Enum([
+      "pause",
+      "resume",
+      "delete",
+      "restore",
+      "addTag",
+      "removeTag",
+      "addChannel",
+      "removeChannel",
+      "move",
+    ]),
+    /** For addTag and removeTag. */
+    tag: Type.Optional(
+      Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX, pattern: "^\\S+$", [RULE]: "storable" }),
+    ),
+    /** For addChannel and removeChannel. */
+    channel: Type.Optional(UuidText),
+    /** For move. */
+    project: Type.Optional(UuidText),
+  },
+  { additionalProperties: false },
+);
+export type BulkRequest = Static<typeof BulkRequest>;
+
+/** What became of it: the ids of those that were changed (or were so already), and of those that were not. */
+export type BulkAnswer = { done: string[]; refused: { id: string; error: string }[] };
+
+/** A page of lean rows. */
+export const RowsQuery = Type.Object({
+  after: Type.Optional(Type.String({ maxLength: 40, pattern: "^[0-9]{1,15}$" })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: ROWS_PAGE_MAX })),
+});
+
+/** The rows that can be seen: UUIDs, separated by commas. */
+export const DetailsQuery = Type.Object({
+  ids: Type.String({
+    minLength: 36,
+    maxLength: 37 * DETAIL_ROWS_MAX,
+    pattern: "^[0-9a-f-]{36}(,[0-9a-f-]{36})*$",
+  }),
+});
+
+/** Where a stream goes on, or changes begin. */
+export const LiveQuery = Type.Object({
+  after: Type.Optional(Type.String({ maxLength: 16, pattern: "^[0-9]{1,15}$" })),
+});

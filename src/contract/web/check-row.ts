@@ -1,0 +1,62 @@
+// A check as the list in the browser holds it: lean enough for ten thousand of them, with all instants that the list
+// needs to show time passing by itself. What a state means is decided by the server.
+
+/** What a row reads. `late` is the grace time; whether a run is in progress stands beside it. */
+export type ShownState = "new" | "up" | "late" | "down" | "paused";
+
+/** The worst first: what needs somebody. */
+export const SHOWN_STATES: readonly ShownState[] = ["down", "late", "up", "new", "paused"];
+
+/**
+ * How the time until an alert is used up: expectation began at `fromAt`, from `lateAt` on the row reads late, and at
+ * `alertAt` silence becomes down. From `lateAt` on the browser may show a row that is up as late; down is only ever
+ * told by the server.
+ */
+export type Fuse = { fromAt: number; lateAt: number; alertAt: number };
+
+export type CheckRow = {
+  /** The UUID. */
+  id: string;
+  name: string;
+  slug: string;
+  tags: string[];
+  state: ShownState;
+  runningSince: number | null;
+  /** A few words: "daily at 03:00, Riga". */
+  expected: string;
+  lastPingAt: number | null;
+  lastDurationMs: number | null;
+  /** Null: nothing is awaited. While a run is in progress `alertAt` is its deadline. */
+  fuse: Fuse | null;
+  /** Set exactly while the check is down, with the reason. */
+  downSince: number | null;
+  downReason: "fail" | "timeout" | null;
+  /** Of the failure that made it down, if it told one. */
+  exitStatus: number | null;
+  /** How many channels hear of it. */
+  channels: number;
+  /** Grows with every change: of two versions of a row the one with the larger number counts. */
+  change: number;
+};
+
+/** How a run, or its absence, is drawn in the strip of a row. */
+export type Beat = "u" | "l" | "f" | "m" | "r" | "x" | "p";
+
+/** What is only fetched for rows that can be seen. */
+export type RowDetail = {
+  id: string;
+  /**
+   * At most 30 letters, oldest first: u success in time, l success after the expected time, f failure, m nothing
+   * came, r running, x not observed, p paused.
+   */
+  beats: string;
+  /** At most 28, oldest first. */
+  durationsMs: number[];
+  p95Ms: number | null;
+};
+
+/** A page of lean rows; `next` is what `after` has to be for the page that follows, null after the last. */
+export type RowsPage = { rows: CheckRow[]; next: string | null };
+
+/** A check that was deleted and can be taken back until an instant. */
+export type DeletedRow = { id: string; name: string; deletedAt: number; goneAt: number };

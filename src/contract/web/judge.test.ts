@@ -1,0 +1,69 @@
+// What a browser sent is judged by its schema, and refused with a sentence that names the field.
+import { Type } from "typebox";
+import { describe, expect, test } from "vitest";
+import { RULE } from "../check-body.ts";
+import { judgeBody, judgeQuery } from "./judge.ts";
+
+const Body = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 3 }),
+    count: Type.Optional(Type.Integer({ minimum: 2, maximum: 4 })),
+    ids: Type.Optional(Type.Array(Type.String({ pattern: "^x$" }), { minItems: 1, maxItems: 2 })),
+    do: Type.Optional(Type.Enum(["pause", "resume"])),
+    tz: Type.Optional(Type.String({ [RULE]: "zone" })),
+    free: Type.Optional(Type.Unknown()),
+  },
+  { additionalProperties: false },
+);
+
+describe("a body", () => {
+  test("that keeps its schema is passed on as it is", () => {
+    const body = { name: "abc", count: 3, ids: ["x"], do: "pause", tz: "Europe/Riga" };
+    expect(judgeBody(Body, body)).toEqual({ ok: true, value: body });
+  });
+
+  test.each([
+    [{}, "name", "name is missing."],
+    [{ name: 5 }, "name", "name must be a text."],
+    [{ name: "" }, "name", "name must not be empty."],
+    [{ name: "abcd" }, "name", "name must have at most 3 characters."],
+    [{ name: "a", count: 1 }, "count", "count must be at least 2."],
+    [{ name: "a", count: 5 }, "count", "count must be at most 4."],
+    [{ name: "a", count: 2.5 }, "count", "count must be a whole number."],
+    [{ name: "a", ids: [] }, "ids", "ids must have at least 1 items."],
+    [{ name: "a", ids: ["y"] }, "ids", "ids has characters that are not allowed there."],
+    [{ name: "a", do: "stop" }, "do", "do is none of the values that it may have."],
+    [{ name: "a", more: 1 }, "more", "more is not known here."],
+    [{ name: "a", tz: "Mars" }, "tz", "tz is no time zone that is known here."],
+    [{ name: "a\0" }, "name", "name contains a character that cannot be stored."],
+    [{ name: "a", free: [{ deep: "\ud800" }] }, "free", "free contains a character that cannot be stored."],
+  ])("%j is refused", (body, field, error) => {
+    expect(judgeBody(Body, body)).toEqual({ ok: false, error, field });
+  });
+
+  test.each([[null], [[]], ["text"], [7]])("%j is no object", (body) => {
+    expect(judgeBody(Body, body)).toEqual({ ok: false, error: "The request is not a JSON object." });
+  });
+});
+
+describe("a query", () => {
+  const Query = Type.Object({
+    limit: Type.Optional(Type.Integer({ minimum: 1 })),
+    text: Type.Optional(Type.String()),
+  });
+
+  test("has numbers where the schema has them, and no names that it does not know", () => {
+    expect(judgeQuery(Query, new URLSearchParams("limit=5&text=7&other=x"))).toEqual({
+      ok: true,
+      value: { limit: 5, text: "7" },
+    });
+  });
+
+  test("is refused with the field that is wrong", () => {
+    expect(judgeQuery(Query, new URLSearchParams("limit=five"))).toEqual({
+      ok: false,
+      error: "limit must be a whole number.",
+      field: "limit",
+    });
+  });
+});

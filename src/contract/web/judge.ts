@@ -1,0 +1,112 @@
+// Judges what a browser sent by a schema, and says the first thing that is wrong as a sentence for a person. It also
+// makes numbers of the texts that a query consists of.
+import type { Static, TSchema } from "typebox";
+import { Value } from "typebox/value";
+import { TEXT_RULES, type TextRule } from "../../core/request/check-params.ts";
+import { RULE } from "../check-body.ts";
+
+/** The schema of a body or a query, and what a value is that keeps it. */
+export type Schema = TSchema;
+export type Said<S extends Schema> = Static<S>;
+
+export type Judged = { ok: true; value: unknown } | { ok: false; error: string; field?: string };
+
+type Node = { type?: string; properties?: Record<string, Node>; [RULE]?: TextRule };
+
+/** Whether a body keeps its schema, and otherwise what to tell. */
+export function judgeBody(schema: Schema, body: unknown): Judged {
+  const [first] = Value.Errors(schema, body);
+  if (first !== undefined) return refusal(first);
+  return brokenRule(schema, body) ?? { ok: true, value: body };
+}
+
+/** A query as its schema has it: unknown names are left out, and numbers are numbers. */
+export function judgeQuery(schema: Schema, query: URLSearchParams): Judged {
+  const { properties = {} } = schema as Node;
+  const value: Record<string, unknown> = {};
+  for (const [name, node] of Object.entries(properties)) {
+    const text = query.get(name);
+    if (text === null) continue;
+    const isNumber = node.type === "integer" || node.type === "number";
+    value[name] = isNumber && /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+  }
+  return judgeBody(schema, value);
+}
+
+type Problem = { keyword: string; instancePath: string; params: object };
+
+function refusal({ keyword, instancePath, params }: Problem): Judged {
+  const given = params as Record<string, unknown>;
+  const missing = (given["requiredProperties"] ?? given["additionalProperties"]) as string[] | undefined;
+  const field = instancePath.split("/")[1] ?? missing?.[0];
+  const error =
+    field === undefined ? "The request is not a JSON object." : `${field} ${said(keyword, given)}.`;
+  return { ok: false, error, ...(field !== undefined && { field }) };
+}
+
+const WORDS_FOR_TYPES: Readonly<Record<string, string>> = {
+  string: "a text",
+  integer: "a whole number",
+  number: "a number",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+};
+
+function said(keyword: string, params: Readonly<Record<string, unknown>>): string {
+  const limit = String(params["limit"]);
+  switch (keyword) {
+    case "required":
+      return "is missing";
+    case "boolean":
+    case "additionalProperties":
+      return "is not known here";
+    case "type":
+      return `must be ${WORDS_FOR_TYPES[String(params["type"])] ?? "something else"}`;
+    case "minimum":
+      return `must be at least ${limit}`;
+    case "maximum":
+      return `must be at most ${limit}`;
+    case "minLength":
+      return limit === "1" ? "must not be empty" : `must have at least ${limit} characters`;
+    case "maxLength":
+      return `must have at most ${limit} characters`;
+    case "minItems":
+      return `must have at least ${limit} items`;
+    case "maxItems":
+      return `must have at most ${limit} items`;
+    case "pattern":
+      return "has characters that are not allowed there";
+    default:
+      return "is none of the values that it may have";
+  }
+}
+
+const SAID_OF_RULES: Readonly<Record<TextRule, string>> = {
+  storable: "contains a character that cannot be stored",
+  schedule: "is neither a cron nor an OnCalendar expression",
+  cron: "is no cron expression",
+  zone: "is no time zone that is known here",
+};
+
+function brokenRule({ properties = {} }: Node, value: unknown): Judged | null {
+  if (typeof value !== "object" || value === null) return null;
+  for (const [field, given] of Object.entries(value)) {
+    const rule = properties[field]?.[RULE];
+    const broken = isStorable(given) ? rule : "storable";
+    if (broken === undefined || (broken === rule && isKept(rule, given))) continue;
+    return { ok: false, error: `${field} ${SAID_OF_RULES[broken]}.`, field };
+  }
+  return null;
+}
+
+function isKept(rule: TextRule, given: unknown): boolean {
+  return typeof given !== "string" || TEXT_RULES[rule](given) === null;
+}
+
+/** Whatever a text is for, the database has to be able to hold it, or at least to be asked for it. */
+function isStorable(given: unknown): boolean {
+  if (typeof given === "string") return TEXT_RULES.storable(given) === null;
+  if (typeof given !== "object" || given === null) return true;
+  return Object.entries(given).every(([name, inner]) => isStorable(name) && isStorable(inner));
+}

@@ -1,0 +1,36 @@
+// What comes by the stream of a project's page (server-sent events). The id of each event is a cursor: whoever
+// reconnects with it as Last-Event-ID is told what has happened since.
+import type { ReceivingTrouble } from "./boot.ts";
+import type { CheckRow } from "./check-row.ts";
+
+/**
+ * Event `rows`: rows as they are now, and the ids of checks that are not in the project any more. `total` is how many
+ * the project has: whoever holds another number after applying this has missed a removal, and fetches the page anew.
+ */
+export type RowsEvent = { rows: CheckRow[]; removed: string[]; total: number };
+
+/** Event `flip`: a check has changed to up or down. */
+export type FlipEvent = {
+  check: string;
+  name: string;
+  to: "up" | "down";
+  at: number;
+  reason: "success" | "fail" | "timeout";
+};
+
+/** Event `reload`: too much has happened since the cursor, or it is too old; the page has to be fetched anew. */
+export type ReloadEvent = { why: string };
+
+/** Event `receiving`: whether signals can be received has changed; null: they can. */
+export type ReceivingEvent = { receiving: ReceivingTrouble | null };
+
+export const LIVE_EVENTS = ["rows", "flip", "receiving", "reload"] as const;
+
+export type LiveMessage =
+  | { name: "rows"; data: RowsEvent }
+  | { name: "flip"; data: FlipEvent }
+  | { name: "receiving"; data: ReceivingEvent }
+  | { name: "reload"; data: ReloadEvent };
+
+/** The same for whoever cannot hold a stream: what has happened since a cursor, and where to go on. */
+export type ChangesPage = { events: LiveMessage[]; cursor: string };

@@ -1,0 +1,107 @@
+// What the browser is told while a new installation is set up: the public address as it is and as it is used, mail,
+// and what came in while the first ping is waited for.
+import { type Static, Type } from "typebox";
+
+/** No mail server takes a longer address. */
+const MAIL_ADDRESS_LENGTH_MAX = 254;
+const SITE_ADDRESS_LENGTH_MAX = 500;
+
+/** GET /web/api/set-up (operator). */
+export type SetUp = { site: { url: string; pingUrl: string }; mail: MailState };
+
+export type MailState = {
+  /** False: no mail leaves, because OVERDUE_SMTP_HOST is not set. */
+  isSet: boolean;
+  host: string | null;
+  from: string | null;
+};
+
+/** GET /web/api/set-up/address?at=<address of the page, without its path> (operator). */
+export type AddressReport = {
+  /** What the browser used, what this server takes for its address, whether they agree. */
+  used: string;
+  set: string;
+  agrees: boolean;
+  /** What came with the request: what browsers send, and what proxies add. Null: it did not come. */
+  headers: { name: string; value: string | null }[];
+  /** The address of the browser as this server sees it; a proxy that is not trusted shows as itself. */
+  remoteAddr: string;
+  /** What is wrong, each with what to do about it; empty: nothing. */
+  problems: Problem[];
+};
+
+export type Problem = { text: string; advice: string };
+
+/** POST /web/api/set-up/address-test (operator): this server calls its own public address. */
+export type AddressTest = {
+  url: string;
+  /** Null: no answer came. */
+  status: number | null;
+  tookMs: number;
+  /** Whether the answer was given by this installation. */
+  isOurs: boolean;
+  /** Headers that were sent and did not arrive, and those that were added on the way. */
+  lost: string[];
+  added: { name: string; value: string }[];
+  problems: Problem[];
+};
+
+/** POST /web/api/set-up/mail-test (operator). */
+export const MailTestRequest = Type.Object(
+  { to: Type.String({ minLength: 3, maxLength: MAIL_ADDRESS_LENGTH_MAX }) },
+  { additionalProperties: false },
+);
+export type MailTestRequest = Static<typeof MailTestRequest>;
+
+/** What the mail server answered, in its own words, and a sentence about it. */
+export type MailTest = {
+  isSent: boolean;
+  /** A sentence for people. */
+  said: string;
+  /** Of the server; null when it did not answer. */
+  code: number | null;
+  answer: string | null;
+  tookMs: number;
+};
+
+/** GET /web/api/checks/:check/waiting (whoever may see the check); ask once a second while the page waits. */
+export type Waiting = {
+  now: number;
+  /** The newest first, at most five. */
+  arrivals: Arrival[];
+  /** Requests that look as if they were meant for this check, the newest first, at most five. */
+  nearMisses: NearMiss[];
+  /** The line to try, and what to look at when nothing comes. */
+  curl: string;
+  hints: string[];
+};
+
+export type Arrival = {
+  n: number;
+  at: number;
+  /** "ignored": it came by a method that the check does not take. */
+  kind: "success" | "start" | "fail" | "log" | "ignored";
+  by: "http" | "email";
+  method: string;
+  remoteAddr: string | null;
+  ua: string;
+};
+
+export type NearMiss = {
+  at: number;
+  method: string;
+  /** Host and path as they came, cut. */
+  address: string;
+  remoteAddr: string | null;
+  ua: string;
+  /** What is wrong with it, and how to mend it. */
+  text: string;
+};
+
+/** GET /web/api/set-up/echo (anyone): what arrived of a request, for the test above and for whoever tries a proxy. */
+export type Echo = { overdue: string; headers: Record<string, string> };
+
+export const AddressQuery = Type.Object({
+  at: Type.String({ minLength: 1, maxLength: SITE_ADDRESS_LENGTH_MAX }),
+});
+export type AddressQuery = Static<typeof AddressQuery>;
