@@ -4,7 +4,7 @@ import type { TObject } from "typebox";
 import type { Checked } from "../../core/errors.ts";
 import { isUuid } from "../../core/identity.ts";
 import { didYouMean } from "../../lib/nearest-name.ts";
-import { randomText } from "../../lib/random-text.ts";
+import { randomText } from "../../lib/secrets/random-text.ts";
 import { MASK } from "../../lib/setting-value.ts";
 import type { AnyKind } from "../channel-kind.ts";
 import type { FieldMarks, MadeSecret } from "./config-fields.ts";

@@ -2,7 +2,7 @@
 import type { Static } from "typebox";
 import type { FailedResult, SendResult } from "../../core/alerts/sending.ts";
 import type { MailResult } from "../../lib/mail/mail.ts";
-import { hmacSha256Hex } from "../../lib/hashes.ts";
+import { hmacSha256Hex } from "../../lib/secrets/hashes.ts";
 import type { ChannelKind, Outgoing } from "../channel-kind.ts";
 import { configSchema, switchField, textField } from "../config/config-fields.ts";
 import { alertMail } from "../mail/alert-mail.ts";

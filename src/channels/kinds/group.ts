@@ -9,7 +9,7 @@ const MEMBERS_MAX = 100;
 
 const schema = configSchema({
   members: uuidsField({
-    about: "The UUIDs of channels of the same project. A group in a group is passed over.",
+    about: "The UUIDs of channels of the same project that are no groups themselves.",
     countMax: MEMBERS_MAX,
   }),
 });

@@ -1,7 +1,7 @@
 // PagerDuty, by its Events API v2: a check that goes down opens an incident, and coming up resolves it.
 import type { Static } from "typebox";
 import { uniqueKey } from "../../core/identity.ts";
-import { sha1Hex } from "../../lib/hashes.ts";
+import { sha1Hex } from "../../lib/secrets/hashes.ts";
 import type { OutgoingRequest } from "../../lib/outgoing/guarded-http.ts";
 import type { ChannelKind, Outgoing } from "../channel-kind.ts";
 import { clipEnd, clipStart } from "../words/clip.ts";

@@ -3,13 +3,19 @@ import type { LetterChannel, LetterFacts } from "../../core/alerts/letters.ts";
 import type { Instant } from "../../core/instant.ts";
 import { oneLine } from "../words/clip.ts";
 import type { Site } from "../told-message.ts";
-import type { Link, Mood } from "../words/words.ts";
+import { accountNote, type Note } from "./account-note.ts";
 import type { RenderedMail } from "./alert-mail.ts";
 import { button, mailPage, mailText, paragraph, row, undisguised } from "./mail-page.ts";
 import { reminderMail, reportMail } from "./report-mail.ts";
 
 /** The links that a letter may need; whoever holds the secret makes them. */
-export type LetterLinks = { verify: string | null; unsubscribe: string | null };
+export type LetterLinks = {
+  verify: string | null;
+  unsubscribe: string | null;
+  /** What a letter about an account leads to, and the code that it tells. */
+  action: string | null;
+  code: string | null;
+};
 
 export type LetterOptions = { site: Site; address: string; links: LetterLinks; now: Instant };
 
@@ -20,20 +26,14 @@ export function letterMail(facts: LetterFacts, options: LetterOptions): Rendered
   const personal = { site, address, unsubscribeUrl, now };
   if (facts.kind === "report") return reportMail(facts.report, personal);
   if (facts.kind === "reminder") return reminderMail(facts.reminder, personal);
+  if (!("channel" in facts)) {
+    const action = links.action ?? `${site.url}/`;
+    return plainMail(accountNote(facts, { site, action, code: links.code ?? "", now }), options);
+  }
   return plainMail(noteOf(facts, options), options);
 }
 
-type Note = {
-  subject: string;
-  title: string;
-  mood: Mood | null;
-  sentences: readonly string[];
-  link: Link;
-  /** Stands below the link. */
-  afterwards: readonly string[];
-};
-
-function noteOf(facts: Exclude<LetterFacts, { kind: "report" | "reminder" }>, options: LetterOptions): Note {
+function noteOf(facts: Extract<LetterFacts, { channel: LetterChannel }>, options: LetterOptions): Note {
   const { site, links } = options;
   const project = oneLine(undisguised(facts.projectName)) || "unnamed project";
   const open = { text: `Open ${site.name}`, url: `${site.url}/` };

@@ -2,7 +2,7 @@
 import type { Downtime } from "../../core/alerts/downtime.ts";
 import type { ReminderFacts } from "../../core/alerts/reminders.ts";
 import type { ReportedCheck, ReportedProject, ReportFacts } from "../../core/alerts/reports.ts";
-import { downtimeText, sentenceText } from "../../core/durations.ts";
+import { downtimeText, sentenceText } from "../../core/schedule/wording/durations.ts";
 import { type Instant, SECOND_MS } from "../../core/instant.ts";
 import type { ShownStatus } from "../../core/machine/status.ts";
 import { type Html, html } from "../../lib/http/html.ts";

@@ -1,7 +1,7 @@
 // The facts that stand below a message about a check: whose it is, when it is expected, what it sent last.
 import type { FlipMessage } from "../../core/alerts/message.ts";
 import type { CheckSettings } from "../../core/check.ts";
-import { periodText, sentenceText } from "../../core/durations.ts";
+import { periodText, sentenceText } from "../../core/schedule/wording/durations.ts";
 import { splitTags } from "../../core/identity.ts";
 import { SECOND_MS } from "../../core/instant.ts";
 import { signalName } from "../../core/signal.ts";

@@ -1,6 +1,6 @@
 // What happened to a check, in sentences: what was expected, what came, since when, and the way there.
 import type { FlipMessage } from "../../core/alerts/message.ts";
-import { periodText, runText, sentenceText } from "../../core/durations.ts";
+import { periodText, runText, sentenceText } from "../../core/schedule/wording/durations.ts";
 import { type Instant, SECOND_MS } from "../../core/instant.ts";
 import type { Flip } from "../../core/machine/state.ts";
 import { signalName } from "../../core/signal.ts";

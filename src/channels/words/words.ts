@@ -2,7 +2,7 @@
 // receivers want it and cut what is too long; nothing here knows where a message goes.
 import type { FlipMessage, NoticeMessage } from "../../core/alerts/message.ts";
 import { uniqueKey } from "../../core/identity.ts";
-import { sha1Hex } from "../../lib/hashes.ts";
+import { sha1Hex } from "../../lib/secrets/hashes.ts";
 import { oneLine, printable } from "./clip.ts";
 import { instantText, readingText } from "./time-text.ts";
 import type { Site, ToldMessage } from "../told-message.ts";

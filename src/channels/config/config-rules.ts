@@ -1,0 +1,25 @@
+// The kinds' say in what becomes of a channel, in the form in which operations ask for it.
+import type { ConfigRules } from "../../core/alerts/channel-request.ts";
+import { didYouMean } from "../../lib/nearest-name.ts";
+import { KINDS, kindNamed } from "../registry.ts";
+import { readConfig, withMadeSecrets } from "./channel-config.ts";
+
+const NAMES = KINDS.map(({ name }) => name);
+
+export const CONFIG_RULES: ConfigRules = {
+  read: (name, input) => {
+    const kind = kindNamed(name);
+    if (kind === null) {
+      return {
+        ok: false,
+        text: `There is no kind "${name}".${didYouMean(name, NAMES)} There are: ${NAMES.join(", ")}.`,
+      };
+    }
+    return readConfig(kind, input, { strict: true });
+  },
+  complete: (name, config) => {
+    const kind = kindNamed(name);
+    if (kind === null) throw new Error("a configuration was judged by a kind that is not there");
+    return withMadeSecrets(kind, config);
+  },
+};
