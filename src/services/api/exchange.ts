@@ -23,6 +23,8 @@ export type OpenExchange = {
 export type Exchange = OpenExchange & {
   project: { id: number; uuid: string; badgeKey: string };
   keyKind: KeyKind;
+  /** For the record of changes. */
+  keyId: number;
   /** The JSON object that was sent; empty where none is read. Not judged yet. */
   body: Readonly<Record<string, unknown>>;
   /** The schema that the body has to keep; null where the route has none. */

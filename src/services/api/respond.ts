@@ -9,6 +9,7 @@ import { AppError, ERROR_TEXT, refusalOf } from "../../core/errors.ts";
 import { API_ANSWER_MS_MAX } from "../../core/limits.ts";
 import type { RateVerdict } from "../../core/request/rate-limit.ts";
 import type { ByteBudget } from "../../lib/http/body.ts";
+import { isDatabaseAway } from "../../store/errors.ts";
 import { type Identified, identify, TooManyRequestsError } from "./credentials.ts";
 import { type Responder, RESPONDERS } from "./endpoints.ts";
 import type { Answer, Exchange, FoundCheck, House, OpenExchange } from "./exchange.ts";
@@ -17,7 +18,7 @@ import type { RateLimiter } from "./rate-limiter.ts";
 import { preflight, refusal, render, type Rendered } from "./render.ts";
 import { readRequestBody, SenderGoneError } from "./request-body.ts";
 import { findByUniqueKey, findByUuid, namingOf, targetOf } from "./targets.ts";
-import { inTime, isDatabaseAway } from "./trouble.ts";
+import { inTime } from "./trouble.ts";
 
 export type RespondParts = {
   house: House;
@@ -155,7 +156,7 @@ async function answerWithKey(parts: RespondParts, request: Read): Promise<Answer
   const { key, project, at: now } = who.found;
   parts.keyUsed({ keyId: key.id, at: now });
   const bodySchema = resource.bodySchemas.get(route) ?? null;
-  const exchange: Exchange = { ...open, project, keyKind: key.kind, body, bodySchema, now };
+  const exchange: Exchange = { ...open, project, keyKind: key.kind, keyId: key.id, body, bodySchema, now };
   if (responder.about === "project") return responder.handler(exchange, house);
   if (check === null) throw new Error(`${route.endpoint} lets requests pass that are about no check`);
   const n = params.n === undefined ? null : numberOf(params.n);

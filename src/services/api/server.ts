@@ -11,15 +11,16 @@ import { AppError, ERROR_TEXT } from "../../core/errors.ts";
 import { byteBudget } from "../../lib/http/body.ts";
 import { networkReader } from "../../lib/http/client-address.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
+import { Turns } from "../../lib/http/turns.ts";
 import type { Log } from "../../lib/log.ts";
+import { isDatabaseAway } from "../../store/errors.ts";
+import { type ApiDoor, doorOf } from "./door.ts";
 import type { House } from "./exchange.ts";
 import { apiLocator } from "./locate.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { refusal, render, type Rendered } from "./render.ts";
 import { SenderGoneError } from "./request-body.ts";
 import { answerTo, type Resource, respond, type RespondParts } from "./respond.ts";
-import { Turns } from "./turns.ts";
-import { isDatabaseAway } from "./trouble.ts";
 
 export type ApiOptions = {
   house: House;
@@ -38,6 +39,8 @@ export type ApiOptions = {
 export type ApiHandler = HttpHandler & {
   /** How many answers were given, by status. */
   answerCounts(): Readonly<Record<string, number>>;
+  /** What other APIs of the process share with this one. */
+  door: ApiDoor;
   close(): Promise<void>;
 };
 
@@ -82,6 +85,7 @@ export async function apiHandler(options: ApiOptions): Promise<ApiHandler> {
     handles: (request) => locate(request.url ?? "", request.headers.host) !== null,
     handle: (request: IncomingMessage, response: ServerResponse) => app.routing(request, response),
     answerCounts: () => ({ ...serving.counts }),
+    door: doorOf(serving.parts),
     close: () => app.close(),
   };
 }

@@ -3,7 +3,7 @@
 import type { Target } from "../../core/access.ts";
 import { isUniqueKey, isUuid, uniqueKey } from "../../core/identity.ts";
 import type { CheckNaming } from "../../contract/route.ts";
-import { sha1Hex } from "../../lib/hashes.ts";
+import { sha1Hex } from "../../lib/secrets/hashes.ts";
 import { findShownCheck, listCheckUuids } from "../../store/checks/check-search.ts";
 import type { Db } from "../../store/db.ts";
 import type { FoundCheck } from "./exchange.ts";

@@ -14,8 +14,7 @@ import {
 import { ERROR_TEXT, type ErrorCode, HTTP_STATUS } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
 import { statusAt } from "../../core/machine/status.ts";
-import { isUnreachable } from "../../lib/connection-trouble.ts";
-import { hmacSha1, sha1 } from "../../lib/hashes.ts";
+import { hmacSha1, sha1 } from "../../lib/secrets/hashes.ts";
 import { type Answering, answering, type HttpAnswer } from "../../lib/http/answering.ts";
 import { sitePath } from "../../lib/http/request-target.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
@@ -23,6 +22,7 @@ import type { Log } from "../../lib/log.ts";
 import { findWatchedChecks, tallyStatuses } from "../../store/checks/check-statuses.ts";
 import { findCheckByBadgeUuid } from "../../store/checks/checks.ts";
 import type { Db } from "../../store/db.ts";
+import { isDatabaseAway } from "../../store/errors.ts";
 import { type BadgeAddress, decodeBadgePath, isBadgePath } from "./address.ts";
 import { badgeDocument } from "./document.ts";
 
@@ -150,6 +150,6 @@ function refusal(code: ErrorCode, text: string, more: Record<string, string> = {
 
 function failure(log: Log, error: unknown): HttpAnswer {
   if (error !== null) log.error({ err: error }, "badge failed");
-  if (error !== null && !isUnreachable(error)) return refusal("internal", ERROR_TEXT.internal);
+  if (error !== null && !isDatabaseAway(error)) return refusal("internal", ERROR_TEXT.internal);
   return refusal("unavailable", ERROR_TEXT.unavailable, { "Retry-After": RETRY_AFTER_SECONDS });
 }

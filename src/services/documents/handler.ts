@@ -2,6 +2,9 @@
 // they need neither a key nor the database.
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import type { KindFacts } from "../../contract/own/channel.ts";
+import { ownDocument } from "../../contract/own/document.ts";
+import { OWN_API_PATH } from "../../contract/own/routes.ts";
 import { openApiDocument } from "../../contract/openapi/document.ts";
 import { apiBase, type PublicUrls } from "../../contract/urls.ts";
 import { VERSIONS } from "../../contract/versions.ts";
@@ -13,12 +16,19 @@ import type { HttpHandler } from "../../lib/http/listener.ts";
 import { referencePage } from "./reference-page.ts";
 import { STYLE } from "./reference-style.ts";
 
-export type DocumentsHandlerOptions = { urls: PublicUrls; dialect: Dialect };
+export type DocumentsHandlerOptions = {
+  urls: PublicUrls;
+  dialect: Dialect;
+  /** The kinds of channels, which our own API has to describe. */
+  kinds: readonly KindFacts[];
+};
 
 const DOCUMENT_PATH = "/api/v3/openapi.json";
 /** On the host of the API, if it has one of its own. */
 const DOCUMENT_PATH_OF_API = "/v3/openapi.json";
+const OWN_DOCUMENT_PATH = `${OWN_API_PATH}/openapi.json`;
 const PAGE_PATHS: readonly string[] = ["/docs/api", "/docs/api/"];
+const OWN_PAGE_PATHS: readonly string[] = ["/docs/api/overdue", "/docs/api/overdue/"];
 const METHODS = "GET, HEAD, OPTIONS";
 /** So many are sent at once. */
 const AT_ONCE_MAX = 200;
@@ -32,19 +42,24 @@ const SHARED = {
 };
 
 /** Handles the addresses of the documents. */
-export function documentsHandler({ urls, dialect }: DocumentsHandlerOptions): HttpHandler {
+export function documentsHandler({ urls, dialect, kinds }: DocumentsHandlerOptions): HttpHandler {
   const document = openApiDocument({ column: VERSIONS[dialect][3], serverUrl: apiBase(urls, 3) });
-  const openApi = good(`${JSON.stringify(document, null, 2)}\n`, { "Content-Type": "application/json" });
-  const page = good(referencePage(document), {
-    "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": pagePolicy(),
-  });
+  const own = ownDocument({ kinds, serverUrl: urls.site + OWN_API_PATH });
+  const pages = { compatible: `${urls.site}/docs/api`, own: `${urls.site}/docs/api/overdue` };
+  const openApi = jsonAnswer(document);
+  const ownOpenApi = jsonAnswer(own);
+  const page = pageAnswer(referencePage(document, { other: { title: own.info.title, url: pages.own } }));
+  const ownPage = pageAnswer(
+    referencePage(own, { other: { title: document.info.title, url: pages.compatible } }),
+  );
   const site = new URL(urls.site);
   const pathOf = sitePath(site);
   const isForApi = apiHost(urls.api === null ? null : new URL(urls.api), site);
   const found = ({ url = "", headers }: IncomingMessage): HttpAnswer | null => {
     const path = pathOf(url);
     if (PAGE_PATHS.includes(path)) return page;
+    if (OWN_PAGE_PATHS.includes(path)) return ownPage;
+    if (path === OWN_DOCUMENT_PATH) return ownOpenApi;
     return path === DOCUMENT_PATH || isForApi(path, headers.host) ? openApi : null;
   };
   const answers = answering({
@@ -70,6 +85,17 @@ function answerTo(method: string, found: HttpAnswer | null): HttpAnswer {
   if (found === null) return refusal(404, ERROR_TEXT.notFound);
   if (method === "OPTIONS") return { status: 204, headers: SHARED, body: "" };
   return method === "GET" || method === "HEAD" ? found : refusal(405, ERROR_TEXT.methodNotAllowed);
+}
+
+function jsonAnswer(document: object): HttpAnswer {
+  return good(`${JSON.stringify(document, null, 2)}\n`, { "Content-Type": "application/json" });
+}
+
+function pageAnswer(html: string): HttpAnswer {
+  return good(html, {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": pagePolicy(),
+  });
 }
 
 function good(body: string, headers: Record<string, string>): HttpAnswer {

@@ -6,10 +6,15 @@ import { fieldsHtml, schemaType } from "./reference-schema.ts";
 import { escapeHtml, proseHtml } from "./reference-text.ts";
 import { STYLE } from "./reference-style.ts";
 
-type Placed = { method: string; path: string; operation: OpenApiOperation };
+type Placed = { method: string; path: string; operation: OpenApiOperation<string> };
+
+export type PageOptions = {
+  /** The page of another document of the installation. */
+  other: { title: string; url: string };
+};
 
 /** The page for a document. */
-export function referencePage(document: OpenApiDocument): string {
+export function referencePage(document: OpenApiDocument<string>, { other }: PageOptions): string {
   const { info, tags, components } = document;
   const base = document.servers[0]?.url ?? "";
   const placed = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -48,7 +53,7 @@ export function referencePage(document: OpenApiDocument): string {
 </head>
 <body>
 <a class="skip" href="#content">Skip to the reference</a>
-<header><h1>${escapeHtml(info.title)}</h1><p class="muted">Version ${escapeHtml(info.version)} at <code>${escapeHtml(base)}</code>. The same as an <a href="${escapeHtml(`${base}/openapi.json`)}">OpenAPI document</a>.</p></header>
+<header><h1>${escapeHtml(info.title)}</h1><p class="muted">Version ${escapeHtml(info.version)} at <code>${escapeHtml(base)}</code>. The same as an <a href="${escapeHtml(`${base}/openapi.json`)}">OpenAPI document</a>. See also: <a href="${escapeHtml(other.url)}">${escapeHtml(other.title)}</a>.</p></header>
 <nav aria-label="Operations"><details open><summary>Contents</summary>${navigation}<p><a href="#schemas">Schemas</a></p></details></nav>
 <main id="content" tabindex="-1">
 ${proseHtml(info.description)}
@@ -78,7 +83,7 @@ function operationHtml({ method, path, operation }: Placed, context: Context): s
 ${parametersHtml(parameters)}
 ${body === undefined ? "" : `<h4>Request body</h4><p>${proseInline(requestBody?.description ?? "")}</p>${fieldsHtml(body.schema)}`}
 <h4>Example</h4>
-<pre tabindex="0" role="region" aria-label="Example request"><code>${escapeHtml(curlCommand({ method, path, operation }, context.base))}</code></pre>
+<pre tabindex="0" role="group" aria-label="Example request"><code>${escapeHtml(curlCommand({ method, path, operation }, context.base))}</code></pre>
 <h4>Answers</h4>
 ${Object.entries(responses)
   .map(([status, response]) => answerHtml(status, response))
@@ -87,7 +92,7 @@ ${Object.entries(responses)
 `;
 }
 
-function keyText({ security }: OpenApiOperation): string {
+function keyText({ security }: OpenApiOperation<string>): string {
   if (security.length === 0) return "Needs no key.";
   return security.some((one) => Object.keys(one).length === 0)
     ? "Needs a key, in the header or in the body."
@@ -122,7 +127,7 @@ function schemaLink(schema: JsonSchema): string {
 
 function exampleHtml(example: unknown, label: string): string {
   const text = typeof example === "string" ? example : JSON.stringify(example, null, 2);
-  return `<pre tabindex="0" role="region" aria-label="${label}"><code>${escapeHtml(text)}</code></pre>`;
+  return `<pre tabindex="0" role="group" aria-label="${label}"><code>${escapeHtml(text)}</code></pre>`;
 }
 
 /** The request of an operation's example, as somebody would type it. */
@@ -136,12 +141,18 @@ function curlCommand({ method, path, operation }: Placed, base: string): string 
     for (const one of typeof example === "object" ? example : [example]) query.append(name, String(one));
   }
   const lines = [`curl '${base}${filled}${query.size === 0 ? "" : `?${query.toString()}`}'`];
-  if (method === "DELETE") lines[0] = `curl -X DELETE '${base}${filled}'`;
+  const isSaid = method === "DELETE" || method === "PATCH" || (method === "POST" && !hasBody(operation));
+  if (isSaid) lines[0] = `curl -X ${method} '${base}${filled}'`;
   if (operation.security.length > 0) lines.push("-H 'X-Api-Key: your-key'");
   const body = operation.requestBody?.content["application/json"]?.example;
   if (body !== undefined)
     lines.push(`-d '${JSON.stringify(body, null, 2).replaceAll("'", String.raw`'\''`)}'`);
   return lines.join(" \\\n  ");
+}
+
+/** Something to send makes it a POST by itself. */
+function hasBody({ requestBody }: OpenApiOperation<string>): boolean {
+  return requestBody !== undefined;
 }
 
 function schemaHtml(name: string, schema: JsonSchema): string {

@@ -1,5 +1,5 @@
 // What a ping URL answers: status, text and headers of each answer, put together once. Decides nothing.
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { ERROR_TEXT } from "../../core/errors.ts";
 import { SECOND_MS } from "../../core/instant.ts";
 import { RepeatedAnswer } from "../../lib/http/answer.ts";
@@ -30,8 +30,16 @@ const PREFLIGHT_SECONDS = "600";
 /** When nobody knows better, for those who are told to come again. */
 const RETRY_AFTER_SECONDS = 5;
 
+export type PingAnswerOptions = {
+  bodyLimitBytes: number;
+  /** Told of requests that meant something which is not there. */
+  onMiss?: (request: IncomingMessage) => void;
+};
+
+const MISSES: ReadonlySet<AnswerKind> = new Set(["notFound", "invalidUrl", "methodNotAllowed"]);
+
 /** Answers for a service that keeps this much of a body; clients read the figure and send no more. */
-export function pingAnswers({ bodyLimitBytes }: { bodyLimitBytes: number }): PingAnswers {
+export function pingAnswers({ bodyLimitBytes, onMiss }: PingAnswerOptions): PingAnswers {
   const answers = answerTable(String(bodyLimitBytes));
   const counts = { ...NONE_YET };
   const date = httpDate();
@@ -39,6 +47,7 @@ export function pingAnswers({ bodyLimitBytes }: { bodyLimitBytes: number }): Pin
     send: (response, kind, retryAfterSeconds = RETRY_AFTER_SECONDS) => {
       if (response.headersSent) return;
       counts[kind] += 1;
+      if (onMiss !== undefined && MISSES.has(kind)) onMiss(response.req);
       if (kind !== "unavailable") return answers[kind].send(response, { date: date() });
       answers[kind].send(response, { date: date(), more: ["Retry-After", String(retryAfterSeconds)] });
     },

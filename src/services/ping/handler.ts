@@ -25,6 +25,8 @@ export type PingHandlerOptions = PublishedAddresses & {
   /** How much of a body is kept. */
   bodyLimitBytes: number;
   log: Log;
+  /** Told of requests that meant something which is not there. */
+  onMiss?: (request: IncomingMessage) => void;
   /** How long after its last byte a request is answered at the latest. */
   answerWithinMs?: number;
   /** How much of a body is read at all. */

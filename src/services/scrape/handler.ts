@@ -1,29 +1,38 @@
 // Prometheus pages of projects by HTTP, for whoever has a read-only key.
 import type { IncomingMessage } from "node:http";
-import { type Credential, decideAccess, presentedKey } from "../../core/access.ts";
+import { type Credential, decideAccess } from "../../core/access.ts";
 import { ERROR_TEXT, type ErrorCode, HTTP_STATUS } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
-import { isUnreachable } from "../../lib/connection-trouble.ts";
+import type { RateVerdict } from "../../core/request/rate-limit.ts";
 import { type Answering, answering, type HttpAnswer } from "../../lib/http/answering.ts";
 import { sitePath } from "../../lib/http/request-target.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
 import type { Log } from "../../lib/log.ts";
-import { digestOfKey } from "../../operations/api-key.ts";
 import { listScrapedChecks, type ScrapedCheck } from "../../store/checks/check-statuses.ts";
 import type { Db } from "../../store/db.ts";
-import { type ApiKey, findApiKeyByDigest } from "../../store/keys.ts";
+import { isDatabaseAway } from "../../store/errors.ts";
+import type { ApiKey } from "../../store/keys.ts";
 import { decodeScrapePath } from "./address.ts";
 import { scrapePage } from "./page.ts";
 
 export type ScrapeHandlerOptions = {
   database: Db;
   siteUrl: URL;
-  /** The instance's secret, with which keys are hashed. */
-  secret: string;
+  /**
+   * Finds out whose key this is, and counts the request in the same buckets as the API does. A credential of null:
+   * too many have come, and nobody has looked at the key.
+   */
+  identify(request: IncomingMessage, key: string | undefined): Promise<Visitor>;
   now(): Instant;
   /** Told of each use of a key. */
   keyUsed(use: { keyId: number; at: Instant }): void;
   log: Log;
+};
+
+export type Visitor = {
+  credential: Credential | null;
+  found: { key: Pick<ApiKey, "id" | "projectId"> } | null;
+  rate: RateVerdict | null;
 };
 
 export type ScrapeHandler = HttpHandler & { answerCounts(): ReturnType<Answering["counts"]> };
@@ -59,8 +68,12 @@ async function answer(
     return refusal("method_not_allowed", ERROR_TEXT.methodNotAllowed, { Allow: "GET, HEAD" });
   }
   if (address === "closed") return refusal("forbidden", ERROR_TEXT.wrongKey);
-  const header = address.key ?? bearerOf(request.headers.authorization);
-  const { credential, key } = await identify(options, header);
+  const presented = address.key ?? bearerOf(request.headers.authorization);
+  const { credential, found, rate } = await options.identify(request, presented);
+  if (credential === null) {
+    const seconds = rate === null ? RETRY_AFTER_SECONDS : String(rate.retryAfterSeconds);
+    return refusal("rate_limited", ERROR_TEXT.tooManyRequests, { "Retry-After": seconds });
+  }
   const access = decideAccess({
     endpoint: "scrapeMetrics",
     credential,
@@ -72,7 +85,8 @@ async function answer(
     return refusal(access.code, access.text, hint);
   }
   // Access is given to known keys only.
-  if (key === null) return refusal("internal", ERROR_TEXT.internal);
+  if (found === null) return refusal("internal", ERROR_TEXT.internal);
+  const { key } = found;
   const now = options.now();
   options.keyUsed({ keyId: key.id, at: now });
   const checks = await listAll(options.database, key.projectId);
@@ -95,17 +109,6 @@ function bearerOf(authorization: string | undefined): string | undefined {
   return /^Bearer +(\S+)\s*$/i.exec(authorization ?? "")?.[1];
 }
 
-async function identify(
-  { database, secret }: ScrapeHandlerOptions,
-  header: string | undefined,
-): Promise<{ credential: Credential; key: ApiKey | null }> {
-  const presented = presentedKey({ header, body: undefined });
-  if (typeof presented === "string") return { credential: presented, key: null };
-  const digest = digestOfKey({ key: presented.key, secretKey: secret });
-  const key = await findApiKeyByDigest(database, digest);
-  return { credential: key?.kind ?? "unknown", key };
-}
-
 function refusal(code: ErrorCode, text: string, more: Record<string, string> = {}): HttpAnswer {
   return {
     status: HTTP_STATUS[code],
@@ -116,6 +119,6 @@ function refusal(code: ErrorCode, text: string, more: Record<string, string> = {
 
 function failure(log: Log, error: unknown): HttpAnswer {
   if (error !== null) log.error({ err: error }, "scrape failed");
-  if (error !== null && !isUnreachable(error)) return refusal("internal", ERROR_TEXT.internal);
+  if (error !== null && !isDatabaseAway(error)) return refusal("internal", ERROR_TEXT.internal);
   return refusal("unavailable", ERROR_TEXT.unavailable, { "Retry-After": RETRY_AFTER_SECONDS });
 }

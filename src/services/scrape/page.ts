@@ -5,7 +5,7 @@ import { splitTags, uniqueKey } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
 import { quickStatusAt } from "../../core/machine/quick-status.ts";
 import { type ShownStatus, startedAt } from "../../core/machine/status.ts";
-import { sha1Hex } from "../../lib/hashes.ts";
+import { sha1Hex } from "../../lib/secrets/hashes.ts";
 import type { ScrapedCheck } from "../../store/checks/check-statuses.ts";
 
 /** How many checks or lines are worked on before others get their turn: about a millisecond. */

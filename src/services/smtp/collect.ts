@@ -20,12 +20,15 @@ export type Collected = {
   searched: Uint8Array;
 };
 
-const FIRST_BYTES = 16 * 1024;
+/** What most messages fit in. Pieces of this size are cut from a larger one, which costs next to nothing. */
+const FIRST_BYTES = 1024;
+
+const NOTHING = Buffer.alloc(0);
 
 export class MailCollector {
   readonly #headBytesMax: number;
   readonly #budget: ByteBudget;
-  #head = Buffer.alloc(0);
+  #head: Buffer = NOTHING;
   #headBytes = 0;
   /** The last bytes, in two pieces that take turns; null before there are any. */
   #tail: { full: Buffer | null; filling: Buffer; used: number } | null = null;
@@ -47,12 +50,12 @@ export class MailCollector {
     return mine.length === chunk.length || this.#addTail(chunk.subarray(mine.length));
   }
 
-  /** What was collected, once; the memory belongs to whoever gets it. */
+  /** What was collected. It is counted as held until it is dropped. */
   finish({ keepBytes }: { keepBytes: number }): Collected {
     const head = this.#head.subarray(0, this.#headBytes);
-    const { full, filling, used } = this.#tail ?? { full: null, filling: Buffer.alloc(0), used: 0 };
-    const tail = Buffer.concat([full ?? Buffer.alloc(0), filling.subarray(0, used)]);
-    this.drop();
+    const { full, filling, used } = this.#tail ?? { full: null, filling: NOTHING, used: 0 };
+    const tail = used === 0 ? NOTHING : Buffer.concat([full ?? NOTHING, filling.subarray(0, used)]);
+    // A copy: what is kept must not hold the rest.
     return { raw: Buffer.from(head.subarray(0, keepBytes)), searched: searchedOf(head, tail) };
   }
 
@@ -60,7 +63,7 @@ export class MailCollector {
   drop(): void {
     this.#budget.giveBack(this.#lent);
     this.#lent = 0;
-    this.#head = Buffer.alloc(0);
+    this.#head = NOTHING;
     this.#tail = null;
   }
 
@@ -71,7 +74,7 @@ export class MailCollector {
     const wanted = Math.max(needed, 2 * this.#head.length, FIRST_BYTES);
     const capacity = Math.min(this.#headBytesMax, wanted);
     if (!this.#borrow(capacity - this.#head.length)) return false;
-    const grown = Buffer.allocUnsafeSlow(capacity);
+    const grown = capacity === FIRST_BYTES ? Buffer.allocUnsafe(capacity) : Buffer.allocUnsafeSlow(capacity);
     this.#head.copy(grown, 0, 0, this.#headBytes);
     this.#head = grown;
     return true;

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import PostalMime, { decodeWords, type Email } from "postal-mime";
 import { EMAIL_SEARCHED_BYTES_MAX } from "../../core/limits.ts";
 import { htmlText } from "./html-text.ts";
+import { plainMail } from "./plain-mail.ts";
 
 export type DecodedMail = { subject: string; text: string };
 
@@ -22,32 +23,39 @@ const HEAVY_BYTES = 4 * 1024;
 export class MailDecoder {
   #last: Promise<unknown> = Promise.resolve();
 
-  decode(message: Uint8Array): Promise<DecodedMail> {
+  async decode(message: Uint8Array): Promise<DecodedMail> {
+    const plain = plainMail(message);
+    if (plain !== null) return decoded({ ...plain, html: "" });
     if (message.length < HEAVY_BYTES) return decodeMail(message);
     const decoding = this.#last.then(() => decodeMail(message));
-    this.#last = decoding.then(() => nextTurn());
+    // Whatever became of this one, the next one gets its turn.
+    this.#last = decoding.then(nextTurn, nextTurn);
     return decoding;
   }
 }
 
 /** The subject, and the plain and the HTML part as one text, at most so long as what is searched. */
-async function decodeMail(message: Uint8Array): Promise<DecodedMail> {
-  let parsed: Said;
+export async function decodeMail(message: Uint8Array): Promise<DecodedMail> {
+  let said: Said;
   try {
     const email = await PostalMime.parse(message, {
       forceRfc822Attachments: true,
       maxNestingDepth: NESTING_MAX,
       maxHeadersSize: HEADER_BYTES_MAX,
     });
-    parsed = { subject: subjectOf(email), text: email.text ?? untyped(email), html: email.html ?? "" };
+    const subject = email.headers.find(({ key }) => key === "subject")?.value ?? "";
+    said = { subject, text: email.text ?? untyped(email), html: email.html ?? "" };
   } catch {
     // Too deep, or too much of something: the words are there all the same.
-    parsed = plainly(message);
+    said = plainly(message);
   }
-  const { subject, text, html } = parsed;
+  return decoded(said);
+}
+
+function decoded({ subject, text, html }: Said): DecodedMail {
   const parts = [text, html === "" ? "" : htmlText(html)].filter((part) => part !== "");
   return {
-    subject: subject.slice(0, SUBJECT_LENGTH_MAX),
+    subject: decodedSubject(subject).slice(0, SUBJECT_LENGTH_MAX),
     text: parts.join("\n").slice(0, EMAIL_SEARCHED_BYTES_MAX),
   };
 }
@@ -57,8 +65,8 @@ const NEIGHBOURS = /=\?([^?\s]+)\?([BbQq])\?([^?]*)\?=[ \t\r\n]+=\?\1\?\2\?([^?]
 const NEIGHBOURS_MAX = 100;
 
 /** Mailers cut encoded words in the middle of a character, so that they have to be joined before they are decoded. */
-function subjectOf({ headers }: Email): string {
-  const found = headers.find(({ key }) => key === "subject")?.value ?? "";
+function decodedSubject(found: string): string {
+  if (!found.includes("=?")) return found;
   let joined = found.slice(0, SUBJECT_LENGTH_MAX);
   for (let times = 0; times < NEIGHBOURS_MAX; times += 1) {
     const before = joined;
@@ -72,7 +80,11 @@ function subjectOf({ headers }: Email): string {
     );
     if (joined === before) break;
   }
-  return decodeWords(joined);
+  try {
+    return decodeWords(joined);
+  } catch {
+    return found;
+  }
 }
 
 function joinBase64(...words: string[]): string {

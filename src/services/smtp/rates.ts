@@ -47,9 +47,9 @@ export class Rates {
 
   #bucket(name: string): Bucket {
     const nowMs = this.#monotonic();
-    const known = this.#buckets.get(name);
-    const left = known === undefined ? this.#amount : known.left + (nowMs - known.atMs) * this.#perMs;
-    const bucket = { left: Math.min(this.#amount, left), atMs: nowMs };
+    const bucket = this.#buckets.get(name) ?? { left: this.#amount, atMs: nowMs };
+    bucket.left = Math.min(this.#amount, bucket.left + (nowMs - bucket.atMs) * this.#perMs);
+    bucket.atMs = nowMs;
     this.#buckets.delete(name);
     this.#buckets.set(name, bucket);
     if (this.#buckets.size > this.#rememberedMax) {

@@ -3,7 +3,7 @@
 import { isIP } from "node:net";
 import type { SMTPServerDataStream, SMTPServerSession } from "smtp-server";
 import type { SignalTarget } from "../../core/accepted.ts";
-import { DAY_MS, MINUTE_MS } from "../../core/instant.ts";
+import { DAY_MS, MINUTE_MS, SECOND_MS } from "../../core/instant.ts";
 import {
   EMAIL_CHECK_BYTES_PER_DAY,
   EMAIL_CHECK_MESSAGES_PER_MINUTE,
@@ -29,6 +29,8 @@ export type MailReceiverOptions = {
   /** How many bytes of unfinished messages are held together. */
   budget: ByteBudget;
   log: Log;
+  /** How long after its last byte was read and decoded a message is answered at the latest. */
+  answerWithinMs?: number;
 };
 
 /** What a sender is told, with the code of the protocol. */
@@ -51,6 +53,8 @@ const TOO_MANY_OF_CHECK = () =>
 const TOO_MANY_OF_PEER = () =>
   new MailAnswer(450, "4.7.1 Too many messages from your network, try again later");
 const UNKNOWN_LOG_PAUSE_MS = 1_000;
+/** Longer than the intake takes at the worst, and shorter than any mail program's patience. */
+const ANSWER_WITHIN_MS = 30 * SECOND_MS;
 
 export class MailReceiver {
   readonly #options: MailReceiverOptions;
@@ -119,10 +123,24 @@ export class MailReceiver {
     this.#peerMessages?.take(network, 1);
     const share = Math.floor(EMAIL_WEIGHT_BYTES_MAX / (2 * Math.max(1, targets.length)));
     const { raw, searched } = collector.finish({ keepBytes: Math.min(keptBytes, share) });
-    const { subject, text } = await this.#decoder.decode(searched);
+    // Until it is the intake's to hold, it counts as held here.
+    const { subject, text } = await this.#decoder.decode(searched).finally(() => collector.drop());
     const source = { by: "email" as const, subject, text: text.slice(0, share) };
-    const accepted = await this.#acceptAll(targets, { source, raw, session });
+    const accepted = await this.#inTime(this.#acceptAll(targets, { source, raw, session }));
     this.#conclude(targets, accepted);
+  }
+
+  /** The intake promises to settle within two seconds; should it ever not, nobody is kept waiting for it. */
+  #inTime<T>(accepting: Promise<T>): Promise<T> {
+    const { answerWithinMs = ANSWER_WITHIN_MS, intake } = this.#options;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#counts.busy += 1;
+        intake.refused(intake.now());
+        reject(NOT_NOW());
+      }, answerWithinMs);
+      accepting.then(resolve, reject).finally(() => clearTimeout(timer));
+    });
   }
 
   #acceptAll(

@@ -37,6 +37,7 @@ export type MailServerOptions = {
   log: Log;
   idleMs?: number;
   unproductiveMs?: number;
+  answerWithinMs?: number;
   bytesHeldMax?: number;
   stopGraceMs?: number;
 };
@@ -115,6 +116,7 @@ type Parts = { receiver: MailReceiver; crowd: Crowd; connections: Map<string, Ma
 function listenerOptions(options: MailServerOptions, parts: Parts): SMTPServerOptions {
   const { certificate, connectionsMax, isBehindProxy } = options;
   const domain = comparable(options.domain);
+  const isOf = (named: string) => named === options.domain || comparable(named) === domain;
   return {
     name: options.domain,
     // Without a certificate of the operator's own: the library's is known to everybody.
@@ -137,8 +139,7 @@ function listenerOptions(options: MailServerOptions, parts: Parts): SMTPServerOp
     onRcptTo: ({ address }: SMTPServerAddress, _session: SMTPServerSession, answer: Answer) =>
       answering(answer, () => {
         const at = address.lastIndexOf("@");
-        if (at === -1 || comparable(address.slice(at + 1)) !== domain)
-          throw new MailAnswer(550, "5.1.1 Recipient rejected");
+        if (at === -1 || !isOf(address.slice(at + 1))) throw new MailAnswer(550, "5.1.1 Recipient rejected");
         const target = mailboxTarget(address.slice(0, at));
         if (target === null) throw new MailAnswer(550, "5.1.1 Invalid mailbox");
         parts.receiver.checkTarget(target);

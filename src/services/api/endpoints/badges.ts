@@ -1,7 +1,7 @@
 // The addresses of the badges of the key's project. What they lead to is served by the badge service.
 import { presentBadges } from "../../../contract/history/badge.ts";
 import { badgeSignature } from "../../../core/badge.ts";
-import { hmacSha1, sha1 } from "../../../lib/hashes.ts";
+import { hmacSha1, sha1 } from "../../../lib/secrets/hashes.ts";
 import { listTagTexts } from "../../../store/checks/check-search.ts";
 import type { Handler } from "../exchange.ts";
 

@@ -6,7 +6,7 @@ import { readCheckRequest } from "../../../contract/walk.ts";
 import { AppError, ERROR_TEXT } from "../../../core/errors.ts";
 import type { CheckRequest } from "../../../core/request/check-params.ts";
 import { isCheckWanted, readListFilter } from "../../../core/request/filters.ts";
-import { sha1Hex } from "../../../lib/hashes.ts";
+import { sha1Hex } from "../../../lib/secrets/hashes.ts";
 import {
   createCheck as makeCheck,
   deleteCheck as removeCheck,
@@ -103,9 +103,9 @@ function understood({ body, bodySchema, column }: Exchange): CheckRequest {
   return request.value;
 }
 
-/** A key is no person, so nobody is named. */
-function circumstances({ now }: Exchange, house: House) {
-  return { at: now, accountId: null, sight: house.sight() };
+/** A key is no person: it is named itself. */
+function circumstances({ now, keyId }: Exchange, house: House) {
+  return { at: now, accountId: null, keyId, sight: house.sight() };
 }
 
 function command(exchange: CheckExchange, house: House) {

@@ -1,7 +1,7 @@
 // How a page looks that a mail links to: a few sentences and perhaps one button. It runs nothing and loads nothing.
 import { createHash } from "node:crypto";
-import { DARK, FONT, LIGHT, type Palette } from "../../channels/mail/mail-style.ts";
-import { html, trusted } from "../../lib/http/html.ts";
+import { DARK, FONT, LIGHT, type Palette } from "../../../channels/mail/mail-style.ts";
+import { html, trusted } from "../../../lib/http/html.ts";
 
 export type Page = {
   title: string;

@@ -1,30 +1,30 @@
 // The pages that mails link to, and the address that undeliverable mail is posted to. Looking at a page changes
 // nothing, because mail programs and scanners look at every link; what changes something is a POST.
 import type { IncomingMessage } from "node:http";
-import type { Signing } from "../../core/alerts/mail-tokens.ts";
-import { refusalOf } from "../../core/errors.ts";
-import type { Instant } from "../../core/instant.ts";
-import { EMAIL_BYTES_MAX } from "../../core/limits.ts";
-import { isUnreachable } from "../../lib/connection-trouble.ts";
-import { type Answering, answering, type HttpAnswer } from "../../lib/http/answering.ts";
-import { byteBudget, type ReadBody, readBody } from "../../lib/http/body.ts";
-import type { HttpHandler } from "../../lib/http/listener.ts";
-import { sitePath } from "../../lib/http/request-target.ts";
-import type { Log } from "../../lib/log.ts";
-import { readDeliveryStatus } from "../../lib/mail/delivery-status.ts";
-import { type BounceOutcome, takeBounce } from "../../operations/alerts/mail/bounces.ts";
-import { findLinkedAccount, unsubscribeReports } from "../../operations/alerts/mail/preferences.ts";
+import type { Signing } from "../../../core/alerts/mail-tokens.ts";
+import { refusalOf } from "../../../core/errors.ts";
+import type { Instant } from "../../../core/instant.ts";
+import { EMAIL_BYTES_MAX } from "../../../core/limits.ts";
+import { isUnreachable } from "../../../lib/connection-trouble.ts";
+import { type Answering, answering, type HttpAnswer } from "../../../lib/http/answering.ts";
+import { byteBudget, type ReadBody, readBody } from "../../../lib/http/body.ts";
+import type { HttpHandler } from "../../../lib/http/listener.ts";
+import { sitePath } from "../../../lib/http/request-target.ts";
+import type { Log } from "../../../lib/log.ts";
+import { readDeliveryStatus } from "../../../lib/mail/delivery-status.ts";
+import { type BounceOutcome, takeBounce } from "../../../operations/alerts/mail/bounces.ts";
+import { findLinkedAccount, unsubscribeReports } from "../../../operations/alerts/mail/preferences.ts";
 import {
   findLinkedChannel,
   isVerified,
   unsubscribeChannel,
   verifyChannel,
-} from "../../operations/alerts/mail/verification.ts";
-import type { Database } from "../../store/db.ts";
+} from "../../../operations/alerts/mail/verification.ts";
+import type { Database } from "../../../store/db.ts";
 import { decodeWebPath, type WebAddress } from "./address.ts";
 import { type Page, PAGE_HEADERS, renderPage } from "./page.ts";
 
-export type WebHandlerOptions = {
+export type MailPagesOptions = {
   database: Database;
   site: { name: string; url: string };
   signing: Signing;
@@ -33,7 +33,7 @@ export type WebHandlerOptions = {
   log: Log;
 };
 
-export type WebHandler = HttpHandler & { answerCounts(): ReturnType<Answering["counts"]> };
+export type MailPagesHandler = HttpHandler & { answerCounts(): ReturnType<Answering["counts"]> };
 
 const AT_ONCE_MAX = 50;
 const RETRY_AFTER_SECONDS = "5";
@@ -42,7 +42,7 @@ const REPORT_BYTES_KEPT = 512 * 1024;
 const REPORTS_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Handles the addresses of the pages. */
-export function webHandler(options: WebHandlerOptions): WebHandler {
+export function mailPagesHandler(options: MailPagesOptions): MailPagesHandler {
   const pathOf = sitePath(new URL(options.site.url));
   const budget = byteBudget(REPORTS_BYTES_MAX);
   const answers = answering({
@@ -65,7 +65,7 @@ export function webHandler(options: WebHandlerOptions): WebHandler {
 type PageAddress = Exclude<WebAddress, { page: "bounces" }>;
 
 async function answerPage(
-  options: WebHandlerOptions,
+  options: MailPagesOptions,
   { address, method }: { address: PageAddress; method: string },
 ): Promise<HttpAnswer> {
   if (method !== "GET" && method !== "HEAD" && method !== "POST") {
@@ -84,7 +84,7 @@ const BAD_LINK: Page = {
 };
 
 /** What is shown before anything is done; null: the link is not good. */
-async function asked({ database, signing }: WebHandlerOptions, address: PageAddress): Promise<Page | null> {
+async function asked({ database, signing }: MailPagesOptions, address: PageAddress): Promise<Page | null> {
   if (address.page === "unsubscribeReports") {
     const account = await findLinkedAccount(database, { token: address.token, signing });
     if (account === null) return null;
@@ -115,7 +115,7 @@ async function asked({ database, signing }: WebHandlerOptions, address: PageAddr
 }
 
 /** Does what the link is for; null: the link is not good. */
-async function done(options: WebHandlerOptions, address: PageAddress): Promise<Page | null> {
+async function done(options: MailPagesOptions, address: PageAddress): Promise<Page | null> {
   const { database, signing } = options;
   const { token } = address;
   if (address.page === "unsubscribeReports") {
@@ -157,7 +157,7 @@ function unsubscribed(address: string): Page {
   };
 }
 
-function shown({ site }: WebHandlerOptions, status: number, page: Page): HttpAnswer {
+function shown({ site }: MailPagesOptions, status: number, page: Page): HttpAnswer {
   return { status, headers: PAGE_HEADERS, body: renderPage(page, site) };
 }
 
@@ -171,7 +171,7 @@ const REPORT_ANSWERS: Readonly<Record<BounceOutcome, string>> = {
 };
 
 async function takeReport(
-  options: WebHandlerOptions,
+  options: MailPagesOptions,
   { request, budget }: { request: IncomingMessage; budget: ReturnType<typeof byteBudget> },
 ): Promise<HttpAnswer> {
   if (request.method !== "POST")
@@ -201,7 +201,7 @@ function plain(status: number, body: string): HttpAnswer {
   return { status, headers: PLAIN, body };
 }
 
-function failure(options: WebHandlerOptions, error: unknown): HttpAnswer {
+function failure(options: MailPagesOptions, error: unknown): HttpAnswer {
   const isBusy = error === null || isUnreachable(error) || refusalOf(error).code === "unavailable";
   if (!isBusy) options.log.error({ err: error }, "a page could not be shown");
   const page = {

@@ -1,0 +1,146 @@
+// The routes of the operator: accounts, invitations into the installation, how it is doing, and the record of what is
+// about no project.
+import {
+  AdminAccountBody,
+  AdminAccountsQuery,
+  AdminInvitationBody,
+  type AdminState,
+} from "../../../contract/web/admin.ts";
+import { AuditQuery } from "../../../contract/web/project-settings.ts";
+import { isUuid } from "../../../core/identity.ts";
+import type { Instant } from "../../../core/instant.ts";
+import { changeAccount } from "../../../operations/accounts/administer.ts";
+import { invite } from "../../../operations/accounts/members.ts";
+import { listAccountFacts, listMigrations, readBacklog } from "../../../store/accounts/admin.ts";
+import { listAccounts } from "../../../store/accounts/projects.ts";
+import { listIncidents } from "../../../store/alerts/incidents.ts";
+import { listFilledSpools, listOpenIntakes } from "../../../store/intakes/intakes.ts";
+import type { WebHouse } from "../house.ts";
+import { auditPage } from "../projects/settings-page.ts";
+import { accountRoute, WebRefusal, type WebRoute } from "../route.ts";
+
+const ACCOUNTS_PER_PAGE = 100;
+const INTAKES_MAX = 200;
+
+const accounts = accountRoute({
+  name: "admin.accounts",
+  method: "GET",
+  path: "/web/api/admin/accounts",
+  access: "operator",
+  query: AdminAccountsQuery,
+  answer: async ({ house, query }) => {
+    const { database: db, checkLimitDefault } = house;
+    const found = await listAccounts(db, { afterId: Number(query.after ?? 0), limit: ACCOUNTS_PER_PAGE + 1 });
+    const shown = found.slice(0, ACCOUNTS_PER_PAGE);
+    const facts = await listAccountFacts(
+      db,
+      shown.map(({ id }) => id),
+    );
+    const byId = new Map(facts.map((one) => [one.accountId, one]));
+    return {
+      json: {
+        accounts: shown.map((account) => ({
+          uuid: account.uuid,
+          email: account.email,
+          name: account.name,
+          isOperator: account.isOperator,
+          checkCount: account.checkCount,
+          checkLimit: account.checkLimit ?? checkLimitDefault,
+          hasOwnLimit: account.checkLimit !== null,
+          createdAt: account.createdAt,
+          signedInAt: byId.get(account.id)?.signedInAt ?? null,
+          hasTotp: byId.get(account.id)?.hasTotp ?? false,
+        })),
+        next: found.length > ACCOUNTS_PER_PAGE ? (shown.at(-1)?.id ?? null) : null,
+      },
+    };
+  },
+});
+
+const change = accountRoute({
+  name: "admin.changeAccount",
+  method: "PATCH",
+  path: "/web/api/admin/accounts/:account",
+  access: "operator",
+  reauth: true,
+  body: AdminAccountBody,
+  answer: async ({ house, account, params, body, now }) => {
+    const accountUuid = params["account"] ?? "";
+    if (!isUuid(accountUuid)) throw new WebRefusal("not_found", "There is no such account.");
+    await changeAccount(house.database, { actorId: account.id, accountUuid, ...body, now });
+    return { json: { ok: true } };
+  },
+});
+
+const inviteIntoHouse = accountRoute({
+  name: "admin.invite",
+  method: "POST",
+  path: "/web/api/admin/invitations",
+  access: "operator",
+  body: AdminInvitationBody,
+  answer: async ({ house, account, body, now }) => {
+    const { database, signing, signIn, site } = house;
+    const of = { project: null, role: null, inviterId: account.id, byMail: signIn.mail };
+    const { token } = await invite(database, { ...of, email: body.email, signing, now });
+    return {
+      status: 201,
+      json: { link: token === null ? null : `${site.url}/accounts/invitation/${token}/` },
+    };
+  },
+});
+
+const state = accountRoute({
+  name: "admin.state",
+  method: "GET",
+  path: "/web/api/admin/state",
+  access: "operator",
+  answer: async ({ house, now }) => ({ json: await instanceState(house, now) }),
+});
+
+async function instanceState(house: WebHouse, now: Instant): Promise<AdminState> {
+  const { database: db, version, signIn } = house;
+  const [intakes, spools, backlog, migrations, troubles] = await Promise.all([
+    listOpenIntakes(db),
+    listFilledSpools(db, { fillMin: 0, limit: INTAKES_MAX }),
+    readBacklog(db, { now }),
+    listMigrations(db),
+    listIncidents(db),
+  ]);
+  const fills = new Map(spools.map(({ name, fill }) => [name, fill]));
+  const { oldestSweepAt, oldestUnsentAt, unsentCount, oldestLetterAt, databaseBytes } = backlog;
+  return {
+    version,
+    now,
+    intakes: intakes.slice(0, INTAKES_MAX).map((intake) => ({
+      name: intake.name,
+      startedAt: intake.startedAt,
+      beatAt: intake.beatAt,
+      isLost: intake.leaseUntilAt < now,
+      spoolEmpty: intake.spoolEmpty,
+      spoolFill: fills.get(intake.name) ?? 0,
+    })),
+    sweeperLagMs: oldestSweepAt === null ? 0 : Math.max(0, now - oldestSweepAt),
+    oldestUnsentAt,
+    unsentCount,
+    oldestLetterAt,
+    databaseBytes,
+    migrations,
+    troubles: troubles.map(({ kind, subject, since }) => ({ trouble: kind, subject, sinceAt: since })),
+    mail: signIn.mail,
+    registrationOpen: signIn.registrationOpen,
+    signIn: { oidc: signIn.oidc?.issuer ?? null, proxyHeader: signIn.proxyHeader },
+  };
+}
+
+const record = accountRoute({
+  name: "admin.audit",
+  method: "GET",
+  path: "/web/api/admin/audit",
+  access: "operator",
+  query: AuditQuery,
+  answer: async ({ house, query }) => ({
+    json: await auditPage(house.database, { projectId: null, before: query.before }),
+  }),
+});
+
+export const adminRoutes: readonly WebRoute[] = [accounts, change, inviteIntoHouse, state, record];

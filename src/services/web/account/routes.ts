@@ -1,0 +1,259 @@
+// The routes of an account: profile, ways to sign in, sessions, closing. Whoever asks changes only what is theirs.
+import {
+  CloseBody,
+  EmailBody,
+  NewPasskeyBody,
+  PasswordBody,
+  ProfileBody,
+  TotpCodeBody,
+} from "../../../contract/web/account.ts";
+import { EmptyForm } from "../../../contract/web/sign-in-requests.ts";
+import { isUuid } from "../../../core/identity.ts";
+import { askForEmailChange, changeProfile, closeAccount } from "../../../operations/accounts/profile.ts";
+import { endOtherSessions, endSession } from "../../../operations/accounts/sessions.ts";
+import {
+  beginAuthenticator,
+  finishAuthenticator,
+  removeAuthenticator,
+  renewRecoveryCodes,
+} from "../../../operations/accounts/sign-in/authenticator.ts";
+import {
+  addPasskey,
+  removePasskey,
+  removePassword,
+  setPassword,
+} from "../../../operations/accounts/sign-in/credentials.ts";
+import { type AccountAsk, accountRoute, type Asking, WebRefusal, type WebRoute } from "../route.ts";
+import { demandOwnSignIn, noCookies, visitorOf } from "../sign-in/entering.ts";
+import { hasPasskeys, readRegistration, registrationOptions } from "../sign-in/webauthn.ts";
+import { accountPage } from "./account-page.ts";
+
+const PATH = "/web/api/account";
+const account = { access: "account" } as const;
+/** Whoever finds a browser that was left open must not be able to lock its owner out. */
+const dangerous = { access: "account", reauth: true } as const;
+
+type Ask = Asking & AccountAsk;
+
+function personOf({ account: { id, email } }: Ask): { accountId: number; email: string } {
+  return { accountId: id, email };
+}
+
+async function page(ask: Ask) {
+  return { json: await accountPage(ask) };
+}
+
+const show = accountRoute({ ...account, name: "account.show", method: "GET", path: PATH, answer: page });
+
+const change = accountRoute({
+  ...account,
+  name: "account.change",
+  method: "PATCH",
+  path: PATH,
+  body: ProfileBody,
+  answer: async (ask) => {
+    await changeProfile(ask.house.database, { account: ask.account, change: ask.body, now: ask.now });
+    const { name = ask.account.name, theme = ask.account.theme } = ask.body;
+    return page({ ...ask, account: { ...ask.account, name: name.trim(), theme } });
+  },
+});
+
+const password = accountRoute({
+  ...dangerous,
+  name: "account.setPassword",
+  method: "PUT",
+  path: `${PATH}/password`,
+  body: PasswordBody,
+  answer: async (ask) => {
+    demandOwnSignIn(ask);
+    const { house, session, now } = ask;
+    const of = { person: personOf(ask), password: ask.body.password, sessionId: session.id, now };
+    await setPassword(house.database, of);
+    return page(ask);
+  },
+});
+
+const noPassword = accountRoute({
+  ...dangerous,
+  name: "account.removePassword",
+  method: "DELETE",
+  path: `${PATH}/password`,
+  answer: async (ask) => {
+    await removePassword(ask.house.database, { person: personOf(ask), now: ask.now });
+    return page(ask);
+  },
+});
+
+const email = accountRoute({
+  ...dangerous,
+  name: "account.changeEmail",
+  method: "POST",
+  path: `${PATH}/email`,
+  body: EmailBody,
+  answer: async (ask) => {
+    demandOwnSignIn(ask);
+    const { house, now, body } = ask;
+    if (!house.signIn.mail) throw new WebRefusal("invalid", "No mail is sent here.", "email");
+    const { signing } = house;
+    await askForEmailChange(house.database, { account: ask.account, email: body.email, signing, now });
+    return { json: { sent: true } };
+  },
+});
+
+const passkeyOptions = accountRoute({
+  ...dangerous,
+  name: "account.passkeyOptions",
+  method: "POST",
+  path: `${PATH}/passkeys/options`,
+  body: EmptyForm,
+  answer: async (ask) => {
+    demandOwnSignIn(ask);
+    const { house } = ask;
+    if (!hasPasskeys(house)) {
+      throw new WebRefusal("invalid", "Browsers use passkeys only at an https address that has a name.");
+    }
+    const { id, uuid, email: address, name } = ask.account;
+    const owner = { accountId: id, uuid, email: address, name };
+    return { json: await registrationOptions(house, { owner, visitor: visitorOf(ask) }) };
+  },
+});
+
+const newPasskey = accountRoute({
+  ...dangerous,
+  name: "account.addPasskey",
+  method: "POST",
+  path: `${PATH}/passkeys`,
+  body: NewPasskeyBody,
+  answer: async (ask) => {
+    demandOwnSignIn(ask);
+    const { house, now, body } = ask;
+    const of = { accountId: ask.account.id, ...body, visitor: visitorOf(ask) };
+    const passkey = await readRegistration(house, of);
+    await addPasskey(house.database, { person: personOf(ask), passkey, now });
+    return page(ask);
+  },
+});
+
+const noPasskey = accountRoute({
+  ...dangerous,
+  name: "account.removePasskey",
+  method: "DELETE",
+  path: `${PATH}/passkeys/:uuid`,
+  answer: async (ask) => {
+    const uuid = ask.params["uuid"] ?? "";
+    if (!isUuid(uuid)) throw new WebRefusal("not_found", "There is no such passkey.");
+    await removePasskey(ask.house.database, { person: personOf(ask), uuid, now: ask.now });
+    return page(ask);
+  },
+});
+
+const totp = accountRoute({
+  ...dangerous,
+  name: "account.beginTotp",
+  method: "POST",
+  path: `${PATH}/totp`,
+  body: EmptyForm,
+  answer: async (ask) => {
+    demandOwnSignIn(ask);
+    const { database, secretKey, site } = ask.house;
+    const of = { person: personOf(ask), secretKey, siteName: site.name, now: ask.now };
+    return { json: await beginAuthenticator(database, of) };
+  },
+});
+
+const confirmTotp = accountRoute({
+  ...dangerous,
+  name: "account.confirmTotp",
+  method: "POST",
+  path: `${PATH}/totp/confirm`,
+  body: TotpCodeBody,
+  answer: async (ask) => {
+    const { database, secretKey } = ask.house;
+    const of = { person: personOf(ask), code: ask.body.code, secretKey, now: ask.now };
+    return { json: { codes: await finishAuthenticator(database, of) } };
+  },
+});
+
+const newCodes = accountRoute({
+  ...dangerous,
+  name: "account.renewCodes",
+  method: "POST",
+  path: `${PATH}/totp/codes`,
+  body: EmptyForm,
+  answer: async (ask) => {
+    const { database, secretKey } = ask.house;
+    const of = { person: personOf(ask), secretKey, now: ask.now };
+    return { json: { codes: await renewRecoveryCodes(database, of) } };
+  },
+});
+
+const noTotp = accountRoute({
+  ...dangerous,
+  name: "account.removeTotp",
+  method: "DELETE",
+  path: `${PATH}/totp`,
+  answer: async (ask) => {
+    const of = { person: personOf(ask), actorId: ask.account.id, now: ask.now };
+    await removeAuthenticator(ask.house.database, of);
+    return page(ask);
+  },
+});
+
+const endOne = accountRoute({
+  ...account,
+  name: "account.endSession",
+  method: "DELETE",
+  path: `${PATH}/sessions/:id`,
+  answer: async (ask) => {
+    const id = ask.params["id"] ?? "";
+    const sessionId = /^\d{1,15}$/.test(id) ? Number(id) : -1;
+    await endSession(ask.house.database, { accountId: ask.account.id, sessionId });
+    return page(ask);
+  },
+});
+
+const endOthers = accountRoute({
+  ...account,
+  name: "account.endOtherSessions",
+  method: "POST",
+  path: `${PATH}/sessions/end-others`,
+  body: EmptyForm,
+  answer: async (ask) => {
+    await endOtherSessions(ask.house.database, { accountId: ask.account.id, keepId: ask.session.id });
+    return page(ask);
+  },
+});
+
+const close = accountRoute({
+  ...dangerous,
+  name: "account.close",
+  method: "POST",
+  path: `${PATH}/close`,
+  body: CloseBody,
+  answer: async (ask) => {
+    const { house, now } = ask;
+    if (ask.body.email.trim().toLowerCase() !== ask.account.email) {
+      throw new WebRefusal("invalid", "Type the address of your account to close it.", "email");
+    }
+    await closeAccount(house.database, { account: ask.account, now });
+    return { json: { closed: true }, cookies: noCookies(house) };
+  },
+});
+
+export const accountRoutes: readonly WebRoute[] = [
+  show,
+  change,
+  password,
+  noPassword,
+  email,
+  passkeyOptions,
+  newPasskey,
+  noPasskey,
+  totp,
+  confirmTotp,
+  newCodes,
+  noTotp,
+  endOne,
+  endOthers,
+  close,
+];

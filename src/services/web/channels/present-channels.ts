@@ -1,0 +1,80 @@
+// Kinds, channels and deliveries in the words of the contract.
+import { type Field, fieldsOf, shownConfig } from "../../../channels/config/channel-config.ts";
+import type { AnyKind } from "../../../channels/channel-kind.ts";
+import { kindNamed } from "../../../channels/registry.ts";
+import type { ChannelCard, DeliveryRow, KindCard, KindField } from "../../../contract/web/channels.ts";
+import { isVerified } from "../../../operations/alerts/mail/verification.ts";
+import type { LoggedDelivery } from "../../../store/alerts/delivery-log.ts";
+import type { ManagedChannel } from "../../../store/alerts/managed-channels.ts";
+
+/** Texts that may be longer than this get more than a line. In characters. */
+const LINE_LENGTH_MAX = 1_000;
+
+/** A kind with the fields of its form. */
+export function presentKind(kind: AnyKind): KindCard {
+  const fields = fieldsOf(kind).map(([name, field]) => presentField(name, field));
+  return { name: kind.name, title: kind.title, about: kind.about, fields };
+}
+
+const TYPES: Readonly<Record<NonNullable<Field["type"]>, KindField["type"]>> = {
+  string: "text",
+  integer: "number",
+  boolean: "flag",
+  array: "channels",
+  object: "headers",
+};
+
+function presentField(name: string, field: Field): KindField {
+  const isChoice = field.enum !== undefined;
+  const plain = field.format === "uri" ? "address" : TYPES[field.type ?? "string"];
+  return {
+    name,
+    about: field.description,
+    type: isChoice ? "choice" : plain,
+    isLong: (field.maxLength ?? 0) > LINE_LENGTH_MAX,
+    isSecret: field.writeOnly === true,
+    isMade: field["x-made"] !== undefined,
+    isRequired: field.default === undefined,
+    choices: field.enum?.map(String) ?? [],
+    fallback: field.default ?? null,
+  };
+}
+
+/** A channel without its secrets. One of a kind that this release does not know shows nothing of its configuration. */
+export function presentChannel(channel: ManagedChannel): ChannelCard {
+  const kind = kindNamed(channel.kind);
+  return {
+    id: channel.uuid,
+    kind: channel.kind,
+    name: channel.name,
+    config: kind === null ? {} : { ...shownConfig(kind, channel.config) },
+    isEnabled: channel.disabledAt === null,
+    disabledReason: channel.disabledReason,
+    isVerified: channel.kind === "email" ? isVerified(channel) : null,
+    createdAt: channel.createdAt,
+    checkCount: channel.checkCount,
+    lastNotifyAt: channel.lastNotifyAt,
+    lastNotifyDurationMs: channel.lastNotifyDurationMs,
+    lastError: channel.lastError,
+  };
+}
+
+export function presentDelivery(delivery: LoggedDelivery): DeliveryRow {
+  const { channel, check } = delivery;
+  return {
+    id: delivery.id,
+    kind: delivery.kind,
+    channel: { id: channel.uuid, kind: channel.kind, name: channel.name },
+    check: check && { id: check.uuid, name: check.name },
+    state: delivery.state,
+    createdAt: delivery.createdAt,
+    attemptedAt: delivery.attemptedAt,
+    settledAt: delivery.settledAt,
+    attempts: delivery.attemptCount,
+    nextTryAt: delivery.nextTryAt,
+    code: delivery.responseCode,
+    reason: delivery.reason,
+    request: delivery.requestSummary,
+    response: delivery.responseExcerpt,
+  };
+}

@@ -1,0 +1,163 @@
+// The routes about channels: the same operations as those of the API, called by people.
+import { CONFIG_RULES } from "../../../channels/config/config-rules.ts";
+import { KINDS } from "../../../channels/registry.ts";
+import { ChannelChange, DeliveriesQuery, NewChannel } from "../../../contract/web/channels.ts";
+import { AppError, ERROR_TEXT } from "../../../core/errors.ts";
+import { CHANNELS_PER_PROJECT_MAX } from "../../../core/limits.ts";
+import { deleteChannel, updateChannel } from "../../../operations/alerts/channels/change-channel.ts";
+import { getChannel } from "../../../operations/alerts/channels/changing-channels.ts";
+import { createChannel } from "../../../operations/alerts/channels/create-channel.ts";
+import {
+  getDelivery,
+  listChannelPage,
+  listDeliveries,
+  retryDelivery,
+  testChannel,
+} from "../../../operations/alerts/channels/delivery-log.ts";
+import type { WebHouse } from "../house.ts";
+import { type AccountAsk, channelRoute, projectRoute, type WebRoute } from "../route.ts";
+import { presentChannel, presentDelivery, presentKind } from "./present-channels.ts";
+
+const DELIVERIES_PER_PAGE = 50;
+
+export const channelRoutes: readonly WebRoute[] = [
+  projectRoute({
+    name: "channels.list",
+    method: "GET",
+    path: "/web/api/projects/:project/channels",
+    access: "view",
+    answer: async ({ house, project }) => {
+      const page = await listChannelPage(house.database, {
+        projectId: project.id,
+        from: null,
+        limit: CHANNELS_PER_PROJECT_MAX,
+      });
+      return { json: { channels: page.items.map(presentChannel), kinds: KINDS.map(presentKind) } };
+    },
+  }),
+  projectRoute({
+    name: "channels.create",
+    method: "POST",
+    path: "/web/api/projects/:project/channels",
+    access: "editChannels",
+    body: NewChannel,
+    answer: async ({ house, project, body, ...ask }) => {
+      const { channel, made } = await createChannel(house.database, {
+        projectId: project.id,
+        ...body,
+        isEnabled: true,
+        checks: body.checks ?? [],
+        once: null,
+        ...rulesOf(house),
+        ...changingBy(ask),
+      });
+      return { status: 201, json: { channel: presentChannel(channel), made } };
+    },
+  }),
+  channelRoute({
+    name: "channel.change",
+    method: "PATCH",
+    path: "/web/api/channels/:channel",
+    access: "editChannels",
+    body: ChannelChange,
+    answer: async ({ house, project, channel, body, ...ask }) => ({
+      json: presentChannel(
+        await updateChannel(house.database, {
+          projectId: project.id,
+          uuid: channel.uuid,
+          change: body,
+          expected: null,
+          ...rulesOf(house),
+          ...changingBy(ask),
+        }),
+      ),
+    }),
+  }),
+  channelRoute({
+    name: "channel.delete",
+    method: "DELETE",
+    path: "/web/api/channels/:channel",
+    access: "editChannels",
+    answer: async ({ house, project, channel, ...ask }) => {
+      const which = { projectId: project.id, uuid: channel.uuid };
+      await deleteChannel(house.database, { ...which, expected: null, ...changingBy(ask) });
+      return { json: {} };
+    },
+  }),
+  channelRoute({
+    name: "channel.test",
+    method: "POST",
+    path: "/web/api/channels/:channel/test",
+    access: "testChannel",
+    answer: async ({ house, project, channel, ...ask }) => {
+      const which = { projectId: project.id, uuid: channel.uuid };
+      const planned = await testChannel(house.database, { ...which, ...changingBy(ask) });
+      return { status: 202, json: { deliveries: planned.map(presentDelivery) } };
+    },
+  }),
+  channelRoute({
+    name: "channel.deliveries",
+    method: "GET",
+    path: "/web/api/channels/:channel/deliveries",
+    access: "view",
+    query: DeliveriesQuery,
+    answer: async ({ house, project, channel, query }) => {
+      const which = { projectId: project.id, uuid: channel.uuid };
+      const range = { from: query.from ?? null, limit: DELIVERIES_PER_PAGE };
+      const { items, next } = await listDeliveries(house.database, { ...which, ...range });
+      return { json: { deliveries: items.map(presentDelivery), from: next } };
+    },
+  }),
+  channelRoute({
+    name: "channel.get",
+    method: "GET",
+    path: "/web/api/channels/:channel",
+    access: "view",
+    answer: async ({ house, project, channel }) => ({
+      json: presentChannel(await getChannel(house.database, { projectId: project.id, uuid: channel.uuid })),
+    }),
+  }),
+  projectRoute({
+    name: "delivery.get",
+    method: "GET",
+    path: "/web/api/projects/:project/deliveries/:delivery",
+    access: "view",
+    answer: async ({ house, project, params }) => ({
+      json: presentDelivery(
+        await getDelivery(house.database, {
+          projectId: project.id,
+          deliveryId: idOf(params["delivery"]),
+        }),
+      ),
+    }),
+  }),
+  projectRoute({
+    name: "delivery.retry",
+    method: "POST",
+    path: "/web/api/projects/:project/deliveries/:delivery/retry",
+    access: "editChannels",
+    answer: async ({ house, project, params, now }) => ({
+      json: presentDelivery(
+        await retryDelivery(house.database, {
+          projectId: project.id,
+          deliveryId: idOf(params["delivery"]),
+          at: now,
+        }),
+      ),
+    }),
+  }),
+];
+
+function rulesOf({ mailVerification }: WebHouse) {
+  return { rules: CONFIG_RULES, mailVerification };
+}
+
+function changingBy({ account, now }: Pick<AccountAsk, "account" | "now">) {
+  return { by: { accountId: account.id, keyId: null }, at: now };
+}
+
+/** The number of a delivery in a path; anything else is not found. */
+function idOf(text: string | undefined): number {
+  if (!/^[1-9]\d{0,14}$/.test(text ?? "")) throw new AppError("not_found", ERROR_TEXT.notFound);
+  return Number(text);
+}

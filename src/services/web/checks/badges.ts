@@ -1,0 +1,50 @@
+// The addresses of badges, for people to copy. What they lead to is served by the badge service.
+import { presentBadges } from "../../../contract/history/badge.ts";
+import type { BadgesPage, CheckBadge } from "../../../contract/web/badges.ts";
+import { badgeSignature, OVERALL_TAG } from "../../../core/badge.ts";
+import { hmacSha1, sha1 } from "../../../lib/secrets/hashes.ts";
+import { listTagTexts } from "../../../store/checks/check-search.ts";
+import { checkRoute, projectRoute, type WebRoute } from "../route.ts";
+
+const ofProject = projectRoute({
+  name: "badges of a project",
+  method: "GET",
+  path: "/web/api/projects/:project/badges",
+  access: "view",
+  answer: async ({ house, project }) => {
+    const { badgeKey } = project;
+    const { urls, secretKey: secret } = house;
+    const tagTexts = await listTagTexts(house.database, project.id);
+    const sign = (tag: string) => badgeSignature({ badgeKey, tag, secret }, { sha1, hmacSha1 });
+    const { badges } = presentBadges({ urls, badgeKey, tagTexts, sign });
+    const listed = Object.entries(badges).map(([tag, addresses]) => ({
+      tag: tag === OVERALL_TAG ? null : tag,
+      ...addresses,
+    }));
+    // All checks first: it is what most people want.
+    const page: BadgesPage = { badges: [...listed.slice(-1), ...listed.slice(0, -1)] };
+    return { json: page };
+  },
+});
+
+const ofCheck = checkRoute({
+  name: "badge of a check",
+  method: "GET",
+  path: "/web/api/checks/:check/badge",
+  access: "view",
+  answer: async ({ house, check }) => {
+    const at = (states: 2 | 3, format: string) =>
+      `${house.urls.site}/b/${states}/${check.badgeUuid}.${format}`;
+    const addresses: CheckBadge = {
+      svg: at(2, "svg"),
+      svg3: at(3, "svg"),
+      json: at(2, "json"),
+      json3: at(3, "json"),
+      shields: at(2, "shields"),
+      shields3: at(3, "shields"),
+    };
+    return { json: addresses };
+  },
+});
+
+export const badgeRoutes: readonly WebRoute[] = [ofProject, ofCheck];

@@ -1,0 +1,132 @@
+// The same done to many checks of a project: each by the operation that does it to one, a few at once. One that is
+// refused holds up no other, and is told.
+import { type BulkAnswer, BulkRequest } from "../../../contract/web/check-requests.ts";
+import { AppError } from "../../../core/errors.ts";
+import { splitTags } from "../../../core/identity.ts";
+import { pauseCheck, resumeCheck, updateCheck } from "../../../operations/change-check.ts";
+import { binCheck, restoreCheck } from "../../../operations/changing/bin.ts";
+import { transferCheck } from "../../../operations/changing/transfer-check.ts";
+import type { Project } from "../../../store/accounts/projects.ts";
+import { findChannelByUuid } from "../../../store/alerts/channels.ts";
+import { findBulkChecks, type BulkCheck } from "../../../store/checks/check-rows.ts";
+import { type ProjectAsk, projectRoute, WebRefusal, type WebRoute } from "../route.ts";
+import { projectToEnter } from "./change-routes.ts";
+import { commandFor, done } from "./commands.ts";
+
+/** So many are worked on at once: a request must not take all connections. */
+const AT_ONCE = 4;
+
+const bulk = projectRoute({
+  name: "change many checks",
+  method: "POST",
+  path: "/web/api/projects/:project/bulk",
+  access: "editChecks",
+  body: BulkRequest,
+  answer: async (ask) => {
+    const { house, project, body } = ask;
+    const act = await actOf(ask, body);
+    const ids = [...new Set(body.ids)];
+    const found = await findBulkChecks(house.database, { uuids: ids, projectId: project.id });
+    const checks = new Map(found.map((check) => [check.uuid, check]));
+    const answer: BulkAnswer = { done: [], refused: [] };
+    await each(ids, async (id) => {
+      const trouble = await troubleOf(checks.get(id), act);
+      if (trouble === null) answer.done.push(id);
+      else answer.refused.push({ id, error: trouble });
+    });
+    return { json: answer };
+  },
+});
+
+type Act = (check: BulkCheck) => Promise<unknown>;
+
+async function each(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
+  const waiting = [...ids];
+  const worker = async () => {
+    for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) await work(id);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+/** Null: it is done. What is no refusal is a fault, and ends the whole. */
+async function troubleOf(check: BulkCheck | undefined, act: Act): Promise<string | null> {
+  if (check === undefined) return "The check is not there any more.";
+  try {
+    await act(check);
+    return null;
+  } catch (error) {
+    if (error instanceof WebRefusal || error instanceof AppError) return error.message;
+    throw error;
+  }
+}
+
+async function actOf(ask: ProjectAsk, { do: what, ...given }: BulkRequest): Promise<Act> {
+  const { database, checkLimitDefault } = ask.house;
+  const command = (check: BulkCheck) => commandFor(ask, check);
+  switch (what) {
+    case "pause":
+      return async (check) => done(await pauseCheck(database, command(check)));
+    case "resume":
+      // Those that are not paused are as wanted.
+      return async (check) =>
+        check.status === "paused" ? done(await resumeCheck(database, command(check))) : null;
+    case "delete":
+      return async (check) => done(await binCheck(database, command(check)));
+    case "restore":
+      return async (check) => {
+        const { checkId: _, ...by } = command(check);
+        return done(await restoreCheck(database, { ...by, uuid: check.uuid, checkLimitDefault }));
+      };
+    case "addTag":
+    case "removeTag":
+      return tagging(ask, { tag: needed(given.tag, "tag"), isAdded: what === "addTag" });
+    case "addChannel":
+    case "removeChannel":
+      return channelling(ask, { channel: needed(given.channel, "channel"), isAdded: what === "addChannel" });
+    case "move": {
+      const { project: to } = await projectToEnter(ask, needed(given.project, "project"));
+      return moving(ask, to);
+    }
+  }
+}
+
+function needed(value: string | undefined, field: string): string {
+  if (value === undefined) throw new WebRefusal("invalid", `${field} is missing.`, field);
+  return value;
+}
+
+function tagging(ask: ProjectAsk, { tag, isAdded }: { tag: string; isAdded: boolean }): Act {
+  return async (check) => {
+    const tags = splitTags(check.tags);
+    if (tags.includes(tag) === isAdded) return;
+    const next = isAdded ? [...tags, tag] : tags.filter((one) => one !== tag);
+    const change = { params: { tags: next.join(" ") }, channels: null, deriveSlug: false };
+    done(await updateCheck(ask.house.database, { ...commandFor(ask, check), ...change }));
+  };
+}
+
+async function channelling(
+  ask: ProjectAsk,
+  { channel, isAdded }: { channel: string; isAdded: boolean },
+): Promise<Act> {
+  const { database } = ask.house;
+  const found = await findChannelByUuid(database, channel);
+  if (found?.projectId !== ask.project.id)
+    throw new WebRefusal("invalid", "There is no such channel.", "channel");
+  return async (check) => {
+    if (check.channelUuids.includes(channel) === isAdded) return;
+    const rest = check.channelUuids.filter((uuid) => uuid !== channel);
+    const channels = (isAdded ? [...rest, channel] : rest).join(",");
+    const change = { params: {}, channels, deriveSlug: false };
+    done(await updateCheck(database, { ...commandFor(ask, check), ...change }));
+  };
+}
+
+function moving(ask: ProjectAsk, to: Project): Act {
+  const { house, project: from } = ask;
+  const { checkLimitDefault } = house;
+  return async (check) =>
+    done(await transferCheck(house.database, { ...commandFor(ask, check), checkLimitDefault, to, from }));
+}
+
+export const bulkRoutes: readonly WebRoute[] = [bulk];

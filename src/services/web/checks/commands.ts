@@ -1,0 +1,75 @@
+// What can be done to one check, each by the same operation as in the API: how a request of the browser becomes one,
+// and how its outcome is told to a person. Bulk requests go through here as well.
+import type { CheckChange } from "../../../contract/web/check-requests.ts";
+import type { CheckParams } from "../../../core/check.ts";
+import { type AppError, ERROR_TEXT } from "../../../core/errors.ts";
+import { detectKind } from "../../../core/schedule/schedule.ts";
+import type { Command } from "../../../operations/change-check.ts";
+import { type CheckRecord, type ProjectAsk, WebRefusal } from "../route.ts";
+
+type Circumstances = Pick<ProjectAsk, "house" | "account" | "project" | "now">;
+
+/** Who does it, when, and how far we have seen. */
+export function circumstances({ house, account, now }: Omit<Circumstances, "project">) {
+  return { at: now, accountId: account.id, keyId: null, sight: house.sight() };
+}
+
+/** A check of the project to be commanded. */
+export function commandFor(
+  ask: Circumstances,
+  check: Pick<CheckRecord, "id">,
+): Command & { checkId: number } {
+  return { ...circumstances(ask), projectId: ask.project.id, checkId: check.id };
+}
+
+/** What a change asks for, in the words of the operations. `current` is what the check is now, if it is there. */
+export function readChange(
+  { kind, schedule, timeoutSeconds, channels, tags, ...given }: CheckChange,
+  current: CheckRecord["settings"] | null,
+): { params: CheckParams; channels: string | null } {
+  const params: CheckParams = { ...given, ...(tags !== undefined && { tags: spaced(tags) }) };
+  if (kind === "simple" || (kind === undefined && schedule === undefined)) {
+    const period = timeoutSeconds ?? (kind === "simple" ? current?.timeoutSeconds : undefined);
+    if (period !== undefined) params.timeoutSeconds = period;
+  } else {
+    const expression = schedule ?? current?.schedule;
+    if (expression === undefined) throw new WebRefusal("invalid", "schedule is missing.", "schedule");
+    if (kind !== undefined && detectKind(expression) !== kind) {
+      const words = kind === "cron" ? "no cron expression" : "no OnCalendar expression";
+      throw new WebRefusal("invalid", `schedule is ${words}.`, "schedule");
+    }
+    params.schedule = expression;
+  }
+  const chosen = channels === undefined ? null : channels === "*" ? "*" : channels.join(",");
+  return { params, channels: chosen };
+}
+
+function spaced(tags: string): string {
+  return tags.split(/\s+/).filter(Boolean).join(" ");
+}
+
+/** Why something was not done, as a sentence. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  [ERROR_TEXT.checkLimit]: "The owner of the project has as many checks as they may have.",
+  [ERROR_TEXT.notPaused]: "The check is not paused.",
+};
+
+type Outcome =
+  | { kind: "refused"; code: AppError["code"]; text: string }
+  | { kind: "not found" }
+  | { kind: "other project" }
+  | { kind: string };
+
+/** Passes on what was done, and throws the sentence to refuse with for everything else. */
+export function done<O extends Outcome>(
+  outcome: O,
+): Exclude<O, { kind: "refused" | "not found" | "other project" }> {
+  if (outcome.kind === "refused") {
+    const { code, text } = outcome as { code: AppError["code"]; text: string };
+    throw new WebRefusal(code, SENTENCES[text] ?? `${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
+  }
+  if (outcome.kind === "not found" || outcome.kind === "other project") {
+    throw new WebRefusal("not_found", "The check is not there any more.");
+  }
+  return outcome as Exclude<O, { kind: "refused" | "not found" | "other project" }>;
+}

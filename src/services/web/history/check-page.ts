@@ -1,0 +1,73 @@
+// The page of a check, put together from what the other files of this folder read.
+import type { CheckChannel, CheckPage } from "../../../contract/web/check-page.ts";
+import { pingUrl } from "../../../contract/urls.ts";
+import { mayDo, type Role } from "../../../core/access.ts";
+import type { Instant } from "../../../core/instant.ts";
+import { listChannels } from "../../../store/alerts/channels.ts";
+import { findChecksBySlug } from "../../../store/checks/check-search.ts";
+import { listFlips } from "../../../store/history/flips.ts";
+import type { Project } from "../../../store/accounts/projects.ts";
+import { presentRow } from "../checks/one-row.ts";
+import type { WebHouse } from "../house.ts";
+import type { CheckRecord } from "../route.ts";
+import { readAvailability } from "./availability.ts";
+import { usualOfLog } from "./durations.ts";
+import { expectationOf } from "./expectation.ts";
+import { readLog } from "./kept-log.ts";
+import { toldFlip } from "./told.ts";
+
+/** Some of the newest may be taken back. */
+const LAST_FLIPS_READ = 100;
+
+/** Everything that the page shows at first sight. */
+export async function readCheckPage(
+  house: WebHouse,
+  { check, project, role, now }: { check: CheckRecord; project: Project; role: Role; now: Instant },
+): Promise<CheckPage> {
+  const [row, log, availability, channels, flips, slugUrl] = await Promise.all([
+    presentRow(house, { check, now }),
+    readLog(house, check),
+    readAvailability(house, { check, now }),
+    listChannels(house.database, project.id),
+    listFlips(house.database, { checkId: check.id, limit: LAST_FLIPS_READ }),
+    // Whoever has the ping key can make checks by it.
+    mayDo(role, "manageKeys") ? slugAddress(house, { check, project }) : null,
+  ]);
+  const lastFlip = flips.find(({ takenBackAt }) => takenBackAt === null);
+  return {
+    projectId: project.uuid,
+    row,
+    settings: check.settings,
+    createdAt: check.createdAt,
+    pingCount: check.state.pingCount,
+    addresses: {
+      url: pingUrl(house.urls, check.uuid),
+      slugUrl,
+      mail: house.mailDomain === null ? null : `${check.uuid}@${house.mailDomain}`,
+    },
+    expectation: expectationOf(check, now),
+    ...availability,
+    usual: usualOfLog(log),
+    channels: channels.map(
+      ({ uuid, kind, name, disabledAt, disabledReason }): CheckChannel => ({
+        id: uuid,
+        kind,
+        name,
+        isOn: check.channelUuids.includes(uuid),
+        disabledReason: disabledAt === null ? null : (disabledReason ?? ""),
+      }),
+    ),
+    lastFlip: lastFlip === undefined ? null : toldFlip(lastFlip),
+  };
+}
+
+/** The address by key and slug, where it leads to this check and to no other. */
+async function slugAddress(
+  { database, urls }: WebHouse,
+  { check, project }: { check: CheckRecord; project: Project },
+): Promise<string | null> {
+  const { slug } = check.settings;
+  if (project.pingKey === null || slug === "") return null;
+  const named = await findChecksBySlug(database, { pingKey: project.pingKey, slug });
+  return named.length === 1 ? `${urls.ping}/${project.pingKey}/${slug}` : null;
+}

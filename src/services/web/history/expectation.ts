@@ -1,0 +1,57 @@
+// What a schedule means, for people: a sentence, and the next times.
+import type { Expectation } from "../../../contract/web/check-page.ts";
+import type { SchedulePreview, ScheduleRequest } from "../../../contract/web/history.ts";
+import { sentenceText } from "../../../core/schedule/wording/durations.ts";
+import { type Instant, SECOND_MS } from "../../../core/instant.ts";
+import { expectedAt } from "../../../core/machine/status.ts";
+import { isValidSchedule, nextAfter, parseSchedule } from "../../../core/schedule/schedule.ts";
+import { describe } from "../../../core/schedule/wording/describe.ts";
+import type { CheckWithState } from "../../../store/checks/checks.ts";
+
+const TIMES_SHOWN = 10;
+
+type When = Pick<ScheduleRequest, "kind" | "timeoutSeconds" | "schedule" | "tz">;
+
+/** What is expected of a check from now on. */
+export function expectationOf({ settings, state }: CheckWithState, now: Instant): Expectation {
+  const first = settings.kind === "simple" ? expectedAt({ timing: settings, state }) : null;
+  return { sentence: whenSentence(settings), nextAt: nextTimes(settings, { now, first }) };
+}
+
+/** The same for settings that somebody is typing. A period is counted as if a signal came now. */
+export function previewOf(request: ScheduleRequest, now: Instant): SchedulePreview {
+  if (request.kind !== "simple" && !isValidSchedule(request.schedule, { oncalendar: true })) {
+    return { error: "This is neither a cron nor an OnCalendar expression that fires." };
+  }
+  const first = now + request.timeoutSeconds * SECOND_MS;
+  return { sentence: whenSentence(request), nextAt: nextTimes(request, { now, first }) };
+}
+
+/** When a signal is expected, as a sentence. */
+export function whenSentence({ kind, timeoutSeconds, schedule: text, tz }: When): string {
+  if (kind === "simple") return `Every ${withoutOne(sentenceText(timeoutSeconds))}.`;
+  const schedule = parseSchedule({ text, tz });
+  return schedule === null ? text : describe(schedule);
+}
+
+/** "Every day", not "every 1 day". */
+function withoutOne(duration: string): string {
+  return duration.replace(/^1 (?=\D+$)/, "");
+}
+
+function nextTimes(
+  { kind, timeoutSeconds, schedule: text, tz }: When,
+  { now, first }: { now: Instant; first: Instant | null },
+): Instant[] {
+  if (kind === "simple") {
+    if (first === null) return [];
+    return Array.from({ length: TIMES_SHOWN }, (_, index) => first + index * timeoutSeconds * SECOND_MS);
+  }
+  const schedule = parseSchedule({ text, tz });
+  const times: Instant[] = [];
+  for (let at = schedule && nextAfter(schedule, now); at !== null && times.length < TIMES_SHOWN; ) {
+    times.push(at);
+    at = schedule && nextAfter(schedule, at);
+  }
+  return times;
+}

@@ -1,0 +1,40 @@
+// What a change of settings would have done to the past of a check.
+import type { Replay, ScheduleRequest } from "../../../contract/web/history.ts";
+import type { Instant } from "../../../core/instant.ts";
+import { compareSettings } from "../../../core/machine/replay.ts";
+import { isValidSchedule } from "../../../core/schedule/schedule.ts";
+import type { CheckWithState } from "../../../store/checks/checks.ts";
+import { listBlindIntervals } from "../../../store/intakes/blind-intervals.ts";
+import { WebRefusal } from "../route.ts";
+import type { WebHouse } from "../house.ts";
+import { readPastRuns, shownFrom } from "./past-runs.ts";
+
+/** The past under the settings as they are and as they would be. */
+export async function readReplay(
+  house: WebHouse,
+  { check, wanted, now }: { check: CheckWithState; wanted: ScheduleRequest; now: Instant },
+): Promise<Replay> {
+  if (wanted.kind !== "simple" && !isValidSchedule(wanted.schedule, { oncalendar: true })) {
+    throw new WebRefusal("invalid", "schedule is neither a cron nor an OnCalendar expression.", "schedule");
+  }
+  const from = shownFrom(now);
+  const [ended, blind] = await Promise.all([
+    readPastRuns(house, { check, from }),
+    listBlindIntervals(house.database, { from, to: now }),
+  ]);
+  const runs = ended.map(({ endAt, outcome, durationMs }) => ({
+    startAt: durationMs === null ? null : endAt - durationMs,
+    endAt,
+    outcome,
+  }));
+  const { settings } = check;
+  const after = { ...settings, ...wanted };
+  const compared = compareSettings({ before: settings, after }, { runs, blind, toAt: now });
+  return {
+    fromAt: runs[0]?.endAt ?? now,
+    runCount: runs.length,
+    ...compared,
+    before: [...compared.before],
+    after: [...compared.after],
+  };
+}

@@ -1,0 +1,128 @@
+// The routes about the past of a check, and about what is expected of it.
+import {
+  EventsQuery,
+  type EventType,
+  ExplainQuery,
+  PageQuery,
+  ScheduleRequest,
+} from "../../../contract/web/history.ts";
+import { AppError, ERROR_TEXT } from "../../../core/errors.ts";
+import { accountRoute, checkRoute, projectRoute, type WebRoute } from "../route.ts";
+import { readCheckPage } from "./check-page.ts";
+import { readDurations } from "./durations.ts";
+import { readEvents, readProjectEvents } from "./events.ts";
+import { previewOf } from "./expectation.ts";
+import { readExplanation } from "./explain.ts";
+import { readReplay } from "./replay.ts";
+import { readRawBody, readRun } from "./run.ts";
+import { readRuns } from "./runs.ts";
+
+export const historyRoutes: readonly WebRoute[] = [
+  checkRoute({
+    name: "check.page",
+    method: "GET",
+    path: "/web/api/checks/:check",
+    access: "view",
+    answer: async ({ house, ...about }) => ({ json: await readCheckPage(house, about) }),
+  }),
+  checkRoute({
+    name: "check.runs",
+    method: "GET",
+    path: "/web/api/checks/:check/runs",
+    access: "view",
+    query: PageQuery,
+    answer: async ({ house, check, query }) => ({
+      json: await readRuns(house, check, { before: query.before ?? null }),
+    }),
+  }),
+  checkRoute({
+    name: "check.run",
+    method: "GET",
+    path: "/web/api/checks/:check/runs/:n",
+    access: "view",
+    answer: async ({ house, check, params }) => ({
+      json: await readRun(house, { check, n: numberOf(params["n"]) }),
+    }),
+  }),
+  checkRoute({
+    name: "check.run.body",
+    method: "GET",
+    path: "/web/api/checks/:check/runs/:n/body",
+    access: "view",
+    answer: async ({ house, check, params }) => {
+      const n = numberOf(params["n"]);
+      return {
+        content: await readRawBody(house, { check, n }),
+        type: "application/octet-stream",
+        headers: { "content-disposition": `attachment; filename="${check.uuid}-${n}.txt"` },
+      };
+    },
+  }),
+  checkRoute({
+    name: "check.durations",
+    method: "GET",
+    path: "/web/api/checks/:check/durations",
+    access: "view",
+    answer: async ({ house, check, now }) => ({ json: await readDurations(house, { check, now }) }),
+  }),
+  checkRoute({
+    name: "check.events",
+    method: "GET",
+    path: "/web/api/checks/:check/events",
+    access: "view",
+    query: EventsQuery,
+    answer: async ({ house, check, query }) => ({ json: await readEvents(house, check, asked(query)) }),
+  }),
+  checkRoute({
+    name: "check.explain",
+    method: "GET",
+    path: "/web/api/checks/:check/explain",
+    access: "view",
+    query: ExplainQuery,
+    answer: async ({ house, check, query }) => ({
+      json: await readExplanation(house, { check, flipId: query.flip ?? null }),
+    }),
+  }),
+  checkRoute({
+    name: "check.replay",
+    method: "POST",
+    path: "/web/api/checks/:check/replay",
+    access: "view",
+    body: ScheduleRequest,
+    answer: async ({ house, check, body, now }) => ({
+      json: await readReplay(house, { check, wanted: body, now }),
+    }),
+  }),
+  accountRoute({
+    name: "schedule.preview",
+    method: "POST",
+    path: "/web/api/schedule",
+    access: "account",
+    body: ScheduleRequest,
+    answer: async ({ body, now }) => ({ json: previewOf(body, now) }),
+  }),
+  projectRoute({
+    name: "project.events",
+    method: "GET",
+    path: "/web/api/projects/:project/events",
+    access: "view",
+    query: EventsQuery,
+    answer: async ({ house, project, query }) => ({
+      json: await readProjectEvents(house, { projectId: project.id, ...asked(query) }),
+    }),
+  }),
+];
+
+const ALL_TYPES: readonly EventType[] = ["signal", "flip", "event"];
+
+function asked({ before, types }: { before?: number; types?: string }) {
+  const chosen = types?.split(",") ?? ALL_TYPES;
+  return { before: before ?? null, types: ALL_TYPES.filter((type) => chosen.includes(type)) };
+}
+
+/** The number of a ping in a path; anything else is not found. */
+function numberOf(text: string | undefined): number {
+  const n = /^[1-9]\d{0,14}$/.test(text ?? "") ? Number(text) : null;
+  if (n === null) throw new AppError("not_found", ERROR_TEXT.notFound);
+  return n;
+}

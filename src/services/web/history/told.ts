@@ -1,0 +1,34 @@
+// Rows of the history in the words of the contract.
+import type { ToldDelivery, ToldFlip } from "../../../contract/web/history.ts";
+import { type Channel, findChannelsByIds } from "../../../store/alerts/channels.ts";
+import { type Delivery, listDeliveriesOfFlip } from "../../../store/alerts/deliveries.ts";
+import type { Database } from "../../../store/db.ts";
+import type { StoredFlip } from "../../../store/history/flips.ts";
+
+export function toldFlip({ id, at, from, to, reason, takenBackAt }: StoredFlip): ToldFlip {
+  return { id, at, from, to, reason, takenBackAt };
+}
+
+/** Who was told of a flip and how that went, in the order in which it was owed. */
+export async function readDeliveries(database: Database, flipId: number): Promise<ToldDelivery[]> {
+  const deliveries = await listDeliveriesOfFlip(database, flipId);
+  if (deliveries.length === 0) return [];
+  const ids = [...new Set(deliveries.map(({ channelId }) => channelId))];
+  const channels = new Map((await findChannelsByIds(database, ids)).map((channel) => [channel.id, channel]));
+  return deliveries.map((delivery) => toldDelivery(delivery, channels.get(delivery.channelId) ?? null));
+}
+
+function toldDelivery(delivery: Delivery, channel: Channel | null): ToldDelivery {
+  return {
+    id: delivery.id,
+    channel: channel && { id: channel.uuid, kind: channel.kind, name: channel.name },
+    state: delivery.state,
+    createdAt: delivery.createdAt,
+    attemptedAt: delivery.attemptedAt,
+    settledAt: delivery.settledAt,
+    attempts: delivery.attemptCount,
+    nextTryAt: delivery.nextTryAt,
+    code: delivery.responseCode,
+    reason: delivery.reason,
+  };
+}

@@ -1,0 +1,178 @@
+// Everybody who watches a project in this process. Once a second the changes of all watched projects are read by one
+// cursor, in a handful of statements however many watch; nothing is read while nobody does. No NOTIFY: it would take a
+// lock for the whole database at the commit of every ping.
+import type { LiveMessage } from "../../../contract/web/live.ts";
+import type { ReceivingTrouble } from "../../../contract/web/boot.ts";
+import type { Instant } from "../../../core/instant.ts";
+import {
+  countChecks,
+  findLeanChecks,
+  type LeanCheck,
+  listChangedChecks,
+  listCheckNames,
+  readHead,
+} from "../../../store/checks/check-rows.ts";
+import type { Db } from "../../../store/db.ts";
+import { listChangedFlips } from "../../../store/history/newest-flips.ts";
+import { flipMessage, FLIPS_LOOKED_AT } from "./changes.ts";
+import { ProjectFeed } from "./project-feed.ts";
+import type { Watcher } from "./watcher.ts";
+
+/** Streams that a process holds, and those of one account: a few browsers with a few windows. */
+const STREAMS_MAX = 2_000;
+export const STREAMS_PER_ACCOUNT_MAX = 20;
+/** With more changes in a second than these, the pages have to be fetched anew. */
+const CHANGES_MAX = 20_000;
+/** Flips are told once, also when they are read twice. */
+const FLIPS_REMEMBERED = 5_000;
+
+type Watched = {
+  watchers: Set<Watcher>;
+  feed: ProjectFeed;
+  /** Whoever resumes from here misses nothing that the feed has not told yet. */
+  cursor: number;
+};
+
+export type HubOptions = {
+  database: Db;
+  now: () => Instant;
+  receiving: (now: Instant) => ReceivingTrouble | null;
+};
+
+export class LiveHub {
+  readonly #options: HubOptions;
+  readonly #watched = new Map<number, Watched>();
+  readonly #toldFlips = new Set<number>();
+  /** Up to where changes were read; null while nobody watches. */
+  #cursor: number | null = null;
+  #receiving: string | null = null;
+  #isClosed = false;
+
+  constructor(options: HubOptions) {
+    this.#options = options;
+  }
+
+  /** Whether somebody else may watch, and otherwise the sentence to refuse with. */
+  refusalFor(accountId: number): string | null {
+    const all = this.#watchers();
+    if (this.#isClosed) return "The server is about to stop.";
+    if (all.length >= STREAMS_MAX) return "Too many pages are watching at this server.";
+    const own = all.filter((watcher) => watcher.accountId === accountId).length;
+    return own >= STREAMS_PER_ACCOUNT_MAX ? "Too many pages of your account are watching." : null;
+  }
+
+  /** Lets somebody watch who has read, or will read, everything before a cursor by itself. */
+  add(watcher: Watcher, cursor: number): void {
+    const { projectId } = watcher;
+    this.#cursor ??= cursor;
+    const watched = this.#watched.get(projectId) ?? {
+      watchers: new Set<Watcher>(),
+      feed: new ProjectFeed(),
+      cursor,
+    };
+    watched.watchers.add(watcher);
+    this.#watched.set(projectId, watched);
+  }
+
+  remove(watcher: Watcher): void {
+    const watched = this.#watched.get(watcher.projectId);
+    watched?.watchers.delete(watcher);
+    if (watched?.watchers.size === 0) this.#watched.delete(watcher.projectId);
+  }
+
+  /** Streams that are open. */
+  get size(): number {
+    return this.#watchers().length;
+  }
+
+  /** Ends all streams; the browsers come back by themselves. */
+  close(): void {
+    this.#isClosed = true;
+    for (const watcher of this.#watchers()) watcher.end();
+  }
+
+  /** Reads what has changed, and tells whoever watches. */
+  async tick(): Promise<void> {
+    if (this.#watched.size === 0) {
+      this.#cursor = null;
+      return;
+    }
+    const { database, now } = this.#options;
+    const projectIds = [...this.#watched.keys()];
+    const head = await readHead(database);
+    const since = this.#cursor ?? head.xmin;
+    const [changed, flips, counts] = await Promise.all([
+      listChangedChecks(database, { projectIds, since, limit: CHANGES_MAX }),
+      listChangedFlips(database, { projectIds, since, limit: FLIPS_LOOKED_AT }),
+      countChecks(database, projectIds),
+    ]);
+    this.#cursor = head.xmin;
+    const rows = Map.groupBy(changed, ({ projectId }) => projectId);
+    const isTooMuch = changed.length >= CHANGES_MAX;
+    for (const [projectId, mine] of rows) this.#watched.get(projectId)?.feed.take(mine);
+    await this.#findGone(counts);
+    const fresh = flips.filter(({ id }) => !this.#toldFlips.has(id));
+    for (const { id } of fresh) this.#remember(id);
+    const news = this.#receivingNews(now());
+    for (const [projectId, watched] of this.#watched) {
+      const told = watched.feed.next(counts.get(projectId) ?? 0, now());
+      const messages: LiveMessage[] = [
+        ...(isTooMuch ? [{ name: "reload", data: { why: "Too much has happened at once." } } as const] : []),
+        ...(told === null ? [] : [told]),
+        ...fresh.filter((flip) => flip.projectId === projectId).map(flipMessage),
+        ...news,
+      ];
+      if (watched.feed.isDrained) watched.cursor = head.xmin;
+      watched.feed.forgetBefore(head.xmin);
+      if (messages.length === 0) continue;
+      const text = eventText(messages, watched.cursor);
+      for (const watcher of watched.watchers) watcher.send(text);
+    }
+  }
+
+  /** Where the number of checks is not what it should be, their names are read and compared. */
+  async #findGone(counts: ReadonlyMap<number, number>): Promise<void> {
+    const off = [...this.#watched]
+      .filter(([id, { feed }]) => feed.isOff(counts.get(id) ?? 0))
+      .map(([id]) => id);
+    if (off.length === 0) return;
+    const { database } = this.#options;
+    const names = Map.groupBy(await listCheckNames(database, off), ({ projectId }) => projectId);
+    const unknown: string[] = [];
+    for (const projectId of off) {
+      const uuids = new Set((names.get(projectId) ?? []).map(({ uuid }) => uuid));
+      unknown.push(...(this.#watched.get(projectId)?.feed.compare(uuids) ?? []));
+    }
+    const found: LeanCheck[] = unknown.length === 0 ? [] : await findLeanChecks(database, unknown);
+    for (const check of found) this.#watched.get(check.projectId)?.feed.take([check]);
+  }
+
+  #receivingNews(now: Instant): LiveMessage[] {
+    const receiving = this.#options.receiving(now);
+    const told = JSON.stringify(receiving);
+    const isNews = this.#receiving !== null && this.#receiving !== told;
+    this.#receiving = told;
+    return isNews ? [{ name: "receiving", data: { receiving } }] : [];
+  }
+
+  #remember(flipId: number): void {
+    this.#toldFlips.add(flipId);
+    const [oldest] = this.#toldFlips;
+    if (this.#toldFlips.size > FLIPS_REMEMBERED && oldest !== undefined) this.#toldFlips.delete(oldest);
+  }
+
+  #watchers(): Watcher[] {
+    return [...this.#watched.values()].flatMap(({ watchers }) => [...watchers]);
+  }
+}
+
+/** Events as they go over the wire. The last one carries the cursor: whoever has it has all of them. */
+export function eventText(messages: readonly LiveMessage[], cursor: number | string): string {
+  const last = messages.length - 1;
+  return messages
+    .map(({ name, data }, index) => {
+      const id = index === last ? `id: ${cursor}\n` : "";
+      return `${id}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+    })
+    .join("");
+}

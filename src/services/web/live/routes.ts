@@ -1,0 +1,101 @@
+// The stream of a project's page, and the same as plain questions for whoever cannot hold a stream.
+import { LiveQuery } from "../../../contract/web/check-requests.ts";
+import { MINUTE_MS } from "../../../core/instant.ts";
+import { noteVisit } from "../../../operations/accounts/visits.ts";
+import { findProjectEntry } from "../../../store/accounts/project-entry.ts";
+import { readHead } from "../../../store/checks/check-rows.ts";
+import { type ProjectAsk, projectRoute, WebRefusal, type WebRoute } from "../route.ts";
+import { changesSince } from "./changes.ts";
+import { eventText } from "./hub.ts";
+import { openWatcher, type Watcher } from "./watcher.ts";
+
+/** So often it is asked whether whoever watches still may. */
+const ALLOWED_EVERY_MS = MINUTE_MS;
+
+const changes = projectRoute({
+  name: "changes",
+  method: "GET",
+  path: "/web/api/projects/:project/changes",
+  access: "view",
+  query: LiveQuery,
+  answer: async ({ house, project, query, now }) => {
+    const { after } = query;
+    const since = after === undefined ? (await readHead(house.database)).xmin : Number(after);
+    return { json: await changesSince(house.database, { projectId: project.id, since, now }) };
+  },
+});
+
+const live = projectRoute({
+  name: "live",
+  method: "GET",
+  path: "/web/api/projects/:project/live",
+  access: "view",
+  query: LiveQuery,
+  answer: async (ask) => {
+    const { house, account, project, query, headers } = ask;
+    const refusal = house.live.refusalFor(account.id);
+    if (refusal !== null) throw new WebRefusal("rate_limited", refusal);
+    // Read before joining, so that the first look of the hub begins no later than this.
+    const { xmin } = await readHead(house.database);
+    const resumed = headers["last-event-id"];
+    const after = typeof resumed === "string" && /^\d{1,15}$/.test(resumed) ? resumed : query.after;
+    return {
+      stream: (response) => {
+        const closed: { end: () => void } = { end: () => {} };
+        const options = { projectId: project.id, accountId: account.id, onClose: () => closed.end() };
+        const watcher = openWatcher(response, options);
+        house.live.add(watcher, xmin);
+        closed.end = watching(ask, watcher);
+        void resume(ask, watcher, after);
+      },
+    };
+  },
+});
+
+/** Asks now and then whether the stream may go on; returns what is to be done when it is closed. */
+function watching(ask: ProjectAsk, watcher: Watcher): () => void {
+  const { house, account, project } = ask;
+  const { database, live: hub } = house;
+  const timer = setInterval(() => {
+    const mayGoOn = async () => {
+      const found = await house.resolveSession({ ...ask, now: house.now() });
+      if (found.session?.account.id !== account.id) return false;
+      return (await findProjectEntry(database, { accountId: account.id, projectId: project.id })) !== null;
+    };
+    // While the database is away nobody can say, and nothing is told either.
+    mayGoOn().then(
+      (isAllowed) => (isAllowed ? undefined : watcher.end()),
+      () => {},
+    );
+  }, ALLOWED_EVERY_MS).unref();
+  return () => {
+    clearInterval(timer);
+    hub.remove(watcher);
+    const visit = { projectId: project.id, accountId: account.id, at: house.now() };
+    noteVisit(database, visit).catch((error: unknown) =>
+      house.log.warn({ err: error }, "a visit was not noted"),
+    );
+  };
+}
+
+/** Tells what has happened since the cursor; what comes meanwhile waits, and may be told twice. */
+async function resume(
+  { house, project, now }: ProjectAsk,
+  watcher: Watcher,
+  after: string | undefined,
+): Promise<void> {
+  try {
+    if (after === undefined) return watcher.begin("");
+    const { events, cursor } = await changesSince(house.database, {
+      projectId: project.id,
+      since: Number(after),
+      now,
+    });
+    watcher.begin(eventText(events, cursor));
+  } catch (error) {
+    house.log.warn({ err: error }, "a stream could not begin");
+    watcher.end();
+  }
+}
+
+export const liveRoutes: readonly WebRoute[] = [changes, live];

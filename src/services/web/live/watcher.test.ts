@@ -1,0 +1,110 @@
+// One browser at the end of a stream: order of what it is told, signs of life, and when it is given up.
+import { EventEmitter } from "node:events";
+import type { ServerResponse } from "node:http";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { LiveHub, STREAMS_PER_ACCOUNT_MAX } from "./hub.ts";
+import { openWatcher } from "./watcher.ts";
+
+/** As much of an answer as a stream needs: what was written, and how much of it waits to be read. */
+class FakeResponse extends EventEmitter {
+  text = "";
+  status = 0;
+  writableLength = 0;
+  destroyed = false;
+  writableEnded = false;
+  readonly socket = new EventEmitter();
+
+  writeHead(status: number): void {
+    this.status = status;
+  }
+  write(text: string): void {
+    this.text += text;
+  }
+  destroy(): void {
+    this.destroyed = true;
+    this.emit("close");
+  }
+  end(): void {
+    this.writableEnded = true;
+    this.emit("close");
+  }
+}
+
+function open(accountId = 1) {
+  const response = new FakeResponse();
+  const onClose = vi.fn<() => void>();
+  const watcher = openWatcher(response as unknown as ServerResponse, { projectId: 1, accountId, onClose });
+  return { response, watcher, onClose };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a watcher", () => {
+  test("is told what it missed before what comes meanwhile", () => {
+    const { response, watcher } = open();
+    watcher.send("second;");
+    watcher.begin("first;");
+    watcher.send("third;");
+    expect(response.status).toBe(200);
+    expect(response.text).toBe("retry: 2000\n\nfirst;second;third;");
+  });
+
+  test("hears something every fifteen seconds, until it is gone", () => {
+    const { response, onClose } = open();
+    vi.advanceTimersByTime(31_000);
+    expect(response.text.match(/: still here/g)).toHaveLength(2);
+    response.socket.emit("end");
+    expect(response.destroyed).toBe(true);
+    expect(onClose).toHaveBeenCalledOnce();
+    vi.advanceTimersByTime(31_000);
+    expect(response.text.match(/: still here/g)).toHaveLength(2);
+  });
+
+  test("is given up when it does not read any more", () => {
+    const { response, watcher, onClose } = open();
+    watcher.begin("");
+    response.writableLength = 5 * 1024 * 1024;
+    watcher.send("one event too many");
+    expect(response.destroyed).toBe(true);
+    expect(onClose).toHaveBeenCalledOnce();
+    watcher.send("nobody reads this");
+    expect(response.text).not.toContain("nobody");
+  });
+});
+
+describe("the hub", () => {
+  const hub = () =>
+    new LiveHub({
+      database: { query: () => Promise.reject(new Error("nobody watches: nothing is to be asked")) },
+      now: () => 0,
+      receiving: () => null,
+    });
+
+  test("asks the database nothing while nobody watches", async () => {
+    await expect(hub().tick()).resolves.toBeUndefined();
+  });
+
+  test("lets an account watch so often, and others as well", () => {
+    const crowded = hub();
+    for (let n = 0; n < STREAMS_PER_ACCOUNT_MAX; n++) crowded.add(open(7).watcher, 1);
+    expect(crowded.refusalFor(7)).toMatch(/Too many pages of your account/);
+    expect(crowded.refusalFor(8)).toBeNull();
+  });
+
+  test("ends all streams when it is closed, and takes no more", () => {
+    const closing = hub();
+    const { response, watcher } = open();
+    closing.add(watcher, 1);
+    expect(closing.size).toBe(1);
+    closing.close();
+    expect(response.writableEnded).toBe(true);
+    expect(closing.refusalFor(1)).toMatch(/about to stop/);
+    closing.remove(watcher);
+    expect(closing.size).toBe(0);
+  });
+});

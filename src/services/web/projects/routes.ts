@@ -1,0 +1,215 @@
+// The routes of a project's settings: name, members, invitations, keys, handing over, removing, and the record.
+import {
+  AuditQuery,
+  InvitationBody,
+  KeyBody,
+  ProjectBody,
+  RoleBody,
+} from "../../../contract/web/project-settings.ts";
+import { EmptyForm } from "../../../contract/web/sign-in-requests.ts";
+import { isUuid } from "../../../core/identity.ts";
+import {
+  changeRole,
+  invite,
+  leaveProject,
+  removeMember,
+  withdrawInvitation,
+} from "../../../operations/accounts/members.ts";
+import {
+  changePingKey,
+  changeProjectName,
+  endApiKey,
+  makeApiKey,
+  openProject,
+} from "../../../operations/accounts/projects.ts";
+import { accountRoute, type Asking, projectRoute, WebRefusal, type WebRoute } from "../route.ts";
+import { actorOf, changeOf, settings } from "./changing.ts";
+import { ownershipRoutes } from "./ownership.ts";
+import { auditPage, projectSettings } from "./settings-page.ts";
+
+const PATH = "/web/api/projects/:project";
+
+function uuidParam({ params }: Asking, name: string): string {
+  const uuid = params[name] ?? "";
+  if (!isUuid(uuid)) throw new WebRefusal("not_found", "There is nothing here, or nothing that you may see.");
+  return uuid;
+}
+
+const create = accountRoute({
+  name: "project.create",
+  method: "POST",
+  path: "/web/api/projects",
+  access: "account",
+  body: ProjectBody,
+  answer: async ({ house, account, body, now }) => ({
+    status: 201,
+    json: await openProject(house.database, { accountId: account.id, name: body.name, now }),
+  }),
+});
+
+const show = projectRoute({
+  name: "project.settings",
+  method: "GET",
+  path: `${PATH}/settings`,
+  access: "view",
+  answer: settings,
+});
+
+const rename = projectRoute({
+  name: "project.rename",
+  method: "PATCH",
+  path: PATH,
+  access: "renameProject",
+  body: ProjectBody,
+  answer: async (ask) => {
+    await changeProjectName(ask.house.database, { ...changeOf(ask), name: ask.body.name });
+    return settings(ask);
+  },
+});
+
+const inviteSomebody = projectRoute({
+  name: "project.invite",
+  method: "POST",
+  path: `${PATH}/invitations`,
+  access: "manageMembers",
+  body: InvitationBody,
+  answer: async (ask) => {
+    const { house, account, project, body, now } = ask;
+    const byMail = house.signIn.mail;
+    // A link that goes through the inviter's hands makes accounts for addresses that nobody has proven.
+    if (!byMail && !account.isOperator) {
+      const text = "No mail is sent here: whoever runs this installation can invite people with a link.";
+      throw new WebRefusal("invalid", text, "email");
+    }
+    const { signing } = house;
+    const request = { project, inviterId: account.id, ...body, signing, byMail, now };
+    const { token } = await invite(house.database, request);
+    const link = token === null ? null : `${house.site.url}/accounts/invitation/${token}/`;
+    return { status: 201, json: { settings: await projectSettings(ask), link } };
+  },
+});
+
+const uninvite = projectRoute({
+  name: "project.uninvite",
+  method: "DELETE",
+  path: `${PATH}/invitations/:uuid`,
+  access: "manageMembers",
+  answer: async (ask) => {
+    await withdrawInvitation(ask.house.database, { ...actorOf(ask), uuid: uuidParam(ask, "uuid") });
+    return settings(ask);
+  },
+});
+
+const role = projectRoute({
+  name: "project.changeRole",
+  method: "PATCH",
+  path: `${PATH}/members/:account`,
+  access: "manageMembers",
+  body: RoleBody,
+  answer: async (ask) => {
+    const memberUuid = uuidParam(ask, "account");
+    await changeRole(ask.house.database, { ...actorOf(ask), memberUuid, role: ask.body.role });
+    return settings(ask);
+  },
+});
+
+const removeOne = projectRoute({
+  name: "project.removeMember",
+  method: "DELETE",
+  path: `${PATH}/members/:account`,
+  access: "manageMembers",
+  answer: async (ask) => {
+    await removeMember(ask.house.database, { ...actorOf(ask), memberUuid: uuidParam(ask, "account") });
+    return settings(ask);
+  },
+});
+
+const leave = projectRoute({
+  name: "project.leave",
+  method: "POST",
+  path: `${PATH}/leave`,
+  access: "leaveProject",
+  body: EmptyForm,
+  answer: async ({ house, project, account, now }) => {
+    await leaveProject(house.database, { project, accountId: account.id, now });
+    return { json: { left: true } };
+  },
+});
+
+const makeKey = projectRoute({
+  name: "project.makeKey",
+  method: "POST",
+  path: `${PATH}/keys`,
+  access: "manageKeys",
+  body: KeyBody,
+  answer: async (ask) => {
+    const { house, body } = ask;
+    const { secretKey } = house;
+    const key = await makeApiKey(house.database, { ...changeOf(ask), ...body, secretKey });
+    return { status: 201, json: { key, settings: await projectSettings(ask) } };
+  },
+});
+
+const endKey = projectRoute({
+  name: "project.endKey",
+  method: "DELETE",
+  path: `${PATH}/keys/:id`,
+  access: "manageKeys",
+  answer: async (ask) => {
+    const id = ask.params["id"] ?? "";
+    const keyId = /^\d{1,15}$/.test(id) ? Number(id) : -1;
+    await endApiKey(ask.house.database, { ...changeOf(ask), keyId });
+    return settings(ask);
+  },
+});
+
+const newPingKey = projectRoute({
+  name: "project.newPingKey",
+  method: "POST",
+  path: `${PATH}/ping-key`,
+  access: "manageKeys",
+  body: EmptyForm,
+  answer: async (ask) => {
+    await changePingKey(ask.house.database, { ...changeOf(ask), to: "new" });
+    return settings(ask);
+  },
+});
+
+const noPingKey = projectRoute({
+  name: "project.endPingKey",
+  method: "DELETE",
+  path: `${PATH}/ping-key`,
+  access: "manageKeys",
+  answer: async (ask) => {
+    await changePingKey(ask.house.database, { ...changeOf(ask), to: "none" });
+    return settings(ask);
+  },
+});
+
+const record = projectRoute({
+  name: "project.audit",
+  method: "GET",
+  path: `${PATH}/audit`,
+  access: "manageMembers",
+  query: AuditQuery,
+  answer: async ({ house, project, query }) => ({
+    json: await auditPage(house.database, { projectId: project.id, before: query.before }),
+  }),
+});
+
+export const projectRoutes: readonly WebRoute[] = [
+  create,
+  show,
+  rename,
+  inviteSomebody,
+  uninvite,
+  role,
+  removeOne,
+  leave,
+  makeKey,
+  endKey,
+  newPingKey,
+  noPingKey,
+  record,
+  ...ownershipRoutes,
+];

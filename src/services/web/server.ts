@@ -1,0 +1,126 @@
+// The dashboard as a handler of the shared listener: Fastify finds the route, serving/respond.ts answers it.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { fastify, type FastifyReply, type FastifyRequest } from "fastify";
+import { SCHEME_LENGTH_MAX } from "../../core/limits.ts";
+import { clientAddressReader, networkReader } from "../../lib/http/client-address.ts";
+import type { HttpHandler } from "../../lib/http/listener.ts";
+import { basePath, sitePath } from "../../lib/http/request-target.ts";
+import type { WebHouse } from "./house.ts";
+import { type WebAnswer, WebRefusal, type WebRoute } from "./route.ts";
+import { WEB_ROUTES } from "./routes.ts";
+import { addBodyReader } from "./serving/body.ts";
+import { answerTo, isPagePath, respond, type RespondParts } from "./serving/respond.ts";
+import { sendAnswer } from "./serving/send.ts";
+
+export type WebOptions = {
+  house: WebHouse;
+  /** The proxies whose forwarding headers are believed. */
+  trustedProxies: readonly string[];
+  /** Instead of all routes of the dashboard. */
+  routes?: readonly WebRoute[];
+};
+
+export type WebHandler = HttpHandler & {
+  answerCounts(): Readonly<Record<string, number>>;
+  close(): Promise<void>;
+};
+
+/** A form with a long description, or a thousand ids, is far below. */
+const BODY_BYTES_MAX = 1024 * 1024;
+/** Requests that are being answered at once; those beyond are told to come back. */
+const AT_ONCE_MAX = 500;
+/** Tokens of links are the longest. */
+const PARAM_LENGTH_MAX = 300;
+
+/** Builds the dashboard. It answers when it is handed a request, and holds nothing open by itself. */
+export async function webHandler(options: WebOptions): Promise<WebHandler> {
+  const { house, trustedProxies, routes = WEB_ROUTES } = options;
+  const siteUrl = new URL(house.site.url);
+  const pathOf = sitePath(siteUrl);
+  const serving: Serving = {
+    parts: {
+      house,
+      siteUrl,
+      addressOf: clientAddressReader(trustedProxies, { schemeLengthMax: SCHEME_LENGTH_MAX }),
+      networkOf: networkReader(trustedProxies),
+    },
+    base: basePath(siteUrl),
+    counts: {},
+    atOnce: 0,
+  };
+  const app = fastify({
+    logger: false,
+    bodyLimit: BODY_BYTES_MAX,
+    exposeHeadRoutes: true,
+    routerOptions: { maxParamLength: PARAM_LENGTH_MAX, ignoreTrailingSlash: true },
+    rewriteUrl: (request) => belowSite(request.url ?? "", pathOf),
+    frameworkErrors: (error, request, reply) => void refuse(serving, { error, request, reply }),
+  });
+  addBodyReader(app);
+  app.setErrorHandler((error, request, reply) => refuse(serving, { error, request, reply }));
+  app.setNotFoundHandler((request, reply) => refuse(serving, { error: NOTHING_HERE, request, reply }));
+  for (const route of routes) {
+    const handler = (request: FastifyRequest, reply: FastifyReply) =>
+      serve(serving, { route, request, reply });
+    app.route({ method: route.method, url: route.path, handler });
+  }
+  await app.ready();
+  const firsts = new Set(["web", ...routes.map(({ path }) => firstSegment(path))]);
+  return {
+    handles: ({ url = "" }) => firsts.has(firstSegment(pathOf(url))),
+    handle: (request: IncomingMessage, response: ServerResponse) => app.routing(request, response),
+    answerCounts: () => ({ ...serving.counts }),
+    close: () => app.close(),
+  };
+}
+
+type Serving = { parts: RespondParts; base: string; counts: Record<string, number>; atOnce: number };
+type Exchange = { request: FastifyRequest; reply: FastifyReply };
+
+async function serve(
+  serving: Serving,
+  { route, ...at }: Exchange & { route: WebRoute },
+): Promise<FastifyReply> {
+  if (serving.atOnce >= AT_ONCE_MAX) return refuse(serving, { ...at, error: TOO_MANY });
+  serving.atOnce += 1;
+  try {
+    return await send(serving, at, await respond(serving.parts, { route, request: at.request }));
+  } finally {
+    serving.atOnce -= 1;
+  }
+}
+
+function refuse(serving: Serving, { error, ...at }: Exchange & { error: unknown }): Promise<FastifyReply> {
+  const { url } = at.request;
+  const { parts } = serving;
+  return send(serving, at, answerTo(error, { parts, isPage: isPagePath(url), url, name: null }));
+}
+
+async function send(
+  serving: Serving,
+  { request, reply }: Exchange,
+  answer: WebAnswer,
+): Promise<FastifyReply> {
+  const { base, counts } = serving;
+  const { method, headers } = request;
+  const status = await sendAnswer(reply, answer, {
+    acceptEncoding: headers["accept-encoding"],
+    isHead: method === "HEAD",
+    base,
+  });
+  counts[status] = (counts[status] ?? 0) + 1;
+  return reply;
+}
+
+const NOTHING_HERE = new WebRefusal("not_found", "There is no page at this address.");
+const TOO_MANY = new WebRefusal("unavailable", "There are too many requests just now. Please try again.");
+
+function firstSegment(path: string): string {
+  return path.split("/", 2)[1] ?? "";
+}
+
+/** The path below the site, with its query. */
+function belowSite(url: string, pathOf: (url: string) => string): string {
+  const queryAt = url.indexOf("?");
+  return `${pathOf(url)}${queryAt === -1 ? "" : url.slice(queryAt)}`;
+}

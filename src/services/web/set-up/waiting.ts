@@ -1,0 +1,70 @@
+// What the page that waits for a first ping is told: what arrived, what nearly did, and what to try.
+import type { Arrival, NearMiss, Waiting } from "../../../contract/web/set-up.ts";
+import { pingUrl } from "../../../contract/urls.ts";
+import { mayDo } from "../../../core/access.ts";
+import { MINUTE_MS } from "../../../core/instant.ts";
+import { basePath } from "../../../lib/http/request-target.ts";
+import { listPings, type Ping } from "../../../store/history/pings.ts";
+import type { CheckAsk } from "../route.ts";
+import { explainMiss, explainStranger } from "./near-miss.ts";
+
+const SHOWN_MAX = 5;
+/** Older tries belong to another story. */
+const MISSES_AGE_MS = 15 * MINUTE_MS;
+const SHOWN_KINDS = { success: "success", start: "start", fail: "fail", log: "log", ign: "ignored" } as const;
+
+/** The answer for a check; misses of strangers are shown to whoever runs the installation only. */
+export async function waitingFor({ house, account, project, role, check, now }: CheckAsk): Promise<Waiting> {
+  const { uuid, settings } = check;
+  const pings = await listPings(house.database, { checkId: check.id, afterN: 0, limit: SHOWN_MAX });
+  const wanted = {
+    uuid,
+    slug: settings.slug,
+    // Tries with the ping key show it.
+    pingKey: mayDo(role, "manageKeys") ? project.pingKey : null,
+    pingPath: basePath(new URL(house.urls.ping)),
+  };
+  const nearMisses = house.setUp.missesSince(Date.now() - MISSES_AGE_MS).flatMap((miss): NearMiss[] => {
+    const text = explainMiss(miss, wanted) ?? (account.isOperator ? explainStranger(miss) : null);
+    if (text === null) return [];
+    const { at, method, remoteAddr, ua } = miss;
+    return [{ at, method, remoteAddr, ua, address: `${miss.host}${miss.target}`, text }];
+  });
+  const address = pingUrl(house.urls, uuid);
+  const onlyPost = settings.methods === "POST";
+  return {
+    now,
+    arrivals: pings.map(arrivalOf),
+    nearMisses: nearMisses.slice(0, SHOWN_MAX),
+    curl: `curl -fsS -m 10 --retry 5${onlyPost ? " -X POST" : ""} ${address}`,
+    hints: hintsFor({ address, onlyPost, ignored: pings.some(({ kind }) => kind === "ign") }),
+  };
+}
+
+function arrivalOf({ n, at, kind, scheme, method, remoteAddr, ua }: Ping): Arrival {
+  const by = scheme === "email" ? "email" : "http";
+  return { n, at, kind: SHOWN_KINDS[kind], by, method, remoteAddr, ua };
+}
+
+function hintsFor(at: { address: string; onlyPost: boolean; ignored: boolean }): string[] {
+  const { protocol, hostname } = new URL(at.address);
+  const hints: string[] = [];
+  if (at.ignored) {
+    hints.push(
+      at.onlyPost
+        ? "A request came by another method than POST. This check takes POST only, so it was noted and ignored."
+        : "A request came and was ignored: the filters of this check did not let it count.",
+    );
+  }
+  if (hostname === "localhost" || hostname.startsWith("127.") || hostname === "[::1]") {
+    hints.push(
+      "This address works on this machine only. For jobs elsewhere, set OVERDUE_SITE_URL to a name they can reach.",
+    );
+  }
+  if (protocol === "https:") {
+    hints.push(
+      "The address begins with https. A job that uses http is redirected by most proxies, and curl does not follow without -L.",
+    );
+  }
+  return hints;
+}

@@ -1,0 +1,157 @@
+// The page on which somebody who is signed in proves once more who it is, before something dangerous.
+import {
+  ConfirmForm,
+  NextQuery,
+  PasskeyAnswerBody,
+  PasskeyOptionsBody,
+} from "../../../contract/web/sign-in-requests.ts";
+import type { Html } from "../../../lib/http/html.ts";
+import { html } from "../../../lib/http/html.ts";
+import {
+  confirmByCode,
+  confirmByPassword,
+  confirmWays,
+  mailConfirmCode,
+  prove,
+} from "../../../operations/accounts/sign-in/confirm.ts";
+import { usePasskey } from "../../../operations/accounts/sign-in/credentials.ts";
+import { type AccountAsk, accountRoute, type Asking, type WebAnswer, type WebRoute } from "../route.ts";
+import { nextOf, orAgain, visitorOf } from "./entering.ts";
+import { buttonLink, divider, field, form, formPage, passkeyButton, siteHref } from "./form-page.ts";
+import { authenticationOptions, hasPasskeys, readAuthentication } from "./webauthn.ts";
+
+type ConfirmState = { trouble?: string; status?: number; isMailed?: boolean; next: string | null };
+
+const HOME = "/accounts/profile/";
+
+async function confirmPage(ask: Asking & AccountAsk, state: ConfirmState): Promise<WebAnswer> {
+  const { house, account } = ask;
+  const ways = await confirmWays(house.database, account.id);
+  const { mail, oidc } = house.signIn;
+  const { next, isMailed = false } = state;
+  const parts: Html[] = [];
+  if (isMailed || ways.app) {
+    const label = isMailed ? "Code from the mail" : "Code of your authenticator app, or a recovery code";
+    const code = field({ name: "code", label, autocomplete: "one-time-code", isFirst: true });
+    parts.push(form(ask, way("code", next, [code], "Confirm")));
+  } else if (ways.password) {
+    const password = field({
+      name: "password",
+      label: "Password",
+      type: "password",
+      autocomplete: "current-password",
+      isFirst: true,
+    });
+    parts.push(form(ask, way("password", next, [password], "Confirm")));
+  }
+  const others: Html[] = [];
+  if (ways.passkey && hasPasskeys(house)) {
+    others.push(
+      passkeyButton(ask, { api: "/web/api/confirm/passkey", next: next ?? HOME, text: "Use a passkey" }),
+    );
+  }
+  if (ways.provider && oidc !== null) {
+    const path = `/accounts/oidc/confirm/?next=${encodeURIComponent(next ?? HOME)}`;
+    others.push(buttonLink(ask, { path, text: `Use ${oidc.name}` }));
+  }
+  if (mail)
+    others.push(
+      form(ask, {
+        ...way("mail", next, [], isMailed ? "Mail another code" : "Mail me a code"),
+        isQuiet: true,
+      }),
+    );
+  if (parts.length > 0 && others.length > 0) parts.push(divider("or"));
+  parts.push(...others);
+  if (parts.length === 0) {
+    parts.push(
+      html`<p>Nothing is set up to prove it with. Sign out and in again, or ask whoever runs this for a link.</p>\n`,
+    );
+  }
+  return formPage(ask, {
+    title: "Confirm that it is you",
+    trouble: state.trouble ?? null,
+    sentences: [
+      isMailed
+        ? `A code of six digits was mailed to ${account.email}. It is good for 15 minutes.`
+        : `You are signed in as ${account.email}. What you are about to do asks for more than that.`,
+    ],
+    parts: [...parts, html`<p class="sign-in-or"><a href="${siteHref(ask, next ?? HOME)}">Back</a></p>\n`],
+    hasScript: true,
+    ...(state.status !== undefined && { status: state.status }),
+  });
+}
+
+function way(name: string, next: string | null, parts: readonly Html[], button: string) {
+  return { action: "/accounts/confirm/", hidden: { next, way: name }, parts, button };
+}
+
+const show = accountRoute({
+  name: "confirm.show",
+  method: "GET",
+  path: "/accounts/confirm/",
+  access: "account",
+  query: NextQuery,
+  answer: async (ask) => {
+    const next = nextOf(ask.query);
+    return ask.session.isProven ? { redirect: next ?? HOME } : confirmPage(ask, { next });
+  },
+});
+
+const confirm = accountRoute({
+  name: "confirm.confirm",
+  method: "POST",
+  path: "/accounts/confirm/",
+  access: "account",
+  body: ConfirmForm,
+  answer: async (ask) => {
+    const { house, session, account, now, body } = ask;
+    const { database, signing, secretKey } = house;
+    const next = nextOf(body);
+    const proving = { accountId: account.id, sessionId: session.id, now };
+    const done = { redirect: next ?? HOME };
+    return orAgain(
+      async () => {
+        if (body.way === "mail") {
+          if (house.signIn.mail) await mailConfirmCode(database, { accountId: account.id, now, signing });
+          return confirmPage(ask, { next, isMailed: house.signIn.mail });
+        }
+        if (body.way === "code")
+          await confirmByCode(database, { ...proving, code: body.code ?? "", signing, secretKey });
+        else await confirmByPassword(database, { ...proving, password: body.password ?? "" });
+        return done;
+      },
+      (trouble, status) =>
+        confirmPage(ask, { trouble, status, next, isMailed: body.way === "code" && house.signIn.mail }),
+    );
+  },
+});
+
+const passkeyOptions = accountRoute({
+  name: "confirm.passkeyOptions",
+  method: "POST",
+  path: "/web/api/confirm/passkey/options",
+  access: "account",
+  body: PasskeyOptionsBody,
+  answer: async (ask) => ({
+    json: await authenticationOptions(ask.house, { accountId: ask.account.id, visitor: visitorOf(ask) }),
+  }),
+});
+
+const byPasskey = accountRoute({
+  name: "confirm.passkey",
+  method: "POST",
+  path: "/web/api/confirm/passkey",
+  access: "account",
+  body: PasskeyAnswerBody,
+  answer: async (ask) => {
+    const { house, account, session, body, now } = ask;
+    const visitor = visitorOf(ask);
+    const used = await readAuthentication(house, { accountId: account.id, response: body.response, visitor });
+    await usePasskey(house.database, { ...used, now });
+    await prove(house.database, { sessionId: session.id, now });
+    return { json: { next: siteHref(ask, nextOf(body) ?? HOME) } };
+  },
+});
+
+export const confirmRoutes: readonly WebRoute[] = [show, confirm, passkeyOptions, byPasskey];

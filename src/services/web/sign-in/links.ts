@@ -1,0 +1,260 @@
+// The pages behind links: signing in, the first account, another address, an invitation. Looking at one changes nothing,
+// because mail programs look at every link; what changes something is the button.
+import { EmptyForm, SetUpForm } from "../../../contract/web/sign-in-requests.ts";
+import { PASSWORD_LENGTH_MIN } from "../../../core/accounts/password-rules.ts";
+import { html } from "../../../lib/http/html.ts";
+import { acceptInvitation, readInvitation } from "../../../operations/accounts/members.ts";
+import { readEmailChange, useEmailChange } from "../../../operations/accounts/profile.ts";
+import { finishSetUp, isSetUpLink } from "../../../operations/accounts/set-up.ts";
+import { readLink, useLink } from "../../../operations/accounts/sign-in/by-address.ts";
+import { listProjectsOfAccount } from "../../../store/accounts/projects.ts";
+import { type Asking, openRoute, type WebAnswer, type WebRoute } from "../route.ts";
+import { demandOwnSignIn, entered, orAgain, visitorOf } from "./entering.ts";
+import { field, form, formPage, siteHref } from "./form-page.ts";
+
+function tokenOf({ params }: Asking): string {
+  return params["token"] ?? "";
+}
+
+function badLink(ask: Asking, trouble?: string): Promise<WebAnswer> {
+  return formPage(ask, {
+    title: "This link is not valid",
+    sentences: [
+      trouble ?? "It was used before, its time is over, or it is cut off.",
+      "If you copied it from a mail, make sure that you have all of it.",
+    ],
+    parts: [html`<p><a href="${siteHref(ask, "/accounts/login/")}">Sign in</a></p>\n`],
+    status: 404,
+  });
+}
+
+const showLink = openRoute({
+  name: "link.show",
+  method: "GET",
+  path: "/accounts/link/:token/",
+  access: "anyone",
+  answer: async (ask) => {
+    demandOwnSignIn(ask);
+    const read = await readLink(ask.house.database, { token: tokenOf(ask), visitor: visitorOf(ask) });
+    if (read === null) return badLink(ask);
+    return formPage(ask, {
+      title: read.isNew ? "Create your account" : "Sign in",
+      sentences: [`${read.isNew ? "For" : "As"} ${read.email}.`],
+      parts: [
+        form(ask, {
+          action: `/accounts/link/${tokenOf(ask)}/`,
+          parts: [],
+          button: read.isNew ? "Create the account" : "Sign in",
+        }),
+      ],
+    });
+  },
+});
+
+const followLink = openRoute({
+  name: "link.follow",
+  method: "POST",
+  path: "/accounts/link/:token/",
+  access: "anyone",
+  body: EmptyForm,
+  answer: async (ask) => {
+    demandOwnSignIn(ask);
+    return orAgain(
+      async () =>
+        entered(ask, await useLink(ask.house.database, { token: tokenOf(ask), visitor: visitorOf(ask) })),
+      (trouble) => badLink(ask, trouble),
+    );
+  },
+});
+
+type SetUpState = { trouble?: string; status?: number; email?: string; name?: string };
+
+function setUpPage(ask: Asking, { trouble, status, email = "", name = "" }: SetUpState): Promise<WebAnswer> {
+  return formPage(ask, {
+    title: "Create the first account",
+    trouble: trouble ?? null,
+    sentences: ["It owns the first project and may administer the installation."],
+    parts: [
+      form(ask, {
+        action: `/accounts/setup/${tokenOf(ask)}/`,
+        parts: [
+          field({
+            name: "email",
+            label: "Email address",
+            type: "email",
+            value: email,
+            autocomplete: "username",
+            isFirst: true,
+          }),
+          field({
+            name: "name",
+            label: "Your name",
+            value: name,
+            autocomplete: "name",
+            isRequired: false,
+            hint: "May be left empty.",
+          }),
+          field({
+            name: "password",
+            label: "Password",
+            type: "password",
+            autocomplete: "new-password",
+            hint: `At least ${PASSWORD_LENGTH_MIN} characters.`,
+          }),
+        ],
+        button: "Create the account",
+      }),
+    ],
+    ...(status !== undefined && { status }),
+  });
+}
+
+const showSetUp = openRoute({
+  name: "setUpLink.show",
+  method: "GET",
+  path: "/accounts/setup/:token/",
+  access: "anyone",
+  answer: async (ask) => {
+    const isGood = await isSetUpLink(ask.house.database, { token: tokenOf(ask), now: ask.now });
+    return isGood
+      ? setUpPage(ask, {})
+      : badLink(ask, "Somebody has used it, or the program has printed a newer one.");
+  },
+});
+
+const finish = openRoute({
+  name: "setUpLink.finish",
+  method: "POST",
+  path: "/accounts/setup/:token/",
+  access: "anyone",
+  // The link is the proof, and the public address may not be set yet.
+  fromAnywhere: true,
+  body: SetUpForm,
+  answer: async (ask) => {
+    const { email = "", name = "", password = "" } = ask.body;
+    const request = { token: tokenOf(ask), email, name, password, visitor: visitorOf(ask) };
+    return orAgain(
+      async () => entered(ask, await finishSetUp(ask.house.database, request)),
+      (trouble, status) =>
+        status === 404 ? badLink(ask, trouble) : setUpPage(ask, { trouble, status, email, name }),
+    );
+  },
+});
+
+const showEmailChange = openRoute({
+  name: "emailLink.show",
+  method: "GET",
+  path: "/accounts/change_email/:token/",
+  access: "anyone",
+  answer: async (ask) => {
+    const email = await readEmailChange(ask.house.database, { token: tokenOf(ask), now: ask.now });
+    if (email === null) return badLink(ask);
+    return formPage(ask, {
+      title: "Use this address?",
+      sentences: [`Your account moves to ${email}. Sign-in links and reports go there from then on.`],
+      parts: [
+        form(ask, {
+          action: `/accounts/change_email/${tokenOf(ask)}/`,
+          parts: [],
+          button: "Yes, use this address",
+        }),
+      ],
+    });
+  },
+});
+
+const followEmailChange = openRoute({
+  name: "emailLink.follow",
+  method: "POST",
+  path: "/accounts/change_email/:token/",
+  access: "anyone",
+  body: EmptyForm,
+  answer: async (ask) =>
+    orAgain(
+      async () => {
+        const email = await useEmailChange(ask.house.database, { token: tokenOf(ask), now: ask.now });
+        return formPage(ask, {
+          title: "The address is changed",
+          sentences: [`Your account is at ${email} now. The old address was told.`],
+          parts: [html`<p><a href="${siteHref(ask, "/")}">Go on</a></p>\n`],
+        });
+      },
+      (trouble) => badLink(ask, trouble),
+    ),
+});
+
+const showInvitation = openRoute({
+  name: "invitation.show",
+  method: "GET",
+  path: "/accounts/invitation/:token/",
+  access: "anyone",
+  answer: async (ask) => {
+    const token = tokenOf(ask);
+    const read = await readInvitation(ask.house.database, { token, now: ask.now });
+    if (read === null)
+      return badLink(ask, "The invitation was withdrawn, answered before, or its time is over.");
+    const { projectName, invitedBy, email } = read.invitation;
+    const into = projectName === null ? ask.house.site.name : `the project ${projectName}`;
+    const action = `/accounts/invitation/${token}/`;
+    const mustSignIn = ask.account === null && read.hasAccount;
+    const next = encodeURIComponent(action);
+    return formPage(ask, {
+      title: `Join ${into}?`,
+      sentences: [
+        `${invitedBy ?? "Whoever runs this installation"} invites you.`,
+        ask.account !== null
+          ? `You join as ${ask.account.email}.`
+          : read.hasAccount
+            ? `There is an account for ${email}: please sign in first.`
+            : `An account is made for ${email}.`,
+      ],
+      parts: mustSignIn
+        ? [
+            html`<p><a class="sign-in-button" href="${siteHref(ask, `/accounts/login/?next=${next}`)}">Sign in</a></p>\n`,
+          ]
+        : [form(ask, { action, parts: [], button: "Join" })],
+    });
+  },
+});
+
+const accept = openRoute({
+  name: "invitation.accept",
+  method: "POST",
+  path: "/accounts/invitation/:token/",
+  access: "anyone",
+  body: EmptyForm,
+  answer: async (ask) => {
+    const token = tokenOf(ask);
+    const { database } = ask.house;
+    return orAgain(
+      async () => {
+        const read = await readInvitation(database, { token, now: ask.now });
+        const accepted = await acceptInvitation(database, {
+          token,
+          account: ask.account,
+          visitor: visitorOf(ask),
+        });
+        const accountId = accepted?.kind === "signedIn" ? accepted.accountId : (ask.account?.id ?? 0);
+        const projects = await listProjectsOfAccount(database, accountId);
+        const joined = projects.find(({ id }) => id === read?.invitation.projectId);
+        const redirect = joined === undefined ? "/" : `/projects/${joined.uuid}/checks/`;
+        return accepted === null ? { redirect } : { ...entered(ask, accepted), redirect };
+      },
+      async (trouble, status) =>
+        status === 401
+          ? { redirect: `/accounts/login/?next=${encodeURIComponent(`/accounts/invitation/${token}/`)}` }
+          : badLink(ask, trouble),
+    );
+  },
+});
+
+export const linkRoutes: readonly WebRoute[] = [
+  showLink,
+  followLink,
+  showSetUp,
+  finish,
+  showEmailChange,
+  followEmailChange,
+  showInvitation,
+  accept,
+];

@@ -1,0 +1,236 @@
+// The page to sign in, and what its forms do: a mailed link, a password, the second step, and signing out.
+import {
+  CodeForm,
+  EmptyForm,
+  LinkForm,
+  NextQuery,
+  PasswordForm,
+} from "../../../contract/web/sign-in-requests.ts";
+import { html, type Html } from "../../../lib/http/html.ts";
+import { findWaiting, passSecondFactor } from "../../../operations/accounts/sign-in/admit.ts";
+import { askForLink, signInWithPassword } from "../../../operations/accounts/sign-in/by-address.ts";
+import { endSession } from "../../../operations/accounts/sessions.ts";
+import { type Asking, openRoute, type WebAnswer, type WebRoute } from "../route.ts";
+import { demandOwnSignIn, entered, nextOf, noCookies, orAgain, stepToken, visitorOf } from "./entering.ts";
+import { buttonLink, divider, field, form, formPage, passkeyButton, siteHref } from "./form-page.ts";
+import { hasPasskeys } from "./webauthn.ts";
+
+type LoginState = { trouble?: string; status?: number; email?: string; next: string | null };
+
+async function loginPage(ask: Asking, { trouble, status, email = "", next }: LoginState): Promise<WebAnswer> {
+  const { signIn, site } = ask.house;
+  if (signIn.proxyHeader !== null) return proxyPage(ask, signIn.proxyHeader);
+  return formPage(ask, {
+    title: `Sign in to ${site.name}`,
+    trouble: trouble ?? null,
+    parts: loginParts(ask, { email, next }),
+    hasScript: true,
+    ...(status !== undefined && { status }),
+  });
+}
+
+function loginParts(ask: Asking, { email, next }: { email: string; next: string | null }): Html[] {
+  const { signIn } = ask.house;
+  const others: Html[] = [];
+  if (hasPasskeys(ask.house)) {
+    others.push(
+      passkeyButton(ask, { api: "/web/api/sign-in/passkey", next, text: "Sign in with a passkey" }),
+    );
+  }
+  if (signIn.oidc !== null) {
+    const path = `/accounts/oidc/start/${next === null ? "" : `?next=${encodeURIComponent(next)}`}`;
+    others.push(buttonLink(ask, { path, text: `Sign in with ${signIn.oidc.name}` }));
+  }
+  const byPassword = form(ask, {
+    action: "/accounts/login/password/",
+    hidden: { next },
+    parts: [
+      field({ name: "email", label: "Email address", type: "email", value: email, autocomplete: "username" }),
+      field({ name: "password", label: "Password", type: "password", autocomplete: "current-password" }),
+    ],
+    button: "Sign in",
+  });
+  const byLink = html`${divider(signIn.registrationOpen ? "or without a password, or as a new account" : "or without a password")}${form(
+    ask,
+    {
+      action: "/accounts/login/link/",
+      hidden: { next },
+      parts: [
+        html`<div class="sign-in-field">
+<label for="link-email">Email address</label>
+<input id="link-email" name="email" type="email" value="${email}" autocomplete="email" required>
+</div>
+`,
+      ],
+      button: "Mail me a link",
+      isQuiet: true,
+    },
+  )}`;
+  const noMail = html`<p class="sign-in-hint">No mail is sent here. If you cannot get in, ask whoever runs this for a link: <code>overdue admin login-link</code>.</p>\n`;
+  return [
+    byPassword,
+    signIn.mail ? byLink : noMail,
+    ...(others.length > 0 ? [divider("or"), ...others] : []),
+  ];
+}
+
+function proxyPage(ask: Asking, header: string): Promise<WebAnswer> {
+  return formPage(ask, {
+    title: "You are not signed in",
+    sentences: [
+      "People are signed in by the proxy in front of this installation.",
+      `It has not said who you are: the header ${header} was missing, empty, or came from somewhere that is not trusted.`,
+    ],
+    status: 401,
+  });
+}
+
+const showLogin = openRoute({
+  name: "signIn.show",
+  method: "GET",
+  path: "/accounts/login/",
+  access: "anyone",
+  query: NextQuery,
+  answer: async (ask) => {
+    const next = nextOf(ask.query);
+    if (ask.session !== null) return { redirect: next ?? "/" };
+    return loginPage(ask, { next });
+  },
+});
+
+const byPassword = openRoute({
+  name: "signIn.password",
+  method: "POST",
+  path: "/accounts/login/password/",
+  access: "anyone",
+  body: PasswordForm,
+  answer: async (ask) => {
+    demandOwnSignIn(ask);
+    const { email = "", password = "" } = ask.body;
+    const next = nextOf(ask.body);
+    const request = { email, password, nextPath: next, visitor: visitorOf(ask) };
+    return orAgain(
+      async () => entered(ask, await signInWithPassword(ask.house.database, request)),
+      (trouble, status) => loginPage(ask, { trouble, status, email, next }),
+    );
+  },
+});
+
+const byLink = openRoute({
+  name: "signIn.link",
+  method: "POST",
+  path: "/accounts/login/link/",
+  access: "anyone",
+  body: LinkForm,
+  answer: async (ask) => {
+    demandOwnSignIn(ask);
+    const { house } = ask;
+    const { email = "" } = ask.body;
+    const next = nextOf(ask.body);
+    const { registrationOpen, mail } = house.signIn;
+    if (!mail) return loginPage(ask, { trouble: "No mail is sent here.", status: 400, email, next });
+    const visitor = visitorOf(ask);
+    const request = { email, nextPath: next, registrationOpen, signing: house.signing, visitor };
+    return orAgain(
+      async () => {
+        await askForLink(house.database, request);
+        return { redirect: "/accounts/login_link_sent/" };
+      },
+      (trouble, status) => loginPage(ask, { trouble, status, email, next }),
+    );
+  },
+});
+
+const linkSent = openRoute({
+  name: "signIn.linkSent",
+  method: "GET",
+  path: "/accounts/login_link_sent/",
+  access: "anyone",
+  answer: async (ask) =>
+    formPage(ask, {
+      title: "Look into your mail",
+      sentences: [
+        ask.house.signIn.registrationOpen
+          ? "A link is on its way. It is good for one use, within an hour."
+          : "If there is an account for this address, a link is on its way. It is good for one use, within an hour.",
+        "Nothing there after a few minutes? Look among the unwanted mails, too.",
+      ],
+      parts: [html`<p><a href="${siteHref(ask, "/accounts/login/")}">Back to signing in</a></p>\n`],
+    }),
+});
+
+function secondFactorPage(
+  ask: Asking,
+  state: { trouble?: string; status?: number } = {},
+): Promise<WebAnswer> {
+  return formPage(ask, {
+    title: "One more step",
+    trouble: state.trouble ?? null,
+    sentences: ["Type the code that your authenticator app shows, or one of your recovery codes."],
+    parts: [
+      form(ask, {
+        action: "/accounts/login/two_factor/",
+        parts: [field({ name: "code", label: "Code", autocomplete: "one-time-code", isFirst: true })],
+        button: "Sign in",
+      }),
+    ],
+    ...(state.status !== undefined && { status: state.status }),
+  });
+}
+
+const showSecondFactor = openRoute({
+  name: "signIn.showSecondFactor",
+  method: "GET",
+  path: "/accounts/login/two_factor/",
+  access: "anyone",
+  answer: async (ask) => {
+    const waiting = await findWaiting(ask.house.database, { token: stepToken(ask), now: ask.now });
+    return waiting === null ? { redirect: "/accounts/login/" } : secondFactorPage(ask);
+  },
+});
+
+const secondFactor = openRoute({
+  name: "signIn.secondFactor",
+  method: "POST",
+  path: "/accounts/login/two_factor/",
+  access: "anyone",
+  body: CodeForm,
+  answer: async (ask) => {
+    demandOwnSignIn(ask);
+    const { database, secretKey } = ask.house;
+    const request = { token: stepToken(ask), code: ask.body.code ?? "", visitor: visitorOf(ask), secretKey };
+    return orAgain(
+      async () => entered(ask, await passSecondFactor(database, request)),
+      (trouble, status) =>
+        status === 401
+          ? loginPage(ask, { trouble, status, next: null })
+          : secondFactorPage(ask, { trouble, status }),
+    );
+  },
+});
+
+const signOut = openRoute({
+  name: "signIn.signOut",
+  method: "POST",
+  path: "/accounts/logout/",
+  access: "anyone",
+  body: EmptyForm,
+  answer: async (ask) => {
+    const { session, house } = ask;
+    if (session !== null) {
+      const of = { accountId: session.account.id, sessionId: session.id };
+      await endSession(house.database, of).catch(() => {});
+    }
+    return { redirect: "/accounts/login/", cookies: noCookies(house) };
+  },
+});
+
+export const loginRoutes: readonly WebRoute[] = [
+  showLogin,
+  byPassword,
+  byLink,
+  linkSent,
+  showSecondFactor,
+  secondFactor,
+  signOut,
+];

@@ -1,0 +1,101 @@
+// The way to an OpenID Connect provider and back: authorization code with PKCE, state and nonce. Who may come in is
+// decided elsewhere; here it is only found out who it is.
+import {
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  calculatePKCECodeChallenge,
+  ClientSecretPost,
+  type Configuration,
+  discovery,
+  fetchUserInfo,
+  None,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
+} from "openid-client";
+import type { Identified } from "../../../operations/accounts/sign-in/vouched.ts";
+
+const TIMEOUT_SECONDS = 10;
+
+export type OidcSettings = {
+  issuer: string;
+  clientId: string;
+  clientSecret: string | null;
+  name: string;
+  createsAccounts: boolean;
+  redirectUri: string;
+};
+
+export type OidcClient = {
+  name: string;
+  issuer: string;
+  createsAccounts: boolean;
+  /** Where to send somebody, and what to remember until they are back. */
+  begin(of: { again: boolean }): Promise<{ url: string; state: string; codeVerifier: string; nonce: string }>;
+  /** Who came back. Throws when the answer is not good. */
+  finish(of: { query: string; state: string; codeVerifier: string; nonce: string }): Promise<Identified>;
+};
+
+/** A client of the provider. It is asked for its addresses when somebody signs in first, and again after a failure. */
+export function oidcClient(settings: OidcSettings): OidcClient {
+  const { issuer, name, createsAccounts, redirectUri } = settings;
+  let known: Promise<Configuration> | null = null;
+  const configuration = () => {
+    known ??= discover(settings);
+    known.catch(() => (known = null));
+    return known;
+  };
+  return {
+    name,
+    issuer,
+    createsAccounts,
+    begin: async ({ again }) => {
+      const [state, nonce, codeVerifier] = [randomState(), randomNonce(), randomPKCECodeVerifier()];
+      const url = buildAuthorizationUrl(await configuration(), {
+        redirect_uri: redirectUri,
+        scope: "openid email profile",
+        code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: "S256",
+        state,
+        nonce,
+        ...(again && { prompt: "login" }),
+      });
+      return { url: url.href, state, codeVerifier, nonce };
+    },
+    finish: async ({ query, state, codeVerifier, nonce }) => {
+      const config = await configuration();
+      const tokens = await authorizationCodeGrant(config, new URL(`${redirectUri}?${query}`), {
+        pkceCodeVerifier: codeVerifier,
+        expectedState: state,
+        expectedNonce: nonce,
+        idTokenExpected: true,
+      });
+      const claims = tokens.claims();
+      if (claims === undefined) throw new Error("the provider sent no ID token");
+      // Many providers tell the address only when they are asked.
+      const hasInfo = typeof claims["email"] !== "string" && config.serverMetadata().userinfo_endpoint;
+      const info = hasInfo ? await fetchUserInfo(config, tokens.access_token, claims.sub) : {};
+      return identified({ ...info, ...claims });
+    },
+  };
+}
+
+function discover({ issuer, clientId, clientSecret }: OidcSettings): Promise<Configuration> {
+  const url = new URL(issuer);
+  const authentication = clientSecret === null ? None() : ClientSecretPost(clientSecret);
+  // Whoever runs the installation has named this address; on one machine it may well be plain.
+  const execute = url.protocol === "http:" ? [allowInsecureRequests] : [];
+  return discovery(url, clientId, undefined, authentication, { execute, timeout: TIMEOUT_SECONDS });
+}
+
+function identified(claims: Readonly<Record<string, unknown>> & { iss: string; sub: string }): Identified {
+  const text = (name: string) => (typeof claims[name] === "string" ? claims[name] : null);
+  return {
+    issuer: claims.iss,
+    subject: claims.sub,
+    email: text("email"),
+    isEmailVerified: claims["email_verified"] === true || claims["email_verified"] === "true",
+    name: text("name") ?? "",
+  };
+}

@@ -1,0 +1,149 @@
+// Passkeys: what browsers are asked, and whether what they answer is right. User verification is demanded, because a
+// passkey lets somebody in by itself.
+import { isIP } from "node:net";
+import {
+  type AuthenticationResponseJSON,
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  type RegistrationResponseJSON,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from "@simplewebauthn/server";
+import type { NewPasskey } from "../../../operations/accounts/sign-in/credentials.ts";
+import {
+  lookUpPasskey,
+  openChallenge,
+  passkeysOf,
+  takeChallenge,
+} from "../../../operations/accounts/sign-in/credentials.ts";
+import type { Visitor } from "../../../operations/accounts/sign-in/admit.ts";
+import type { Passkey } from "../../../store/accounts/credentials.ts";
+import type { WebHouse } from "../house.ts";
+import { WebRefusal } from "../route.ts";
+
+const TIMEOUT_MS = 300_000;
+
+/** Whether browsers offer passkeys at the public address: they want https, and a name. */
+export function hasPasskeys({ site }: Pick<WebHouse, "site">): boolean {
+  const { protocol, hostname } = new URL(site.url);
+  const isAddress = isIP(hostname.replace(/^\[|\]$/g, "")) !== 0;
+  return !isAddress && (protocol === "https:" || hostname === "localhost" || hostname.endsWith(".localhost"));
+}
+
+function relyingParty({ site }: WebHouse): { rpID: string; origin: string } {
+  const { hostname, origin } = new URL(site.url);
+  return { rpID: hostname, origin };
+}
+
+type Owner = { accountId: number; uuid: string; email: string; name: string };
+
+/** What a browser is asked to make a passkey of. */
+export async function registrationOptions(
+  house: WebHouse,
+  { owner, visitor }: { owner: Owner; visitor: Visitor },
+) {
+  const known = await passkeysOf(house.database, owner.accountId);
+  const options = await generateRegistrationOptions({
+    rpName: house.site.name,
+    rpID: relyingParty(house).rpID,
+    userName: owner.email,
+    userDisplayName: owner.name || owner.email,
+    userID: new TextEncoder().encode(owner.uuid),
+    timeout: TIMEOUT_MS,
+    attestationType: "none",
+    excludeCredentials: known.map(({ credentialId, transports }) => ({ id: credentialId, transports })),
+    authenticatorSelection: { residentKey: "required", userVerification: "required" },
+  });
+  const { challenge } = options;
+  const of = { challenge, kind: "newPasskey", accountId: owner.accountId, about: {}, visitor } as const;
+  await openChallenge(house.database, of);
+  return options;
+}
+
+const NOT_GOOD = "The answer of the passkey is not good. Please try again.";
+
+/** The passkey that a browser has made. Throws WebRefusal when its answer is not good. */
+export async function readRegistration(
+  house: WebHouse,
+  of: { accountId: number; name: string; response: Record<string, unknown>; visitor: Visitor },
+): Promise<NewPasskey> {
+  const { accountId, name, visitor } = of;
+  const response = of.response as unknown as RegistrationResponseJSON;
+  const { rpID, origin } = relyingParty(house);
+  const verified = await verifyRegistrationResponse({
+    response,
+    expectedChallenge: async (challenge) => {
+      const taken = await takeChallenge(house.database, { challenge, kind: "newPasskey", now: visitor.now });
+      return taken?.accountId === accountId;
+    },
+    expectedOrigin: origin,
+    expectedRPID: rpID,
+    requireUserVerification: true,
+  }).catch((error: unknown) => refuse(house, error));
+  if (!verified.verified) throw new WebRefusal("invalid", NOT_GOOD);
+  const { credential } = verified.registrationInfo;
+  return {
+    name: name.trim() || "Passkey",
+    credentialId: credential.id,
+    publicKey: Buffer.from(credential.publicKey),
+    useCount: credential.counter,
+    transports: credential.transports ?? [],
+  };
+}
+
+/** What a browser is asked to prove with a passkey; of whom, if that is known. */
+export async function authenticationOptions(
+  house: WebHouse,
+  { accountId, visitor }: { accountId: number | null; visitor: Visitor },
+) {
+  const known = accountId === null ? [] : await passkeysOf(house.database, accountId);
+  const options = await generateAuthenticationOptions({
+    rpID: relyingParty(house).rpID,
+    timeout: TIMEOUT_MS,
+    userVerification: "required",
+    ...(known.length > 0 && {
+      allowCredentials: known.map(({ credentialId, transports }) => ({ id: credentialId, transports })),
+    }),
+  });
+  const { challenge } = options;
+  await openChallenge(house.database, { challenge, kind: "passkey", accountId, about: {}, visitor });
+  return options;
+}
+
+/** The passkey that was used, and what it has counted. Throws WebRefusal when the answer is not good. */
+export async function readAuthentication(
+  house: WebHouse,
+  of: { accountId: number | null; response: Record<string, unknown>; visitor: Visitor },
+): Promise<{ passkey: Passkey; useCount: number }> {
+  const { accountId, visitor } = of;
+  const response = of.response as unknown as AuthenticationResponseJSON;
+  const passkey = typeof response.id === "string" ? await lookUpPasskey(house.database, response.id) : null;
+  if (passkey === null || (accountId !== null && passkey.accountId !== accountId)) {
+    throw new WebRefusal("invalid", "This passkey is not known here.");
+  }
+  const { rpID, origin } = relyingParty(house);
+  const verified = await verifyAuthenticationResponse({
+    response,
+    expectedChallenge: async (challenge) => {
+      const taken = await takeChallenge(house.database, { challenge, kind: "passkey", now: visitor.now });
+      return taken !== null && taken.accountId === accountId;
+    },
+    expectedOrigin: origin,
+    expectedRPID: rpID,
+    credential: {
+      id: passkey.credentialId,
+      publicKey: new Uint8Array(passkey.publicKey),
+      counter: passkey.useCount,
+    },
+    requireUserVerification: true,
+  }).catch((error: unknown) => refuse(house, error));
+  if (!verified.verified) throw new WebRefusal("invalid", NOT_GOOD);
+  return { passkey, useCount: verified.authenticationInfo.newCounter };
+}
+
+/** What the library throws says what was wrong with the answer; that is for the log, and no fault of ours. */
+function refuse({ log }: WebHouse, error: unknown): never {
+  if (error instanceof WebRefusal) throw error;
+  log.info({ reason: error instanceof Error ? error.message : String(error) }, "a passkey was refused");
+  throw new WebRefusal("invalid", NOT_GOOD);
+}
