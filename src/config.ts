@@ -173,6 +173,7 @@ const NEEDS: Readonly<Partial<Record<SettingName, readonly SettingName[]>>> = {
   pingMailListen: ["pingMailDomain"],
   pingMailCertificate: ["pingMailCertificateKey"],
   pingMailCertificateKey: ["pingMailCertificate"],
+  oidcIssuer: ["oidcClientId"],
 };
 
 /** Misspelt settings would silently have no effect, so names with our prefix must be known ones. */

@@ -3,7 +3,7 @@
 // It decides what runs and knows no protocol; what a command does is said in cli/.
 import { readFileSync } from "node:fs";
 import { constants } from "node:os";
-import { CommandError, EXIT } from "./cli/command-context.ts";
+import { CommandError, EXIT, type ServeOptions } from "./cli/command-context.ts";
 import { databaseOptionsOf } from "./cli/open-database.ts";
 import { runCommandLine } from "./cli/program.ts";
 import { type Config, ConfigError, environmentWith, loadConfig } from "./config.ts";
@@ -21,6 +21,7 @@ import {
   type RunningProcess,
   UnknownRoleError,
 } from "./roles.ts";
+import { objectStoreOf } from "./roles/ways-out/object-store.ts";
 import { openDatabase } from "./store/db.ts";
 
 const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;
@@ -73,7 +74,7 @@ function openResources(config: Config, log: Log): Resources {
 }
 
 /** Runs the chosen roles until a signal comes, and returns the exit code. */
-async function serve(config: Config, { roles }: { roles: readonly string[] | null }): Promise<number> {
+async function serve(config: Config, { roles, onReady }: ServeOptions): Promise<number> {
   const names = choose(roles);
   const log = createLog({ level: config.logLevel, ...knownSecrets(config) });
   const resources = openResources(config, log);
@@ -93,6 +94,7 @@ async function serve(config: Config, { roles }: { roles: readonly string[] | nul
   }
   const admin = running.adminAddress;
   log.info({ admin: admin && `http://${formatListenAddress(admin)}` }, "ready");
+  await onReady?.();
   if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
   const failed = await running.stop();
   log.info({ failed }, "stopped");
@@ -152,6 +154,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   roleNames: ROLE_NAMES,
   out: (text) => void process.stdout.write(text),
   err: errorWriter(),
+  openObjects: objectStoreOf,
   serve,
 });
 setTimeout(() => process.exit(), EXIT_GRACE_MS).unref();

@@ -5,6 +5,7 @@ import { HOUR_MS, SECOND_MS } from "./core/instant.ts";
 import type { ListenAddress } from "./lib/address.ts";
 import { adminServer } from "./lib/admin-server.ts";
 import { isUnreachable } from "./lib/connection-trouble.ts";
+import type { RecentMisses } from "./lib/http/recent-misses.ts";
 import type { Log } from "./lib/log.ts";
 import { loopService } from "./lib/loop.ts";
 import type { Metrics } from "./lib/metrics.ts";
@@ -20,6 +21,8 @@ import { sharedReceiving, type SharedReceiving } from "./roles/shared-receiving.
 import { type Site, type SitePart, siteService } from "./roles/site.ts";
 import { smtpRole } from "./roles/smtp.ts";
 import { sweeperRole } from "./roles/sweeper.ts";
+import { missesOf } from "./roles/ways-out/set-up.ts";
+import { webRole } from "./roles/web.ts";
 import type { Database, DatabaseOptions } from "./store/db.ts";
 import { readDatabaseClock } from "./store/instance.ts";
 
@@ -35,6 +38,8 @@ export type Resources = {
   isPrepared?: () => boolean;
   /** The one intake of the process. */
   receiving?: SharedReceiving;
+  /** Requests to this process that found nothing. */
+  misses?: RecentMisses;
 };
 
 /** A part of the process that needs no port: it can be started, stopped, and asked whether its work goes on. */
@@ -54,6 +59,8 @@ const ROLES = {
   smtp: smtpRole,
   /** Answers about checks: the Management API, badges, scrapers. Several may run. */
   api: apiRole,
+  /** Shows people their checks: the dashboard. Several may run. */
+  web: webRole,
   /** Lets deadlines fire, and watches over the installation. Several may run: each takes what others do not hold. */
   sweeper: sweeperRole,
   /** Sends the messages that are owed. Several may run: each sends what others have not claimed. */
@@ -61,18 +68,21 @@ const ROLES = {
   /** Moves large bodies to the object store, if there is one. Several may run: each moves what others do not. */
   mover: moverRole,
   /** Forgets what is older than it needs to be. Several may run: each removes what it finds. */
-  housekeeper: ({ database, log, metrics }) =>
-    loopService("housekeeper", {
+  housekeeper: ({ database, log, metrics }) => {
+    let runsAfter = 0;
+    return loopService("housekeeper", {
       idleMs: HOUSEKEEPER_IDLE_MS,
       log,
       metrics: metrics.loops,
       tick: async () => {
         const now = await readDatabaseClock(database);
-        const { isComplete, removed } = await pruneHistory(database, { now });
+        const { isComplete, removed, runsThrough } = await pruneHistory(database, { now, runsAfter });
+        runsAfter = runsThrough;
         if (Object.values(removed).some((count) => count > 0)) log.info({ removed }, "history pruned");
         return isComplete ? "idle" : "again";
       },
-    }),
+    });
+  },
 } satisfies Record<string, (resources: Resources) => Role>;
 
 export type RoleName = keyof typeof ROLES;
@@ -120,7 +130,7 @@ export async function run(
   const { config, database, log, metrics } = resources;
   let isPrepared = false;
   const prepared = { ...resources, isPrepared: () => isPrepared };
-  const known = { ...prepared, receiving: sharedReceiving(prepared) };
+  const known = { ...prepared, receiving: sharedReceiving(prepared), misses: missesOf(config) };
   const built: Role[] = roles.map((name) => ROLES[name](known));
   const siteParts = built.filter(isSitePart);
   const site = siteParts.length === 0 ? null : siteService(siteParts, known);

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { Database } from "../store/db.ts";
 import { type ApiKey, listApiKeys } from "../store/keys.ts";
-import { type Account, listAccounts, listProjectsOfAccount } from "../store/projects.ts";
+import { type Account, listAccounts, listProjectsOfAccount } from "../store/accounts/projects.ts";
 import { onDatabase } from "./admin-session.ts";
 import { renderColumns } from "./admin-text.ts";
 import { type CommandContext, printJson } from "./command-context.ts";

@@ -2,7 +2,7 @@
 import { type Config, loadConfig } from "../config.ts";
 import { normalEmail } from "../operations/create-account.ts";
 import type { Database } from "../store/db.ts";
-import { type Account, findAccountByEmail, listAccounts } from "../store/projects.ts";
+import { type Account, findAccountByEmail, listAccounts } from "../store/accounts/projects.ts";
 import { CommandError, type CommandContext } from "./command-context.ts";
 import { withDatabase } from "./open-database.ts";
 

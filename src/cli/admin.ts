@@ -4,13 +4,15 @@ import type { KeyKind } from "../core/identity.ts";
 import { isUuid } from "../core/identity.ts";
 import { secretKeyOf } from "../operations/api-key.ts";
 import { createAccount } from "../operations/create-account.ts";
-import { createKeys } from "../operations/create-keys.ts";
+import { createKeys } from "../operations/accounts/create-keys.ts";
 import { createProject } from "../operations/create-project.ts";
-import { setCheckLimit } from "../operations/set-check-limit.ts";
+import { setCheckLimit } from "../operations/accounts/set-check-limit.ts";
 import { readDatabaseClock } from "../store/instance.ts";
 import { registerList } from "./admin-list.ts";
 import { registerSetPreferences } from "./admin-mail.ts";
+import { registerPeople } from "./admin-people.ts";
 import { onDatabase, ownerOf } from "./admin-session.ts";
+import { registerChannel } from "./channel/channel.ts";
 import { type CommandContext, printJson } from "./command-context.ts";
 import { addressesOf, renderKeys } from "./admin-text.ts";
 
@@ -23,6 +25,10 @@ Examples:
   $ overdue admin create-keys --project <uuid> --kind read-only
   $ overdue admin set-check-limit --account you@example.org --limit 500
   $ overdue admin set-preferences --account you@example.org --reports weekly --time-zone Europe/Riga
+  $ overdue admin channel add --project <uuid> --kind email --set value=you@example.org
+  $ overdue admin login-link --account you@example.org    locked out, or no mail is sent
+  $ overdue admin reset-2fa --account you@example.org     the phone is gone
+  $ overdue admin invite --email colleague@example.org
   $ overdue admin list`;
 
 const CHECK_LIMIT_MAX = 1_000_000_000;
@@ -38,13 +44,15 @@ const KINDS: Readonly<Record<string, readonly KeyKind[]>> = {
 export function registerAdmin(program: Command, context: CommandContext): void {
   const admin = program
     .command("admin")
-    .description("make accounts, projects and keys; set limits and preferences; see what is there")
+    .description("make accounts, projects, keys and channels; set limits and preferences; see what is there")
     .addHelpText("after", AFTER_HELP);
   registerCreateAccount(admin, context);
   registerCreateProject(admin, context);
   registerCreateKeys(admin, context);
   registerSetCheckLimit(admin, context);
   registerSetPreferences(admin, context);
+  registerChannel(admin, context);
+  registerPeople(admin, context);
   registerList(admin, context);
 }
 

@@ -1,8 +1,15 @@
 // What every command is handed, and how a command ends: its exit code, and errors that a person can act on.
 import type { Config, Environment } from "../config.ts";
+import type { ObjectStore } from "../lib/object-store.ts";
 
 /** Exit codes of `overdue`; the help and docs/operating.md say the same. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
+
+export type ServeOptions = {
+  roles: readonly string[] | null;
+  /** Called once, when everything answers. */
+  onReady?: () => Promise<void>;
+};
 
 export type CommandContext = {
   environment: Environment;
@@ -12,8 +19,10 @@ export type CommandContext = {
   out: (text: string) => void;
   /** Standard error: what went wrong, and notes beside the result. */
   err: (text: string) => void;
+  /** The object store that the settings name; null when they name none. When the signal fires, its calls end. */
+  openObjects(config: Config, options: { signal: AbortSignal }): Pick<ObjectStore, "delete"> | null;
   /** Runs the process until it is told to stop; returns its exit code. */
-  serve(config: Config, options: { roles: readonly string[] | null }): Promise<number>;
+  serve(config: Config, options: ServeOptions): Promise<number>;
 };
 
 /** An error that was to be expected: its message says what to do, and no stack trace is shown. */

@@ -13,7 +13,7 @@ export function databaseOptionsOf(config: Config): DatabaseOptions {
     throw new CommandError(
       "OVERDUE_DATABASE_URL is not set. Name the database, for instance\n" +
         "  export OVERDUE_DATABASE_URL=postgres://overdue@127.0.0.1:5432/overdue\n" +
-        "or, from a checkout, try `npm run dev`, which brings a database of its own.",
+        "or try `overdue` alone, which brings a database of its own.",
       EXIT.usage,
     );
   }

@@ -9,10 +9,13 @@ import { registerAdmin } from "./admin.ts";
 import { CommandError, type CommandContext, EXIT } from "./command-context.ts";
 import { registerConfig } from "./config.ts";
 import { registerMigrate } from "./migrate.ts";
+import { registerPrune } from "./prune.ts";
 import { registerServe } from "./serve.ts";
+import { registerTrial } from "./trial/trial.ts";
 
 const AFTER_HELP = `
 Examples:
+  $ overdue                                                try it, with a database of its own
   $ overdue config                                         what is in effect, and why
   $ overdue migrate                                        bring the database up to date
   $ overdue admin create-account --email you@example.org
@@ -22,6 +25,9 @@ Examples:
 Settings come from OVERDUE_* variables; \`overdue config --example\` explains them all.
 Exit codes: 0 done, 1 failed, 2 wrong usage or settings.`;
 
+/** What the program does when it is told nothing. */
+const ALONE = "trial";
+
 /** Runs one command line (without the program's own name) and returns the exit code. */
 export async function runCommandLine(args: readonly string[], context: CommandContext): Promise<number> {
   let exitCode: number = EXIT.ok;
@@ -29,7 +35,7 @@ export async function runCommandLine(args: readonly string[], context: CommandCo
     exitCode = code;
   });
   try {
-    await program.parseAsync(args, { from: "user" });
+    await program.parseAsync(args.length === 0 ? [ALONE] : args, { from: "user" });
     return exitCode;
   } catch (error) {
     return reportError(error, context);
@@ -46,9 +52,11 @@ function buildProgram(context: CommandContext, setExitCode: (code: number) => vo
     .showHelpAfterError("(add --help for what is possible)")
     .exitOverride()
     .addHelpText("after", AFTER_HELP);
+  registerTrial(program, context, setExitCode);
   registerServe(program, context, setExitCode);
   registerMigrate(program, context);
   registerConfig(program, context);
+  registerPrune(program, context, setExitCode);
   registerAdmin(program, context);
   return program;
 }

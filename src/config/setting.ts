@@ -20,6 +20,7 @@ export type Setting<T, Fallback extends T | null> = {
     | "Object storage"
     | "Channels"
     | "Mail"
+    | "Accounts"
     | "Watching Overdue"
     | "Keys and limits";
   kind: ValueKind<T>;

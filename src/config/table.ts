@@ -1,5 +1,6 @@
 // Every setting there is, declared once: key, kind, default, secret or not, meaning, example, aliases.
 // Loading, printing and .env.example are all derived from this table. It reads nothing itself.
+import { ACCOUNT_SETTINGS } from "./accounts.ts";
 import { CHANNEL_SETTINGS } from "./channels.ts";
 import { MAIL_SETTINGS } from "./mail.ts";
 import { PING_MAIL_SETTINGS } from "./ping-mail.ts";
@@ -179,6 +180,7 @@ export const SETTINGS = {
   ...PING_MAIL_SETTINGS,
   ...CHANNEL_SETTINGS,
   ...MAIL_SETTINGS,
+  ...ACCOUNT_SETTINGS,
   ...WATCHING_SETTINGS,
   secretKey: optionalSetting({
     key: "OVERDUE_SECRET_KEY",
@@ -209,7 +211,7 @@ export const SETTINGS = {
     fallback: DEFAULT_API_REQUESTS_PER_MINUTE,
     secret: false,
     meaning:
-      "How many requests a minute one API key may make of one process; beyond it the answer is 429. A network that comes with wrong keys is allowed a tenth of it. 0 means without limit.",
+      "How many requests a minute one API key may make of one process, scrapes included; beyond it the answer is 429. A network that comes with wrong keys is allowed a tenth of it. 0 means without limit.",
     example: "600",
   }),
   apiDialect: setting({

@@ -1,6 +1,8 @@
 // The role that answers outsiders about checks: the Management API, badges, pages for scrapers and the documents
 // that describe the API. All of it only works with the database.
+import { KINDS } from "../channels/registry.ts";
 import type { Config } from "../config.ts";
+import { OWN_API_PATH } from "../contract/own/routes.ts";
 import { publicUrls } from "../contract/urls.ts";
 import type { HttpHandler } from "../lib/http/listener.ts";
 import type { Log } from "../lib/log.ts";
@@ -13,10 +15,11 @@ import { KeyUses, keyUseLoop } from "../services/api/key-uses.ts";
 import { type ApiHandler, apiHandler } from "../services/api/server.ts";
 import { type BadgeHandler, badgeHandler } from "../services/badge/handler.ts";
 import { documentsHandler } from "../services/documents/handler.ts";
+import { type OwnApiHandler, ownApiHandler } from "../services/own-api/handler.ts";
 import { type ScrapeHandler, scrapeHandler } from "../services/scrape/handler.ts";
-import { type WebHandler, webHandler } from "../services/web/handler.ts";
+import { type MailPagesHandler, mailPagesHandler } from "../services/web/mail-pages/handler.ts";
 import type { Database } from "../store/db.ts";
-import { objectStoreOf } from "./object-store.ts";
+import { objectStoreOf } from "./ways-out/object-store.ts";
 import type { SitePart } from "./site.ts";
 import { type Watching, watchIntakes } from "./watching.ts";
 
@@ -24,10 +27,11 @@ export type ApiResources = { config: Config; database: Database; log: Log; metri
 
 type Handlers = {
   api: ApiHandler;
+  own: OwnApiHandler;
   badge: BadgeHandler;
   scrape: ScrapeHandler;
   documents: HttpHandler;
-  web: WebHandler;
+  web: MailPagesHandler;
 };
 
 /** The role as a part of the public port. */
@@ -40,6 +44,7 @@ export function apiRole(resources: ApiResources): SitePart {
   let handlers: Handlers | null = null;
   addFigures(metrics, [
     answers("api", "Answers of the Management API, by status.", () => handlers?.api),
+    answers("own_api", "Answers of the API beyond the compatible one, by status.", () => handlers?.own),
     answers("badge", "Answers to requests for badges, by status.", () => handlers?.badge),
     answers("scrape", "Answers to scrapers, by status.", () => handlers?.scrape),
     answers("web", "Answers of the pages that mails link to, by status.", () => handlers?.web),
@@ -50,9 +55,9 @@ export function apiRole(resources: ApiResources): SitePart {
     open: async () => {
       handlers = await makeHandlers(resources, { watching, uses, signal: ending.signal });
       for (const loop of loops) await loop.start();
-      const { api, badge, scrape, documents, web } = handlers;
+      const { api, own, badge, scrape, documents, web } = handlers;
       // The API takes every path below its own, so whoever has a place there comes before it.
-      return [badge, scrape, documents, web, api];
+      return [badge, scrape, documents, web, own, api];
     },
     close: async () => {
       ending.abort();
@@ -83,21 +88,27 @@ async function makeHandlers(
     objects: objects === null ? null : guardedObjects(objects, { now }),
     log,
   };
+  const monotonic = () => performance.now();
+  const api = await apiHandler({
+    house,
+    siteUrl,
+    apiUrl: config.apiUrl === null ? null : new URL(config.apiUrl),
+    dialect: config.apiDialect,
+    requestsPerMinute: config.apiRequestsPerMinute,
+    trustedProxies: config.trustedProxies,
+    keyUsed,
+    monotonic,
+  });
+  const identify: ApiHandler["door"]["identifyKey"] = (request, key) => api.door.identifyKey(request, key);
+  const { mailVerification } = config;
+  const ownHouse = { database, baseUrl: urls.site + OWN_API_PATH, mailVerification, log };
   return {
-    api: await apiHandler({
-      house,
-      siteUrl,
-      apiUrl: config.apiUrl === null ? null : new URL(config.apiUrl),
-      dialect: config.apiDialect,
-      requestsPerMinute: config.apiRequestsPerMinute,
-      trustedProxies: config.trustedProxies,
-      keyUsed,
-      monotonic: () => performance.now(),
-    }),
+    api,
+    own: ownApiHandler({ house: ownHouse, door: api.door, siteUrl, monotonic }),
     badge: badgeHandler({ database, siteUrl, siteName: config.siteName, secret: secretKey, now, log }),
-    scrape: scrapeHandler({ database, siteUrl, secret: secretKey, now, log, keyUsed }),
-    documents: documentsHandler({ urls, dialect: config.apiDialect }),
-    web: webHandler({
+    scrape: scrapeHandler({ database, siteUrl, identify, now, log, keyUsed }),
+    documents: documentsHandler({ urls, dialect: config.apiDialect, kinds: KINDS }),
+    web: mailPagesHandler({
       database,
       site: { name: config.siteName, url: config.siteUrl },
       signing: signingWith(secretKey),

@@ -9,7 +9,7 @@ import type { ObjectStore } from "../lib/object-store.ts";
 import { type Moved, moveBodies } from "../operations/bodies/move-bodies.ts";
 import type { Database } from "../store/db.ts";
 import { readDatabaseClock } from "../store/instance.ts";
-import { objectStoreOf } from "./object-store.ts";
+import { objectStoreOf } from "./ways-out/object-store.ts";
 
 const IDLE_MS = 3 * SECOND_MS;
 /** While a store is away, every piece fails alike: one line in this time. */

@@ -5,7 +5,7 @@ import type { Log } from "../lib/log.ts";
 import type { Loop } from "../lib/loop.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { Database } from "../store/db.ts";
-import { openMail } from "./mail.ts";
+import { openMail } from "./ways-out/mail.ts";
 import { chatSetUpLoop } from "./notifying/chat-set-up.ts";
 import { openPorts } from "./notifying/ports.ts";
 import { sendingLoop } from "./notifying/sending.ts";

@@ -1,12 +1,17 @@
 // The role that receives signals by HTTP: the handler in front of the intake, and what it tells about itself. It is
 // listened for after the intake has entered, and leaves after the last answer was given.
+import type { RecentMisses } from "../lib/http/recent-misses.ts";
 import { addFigures, type Metrics } from "../lib/metrics.ts";
 import { type PingHandler, pingHandler } from "../services/ping/handler.ts";
 import type { Receiving, ReceivingResources } from "./receiving.ts";
 import { type SharedReceiving, sharedReceiving } from "./shared-receiving.ts";
 import type { SitePart } from "./site.ts";
 
-export type SignalRoleResources = ReceivingResources & { metrics: Metrics; receiving?: SharedReceiving };
+export type SignalRoleResources = ReceivingResources & {
+  metrics: Metrics;
+  receiving?: SharedReceiving;
+  misses?: RecentMisses;
+};
 
 /** The role as a part of the public port. */
 export function pingRole(resources: SignalRoleResources): SitePart {
@@ -41,7 +46,7 @@ export function pingRole(resources: SignalRoleResources): SitePart {
   };
 }
 
-function handlerFor({ intake }: Receiving, { config, log }: ReceivingResources): PingHandler {
+function handlerFor({ intake }: Receiving, { config, log, misses }: SignalRoleResources): PingHandler {
   return pingHandler({
     intake,
     siteUrl: new URL(config.siteUrl),
@@ -49,5 +54,6 @@ function handlerFor({ intake }: Receiving, { config, log }: ReceivingResources):
     trustedProxies: config.trustedProxies,
     bodyLimitBytes: config.pingBodyLimitBytes,
     log,
+    ...(misses !== undefined && { onMiss: (request) => misses.note(request) }),
   });
 }

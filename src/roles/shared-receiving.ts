@@ -100,6 +100,7 @@ function figures(receiving: () => Receiving | null): Figure[] {
       readEach: () => intake()?.dropped ?? {},
     },
     counter("intake_rejected", "Signals that were put aside.", () => intake()?.rejectedCount ?? null),
+    counter("intake_replayed", "Signals recorded after a detour.", () => intake()?.replayedCount ?? null),
     gauge("intake_beat_age_seconds", "Time since the last good beat.", () => seconds(heart()?.sinceBeatMs)),
     counter("intake_beat_errors", "Beats that failed.", () => heart()?.failures ?? null),
     gauge("watermark_lag_seconds", "How far the watermark is behind.", () =>

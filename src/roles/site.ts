@@ -12,6 +12,7 @@ import {
   httpListener,
 } from "../lib/http/listener.ts";
 import type { Log } from "../lib/log.ts";
+import type { RecentMisses } from "../lib/http/recent-misses.ts";
 import { addFigures, type Metrics } from "../lib/metrics.ts";
 import type { Service } from "../lib/service.ts";
 
@@ -50,6 +51,7 @@ export type SiteResources = {
   metrics: Metrics;
   /** False: the port opens without the parts that need the database. */
   isPrepared?: () => boolean;
+  misses?: RecentMisses;
 };
 
 /** Until the other parts are there, nobody can say that something is not found. */
@@ -128,11 +130,12 @@ async function openInOrder(parts: readonly SitePart[], openParts: SitePart[]): P
 
 function makeListener(
   served: Pick<HttpListenerOptions, "handlers" | "onRefused">,
-  { config, log }: SiteResources,
+  { config, log, misses }: SiteResources,
 ): HttpListener {
   return httpListener({
     name: "site",
     ...served,
+    ...(misses !== undefined && { onUnwanted: (request) => misses.note(request) }),
     listen: config.listen,
     reusePort: config.reusePort,
     connectionsMax: config.connectionsMax,

@@ -1,5 +1,6 @@
 // How far we have seen, for a process that receives nothing itself: it looks at the intakes each second. What of it
 // may be believed is decided by the operation that looks.
+import type { Instant } from "../core/instant.ts";
 import type { Sight } from "../core/machine/deadline.ts";
 import { BEAT_EVERY_MS } from "../core/machine/watermark.ts";
 import type { Log } from "../lib/log.ts";
@@ -11,6 +12,8 @@ import type { Database } from "../store/db.ts";
 export type Watching = Loop & {
   /** Nothing can be told before the first look. */
   sight(): Sight;
+  /** The database's clock, carried on since the last look; before the first one, our own. */
+  now(): Instant;
 };
 
 /** A loop that looks. `name` tells it apart from those of other roles. */
@@ -19,14 +22,21 @@ export function watchIntakes(
   { database, log, metrics }: { database: Database; log: Log; metrics: LoopMetrics },
 ): Watching {
   let sight: Sight = { watermarkAt: null, blind: [] };
+  let aheadMs: number | null = null;
   const loop = loopService(name, {
     idleMs: BEAT_EVERY_MS,
     log,
     metrics,
     tick: async () => {
-      sight = (await lookAtIntakes(database)).settled;
+      const look = await lookAtIntakes(database);
+      sight = look.settled;
+      aheadMs = look.now - performance.now();
       return "idle";
     },
   });
-  return { ...loop, sight: () => sight };
+  return {
+    ...loop,
+    sight: () => sight,
+    now: () => (aheadMs === null ? Date.now() : Math.floor(performance.now() + aheadMs)),
+  };
 }

@@ -6,12 +6,12 @@ import type { Config } from "../../config.ts";
 import { checkPresenter } from "../../contract/present-check.ts";
 import { publicUrls } from "../../contract/urls.ts";
 import { VERSIONS } from "../../contract/versions.ts";
-import { sha1Hex } from "../../lib/hashes.ts";
+import { sha1Hex } from "../../lib/secrets/hashes.ts";
 import type { GuardedHttp } from "../../lib/outgoing/guarded-http.ts";
 import { guardedObjects } from "../../operations/bodies/read-body.ts";
 import type { Ports } from "../../operations/alerts/deliver.ts";
-import { objectStoreOf } from "../object-store.ts";
-import { openOutgoing } from "../outgoing.ts";
+import { objectStoreOf } from "../ways-out/object-store.ts";
+import { openOutgoing } from "../ways-out/outgoing.ts";
 
 export type OpenPorts = { ports: Ports; http: GuardedHttp; close(): Promise<void> };
 

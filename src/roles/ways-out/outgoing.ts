@@ -1,6 +1,6 @@
 // The guarded client as the settings want it: the only way to addresses that somebody else has chosen.
-import type { Config } from "../config.ts";
-import { type GuardedHttp, guardedHttp } from "../lib/outgoing/guarded-http.ts";
+import type { Config } from "../../config.ts";
+import { type GuardedHttp, guardedHttp } from "../../lib/outgoing/guarded-http.ts";
 
 const USER_AGENT = "Overdue";
 

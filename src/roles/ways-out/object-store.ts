@@ -1,8 +1,8 @@
 // The object store as the settings name it, for every role that writes there or reads from it.
-import type { Config } from "../config.ts";
-import { PING_READ_BYTES_MAX } from "../core/limits.ts";
-import { SECOND_MS } from "../core/instant.ts";
-import { type ObjectStore, openObjectStore } from "../lib/object-store.ts";
+import type { Config } from "../../config.ts";
+import { PING_READ_BYTES_MAX } from "../../core/limits.ts";
+import { SECOND_MS } from "../../core/instant.ts";
+import { type ObjectStore, openObjectStore } from "../../lib/object-store.ts";
 
 /** Null when none is configured. When the signal fires, all its calls end. */
 export function objectStoreOf(config: Config, { signal }: { signal: AbortSignal }): ObjectStore | null {

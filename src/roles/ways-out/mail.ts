@@ -1,9 +1,9 @@
 // Mail, put together from the settings: the server that takes it, what the mail kind needs to know of its readers, and
 // the loops that write to people by themselves. Without a server in the settings there is none of it.
 import { randomInt } from "node:crypto";
-import type { BounceableMail, MailPort } from "../channels/mail-port.ts";
-import { letterMail } from "../channels/mail/letter-mail.ts";
-import type { Config } from "../config.ts";
+import type { BounceableMail, MailPort } from "../../channels/mail-port.ts";
+import { type LetterLinks, letterMail } from "../../channels/mail/letter-mail.ts";
+import type { Config } from "../../config.ts";
 import {
   type BounceId,
   bounceLocalPart,
@@ -11,29 +11,31 @@ import {
   type Signing,
   unsubscribeToken,
   verificationToken,
-} from "../core/alerts/mail-tokens.ts";
-import { REPORT_MINUTES } from "../core/alerts/reports.ts";
-import { MINUTE_MS, SECOND_MS } from "../core/instant.ts";
-import type { Log } from "../lib/log.ts";
-import { type Loop, loopService } from "../lib/loop.ts";
-import type { MailResult, MailSender } from "../lib/mail/mail.ts";
-import { openMailSender } from "../lib/mail/mail-sender.ts";
-import { addressIn, returnPathFor } from "../lib/mail/mail-setting.ts";
-import { addFigures, type Metrics } from "../lib/metrics.ts";
+} from "../../core/alerts/mail-tokens.ts";
+import { confirmCode, linkToken } from "../../core/accounts/token-rules.ts";
+import type { LetterFacts } from "../../core/alerts/letters.ts";
+import { REPORT_MINUTES } from "../../core/alerts/reports.ts";
+import { MINUTE_MS, SECOND_MS } from "../../core/instant.ts";
+import type { Log } from "../../lib/log.ts";
+import { type Loop, loopService } from "../../lib/loop.ts";
+import type { MailResult, MailSender } from "../../lib/mail/mail.ts";
+import { type MailSenderOptions, openMailSender } from "../../lib/mail/mail-sender.ts";
+import { addressIn, returnPathFor } from "../../lib/mail/mail-setting.ts";
+import { addFigures, type Metrics } from "../../lib/metrics.ts";
 import {
   type ClaimedLetter,
   claimLetters,
   readLetter,
   settleLetter,
   type WrittenLetter,
-} from "../operations/alerts/mail/letters.ts";
-import { planReminders, planReports } from "../operations/alerts/mail/reports.ts";
-import { signingWith } from "../operations/alerts/mail/signing.ts";
-import { tellUnverified } from "../operations/alerts/mail/verification.ts";
-import { secretKeyOf } from "../operations/api-key.ts";
-import { findRecipient } from "../store/alerts/mail-channels.ts";
-import type { Database } from "../store/db.ts";
-import { readDatabaseClock } from "../store/instance.ts";
+} from "../../operations/alerts/mail/letters.ts";
+import { planReminders, planReports } from "../../operations/alerts/mail/reports.ts";
+import { signingWith } from "../../operations/alerts/mail/signing.ts";
+import { tellUnverified } from "../../operations/alerts/mail/verification.ts";
+import { secretKeyOf } from "../../operations/api-key.ts";
+import { findRecipient } from "../../store/alerts/mail-channels.ts";
+import type { Database } from "../../store/db.ts";
+import { readDatabaseClock } from "../../store/instance.ts";
 
 export type MailResources = { config: Config; database: Database; log: Log; metrics: Metrics };
 
@@ -55,21 +57,10 @@ type House = MailResources & { sender: MailSender; signing: () => Promise<Signin
 /** Opens mail, or null where the settings name no server. */
 export function openMail(resources: MailResources): OpenMail | null {
   const { config, database } = resources;
-  const host = config.smtpHost;
-  if (host === null) return null;
-  const from =
-    config.mailFrom ?? `${config.siteName.replace(/[<>"\r\n]/g, "")} <overdue@${siteHost(config)}>`;
-  const sender = openMailSender({
-    host,
-    port: config.smtpPort,
-    security: config.smtpSecurity,
-    user: config.smtpUser,
-    password: config.smtpPassword,
-    clientName: siteHost(config),
-    from,
-    connectionsMax: config.smtpConnections,
-    timeoutMs: config.smtpTimeoutSeconds * SECOND_MS,
-  });
+  const server = mailServerOf(config);
+  if (server === null) return null;
+  const { from } = server;
+  const sender = openMailSender(server);
   let signing: Promise<Signing> | null = null;
   const house: House = {
     ...resources,
@@ -83,6 +74,23 @@ export function openMail(resources: MailResources): OpenMail | null {
     },
   };
   return { port: mailPort(house), loops: [letterLoop(house), planLoop(house)], close: () => sender.close() };
+}
+
+/** The mail server of the settings and how it is spoken to, or null where they name none. */
+export function mailServerOf(config: Config): MailSenderOptions | null {
+  const host = config.smtpHost;
+  if (host === null) return null;
+  return {
+    host,
+    port: config.smtpPort,
+    security: config.smtpSecurity,
+    user: config.smtpUser,
+    password: config.smtpPassword,
+    clientName: siteHost(config),
+    from: config.mailFrom ?? `${config.siteName.replace(/[<>"\r\n]/g, "")} <overdue@${siteHost(config)}>`,
+    connectionsMax: config.smtpConnections,
+    timeoutMs: config.smtpTimeoutSeconds * SECOND_MS,
+  };
 }
 
 function siteHost({ siteUrl }: Config): string {
@@ -180,7 +188,7 @@ async function asMail(house: House, letter: ClaimedLetter, written: WrittenLette
   const rendered = letterMail(facts, {
     site: { name: config.siteName, url: config.siteUrl },
     address: to,
-    links: { verify, unsubscribe },
+    links: { verify, unsubscribe, ...accountLinks(facts, { signing, siteUrl: config.siteUrl }) },
     now: await readDatabaseClock(database),
   });
   return {
@@ -195,6 +203,36 @@ async function asMail(house: House, letter: ClaimedLetter, written: WrittenLette
     }),
     bounceId: `l.${letter.uuid}`,
   };
+}
+
+/** What letters about accounts lead to. Here, and not before, a row and the secret become a link. */
+function accountLinks(
+  facts: LetterFacts,
+  { signing, siteUrl }: { signing: Signing; siteUrl: string },
+): Pick<LetterLinks, "action" | "code"> {
+  const page = (path: string) => ({ action: `${siteUrl}/accounts/${path}/`, code: null });
+  switch (facts.kind) {
+    case "signIn": {
+      const purpose = facts.isNew ? "register" : "signIn";
+      return page(`link/${linkToken(signing, { purpose, uuid: facts.uuid })}`);
+    }
+    case "changeEmail":
+      return page(`change_email/${linkToken(signing, { purpose: "changeEmail", uuid: facts.uuid })}`);
+    case "invitation":
+      return page(`invitation/${linkToken(signing, { purpose: "invite", uuid: facts.uuid })}`);
+    case "confirm":
+      return { ...page("confirm"), code: confirmCode(signing, facts.uuid) };
+    case "transfer":
+      return { action: `${siteUrl}/projects/${facts.projectUuid}/settings/`, code: null };
+    case "security":
+      return page("profile");
+    case "verification":
+    case "unverified":
+    case "disabled":
+    case "report":
+    case "reminder":
+      return { action: null, code: null };
+  }
 }
 
 /** Plans reports and reminders. */

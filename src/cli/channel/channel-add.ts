@@ -1,0 +1,116 @@
+// `overdue admin channel add`: a configuration from a file and from options. A secret that we made is shown once.
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import { type Command, Option } from "commander";
+import { type Field, fieldsOf } from "../../channels/config/channel-config.ts";
+import { CONFIG_RULES } from "../../channels/config/config-rules.ts";
+import { KINDS, kindNamed } from "../../channels/registry.ts";
+import type { ChosenChecks } from "../../core/alerts/channel-request.ts";
+import { createChannel } from "../../operations/alerts/channels/create-channel.ts";
+import { readDatabaseClock } from "../../store/instance.ts";
+import { onDatabase } from "../admin-session.ts";
+import { renderColumns } from "../admin-text.ts";
+import { CommandError, type CommandContext, EXIT, printJson } from "../command-context.ts";
+import { COMMAND_LINE, parseUuid, projectIdOf } from "./channel-names.ts";
+
+type AddOptions = {
+  project: string;
+  kind: string;
+  name: string;
+  set: readonly string[];
+  config?: string;
+  checks: ChosenChecks;
+  disabled?: true;
+  json?: true;
+};
+
+/** Adds the command to `overdue admin channel`. */
+export function registerChannelAdd(channel: Command, context: CommandContext): void {
+  channel
+    .command("add")
+    .description("make a channel")
+    .requiredOption("--project <uuid>", "the project; `overdue admin list` shows them", parseUuid)
+    .addOption(
+      new Option("--kind <kind>", "where it leads")
+        .choices(KINDS.map(({ name }) => name))
+        .makeOptionMandatory(),
+    )
+    .option("--name <name>", "what to call it", "")
+    .option("--set <field=value...>", "a field of its configuration", [])
+    .option("--config <file>", 'its configuration as JSON, from a file or, with "-", from standard input')
+    .option(
+      "--checks <uuids>",
+      'the checks that it hears of: "all", "none", or UUIDs with commas',
+      parseChecks,
+      "*",
+    )
+    .option("--disabled", "it is not used yet")
+    .option("--json", "print one JSON object: uuid, made")
+    .action((options: AddOptions) =>
+      onDatabase(context, async ({ database, config: { mailVerification } }) => {
+        const { kind, name, checks } = options;
+        const { channel: added, made } = await createChannel(database, {
+          projectId: await projectIdOf(database, options.project),
+          kind,
+          name,
+          config: { ...(await fromFile(options.config)), ...fromOptions(kind, options.set) },
+          isEnabled: options.disabled !== true,
+          checks,
+          once: null,
+          rules: CONFIG_RULES,
+          mailVerification,
+          by: COMMAND_LINE,
+          at: await readDatabaseClock(database),
+        });
+        if (options.json) return printJson(context, { uuid: added.uuid, made });
+        context.out(`Made the channel ${added.uuid}. It hears of ${added.checkCount} checks.\n`);
+        if (Object.keys(made).length === 0) return;
+        context.out(`\n${renderColumns(Object.entries(made))}\nThis is not shown again.\n`);
+      }),
+    );
+}
+
+function parseChecks(given: string): ChosenChecks {
+  if (given === "all") return "*";
+  return given === "none" ? [] : given.split(",").map((uuid) => parseUuid(uuid.trim()));
+}
+
+/** A configuration file is small; whatever is larger is another file. */
+const CONFIG_LENGTH_MAX = 1_000_000;
+
+async function fromFile(path: string | undefined): Promise<Record<string, unknown>> {
+  if (path === undefined) return {};
+  const content = path === "-" ? await text(process.stdin) : await readFile(path, "utf8").catch(unreadable);
+  try {
+    const value: unknown = JSON.parse(content.slice(0, CONFIG_LENGTH_MAX));
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+  } catch {
+    // What the parser says would quote the file, in which there are secrets.
+  }
+  throw new CommandError("The configuration is no JSON object.", EXIT.usage);
+}
+
+function unreadable(error: Error): never {
+  throw new CommandError(`The configuration cannot be read: ${error.message}`, EXIT.usage);
+}
+
+/** Values as the fields of the kind want them; what they may be is judged later. */
+function fromOptions(kindName: string, settings: readonly string[]): Record<string, unknown> {
+  const kind = kindNamed(kindName);
+  const types = new Map(kind === null ? [] : fieldsOf(kind).map(([name, { type }]) => [name, type]));
+  return Object.fromEntries(
+    settings.map((setting) => {
+      const at = setting.indexOf("=");
+      if (at < 1) throw new CommandError(`"${setting}" is not of the form field=value.`, EXIT.usage);
+      const name = setting.slice(0, at);
+      const value = setting.slice(at + 1);
+      return [name, valueFor(types.get(name), value)];
+    }),
+  );
+}
+
+function valueFor(type: Field["type"], value: string): unknown {
+  if (type === "integer" && value !== "") return Number(value);
+  if (type === "boolean" && ["true", "false"].includes(value)) return value === "true";
+  return type === "array" ? value.split(",") : value;
+}

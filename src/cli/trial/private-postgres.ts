@@ -1,0 +1,179 @@
+// A PostgreSQL of our own: started from a directory of programs on a socket that only we can open, stopped in order,
+// and never left behind, however this process ends. What is in it, others know.
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { type Place, preparePlace } from "./private-place.ts";
+
+const run = promisify(execFile);
+
+const SUPERUSER = "overdue";
+/** Long enough for a crash recovery on a slow disk. */
+const START_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_SECONDS = 60;
+const START_POLL_MS = 20;
+const DEFAULT_PORT = "5432";
+/** The line of postmaster.pid that says how far the server is. */
+const STATUS_LINE = 7;
+
+export type PrivatePostgresOptions = {
+  /** The directory with `bin/postgres` in it. */
+  directory: string;
+  /** Lines of postgresql.conf. */
+  settings?: Readonly<Record<string, string>>;
+  /** A folder to keep the data in between starts. Without it the data is temporary. */
+  keepDataIn?: string;
+  /** A database to make with the data, besides the one that is called postgres. */
+  database?: string;
+};
+
+export type PrivatePostgres = {
+  socketDirectory: string;
+  dataDirectory: string;
+  /** The server itself; another one after `relaunch`. */
+  postmaster(): ChildProcess;
+  /** Address of a database over the Unix socket. */
+  socketUrl(database?: string): string;
+  /** Starts again, on the same data, what has ended. */
+  relaunch(): Promise<void>;
+  /** Stops in order, and removes the data unless it was to be kept. */
+  stop(): Promise<void>;
+};
+
+/** Another server runs on the same data; nothing was changed. */
+export class DataInUseError extends Error {
+  override readonly name = "DataInUseError";
+}
+
+/** Starts a server and waits until it answers. Throws DataInUseError, or an Error with what the server said. */
+export async function startPrivatePostgres(options: PrivatePostgresOptions): Promise<PrivatePostgres> {
+  const place = await preparePlace(options);
+  let guardian: ChildProcess | undefined;
+  try {
+    if (!existsSync(join(place.data, "PG_VERSION"))) await initialise(place, options);
+    guardian = spawnGuardian(place);
+    const port = options.settings?.["port"] ?? DEFAULT_PORT;
+    let postmaster = await launch({ place, options, guardian });
+    const watchOver = guardian;
+    return {
+      socketDirectory: place.home,
+      dataDirectory: place.data,
+      postmaster: () => postmaster,
+      socketUrl: (database = "postgres") =>
+        `postgres://${SUPERUSER}@/${database}?host=${encodeURIComponent(place.home)}&port=${port}`,
+      relaunch: async () => {
+        postmaster = await launch({ place, options, guardian: watchOver });
+      },
+      stop: () => dismiss(watchOver),
+    };
+  } catch (error) {
+    if (guardian === undefined) rmSync(place.home, { recursive: true, force: true });
+    else await dismiss(guardian);
+    throw error;
+  }
+}
+
+/** Made beside its place and moved there when it is whole, so that an interrupted start leaves no half of it. */
+async function initialise(place: Place, { database, keepDataIn }: PrivatePostgresOptions): Promise<void> {
+  const unfinished = place.claimFolder(`${place.data}.unfinished`);
+  const at = { ...place.identity, cwd: unfinished.path };
+  const args = ["-U", SUPERUSER, "-A", "trust", "-E", "UTF8", "--locale=C"];
+  const sync = keepDataIn === undefined ? ["--no-sync"] : [];
+  await run(join(place.programs, "initdb"), ["-D", unfinished.seenAs, ...args, ...sync], at);
+  if (database !== undefined) {
+    const single = run(
+      join(place.programs, "postgres"),
+      ["--single", "-D", unfinished.seenAs, "postgres"],
+      at,
+    );
+    single.child.stdin?.end(`create database ${database}\n`);
+    await single;
+  }
+  if (existsSync(place.data)) rmSync(place.data, { recursive: true });
+  renameSync(unfinished.path, place.data);
+}
+
+/**
+ * Stops the server when our end of its standard input closes: on request, and just as well when this process is
+ * interrupted or killed. It is told who the server is, lest it stop one that somebody else started on the same
+ * data. It is detached, so that Ctrl-C reaches us and not it.
+ */
+function spawnGuardian(place: Place): ChildProcess {
+  const script = `while read -r line; do pid=$line; done
+    if [ -n "$pid" ] && [ "$(head -n 1 postmaster.pid)" = "$pid" ]; then
+      "$1/pg_ctl" stop -D "$2" -m fast -w -t ${STOP_TIMEOUT_SECONDS} || "$1/pg_ctl" stop -D "$2" -m immediate -w
+    fi
+    cd / && rm -rf "$3"`;
+  const child = spawn("sh", ["-c", script, "guardian", place.programs, place.dataSeenAs, place.home], {
+    ...place.identity,
+    cwd: place.data,
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  child.unref();
+  (child.stdin as unknown as { unref(): void }).unref();
+  return child;
+}
+
+async function dismiss(guardian: ChildProcess): Promise<void> {
+  if (guardian.exitCode !== null) return;
+  guardian.ref();
+  const exited = new Promise((resolve) => guardian.once("exit", resolve));
+  guardian.stdin?.end();
+  await exited;
+}
+
+type Launch = { place: Place; options: PrivatePostgresOptions; guardian: ChildProcess };
+
+async function launch({ place, options, guardian }: Launch): Promise<ChildProcess> {
+  const settings: Record<string, string> = {
+    listen_addresses: "",
+    port: DEFAULT_PORT,
+    unix_socket_directories: place.home,
+    unix_socket_permissions: "0700",
+    ...options.settings,
+  };
+  const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const logPath = join(place.home, "log");
+  const log = openSync(logPath, "w", 0o644);
+  const child = spawn(join(place.programs, "postgres"), ["-D", place.dataSeenAs, ...args], {
+    ...place.identity,
+    cwd: place.data,
+    detached: true,
+    stdio: ["ignore", log, log],
+  });
+  closeSync(log);
+  child.unref();
+  // A program that cannot be run has no process id, and is found out below.
+  child.once("error", () => {});
+  guardian.stdin?.write(`${child.pid ?? ""}\n`);
+  await untilReady({ child, place, logPath });
+  return child;
+}
+
+/** The server says in its lock file when it takes connections. */
+async function untilReady(at: { child: ChildProcess; place: Place; logPath: string }): Promise<void> {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  const pid = String(at.child.pid ?? "");
+  while (performance.now() < deadline && at.child.exitCode === null && at.child.signalCode === null) {
+    const lines = readLines(join(at.place.data, "postmaster.pid"));
+    if (lines[0] === pid && lines[STATUS_LINE]?.trim() === "ready") return;
+    await sleep(START_POLL_MS);
+  }
+  const said = readLines(at.logPath).join("\n");
+  if (said.includes('"postmaster.pid" already exists')) {
+    throw new DataInUseError(`A PostgreSQL server already runs on ${at.place.data}.`);
+  }
+  throw new Error(`PostgreSQL did not start:\n${said}`);
+}
+
+function readLines(path: string): string[] {
+  try {
+    return readFileSync(path, "utf8").split("\n");
+  } catch {
+    // Not written yet.
+    return [];
+  }
+}

@@ -1,0 +1,129 @@
+// `overdue`, alone: everything in one process with a database of its own, for whoever wants to see it first. Puts the
+// parts together and says in plain words what stands in the way; how a server is started, private-postgres.ts knows.
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type Command, InvalidArgumentError } from "commander";
+import { type Config, loadConfig } from "../../config.ts";
+import { ensureOwnerLink } from "../../operations/accounts/set-up.ts";
+import { readDatabaseClock } from "../../store/instance.ts";
+import { type CommandContext, CommandError, EXIT } from "../command-context.ts";
+import { withDatabase } from "../open-database.ts";
+import { onOrphaned } from "./orphaned.ts";
+import { packagedPrograms } from "./postgres-programs.ts";
+import { type PrivatePostgres, startPrivatePostgres } from "./private-postgres.ts";
+import { renderWelcome } from "./welcome.ts";
+import { explainStart, refuseFullDisk, refuseTakenPort } from "./what-is-in-the-way.ts";
+
+const DEFAULT_FOLDER = "overdue-data";
+const DATABASE = "overdue";
+const PORT_MAX = 65_535;
+
+/** The database of a person who looks around, on a machine that does other things. */
+const SERVER_SETTINGS = { max_connections: "60", shared_buffers: "64MB", max_wal_size: "256MB" };
+
+const AFTER_HELP = `
+The database is a PostgreSQL that comes with the package: it is started and stopped with this command, and keeps its
+data in the folder between starts. It is for trying Overdue out. For real use give Overdue a PostgreSQL of yours:
+set OVERDUE_DATABASE_URL and run \`overdue serve\`. Runs on Linux (glibc) and macOS; only Linux is tested.
+
+Examples:
+  $ overdue
+  $ overdue trial --port 8001 --data /srv/overdue-trial`;
+
+type Options = { data: string; port?: number };
+
+/** Adds the command to the program. */
+export function registerTrial(
+  program: Command,
+  context: CommandContext,
+  setExitCode: (code: number) => void,
+): void {
+  program
+    .command("trial")
+    .description("try Overdue: all roles with a database of its own; the same as `overdue` alone")
+    .option("-d, --data <folder>", "where the data is kept", DEFAULT_FOLDER)
+    .option("-p, --port <number>", "where to listen, instead of what OVERDUE_LISTEN says", parsePort)
+    .addHelpText("after", AFTER_HELP)
+    .action(async (options: Options) => setExitCode(await runTrial(context, options)));
+}
+
+async function runTrial(context: CommandContext, options: Options): Promise<number> {
+  const given = loadConfig(context.environment).config;
+  if (given.databaseUrl !== null) {
+    throw new CommandError(
+      "A database is set (OVERDUE_DATABASE_URL), so this is no trial. Run `overdue serve`.",
+      EXIT.usage,
+    );
+  }
+  const folder = resolve(options.data);
+  const isFirst = !existsSync(join(folder, "postgres"));
+  const port = options.port ?? given.listen.port;
+  await refuseTakenPort({ host: given.listen.host, port });
+  refuseFullDisk(folder, { isFirst });
+  if (isFirst) context.out(`Making a trial database in ${folder} …\n`);
+  const server = await startDatabase(folder);
+  // Under npx a signal ends npx and the shell between it and us, and we would never hear of it.
+  onOrphaned(() => process.kill(process.pid, "SIGTERM"));
+  try {
+    const config = trialConfig(context, { folder, port, url: server.socketUrl(DATABASE) });
+    return await context.serve(config, {
+      roles: null,
+      onReady: async () => {
+        const welcome = { version: context.version, siteUrl: config.siteUrl, folder, isFirst };
+        context.out(renderWelcome({ ...welcome, ownerLink: await ownerLink(config) }));
+      },
+    });
+  } finally {
+    await server.stop();
+  }
+}
+
+async function startDatabase(folder: string): Promise<PrivatePostgres> {
+  try {
+    return await startPrivatePostgres({
+      directory: packagedPrograms(),
+      keepDataIn: join(folder, "postgres"),
+      settings: SERVER_SETTINGS,
+      database: DATABASE,
+    });
+  } catch (error) {
+    throw explainStart(error, folder) ?? error;
+  }
+}
+
+/** What was set stays; what was not set is chosen for one person on one machine. */
+function trialConfig(
+  { environment }: CommandContext,
+  { folder, port, url }: { folder: string; port: number; url: string },
+): Config {
+  const { listen } = loadConfig(environment).config;
+  return loadConfig({
+    OVERDUE_SITE_URL: `http://localhost:${port}`,
+    OVERDUE_ADMIN_LISTEN: "127.0.0.1:0",
+    OVERDUE_LOG_LEVEL: "warn",
+    OVERDUE_SPOOL_FOLDER: join(folder, "spool"),
+    ...withoutEmpty(environment),
+    OVERDUE_LISTEN: `${listen.host.includes(":") ? `[${listen.host}]` : listen.host}:${port}`,
+    OVERDUE_DATABASE_URL: url,
+    OVERDUE_ROLES: "all",
+  }).config;
+}
+
+/** An empty variable counts as not set, and must not hide what is chosen here. */
+function withoutEmpty(environment: CommandContext["environment"]): CommandContext["environment"] {
+  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()));
+}
+
+/** The page on which the first account is made; null once somebody runs this installation. */
+async function ownerLink(config: Config): Promise<string | null> {
+  return withDatabase(config, async (database) => {
+    const made = await ensureOwnerLink(database, { now: await readDatabaseClock(database) });
+    return made === null ? null : `${config.siteUrl}/accounts/setup/${made.token}/`;
+  });
+}
+
+function parsePort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port >= 1 && port <= PORT_MAX) return port;
+  throw new InvalidArgumentError(`It must be a number from 1 to ${PORT_MAX}.`);
+}

@@ -1,0 +1,34 @@
+// What a person is told when a trial cannot start.
+import { mkdtempSync, rmdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { NoProgramsError } from "./postgres-programs.ts";
+import { DataInUseError } from "./private-postgres.ts";
+import { explainStart, refuseFullDisk } from "./what-is-in-the-way.ts";
+
+const coded = (code: string) => Object.assign(new Error(`${code}: it is so`), { code });
+const explained = (error: unknown) => explainStart(error, "/srv/data")?.message ?? null;
+
+describe("a start that failed", () => {
+  test.each([
+    [new DataInUseError("x"), "runs already on the data in /srv/data"],
+    [new NoProgramsError("There is no trial database for this machine"), "OVERDUE_DATABASE_URL"],
+    [coded("ENOENT"), "made for systems with glibc"],
+    [coded("EACCES"), "Name a folder that you may write to"],
+    [new Error("initdb: error: No space left on device"), "The disk of /srv/data is full"],
+    [new Error("PostgreSQL did not start:\nFATAL: data directory has wrong ownership"), "wrong ownership"],
+  ])("%s", (error, expected) => {
+    expect(explained(error)).toContain(expected);
+  });
+
+  test("what is no error is left as it is", () => {
+    expect(explained("text")).toBeNull();
+  });
+});
+
+test("a disk with room is no reason, also for a folder that is not there yet", () => {
+  const folder = mkdtempSync(join(tmpdir(), "overdue-disk-"));
+  expect(() => refuseFullDisk(join(folder, "a/b"), { isFirst: true })).not.toThrow();
+  rmdirSync(folder);
+});

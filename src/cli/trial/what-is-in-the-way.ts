@@ -1,0 +1,80 @@
+// Why a trial cannot start, in sentences that say what to do. Looks, and changes nothing.
+import { existsSync, statfsSync } from "node:fs";
+import { createServer } from "node:net";
+import { dirname } from "node:path";
+import { type ListenAddress, formatListenAddress } from "../../lib/address.ts";
+import { CommandError } from "../command-context.ts";
+import { NoProgramsError } from "./postgres-programs.ts";
+import { DataInUseError } from "./private-postgres.ts";
+
+const MEGABYTE = 1024 * 1024;
+/** A fresh database with its log takes 70 MB; an old one needs room to go on. */
+const FREE_MEGABYTES_MIN = { first: 300, later: 50 };
+
+const INSTEAD =
+  "With a PostgreSQL (15 to 18) of yours Overdue runs anywhere:\n" +
+  "  export OVERDUE_DATABASE_URL=postgres://user:password@host:5432/database\n" +
+  "  overdue serve";
+
+/** Throws CommandError when the address cannot be listened on. */
+export async function refuseTakenPort(address: ListenAddress): Promise<void> {
+  const problem = await new Promise<NodeJS.ErrnoException | null>((done) => {
+    const probe = createServer();
+    probe.once("error", done);
+    probe.listen(address, () => probe.close(() => done(null)));
+  });
+  if (problem === null) return;
+  const place = formatListenAddress(address);
+  const why =
+    problem.code === "EADDRINUSE"
+      ? `Another program already listens on ${place}. Is it Overdue?`
+      : `Cannot listen on ${place} (${problem.code}).`;
+  throw new CommandError(`${why} Take another port: \`overdue trial --port ${nextPort(address.port)}\`.`);
+}
+
+function nextPort(port: number): number {
+  return port < 1_024 ? 8_000 : port + 1;
+}
+
+/** Throws CommandError when the disk is too full to begin. */
+export function refuseFullDisk(folder: string, { isFirst }: { isFirst: boolean }): void {
+  let existing = folder;
+  while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
+  const { bavail, bsize } = statfsSync(existing);
+  const free = Math.floor((bavail * bsize) / MEGABYTE);
+  const needed = isFirst ? FREE_MEGABYTES_MIN.first : FREE_MEGABYTES_MIN.later;
+  if (free >= needed) return;
+  throw new CommandError(
+    `There are ${free} MB left on the disk of ${folder}, and the trial database needs ${needed} MB. ` +
+      "Make room, or name a folder elsewhere: `overdue trial --data <folder>`.",
+  );
+}
+
+/** What a failed start means; null when nothing better can be said than the error itself says. */
+export function explainStart(error: unknown, folder: string): CommandError | null {
+  if (!(error instanceof Error)) return null;
+  if (error instanceof DataInUseError) {
+    return new CommandError(
+      `Overdue runs already on the data in ${folder}: use that one, or stop it first. A second one needs a folder ` +
+        "and a port of its own: `overdue trial --data <folder> --port <number>`.",
+    );
+  }
+  if (error instanceof NoProgramsError) return new CommandError(`${error.message}\n${INSTEAD}`);
+  const code = "code" in error ? error.code : undefined;
+  // The program is there, and still "not found": what is not found is the library that loads programs.
+  if (code === "ENOENT") {
+    return new CommandError(
+      `The trial database cannot run here: it is made for systems with glibc, and not for Alpine.\n${INSTEAD}`,
+    );
+  }
+  if (code === "EACCES" || code === "EPERM" || code === "EROFS") {
+    return new CommandError(
+      `The data cannot be kept in ${folder} (${error.message}). Name a folder that you may write to: ` +
+        "`overdue trial --data <folder>`.",
+    );
+  }
+  if (error.message.includes("No space left on device")) {
+    return new CommandError(`The disk of ${folder} is full. Make room, or use \`--data <folder>\`.`);
+  }
+  return new CommandError(`The trial database does not start. ${error.message.trimEnd()}\n${INSTEAD}`);
+}
