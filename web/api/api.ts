@@ -1,0 +1,128 @@
+// The only way to the server: asks under /web/api and either gives the answer or throws a Trouble whose sentence
+// can be shown as it is, because it says what to do next.
+import type { WebTrouble } from "../../src/contract/web/boot.ts";
+import { boot, siteUrl } from "../boot/boot.ts";
+import { words } from "../words/shared.ts";
+
+/** Longer than the server waits for its database. */
+const ANSWER_MS_MAX = 20_000;
+
+const UNAUTHENTICATED = 401;
+const FORBIDDEN = 403;
+const NOT_FOUND = 404;
+const CONFLICT = 409;
+const TOO_MANY = 429;
+
+type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** Why a request was not served. `message` is a sentence for the person; `status` 0 means that nobody answered. */
+export class Trouble extends Error {
+  readonly status: number;
+  readonly field: string | null;
+  /** The person has to prove who they are; the same request works afterwards. */
+  readonly needsProof: boolean;
+
+  constructor(status: number, said: Partial<WebTrouble>) {
+    super(said.error ?? sentenceFor(status));
+    this.name = "Trouble";
+    this.status = status;
+    this.field = said.field ?? null;
+    this.needsProof = said.reauth === true;
+  }
+}
+
+/** The sentence of anything that was thrown. */
+export function troubleText(error: unknown): string {
+  return error instanceof Error ? error.message : words.trouble.unknown;
+}
+
+/** `get("/projects/…/checks", { after })` */
+export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+  return ask<T>("GET", path + queryText(query), undefined, signal);
+}
+
+/** Asks the server to change something. `path` is what comes behind /web/api. */
+export function send<T = null>(method: Exclude<Method, "GET">, path: string, body?: unknown): Promise<T> {
+  return ask<T>(method, path, body);
+}
+
+/** The address of something that the browser fetches by itself: a download, a picture, a stream. */
+export function apiUrl(path: string, query: Query = {}): string {
+  return siteUrl(`/web/api${path}${queryText(query)}`);
+}
+
+async function ask<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const limit = AbortSignal.timeout(ANSWER_MS_MAX);
+  let response: Response;
+  try {
+    response = await fetch(apiUrl(path), {
+      method,
+      headers: {
+        accept: "application/json",
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      credentials: "same-origin",
+      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+    });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new Trouble(0, {});
+  }
+  if (response.status === UNAUTHENTICATED && boot.account !== null) leaveForSignIn();
+  const answer = await readJson(response);
+  if (response.ok) return answer as T;
+  const trouble = new Trouble(response.status, answer ?? {});
+  if (trouble.needsProof) leaveForProof();
+  throw trouble;
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  const text = await response.text();
+  try {
+    return text === "" ? null : JSON.parse(text);
+  } catch {
+    // A proxy's page instead of our answer.
+    return null;
+  }
+}
+
+/** The session has ended: sign in, and come back to this very page. */
+function leaveForSignIn(): void {
+  const next = `${location.pathname}${location.search}`;
+  location.assign(siteUrl(`/accounts/login/?next=${encodeURIComponent(next)}`));
+}
+
+/** Something dangerous was asked for: prove who you are, and come back to this very page. */
+export function leaveForProof(): void {
+  const next = `${location.pathname}${location.search}`;
+  location.assign(siteUrl(`/accounts/confirm/?next=${encodeURIComponent(next)}`));
+}
+
+function sentenceFor(status: number): string {
+  switch (status) {
+    case 0:
+      return words.trouble.offline;
+    case UNAUTHENTICATED:
+      return words.trouble.signedOut;
+    case FORBIDDEN:
+      return words.trouble.forbidden;
+    case NOT_FOUND:
+      return words.trouble.notFound;
+    case CONFLICT:
+      return words.trouble.conflict;
+    case TOO_MANY:
+      return words.trouble.tooMany;
+    default:
+      return words.trouble.server;
+  }
+}
+
+function queryText(query: Query): string {
+  const given = Object.entries(query).filter(
+    ([, value]) => value !== undefined && value !== null && value !== "",
+  );
+  if (given.length === 0) return "";
+  return `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
+}

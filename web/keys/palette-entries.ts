@@ -1,0 +1,56 @@
+// What the palette offers, and how a few typed letters choose from it. The ranking is pure and tested.
+import type { ProjectHead } from "../../src/contract/web/boot.ts";
+import { boot } from "../boot/boot.ts";
+import { loadedRows } from "../live/checks-store.ts";
+import { serverNow } from "../live/clock.ts";
+import { hasPage } from "../pages/page-table.ts";
+import { pageHref } from "../shell/page-address.ts";
+import { drawnAt } from "../ui/marks/fuse-arithmetic.ts";
+import { checkName } from "../words/checks.ts";
+import { type DrawnState, paletteWords, words } from "../words/shared.ts";
+import { openHelp } from "./open-windows.ts";
+import type { Ranked } from "./rank.ts";
+
+export type PaletteEntry = Ranked & {
+  key: string;
+  kind: string;
+  href: string;
+  state?: DrawnState;
+  run?: () => void;
+};
+
+const PAGES_OF_PROJECT = ["checks", "events", "channels", "badges", "settings"] as const;
+
+/** Pages first, then projects, then checks: an empty palette shows where one can go. */
+export function paletteEntries(project: ProjectHead | null): PaletteEntry[] {
+  const { kinds } = paletteWords;
+  const pages = PAGES_OF_PROJECT.filter((page) => project !== null && hasPage(page)).map((page) => ({
+    key: `page ${page}`,
+    label: words.nav[page],
+    kind: kinds.page,
+    href: pageHref(page, { project: project?.id ?? "" }),
+  }));
+  const own = (["projects", "profile"] as const).filter(hasPage).map((page) => ({
+    key: `page ${page}`,
+    label: page === "projects" ? words.nav.projects : words.nav.account,
+    kind: kinds.page,
+    href: pageHref(page),
+  }));
+  const projects = boot.projects.map((one) => ({
+    key: `project ${one.id}`,
+    label: one.name,
+    kind: kinds.project,
+    href: pageHref("checks", { project: one.id }),
+  }));
+  const now = serverNow();
+  const checks = loadedRows(project?.id ?? null).map((row) => ({
+    key: `check ${row.id}`,
+    label: checkName(row),
+    also: `${row.slug} ${row.tags.join(" ")} ${row.id}`,
+    kind: kinds.check,
+    href: pageHref("check", { check: row.id }),
+    state: drawnAt(row, now),
+  }));
+  const help = { key: "help", label: words.nav.keys, kind: kinds.action, href: "", run: openHelp };
+  return [...pages, ...own, ...projects, help, ...checks];
+}

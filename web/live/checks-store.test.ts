@@ -1,0 +1,55 @@
+// The store opens one stream for all who listen, ends it with the last of them, and tries again after trouble.
+import { beforeEach, expect, test, vi } from "vitest";
+import { get } from "../api/api.ts";
+import { checksStore } from "./checks-store.ts";
+import { watchProject } from "./watch-project.ts";
+
+vi.mock("../api/api.ts", () => ({ get: vi.fn<() => Promise<unknown>>() }));
+vi.mock("../boot/boot.ts", () => ({ takeBootPage: () => null }));
+vi.mock("./watch-project.ts", () => ({ watchProject: vi.fn<() => () => void>() }));
+
+const asked = vi.mocked(get);
+const watched = vi.mocked(watchProject);
+const left = vi.fn<() => void>();
+
+const overview = (id: string) => ({
+  project: { id, name: "Workshop", may: [] },
+  rows: [],
+  details: [],
+  total: 0,
+  since: null,
+  receiving: null,
+  counts: { down: 0 },
+  tags: [],
+  cursor: "1",
+});
+
+beforeEach(() => {
+  asked.mockReset();
+  watched.mockReset().mockReturnValue(left);
+  left.mockReset();
+});
+
+test("the shell and a page that listen to one project have one stream, which ends with the last of them", async () => {
+  asked.mockImplementation(async () => overview("one"));
+  const shellLeaves = checksStore("one").listen(() => undefined);
+  await vi.waitFor(() => expect(watched).toHaveBeenCalledOnce());
+  const pageLeaves = checksStore("one").listen(() => undefined);
+  pageLeaves();
+  expect(asked).toHaveBeenCalledOnce();
+  expect(watched).toHaveBeenCalledOnce();
+  expect(left).not.toHaveBeenCalled();
+  shellLeaves();
+  expect(left).toHaveBeenCalledOnce();
+});
+
+test("a page that begins to listen after trouble has it tried again, although somebody listens already", async () => {
+  asked.mockRejectedValueOnce(new Error("the server is away"));
+  const store = checksStore("two");
+  store.listen(() => undefined);
+  await vi.waitFor(() => expect(store.snapshot().trouble).not.toBeNull());
+  asked.mockImplementation(async () => overview("two"));
+  store.listen(() => undefined);
+  await vi.waitFor(() => expect(store.snapshot().project?.id).toBe("two"));
+  expect(store.snapshot().trouble).toBeNull();
+});

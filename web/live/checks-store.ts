@@ -1,0 +1,266 @@
+// All checks of a project as this tab knows them: filled from the page or from the server, completed in the
+// background, kept up to date by the stream. It holds and tells; how a list is ordered and drawn is not its business.
+import type {
+  ChecksBoot,
+  ProjectHead,
+  ReceivingTrouble,
+  SinceAway,
+  StateCounts,
+  TagCount,
+} from "../../src/contract/web/boot.ts";
+import type { CheckRow, RowDetail, RowsPage } from "../../src/contract/web/check-row.ts";
+import type { FlipEvent, ReceivingEvent, RowsEvent } from "../../src/contract/web/live.ts";
+import { get } from "../api/api.ts";
+import { takeBootPage } from "../boot/boot.ts";
+import type { LiveEvent, LiveState } from "./live-stream.ts";
+import { nameKey, searchText } from "./row-keys.ts";
+import { tellDown } from "./down-count.ts";
+import { watchProject } from "./watch-project.ts";
+
+/** What the page draws. A new object for every change; the maps inside are the same ones. */
+export type ChecksSnapshot = {
+  project: ProjectHead | null;
+  rows: ReadonlyMap<string, CheckRow>;
+  /** Grows whenever a row has changed, come or gone; what is made of all rows need not be made again before. */
+  version: number;
+  details: ReadonlyMap<string, RowDetail>;
+  /** How many there are; more than `rows` holds while the rest is loading. */
+  total: number;
+  isComplete: boolean;
+  /** As the server counted them; only needed until all rows are here. */
+  counts: StateCounts | null;
+  tags: readonly TagCount[];
+  since: SinceAway | null;
+  receiving: ReceivingTrouble | null;
+  live: LiveState;
+  trouble: unknown;
+};
+
+/** As many lean rows as the server gives at once. */
+const ROWS_AT_ONCE = 1_000;
+const DETAILS_AT_ONCE = 100;
+
+const flipListeners = new Set<(flip: FlipEvent) => void>();
+
+/** Calls back whenever a check of a watched project goes down or comes up. */
+export function onFlip(listener: (flip: FlipEvent) => void): () => void {
+  flipListeners.add(listener);
+  return () => flipListeners.delete(listener);
+}
+
+class ChecksStore {
+  readonly #id: string;
+  readonly #rows = new Map<string, CheckRow>();
+  readonly #details = new Map<string, RowDetail>();
+  /** The change of the row that its detail was fetched for. */
+  readonly #detailOf = new Map<string, number>();
+  readonly #listeners = new Set<() => void>();
+  readonly #seenFlips = new Set<string>();
+  #snapshot: ChecksSnapshot;
+  #loading: Promise<void> | null = null;
+  /** Whether the rows lie in the order in which they were created. */
+  #isInOrder = false;
+  #stopWatching: (() => void) | null = null;
+
+  constructor(id: string) {
+    this.#id = id;
+    this.#snapshot = {
+      project: null,
+      rows: this.#rows,
+      version: 0,
+      details: this.#details,
+      total: 0,
+      isComplete: false,
+      counts: null,
+      tags: [],
+      since: null,
+      receiving: null,
+      live: "reconnecting",
+      trouble: null,
+    };
+    const page = takeBootPage("checks");
+    if (page !== null && page.project.id === id) this.#fill(page);
+  }
+
+  snapshot = (): ChecksSnapshot => this.#snapshot;
+
+  /** The first listener starts the stream, the last one ends it. Whoever comes after trouble has it tried again. */
+  listen = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    if (this.#listeners.size === 1 || this.#snapshot.trouble !== null) this.#start();
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      this.#stopWatching?.();
+      this.#stopWatching = null;
+    };
+  };
+
+  /** Takes rows that an answer of the server brought, as if they had come by the stream. */
+  take({ rows, removed }: Omit<RowsEvent, "total"> & { total?: number }): void {
+    for (const row of rows) {
+      const known = this.#rows.get(row.id);
+      if (known === undefined || known.change <= row.change) this.#rows.set(row.id, row);
+    }
+    for (const id of removed) {
+      this.#rows.delete(id);
+      this.#details.delete(id);
+    }
+    this.#tell({
+      version: this.#snapshot.version + 1,
+      ...(this.#snapshot.isComplete && { total: this.#rows.size }),
+    });
+  }
+
+  /** Fetches the strips and durations of rows that can be seen, as far as they are missing or have grown old. */
+  async fetchDetails(visible: readonly string[]): Promise<void> {
+    const ids = visible
+      .filter((id) => this.#detailOf.get(id) !== this.#rows.get(id)?.change)
+      .slice(0, DETAILS_AT_ONCE);
+    if (ids.length === 0) return;
+    for (const id of ids) this.#detailOf.set(id, this.#rows.get(id)?.change ?? 0);
+    try {
+      const details = await get<RowDetail[]>(`/projects/${this.#id}/rows`, { ids: ids.join(",") });
+      for (const detail of details) this.#details.set(detail.id, detail);
+      this.#tell({});
+    } catch {
+      // The strips are an extra: they are asked for again when the rows are next looked at.
+      for (const id of ids) this.#detailOf.delete(id);
+    }
+  }
+
+  /** Sees to it that the rows lie in the order in which they were created; the first hundred come otherwise. */
+  putInOrder(): void {
+    if (this.#isInOrder || this.#loading !== null) return;
+    this.#loading = this.#complete()
+      .catch((trouble: unknown) => this.#tell({ trouble }))
+      .finally(() => {
+        this.#loading = null;
+      });
+  }
+
+  /** Asks for everything again, after trouble or when the stream has lost the thread. */
+  reload = (): void => {
+    this.#stopWatching?.();
+    this.#stopWatching = null;
+    this.#tell({ trouble: null });
+    this.#loading = this.#load();
+  };
+
+  #start(): void {
+    if (this.#snapshot.project !== null && this.#stopWatching === null && this.#loading === null) {
+      // Somebody came back to a page that was left for a while: what is known stays shown while it is brought up to date.
+      this.#loading = this.#load();
+      return;
+    }
+    if (this.#snapshot.project === null) this.#loading ??= this.#load();
+    else if (!this.#snapshot.isComplete) this.putInOrder();
+  }
+
+  async #load(): Promise<void> {
+    try {
+      this.#fill(await get<ChecksBoot>(`/projects/${this.#id}/overview`));
+      if (!this.#snapshot.isComplete) await this.#complete();
+    } catch (trouble) {
+      this.#tell({ trouble });
+    } finally {
+      this.#loading = null;
+    }
+  }
+
+  #fill(page: ChecksBoot): void {
+    if (page.rows.length >= page.total) this.#rows.clear();
+    for (const row of page.rows) this.#rows.set(row.id, row);
+    for (const detail of page.details) {
+      this.#details.set(detail.id, detail);
+      this.#detailOf.set(detail.id, this.#rows.get(detail.id)?.change ?? 0);
+    }
+    this.#isInOrder = false;
+    const { project, total, since, receiving, counts, tags } = page;
+    const isComplete = page.rows.length >= total;
+    const version = this.#snapshot.version + 1;
+    this.#tell({ project, version, total, since, receiving, counts, tags, isComplete, trouble: null });
+    this.#stopWatching?.();
+    this.#stopWatching = watchProject(this.#id, page.cursor, {
+      onEvent: (event) => this.#hear(event),
+      onState: (live) => this.#tell({ live }),
+    });
+    // The page may be drawing just now, and must not change what others draw.
+    queueMicrotask(() => tellDown(this.#id, page.counts.down));
+  }
+
+  async #complete(): Promise<void> {
+    let after: string | null = null;
+    // What was known before and is not told any more has gone; what comes by the stream meanwhile has not.
+    const gone = new Set(this.#rows.keys());
+    while (!this.#isInOrder) {
+      const { rows, next }: RowsPage = await get<RowsPage>(`/projects/${this.#id}/checks`, {
+        after,
+        limit: ROWS_AT_ONCE,
+      });
+      for (const row of rows) {
+        const known = this.#rows.get(row.id);
+        gone.delete(row.id);
+        nameKey(row);
+        searchText(row);
+        // Taken out and put in again, it lies behind those of the page before.
+        this.#rows.delete(row.id);
+        this.#rows.set(row.id, known !== undefined && known.change > row.change ? known : row);
+      }
+      after = next;
+      this.#isInOrder = next === null;
+      if (next === null) for (const id of gone) this.#rows.delete(id);
+      // In between nothing is told: the first rows are on screen, and the counts are the server's.
+      if (next === null) {
+        this.#tell({ version: this.#snapshot.version + 1, isComplete: true, total: this.#rows.size });
+      }
+    }
+  }
+
+  #hear({ name, data }: LiveEvent): void {
+    if (name === "rows") {
+      const event = JSON.parse(data) as RowsEvent;
+      this.take(event);
+      // Somebody deleted a check while we were not listening.
+      if (this.#snapshot.isComplete && this.#rows.size !== event.total) this.reload();
+    } else if (name === "receiving")
+      this.#tell({ receiving: (JSON.parse(data) as ReceivingEvent).receiving });
+    else if (name === "reload") this.reload();
+    else if (name === "flip") {
+      const flip = JSON.parse(data) as FlipEvent;
+      const key = `${flip.check} ${flip.at}`;
+      // After a reconnection the same flip may be told twice.
+      if (this.#seenFlips.has(key)) return;
+      this.#seenFlips.add(key);
+      for (const listener of flipListeners) listener(flip);
+    }
+  }
+
+  #tell(change: Partial<ChecksSnapshot>): void {
+    this.#snapshot = { ...this.#snapshot, ...change };
+    if (this.#snapshot.isComplete && this.#listeners.size > 0) {
+      let down = 0;
+      for (const { state } of this.#rows.values()) if (state === "down") down += 1;
+      tellDown(this.#id, down);
+    }
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+const stores = new Map<string, ChecksStore>();
+
+/** The store of a project; the same one for everybody who asks. */
+export function checksStore(project: string): ChecksStore {
+  let store = stores.get(project);
+  if (store === undefined) {
+    store = new ChecksStore(project);
+    stores.set(project, store);
+  }
+  return store;
+}
+
+/** What is already known of a project's checks, without asking for more. */
+export function loadedRows(project: string | null): CheckRow[] {
+  const store = project === null ? undefined : stores.get(project);
+  return store === undefined ? [] : [...store.snapshot().rows.values()];
+}

@@ -1,0 +1,59 @@
+// One clock for the whole page: the server's time, told in steps to whatever shows time passing. It stands still
+// while nobody looks.
+import { useSyncExternalStore } from "react";
+import { clockBehindMs } from "../boot/boot.ts";
+
+const STEP_MS = 1_000;
+const MINUTE_MS = 60_000;
+
+const listeners = new Set<() => void>();
+let shownAt = serverNow();
+let timer: ReturnType<typeof setInterval> | null = null;
+
+/** The server's clock, as well as this computer can tell. */
+export function serverNow(): number {
+  return Date.now() + clockBehindMs;
+}
+
+/** Now, to the second; whoever calls it is drawn again every second. */
+export function useNow(): number {
+  return useSyncExternalStore(listen, () => shownAt);
+}
+
+/** Now, to the minute: for what does not change by the second. */
+export function useMinute(): number {
+  return useSyncExternalStore(listen, () => Math.floor(shownAt / MINUTE_MS) * MINUTE_MS);
+}
+
+function listen(listener: () => void): () => void {
+  listeners.add(listener);
+  start();
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size === 0) stop();
+  };
+}
+
+function start(): void {
+  if (timer !== null || document.hidden) return;
+  timer = setInterval(tell, STEP_MS);
+}
+
+function stop(): void {
+  if (timer !== null) clearInterval(timer);
+  timer = null;
+}
+
+function tell(): void {
+  shownAt = serverNow();
+  for (const listener of listeners) listener();
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) {
+    stop();
+    return;
+  }
+  tell();
+  if (listeners.size > 0) start();
+});

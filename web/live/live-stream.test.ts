@@ -1,0 +1,107 @@
+// The stream falls back to polling where it is refused, goes on from its cursor, and never does both.
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { LiveStream } from "./live-stream.ts";
+
+/** Stands for the browser's EventSource: says what the test wants. */
+class FakeSource extends EventTarget {
+  static readonly CLOSED = 2;
+  static made: FakeSource[] = [];
+  readonly url: string;
+  readyState = 0;
+
+  constructor(url: string) {
+    super();
+    this.url = url;
+    FakeSource.made.push(this);
+  }
+
+  close(): void {
+    this.readyState = FakeSource.CLOSED;
+  }
+
+  refuse(): void {
+    this.readyState = FakeSource.CLOSED;
+    this.dispatchEvent(new Event("error"));
+  }
+
+  say(name: string, data: string, lastEventId: string): void {
+    this.dispatchEvent(Object.assign(new Event(name), { data, lastEventId }));
+  }
+}
+
+const addresses = { stream: "http://x/live", changes: "http://x/changes" };
+const states: string[] = [];
+const events: string[] = [];
+const sink = {
+  onEvent: ({ name, data }: { name: string; data: string }) => events.push(`${name} ${data}`),
+  onState: (state: string) => states.push(state),
+};
+const asked = vi.fn<(url: string) => Promise<unknown>>();
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  FakeSource.made = [];
+  states.length = 0;
+  events.length = 0;
+  asked.mockReset().mockResolvedValue({
+    ok: true,
+    json: async () => ({ events: [{ name: "rows", data: { n: 1 } }], cursor: "9" }),
+  });
+  vi.stubGlobal("EventSource", FakeSource);
+  vi.stubGlobal("fetch", asked);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+const newest = () => FakeSource.made.at(-1) ?? expect.fail("no stream was opened");
+
+describe("The stream", () => {
+  test("begins at the cursor and passes on what comes", () => {
+    const stream = new LiveStream(addresses, "5", sink);
+    newest().dispatchEvent(new Event("open"));
+    newest().say("rows", "{}", "6");
+    expect([newest().url, states, events]).toEqual(["http://x/live?after=5", ["live"], ["rows {}"]]);
+    stream.close();
+  });
+
+  test("that is refused is tried again from where it was, and after three times polled", async () => {
+    const stream = new LiveStream(addresses, "5", sink);
+    newest().say("rows", "{}", "6");
+    newest().refuse();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(newest().url).toBe("http://x/live?after=6");
+    newest().refuse();
+    await vi.advanceTimersByTimeAsync(5_000);
+    newest().refuse();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(asked).toHaveBeenLastCalledWith("http://x/changes?after=6", expect.anything());
+    expect([states.at(-1), events.at(-1)]).toEqual(["polling", 'rows {"n":1}']);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(asked).toHaveBeenLastCalledWith("http://x/changes?after=9", expect.anything());
+    stream.close();
+  });
+
+  test("that is held back by a proxy is polled, and the stream tried again later", async () => {
+    const stream = new LiveStream(addresses, "5", sink);
+    await vi.advanceTimersByTimeAsync(10_001);
+    expect([newest().readyState, states.at(-1)]).toEqual([FakeSource.CLOSED, "polling"]);
+    await vi.advanceTimersByTimeAsync(6 * 60_000);
+    expect(FakeSource.made.length).toBeGreaterThan(1);
+    stream.close();
+  });
+
+  test("that begins again while an answer is under way is not polled any more", async () => {
+    const stream = new LiveStream(addresses, "5", sink);
+    await vi.advanceTimersByTimeAsync(10_001);
+    stream.restart("3");
+    newest().dispatchEvent(new Event("open"));
+    const before = asked.mock.calls.length;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(asked).toHaveBeenCalledTimes(before);
+    expect(newest().url).toBe("http://x/live?after=3");
+    stream.close();
+  });
+});

@@ -1,0 +1,126 @@
+// The stream of a project's changes: server-sent events where they come through, polling where a proxy holds them
+// back. Knows nothing of rows: it passes on what came and says how it came. Runs in the worker or in the page.
+
+import { type ChangesPage, LIVE_EVENTS } from "../../src/contract/web/live.ts";
+
+export type LiveState = "live" | "reconnecting" | "polling";
+export type LiveEvent = { name: string; data: string };
+export type LiveAddresses = { stream: string; changes: string };
+
+type Sink = { onEvent: (event: LiveEvent) => void; onState: (state: LiveState) => void };
+
+/** The server says something at least every 15 s; whoever has not connected after this much waits in vain. */
+const OPENING_MS_MAX = 10_000;
+const POLL_MS = 10_000;
+/** While polling, the stream is tried again this often. */
+const RETRY_STREAM_MS = 5 * 60_000;
+/** Refused so often in a row, the stream is not what we get: somebody holds it back, or there are too many. */
+const REFUSALS_MAX = 3;
+const RECONNECT_MS_MIN = 1_000;
+const RECONNECT_MS_MAX = 30_000;
+
+export class LiveStream {
+  readonly #addresses: LiveAddresses;
+  readonly #sink: Sink;
+  #cursor: string;
+  #source: EventSource | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #failures = 0;
+  #pollingSince: number | null = null;
+  #isClosed = false;
+  /** Counts beginnings: what was begun before the last one has nothing to say any more. */
+  #turn = 0;
+
+  constructor(addresses: LiveAddresses, cursor: string, sink: Sink) {
+    this.#addresses = addresses;
+    this.#cursor = cursor;
+    this.#sink = sink;
+    this.#open();
+  }
+
+  /** Begins again at a cursor: for somebody who joins later and knows less than was already told. */
+  restart(cursor: string): void {
+    this.#cursor = cursor;
+    this.#pollingSince = null;
+    this.#open();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#source?.close();
+    clearTimeout(this.#timer);
+  }
+
+  #open(): void {
+    this.#source?.close();
+    clearTimeout(this.#timer);
+    this.#turn += 1;
+    const source = new EventSource(withCursor(this.#addresses.stream, this.#cursor));
+    this.#source = source;
+    this.#timer = setTimeout(() => this.#poll(), OPENING_MS_MAX);
+    source.addEventListener("open", () => {
+      clearTimeout(this.#timer);
+      this.#failures = 0;
+      this.#pollingSince = null;
+      this.#sink.onState("live");
+    });
+    for (const name of LIVE_EVENTS) {
+      source.addEventListener(name, (event: MessageEvent<string>) => {
+        if (event.lastEventId !== "") this.#cursor = event.lastEventId;
+        this.#sink.onEvent({ name, data: event.data });
+      });
+    }
+    source.addEventListener("error", () => this.#fail(source));
+  }
+
+  /** The browser reconnects by itself after an interruption, but gives up when the answer is no stream. */
+  #fail(source: EventSource): void {
+    if (this.#isClosed || source !== this.#source) return;
+    this.#sink.onState(this.#pollingSince === null ? "reconnecting" : "polling");
+    if (source.readyState !== EventSource.CLOSED) return;
+    this.#failures += 1;
+    if (this.#failures >= REFUSALS_MAX) {
+      this.#failures = 0;
+      this.#poll();
+      return;
+    }
+    const waitMs = Math.min(RECONNECT_MS_MAX, RECONNECT_MS_MIN * 2 ** this.#failures);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#open(), waitMs * (0.5 + Math.random() / 2));
+  }
+
+  #poll(): void {
+    this.#source?.close();
+    this.#source = null;
+    this.#pollingSince ??= Date.now();
+    if (Date.now() - this.#pollingSince > RETRY_STREAM_MS) {
+      this.#pollingSince = Date.now();
+      this.#open();
+      return;
+    }
+    this.#turn += 1;
+    const turn = this.#turn;
+    void this.#fetchChanges().finally(() => {
+      if (!this.#isClosed && turn === this.#turn) this.#timer = setTimeout(() => this.#poll(), POLL_MS);
+    });
+  }
+
+  async #fetchChanges(): Promise<void> {
+    try {
+      const response = await fetch(withCursor(this.#addresses.changes, this.#cursor), {
+        credentials: "same-origin",
+      });
+      if (!response.ok) throw new Error(`answered ${response.status}`);
+      const { events, cursor } = (await response.json()) as ChangesPage;
+      this.#cursor = cursor;
+      for (const { name, data } of events) this.#sink.onEvent({ name, data: JSON.stringify(data) });
+      this.#sink.onState("polling");
+    } catch {
+      this.#sink.onState("reconnecting");
+    }
+  }
+}
+
+function withCursor(address: string, cursor: string): string {
+  return `${address}?after=${encodeURIComponent(cursor)}`;
+}

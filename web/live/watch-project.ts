@@ -1,0 +1,37 @@
+// How a tab listens to a project: through the shared worker where there is one, by itself where not (some phones).
+import { apiUrl } from "../api/api.ts";
+import { type LiveEvent, type LiveState, LiveStream } from "./live-stream.ts";
+import type { FromWorker, ToWorker } from "./live-worker.ts";
+
+type Sink = { onEvent: (event: LiveEvent) => void; onState: (state: LiveState) => void };
+
+/** Listens until the returned function is called. */
+export function watchProject(project: string, cursor: string, sink: Sink): () => void {
+  const addresses = {
+    stream: new URL(apiUrl(`/projects/${project}/live`), location.href).href,
+    changes: new URL(apiUrl(`/projects/${project}/changes`), location.href).href,
+  };
+  if (typeof SharedWorker === "undefined") {
+    const stream = new LiveStream(addresses, cursor, sink);
+    return () => stream.close();
+  }
+  const worker = new SharedWorker(new URL("./live-worker.ts", import.meta.url), {
+    type: "module",
+    name: "overdue-live",
+  });
+  const say = (message: ToWorker) => worker.port.postMessage(message, []);
+  worker.port.addEventListener("message", ({ data }: MessageEvent<FromWorker>) => {
+    if (data.kind === "event") sink.onEvent(data.event);
+    else if (data.kind === "state") sink.onState(data.state);
+    else say({ kind: "here" });
+  });
+  worker.port.start();
+  say({ kind: "watch", addresses, cursor });
+  const leave = () => say({ kind: "leave" });
+  addEventListener("pagehide", leave);
+  return () => {
+    removeEventListener("pagehide", leave);
+    leave();
+    worker.port.close();
+  };
+}

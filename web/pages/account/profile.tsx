@@ -1,0 +1,102 @@
+// What others see of an account and how it sees the pages: name, time zone and theme. Choices hold at once.
+import { type FormEvent, useState } from "react";
+import type { AccountPage, ThemeName } from "../../../src/contract/web/account.ts";
+import { troubleText } from "../../api/api.ts";
+import { readerZone } from "../../boot/boot.ts";
+import { showTheme, useTheme } from "../../boot/theme.ts";
+import { Section } from "../../parts/section.tsx";
+import { Button } from "../../ui/button.tsx";
+import { SelectField, TextField } from "../../ui/field.tsx";
+import { toastTrouble } from "../../ui/toast.tsx";
+import { accountWords, THEME_WORDS } from "../../words/account.ts";
+import { words as shared } from "../../words/shared.ts";
+import { useChange } from "./use-account.ts";
+
+const words = accountWords.profile;
+const NAME_LENGTH_MAX = 200;
+
+export function Profile({ account }: { account: AccountPage }) {
+  return (
+    <Section title={words.title} about={words.about}>
+      <NameForm key={account.name} account={account} />
+      <div className="account-pair">
+        <ZoneChoice account={account} />
+        <ThemeChoice />
+      </div>
+    </Section>
+  );
+}
+
+function NameForm({ account }: { account: AccountPage }) {
+  const [name, setName] = useState(account.name);
+  const change = useChange();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    change.mutate({ method: "PATCH", path: "", body: { name: name.trim() }, says: accountWords.saved });
+  };
+  return (
+    <form className="section-line" onSubmit={submit}>
+      <TextField
+        label={words.name}
+        value={name}
+        placeholder={words.namePlaceholder}
+        maxLength={NAME_LENGTH_MAX}
+        autoComplete="name"
+        dir="auto"
+        onChange={(event) => setName(event.target.value)}
+        error={change.isError ? troubleText(change.error) : null}
+      />
+      <Button type="submit" isBusy={change.isPending} disabled={name.trim() === account.name}>
+        {shared.save}
+      </Button>
+    </form>
+  );
+}
+
+function ZoneChoice({ account }: { account: AccountPage }) {
+  const change = useChange();
+  const keep = (zone: string) =>
+    change.mutate(
+      { method: "PATCH", path: "", body: { zone }, says: accountWords.saved },
+      // The zone that everything is shown in comes with the page.
+      { onSuccess: () => location.reload(), onError: toastTrouble },
+    );
+  const zones = [...new Set([account.zone, readerZone, "UTC", ...Intl.supportedValuesOf("timeZone")])];
+  return (
+    <SelectField
+      label={words.zone}
+      value={account.zone}
+      disabled={change.isPending}
+      onChange={(event) => keep(event.target.value)}
+    >
+      {zones.map((zone) => (
+        <option key={zone}>{zone}</option>
+      ))}
+    </SelectField>
+  );
+}
+
+function ThemeChoice() {
+  const theme = useTheme();
+  const change = useChange();
+  const keep = (wanted: ThemeName) => {
+    showTheme(wanted);
+    change.mutate(
+      { method: "PATCH", path: "", body: { theme: wanted }, says: accountWords.saved },
+      { onError: toastTrouble },
+    );
+  };
+  return (
+    <SelectField
+      label={words.theme}
+      value={theme}
+      onChange={(event) => keep(event.target.value as ThemeName)}
+    >
+      {Object.entries(THEME_WORDS).map(([name, text]) => (
+        <option key={name} value={name}>
+          {text}
+        </option>
+      ))}
+    </SelectField>
+  );
+}

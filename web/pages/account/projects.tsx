@@ -1,0 +1,91 @@
+// The projects of an account: leaving one, and answering whoever wants to hand one over.
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link } from "wouter";
+import type { AccountPage } from "../../../src/contract/web/account.ts";
+import { send } from "../../api/api.ts";
+import { Confirm } from "../../parts/confirm.tsx";
+import { Notice, Row, Rows, Section } from "../../parts/section.tsx";
+import { pageHref } from "../../shell/page-address.ts";
+import { Button } from "../../ui/button.tsx";
+import { toastTrouble } from "../../ui/toast.tsx";
+import { accountWords } from "../../words/account.ts";
+import { ROLE_WORDS } from "../../words/settings.ts";
+
+const words = accountWords.projects;
+type Project = AccountPage["projects"][number];
+type Transfer = AccountPage["transfers"][number];
+
+/** What the rail shows and what the person may do come with the page. */
+function reload(): void {
+  location.reload();
+}
+
+export function OwnProjects({ account }: { account: AccountPage }) {
+  return (
+    <Section title={words.title} about={words.about}>
+      {account.transfers.map((transfer) => (
+        <AskedFor key={transfer.uuid} transfer={transfer} />
+      ))}
+      <Rows label={words.list} none={words.none}>
+        {account.projects.map((project) => (
+          <Row
+            key={project.uuid}
+            name={
+              <Link className="account-project" href={pageHref("checks", { project: project.uuid })}>
+                {project.name}
+              </Link>
+            }
+            mark={ROLE_WORDS[project.role]}
+            acts={project.role === "owner" ? null : <Leave project={project} />}
+          />
+        ))}
+      </Rows>
+    </Section>
+  );
+}
+
+function Leave({ project }: { project: Project }) {
+  const [isAsking, setAsking] = useState(false);
+  const left = useMutation({
+    mutationFn: () => send("POST", `/projects/${project.uuid}/leave`, {}),
+    onSuccess: reload,
+  });
+  return (
+    <>
+      <Button kind="bare" aria-label={words.leaveOf(project.name)} onClick={() => setAsking(true)}>
+        {words.leave}
+      </Button>
+      <Confirm
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title={words.leaveTitle(project.name)}
+        text={words.leaveText}
+        act={words.leave}
+        isBusy={left.isPending}
+        error={left.error}
+        onAct={() => left.mutate()}
+      />
+    </>
+  );
+}
+
+function AskedFor({ transfer }: { transfer: Transfer }) {
+  const answered = useMutation({
+    mutationFn: (how: "accept" | "decline") => send("POST", `/projects/${transfer.uuid}/transfer/${how}`, {}),
+    onSuccess: reload,
+    onError: toastTrouble,
+  });
+  return (
+    <Notice kind="asking" title={words.asked(transfer.from, transfer.name)}>
+      <div className="section-acts">
+        <Button kind="primary" isBusy={answered.isPending} onClick={() => answered.mutate("accept")}>
+          {words.accept}
+        </Button>
+        <Button isBusy={answered.isPending} onClick={() => answered.mutate("decline")}>
+          {words.decline}
+        </Button>
+      </div>
+    </Notice>
+  );
+}

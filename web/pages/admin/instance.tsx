@@ -1,0 +1,126 @@
+// The state of the installation: what needs somebody, six facts, its processes, and a text for reports of bugs.
+import type { AdminState } from "../../../src/contract/web/admin.ts";
+import { Notice, Section } from "../../parts/section.tsx";
+import { pageHref } from "../../shell/page-address.ts";
+import { ButtonLink } from "../../ui/button.tsx";
+import { CodeBlock } from "../../ui/copy.tsx";
+import { StateShape } from "../../ui/marks/state-shape.tsx";
+import { Ago, When } from "../../ui/when.tsx";
+import { adminWords as words, TROUBLE_WORDS } from "../../words/admin.ts";
+import { formatShare } from "../../words/number.ts";
+import { deviceName } from "../../parts/device.ts";
+import { diagnosticsOf, type Fact, factsOf } from "./facts.ts";
+
+export function Instance({ state }: { state: AdminState }) {
+  const { diagnostics, setUp } = words;
+  return (
+    <>
+      <Troubles troubles={state.troubles} />
+      <ul className="admin-facts" aria-label={words.facts}>
+        {factsOf(state).map((fact) => (
+          <FactCard key={fact.label} fact={fact} />
+        ))}
+      </ul>
+      {state.intakes.length > 0 && <Processes intakes={state.intakes} />}
+      <div className="sections admin-sections">
+        <WaysIn state={state} />
+        <Section title={setUp.title} about={setUp.about}>
+          <ButtonLink href={pageHref("welcome")}>{setUp.act}</ButtonLink>
+        </Section>
+        <Section title={diagnostics.title} about={diagnostics.about}>
+          <CodeBlock text={diagnosticsOf(state, deviceName(navigator.userAgent))} label={diagnostics.label} />
+        </Section>
+      </div>
+    </>
+  );
+}
+
+function Troubles({ troubles }: { troubles: AdminState["troubles"] }) {
+  if (troubles.length === 0) return null;
+  return (
+    <section className="admin-troubles" aria-label={words.troubles}>
+      {troubles.map(({ trouble, subject, sinceAt }) => (
+        <Notice key={`${trouble} ${subject}`} kind="bad" title={TROUBLE_WORDS[trouble] ?? trouble}>
+          <p>
+            {subject !== "" && `${subject} · `}
+            {words.since} <When at={sinceAt} />
+          </p>
+        </Notice>
+      ))}
+    </section>
+  );
+}
+
+function FactCard({ fact }: { fact: Fact }) {
+  const { label, isWell, value, about, at } = fact;
+  return (
+    <li className={`admin-fact${isWell === false ? " is-bad" : ""}`}>
+      <span className="admin-label">
+        {isWell !== null && <StateShape state={isWell ? "up" : "down"} />}
+        {label}
+      </span>
+      <b>{value}</b>
+      <span className="muted">
+        {about}
+        {at !== null && (
+          <>
+            {" "}
+            <When at={at} />
+          </>
+        )}
+      </span>
+    </li>
+  );
+}
+
+function Processes({ intakes }: { intakes: AdminState["intakes"] }) {
+  const { columns } = words;
+  return (
+    <div className="admin-scroll">
+      <table className="table">
+        <caption>{words.processes}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{columns.name}</th>
+            <th scope="col">{columns.beat}</th>
+            <th scope="col">{columns.spool}</th>
+            <th scope="col">{columns.started}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {intakes.map(({ name, beatAt, isLost, spoolEmpty, spoolFill, startedAt }) => (
+            <tr key={`${name} ${startedAt}`}>
+              <td>{name}</td>
+              <td>
+                {isLost && <b className="admin-lost">{words.lost}, </b>}
+                <Ago at={beatAt} />
+              </td>
+              <td>
+                {spoolEmpty ? words.receiving.spoolEmpty : words.receiving.spool(formatShare(spoolFill))}
+              </td>
+              <td>
+                <When at={startedAt} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function WaysIn({ state }: { state: AdminState }) {
+  const { title, about, registration, open, closed, oidc, proxy, none } = words.waysIn;
+  return (
+    <Section title={title} about={about}>
+      <dl className="admin-ways">
+        <dt>{registration}</dt>
+        <dd>{state.registrationOpen ? open : closed}</dd>
+        <dt>{oidc}</dt>
+        <dd>{state.signIn.oidc ?? none}</dd>
+        <dt>{proxy}</dt>
+        <dd>{state.signIn.proxyHeader ?? none}</dd>
+      </dl>
+    </Section>
+  );
+}

@@ -1,0 +1,55 @@
+// From what is stored to the form and back.
+import { expect, test } from "vitest";
+import type { ChannelCard, KindField } from "../../../src/contract/web/channels.ts";
+import { configOf, mistakeOf, valuesOf } from "./config-values.ts";
+
+function field(name: string, given: Partial<KindField>): KindField {
+  return {
+    name,
+    about: "",
+    type: "text",
+    isLong: false,
+    isSecret: false,
+    isMade: false,
+    isRequired: false,
+    choices: [],
+    fallback: "",
+    ...given,
+  };
+}
+
+const FIELDS = [
+  field("url", { isSecret: true }),
+  field("priority", { type: "number", fallback: 3 }),
+  field("up", { type: "flag", fallback: true }),
+  field("headers", { type: "headers", fallback: {} }),
+  field("members", { type: "channels", fallback: [] }),
+];
+const STORED = {
+  config: { url: "https://…", priority: 5, up: false, headers: { A: "b: c" } },
+} as unknown as ChannelCard;
+
+test("a new channel begins with what its kind falls back to", () => {
+  expect(valuesOf(FIELDS, null)).toEqual({ url: "", priority: "3", up: true, headers: "", members: [] });
+});
+
+test("a stored one shows everything but its secrets, and sends them only when they were typed", () => {
+  const values = valuesOf(FIELDS, STORED);
+  expect(values).toMatchObject({ url: "", priority: "5", up: false, headers: "A: b: c" });
+  expect(configOf(FIELDS, { values, isNew: false })).toEqual({
+    priority: 5,
+    up: false,
+    headers: { A: "b: c" },
+    members: [],
+  });
+  expect(configOf(FIELDS, { values: { ...values, url: "https://new" }, isNew: false })).toHaveProperty("url");
+});
+
+test("a sentence about a field stands at the field, under the name that people see", () => {
+  const fields = [field("url_down", {}), field("url", {})];
+  expect(mistakeOf("Url_down must be an address.", fields)).toEqual({
+    text: "URL when down must be an address.",
+    field: "url_down",
+  });
+  expect(mistakeOf("Something else.", fields)).toEqual({ text: "Something else.", field: null });
+});

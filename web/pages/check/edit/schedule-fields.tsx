@@ -1,0 +1,108 @@
+// When a signal is expected: a period, a cron or an OnCalendar expression with its zone, and the grace time.
+import type { ReactNode } from "react";
+import { readerZone } from "../../../boot/boot.ts";
+import { SelectField, TextArea } from "../../../ui/field.tsx";
+import { editWords as words } from "../../../words/check/edit.ts";
+import type { Settings } from "./form-state.ts";
+import { SpanField } from "./span-field.tsx";
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const PERIODS = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, 12 * HOUR, DAY, 7 * DAY, 30 * DAY];
+const GRACES = [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 3 * HOUR, 12 * HOUR, DAY];
+
+/** What is put in when somebody changes to a kind that has no expression yet. */
+const SAMPLES = { cron: "0 3 * * *", oncalendar: "*-*-* 03:00" } as const;
+
+export type FieldsProps = {
+  form: Settings;
+  set: (change: Partial<Settings>) => void;
+  /** The mistake beside a field, if it is about one of these. */
+  at: (...names: (keyof Settings)[]) => { error?: string };
+};
+
+/** `preview`: how the server reads it, beside what is typed. */
+export function ScheduleFields({ form, set, at, preview }: FieldsProps & { preview: ReactNode }) {
+  const choose = (kind: Settings["kind"]) => {
+    if (kind === form.kind) return;
+    const isOther = kind !== "simple" && !looksLike(kind, form.schedule);
+    set({ kind, ...(isOther && { schedule: SAMPLES[kind] }), ...(form.kind === "simple" && zoneFor(form)) });
+  };
+  return (
+    <>
+      <fieldset className="edit-kinds">
+        <legend className="sr">{words.kind}</legend>
+        <div className="check-switch">
+          {(["simple", "cron", "oncalendar"] as const).map((kind) => (
+            <button key={kind} type="button" aria-pressed={form.kind === kind} onClick={() => choose(kind)}>
+              {words.kinds[kind]}
+            </button>
+          ))}
+        </div>
+      </fieldset>
+      {form.kind === "simple" ? (
+        <SpanField
+          label={words.every}
+          seconds={form.timeoutSeconds}
+          onChange={(timeoutSeconds) => set({ timeoutSeconds })}
+          presets={PERIODS}
+          {...at("timeoutSeconds")}
+        />
+      ) : (
+        <Expression form={form} set={set} at={at} />
+      )}
+      {preview}
+      <SpanField
+        label={words.grace}
+        seconds={form.graceSeconds}
+        onChange={(graceSeconds) => set({ graceSeconds })}
+        presets={GRACES}
+        {...at("graceSeconds")}
+      />
+    </>
+  );
+}
+
+/** A check that never had a schedule was given UTC; whoever sets one most likely means the own clock. */
+function zoneFor({ schedule, tz }: Settings): Partial<Settings> {
+  return schedule === "" || (tz === "UTC" && schedule === "* * * * *") ? { tz: readerZone } : {};
+}
+
+function looksLike(kind: "cron" | "oncalendar", schedule: string): boolean {
+  if (schedule.trim() === "" || schedule === "* * * * *") return false;
+  return (
+    (kind === "oncalendar") ===
+    /:|\*-\*|^(daily|weekly|monthly|hourly|yearly|quarterly)$/i.test(schedule.trim())
+  );
+}
+
+function Expression({ form, set, at }: FieldsProps) {
+  const isCron = form.kind === "cron";
+  const zones = [...new Set([form.tz, readerZone, "UTC", ...Intl.supportedValuesOf("timeZone")])];
+  return (
+    <div className="edit-expression">
+      <TextArea
+        label={isCron ? words.cron : words.oncalendar}
+        hint={isCron ? words.cronHint : words.oncalendarHint}
+        className="edit-code"
+        rows={Math.min(6, Math.max(1, form.schedule.split("\n").length))}
+        value={form.schedule}
+        onChange={(event) => set({ schedule: event.target.value })}
+        spellCheck={false}
+        autoComplete="off"
+        {...at("schedule", "kind")}
+      />
+      <SelectField
+        label={words.zone}
+        value={form.tz}
+        onChange={(event) => set({ tz: event.target.value })}
+        {...at("tz")}
+      >
+        {zones.map((zone) => (
+          <option key={zone}>{zone}</option>
+        ))}
+      </SelectField>
+    </div>
+  );
+}

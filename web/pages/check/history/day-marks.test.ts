@@ -1,0 +1,20 @@
+// A day of the strip, drawn and said.
+import { expect, test } from "vitest";
+import { dayText, kindOfDay } from "./day-marks.ts";
+
+const DAY = { day: "2026-11-15", successCount: 0, failCount: 0, downMs: 0, unseenMs: 0, isBefore: false };
+
+test("trouble counts more than what we did not see, and that more than silence", () => {
+  expect(kindOfDay({ ...DAY, successCount: 3 })).toBe("up");
+  expect(kindOfDay({ ...DAY, downMs: 1, unseenMs: 1 })).toBe("down");
+  expect(kindOfDay({ ...DAY, failCount: 1 })).toBe("down");
+  expect(kindOfDay({ ...DAY, unseenMs: 60_000, successCount: 3 })).toBe("unseen");
+  expect(kindOfDay(DAY)).toBe("quiet");
+  expect(kindOfDay({ ...DAY, isBefore: true, downMs: 5 })).toBe("before");
+});
+
+test("a day says everything that happened on it", () => {
+  const text = dayText({ ...DAY, successCount: 1, failCount: 2, downMs: 3_600_000, unseenMs: 60_000 });
+  expect(text).toBe("1 success, 2 failures, down for 1 h, not observed for 1 min");
+  expect(dayText(DAY)).toBe("no signal");
+});

@@ -1,0 +1,24 @@
+// What a day of the strip was like: how it is drawn, and in words. Pure.
+import type { DayMark } from "../../../../src/contract/web/check-page.ts";
+import { historyWords as words } from "../../../words/check/page.ts";
+
+export type DayKind = "up" | "down" | "unseen" | "quiet" | "before";
+
+export function kindOfDay({ isBefore, downMs, failCount, successCount, unseenMs }: DayMark): DayKind {
+  if (isBefore) return "before";
+  if (downMs > 0 || failCount > 0) return "down";
+  if (unseenMs > 0) return "unseen";
+  return successCount > 0 ? "up" : "quiet";
+}
+
+/** What a day was like, in a few words. */
+export function dayText({ isBefore, downMs, failCount, successCount, unseenMs }: DayMark): string {
+  if (isBefore) return words.day.before;
+  const said = [
+    successCount > 0 ? words.day.success(successCount) : null,
+    failCount > 0 ? words.day.fail(failCount) : null,
+    downMs > 0 ? words.day.down(downMs) : null,
+    unseenMs > 0 ? words.day.unseen(unseenMs) : null,
+  ].filter((text) => text !== null);
+  return said.length === 0 ? words.day.nothing : said.join(", ");
+}

@@ -1,0 +1,161 @@
+// The page of one check: what is expected, how it stands, how it has been, why it was reported, and who is told. A run
+// opens in a drawer over it, under its own address.
+import { useState } from "react";
+import { useSearchParams } from "wouter";
+import type { CheckPage as Page } from "../../../src/contract/web/check-page.ts";
+import { boot } from "../../boot/boot.ts";
+import { useShortcuts } from "../../keys/shortcuts.ts";
+import { useShowProject } from "../../shell/current-project.ts";
+import type { PageProps } from "../../shell/page-address.ts";
+import { usePageTitle } from "../../shell/page-title.ts";
+import { WaitingFor } from "../../parts/waiting/waiting.tsx";
+import { Queried } from "../../ui/page-state.tsx";
+import { checkKeys as keys, checkWords as words } from "../../words/check/page.ts";
+import { type CheckActions, useCheckActions } from "./actions.ts";
+import { SendSignal } from "./aside/send-signal.tsx";
+import { ExplainDrawer, WhatHappened } from "./aside/what-happened.tsx";
+import { WhoIsTold } from "./aside/who-is-told.tsx";
+import { EditDrawer } from "./edit/edit-drawer.tsx";
+import { Head, type Over } from "./head.tsx";
+import { DurationChart } from "./history/durations.tsx";
+import { Months } from "./history/months.tsx";
+import { Ninety } from "./history/ninety.tsx";
+import { RunsTable } from "./history/runs.tsx";
+import { Promised } from "./promise.tsx";
+import { RunDrawer } from "./run/run-drawer.tsx";
+import { TimeTrack } from "./track/track.tsx";
+import { useCheckPage, useLiveRow, useRuns } from "./use-check.ts";
+import { ClearDialog, CodeDialog, TransferDialog } from "./windows.tsx";
+import "./page.css";
+import "./windows.css";
+
+export function CheckPage({ params }: PageProps) {
+  const id = params.check ?? "";
+  const query = useCheckPage(id);
+  usePageTitle(words.tab);
+  return (
+    <Queried query={query} rows={10}>
+      {(page) => <Shown page={page} n={params.n ?? null} />}
+    </Queried>
+  );
+}
+
+function Shown({ page, n }: { page: Page; n: string | null }) {
+  const { projectId } = page;
+  useShowProject(projectId);
+  const row = useLiveRow(page);
+  const runs = useRuns(row.id);
+  const actions = useCheckActions(page);
+  const [over, setOver] = useOver();
+  const mayEdit = boot.projects.find((one) => one.id === projectId)?.may.includes("editChecks") ?? false;
+  useShortcuts(shortcutsOf({ page: { ...page, row }, mayEdit, actions, onOver: setOver }));
+  const known = runs.data?.pages.flatMap((one) => one.runs) ?? [];
+  const lastSuccessAt =
+    known.find(({ outcome }) => outcome === "success")?.at ?? (row.state === "down" ? null : row.lastPingAt);
+  const isNew = row.state === "new" && row.lastPingAt === null && row.runningSince === null;
+  return (
+    <>
+      <Head page={page} row={row} mayEdit={mayEdit} actions={actions} onOver={setOver} />
+      <Promised page={page} row={row} lastSuccessAt={lastSuccessAt} />
+      {page.settings.desc !== "" && (
+        <p className="check-desc" dir="auto">
+          {page.settings.desc}
+        </p>
+      )}
+      {isNew ? (
+        <FirstSignal row={row} project={projectId} />
+      ) : (
+        <TimeTrack page={page} row={row} runs={known} />
+      )}
+      <div className="check-cols">
+        <div className="check-main">
+          {!isNew && (
+            <>
+              <Ninety days={page.days} ninety={page.ninety} />
+              <DurationChart id={row.id} usual={page.usual} />
+              <RunsTable id={row.id} query={runs} usual={page.usual} />
+              <Months months={page.months} />
+            </>
+          )}
+          {isNew && <SendSignal page={page} />}
+        </div>
+        <aside className="check-aside">
+          <WhatHappened page={page} onMore={() => setOver("explain")} />
+          {!isNew && <SendSignal page={page} />}
+          <WhoIsTold page={page} mayEdit={mayEdit} />
+        </aside>
+      </div>
+      <Windows page={page} actions={actions} over={over} onOver={setOver} mayEdit={mayEdit} />
+      <RunDrawer page={page} n={n} />
+    </>
+  );
+}
+
+/** A check that has never been heard of: the line that sends its first signal, and what the server sees meanwhile. */
+function FirstSignal({ row, project }: { row: Page["row"]; project: string }) {
+  return (
+    <section className="panel check-waiting" aria-labelledby="check-waiting">
+      <h2 id="check-waiting">{words.first}</h2>
+      <WaitingFor check={row.id} channelsOf={row.channels === 0 ? project : null} />
+    </section>
+  );
+}
+
+/** What lies over the page. The list of checks opens the form with `?edit=1`, mails an explanation with `?flip=`. */
+function useOver(): [Over, (over: Over) => void] {
+  const [search, setSearch] = useSearchParams();
+  const asked = search.has("edit") ? "edit" : search.has("flip") ? "explain" : null;
+  const [over, setOver] = useState<Over>(null);
+  return [
+    over ?? asked,
+    (next) => {
+      setOver(next);
+      if (asked !== null && next === null) setSearch({}, { replace: true });
+    },
+  ];
+}
+
+type Bound = { page: Page; mayEdit: boolean; actions: CheckActions; onOver: (over: Over) => void };
+
+function shortcutsOf({ page, mayEdit, actions, onOver }: Bound) {
+  const { group } = keys;
+  const isPaused = page.row.state === "paused";
+  return [
+    ...(mayEdit
+      ? [
+          {
+            keys: "p",
+            says: keys.pause,
+            group,
+            run: () => void (isPaused ? actions.resume() : actions.pause()),
+          },
+          { keys: "e", says: keys.edit, group, run: () => onOver("edit") },
+        ]
+      : []),
+    ...(page.lastFlip === null
+      ? []
+      : [{ keys: "w", says: keys.explain, group, run: () => onOver("explain") }]),
+    { keys: "c", says: keys.code, group, run: () => onOver("code") },
+    { keys: "u", says: keys.copyUrl, group, run: () => void actions.copyUrl() },
+  ];
+}
+
+function Windows({ page, actions, over, onOver, mayEdit }: Bound & { over: Over }) {
+  const [search] = useSearchParams();
+  const flip = Number(search.get("flip"));
+  const close = () => onOver(null);
+  return (
+    <>
+      <ExplainDrawer
+        page={page}
+        flip={Number.isSafeInteger(flip) && flip > 0 ? flip : null}
+        isOpen={over === "explain"}
+        onClose={close}
+      />
+      {over === "edit" && mayEdit && <EditDrawer page={page} onClose={close} />}
+      {over === "code" && <CodeDialog page={page} onClose={close} />}
+      {over === "clear" && <ClearDialog page={page} actions={actions} onClose={close} />}
+      {over === "transfer" && <TransferDialog page={page} actions={actions} onClose={close} />}
+    </>
+  );
+}

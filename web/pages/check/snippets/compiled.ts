@@ -1,0 +1,205 @@
+// Snippets for languages with a compiler. Only what comes with each of them is used.
+import type { Facts, Snippet, Variant } from "./snippet.ts";
+
+const forEach = (text: (facts: Facts, variant: Variant) => string): Snippet["texts"] => ({
+  success: (facts) => text(facts, "success"),
+  whole: (facts) => text(facts, "whole"),
+  rid: (facts) => text(facts, "rid"),
+});
+
+const go: Snippet = {
+  name: "go",
+  label: "Go",
+  texts: forEach(({ url }, variant) => {
+    const isWhole = variant !== "success";
+    const isRid = variant === "rid";
+    return [
+      "package main",
+      "",
+      "import (",
+      ...(isRid ? ['\t"crypto/rand"'] : []),
+      '\t"fmt"',
+      '\t"net/http"',
+      ...(isWhole ? ['\t"os"'] : []),
+      '\t"strings"',
+      '\t"time"',
+      ")",
+      "",
+      `const url = "${url}"`,
+      "",
+      "var client = http.Client{Timeout: 10 * time.Second}",
+      ...(isRid ? ["var rid = newRid()"] : []),
+      "",
+      "func signal(path, body string) {",
+      "\tfor attempt := range 5 {",
+      `\t\tanswer, err := client.Post(url+path${isRid ? "+rid" : ""}, "text/plain", strings.NewReader(body))`,
+      "\t\tif err == nil {",
+      "\t\t\tanswer.Body.Close()",
+      "\t\t\treturn",
+      "\t\t}",
+      "\t\ttime.Sleep(time.Second << attempt)",
+      "\t}",
+      "}",
+      "",
+      ...(isRid
+        ? [
+            "func newRid() string {",
+            "\tb := make([]byte, 16)",
+            "\trand.Read(b)",
+            '\treturn fmt.Sprintf("?rid=%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])',
+            "}",
+            "",
+          ]
+        : []),
+      "func job() error {",
+      '\tfmt.Println("the work")',
+      "\treturn nil",
+      "}",
+      "",
+      "func main() {",
+      ...(isWhole ? ['\tsignal("/start", "")'] : []),
+      "\tif err := job(); err != nil {",
+      ...(isWhole ? ['\t\tsignal("/fail", err.Error())', "\t\tos.Exit(1)"] : ["\t\tpanic(err)"]),
+      "\t}",
+      '\tsignal("", "")',
+      "}",
+    ].join("\n");
+  }),
+  note: "Go 1.22 or newer.",
+};
+
+const java: Snippet = {
+  name: "java",
+  label: "Java",
+  texts: forEach(({ url }, variant) => {
+    const isRid = variant === "rid";
+    return [
+      "import java.net.URI;",
+      "import java.net.http.*;",
+      "import java.time.Duration;",
+      ...(isRid ? ["import java.util.UUID;"] : []),
+      "",
+      "public class Job {",
+      `    static final String ADDRESS = "${url}";`,
+      ...(isRid ? ['    static final String RID = "?rid=" + UUID.randomUUID();'] : []),
+      "    static final HttpClient HTTP = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(10)).build();",
+      "",
+      "    static void signal(String path, String body) throws InterruptedException {",
+      `        var request = HttpRequest.newBuilder(URI.create(ADDRESS + path${isRid ? " + RID" : ""}))`,
+      "            .timeout(Duration.ofSeconds(10))",
+      "            .POST(HttpRequest.BodyPublishers.ofString(body)).build();",
+      "        for (int attempt = 0; attempt < 5; attempt++) {",
+      "            try {",
+      "                HTTP.send(request, HttpResponse.BodyHandlers.discarding());",
+      "                return;",
+      "            } catch (java.io.IOException e) {",
+      "                Thread.sleep(1000L << attempt);",
+      "            }",
+      "        }",
+      "    }",
+      "",
+      "    static void job() {",
+      '        System.out.println("the work");',
+      "    }",
+      "",
+      "    public static void main(String[] args) throws Exception {",
+      ...(variant === "success"
+        ? ["        job();"]
+        : [
+            '        signal("/start", "");',
+            "        try {",
+            "            job();",
+            "        } catch (Exception error) {",
+            '            signal("/fail", error.toString());',
+            "            throw error;",
+            "        }",
+          ]),
+      '        signal("", "");',
+      "    }",
+      "}",
+    ].join("\n");
+  }),
+  note: "Java 11 or newer: java Job.java",
+};
+
+const csharp: Snippet = {
+  name: "csharp",
+  label: "C#",
+  texts: forEach(({ url }, variant) => {
+    const isRid = variant === "rid";
+    return [
+      `const string address = "${url}";`,
+      ...(isRid ? ['var rid = $"?rid={Guid.NewGuid()}";'] : []),
+      "using var http = new HttpClient { Timeout = TimeSpan.FromSeconds(10) };",
+      "",
+      'async Task Signal(string path = "", string body = "")',
+      "{",
+      "    for (var attempt = 0; attempt < 5; attempt++)",
+      "    {",
+      "        try",
+      "        {",
+      `            using var answer = await http.PostAsync(address + path${isRid ? " + rid" : ""}, new StringContent(body));`,
+      "            if (answer.IsSuccessStatusCode) return;",
+      "        }",
+      "        catch (Exception e) when (e is HttpRequestException or TaskCanceledException) { }",
+      "        await Task.Delay(1000 << attempt);",
+      "    }",
+      "}",
+      "",
+      'void Job() => Console.WriteLine("the work");',
+      "",
+      ...(variant === "success"
+        ? ["Job();"]
+        : [
+            'await Signal("/start");',
+            "try { Job(); }",
+            'catch (Exception error) { await Signal("/fail", error.ToString()); throw; }',
+          ]),
+      "await Signal();",
+    ].join("\n");
+  }),
+  note: "As Program.cs, .NET 6 or newer.",
+};
+
+const rust: Snippet = {
+  name: "rust",
+  label: "Rust",
+  texts: forEach(({ url }, variant) => {
+    const isRid = variant === "rid";
+    return [
+      "use std::process::Command;",
+      "",
+      `const URL: &str = "${url}";`,
+      "",
+      `fn signal(path: &str, body: &str${isRid ? ", rid: &str" : ""}) {`,
+      '    let flags = ["-fsS", "-m", "10", "--retry", "5", "-o", "/dev/null", "--data-raw", body];',
+      `    let url = format!("{URL}{path}${isRid ? "?rid={rid}" : ""}");`,
+      '    let _ = Command::new("curl").args(flags).arg(url).status();',
+      "}",
+      "",
+      "fn job() -> Result<(), String> {",
+      '    println!("the work");',
+      "    Ok(())",
+      "}",
+      "",
+      "fn main() {",
+      ...(isRid
+        ? [
+            '    let rid = std::fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap_or_default();',
+            "    let rid = rid.trim();",
+          ]
+        : []),
+      ...(variant === "success" ? [] : [`    signal("/start", ""${isRid ? ", rid" : ""});`]),
+      "    match job() {",
+      `        Ok(()) => signal("", ""${isRid ? ", rid" : ""}),`,
+      variant === "success"
+        ? "        Err(_) => std::process::exit(1),"
+        : `        Err(why) => signal("/fail", &why${isRid ? ", rid" : ""}),`,
+      "    }",
+      "}",
+    ].join("\n");
+  }),
+  note: "Without a crate, by way of curl.",
+};
+
+export const COMPILED_SNIPPETS: readonly Snippet[] = [go, java, csharp, rust];

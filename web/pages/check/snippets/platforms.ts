@@ -1,0 +1,177 @@
+// Snippets for what runs jobs in containers and pipelines.
+import { curl, type Facts, type Snippet } from "./snippet.ts";
+
+const IMAGE = "registry.example/job:latest";
+const NEW_ID = "$(cat /proc/sys/kernel/random/uuid)";
+
+const docker: Snippet = {
+  name: "docker",
+  label: "Docker",
+  texts: {
+    success: (facts) => `docker run --rm ${IMAGE} && ${curl(facts, facts.url)}`,
+    whole: (facts) =>
+      [curl(facts, `${facts.url}/start`), `docker run --rm ${IMAGE}`, curl(facts, `${facts.url}/$?`)].join(
+        "\n",
+      ),
+    rid: (facts) =>
+      [
+        `rid=${NEW_ID}`,
+        curl(facts, `"${facts.url}/start?rid=$rid"`),
+        `docker run --rm ${IMAGE}`,
+        curl(facts, `"${facts.url}/$??rid=$rid"`),
+      ].join("\n"),
+  },
+};
+
+const cronJob = ({ cron }: Facts, lines: readonly string[]) =>
+  [
+    "apiVersion: batch/v1",
+    "kind: CronJob",
+    "metadata:",
+    "  name: job",
+    "spec:",
+    `  schedule: "${cron}"`,
+    "  jobTemplate:",
+    "    spec:",
+    "      backoffLimit: 0",
+    "      template:",
+    "        spec:",
+    "          restartPolicy: Never",
+    "          containers:",
+    "            - name: job",
+    `              image: ${IMAGE}`,
+    "              command: [/bin/sh, -c]",
+    "              args:",
+    "                - |",
+    ...lines.map((line) => `                  ${line}`),
+  ].join("\n");
+
+const kubernetes: Snippet = {
+  name: "kubernetes",
+  label: "Kubernetes",
+  note: "The image needs curl; with BusyBox take the lines of wget.",
+  texts: {
+    success: (facts) => cronJob(facts, [`/job && ${curl(facts, facts.url)}`]),
+    whole: (facts) =>
+      cronJob(facts, [
+        curl(facts, `${facts.url}/start`),
+        "/job; status=$?",
+        curl(facts, `${facts.url}/$status`),
+        "exit $status",
+      ]),
+    rid: (facts) =>
+      cronJob(facts, [
+        `rid=${NEW_ID}`,
+        curl(facts, `"${facts.url}/start?rid=$rid"`),
+        "/job; status=$?",
+        curl(facts, `"${facts.url}/$status?rid=$rid"`),
+        "exit $status",
+      ]),
+  },
+};
+
+const workflow = ({ cron }: Facts, steps: readonly string[]) =>
+  [
+    "on:",
+    "  schedule:",
+    `    - cron: "${cron}"`,
+    "jobs:",
+    "  job:",
+    "    runs-on: ubuntu-latest",
+    "    steps:",
+    ...steps.map((step) => `      ${step}`),
+  ].join("\n");
+
+const github: Snippet = {
+  name: "github",
+  label: "GitHub Actions",
+  note: "Schedules of GitHub run in UTC and are often late: give this check a generous grace time.",
+  texts: {
+    success: (facts) => workflow(facts, ["- run: ./job.sh", `- run: ${curl(facts, facts.url)}`]),
+    whole: (facts) =>
+      workflow(facts, [
+        `- run: ${curl(facts, `${facts.url}/start`)}`,
+        "- run: ./job.sh",
+        `- run: ${curl(facts, facts.url)}`,
+        "- if: failure()",
+        `  run: ${curl(facts, `${facts.url}/fail`)}`,
+      ]),
+    rid: (facts) =>
+      workflow(facts, [
+        `- run: echo "RID=${NEW_ID}" >> "$GITHUB_ENV"`,
+        `- run: ${curl(facts, `"${facts.url}/start?rid=$RID"`)}`,
+        "- run: ./job.sh",
+        `- run: ${curl(facts, `"${facts.url}?rid=$RID"`)}`,
+        "- if: failure()",
+        `  run: ${curl(facts, `"${facts.url}/fail?rid=$RID"`)}`,
+      ]),
+  },
+};
+
+const gitlab: Snippet = {
+  name: "gitlab",
+  label: "GitLab CI",
+  note: "The time is set under Build → Pipeline schedules.",
+  texts: {
+    success: (facts) => ["job:", "  script:", "    - ./job.sh", `    - ${curl(facts, facts.url)}`].join("\n"),
+    whole: (facts) =>
+      [
+        "job:",
+        "  before_script:",
+        `    - ${curl(facts, `${facts.url}/start`)}`,
+        "  script:",
+        "    - ./job.sh",
+        "  after_script:",
+        '    - if [ "$CI_JOB_STATUS" = success ]; then s=0; else s=fail; fi',
+        `    - ${curl(facts, `${facts.url}/$s`)}`,
+      ].join("\n"),
+  },
+};
+
+const task = (name: string, url: string, indent: string) =>
+  [
+    `- name: ${name}`,
+    "  ansible.builtin.uri:",
+    `    url: ${url}`,
+    "    method: POST",
+    "    timeout: 10",
+    "  register: signal",
+    "  until: signal is succeeded",
+    "  retries: 5",
+    "  delegate_to: localhost",
+    "  run_once: true",
+  ]
+    .map((line) => indent + line)
+    .join("\n");
+
+const ansible: Snippet = {
+  name: "ansible",
+  label: "Ansible",
+  texts: {
+    success: ({ url }) =>
+      ["- name: the work", "  ansible.builtin.command: ./job.sh", task("tell success", url, "")].join("\n"),
+    whole: ({ url }) => ansibleWhole(url, ""),
+    rid: ({ url }) =>
+      [
+        "- ansible.builtin.set_fact:",
+        "    rid: \"{{ lookup('pipe', 'cat /proc/sys/kernel/random/uuid') }}\"",
+        ansibleWhole(url, "?rid={{ rid }}"),
+      ].join("\n"),
+  },
+};
+
+function ansibleWhole(url: string, tail: string): string {
+  const address = (path: string) => `"${url}${path}${tail}"`;
+  return [
+    task("tell the start", address("/start"), ""),
+    "- block:",
+    "    - name: the work",
+    "      ansible.builtin.command: ./job.sh",
+    task("tell success", address(""), "    "),
+    "  rescue:",
+    task("tell failure", address("/fail"), "    "),
+    "    - ansible.builtin.fail:",
+  ].join("\n");
+}
+
+export const PLATFORM_SNIPPETS: readonly Snippet[] = [docker, kubernetes, github, gitlab, ansible];

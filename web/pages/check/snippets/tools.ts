@@ -1,0 +1,57 @@
+// Snippets for backup programs, routers and mail.
+import { curl, type Snippet } from "./snippet.ts";
+
+const restic: Snippet = {
+  name: "restic",
+  label: "restic",
+  texts: {
+    success: (facts) => `restic backup /srv && ${curl(facts, facts.url)}`,
+    whole: (facts) =>
+      [
+        curl(facts, `${facts.url}/start`),
+        "output=$(restic backup /srv 2>&1)",
+        "status=$?",
+        `printf %s "$output" | tail -c 100000 |`,
+        `  curl -fsS -m 10 --retry 5 -o /dev/null --data-binary @- ${facts.url}/$status`,
+      ].join("\n"),
+  },
+};
+
+const borgmatic: Snippet = {
+  name: "borgmatic",
+  label: "borgmatic",
+  note: "borgmatic sends start, success and failure with its log by itself.",
+  texts: {
+    whole: ({ url }) =>
+      ["# config.yaml", "healthchecks:", `    ping_url: ${url}`, "    create_slug: false"].join("\n"),
+  },
+};
+
+const mikrotik: Snippet = {
+  name: "mikrotik",
+  label: "MikroTik",
+  texts: {
+    success: ({ url }) =>
+      `/system scheduler add name=overdue interval=5m on-event="/tool fetch url=\\"${url}\\" http-method=post output=none duration=10"`,
+  },
+};
+
+const mail: Snippet = {
+  name: "mail",
+  label: "Mail",
+  note: "Every mail counts as success. To tell failures apart, set keywords under Edit → Which signals count.",
+  texts: {
+    success: ({ mail: address, cron }) =>
+      address === null
+        ? null
+        : [
+            `# crontab: the output of the job goes there`,
+            `MAILTO=${address}`,
+            `${cron} /usr/local/bin/job.sh`,
+          ].join("\n"),
+    whole: ({ mail: address }) =>
+      address === null ? null : `/usr/local/bin/job.sh 2>&1 | mail -s "job ended" ${address}`,
+  },
+};
+
+export const TOOL_SNIPPETS: readonly Snippet[] = [restic, borgmatic, mikrotik, mail];

@@ -1,0 +1,180 @@
+// The list of rows: only what is on screen is drawn, ten thousand rows or ten. The window scrolls, not a box in it.
+import { useWindowVirtualizer } from "@tanstack/react-virtual";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import type { ChecksSnapshot } from "../../../live/checks-store.ts";
+import { checksWords } from "../../../words/checks.ts";
+import type { Item } from "./arrange.ts";
+import { Row } from "./row.tsx";
+
+const ROWS_AHEAD = 6;
+/** Heights in rem, as in page.css. */
+const HEAD_REM = 2.5;
+const ROW_REM = 3.5;
+const ROW_PHONE_REM = 4.625;
+const PHONE = "(max-width: 720px)";
+/** After scrolling has come to rest for this long, the details of what is seen are fetched. */
+const REST_MS = 120;
+
+type Props = {
+  items: readonly Item[];
+  snapshot: ChecksSnapshot;
+  picked: ReadonlySet<string>;
+  cursor: string | null;
+  mayEdit: boolean;
+  isAnyTold: boolean;
+  onPick: (id: string, isRange: boolean) => void;
+  onSee: (ids: string[]) => void;
+  /** Whether the pointer is over the list. */
+  onHold: (isHeld: boolean) => void;
+};
+
+export function CheckList(props: Props) {
+  const { items, snapshot, picked, cursor, mayEdit, isAnyTold, onPick, onSee, onHold } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const { virtual, above } = useLines(items, place);
+  const shown = virtual.getVirtualItems();
+  useSeen(
+    shown
+      .map(({ index }) => items[index])
+      .filter((item) => item?.kind === "row")
+      .map((item) => item?.key ?? ""),
+    snapshot,
+    onSee,
+  );
+  useCursorInSight(cursor, items, (index) => virtual.scrollToIndex(index, { align: "auto" }));
+  return (
+    <div
+      className={`list${picked.size > 0 ? " is-picking" : ""}`}
+      role="table"
+      aria-label={checksWords.list}
+      aria-rowcount={items.length + 1}
+      onPointerEnter={() => onHold(true)}
+      onPointerLeave={() => onHold(false)}
+    >
+      <ListHead />
+      <div className="list-rows" role="rowgroup" ref={place} style={{ height: virtual.getTotalSize() }}>
+        {shown.map(({ index, start, key }) => {
+          const item = items[index];
+          if (item === undefined) return null;
+          const top = start - above;
+          if (item.kind === "head")
+            return <GroupHead key={key} text={item.text} top={top} index={index + 2} />;
+          const row = snapshot.rows.get(item.key);
+          if (row === undefined) return null;
+          return (
+            <Row
+              key={key}
+              row={row}
+              detail={snapshot.details.get(item.key)}
+              index={index + 2}
+              top={top}
+              isPicked={picked.has(item.key)}
+              isCursor={cursor === item.key}
+              mayEdit={mayEdit}
+              isUntold={isAnyTold && row.channels === 0}
+              onPick={onPick}
+            />
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** Where each line lies in the window. */
+function useLines(items: readonly Item[], place: React.RefObject<HTMLDivElement | null>) {
+  const heights = useHeights();
+  const [above, setAbove] = useState(0);
+  useLayoutEffect(() => {
+    const top = place.current?.getBoundingClientRect().top ?? 0;
+    setAbove(Math.round(top + window.scrollY));
+  }, [items.length, heights]);
+  // The same functions as long as nothing moves: a new one makes the list measure all of its lines again.
+  const estimateSize = useCallback(
+    (index: number) => (items[index]?.kind === "head" ? heights.head : heights.row),
+    [items, heights],
+  );
+  const getItemKey = useCallback((index: number) => items[index]?.key ?? index, [items, heights]);
+  const virtual = useWindowVirtualizer({
+    count: items.length,
+    estimateSize,
+    getItemKey,
+    overscan: ROWS_AHEAD,
+    scrollMargin: above,
+  });
+  return { virtual, above };
+}
+
+function useCursorInSight(
+  cursor: string | null,
+  items: readonly Item[],
+  onScroll: (index: number) => void,
+): void {
+  useEffect(() => {
+    if (cursor === null) return;
+    const index = items.findIndex(({ key }) => key === cursor);
+    if (index >= 0) onScroll(index);
+    // Only a move of the cursor scrolls; a row that changes places does not.
+  }, [cursor]);
+}
+
+function ListHead() {
+  const { state, name, expected, beats, duration, fuse } = checksWords.columns;
+  return (
+    <div role="rowgroup">
+      <div className="list-head" role="row" aria-rowindex={1}>
+        {[state, name, expected, beats, duration, fuse].map((text) => (
+          <span key={text} role="columnheader">
+            {text}
+          </span>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function GroupHead({ text, top, index }: { text: string; top: number; index: number }) {
+  return (
+    <div
+      className="list-group"
+      role="row"
+      aria-rowindex={index}
+      style={{ transform: `translateY(${top}px)` }}
+    >
+      <span role="cell">
+        <h2 className="clip">{text}</h2>
+      </span>
+    </div>
+  );
+}
+
+/** Tells which rows have come into sight, once scrolling rests; again when one of them changes. */
+function useSeen(ids: readonly string[], snapshot: ChecksSnapshot, onSee: (ids: string[]) => void): void {
+  const key = ids.map((id) => `${id}${snapshot.rows.get(id)?.change ?? ""}`).join(" ");
+  const latest = useRef<() => void>(() => undefined);
+  useEffect(() => {
+    latest.current = () => onSee([...ids]);
+  });
+  useEffect(() => {
+    const timer = setTimeout(() => latest.current(), REST_MS);
+    return () => clearTimeout(timer);
+  }, [key]);
+}
+
+/** In pixels of this screen: they grow with the reader's type size, and rows are taller on a phone. */
+function useHeights(): { head: number; row: number } {
+  const [heights, setHeights] = useState(measure);
+  useEffect(() => {
+    const phone = matchMedia(PHONE);
+    const change = () => setHeights(measure());
+    phone.addEventListener("change", change);
+    return () => phone.removeEventListener("change", change);
+  }, []);
+  return heights;
+}
+
+function measure(): { head: number; row: number } {
+  const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
+  // The root is set to the text size of a page; the scale is that of the browser's own setting.
+  return { head: HEAD_REM * rem, row: (matchMedia(PHONE).matches ? ROW_PHONE_REM : ROW_REM) * rem };
+}

@@ -1,0 +1,144 @@
+// One row of the list. It is a link as a whole; its box and its menu lie above that. Drawn again every second while it
+// is on screen, because its fuse burns.
+import { memo } from "react";
+import { Link } from "wouter";
+import type { CheckRow, RowDetail } from "../../../../src/contract/web/check-row.ts";
+import { readerZone } from "../../../boot/boot.ts";
+import { useNow } from "../../../live/clock.ts";
+import { pageHref } from "../../../shell/page-address.ts";
+import { BeatStrip, Spark } from "../../../ui/marks/beats.tsx";
+import { FuseBar } from "../../../ui/marks/fuse.tsx";
+import { drawnAt } from "../../../ui/marks/fuse-arithmetic.ts";
+import { StateMark } from "../../../ui/marks/state-shape.tsx";
+import { Tags } from "../../../ui/tag.tsx";
+import { checkName, checksWords } from "../../../words/checks.ts";
+import { formatBrief, formatDuration, formatExact } from "../../../words/time.ts";
+import { RowMenu } from "./row-menu.tsx";
+import { type Said, saidOfLast, saidOfNext } from "./row-words.ts";
+
+/** Beside a name so long there is room for one tag, for none, and the rest is counted. */
+const LONG_NAME = 16;
+const VERY_LONG_NAME = 20;
+
+type Props = {
+  row: CheckRow;
+  detail: RowDetail | undefined;
+  index: number;
+  top: number;
+  isPicked: boolean;
+  isCursor: boolean;
+  mayEdit: boolean;
+  /** No channel hears of it, while others have one: likely forgotten. */
+  isUntold: boolean;
+  /** `isRange`: everything from the row picked before up to this one. */
+  onPick: (id: string, isRange: boolean) => void;
+};
+
+export const Row = memo(function Row(props: Props) {
+  const { row, detail, index, top, isPicked, isCursor, mayEdit, isUntold, onPick } = props;
+  const now = useNow();
+  const state = drawnAt(row, now);
+  const name = checkName(row);
+  const marks = `${isPicked ? " is-picked" : ""}${isCursor ? " is-cursor" : ""}`;
+  return (
+    <div
+      className={`row is-${state}${marks}`}
+      role="row"
+      aria-rowindex={index}
+      data-id={row.id}
+      onClick={openAsLink}
+      onAuxClick={openAsLink}
+      style={{ transform: `translateY(${top}px)` }}
+    >
+      <span className="row-state" role="cell">
+        {mayEdit && (
+          <input
+            type="checkbox"
+            className="row-pick"
+            aria-label={checksWords.select(name)}
+            checked={isPicked}
+            onChange={(event) => onPick(row.id, (event.nativeEvent as MouseEvent).shiftKey)}
+          />
+        )}
+        <StateMark state={state} />
+      </span>
+      <span className="row-name" role="cell">
+        <Link className="row-link clip" href={pageHref("check", { check: row.id })} title={name}>
+          {name}
+        </Link>
+        <Tags names={row.tags} most={isUntold ? 0 : tagsBeside(name)} />
+        {isUntold && state !== "paused" && <Untold />}
+        {mayEdit && (
+          <span className="row-acts">
+            <RowMenu row={row} />
+          </span>
+        )}
+      </span>
+      <span className="row-expected clip" role="cell" title={row.expected}>
+        {row.expected}
+      </span>
+      <span className="row-beats" role="cell">
+        <BeatStrip beats={detail?.beats ?? null} />
+      </span>
+      <span className="row-spark figures" role="cell">
+        <Durations detail={detail} />
+      </span>
+      <span className="row-when figures" role="cell">
+        <Moment said={saidOfLast(row, { now, zone: readerZone })} className="row-last" />
+        <Moment said={saidOfNext(row, { now, zone: readerZone })} className="row-next" />
+        <FuseBar row={row} now={now} />
+      </span>
+    </div>
+  );
+});
+
+function Untold() {
+  return (
+    <span className="tag row-untold" title={checksWords.untoldTitle}>
+      {checksWords.untold}
+    </span>
+  );
+}
+
+function tagsBeside(name: string): number {
+  if (name.length > VERY_LONG_NAME) return 0;
+  return name.length > LONG_NAME ? 1 : 2;
+}
+
+/** The row is a link as a whole, also where something with a tooltip lies above the link. */
+function openAsLink(event: React.MouseEvent<HTMLElement>): void {
+  const isOwn =
+    event.target instanceof Element && event.target.closest("a, button, input, [role=menu]") !== null;
+  const link = event.currentTarget.querySelector<HTMLAnchorElement>("a.row-link");
+  if (isOwn || link === null || event.button > 1) return;
+  if (event.button === 1 || event.ctrlKey || event.metaKey) window.open(link.href, "_blank", "noopener");
+  else link.click();
+}
+
+function Durations({ detail }: { detail: RowDetail | undefined }) {
+  const p95Ms = detail?.p95Ms ?? null;
+  if (detail === undefined || p95Ms === null) return <span className="muted">{checksWords.noDuration}</span>;
+  // A job of half an hour is told in minutes.
+  const duration = formatBrief(p95Ms);
+  return (
+    <>
+      <Spark durationsMs={detail.durationsMs} />
+      <span className="row-p95" title={checksWords.p95(formatDuration(p95Ms))}>
+        {duration}
+      </span>
+    </>
+  );
+}
+
+function Moment({ said, className }: { said: Said; className: string }) {
+  if (said.at === null) return <span className={className}>{said.text}</span>;
+  return (
+    <time
+      className={className}
+      dateTime={new Date(said.at).toISOString()}
+      title={formatExact(said.at, readerZone)}
+    >
+      {said.text}
+    </time>
+  );
+}

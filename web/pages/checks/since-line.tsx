@@ -1,0 +1,72 @@
+// The difference since this person was last here, in one sentence; and, when we ourselves could not receive, that.
+import { Link } from "wouter";
+import type { ReceivingTrouble, SinceAway } from "../../../src/contract/web/boot.ts";
+import { readerZone } from "../../boot/boot.ts";
+import { useMinute } from "../../live/clock.ts";
+import { pageHref } from "../../shell/page-address.ts";
+import { Icon } from "../../ui/icon.tsx";
+import { checkName, sinceWords } from "../../words/checks.ts";
+import { formatClock, formatSpan, formatWhen } from "../../words/time.ts";
+
+const NAMED_MAX = 2;
+
+type Named = { id: string; name: string };
+
+export function SinceLine({ since, project }: { since: SinceAway | null; project: string }) {
+  const now = useMinute();
+  if (since === null) return null;
+  const parts = [
+    { who: since.broke, said: sinceWords.broke },
+    { who: since.healed, said: sinceWords.healed },
+  ].filter(({ who }) => who.length > 0);
+  const added = since.added === 0 ? null : sinceWords.added(since.added);
+  if (parts.length === 0 && added === null) return null;
+  return (
+    <p className="since">
+      {sinceWords.since(formatWhen(since.sinceAt, { now, zone: readerZone }))}{" "}
+      {parts.map(({ who, said }, index) => (
+        <span key={index}>
+          {index > 0 && ", "}
+          <Names who={who} /> {said}
+        </span>
+      ))}
+      {added !== null && `${parts.length > 0 ? ", " : ""}${added}`}.{" "}
+      <Link className="link" href={pageHref("events", { project })}>
+        {sinceWords.all}
+      </Link>
+    </p>
+  );
+}
+
+function Names({ who }: { who: readonly Named[] }) {
+  const rest = who.length - NAMED_MAX;
+  return who.slice(0, NAMED_MAX).map((one, index) => (
+    <span key={one.id}>
+      {index > 0 && (rest > 0 ? ", " : sinceWords.and)}
+      <Link href={pageHref("check", { check: one.id })}>
+        <b dir="auto">{checkName(one)}</b>
+      </Link>
+      {index === NAMED_MAX - 1 && rest > 0 && sinceWords.more(rest)}
+    </span>
+  ));
+}
+
+/** A band on top of the page: what was missed meanwhile is not held against the jobs. */
+export function ReceivingBand({ trouble }: { trouble: ReceivingTrouble | null }) {
+  const now = useMinute();
+  if (trouble === null) return null;
+  const clock = formatClock(trouble.fromAt, readerZone);
+  const text =
+    trouble.toAt === null
+      ? sinceWords.cannotReceive(clock)
+      : sinceWords.couldNotReceive(
+          formatSpan(trouble.toAt - trouble.fromAt),
+          formatWhen(trouble.fromAt, { now, zone: readerZone }),
+        );
+  return (
+    <p className="band" role="status">
+      <Icon name="warn" />
+      <span>{text}</span>
+    </p>
+  );
+}

@@ -1,0 +1,74 @@
+// What to write into the settings of a proxy that stands in front, and into ours. Pure.
+
+export const PROXIES = ["Caddy", "nginx", "Traefik"] as const;
+export type Proxy = (typeof PROXIES)[number];
+
+/** Where people come to, and where the program listens. */
+export type Ends = { name: string; path: string; upstream: string };
+
+const LISTEN_DEFAULT = "127.0.0.1:8000";
+const EXAMPLE_NAME = "overdue.example.com";
+
+/** From the address in the browser: a local one is where the program listens, any other is the public name. */
+export function endsOf(address: string): Ends {
+  const url = URL.parse(address);
+  if (url === null) return { name: EXAMPLE_NAME, path: "", upstream: LISTEN_DEFAULT };
+  const path = url.pathname.replace(/\/$/, "");
+  return isLocal(url.hostname)
+    ? { name: EXAMPLE_NAME, path, upstream: `127.0.0.1:${url.port === "" ? "80" : url.port}` }
+    : { name: url.hostname, path, upstream: LISTEN_DEFAULT };
+}
+
+/** Whether only this machine can use an address. */
+export function isLocal(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
+}
+
+const LINES: Readonly<Record<Proxy, (ends: Ends) => string>> = {
+  Caddy: ({ name, path, upstream }) =>
+    path === ""
+      ? `${name} {\n\treverse_proxy ${upstream}\n}`
+      : `${name} {\n\thandle ${path}/* {\n\t\treverse_proxy ${upstream}\n\t}\n}`,
+  nginx: ({ name, path, upstream }) => `server {
+    listen 443 ssl;
+    server_name ${name};
+    # ssl_certificate and ssl_certificate_key as for your other sites
+
+    location ${path}/ {
+        proxy_pass http://${upstream};
+        proxy_http_version 1.1;
+        proxy_set_header Host $host;
+        proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+        proxy_set_header X-Forwarded-Proto $scheme;
+    }
+}`,
+  Traefik: ({ name, path, upstream }) => `http:
+  routers:
+    overdue:
+      rule: "Host(\`${name}\`)${path === "" ? "" : ` && PathPrefix(\`${path}\`)`}"
+      entryPoints: [websecure]
+      tls: { certResolver: letsencrypt }
+      service: overdue
+  services:
+    overdue:
+      loadBalancer:
+        servers:
+          - url: "http://${upstream}"`,
+};
+
+export function proxyLines(proxy: Proxy, ends: Ends): string {
+  return LINES[proxy](ends);
+}
+
+/** Ours, whichever proxy it is. */
+export function ownLines({ name, path }: Ends): string {
+  return `OVERDUE_SITE_URL=https://${name}${path}\nOVERDUE_TRUSTED_PROXIES=127.0.0.0/8, ::1/128`;
+}
+
+/** For sending mail. */
+export const MAIL_LINES = `OVERDUE_SMTP_HOST=smtp.example.com
+OVERDUE_SMTP_PORT=465
+OVERDUE_SMTP_TLS=tls
+OVERDUE_SMTP_USER=overdue@example.com
+OVERDUE_SMTP_PASSWORD=…
+OVERDUE_MAIL_FROM=Overdue <overdue@example.com>`;

@@ -1,0 +1,33 @@
+// What a browser calls itself, as a person would: "Firefox on Linux". A guess for a list of sessions; nothing is
+// decided by it. Pure.
+import { accountWords } from "../words/account.ts";
+
+const words = accountWords.sessions;
+
+/** Later ones pretend to be earlier ones, so the order matters. */
+const BROWSERS: readonly (readonly [RegExp, string])[] = [
+  [/\bEdgA?\//, "Edge"],
+  [/\bOPR\//, "Opera"],
+  [/\bSamsungBrowser\//, "Samsung Internet"],
+  [/\b(Firefox|FxiOS)\//, "Firefox"],
+  [/\b(Chrome|Chromium|CriOS|HeadlessChrome)\//, "Chrome"],
+  [/\bVersion\/.*\bSafari\//, "Safari"],
+  [/^curl\//, "curl"],
+];
+
+const SYSTEMS: readonly (readonly [RegExp, string])[] = [
+  [/\b(iPhone|iPad|iPod)\b/, "iOS"],
+  [/\bAndroid\b/, "Android"],
+  [/\bWindows\b/, "Windows"],
+  [/\b(Macintosh|Mac OS X)\b/, "macOS"],
+  [/\bCrOS\b/, "ChromeOS"],
+  [/\bLinux\b/, "Linux"],
+];
+
+export function deviceName(ua: string): string {
+  const find = (table: typeof BROWSERS) => table.find(([pattern]) => pattern.test(ua))?.[1] ?? null;
+  const browser = find(BROWSERS);
+  const system = find(SYSTEMS);
+  if (browser === null) return system ?? words.unknown;
+  return system === null ? browser : words.on(browser, system);
+}

@@ -1,0 +1,45 @@
+// What a change changed, field by field, from the two sides that the record keeps. Pure.
+import { recordWords as words } from "../../words/record.ts";
+
+export type Difference = { field: string; before: string | null; after: string | null };
+type Side = Readonly<Record<string, unknown>> | null;
+
+const VALUE_LENGTH_MAX = 120;
+/** Tells programs what was changed; people know it by its name. */
+const SUBJECT_ID = "uuid";
+
+/** The fields in which two sides differ; null on a side that did not exist. Fields that are the same are left out. */
+export function differences(before: Side, after: Side): Difference[] {
+  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])].filter(
+    (name) => name !== SUBJECT_ID,
+  );
+  return names
+    .map((name) => ({
+      field: fieldWords(name),
+      before: before === null || !(name in before) ? null : valueWords(before[name]),
+      after: after === null || !(name in after) ? null : valueWords(after[name]),
+    }))
+    .filter((one) => one.before !== one.after);
+}
+
+/** "graceSeconds" and "grace_seconds" read "grace seconds". */
+export function fieldWords(name: string): string {
+  return name
+    .replaceAll("_", " ")
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase();
+}
+
+/** A value as one short text. */
+export function valueWords(value: unknown): string {
+  if (value === null || value === undefined) return words.nothing;
+  if (value === "") return words.empty;
+  if (typeof value === "boolean") return value ? words.yes : words.no;
+  if (Array.isArray(value)) return value.length === 0 ? words.nothing : cut(value.map(valueWords).join(", "));
+  if (typeof value === "string") return cut(words.names[value] ?? value);
+  return cut(JSON.stringify(value));
+}
+
+function cut(text: string): string {
+  return text.length > VALUE_LENGTH_MAX ? `${text.slice(0, VALUE_LENGTH_MAX - 1)}…` : text;
+}

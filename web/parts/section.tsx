@@ -1,0 +1,63 @@
+// The parts that pages of settings are made of: a section with its heading at the side, a list of things with what
+// can be done to each, and a notice that asks for an answer or tells how something went.
+import "./section.css";
+import { type ReactNode, useId } from "react";
+import { StateShape } from "../ui/marks/state-shape.tsx";
+
+export function Section(props: { title: string; about?: ReactNode; children: ReactNode }) {
+  const id = useId();
+  return (
+    <section className="section" aria-labelledby={id}>
+      <div className="section-head">
+        <h2 id={id}>{props.title}</h2>
+        {props.about !== undefined && <p>{props.about}</p>}
+      </div>
+      <div className="section-body">{props.children}</div>
+    </section>
+  );
+}
+
+/** A list of things; `none` is said when there are none. */
+export function Rows({ label, none, children }: { label: string; none?: string; children: ReactNode[] }) {
+  if (children.length === 0) return none === undefined ? null : <p className="rows-none">{none}</p>;
+  return (
+    <ul className="rows" aria-label={label}>
+      {children}
+    </ul>
+  );
+}
+
+/** One thing of a list. `mark` stands behind the name: "you", "this browser". */
+export function Row(props: { name: ReactNode; mark?: string | null; about?: ReactNode; acts?: ReactNode }) {
+  const { name, mark = null, about, acts } = props;
+  return (
+    <li>
+      <div>
+        <div className="rows-name">
+          <span className="clip" title={typeof name === "string" ? name : undefined}>
+            {name}
+          </span>
+          {mark !== null && <span className="tag">{mark}</span>}
+        </div>
+        {about !== undefined && <div className="rows-about">{about}</div>}
+      </div>
+      {acts !== undefined && acts !== null && <div className="rows-acts">{acts}</div>}
+    </li>
+  );
+}
+
+type NoticeKind = "asking" | "good" | "bad" | "plain";
+const SHAPES = { good: "up", bad: "down" } as const;
+
+export function Notice(props: { kind: NoticeKind; title: ReactNode; children?: ReactNode }) {
+  const { kind, title, children } = props;
+  return (
+    <div className={`notice is-${kind}`} role={kind === "good" || kind === "bad" ? "status" : undefined}>
+      <div className="notice-head">
+        {(kind === "good" || kind === "bad") && <StateShape state={SHAPES[kind]} />}
+        <span>{title}</span>
+      </div>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,138 @@
+// Waiting for the first signal of a check: the line to run, what came, what came but did not count and why, and what
+// to look at when nothing comes. Asks the server once a second.
+import "./waiting.css";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Arrival, NearMiss, Waiting } from "../../../src/contract/web/set-up.ts";
+import { get } from "../../api/api.ts";
+import { serverNow, useNow } from "../../live/clock.ts";
+import { pageHref } from "../../shell/page-address.ts";
+import { ButtonLink } from "../../ui/button.tsx";
+import { CodeBlock } from "../../ui/copy.tsx";
+import { Queried } from "../../ui/page-state.tsx";
+import { Ago } from "../../ui/when.tsx";
+import { waitingWords as words } from "../../words/welcome.ts";
+import { Notice } from "../section.tsx";
+
+const ASK_EVERY_MS = 1_000;
+/** Whoever waits for so long wants to know why. */
+const HINTS_AFTER_MS = 12_000;
+
+export function useWaiting(check: string) {
+  return useQuery({
+    queryKey: ["waiting", check],
+    queryFn: () => get<Waiting>(`/checks/${check}/waiting`),
+    // The person is in a terminal meanwhile, and the page behind it.
+    refetchInterval: ({ state }) => (hasArrived(state.data) ? false : ASK_EVERY_MS),
+    refetchIntervalInBackground: true,
+    gcTime: 0,
+  });
+}
+
+/** Whether something came that counts. */
+export function hasArrived(waiting: Waiting | undefined): boolean {
+  return waiting?.arrivals.some(({ kind }) => kind !== "ignored") ?? false;
+}
+
+/** `channelsOf`: the project whose channels somebody has to set up before anyone is told; null: the check has one. */
+export function WaitingFor({ check, channelsOf }: { check: string; channelsOf: string | null }) {
+  const query = useWaiting(check);
+  return (
+    <Queried query={query} rows={2}>
+      {(waiting) => (
+        <div className="waiting">
+          {hasArrived(waiting) ? (
+            <Arrived check={check} arrivals={waiting.arrivals} channelsOf={channelsOf} />
+          ) : (
+            <Listening waiting={waiting} />
+          )}
+        </div>
+      )}
+    </Queried>
+  );
+}
+
+function Arrived(props: { check: string; arrivals: readonly Arrival[]; channelsOf: string | null }) {
+  const { check, arrivals, channelsOf } = props;
+  const first = arrivals.find(({ kind }) => kind !== "ignored");
+  return (
+    <Notice kind="good" title={words.arrived}>
+      <p>
+        {first !== undefined && <Came arrival={first} />}{" "}
+        {channelsOf === null ? words.arrivedText : words.arrivedUntold}
+      </p>
+      <div className="section-acts">
+        <ButtonLink href={pageHref("check", { check })} kind="primary">
+          {words.open}
+        </ButtonLink>
+        {channelsOf !== null && (
+          <ButtonLink href={pageHref("channels", { project: channelsOf })}>{words.addChannel}</ButtonLink>
+        )}
+      </div>
+    </Notice>
+  );
+}
+
+function Came({ arrival }: { arrival: Arrival }) {
+  const { kind, method, by, remoteAddr, ua, at } = arrival;
+  return (
+    <>
+      {words.kind(kind, method, by)}
+      {remoteAddr !== null && ` ${words.from(remoteAddr)}`}
+      {ua !== "" && `, ${ua}`}, <Ago at={at} />.
+    </>
+  );
+}
+
+function Listening({ waiting }: { waiting: Waiting }) {
+  const { curl, arrivals, nearMisses, hints } = waiting;
+  const [sinceAt] = useState(serverNow);
+  const isLong = useNow() - sinceAt > HINTS_AFTER_MS || nearMisses.length > 0;
+  return (
+    <>
+      <div className="waiting-line">
+        <p>{words.run}</p>
+        <span className="waiting-pulse" role="status">
+          <i />
+          {words.waiting}
+        </span>
+      </div>
+      <CodeBlock text={curl} label={words.curl} />
+      {(arrivals.length > 0 || nearMisses.length > 0) && (
+        <div className="waiting-list" aria-live="polite">
+          <h3>{words.misses}</h3>
+          {arrivals.map((arrival) => (
+            <Notice key={arrival.n} kind="plain" title={<Came arrival={arrival} />} />
+          ))}
+          {nearMisses.map((miss) => (
+            <Miss key={`${miss.at} ${miss.address}`} miss={miss} />
+          ))}
+        </div>
+      )}
+      {isLong && hints.length > 0 && (
+        <div className="waiting-hints">
+          <h3>{words.hints}</h3>
+          <ul>
+            {hints.map((hint) => (
+              <li key={hint}>{hint}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Miss({ miss }: { miss: NearMiss }) {
+  const { at, method, address, remoteAddr, text } = miss;
+  return (
+    <Notice kind="bad" title={text}>
+      <p>
+        <code>
+          {method} {address}
+        </code>
+        {remoteAddr !== null && ` ${words.from(remoteAddr)}`}, <Ago at={at} />
+      </p>
+    </Notice>
+  );
+}

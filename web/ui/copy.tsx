@@ -1,0 +1,48 @@
+// Text made to be copied: an address, a command. One click takes it, and the button says so.
+import { useState } from "react";
+import { words } from "../words/shared.ts";
+import { Icon } from "./icon.tsx";
+import { IconButton } from "./button.tsx";
+import { toast } from "./toast.tsx";
+
+const SAID_MS = 2_000;
+
+/** Puts a text on the clipboard; false where the browser does not let us. */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // Without https there is no clipboard: what is selected can still be copied by hand.
+    return false;
+  }
+}
+
+export function CopyButton({ text, label = words.copy }: { text: string; label?: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const take = async () => {
+    if (!(await copyText(text))) {
+      toast({ kind: "trouble", text: words.copyRefused });
+      return;
+    }
+    setCopied(true);
+    setTimeout(() => setCopied(false), SAID_MS);
+  };
+  return (
+    <IconButton label={isCopied ? words.copied : label} onClick={() => void take()}>
+      <Icon name={isCopied ? "tick" : "copy"} />
+    </IconButton>
+  );
+}
+
+/** Lines of code with their copy button. */
+export function CodeBlock({ text, label }: { text: string; label?: string }) {
+  return (
+    <div className="code">
+      <pre tabIndex={0} aria-label={label}>
+        {text}
+      </pre>
+      <CopyButton text={text} />
+    </div>
+  );
+}

@@ -1,0 +1,77 @@
+// Windows over the page: a dialog in the middle for a decision or a short form, a drawer at the side for something to
+// read beside the page. Both hold the focus, close with Escape, and give the focus back.
+import { Dialog as Layer } from "radix-ui";
+import type { ReactNode } from "react";
+import { words } from "../words/shared.ts";
+import { Icon } from "./icon.tsx";
+
+type Props = {
+  isOpen: boolean;
+  onClose: () => void;
+  title: ReactNode;
+  /** One sentence below the title; read out when the window opens. */
+  description?: ReactNode;
+  children: ReactNode;
+  /** Buttons at the foot, the one that is meant last. */
+  footer?: ReactNode;
+  className?: string;
+};
+
+export function Dialog(props: Props) {
+  return <Window {...props} shape="dialog" />;
+}
+
+/** At the right on a desk, from below on a phone. */
+export function Drawer(props: Props) {
+  return <Window {...props} shape="drawer" />;
+}
+
+/** The first field has the focus; where there is none the window itself, and not the button that closes it. */
+function focusFirst(event: Event): void {
+  const layer = event.currentTarget;
+  if (!(layer instanceof HTMLElement)) return;
+  event.preventDefault();
+  const field = layer.querySelector<HTMLElement>(
+    ".window-body :is(input, textarea, select, [autofocus]):not([disabled], [type=hidden])",
+  );
+  (field ?? layer).focus();
+}
+
+function Window({
+  isOpen,
+  onClose,
+  title,
+  description,
+  children,
+  footer,
+  className = "",
+  shape,
+}: Props & { shape: string }) {
+  const described = description === undefined ? { "aria-describedby": undefined } : {};
+  return (
+    <Layer.Root open={isOpen} onOpenChange={(open) => (open ? undefined : onClose())}>
+      <Layer.Portal>
+        <Layer.Overlay className="veil" />
+        <Layer.Content
+          className={`window is-${shape} ${className}`}
+          onOpenAutoFocus={focusFirst}
+          {...described}
+        >
+          <header className="window-head">
+            <div>
+              <Layer.Title className="window-title">{title}</Layer.Title>
+              {description !== undefined && (
+                <Layer.Description className="window-about">{description}</Layer.Description>
+              )}
+            </div>
+            <Layer.Close className="button is-bare is-icon" aria-label={words.close}>
+              <Icon name="cross" />
+            </Layer.Close>
+          </header>
+          <div className="window-body">{children}</div>
+          {footer !== undefined && <footer className="window-foot">{footer}</footer>}
+        </Layer.Content>
+      </Layer.Portal>
+    </Layer.Root>
+  );
+}

@@ -1,0 +1,101 @@
+// Form parts: a label that is always there, a hint before the mistake, the mistake beside what it is about.
+import { Checkbox, Switch } from "radix-ui";
+import { type ComponentProps, type ReactNode, useId } from "react";
+import { words } from "../words/shared.ts";
+import { Icon } from "./icon.tsx";
+
+type FieldProps = {
+  label: string;
+  hint?: ReactNode;
+  /** What is wrong with it and what to do; null when nothing is. */
+  error?: string | null;
+  isOptional?: boolean;
+  children: (given: { id: string; "aria-describedby"?: string; "aria-invalid"?: true }) => ReactNode;
+};
+
+/** Label, control, hint and mistake, tied together for those who do not see them. */
+export function Field({ label, hint, error = null, isOptional = false, children }: FieldProps) {
+  const id = useId();
+  const noted = error !== null || hint !== undefined;
+  return (
+    <div className="field">
+      <label htmlFor={id}>
+        {label}
+        {isOptional && <span className="muted"> · {words.optional}</span>}
+      </label>
+      {children({
+        id,
+        ...(noted && { "aria-describedby": `${id}-note` }),
+        ...(error !== null && { "aria-invalid": true as const }),
+      })}
+      {noted && (
+        <p
+          id={`${id}-note`}
+          className={error === null ? "hint" : "mistake"}
+          role={error === null ? undefined : "alert"}
+        >
+          {error ?? hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+type Given = Omit<FieldProps, "children">;
+
+export function TextField({ label, hint, error, isOptional, ...input }: Given & ComponentProps<"input">) {
+  return (
+    <Field {...asGiven({ label, hint, error, isOptional })}>
+      {(given) => <input {...input} {...given} className={`input ${input.className ?? ""}`} />}
+    </Field>
+  );
+}
+
+export function TextArea({ label, hint, error, isOptional, ...area }: Given & ComponentProps<"textarea">) {
+  return (
+    <Field {...asGiven({ label, hint, error, isOptional })}>
+      {(given) => <textarea {...area} {...given} className={`input ${area.className ?? ""}`} />}
+    </Field>
+  );
+}
+
+/** The browser's own list: it works with every keyboard, screen reader and phone. */
+export function SelectField({ label, hint, error, isOptional, ...select }: Given & ComponentProps<"select">) {
+  return (
+    <Field {...asGiven({ label, hint, error, isOptional })}>
+      {(given) => <select {...select} {...given} className={`input select ${select.className ?? ""}`} />}
+    </Field>
+  );
+}
+
+function asGiven(given: { [K in keyof Given]?: Given[K] | undefined } & { label: string }): Given {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Given;
+}
+
+/** A box that can be ticked, with its label beside it. */
+export function Tick({ label, ...box }: Checkbox.CheckboxProps & { label: ReactNode }) {
+  const id = useId();
+  return (
+    <span className="tick">
+      <Checkbox.Root {...box} id={id} className="box">
+        <Checkbox.Indicator className="box-mark">
+          <Icon name="tick" size={12} />
+        </Checkbox.Indicator>
+      </Checkbox.Root>
+      <label htmlFor={id}>{label}</label>
+    </span>
+  );
+}
+
+/** On or off, at once. For what is only sent with a form take Tick. */
+export function Toggle({ label, ...toggle }: Switch.SwitchProps & { label: ReactNode }) {
+  const id = useId();
+  return (
+    <span className="tick">
+      <Switch.Root {...toggle} id={id} className="toggle">
+        <Switch.Thumb className="thumb" />
+      </Switch.Root>
+      <label htmlFor={id}>{label}</label>
+    </span>
+  );
+}

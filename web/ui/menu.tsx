@@ -1,0 +1,101 @@
+// A menu of things to do or to choose from, on Radix: arrows, first letters, Escape, and a place on the screen.
+import { DropdownMenu } from "radix-ui";
+import type { ReactElement, ReactNode } from "react";
+import { Link } from "wouter";
+import { Icon } from "./icon.tsx";
+import { Keys } from "./keys.tsx";
+
+type MenuProps = {
+  trigger: ReactElement;
+  children: ReactNode;
+  align?: "start" | "end";
+  label?: string;
+  isOpenAtOnce?: boolean;
+};
+
+export function Menu(props: MenuProps) {
+  return (
+    <DropdownMenu.Root modal={false} defaultOpen={props.isOpenAtOnce ?? false}>
+      <DropdownMenu.Trigger asChild>{props.trigger}</DropdownMenu.Trigger>
+      <DropdownMenu.Portal container={pageContent()}>
+        <DropdownMenu.Content
+          className="menu"
+          align={props.align ?? "start"}
+          sideOffset={6}
+          collisionPadding={8}
+          aria-label={props.label}
+        >
+          {props.children}
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
+  );
+}
+
+/** Inside the page's main part, so that whoever goes from landmark to landmark finds it. */
+function pageContent(): HTMLElement | null {
+  return document.getElementById("content");
+}
+
+type ItemProps = {
+  onPick: () => void;
+  children: ReactNode;
+  keys?: string;
+  isDanger?: boolean;
+  isDisabled?: boolean;
+};
+
+export function MenuItem({ onPick, children, keys, isDanger = false, isDisabled = false }: ItemProps) {
+  return (
+    <DropdownMenu.Item
+      className={`menu-item${isDanger ? " is-danger" : ""}`}
+      onSelect={onPick}
+      disabled={isDisabled}
+    >
+      <span className="menu-text">{children}</span>
+      {keys !== undefined && <Keys keys={keys} />}
+    </DropdownMenu.Item>
+  );
+}
+
+/** An entry that leads to a page of ours, and can be opened in a new tab as any link. */
+export function MenuLink(props: { href: string; children: ReactNode; className?: string }) {
+  const { href, children, className = "" } = props;
+  return (
+    <DropdownMenu.Item className={`menu-item ${className}`} asChild>
+      <Link href={href}>
+        <span className="menu-text">{children}</span>
+      </Link>
+    </DropdownMenu.Item>
+  );
+}
+
+/** One of several; the chosen one is ticked. */
+export function MenuChoice(props: {
+  isChosen: boolean;
+  onPick: () => void;
+  children: ReactNode;
+  stays?: boolean;
+}) {
+  return (
+    <DropdownMenu.CheckboxItem
+      className="menu-item"
+      checked={props.isChosen}
+      onSelect={(event) => {
+        if (props.stays === true) event.preventDefault();
+        props.onPick();
+      }}
+    >
+      <span className="menu-tick">{props.isChosen && <Icon name="tick" size={14} />}</span>
+      <span className="menu-text">{props.children}</span>
+    </DropdownMenu.CheckboxItem>
+  );
+}
+
+export function MenuLine() {
+  return <DropdownMenu.Separator className="menu-line" />;
+}
+
+export function MenuHead({ children }: { children: ReactNode }) {
+  return <DropdownMenu.Label className="menu-head">{children}</DropdownMenu.Label>;
+}

@@ -1,0 +1,32 @@
+// Stands in for the package react-remove-scroll, which Radix uses under dialogs and menus: holds the page still
+// by a class of ours, because the original writes a style element, which our Content-Security-Policy forbids.
+import { Slot } from "radix-ui";
+import { type ComponentProps, type ElementType, useEffect } from "react";
+
+type Props = ComponentProps<"div"> & {
+  as?: ElementType;
+  enabled?: boolean;
+  allowPinchZoom?: boolean;
+  shards?: unknown;
+};
+
+/** How many layers hold the page; it moves again when the last one has gone. */
+let holding = 0;
+
+/** The name that Radix asks for; what it passes on to the original beyond this has no meaning here. */
+export function RemoveScroll({ as, enabled = true, allowPinchZoom: _zoom, shards: _shards, ...rest }: Props) {
+  useEffect(() => {
+    if (!enabled) return undefined;
+    holding += 1;
+    const root = document.documentElement;
+    // Where the scroll bar was stays empty, so that nothing moves aside.
+    if (holding === 1) root.style.setProperty("--scrollbar", `${window.innerWidth - root.clientWidth}px`);
+    root.classList.add("held");
+    return () => {
+      holding -= 1;
+      if (holding === 0) document.documentElement.classList.remove("held");
+    };
+  }, [enabled]);
+  const Tag = as ?? Slot.Root;
+  return <Tag {...rest} />;
+}

@@ -1,0 +1,87 @@
+// A sentence at the foot of the screen about what was just done, with a way back: undo instead of "are you sure".
+// Read out politely; it stays while the pointer or the focus is on it.
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { troubleText } from "../api/api.ts";
+import { words } from "../words/shared.ts";
+import { Icon } from "./icon.tsx";
+
+/** Long enough to read and to reach, short enough not to be in the way. */
+const SHOWN_MS = 8_000;
+const TOASTS_MAX = 3;
+
+export type Toast = { text: string; kind?: "done" | "trouble"; undo?: () => Promise<unknown> };
+type Shown = Toast & { key: number };
+
+let shown: readonly Shown[] = [];
+let lastKey = 0;
+const listeners = new Set<() => void>();
+
+function tell(next: readonly Shown[]): void {
+  shown = next;
+  for (const listener of listeners) listener();
+}
+
+/** Says something about what was done; with `undo` it can be taken back. */
+export function toast(one: Toast): void {
+  lastKey += 1;
+  tell([...shown, { ...one, key: lastKey }].slice(-TOASTS_MAX));
+}
+
+/** Says why something could not be done. */
+export function toastTrouble(error: unknown): void {
+  toast({ kind: "trouble", text: troubleText(error) });
+}
+
+function dismiss(key: number): void {
+  tell(shown.filter((one) => one.key !== key));
+}
+
+/** Round the whole page, once. */
+export function Toasts() {
+  const all = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => shown,
+  );
+  return (
+    <div className="toasts" role="status" aria-live="polite">
+      {all.map((one) => (
+        <ToastLine key={one.key} one={one} />
+      ))}
+    </div>
+  );
+}
+
+function ToastLine({ one }: { one: Shown }) {
+  const [isHeld, setHeld] = useState(false);
+  useEffect(() => {
+    if (isHeld) return undefined;
+    const timer = setTimeout(() => dismiss(one.key), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [isHeld, one.key]);
+  const takeBack = () => {
+    dismiss(one.key);
+    one.undo?.().catch(toastTrouble);
+  };
+  const hold = {
+    onPointerEnter: () => setHeld(true),
+    onPointerLeave: () => setHeld(false),
+    onFocus: () => setHeld(true),
+    onBlur: () => setHeld(false),
+  };
+  return (
+    <div className={`toast is-${one.kind ?? "done"}`} {...hold}>
+      <span className="toast-text">{one.text}</span>
+      {one.undo !== undefined && (
+        <button type="button" className="toast-undo" onClick={takeBack}>
+          {words.undo}
+        </button>
+      )}
+      <button type="button" className="toast-close" aria-label={words.close} onClick={() => dismiss(one.key)}>
+        <Icon name="cross" size={14} />
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,34 @@
+// Moments on screen: rounded to what a person can use, exact in the tooltip and for screen readers.
+import { readerZone } from "../boot/boot.ts";
+import { useMinute, useNow } from "../live/clock.ts";
+import { formatAgo, formatDay, formatExact, formatUntil, formatWhen } from "../words/time.ts";
+
+type Props = { at: number };
+
+/** "12 min ago"; counts by itself. */
+export function Ago({ at }: Props) {
+  return <Stamp at={at} text={formatAgo(at, useNow())} />;
+}
+
+/** "in 4 min"; counts by itself. */
+export function Until({ at }: Props) {
+  return <Stamp at={at} text={formatUntil(at, useNow())} />;
+}
+
+/** "yesterday 03:14" in the reader's time zone. */
+export function When({ at }: Props) {
+  return <Stamp at={at} text={formatWhen(at, { now: useMinute(), zone: readerZone })} />;
+}
+
+/** "14 Nov", for what needs no time of day. */
+export function Day({ at }: Props) {
+  return <Stamp at={at} text={formatDay(at, { now: useMinute(), zone: readerZone })} />;
+}
+
+function Stamp({ at, text }: Props & { text: string }) {
+  return (
+    <time dateTime={new Date(at).toISOString()} title={formatExact(at, readerZone)}>
+      {text}
+    </time>
+  );
+}

@@ -1,0 +1,30 @@
+// How the browser's part is built: hashed files and a manifest in dist/web, from which the server makes its page.
+// Addresses inside are relative, so that the same build works under any path. Nothing is put inline.
+import { join } from "node:path";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+import { fixtureServer } from "./fixture/fixture-server.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+
+export default defineConfig({
+  root: import.meta.dirname,
+  base: "./",
+  publicDir: false,
+  plugins: [react(), fixtureServer()],
+  resolve: {
+    alias: {
+      // The original writes a style element into the page, which the Content-Security-Policy forbids.
+      "react-remove-scroll": join(import.meta.dirname, "ui/scroll-lock.tsx"),
+    },
+  },
+  build: {
+    outDir: join(ROOT, "dist/web"),
+    emptyOutDir: true,
+    manifest: true,
+    target: "es2023",
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rolldownOptions: { input: { main: join(import.meta.dirname, "main.tsx") } },
+  },
+});

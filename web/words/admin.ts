@@ -1,0 +1,124 @@
+// What the page about the installation says.
+import { formatCount, numberWord, plural } from "./number.ts";
+
+const processes = (count: number) => plural(count, "process", "processes");
+
+export const adminWords = {
+  tab: "Installation",
+  title: (count: number) => {
+    if (count === 0) return "All is well";
+    return count === 1 ? "One thing needs you" : `${numberWord(count)} things need you`;
+  },
+  troubles: "What needs you",
+  since: "since",
+  facts: "How it is doing",
+  receiving: {
+    label: "Receiving",
+    none: "nobody receives signals",
+    noneText: "No process with the role ping has been heard of.",
+    ok: (count: number) => `${processes(count)} at work`,
+    lost: (count: number) => `${processes(count)} lost`,
+    lostText: "Signals that it took may still be with it: start it again with the same folder.",
+    spoolEmpty: "nothing waits to be written down",
+    spool: (share: string) => `spool ${share} full`,
+  },
+  watching: {
+    label: "Watching",
+    ok: "on time",
+    okText: "No deadline waits to be judged.",
+    behind: (lag: string) => `${lag} behind`,
+    behindText:
+      "The oldest deadline that should have been judged. Is a process with the role sweeper running?",
+  },
+  telling: {
+    label: "Telling",
+    ok: "nothing waits",
+    okText: "Every message that is due has been tried.",
+    waits: (count: number) => `${plural(count, "message")} due`,
+    oldest: "The oldest waits since",
+    later: (count: number) => `${plural(count, "message")} to be tried again`,
+    laterText: "Their receivers did not take them yet.",
+  },
+  letters: {
+    label: "Mail",
+    on: "is sent",
+    off: "is not sent",
+    offText: "OVERDUE_SMTP_HOST is not set: links to sign in come from the command line only.",
+    waits: "A letter waits since",
+    okText: "No letter waits.",
+  },
+  database: {
+    label: "Database",
+    migrations: (count: number) => `${plural(count, "migration")}, all applied`,
+    pending: (count: number) => `${plural(count, "migration")} not applied: run overdue migrate`,
+  },
+  version: { label: "Version", newest: (name: string) => `newest migration ${name}` },
+  processes: "Processes that receive signals",
+  columns: { name: "Process", beat: "Heard of", spool: "Spool", started: "Started" },
+  lost: "lost",
+  waysIn: {
+    title: "Signing in",
+    about: "As the settings of the program have it.",
+    registration: "Registration",
+    open: "open: anybody can make an account",
+    closed: "closed: people come by invitation",
+    oidc: "Identity provider",
+    proxy: "Header of the proxy",
+    none: "none",
+  },
+  diagnostics: {
+    title: "Diagnostics",
+    about: "For the report of a bug: state and version, without addresses, names of checks or secrets.",
+    label: "Diagnostics",
+  },
+  setUp: {
+    title: "Set-up",
+    about: "The public address and mail, tested again as on the first day.",
+    act: "Open the set-up",
+  },
+  tabs: {
+    label: "Parts of the installation",
+    state: "State",
+    accounts: "Accounts",
+    record: "Record of changes",
+  },
+} as const;
+
+/** What can be the matter, by its name; what is not named here is shown as it is called. */
+export const TROUBLE_WORDS: Readonly<Record<string, string>> = {
+  watermarkHeld: "Alerts about silence wait: it is not sure that all signals have arrived",
+  spoolFilling: "The spool of a process is filling up",
+  deliveryStuck: "Messages wait although nothing hinders them",
+  intakeLost: "A process that received signals was lost",
+  checkLocked: "A check has been locked for long",
+  checkPoisoned: "A check cannot be judged",
+};
+
+export const accountsWords = {
+  columns: { who: "Account", checks: "Checks", seen: "Signed in", made: "Made", act: "Actions" },
+  operator: "operator",
+  twoFactor: "2FA",
+  never: "never",
+  of: (count: number, limit: number | null) =>
+    limit === null ? formatCount(count) : `${formatCount(count)} of ${formatCount(limit)}`,
+  more: "More accounts",
+  invite: "Invite somebody",
+  inviteAbout: "They get an account and a project of their own.",
+  email: "Email address",
+  send: "Invite",
+  sent: (email: string) => `An invitation is on its way to ${email}.`,
+  linkText: (email: string) => `It makes an account for ${email}, once. It is shown only now.`,
+  menu: (email: string) => `Actions for ${email}`,
+  changeLimit: "Limit of checks",
+  limitTitle: (email: string) => `How many checks may ${email} have?`,
+  limitText: "Checks of all projects that the account owns count.",
+  limit: "Limit",
+  limitHint: "Leave it empty for the limit that is set for everybody.",
+  makeOperator: "Make an operator",
+  endOperator: "Take the operator’s rights",
+  operatorTitle: (email: string) => `Make ${email} an operator?`,
+  operatorText: "They see this page and all accounts, and may change limits. Projects stay closed to them.",
+  endTitle: (email: string) => `Take the operator’s rights of ${email}?`,
+  endText: "They do not see this page any more.",
+  changed: "The account was changed.",
+} as const;

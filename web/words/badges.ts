@@ -1,0 +1,19 @@
+// What the page of badges says about pictures that tell a state to others.
+
+export const badgesWords = {
+  title: "Show others how it stands",
+  about: "A badge is a picture that anyone who has its address may see. It tells a state, and nothing else.",
+  what: "Which checks",
+  all: "All checks",
+  tag: (name: string) => `Tag: ${name}`,
+  states: "States",
+  two: "up and down",
+  three: "up, late and down",
+  format: "Format",
+  formats: { svg: "Picture (SVG)", json: "JSON", shields: "Shields.io endpoint" },
+  preview: "Preview",
+  address: "Address",
+  markdown: "Markdown",
+  html: "HTML",
+  alt: (tag: string | null) => (tag === null ? "State of all checks" : `State of ${tag}`),
+} as const;

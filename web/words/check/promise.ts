@@ -1,0 +1,119 @@
+// The sentence on top of a check's page: what is expected, when that becomes late and alerts, what came last, and how
+// it stands. Pure: made of the instants that the server gave.
+import type { CheckPage } from "../../../src/contract/web/check-page.ts";
+import type { CheckRow } from "../../../src/contract/web/check-row.ts";
+import { drawnAt } from "../../ui/marks/fuse-arithmetic.ts";
+import { formatClock, formatDay, formatSpan, formatWhen, type Reader } from "../time.ts";
+
+/** A piece of the sentence; some are said louder. */
+type Part = { text: string; is?: "strong" | "bad" | "late" };
+
+export type Told = {
+  page: Pick<CheckPage, "expectation" | "settings">;
+  row: CheckRow;
+  lastSuccessAt: number | null;
+  reader: Reader;
+};
+
+const SECOND_MS = 1_000;
+
+const plain = (text: string): Part => ({ text });
+const strong = (text: string): Part => ({ text, is: "strong" });
+
+/** "at 03:00 every day, Europe/Riga time", to stand inside a sentence. */
+export function insideSentence(sentence: string): string {
+  const text = sentence.replace(/\.$/, "");
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+/** The whole sentence, in pieces. */
+export function promiseOf(told: Told): Part[] {
+  const { page, row, reader } = told;
+  const state = drawnAt(row, reader.now);
+  const expected = [plain("Expected "), strong(insideSentence(page.expectation.sentence))];
+  return [...expected, ...deadlines(told), ...lastCame(told), ...standing(told, state), ...zoneNote(told)];
+}
+
+function deadlines({ page, row, reader }: Told): Part[] {
+  const { fuse } = row;
+  const state = drawnAt(row, reader.now);
+  if (fuse === null || state === "down" || state === "running" || state === "paused" || state === "new") {
+    const grace = formatSpan(page.settings.graceSeconds * SECOND_MS);
+    return [plain(". Late from then on, alert "), strong(`${grace} later`), plain(".")];
+  }
+  const late = formatWhen(fuse.lateAt, reader);
+  const alert = sameDayClock(fuse.alertAt, fuse.lateAt, reader);
+  if (state === "late") {
+    return [plain(". Late since "), strong(late), plain(", alert at "), strong(alert), plain(".")];
+  }
+  return [plain(". Late from "), strong(late), plain(" on, alert at "), strong(alert), plain(".")];
+}
+
+/** The clock alone where the day has just been told. */
+function sameDayClock(at: number, toldAt: number, reader: Reader): string {
+  const clock = formatClock(at, reader.zone);
+  return formatDay(at, reader) === formatDay(toldAt, reader) ? clock : formatWhen(at, reader);
+}
+
+function lastCame({ row, lastSuccessAt, reader }: Told): Part[] {
+  if (row.state === "new") return [];
+  if (lastSuccessAt === null) return [plain(" No success has come yet.")];
+  const came = [plain(" The last success came "), strong(formatWhen(lastSuccessAt, reader))];
+  if (row.state === "down" && row.downReason === "timeout") return [...came, plain("; nothing came since.")];
+  return [...came, plain(".")];
+}
+
+function standing({ page, row, reader }: Told, state: ReturnType<typeof drawnAt>): Part[] {
+  const since = (at: number | null) => formatSpan(reader.now - (at ?? reader.now));
+  switch (state) {
+    case "down": {
+      const failed =
+        row.downReason !== "fail"
+          ? []
+          : row.exitStatus === null || row.exitStatus === 0
+            ? [plain(" Then a run failed.")]
+            : [plain(" Then a run failed with exit code "), strong(String(row.exitStatus)), plain(".")];
+      return [...failed, plain(" "), { text: `Down for ${since(row.downSince)}.`, is: "bad" }];
+    }
+    case "late": {
+      const alertAt = row.fuse?.alertAt ?? reader.now;
+      const text =
+        alertAt > reader.now ? `Alert in ${formatSpan(alertAt - reader.now)}.` : "The alert is due.";
+      return [plain(" "), { text, is: "late" }];
+    }
+    case "running": {
+      const running = [plain(" Running for "), strong(since(row.runningSince))];
+      if (row.fuse === null) return [...running, plain(".")];
+      const by = formatWhen(row.fuse.alertAt, reader);
+      return [...running, plain("; alert if it has not ended by "), strong(by), plain(".")];
+    }
+    case "paused":
+      return [
+        plain(" "),
+        strong("Paused: nothing is awaited, nobody is told."),
+        plain(
+          page.settings.manualResume ? " Signals do not end the pause." : " The next signal ends the pause.",
+        ),
+      ];
+    case "new":
+      return [plain(" The first signal starts the watch.")];
+    case "up":
+      return [];
+  }
+}
+
+/** Where the schedule's clock differs from the reader's, whose time is told has to be said. */
+function zoneNote({ page, reader }: Told): Part[] {
+  const { kind, tz } = page.settings;
+  if (kind === "simple" || formatClock(reader.now, reader.zone) === zoneClock(reader.now, tz)) return [];
+  return [plain(` Times on this page are in ${reader.zone} time.`)];
+}
+
+function zoneClock(at: number, zone: string): string {
+  try {
+    return formatClock(at, zone);
+  } catch {
+    // A zone that this browser does not know: then it is worth the note.
+    return "";
+  }
+}

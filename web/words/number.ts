@@ -1,0 +1,61 @@
+// Counts, shares and sizes as a person says them. Pure.
+
+const LOCALE = "en-GB";
+const COUNT = new Intl.NumberFormat(LOCALE);
+const PERCENT = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 1 });
+const SMALL = [
+  "No",
+  "One",
+  "Two",
+  "Three",
+  "Four",
+  "Five",
+  "Six",
+  "Seven",
+  "Eight",
+  "Nine",
+  "Ten",
+  "Eleven",
+  "Twelve",
+];
+
+/** "10,000". */
+export function formatCount(count: number): string {
+  return COUNT.format(count);
+}
+
+/** "Two" up to twelve, "13" from there on: for the beginning of a sentence. */
+export function numberWord(count: number): string {
+  return SMALL[count] ?? formatCount(count);
+}
+
+/** "1 check", "3 checks". */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+/** "99.2 %" of a share between 0 and 1; never rounded up to 100 by less than all of it. */
+export function formatShare(share: number): string {
+  const percent = Math.floor(share * 1_000) / 10;
+  return `${PERCENT.format(percent)} %`;
+}
+
+/** "812 B", "2.1 kB", "14 MB": steps of a thousand. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`;
+  const units = ["kB", "MB", "GB", "TB"];
+  let size = bytes / 1_000;
+  let step = 0;
+  while (size >= 1_000 && step < units.length - 1) {
+    size /= 1_000;
+    step += 1;
+  }
+  return `${size < 10 ? size.toFixed(1).replace(/\.0$/, "") : Math.round(size)} ${units[step]}`;
+}
+
+/** "mail-relay", "mail-relay and db", "a, b and 3 more". */
+export function listNames(names: readonly string[], shown = 3): string {
+  if (names.length <= 1) return names[0] ?? "";
+  if (names.length <= shown) return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+  return `${names.slice(0, shown - 1).join(", ")} and ${formatCount(names.length - shown + 1)} more`;
+}
