@@ -1,9 +1,10 @@
 // The test runner's projects: rules without any I/O, and everything that needs a real PostgreSQL, on the
-// newest version and, for what speaks SQL, on the oldest one as well. `npm test -- words` filters by path.
+// newest version and, for what speaks SQL, on the oldest one as well; and what people do in a browser. `npm test -- words` filters by path.
 import { defineConfig } from "vitest/config";
 
 const SPEAKS_SQL = ["test/store/**/*.test.ts", "test/operations/**/*.test.ts"];
-const UNIT = ["src/**/*.test.ts", "test/tidy*.test.ts", "test/docs*.test.ts"];
+const IN_BROWSER = ["test/e2e/**/*.test.ts"];
+const UNIT = ["src/**/*.test.ts", "web/**/*.test.ts", "test/tidy*.test.ts", "test/docs*.test.ts"];
 
 export default defineConfig({
   test: {
@@ -19,7 +20,7 @@ export default defineConfig({
         test: {
           name: "postgres-18",
           include: ["test/**/*.test.ts"],
-          exclude: UNIT,
+          exclude: [...UNIT, ...IN_BROWSER],
           globalSetup: ["test/support/set-up-postgres-18.ts"],
         },
       },
@@ -29,6 +30,18 @@ export default defineConfig({
           name: "postgres-15",
           include: SPEAKS_SQL,
           globalSetup: ["test/support/set-up-postgres-15.ts"],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "e2e",
+          include: IN_BROWSER,
+          globalSetup: ["test/support/set-up-e2e.ts"],
+          // One browser at a time is enough for two cores.
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
     ],

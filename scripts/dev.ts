@@ -1,58 +1,37 @@
 // `npm run dev`: a private PostgreSQL, migrated and seeded, and the process with reload, until Ctrl-C. Data is
-// kept in .overdue/dev (or the folder given) between runs. Leaves no process behind, however it ends.
+// kept in .overdue/dev (or the folder given) between runs. The browser's part is built with every change (not with
+// --no-web). Leaves no process behind, however it ends.
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import pg from "pg";
+import { parseArgs } from "node:util";
 import { type Config, environmentWith, loadConfig } from "../src/config.ts";
 import { formatListenAddress } from "../src/lib/address.ts";
 import type { CreatedProject } from "../src/operations/create-project.ts";
 import { openDatabase } from "../src/store/db.ts";
 import { UnusableDatabaseError } from "../src/store/errors.ts";
 import { migrate } from "../src/store/migrate.ts";
-import { listAccounts } from "../src/store/projects.ts";
-import { onOrphaned } from "../test/support/orphaned.ts";
+import { listAccounts } from "../src/store/accounts/projects.ts";
+import { onOrphaned } from "../src/cli/trial/orphaned.ts";
+import { DataInUseError } from "../src/cli/trial/private-postgres.ts";
+import { freePort } from "../test/support/ping-process.ts";
 import { startPostgres } from "../test/support/postgres.ts";
 import { embeddedPostgres } from "../test/support/postgres-binaries.ts";
 import { seed, SEED_EMAIL } from "./seed.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const HOME = process.argv[2] ?? join(ROOT, ".overdue", "dev");
-const LOCK_FILE = join(HOME, "process-id");
+const ARGS = parseArgs({
+  allowPositionals: true,
+  allowNegative: true,
+  options: { web: { type: "boolean", default: true } },
+});
+const HOME = ARGS.positionals[0] ?? join(ROOT, ".overdue", "dev");
 const KEYS_FILE = join(HOME, "keys.json");
 const DATABASE = "overdue";
 const READY_TIMEOUT_MS = 60_000;
 const READY_POLL_MS = 100;
-
-/** Only one at a time: two servers on one folder of data would be the end of it. */
-function takeLock(): void {
-  mkdirSync(HOME, { recursive: true });
-  if (existsSync(LOCK_FILE) && isRunning(Number(readFileSync(LOCK_FILE, "utf8")))) {
-    throw new Error(`npm run dev is running already, as process ${readFileSync(LOCK_FILE, "utf8")}.`);
-  }
-  writeFileSync(LOCK_FILE, String(process.pid));
-}
-
-function isRunning(processId: number): boolean {
-  try {
-    return processId > 0 && process.kill(processId, 0);
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
-}
-
-async function createDatabase(serverUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: serverUrl });
-  await client.connect();
-  try {
-    const { rowCount } = await client.query("select 1 from pg_database where datname = $1", [DATABASE]);
-    if (rowCount === 0) await client.query(`create database ${DATABASE}`);
-  } finally {
-    await client.end();
-  }
-}
 
 /** Migrates, and seeds once. The keys are kept in a file of this machine, so that every start can show them. */
 async function prepare(url: string, config: Config): Promise<CreatedProject | null> {
@@ -71,27 +50,50 @@ async function prepare(url: string, config: Config): Promise<CreatedProject | nu
   return existsSync(KEYS_FILE) ? (JSON.parse(readFileSync(KEYS_FILE, "utf8")) as CreatedProject) : null;
 }
 
+/** The process under `node --watch`. */
+function startServer(url: string, mail: Mail): ChildProcess {
+  return startHeld(["--watch", "--watch-preserve-output", "src/main.ts", "serve"], {
+    OVERDUE_DATABASE_URL: url,
+    OVERDUE_PING_MAIL_LISTEN: mail.listen,
+    OVERDUE_PING_MAIL_DOMAIN: mail.domain,
+  });
+}
+
+/** The browser's part, built anew with every change. */
+function startWebBuild(): ChildProcess {
+  const vite = join(ROOT, "node_modules/vite/bin/vite.js");
+  return startHeld([vite, "build", "--watch", "--config", "web/vite.config.ts", "--logLevel", "warn"], {});
+}
+
 /**
- * The process under `node --watch`. A shell holds it and waits for the end of its standard input, so that it
- * is stopped in order whenever we end, however we end. It is detached: Ctrl-C reaches us, and not it too.
+ * A shell holds the program and waits for the end of its standard input, so that it is stopped in order whenever we
+ * end, however we end. It is detached: Ctrl-C reaches us, and not it too.
  */
-function startWatched(url: string): ChildProcess {
-  const script = `"$1" --watch --watch-preserve-output src/main.ts serve & watched=$!
+function startHeld(args: readonly string[], environment: Record<string, string>): ChildProcess {
+  const script = `"$@" & held=$!
     cat >/dev/null
-    kill -TERM "$watched"
-    wait "$watched"`;
-  return spawn("sh", ["-c", script, "watcher", process.execPath], {
+    kill -TERM "$held"
+    wait "$held"`;
+  return spawn("sh", ["-c", script, "holder", process.execPath, ...args], {
     cwd: ROOT,
-    env: environmentWith({ OVERDUE_DATABASE_URL: url }),
+    env: environmentWith(environment),
     detached: true,
     stdio: ["pipe", "inherit", "inherit"],
   });
 }
 
-async function stopWatched(watched: ChildProcess): Promise<void> {
-  if (watched.exitCode !== null || watched.signalCode !== null) return;
-  const ended = new Promise((resolve) => watched.once("exit", resolve));
-  watched.stdin?.end();
+type Mail = { listen: string; domain: string };
+
+/** Where signals by mail are received: as the settings say, otherwise at a port that is free and stays the same. */
+async function mailOf({ pingMailListen, pingMailDomain }: Config): Promise<Mail> {
+  const listen = pingMailListen ?? { host: "127.0.0.1", port: await freePort() };
+  return { listen: formatListenAddress(listen), domain: pingMailDomain ?? "ping.localhost" };
+}
+
+async function stopHeld(held: ChildProcess): Promise<void> {
+  if (held.exitCode !== null || held.signalCode !== null) return;
+  const ended = new Promise((resolve) => held.once("exit", resolve));
+  held.stdin?.end();
   await ended;
 }
 
@@ -120,13 +122,16 @@ function describeStart({
   admin,
   site,
   url,
+  mail,
   keys,
 }: {
   admin: string;
   site: string;
   url: string;
+  mail: Mail;
   keys: CreatedProject | null;
 }): string {
+  const address = `${keys?.pingKey ?? "PING_KEY"}+my-first-job@${mail.domain}`;
   const rows = [
     ["Site", site],
     ["API", `${site}/api/v3/`],
@@ -138,6 +143,7 @@ function describeStart({
     ["API key", keys?.apiKey],
     ["API key, read-only", keys?.apiKeyReadonly],
     ["Ping key", keys?.pingKey],
+    ["Signals by mail", `smtp://${mail.listen}  ${address}`],
   ];
   const lines = rows.flatMap(([name, value]) =>
     value === undefined ? [] : [`  ${name?.padEnd(20)}${value}`],
@@ -151,11 +157,16 @@ Send a signal; the first one makes its check:
 
   curl ${site}/ping/${keys?.pingKey ?? "PING_KEY"}/my-first-job?create=1
 
+Or send it by mail, once there is a check:
+
+  printf 'Subject: done\\n\\nall is well\\n' | curl smtp://${mail.listen} --mail-from me@localhost \\
+    --mail-rcpt ${address} -T -
+
 And look at it:
 
   curl -H 'X-Api-Key: ${keys?.apiKey ?? "API_KEY"}' ${site}/api/v3/checks/?slug=my-first-job
 
-A change below src/ restarts the process. Ctrl-C stops everything;
+A change below src/ restarts the process, one below web/ builds the pages anew. Ctrl-C stops everything;
 the data stays in ${HOME}, and is made anew when that folder is gone.
 
 `;
@@ -166,30 +177,33 @@ async function dev(signal: AbortSignal): Promise<void> {
   const { config } = loadConfig();
   const admin = `http://${formatListenAddress(config.adminListen)}`;
   await refuseTakenAddress(admin);
-  takeLock();
-  const server = await startPostgres({ binaries: embeddedPostgres(), keepDataIn: join(HOME, "postgres") });
+  const server = await startPostgres({
+    binaries: embeddedPostgres(),
+    keepDataIn: join(HOME, "postgres"),
+    database: DATABASE,
+  });
   try {
-    await createDatabase(server.url());
     const url = server.url(DATABASE);
     const keys = await prepare(url, config);
     if (signal.aborted) return;
-    const watched = startWatched(url);
+    const mail = await mailOf(config);
+    const held = [startServer(url, mail), ...(ARGS.values.web ? [startWebBuild()] : [])];
     try {
       if (await untilReady(admin, signal))
-        process.stdout.write(describeStart({ admin, site: config.siteUrl, url, keys }));
+        process.stdout.write(describeStart({ admin, site: config.siteUrl, url, mail, keys }));
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
     } finally {
-      await stopWatched(watched);
+      await Promise.all(held.map(stopHeld));
     }
   } finally {
     await server.stop();
-    rmSync(LOCK_FILE, { force: true });
   }
 }
 
 /** A migration that was edited after it had been applied is the usual reason, and harmless here. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof DataInUseError) return `npm run dev is running already, with its data in ${HOME}.`;
   return error instanceof UnusableDatabaseError
     ? `${error.message}\nOr delete ${HOME} for a fresh start.`
     : error.message;

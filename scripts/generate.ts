@@ -3,6 +3,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { KINDS } from "../src/channels/registry.ts";
+import { ownDocument } from "../src/contract/own/document.ts";
+import { OWN_API_PATH } from "../src/contract/own/routes.ts";
 import { openApiDocument } from "../src/contract/openapi/document.ts";
 import { VERSIONS } from "../src/contract/versions.ts";
 import { renderEnvExample } from "../src/config/render.ts";
@@ -13,6 +16,7 @@ import { CHECKSUMS_PATH, checksumsOf } from "../test/support/tidy-sql.ts";
 import { readTree } from "../test/support/tidy-tree.ts";
 import { renderSchema } from "./dump-schema.ts";
 import { renderChannelKinds } from "./render-channels.ts";
+import { renderRights } from "./render-rights.ts";
 
 /** `render` gets the file as it is, empty when there is none, and returns the file as it should be. */
 export type Generated = { path: string; render(current: string): string | Promise<string> };
@@ -29,6 +33,8 @@ const GENERATED: readonly Generated[] = [
     render: () => renderConformance({ spec: read("docs/spec.md"), gaps: read("docs/gaps.md") }),
   },
   { path: "docs/openapi.json", render: renderOpenApi },
+  { path: "docs/rights.md", render: renderRights },
+  { path: "docs/openapi-overdue.json", render: renderOwnOpenApi },
   section("ARCHITECTURE.md", "import-table", renderImportTable),
   section("ARCHITECTURE.md", "state-table", renderStateTable),
   section("docs/channels.md", "kinds", renderChannelKinds),
@@ -52,6 +58,11 @@ Generated: ${[...new Set(GENERATED.map(({ path }) => path))].join(", ")}
 function renderOpenApi(): string {
   const serverUrl = "https://overdue.example.org/api/v3";
   return `${JSON.stringify(openApiDocument({ column: VERSIONS.standard[3], serverUrl }), null, 2)}\n`;
+}
+
+function renderOwnOpenApi(): string {
+  const serverUrl = `https://overdue.example.org${OWN_API_PATH}`;
+  return `${JSON.stringify(ownDocument({ kinds: KINDS, serverUrl }), null, 2)}\n`;
 }
 
 /** A part of a document, between \`<!-- generated: name -->\` and the next \`<!-- end -->\`. */

@@ -1,75 +1,182 @@
-// What a developer finds in a fresh database: an account, a project with its keys, and a dozen checks of all
-// kinds. Only for development: it writes checks without the limits and the log that an operation would add.
+// What a developer, a picture and a benchmark find in a fresh database: an account, a project with its keys, and jobs
+// with a past. Only for development: it writes checks without the limits and the log that an operation would add.
 import { randomUUID } from "node:crypto";
 import { type CheckParams, newCheck } from "../src/core/check.ts";
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from "../src/core/instant.ts";
 import { secretKeyOf } from "../src/operations/api-key.ts";
+import { pauseCheck } from "../src/operations/change-check.ts";
 import { createAccount } from "../src/operations/create-account.ts";
 import { type CreatedProject, createProject } from "../src/operations/create-project.ts";
+import { insertChannel } from "../src/store/alerts/channels.ts";
+import { assignToAllChecks } from "../src/store/alerts/check-channels.ts";
+import { findProjectByUuid } from "../src/store/accounts/projects.ts";
 import { insertState } from "../src/store/checks/check-states.ts";
 import { insertCheck } from "../src/store/checks/checks.ts";
 import type { Database } from "../src/store/db.ts";
 import { readDatabaseClock } from "../src/store/instance.ts";
-import { findProjectByUuid } from "../src/store/projects.ts";
+import { insertBlindInterval } from "../src/store/intakes/blind-intervals.ts";
 import { inTransaction } from "../src/store/transaction.ts";
+import { draw, type Job, JOBS, runsOf } from "./seed/jobs.ts";
+import { type Interval, liveThrough, signalsOf } from "./seed/live-through.ts";
 
 export const SEED_EMAIL = "dev@example.org";
 
-const HOUR_SECONDS = 3_600;
-const DAY_SECONDS = 24 * HOUR_SECONDS;
+const HISTORY_DAYS = 30;
+/** Checks beyond the dozen only need enough past to look alive. */
+const CROWD_DAYS = 0.4;
+const TOGETHER_MS = { few: 10 * MINUTE_MS, many: 2 * HOUR_MS };
+const CHECKS_PER_TRANSACTION = 500;
 
-const CHECKS: readonly CheckParams[] = [
-  { name: "Nightly backup", tags: "prod backup", schedule: "30 2 * * *", tz: "Europe/Berlin" },
-  { name: "Restore drill", tags: "prod backup", schedule: "0 5 * * 0", graceSeconds: 6 * HOUR_SECONDS },
-  { name: "Database vacuum", tags: "prod db", timeoutSeconds: DAY_SECONDS },
-  { name: "Send invoices", tags: "prod billing", schedule: "Mon..Fri 09:00", tz: "America/New_York" },
-  {
-    name: "Certificate renewal",
-    tags: "prod tls",
-    timeoutSeconds: 7 * DAY_SECONDS,
-    graceSeconds: DAY_SECONDS,
-  },
-  { name: "Search index", tags: "prod search", timeoutSeconds: 900, graceSeconds: 300 },
-  { name: "Queue worker heartbeat", tags: "prod queue", timeoutSeconds: 60, graceSeconds: 120 },
-  { name: "Log rotation", tags: "ops", schedule: "*-*-* 00:05:00" },
-  { name: "Fetch exchange rates", tags: "prod billing", schedule: "15 */4 * * *" },
-  { name: "Clean staging", tags: "staging", timeoutSeconds: DAY_SECONDS, manualResume: true },
-  { name: "NAS self test", tags: "home mail", subject: "PASSED", subjectFail: "FAILED, ERROR" },
-  { name: "Deployment hook", tags: "ops", methods: "POST", timeoutSeconds: 30 * DAY_SECONDS },
-];
+const CHANNELS = [
+  { kind: "email", name: "Operations", config: { value: "ops@example.org" } },
+  { kind: "slack", name: "#alerts", config: { value: "https://hooks.slack.com/services/T0/B0/x" } },
+  { kind: "webhook", name: "Pager bridge", config: { url_down: "https://hooks.example.org/down" } },
+] as const;
+
+export type Seeded = CreatedProject & { id: number; ownerId: number };
+
+/** An account that may do everything. */
+export async function seedAccount(database: Database, email = SEED_EMAIL): Promise<{ id: number }> {
+  const now = await readDatabaseClock(database);
+  return createAccount(database, { email, name: "Developer", isOperator: true, checkLimit: null, now });
+}
 
 /** Fills an empty database and returns the keys, which are readable here and never again. */
 export async function seed(
   database: Database,
   { secretKey }: { secretKey: string | null },
 ): Promise<CreatedProject> {
+  const { id } = await seedAccount(database);
+  const made = await seedProject(database, { ownerId: id, name: "Demo", secretKey, checkCount: JOBS.length });
+  return { uuid: made.uuid, apiKey: made.apiKey, apiKeyReadonly: made.apiKeyReadonly, pingKey: made.pingKey };
+}
+
+/** A project with so many checks, all with a past; the first dozen are the jobs that pictures show. */
+export async function seedProject(
+  database: Database,
+  options: { ownerId: number; name: string; secretKey: string | null; checkCount: number },
+): Promise<Seeded> {
+  const { ownerId, name, checkCount } = options;
   const now = await readDatabaseClock(database);
-  const account = await createAccount(database, {
-    email: SEED_EMAIL,
-    name: "Developer",
-    isOperator: true,
-    checkLimit: null,
-    now,
-  });
-  const made = await createProject(database, {
-    ownerId: account.id,
-    name: "Demo",
-    secretKey: await secretKeyOf(database, secretKey),
-    now,
-  });
+  const secretKey = await secretKeyOf(database, options.secretKey);
+  const made = await createProject(database, { ownerId, name, secretKey, now: now - HISTORY_DAYS * DAY_MS });
   const project = await findProjectByUuid(database, made.uuid);
   if (project === null) throw new Error("the project that was just made is gone");
+  const jobs = Array.from({ length: checkCount }, (_, index) => JOBS[index] ?? crowdJob(index));
+  const checks = await insertChecks(database, { projectId: project.id, jobs, now });
+  if (checkCount > 0) {
+    await addChannels(database, { projectId: project.id, now });
+    await addPast(database, { checks, now });
+    await pauseSome(database, { checks, projectId: project.id, now });
+  }
+  return { ...made, id: project.id, ownerId };
+}
+
+type SeededCheck = { id: number; uuid: string; job: Job };
+
+async function insertChecks(
+  database: Database,
+  { projectId, jobs, now }: { projectId: number; jobs: readonly Job[]; now: Instant },
+): Promise<SeededCheck[]> {
+  const made: SeededCheck[] = [];
+  for (let from = 0; from < jobs.length; from += CHECKS_PER_TRANSACTION) {
+    await inTransaction(database, async (tx) => {
+      const some = jobs.slice(from, from + CHECKS_PER_TRANSACTION);
+      const inserted = some.map(async (job): Promise<SeededCheck> => {
+        const settings = newCheck(job.params, { deriveSlug: true });
+        const uuid = randomUUID();
+        const createdAt = now - HISTORY_DAYS * DAY_MS;
+        const id = await insertCheck(tx, { uuid, badgeUuid: randomUUID(), projectId, settings, createdAt });
+        await insertState(tx, id);
+        return { id, uuid, job };
+      });
+      made.push(...(await Promise.all(inserted)));
+    });
+  }
+  return made;
+}
+
+async function addChannels(
+  database: Database,
+  { projectId, now }: { projectId: number; now: Instant },
+): Promise<void> {
   await inTransaction(database, async (tx) => {
-    for (const params of CHECKS) {
-      const settings = newCheck(params, { deriveSlug: true });
-      const check = {
+    for (const { kind, name, config } of CHANNELS) {
+      const createdAt = now - HISTORY_DAYS * DAY_MS;
+      const channel = await insertChannel(tx, {
         uuid: randomUUID(),
-        badgeUuid: randomUUID(),
-        projectId: project.id,
-        settings,
-        createdAt: now,
-      };
-      await insertState(tx, await insertCheck(tx, check));
+        projectId,
+        kind,
+        name,
+        config,
+        createdAt,
+      });
+      if (kind !== "webhook") await assignToAllChecks(tx, { projectId, channelId: channel.id });
     }
   });
-  return made;
+}
+
+async function addPast(
+  database: Database,
+  { checks, now }: { checks: readonly SeededCheck[]; now: Instant },
+): Promise<void> {
+  const blind = [blindNight(now)];
+  await inTransaction(database, async (tx) => {
+    for (const { from, to } of blind) {
+      await insertBlindInterval(tx, { intakeId: null, from, to, reason: "the intake did not accept" });
+    }
+  });
+  const signals = checks.flatMap(({ uuid, job }, index) => {
+    const days = index < JOBS.length ? HISTORY_DAYS : CROWD_DAYS;
+    return runsOf(job, { days, now, salt: index + 1 }).flatMap((run) => signalsOf({ uuid, job, run }));
+  });
+  const heard = signals.filter(({ at }) => !blind.some(({ from, to }) => at >= from && at <= to));
+  const togetherMs = checks.length > JOBS.length ? TOGETHER_MS.many : TOGETHER_MS.few;
+  await liveThrough(database, { signals: heard, blind, togetherMs, now });
+}
+
+/** A night in which we ourselves were away: silence was excused, and pages say so. */
+function blindNight(now: Instant): Interval {
+  const midnight = now - (now % DAY_MS) - 11 * DAY_MS;
+  return { from: midnight, to: midnight + 4 * HOUR_MS + 10 * MINUTE_MS };
+}
+
+async function pauseSome(
+  database: Database,
+  { checks, projectId, now }: { checks: readonly SeededCheck[]; projectId: number; now: Instant },
+): Promise<void> {
+  const sight = { watermarkAt: now, blind: [] };
+  for (const { id, job } of checks) {
+    if (job.ending === "paused") {
+      await pauseCheck(database, { projectId, checkId: id, at: now, accountId: null, sight });
+    }
+  }
+}
+
+const KINDS = [
+  "backup",
+  "export",
+  "sync",
+  "report",
+  "cleanup",
+  "import",
+  "reindex",
+  "rotation",
+  "digest",
+  "probe",
+];
+const PLACES = ["eu-west", "eu-north", "us-east", "us-west", "ap-south"];
+
+/** One of many: named as machines name them, mostly well. */
+function crowdJob(index: number): Job {
+  const luck = draw(index);
+  const kind = KINDS[index % KINDS.length] ?? "job";
+  const place = PLACES[Math.floor(luck * PLACES.length)] ?? "eu";
+  const ending = luck < 0.004 ? "failed" : luck < 0.01 ? "late" : luck < 0.02 ? "new" : "well";
+  const params: CheckParams = {
+    name: `${kind} ${place} host-${String(index).padStart(5, "0")}`,
+    tags: `${luck < 0.8 ? "prod" : "staging"} ${kind} ${place}`,
+    ...(index % 3 === 0 ? { schedule: `${index % 60} */4 * * *` } : { timeoutSeconds: 6 * 3_600 }),
+  };
+  return { params, ending, durationMs: Math.round(2_000 + luck * 90_000) };
 }

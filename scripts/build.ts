@@ -1,0 +1,74 @@
+// `npm run build`: dist/, which runs under plain Node from wherever it is installed. The server and the command by
+// the TypeScript compiler, file by file; the declarations of the client; the browser's part by Vite. It judges
+// nothing: whether the types are right is for the check.
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+const ROOT = join(import.meta.dirname, "..");
+const DIST = join(ROOT, "dist");
+const WEB = "web";
+
+const HELP = `Makes dist/ out of src/ and web/.
+
+Usage: npm run build [-- --only server|web] [--quiet]
+`;
+
+/** What is built, each part by itself. */
+export type Part = "server" | "web";
+
+const PARTS: Readonly<Record<Part, () => Promise<void>>> = { server: buildServer, web: buildWeb };
+
+/** Builds the parts one after the other. Rejects with what the compiler said. */
+export async function build(parts: readonly Part[] = ["server", "web"]): Promise<void> {
+  for (const part of parts) await PARTS[part]();
+}
+
+async function buildServer(): Promise<void> {
+  // What has no source any more must not stay behind.
+  for (const entry of existsSync(DIST) ? readdirSync(DIST) : []) {
+    if (entry !== WEB) rmSync(join(DIST, entry), { recursive: true });
+  }
+  await run("typescript", "tsc", ["-p", "tsconfig.build.json", "--noCheck"]);
+  const client = ["--declaration", "--emitDeclarationOnly", "--noCheck", "--outDir", "dist"];
+  await run("typescript", "tsc", ["-p", "tsconfig.client.json", ...client]);
+}
+
+async function buildWeb(): Promise<void> {
+  await run("vite", "vite", ["build", "--config", "web/vite.config.ts", "--logLevel", "warn"]);
+}
+
+/** Runs the program of a package on the Node that runs us; what it prints is shown when it fails. */
+async function run(packageName: string, program: string, args: readonly string[]): Promise<void> {
+  const folder = join(ROOT, "node_modules", packageName);
+  const { bin } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+    bin: Record<string, string>;
+  };
+  const child = spawn(process.execPath, [join(folder, bin[program] ?? program), ...args], {
+    cwd: ROOT,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const chunks: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  if (code !== 0) throw new Error(`${program} failed:\n${Buffer.concat(chunks).toString("utf8")}`);
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: { only: { type: "string" }, quiet: { type: "boolean" }, help: { type: "boolean" } },
+  });
+  const isPart = values.only === undefined || values.only in PARTS;
+  if (values.help === true || !isPart) {
+    (isPart ? process.stdout : process.stderr).write(HELP);
+    process.exitCode = isPart ? 0 : 2;
+    return;
+  }
+  const startedAt = performance.now();
+  await build(values.only === undefined ? undefined : [values.only as Part]);
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+  if (values.quiet !== true) process.stdout.write(`Built dist/ in ${seconds} s.\n`);
+}
+
+if (import.meta.main) await main();

@@ -1,0 +1,55 @@
+// `npm run pack`: the package as people install it, in test-results/. Its manifest leaves out what only a checkout
+// needs: the tools, the scripts, and the Node that comes with `npm ci`, which would be 100 MB for nothing.
+import { execFile } from "node:child_process";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { build } from "./build.ts";
+
+const run = promisify(execFile);
+
+const ROOT = join(import.meta.dirname, "..");
+const STAGE = join(ROOT, "test-results/package");
+/** npm adds these to every package without being asked. */
+const ALWAYS = ["README.md", "LICENSE"];
+/** Node as npm packages. */
+const NODE_PACKAGE = /^node-/;
+
+/** Of no use to whoever installs the package. */
+const CHECKOUT_ONLY = ["scripts", "devDependencies"];
+
+type Manifest = { files: string[]; optionalDependencies: Record<string, string> };
+
+/** Packs what was built. Returns the path of the tarball. */
+export async function pack({ into }: { into: string }): Promise<string> {
+  const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
+  rmSync(STAGE, { recursive: true, force: true });
+  mkdirSync(STAGE, { recursive: true });
+  mkdirSync(into, { recursive: true });
+  for (const entry of [...manifest.files, ...ALWAYS]) {
+    cpSync(join(ROOT, entry), join(STAGE, entry), { recursive: true });
+  }
+  writeFileSync(join(STAGE, "package.json"), `${JSON.stringify(shipped(manifest), null, 2)}\n`);
+  await run("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", into], { cwd: STAGE });
+  rmSync(STAGE, { recursive: true });
+  const tarballs = readdirSync(into).filter((name) => name.endsWith(".tgz"));
+  const [newest] = tarballs.toSorted((a, b) => modifiedAt(join(into, b)) - modifiedAt(join(into, a)));
+  if (newest === undefined) throw new Error("npm pack made no tarball");
+  return join(into, newest);
+}
+
+function shipped(manifest: Manifest): object {
+  const optional = Object.entries(manifest.optionalDependencies).filter(([name]) => !NODE_PACKAGE.test(name));
+  const kept = Object.entries(manifest).filter(([name]) => !CHECKOUT_ONLY.includes(name));
+  return { ...Object.fromEntries(kept), optionalDependencies: Object.fromEntries(optional) };
+}
+
+function modifiedAt(path: string): number {
+  return statSync(path).mtimeMs;
+}
+
+if (import.meta.main) {
+  await build();
+  const path = await pack({ into: join(ROOT, "test-results") });
+  process.stdout.write(`${path}  ${(statSync(path).size / 1_000).toFixed(0)} kB\n`);
+}

@@ -1,0 +1,175 @@
+// `npm run stopwatch`: the way of somebody who has never seen Overdue, from an empty folder to a ping on screen, with the
+// packed program and a real browser, at a person's pace: reading before acting, typing letter by letter. Prints each
+// step with its time; fails when one of them does not lead on.
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+import type { Page } from "playwright-core";
+import { environmentWith } from "../src/config.ts";
+import { openBrowser, openPage, openWindow } from "../test/support/browser.ts";
+import { freePort } from "../test/support/ping-process.ts";
+import { build } from "./build.ts";
+import { pack } from "./pack.ts";
+
+const AIM_MS = 120_000;
+const START_MS_MAX = 300_000;
+/** A person looks before the first click on a page, and types about five letters a second. */
+const READING_MS = 3_000;
+const LETTER_MS = 180;
+const SWITCHING_MS = 2_000;
+
+const PERSON = { email: "sam@example.org", password: "correct horse battery", check: "Nightly backup" };
+
+type Step = { name: string; ms: number; by: "person" | "machine" };
+
+class Stopwatch {
+  readonly steps: Step[] = [];
+
+  async step<T>(name: string, by: Step["by"], work: () => Promise<T>): Promise<T> {
+    const startedAt = performance.now();
+    const result = await work();
+    const ms = performance.now() - startedAt;
+    this.steps.push({ name, ms, by });
+    process.stdout.write(`${(ms / 1_000).toFixed(1).padStart(6)} s  ${by.padEnd(8)} ${name}\n`);
+    return result;
+  }
+
+  total(by: Step["by"]): number {
+    return this.steps.filter((step) => step.by === by).reduce((sum, { ms }) => sum + ms, 0);
+  }
+}
+
+/** Starts the program as npx does, and resolves with the link that it prints. */
+function startTrial(at: { tarball: string; folder: string; port: number }): {
+  child: ChildProcess;
+  link: Promise<string>;
+} {
+  const args = ["--yes", "--package", at.tarball, "overdue", "trial", "--port", String(at.port)];
+  // A group of its own, so that a signal reaches what npx has started.
+  const child = spawn("npx", args, {
+    cwd: at.folder,
+    detached: true,
+    env: environmentWith({
+      PATH: `${dirname(process.execPath)}:${environmentWith({})["PATH"] ?? ""}`,
+      npm_config_cache: join(at.folder, ".npm"),
+      npm_config_update_notifier: "false",
+    }),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  const link = new Promise<string>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`It did not start in time:\n${said}`)), START_MS_MAX);
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+        const found = /http:\S+\/accounts\/setup\/\S+/.exec(said)?.[0];
+        if (found === undefined) return;
+        clearTimeout(timer);
+        resolve(found);
+      });
+    }
+    child.once("exit", () => reject(new Error(`It ended before it was ready:\n${said}`)));
+  });
+  return { child, link };
+}
+
+async function type(page: Page, label: string, text: string): Promise<void> {
+  await page.getByLabel(label, { exact: true }).first().pressSequentially(text, { delay: LETTER_MS });
+}
+
+/** What a person does in the browser, from the link to the ping. */
+async function throughTheBrowser(watch: Stopwatch, page: Page, link: string): Promise<void> {
+  await watch.step("opens the link that was printed", "person", async () => {
+    await page.goto(link);
+    await page.waitForTimeout(READING_MS);
+  });
+  await watch.step("creates the first account", "person", async () => {
+    await type(page, "Email address", PERSON.email);
+    await type(page, "Password", PERSON.password);
+    await page.getByRole("button", { name: "Create the account" }).click();
+    await page.waitForURL((url) => !url.pathname.includes("/accounts/setup/"));
+  });
+  await watch.step(
+    "reads the first steps: the address is tested, mail is left for later",
+    "person",
+    async () => {
+      await page.waitForURL(/\/welcome\/$/);
+      await page.waitForTimeout(2 * READING_MS);
+    },
+  );
+  await watch.step("names the first check", "person", async () => {
+    await type(page, "Name", PERSON.check);
+    await page.getByRole("button", { name: "Create the check" }).click();
+  });
+  const line = await watch.step("copies the line that sends a signal", "person", async () => {
+    await page.waitForTimeout(READING_MS);
+    const shown = await page.getByLabel("Command that sends the first signal").innerText();
+    return (shown.split("\n").find((one) => one.startsWith("curl")) ?? shown).trim();
+  });
+  await watch.step("runs it in a terminal, with the last letter lost on the way", "person", async () => {
+    await page.waitForTimeout(SWITCHING_MS);
+    await runLine(line.replace(/.$/, "")).catch(() => {});
+  });
+  await watch.step("is told on the page what was wrong with it", "machine", async () => {
+    await page.getByText("The UUID is cut off after 35 of its 36 characters.").first().waitFor();
+  });
+  await watch.step("runs the whole line", "person", async () => {
+    await page.waitForTimeout(READING_MS + SWITCHING_MS);
+    await runLine(line);
+  });
+  await watch.step("sees the signal on the page", "machine", async () => {
+    await page.getByText("It arrived").first().waitFor();
+  });
+}
+
+function runLine(line: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    spawn("sh", ["-c", line], { stdio: "ignore" }).once("exit", (code) =>
+      code === 0 ? resolve() : reject(new Error(`${line} ended with ${code}`)),
+    );
+  });
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { picture: { type: "string" } } });
+  await build();
+  const folder = mkdtempSync(join(tmpdir(), "overdue-stopwatch-"));
+  const tarball = await pack({ into: join(folder, ".tarball") });
+  process.stdout.write(
+    `An empty folder, Node ${process.versions.node}, and ${Math.round(statSync(tarball).size / 1_000)} kB of tarball.\n\n`,
+  );
+  const watch = new Stopwatch();
+  const { child, link } = startTrial({ tarball, folder, port: await freePort() });
+  const browser = await openBrowser();
+  try {
+    const address = await watch.step("npx fetches, starts and prints a link", "machine", () => link);
+    const { page } = await openPage(await openWindow(browser));
+    try {
+      await throughTheBrowser(watch, page, address);
+    } finally {
+      if (values.picture !== undefined) await page.screenshot({ path: values.picture });
+    }
+    await watch.step("Ctrl-C stops it", "machine", () => stopGroup(child));
+  } finally {
+    await browser.close();
+    await stopGroup(child);
+    rmSync(folder, { recursive: true, force: true });
+  }
+  const [person, machine] = [watch.total("person"), watch.total("machine")];
+  const verdict = person <= AIM_MS ? "within" : "over";
+  process.stdout.write(
+    `\nA person's time: ${(person / 1_000).toFixed(0)} s, ${verdict} the ${AIM_MS / 1_000} s that we aim at; the machine's: ${(machine / 1_000).toFixed(0)} s.\n`,
+  );
+  if (person > AIM_MS) process.exitCode = 1;
+}
+
+async function stopGroup(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  process.kill(-child.pid, "SIGINT");
+  await ended;
+}
+
+await main();
