@@ -13,6 +13,8 @@ import { SMTP_SIZES } from "./smtp/sizes.ts";
 import { benchStore } from "./store/bench-store.ts";
 import { benchSweep } from "./sweep/bench-sweep.ts";
 import { SWEEP_SIZES } from "./sweep/sizes.ts";
+import { benchWeb } from "./web/bench-web.ts";
+import { WEB_SIZES } from "./web/sizes.ts";
 import { isSizeName, SIZES, type SizeName } from "./store/sizes.ts";
 
 type Figures = Record<string, number>;
@@ -52,6 +54,10 @@ const BENCHMARKS: Record<string, Benchmark> = {
     about:
       "how long messages take from a change of status to their receiver, and how many there are a second",
     run: ({ size, whenInterrupted }) => benchDeliver(DELIVER_SIZES[size], whenInterrupted),
+  },
+  web: {
+    about: "the dashboard's first page of a large project: weight, statements, first row, longest task",
+    run: ({ size, whenInterrupted }) => benchWeb(WEB_SIZES[size], whenInterrupted),
   },
 };
 

@@ -18,6 +18,8 @@ const OPERATIONS = Object.entries(DOCUMENT.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
 );
 
+const PAGE = { other: { title: "Another page", url: "https://overdue.example.org/docs/api/overdue" } };
+
 /** Every value of a key, however deep it lies. */
 function valuesOf(value: unknown, key: string): unknown[] {
   if (typeof value !== "object" || value === null) return [];
@@ -142,7 +144,7 @@ describe("the examples", () => {
 });
 
 describe("the reference page", () => {
-  const page = referencePage(DOCUMENT);
+  const page = referencePage(DOCUMENT, PAGE);
 
   test("loads nothing and runs nothing", () => {
     expect(page).not.toMatch(/<script|<link|<img|<iframe|@import|url\(|\bsrc=|\bon\w+=/i);
@@ -153,7 +155,7 @@ describe("the reference page", () => {
     const ids = [...page.matchAll(/\bid="([^"]+)"/g)].map(([, id = ""]) => id);
     expect(new Set(ids).size).toBe(ids.length);
     const outside = targets.filter((target) => !target.startsWith("#"));
-    expect(outside).toEqual(["https://overdue.example.org/api/v3/openapi.json"]);
+    expect(outside).toEqual(["https://overdue.example.org/api/v3/openapi.json", PAGE.other.url]);
     expect(targets.filter((target) => target.startsWith("#") && !ids.includes(target.slice(1)))).toEqual([]);
   });
 
@@ -180,7 +182,7 @@ describe("the reference page", () => {
 
   test("escapes what the document holds", () => {
     const info = { ...DOCUMENT.info, title: `<b>"a" & 'b'</b>` };
-    expect(referencePage({ ...DOCUMENT, info })).toContain(
+    expect(referencePage({ ...DOCUMENT, info }, PAGE)).toContain(
       "<h1>&lt;b&gt;&quot;a&quot; &amp; &#39;b&#39;&lt;/b&gt;</h1>",
     );
   });

@@ -1,5 +1,6 @@
 // Made-up requests to every route of the Management API, valid and broken ones, in every version and dialect: whatever
-// is sent, the answer has a status that the route has, and a body as its schema says.
+// is sent, the answer has a status that the route has, and a body as its schema says. The long runs have a command of
+// their own.
 import fc from "fast-check";
 import type { TSchema } from "typebox";
 import { Value } from "typebox/value";
@@ -10,13 +11,15 @@ import { ErrorBody, ROUTES, refusalStatuses } from "../src/contract/routes.ts";
 import { hasEndpoint, VERSION_NUMBERS, VERSIONS, type VersionNumber } from "../src/contract/versions.ts";
 import type { Dialect } from "../src/core/access.ts";
 import { type KeyKind, uniqueKey } from "../src/core/identity.ts";
-import { sha1Hex } from "../src/lib/hashes.ts";
+import { sha1Hex } from "../src/lib/secrets/hashes.ts";
 import { type Cast, type Reply, UNKNOWN_KEY, UNKNOWN_UUID, useCast } from "./api/cast.ts";
+import { rawRequest } from "./ping/raw-http.ts";
 
 /** In each dialect, besides those that are always sent. */
 const REQUESTS = 120;
+const RAW_REQUESTS = 300;
 const CHECKS = 4;
-const RUN_MS_MAX = 60_000;
+const RUN_MS_MAX = 120_000;
 
 /** Values for texts whose rules a schema cannot say. */
 const RIGHT_TEXTS: Readonly<Record<string, readonly string[]>> = {
@@ -73,10 +76,18 @@ const anything = fc.oneof(
 
 const oddText = fc.constantFrom("\u0000", "", " 1 ", "1.0", "-1", "٣", "%", "\u{1f44b}");
 
+const oddQuery = fc.string({
+  unit: fc.constantFrom("%", "&", "=", "+", "tag", "start", "seconds", "0", "ff", "[", "]", ";", "?"),
+  maxLength: 40,
+});
+
 function fieldsOf(schema: TSchema): [name: string, node: Node][] {
   const { properties } = schema as unknown as { properties: Record<string, Node> };
   return Object.entries(properties).filter(([name]) => name !== "api_key");
 }
+
+const ODD_PIECES = ["1e999", "9".repeat(40), '"\\ud800"', '"__proto__":{},', "}", "[".repeat(50)];
+const bytesOf = (text: string) => Buffer.from(text);
 
 function bodyOf(schema: TSchema): fc.Arbitrary<unknown> {
   const fields = fieldsOf(schema);
@@ -84,11 +95,21 @@ function bodyOf(schema: TSchema): fc.Arbitrary<unknown> {
     requiredKeys: [],
   });
   const wrongField = fc.tuple(fc.constantFrom(...fields.map(([name]) => name)), anything);
+  // A good body of which a piece was replaced: with bytes, or with what no reader can hold.
+  const piece = fc.oneof(fc.uint8Array({ maxLength: 4 }), fc.constantFrom(...ODD_PIECES.map(bytesOf)));
+  const broken = fc
+    .tuple(right, fc.double({ min: 0, max: 1, noNaN: true }), piece)
+    .map(([body, where, odd]) => {
+      const good = bytesOf(JSON.stringify(body));
+      const at = Math.floor(where * good.length);
+      return Buffer.concat([good.subarray(0, at), odd, good.subarray(at + odd.length)]);
+    });
   const oneWrong = fc.tuple(right, wrongField).map(([body, [name, value]]) => ({ ...body, [name]: value }));
   return fc.oneof(
     { arbitrary: right, weight: 5 },
     { arbitrary: oneWrong, weight: 4 },
     { arbitrary: fc.oneof(fc.constant(undefined), fc.jsonValue(), fc.uint8Array()), weight: 1 },
+    { arbitrary: broken, weight: 1 },
   );
 }
 
@@ -104,6 +125,8 @@ type Sent = {
   n: number;
   hasOtherSlash: boolean;
   query: readonly [string, string][];
+  /** Put behind the query as it is. */
+  tail: string;
   body: unknown;
 };
 
@@ -133,6 +156,7 @@ function requestTo(dialect: Dialect, version: VersionNumber, route: Route): fc.A
     n: fc.oneof(fc.constant(1), fc.constantFrom(0, 2, 3, 999_999, 2 ** 31, 2 ** 53, 1e30)),
     hasOtherSlash: fc.boolean(),
     query: parameters.length === 0 ? fc.constant([]) : fc.array(fc.oneof(...parameters), { maxLength: 3 }),
+    tail: fc.oneof({ arbitrary: fc.constant(""), weight: 3 }, { arbitrary: oddQuery, weight: 1 }),
     body: route.body === null ? fc.constantFrom(undefined, {}, [], "x") : bodyOf(route.body(column)),
   });
 }
@@ -157,6 +181,7 @@ const PLAIN = {
   n: 1,
   hasOtherSlash: false,
   query: [],
+  tail: "",
   body: {},
 } as const satisfies Partial<Sent>;
 
@@ -224,7 +249,7 @@ function send(cast: Cast, sent: Sent, uuid: string): Promise<Reply> {
     .replace("{n}", String(sent.n));
   const slashed = filled.endsWith("/") ? filled.slice(0, -1) : `${filled}/`;
   const query = new URLSearchParams(sent.query);
-  const url = `/api/v${sent.version}${sent.hasOtherSlash ? slashed : filled}?${query.toString()}`;
+  const url = `/api/v${sent.version}${sent.hasOtherSlash ? slashed : filled}?${query.toString()}${sent.tail}`;
   if (method !== "POST") return cast.ask(url, { method, ...(key !== undefined && { key }) });
   if (key !== undefined && sent.keyInBody && isObject(sent.body)) {
     return cast.ask(url, { method, body: { ...sent.body, api_key: key } });
@@ -261,6 +286,33 @@ function problem(dialect: Dialect, { version, route, key, named }: Sent, reply: 
   return Value.Check(ErrorBody, value) ? null : `is no error: ${text.slice(0, 2_000)}`;
 }
 
+/** What was taken can be read again, and says the same. */
+async function expectReadAgain(cast: Cast, { status, json }: Reply): Promise<void> {
+  if (status >= 300) return;
+  const { update_url } = json as { update_url: string };
+  const again = await cast.ask(new URL(update_url).pathname, { key: cast.owner.rw });
+  expect(again.status).toBe(200);
+  expect(json).toMatchObject(again.json as object);
+}
+
+const SEGMENTS = fc.oneof(
+  fc.constantFrom("checks", "UUID", "pause", "pings", "1", "body", "flips", "channels", "v3"),
+  fc.constantFrom("..", ".", "", "%2e%2e", "%00"),
+  fc.string({ unit: fc.constantFrom(...Array.from("abc/%.:;@&=+$,-_!~*'()019\u00ff")), maxLength: 30 }),
+  fc.constantFrom("9".repeat(15), "9".repeat(16), "-1", "1e3", "0x1", "f".repeat(40), "a".repeat(200)),
+);
+const METHODS = "GET POST DELETE HEAD PUT PATCH OPTIONS PROPFIND M-SEARCH TRACE".split(" ");
+const HEADERS =
+  "X-Api-Key If-None-Match Content-Type Accept X-Forwarded-For Authorization Cookie Expect Range";
+const headerValue = fc.string({
+  unit: fc
+    .integer({ min: 0x20, max: 0xff })
+    .filter((code) => code !== 0x7f)
+    .map((code) => String.fromCharCode(code)),
+  maxLength: 60,
+});
+const SAID_TO_BYTES = [100, 200, 201, 204, 304, 400, 401, 403, 404, 405, 409, 413, 417];
+
 describe.each<Dialect>(["standard", "healthchecks"])("in the dialect %s", (dialect) => {
   const cast = useCast({ dialect, roles: ["ping", "api"] });
 
@@ -285,12 +337,42 @@ describe.each<Dialect>(["standard", "healthchecks"])("in the dialect %s", (diale
         if (endpoint === "deleteCheck" && reply.status === 200) pool.remove(uuid);
         seen.add(`${endpoint} ${reply.status}`);
         expect(problem(dialect, sent, reply), `${endpoint}, version ${sent.version}`).toBeNull();
+        if (endpoint === "createCheck" || endpoint === "updateCheck") await expectReadAgain(cast, reply);
       });
       const examples = alwaysSent(dialect).map((sent): [Sent] => [sent]);
       await fc.assert(property, { examples, numRuns: REQUESTS + examples.length, endOnFailure: true });
       // Otherwise the property would hold for a server that refuses everything.
       const good = ROUTES.map(({ endpoint }) => `${endpoint} ${endpoint === "createCheck" ? 201 : 200}`);
       expect([...seen]).toEqual(expect.arrayContaining([...good, "updateCheck 400", "getCheck 404"]));
+    },
+    RUN_MS_MAX,
+  );
+
+  test(
+    "whatever paths, methods and headers are made of, they are answered, and the server is well afterwards",
+    async () => {
+      const pool = new Pool(cast);
+      await pool.fill();
+      const [uuid = UNKNOWN_UUID] = pool.uuids;
+      const port = Number(new URL(cast.site).port);
+      const headers = fc.array(fc.tuple(fc.constantFrom(...HEADERS.split(" ")), headerValue), {
+        maxLength: 4,
+      });
+      const paths = fc.array(SEGMENTS, { maxLength: 6 });
+      const property = fc.asyncProperty(
+        paths,
+        fc.constantFrom(...METHODS),
+        headers,
+        async (path, method, sent) => {
+          const lines = sent.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+          const place = path.join("/").replaceAll("UUID", uuid);
+          const text = `${method} /api/v3/${place} HTTP/1.1\r\nHost: x\r\n${lines}Content-Length: 0\r\n\r\n`;
+          const { status } = await rawRequest(port, text, { withoutBody: method === "HEAD" });
+          expect(SAID_TO_BYTES, text).toContain(status);
+        },
+      );
+      await fc.assert(property, { numRuns: RAW_REQUESTS, endOnFailure: true });
+      expect((await cast.ask(`/api/v3/checks/${uuid}`, { key: cast.owner.rw })).status).toBe(200);
     },
     RUN_MS_MAX,
   );

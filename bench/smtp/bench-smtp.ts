@@ -21,6 +21,7 @@ const BARE = join(import.meta.dirname, "bare-server.ts");
 const LOAD = join(import.meta.dirname, "load-process.ts");
 /** A load that has not ended so long after its time hangs. */
 const LOAD_GRACE_MS = 60_000;
+const START_MS_MAX = 60_000;
 const DOMAIN = "ping.bench.example";
 
 /** Prints the comparison and gives the figures under flat keys. */
@@ -38,8 +39,7 @@ export async function benchSmtp(
   whenInterrupted(cleanUp);
   try {
     const stage = await createApiStage(engine, { small: size.checks, large: 1, folder });
-    const rates = await measure(stage, size);
-    await stage.close();
+    const rates = await measured(stage, size);
     const perSecond = mean(rates.ours);
     const over = mean(rates.ours.map((rate, round) => rate / (rates.bare[round] ?? Number.NaN)));
     printTable("smtp: messages a second", [
@@ -57,10 +57,33 @@ export async function benchSmtp(
   }
 }
 
+async function measured(stage: ApiStage, size: SmtpSize): Promise<Rates> {
+  try {
+    return await measure(stage, size);
+  } finally {
+    await stage.close();
+  }
+}
+
+/** Whatever fails on the way, both servers are gone at the end: one that was left would keep this process for ever. */
 async function measure(stage: ApiStage, size: SmtpSize): Promise<Rates> {
+  const ours = await startOurs(stage.url);
+  try {
+    const bare = await startBare();
+    try {
+      return await takeTurns({ ours: ours.mailPort, bare: bare.port }, { stage, size });
+    } finally {
+      bare.stop();
+    }
+  } finally {
+    await ours.stop();
+  }
+}
+
+async function startOurs(databaseUrl: string): Promise<{ mailPort: number; stop(): Promise<void> }> {
   const mailPort = await freePort();
   const ours = await startPingProcess({
-    databaseUrl: stage.url,
+    databaseUrl,
     port: await freePort(),
     roles: "smtp",
     settings: {
@@ -70,24 +93,34 @@ async function measure(stage: ApiStage, size: SmtpSize): Promise<Rates> {
       OVERDUE_PING_MAIL_PEER_CONNECTIONS_MAX: "1000",
     },
   });
-  const barePort = await freePort();
-  const bare = spawn(process.execPath, [BARE, String(barePort)], { stdio: ["ignore", "pipe", "inherit"] });
-  process.once("exit", () => bare.kill("SIGKILL"));
+  return { mailPort, stop: () => ours.stop() };
+}
+
+async function startBare(): Promise<{ port: number; stop(): void }> {
+  const port = await freePort();
+  const bare = spawn(process.execPath, [BARE, String(port)], { stdio: ["ignore", "pipe", "inherit"] });
+  const stop = () => void bare.kill("SIGKILL");
+  process.once("exit", stop);
+  const timer = setTimeout(stop, START_MS_MAX);
   const [said] = (await Promise.race([once(bare.stdout, "data"), once(bare, "exit")])) as unknown[];
-  if (!String(said).includes("ready")) throw new Error("the bare server did not start");
+  clearTimeout(timer);
+  if (String(said).includes("ready")) return { port, stop };
+  stop();
+  throw new Error("the bare server did not start");
+}
+
+async function takeTurns(
+  ports: { ours: number; bare: number },
+  { stage, size }: { stage: ApiStage; size: SmtpSize },
+): Promise<Rates> {
   const rates: Rates = { ours: [], bare: [] };
-  try {
-    const load = (port: number, seconds: number) => loaded(port, { seconds, size, stage });
-    if (size.warmUpSeconds > 0) for (const port of [mailPort, barePort]) await load(port, size.warmUpSeconds);
-    for (let round = 0; round < size.rounds; round += 1) {
-      rates.ours.push((await load(mailPort, size.seconds)).perSecond);
-      rates.bare.push((await load(barePort, size.seconds)).perSecond);
-    }
-    return rates;
-  } finally {
-    bare.kill("SIGTERM");
-    await ours.stop();
+  const load = (port: number, seconds: number) => loaded(port, { seconds, size, stage });
+  if (size.warmUpSeconds > 0) for (const port of Object.values(ports)) await load(port, size.warmUpSeconds);
+  for (let round = 0; round < size.rounds; round += 1) {
+    rates.ours.push((await load(ports.ours, size.seconds)).perSecond);
+    rates.bare.push((await load(ports.bare, size.seconds)).perSecond);
   }
+  return rates;
 }
 
 async function loaded(
@@ -95,7 +128,10 @@ async function loaded(
   { seconds, size, stage }: { seconds: number; size: SmtpSize; stage: ApiStage },
 ): Promise<Counted> {
   const args = [LOAD, port, size.connections, seconds, stage.uuidsPath, DOMAIN].map(String);
-  const { stdout } = await run(process.execPath, args, { timeout: seconds * 1_000 + LOAD_GRACE_MS });
+  const { stdout } = await run(process.execPath, args, {
+    timeout: seconds * 1_000 + LOAD_GRACE_MS,
+    killSignal: "SIGKILL",
+  });
   const counted = JSON.parse(stdout) as Counted;
   if (counted.other > 0) throw new Error(`${counted.other} messages were not answered well`);
   if (counted.good === 0) throw new Error("no message was answered");

@@ -1,5 +1,6 @@
 // The load, as a process of its own: so many connections, each sending one message after the other, each message when
-// the one before it was answered. It prints how many were answered well, and how many otherwise.
+// the one before it was answered. It prints how many were answered well, and how many otherwise; a server that leaves
+// a message without an answer ends it with an error.
 import { readFileSync } from "node:fs";
 import { mailClient } from "../../test/smtp/client.ts";
 
@@ -12,22 +13,33 @@ const MESSAGE = Buffer.from(
     "rotated 14 logs, all of them completed\r\n".repeat(10),
 );
 
+/** Ten times what a busy machine takes. */
+const ANSWER_MS_MAX = 30_000;
+
 const clients = await Promise.all(
   Array.from({ length: Number(connections) }, () => mailClient({ port: Number(port) })),
 );
 const beganMs = performance.now();
 const endMs = beganMs + Number(seconds) * 1_000;
 const counts = { good: 0, other: 0 };
+let heardMs = beganMs;
+const watch = setInterval(() => {
+  if (performance.now() - heardMs < ANSWER_MS_MAX) return;
+  console.error(`no answer for ${ANSWER_MS_MAX / 1_000} s, after ${counts.good} good ones`);
+  process.exit(1);
+}, 1_000);
 await Promise.all(
   clients.map(async (client, index) => {
     for (let turn = index; performance.now() < endMs; turn += clients.length) {
       const to = [`${uuids[turn % uuids.length]}@${domain}`];
       const answer = await client.send(MESSAGE, { to });
+      heardMs = performance.now();
       if (answer.startsWith("250")) counts.good += 1;
       else counts.other += 1;
     }
     client.close();
   }),
 );
+clearInterval(watch);
 const tookSeconds = (performance.now() - beganMs) / 1_000;
 console.log(JSON.stringify({ ...counts, perSecond: counts.good / tookSeconds }));

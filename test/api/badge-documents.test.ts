@@ -2,12 +2,12 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { badgeSignature, encodeTagSegment } from "../../src/core/badge.ts";
 import { MINUTE_MS } from "../../src/core/instant.ts";
-import { hmacSha1, sha1 } from "../../src/lib/hashes.ts";
+import { hmacSha1, sha1 } from "../../src/lib/secrets/hashes.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { type BadgeHandler, badgeHandler } from "../../src/services/badge/handler.ts";
 import { markCheckDeleted } from "../../src/store/checks/checks.ts";
 import type { Db } from "../../src/store/db.ts";
-import type { Project } from "../../src/store/projects.ts";
+import type { Project } from "../../src/store/accounts/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { sampleIntake } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";
@@ -295,6 +295,12 @@ describe("when the database fails", () => {
   test("because it is away, that is 503, with a time to come again", async () => {
     const away = await failing(Object.assign(new Error("away"), { code: "ECONNREFUSED" }));
     const response = await fetch(`${away}/b/2/${UNKNOWN_UUID}.svg`);
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
+  });
+
+  test("because a statement takes too long, that is 503 as well", async () => {
+    const slow = await failing(Object.assign(new Error("too slow"), { code: "57014", severity: "ERROR" }));
+    const response = await fetch(`${slow}/b/2/${UNKNOWN_UUID}.svg`);
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
   });
 

@@ -13,7 +13,7 @@ import { chooseRoles, type RunningProcess, run } from "../../src/roles.ts";
 import { type Channel, insertChannel } from "../../src/store/alerts/channels.ts";
 import { type Database, openDatabase } from "../../src/store/db.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
-import { type Account, findProjectByUuid, type Project } from "../../src/store/projects.ts";
+import { type Account, findProjectByUuid, type Project } from "../../src/store/accounts/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { freePort } from "../support/ping-process.ts";

@@ -1,5 +1,5 @@
 // The published client against the real server: the whole life of a check through it, and what it makes of refusals.
-import { OverdueClient, OverdueError } from "overdue/client";
+import { OverdueClient, OverdueError } from "../../src/client/client.ts";
 import { describe, expect, test } from "vitest";
 import { UNKNOWN_KEY, UNKNOWN_UUID, useCast } from "./cast.ts";
 

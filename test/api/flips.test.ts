@@ -1,7 +1,7 @@
 // GET /checks/<uuid or unique_key>/flips/: changes of status, newest first, filtered by time.
 import { describe, expect, test } from "vitest";
 import { uniqueKey } from "../../src/core/identity.ts";
-import { sha1Hex } from "../../src/lib/hashes.ts";
+import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
 import { takeBackFlip, insertFlips } from "../../src/store/history/flips.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { sampleCheck } from "../support/sample.ts";

@@ -6,9 +6,9 @@ import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Dialect } from "../../src/core/access.ts";
 import { badgeSignature } from "../../src/core/badge.ts";
 import { uniqueKey } from "../../src/core/identity.ts";
-import { hmacSha1, sha1, sha1Hex } from "../../src/lib/hashes.ts";
+import { hmacSha1, sha1, sha1Hex } from "../../src/lib/secrets/hashes.ts";
 import type { HttpHandler, HttpListenerOptions } from "../../src/lib/http/listener.ts";
-import { createKeys } from "../../src/operations/create-keys.ts";
+import { createKeys } from "../../src/operations/accounts/create-keys.ts";
 import { sampleIntake } from "../support/checks-under-change.ts";
 import { sampleCheck } from "../support/sample.ts";
 import { type Cast, UNKNOWN_KEY, UNKNOWN_UUID, useCast } from "./cast.ts";
@@ -159,6 +159,10 @@ const PLAIN: readonly { handler: string; path: string; cells: Cells }[] = [
   { handler: "scrape", path: "/api/v3/metrics/", cells: CLOSED },
   { handler: "documents", path: "/api/v3/openapi.json", cells: OPEN },
   { handler: "documents", path: "/docs/api", cells: OPEN },
+  { handler: "documents", path: "/docs/api/overdue", cells: OPEN },
+  { handler: "documents", path: "/api/overdue/v1/openapi.json", cells: OPEN },
+  // Whoever may do what in our own API is in a table of its own, in test/own-api/matrix.test.ts.
+  { handler: "own", path: "/api/overdue/v1/", cells: FORGED },
   // Links in mails carry their own permission; without it nothing is said, whatever key comes along.
   { handler: "web", path: "/integrations/UUID/verify/forged/", cells: FORGED },
 ];
@@ -410,14 +414,22 @@ describe("a server with a route and a handler that no table knows", () => {
     const routes = await servedRoutes(server, await makeSample(server.cast));
     expect(withoutRow(routes, STANDARD)).toEqual(["GET /api/v3/planted"]);
     const link = `/integrations/${UNKNOWN_UUID}/verify/forged/`;
-    const paths = ["/ping/x", "/b/x", "/checks/metrics/x", "/docs/api", link, "/api/v3/checks/"];
+    const paths = [
+      "/ping/x",
+      "/b/x",
+      "/checks/metrics/x",
+      "/docs/api",
+      link,
+      "/api/overdue/v1/",
+      "/api/v3/checks/",
+    ];
     expect(handlersWithoutRow(server, paths)).toBe(1);
   });
 });
 
 function said({ status, json, text }: { status: number; json: unknown; text: string }): string {
   // A page for people says the same in more words.
-  if (status < 300 || /^<!doctype html>/i.test(text)) return String(status);
+  if (status < 300 || /^<!doctype html>|"type":"urn:/i.test(text)) return String(status);
   const error = (json as { error?: string } | null)?.error ?? text;
   return `${status} ${error}`;
 }

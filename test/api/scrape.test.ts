@@ -2,14 +2,17 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { uniqueKey } from "../../src/core/identity.ts";
-import { sha1Hex } from "../../src/lib/hashes.ts";
+import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { createKeys } from "../../src/operations/create-keys.ts";
+import { createKeys } from "../../src/operations/accounts/create-keys.ts";
 import { createProject } from "../../src/operations/create-project.ts";
-import { scrapeHandler } from "../../src/services/scrape/handler.ts";
+import { byteBudget } from "../../src/lib/http/body.ts";
+import { doorOf } from "../../src/services/api/door.ts";
+import { RateLimiter } from "../../src/services/api/rate-limiter.ts";
+import { type ScrapeHandler, scrapeHandler } from "../../src/services/scrape/handler.ts";
 import type { Db } from "../../src/store/db.ts";
 import { listApiKeys } from "../../src/store/keys.ts";
-import { findProjectByUuid } from "../../src/store/projects.ts";
+import { findProjectByUuid } from "../../src/store/accounts/projects.ts";
 import { sampleIntake } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON, sampleAccount, sampleCheck } from "../support/sample.ts";
@@ -36,15 +39,7 @@ beforeAll(async () => {
       return database.db.query(statement, values);
     },
   };
-  const handler = scrapeHandler({
-    database: counting,
-    siteUrl: new URL("https://overdue.example.org/site"),
-    secret: SECRET,
-    now: () => MONDAY_NOON,
-    keyUsed: (use) => uses.push(use),
-    log: createLog({ level: "fatal" }),
-  });
-  site = await servePlainly(handler);
+  site = await servePlainly(handlerOn(counting));
   owner = await makeProject();
   stranger = await makeProject();
 });
@@ -52,6 +47,26 @@ beforeEach(() => {
   queryCount = 0;
   uses.length = 0;
 });
+
+/** The handler with the door of the API; `requestsPerMinute` is what a key may ask, 0 without limit. */
+function handlerOn(db: Db, { requestsPerMinute = 0 } = {}): ScrapeHandler {
+  const limiter = new RateLimiter({ perMinute: requestsPerMinute, monotonic: () => 0 });
+  const door = doorOf({
+    house: { database: db, secretKey: SECRET },
+    limiter,
+    budget: byteBudget(0),
+    networkOf: ({ headers }) => String(headers["x-network"] ?? "here"),
+    keyUsed: () => {},
+  });
+  return scrapeHandler({
+    database: db,
+    siteUrl: new URL("https://overdue.example.org/site"),
+    identify: (request, key) => door.identifyKey(request, key),
+    now: () => MONDAY_NOON,
+    keyUsed: (use) => uses.push(use),
+    log: createLog({ level: "fatal" }),
+  });
+}
 
 async function makeProject(): Promise<Owned> {
   const { id: ownerId } = await sampleAccount(database.db);
@@ -208,17 +223,37 @@ test.each(["POST", "PUT", "DELETE", "OPTIONS"])("405 to %s", async (method) => {
   expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD"]);
 });
 
-test("503 while the database is away", async () => {
-  const away = await servePlainly(
-    scrapeHandler({
-      database: { query: () => Promise.reject(Object.assign(new Error("away"), { code: "ECONNREFUSED" })) },
-      siteUrl: new URL("https://overdue.example.org"),
-      secret: SECRET,
-      now: () => MONDAY_NOON,
-      keyUsed: () => {},
-      log: createLog({ level: "fatal" }),
-    }),
-  );
+test.each([
+  ["is away", Object.assign(new Error("away"), { code: "ECONNREFUSED" })],
+  ["takes too long", Object.assign(new Error("too slow"), { code: "57014", severity: "ERROR" })],
+])("503 while the database %s", async (_, error) => {
+  const away = await servePlainly(handlerOn({ query: () => Promise.reject(error) }));
   const response = await fetch(`${away}/checks/metrics/${owner.ro}`);
   expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
+});
+
+test("429 to a network that has brought too many keys that nobody knows, without asking the database", async () => {
+  let asked = 0;
+  const counting: Db = {
+    query: (statement, values) => {
+      asked += 1;
+      return database.db.query(statement, values);
+    },
+  };
+  const limited = await servePlainly(handlerOn(counting, { requestsPerMinute: 30 }));
+  const ask = async (key: string, network = "here") => {
+    const response = await fetch(`${limited}/checks/metrics/${key}`, { headers: { "X-Network": network } });
+    return [response.status, response.headers.get("retry-after"), await response.text()];
+  };
+  expect((await ask(owner.ro))[0]).toBe(200);
+  for (let n = 0; n < 3; n += 1) expect((await ask(UNKNOWN_KEY))[0]).toBe(403);
+  asked = 0;
+  const refused = [429, "20", '{"error":"too many requests"}'];
+  // Not even whether a key is right is told any more, but one that was in use before goes on.
+  expect([await ask(UNKNOWN_KEY), await ask(stranger.ro)]).toEqual([refused, refused]);
+  expect(asked).toBe(0);
+  expect([(await ask(owner.ro))[0], (await ask(UNKNOWN_KEY, "there"))[0]]).toEqual([200, 403]);
+  // What a key itself may ask is counted with the API's requests.
+  for (let n = 0; n < 28; n += 1) expect((await ask(owner.ro))[0]).toBe(200);
+  expect((await ask(owner.ro))[0]).toBe(429);
 });

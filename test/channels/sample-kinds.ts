@@ -3,7 +3,7 @@ import type { ChannelConfig } from "../../src/channels/config/channel-config.ts"
 import { createSender, type Sender, type SenderOptions } from "../../src/channels/sender.ts";
 import { checkPresenter } from "../../src/contract/present-check.ts";
 import { VERSIONS } from "../../src/contract/versions.ts";
-import { sha1Hex } from "../../src/lib/hashes.ts";
+import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
 import { DISCORD_PATH } from "../receivers/discord.ts";
 import { ROUTING_KEY } from "../receivers/pager-duty.ts";
 import { SLACK_PATH } from "../receivers/slack.ts";

@@ -9,15 +9,18 @@ describe("help", () => {
     const { code, out, err } = await runOverdue(["--help"]);
     expect(code).toBe(0);
     expect(err).toBe("");
-    for (const word of ["serve", "migrate", "config", "admin", "Examples:", "Exit codes:"])
+    for (const word of ["serve", "migrate", "config", "prune", "admin", "Examples:", "Exit codes:"])
       expect(out).toContain(word);
   });
 
-  test.each([["serve"], ["migrate"], ["config"], ["admin"]])("%s --help has examples", async (command) => {
-    const { code, out } = await callOverdue([command, "--help"]);
-    expect(code).toBe(0);
-    expect(out).toContain("Examples:");
-  });
+  test.each([["trial"], ["serve"], ["migrate"], ["config"], ["prune"], ["admin"]])(
+    "%s --help has examples",
+    async (command) => {
+      const { code, out } = await callOverdue([command, "--help"]);
+      expect(code).toBe(0);
+      expect(out).toContain("Examples:");
+    },
+  );
 
   test("--version prints the version of the package", async () => {
     const { code, out } = await runOverdue(["--version"]);
@@ -37,6 +40,7 @@ describe("mistakes end with code 2 and a hint, never with a stack trace", () => 
       ["admin", "set-check-limit", "--account", "a@b", "--limit", "many"],
       "whole number",
     ],
+    ["minutes that are no number", ["prune", "--minutes", "soon"], "number of minutes"],
     ["a project that is no UUID", ["admin", "create-keys", "--project", "7"], "must be a UUID"],
     [
       "a kind of key that there is not",
@@ -44,7 +48,6 @@ describe("mistakes end with code 2 and a hint, never with a stack trace", () => 
       "read-write, read-only, both",
     ],
     ["no database", ["migrate"], "OVERDUE_DATABASE_URL is not set"],
-    ["nothing at all", [], "Usage: overdue"],
   ])("%s", async (_name, args, hint) => {
     const { code, out, err } = await callOverdue(args);
     expect(err).toContain(hint);

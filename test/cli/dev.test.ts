@@ -30,7 +30,7 @@ function start(): {
   ready: Promise<string>;
   ended: ReturnType<typeof endOf>;
 } {
-  const child = spawn(process.execPath, [DEV, folder], {
+  const child = spawn(process.execPath, [DEV, "--no-web", folder], {
     env: { OVERDUE_ADMIN_LISTEN: `127.0.0.1:${port}`, OVERDUE_LISTEN: "127.0.0.1:0" },
   });
   const ended = endOf(child);
@@ -57,6 +57,9 @@ test("it gets ready with keys and addresses, and Ctrl-C stops everything", async
   const text = await ready;
   expect(text).toMatch(/API key +odw_[A-Za-z0-9]{28}\n/);
   expect(text).toContain(`http://127.0.0.1:${port}/readyz`);
+  expect(text).toMatch(
+    /Signals by mail +smtp:\/\/127\.0\.0\.1:\d+ {2}\w{22}\+my-first-job@ping\.localhost\n/,
+  );
   expect(await answers()).toBe(true);
 
   const second = start();

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, beforeAll } from "vitest";
 import { runCommandLine } from "../../src/cli/program.ts";
+import { objectStoreOf } from "../../src/roles/ways-out/object-store.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 import { embeddedPostgres } from "../support/postgres-binaries.ts";
 
@@ -72,6 +73,7 @@ export async function callOverdue(args: readonly string[], environment: Environm
     err: (text) => {
       said.err += text;
     },
+    openObjects: objectStoreOf,
     serve: () => Promise.reject(new Error("serving needs a process of its own")),
   });
   return { code, ...said };

@@ -77,7 +77,7 @@ describe("a process", () => {
     const named = (msg: string) =>
       messagesOf(out).flatMap((line) => (line.msg === msg ? [line.service] : []));
     // Roles that answer outsiders are parts of the site.
-    const inner = ROLE_NAMES.filter((name) => !["ping", "smtp", "api"].includes(name));
+    const inner = ROLE_NAMES.filter((name) => !["ping", "smtp", "api", "web"].includes(name));
     const order = ["pool", "admin", "schema", "site", ...inner];
     expect(named("service started")).toEqual(order);
     expect(named("service stopped")).toEqual(order.toReversed());

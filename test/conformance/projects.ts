@@ -7,7 +7,7 @@ import { createProject } from "../../src/operations/create-project.ts";
 import { insertChannel } from "../../src/store/alerts/channels.ts";
 import type { Database } from "../../src/store/db.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
-import { findProjectByUuid } from "../../src/store/projects.ts";
+import { findProjectByUuid } from "../../src/store/accounts/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import type { Case, Setup, Topic } from "./case-file.ts";
 

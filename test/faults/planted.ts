@@ -19,6 +19,12 @@ export const PLANTED: Readonly<Record<string, Planted>> = {
     scenario: "link-cut",
     shows: "lost",
   },
+  "mail-answer-first": {
+    about: "the 250 to a mail is sent before its signals are durable",
+    module: fileURLToPath(new URL("./planted/mail-answer-first.ts", import.meta.url)),
+    scenario: "mail",
+    shows: "lost",
+  },
   "unnumbered-replay": {
     about: "a batch is applied whether or not its number has been used",
     module: fileURLToPath(new URL("./planted/unnumbered-replay.ts", import.meta.url)),
@@ -36,6 +42,36 @@ export const PLANTED: Readonly<Record<string, Planted>> = {
     module: fileURLToPath(new URL("./planted/eager-watermark.ts", import.meta.url)),
     scenario: "link-cut",
     shows: "link-cut.watermark_ahead",
+  },
+  "watermark-ignored": {
+    about: "the sweeper fires by the clock, whatever those who receive vouch for",
+    module: fileURLToPath(new URL("./planted/watermark-ignored.ts", import.meta.url)),
+    scenario: "sweeper-still",
+    shows: "sweeper-still.false_alarms",
+  },
+  "no-excuse": {
+    about: "time in which nobody could receive excuses nothing",
+    module: fileURLToPath(new URL("./planted/no-excuse.ts", import.meta.url)),
+    scenario: "all-stopped",
+    shows: "all-stopped.false_alarms",
+  },
+  "loss-unwritten": {
+    about: "a process that is given up leaves no blind time",
+    module: fileURLToPath(new URL("./planted/loss-unwritten.ts", import.meta.url)),
+    scenario: "disk-lost",
+    shows: "disk-lost.false_alarms",
+  },
+  "settled-first": {
+    about: "a message counts as sent once somebody has claimed it",
+    module: fileURLToPath(new URL("./planted/settled-first.ts", import.meta.url)),
+    scenario: "owed-kills",
+    shows: "owed-kills.lost",
+  },
+  "fresh-key": {
+    about: "every try at a message has a key of its own",
+    module: fileURLToPath(new URL("./planted/fresh-key.ts", import.meta.url)),
+    scenario: "owed-kills",
+    shows: "owed-kills.duplicated",
   },
 };
 

@@ -112,7 +112,7 @@ describe("when the database is away", () => {
     expect(performance.now() - begun).toBeLessThan(1_500);
     const third = performance.now();
     expect(await ping("3")).toBe("recorded");
-    expect(performance.now() - third).toBeLessThan(200);
+    expect(performance.now() - third).toBeLessThan(500);
   });
 
   test("a slow one is not waited for by signals that have waited long already", async () => {
@@ -248,6 +248,9 @@ describe("promised signals that cannot be recorded any more", () => {
     // Directly, its sender is told.
     expect(await ping("5", { target: gone })).toBe("unknown");
     expect(intake.state()).toMatchObject({ dropped: { unknown: 2, ambiguous: 0 }, rejectedCount: 0 });
+    // The first was recorded, only later; what is recorded directly is no replay.
+    expect(await ping("6")).toBe("recorded");
+    expect(intake.state().replayedCount).toBe(1);
   });
 
   test("or were put aside are counted apart", async () => {
@@ -269,6 +272,7 @@ describe("promised signals that cannot be recorded any more", () => {
     database.behaviour = "answers";
     await expect.poll(() => intake.state().isDetour).toBe(false);
     expect(intake.state()).toMatchObject({ rejectedCount: 3, dropped: { unknown: 0, ambiguous: 1 } });
+    expect(intake.state().replayedCount).toBe(0);
   });
 });
 
@@ -298,7 +302,7 @@ describe("without a spool, or when it is full", () => {
     expect(performance.now() - begun).toBeLessThan(2_000);
     const later = performance.now();
     expect(await ping("3")).toBe("busy");
-    expect(performance.now() - later).toBeLessThan(50);
+    expect(performance.now() - later).toBeLessThan(500);
     expect(intake.state().refusingSinceAt).toBe(at);
     database.behaviour = "answers";
     await expect.poll(() => intake.state().isDetour).toBe(false);

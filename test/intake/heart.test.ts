@@ -372,6 +372,22 @@ describe("the heart", () => {
     expect(heard.at(-1)?.gone).toEqual(["a"]);
   });
 
+  test("says that somebody is gone until the database has let go of it", async () => {
+    const other = { id: "a", name: "b", lastSeq: 1, watermarkAt: T, leaseUntilAt: T, beatAt: T };
+    const found = [{ gone: ["a"], broken: ["a"] }];
+    const { script, heard, letGo } = await living({
+      findOrphans: async () => found.shift() ?? { gone: [], broken: [] },
+      monotonic: () => performance.now(),
+    });
+    script.answer = { others: [other] };
+    await expect.poll(() => heard.length, { timeout: 8_000 }).toBeGreaterThan(3);
+    expect(heard.at(-1)).toMatchObject({ gone: ["a"], broken: ["a"] });
+    expect(letGo).toEqual([]);
+    script.answer = {};
+    await expect.poll(() => letGo, { timeout: 5_000 }).toEqual(["a"]);
+    await expect.poll(() => heard.at(-1)?.gone, { timeout: 5_000 }).toEqual([]);
+  }, 20_000);
+
   test("vouches for what was found before it says that its owner is gone", async () => {
     const { heard, intake, parts } = await living({ monotonic: () => performance.now() });
     const steps: string[] = [];

@@ -10,7 +10,7 @@ import {
 import { HOUR_MS } from "../../src/core/instant.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { signingWith } from "../../src/operations/alerts/mail/signing.ts";
-import { webHandler } from "../../src/services/web/handler.ts";
+import { mailPagesHandler } from "../../src/services/web/mail-pages/handler.ts";
 import {
   type Channel,
   findChannelById,
@@ -32,7 +32,7 @@ const write = <T>(work: (tx: Tx) => Promise<T>) => inTransaction(database.db, wo
 
 const serve = (siteUrl = "https://overdue.example.org/watch") =>
   servePlainly(
-    webHandler({
+    mailPagesHandler({
       database: database.db,
       site: { name: "Overdue & Co", url: siteUrl },
       signing,

@@ -17,7 +17,7 @@ import { findChannelById, insertChannel, updateChannel } from "../../src/store/a
 import { markVerified } from "../../src/store/alerts/mail-channels.ts";
 import { findPreferences } from "../../src/store/alerts/preferences.ts";
 import { insertFlips } from "../../src/store/history/flips.ts";
-import type { Account } from "../../src/store/projects.ts";
+import type { Account } from "../../src/store/accounts/projects.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON, sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";

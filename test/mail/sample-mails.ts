@@ -78,10 +78,30 @@ const report = (length: "daily" | "weekly" | "monthly", checks: readonly Reporte
 
 const about = { channel: CHANNEL, projectName: "Shop & Sons" };
 
+const TOKEN_UUID = "0b7a2f0e-5c1e-4a6f-9d55-6a2f6f1f7a10";
+
 const LETTERS: Readonly<Record<string, LetterFacts>> = {
   verification: { kind: "verification", ...about },
   unverified: { kind: "unverified", ...about, address: "ops@example.org" },
   channelDisabled: { kind: "disabled", ...about, reason: "The mail came back (5.1.1): no such user" },
+  signIn: { kind: "signIn", uuid: TOKEN_UUID, expiresAt: NOW + HOUR_MS, isNew: false },
+  register: { kind: "signIn", uuid: TOKEN_UUID, expiresAt: NOW + HOUR_MS, isNew: true },
+  confirm: { kind: "confirm", uuid: TOKEN_UUID, expiresAt: NOW + HOUR_MS / 4 },
+  changeEmail: { kind: "changeEmail", uuid: TOKEN_UUID, expiresAt: NOW + HOUR_MS / 4 },
+  invitation: {
+    kind: "invitation",
+    uuid: TOKEN_UUID,
+    projectName: "Shop & Sons",
+    invitedBy: "alice@example.org",
+    expiresAt: NOW + HOUR_MS,
+  },
+  transfer: {
+    kind: "transfer",
+    projectUuid: TOKEN_UUID,
+    projectName: "Shop & Sons",
+    from: "alice@example.org",
+  },
+  security: { kind: "security", what: "passwordSet" },
   reportMonthly: report("monthly", CHECKS),
   reportWeekly: report("weekly", CHECKS.slice(1, 2)),
   reportDaily: report("daily", [
@@ -111,6 +131,8 @@ export function sampleMails(): Record<string, RenderedMail> {
   const links = {
     verify: `${SITE.url}/integrations/${CHANNEL.uuid}/verify/${TOKEN}/`,
     unsubscribe: `${SITE.url}/accounts/unsubscribe_reports/${CHANNEL.uuid}.${TOKEN}/`,
+    action: `${SITE.url}/accounts/link/${TOKEN}/`,
+    code: "042319",
   };
   const letters = Object.entries(LETTERS).map(
     ([name, facts]) => [name, letterMail(facts, { site: SITE, address: ADDRESS, links, now: NOW })] as const,

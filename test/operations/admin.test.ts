@@ -3,12 +3,16 @@ import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { digestOfKey, secretKeyOf } from "../../src/operations/api-key.ts";
 import { createAccount } from "../../src/operations/create-account.ts";
-import { createKeys } from "../../src/operations/create-keys.ts";
+import { createKeys } from "../../src/operations/accounts/create-keys.ts";
 import { createProject } from "../../src/operations/create-project.ts";
-import { setCheckLimit } from "../../src/operations/set-check-limit.ts";
+import { setCheckLimit } from "../../src/operations/accounts/set-check-limit.ts";
 import { findSecretKey } from "../../src/store/instance.ts";
-import { findApiKeyByDigest, listApiKeys } from "../../src/store/keys.ts";
-import { findAccountByEmail, findProjectByUuid, findProjectOwner } from "../../src/store/projects.ts";
+import { findKeyWithProject, listApiKeys } from "../../src/store/keys.ts";
+import {
+  findAccountByEmail,
+  findProjectByUuid,
+  findProjectOwner,
+} from "../../src/store/accounts/projects.ts";
 import { useDatabase } from "../support/database.ts";
 
 const database = useDatabase();
@@ -35,8 +39,8 @@ async function newProject(name = "Backups") {
   return { owner, made };
 }
 
-const lookUp = (key: string, secretKey = SECRET_KEY) =>
-  findApiKeyByDigest(database.db, digestOfKey({ key, secretKey }));
+const lookUp = async (key: string, secretKey = SECRET_KEY) =>
+  (await findKeyWithProject(database.db, digestOfKey({ key, secretKey })))?.key ?? null;
 
 describe("create-account", () => {
   test("stores the address in lower case, and the rest as given", async () => {

@@ -1,6 +1,6 @@
 // Pausing, resuming and deleting a check: what stays, what goes, what is written down, and what comes too late.
 import { randomUUID } from "node:crypto";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { CheckSettings } from "../../src/core/check.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
 import { deleteCheck, pauseCheck, resumeCheck, updateCheck } from "../../src/operations/change-check.ts";
@@ -22,9 +22,15 @@ import {
   UNSEEN,
 } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";
-import { MONDAY_NOON as NOW, sampleCheck, sampleProject } from "../support/sample.ts";
+import { MONDAY_NOON as NOW, sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";
 
 const database = useDatabase();
+
+/** Whoever gives the commands; the record of changes knows no strangers. */
+let accountId = 0;
+beforeAll(async () => {
+  accountId = (await sampleAccount(database.db)).id;
+});
 
 /** A check with a period and a grace of an hour each, after these signals. */
 async function newCheck(
@@ -47,7 +53,7 @@ async function stored({ uuid }: { uuid: string }): Promise<CheckWithState> {
 }
 
 const nameOf = ({ projectId, id }: CheckWithState) => ({ projectId, checkId: id });
-const command = (check: CheckWithState, at = NOW + MINUTE_MS) => ({ ...nameOf(check), at, accountId: 7 });
+const command = (check: CheckWithState, at = NOW + MINUTE_MS) => ({ ...nameOf(check), at, accountId });
 const eventsOf = ({ id }: CheckWithState) => listEvents(database.db, { checkId: id, limit: 10 });
 const flipsOf = ({ id }: CheckWithState) => listFlips(database.db, { checkId: id });
 
@@ -86,7 +92,7 @@ describe("pausing", () => {
     await pause(check);
     expect(await flipsOf(check)).toEqual(flips);
     expect(await eventsOf(check)).toMatchObject([
-      { kind: "paused", at: NOW + MINUTE_MS, accountId: 7, detail: { from: "up" } },
+      { kind: "paused", at: NOW + MINUTE_MS, accountId, detail: { from: "up" } },
     ]);
   });
 
@@ -97,11 +103,16 @@ describe("pausing", () => {
     expect((await pause(check)).state.status).toBe("paused");
   });
 
-  test("twice is once", async () => {
+  test("twice is once, but for what was received before the second time and is replayed after it", async () => {
     const check = await newCheck([]);
     const paused = await pause(check);
-    expect(await pause(check, { at: NOW + HOUR_MS })).toEqual(paused);
+    const at = NOW + HOUR_MS;
+    const state = { ...paused.state, commandAt: at, newestAt: at };
+    expect(await pause(check, { at })).toEqual({ ...paused, state });
     expect(await eventsOf(check)).toHaveLength(1);
+    const record = await sampleIntake(database.db);
+    await record([{ uuid: check.uuid, at: at - MINUTE_MS }], { replayed: true });
+    expect((await stored(check)).state).toMatchObject({ status: "paused", pingCount: 1, lastPingAt: null });
   });
 
   test("after a deadline that was seen to pass writes its flip first", async () => {
@@ -151,7 +162,7 @@ describe("resuming", () => {
       downAt: null,
     });
     const [event] = await eventsOf(check);
-    expect(event).toMatchObject({ kind: "resumed", at: NOW + 2 * MINUTE_MS, accountId: 7 });
+    expect(event).toMatchObject({ kind: "resumed", at: NOW + 2 * MINUTE_MS, accountId });
     expect(await flipsOf(check)).toHaveLength(1);
   });
 

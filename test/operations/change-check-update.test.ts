@@ -12,7 +12,7 @@ import { listFlips } from "../../src/store/history/flips.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { edit, sampleChannel, sampleIntake, seenUntil } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";
-import { MONDAY_NOON as NOW, sampleCheck, sampleProject } from "../support/sample.ts";
+import { MONDAY_NOON as NOW, sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";
 
 const database = useDatabase();
 
@@ -239,12 +239,13 @@ describe("the history of an edited check", () => {
     const check = await newCheck({ name: "old", tags: "prod" });
     const channel = await sampleChannel(database.db, { projectId: check.projectId, name: "Ops" });
     const at = NOW + 7;
-    await update(check, { at, accountId: 42, params: { name: "new", tags: "prod" }, channels: "Ops" });
+    const { id: accountId } = await sampleAccount(database.db);
+    await update(check, { at, accountId, params: { name: "new", tags: "prod" }, channels: "Ops" });
     expect(await eventsOf(check)).toMatchObject([
       {
         at,
         kind: "edited",
-        accountId: 42,
+        accountId,
         detail: { before: { name: "old", channels: [] }, after: { name: "new", channels: [channel.uuid] } },
       },
     ]);

@@ -286,6 +286,29 @@ describe("an intake that is silent", () => {
     expect((await beaten(intakeId, { watchingSinceAt })).lost).toHaveLength(1);
   });
 
+  test("is not lost by the first beat after an outage, or after a step of the database's clock", async () => {
+    const silent = await enter("silent");
+    const { intakeId } = await enter();
+    await age(silent.intakeId, 10 * LEASE_MS);
+    const lookedAt = (await now()) - 4_000;
+    expect((await beaten(intakeId, { watchingSinceAt, lookedAt })).lost).toEqual([]);
+    expect((await beaten(intakeId, { watchingSinceAt, lookedAt: await now() })).lost).toHaveLength(1);
+  });
+
+  test("whose row somebody works on is left alone, and nobody waits for it", async () => {
+    const [silent, gone] = [await enter("silent"), await enter("gone")];
+    const { intakeId } = await enter();
+    await age(silent.intakeId, 2 * LEASE_MS);
+    const judge = () => beaten(intakeId, { watchingSinceAt, gone: [gone.intakeId] });
+    await inTransaction(database.db, async (tx) => {
+      for (const other of [silent, gone]) await advanceSequence(tx, { intakeId: other.intakeId, seq: 1 });
+      const { others, lost } = await judge();
+      expect([others.map(({ name }) => name).toSorted(), lost]).toEqual([["gone", "silent"], []]);
+    });
+    const { others, lost } = await judge();
+    expect([others, lost.map(({ name }) => name)]).toEqual([[], ["silent"]]);
+  });
+
   test("is declared lost by one of several that notice at the same time", async () => {
     const silent = await enter("silent");
     const others = await Promise.all([enter(), enter(), enter()]);

@@ -2,20 +2,24 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { DAY_MS, type Instant } from "../../src/core/instant.ts";
-import { createKeys } from "../../src/operations/create-keys.ts";
+import { dayOf } from "../../src/core/machine/day-totals.ts";
+import { createKeys } from "../../src/operations/accounts/create-keys.ts";
+import { openSession } from "../../src/operations/accounts/sessions.ts";
 import { pruneHistory } from "../../src/operations/prune-history.ts";
 import { insertBlindInterval, listBlindIntervals } from "../../src/store/intakes/blind-intervals.ts";
 import { findCheckByUuid, markCheckDeleted } from "../../src/store/checks/checks.ts";
 import { listDeliveriesOfChannel } from "../../src/store/alerts/deliveries.ts";
+import { addDayTotals, listDays } from "../../src/store/history/check-days.ts";
 import { insertEvents, listEvents } from "../../src/store/history/events.ts";
 import { insertFlips, listFlips } from "../../src/store/history/flips.ts";
+import { insertRunChunks, listPackedRuns } from "../../src/store/history/run-chunks.ts";
 import { closeIntake, findSequence, registerIntake } from "../../src/store/intakes/intakes.ts";
 import { listApiKeys } from "../../src/store/keys.ts";
 import { insertRejectedSignal, listRejectedSignals } from "../../src/store/intakes/rejected-signals.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { flip as owedFlip, owe, watchedCheck } from "../support/owed.ts";
-import { MONDAY_NOON as NOW, sampleCheck, sampleProject } from "../support/sample.ts";
+import { MONDAY_NOON as NOW, sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";
 
 const database = useDatabase();
 /** One in which nothing young stands in front of what is old. */
@@ -88,6 +92,23 @@ describe("what is old goes and what is young stays", () => {
     expect(await listRejectedSignals(database.db, 9)).toHaveLength(2);
   });
 
+  test("sessions that nobody has used, and entries of the audit trail", async () => {
+    const { id: accountId } = await sampleAccount(database.db);
+    for (const [index, now] of [OLD, YOUNG].entries()) {
+      const session = { accountId, method: "link", now, ua: "", remoteAddr: null } as const;
+      await write((tx) => openSession(tx, session));
+      await database.db.pool.query(
+        `insert into audit_entries (at, project_id, account_id, key_id, what, subject, before, after)
+          values ($1, null, null, null, 'account.sessionEnded', $2, '{}', '{}')`,
+        [new Date(now), String(index)],
+      );
+    }
+    const { removed } = await pruneHistory(database.db, { now: NOW });
+    expect(removed).toMatchObject({ sessions: 1, auditEntries: 1 });
+    const left = await database.db.pool.query("select 1 from sessions union all select 1 from audit_entries");
+    expect(left.rowCount).toBe(2);
+  });
+
   test("revoked keys; a key in use stays, however old", async () => {
     const { project } = await newCheck();
     const request = {
@@ -103,6 +124,25 @@ describe("what is old goes and what is young stays", () => {
     const keys = await listApiKeys(database.db, project.id);
     expect(keys.map(({ createdAt }) => createdAt)).toEqual([OLD - 1]);
   });
+});
+
+test("runs of a check that nobody pings any more", async () => {
+  const { check } = await newCheck();
+  const totals = { successCount: 1, failCount: 0, timedCount: 0, durationSumMs: 0, durationMaxMs: 0 };
+  const checkId = check.id;
+  await write(async (tx) => {
+    for (const at of [OLD, YOUNG]) {
+      await addDayTotals(tx, [{ checkId, totals: { ...totals, day: dayOf(at) } }]);
+      await insertRunChunks(tx, [{ checkId, runs: [{ endAt: at, outcome: "success", durationMs: null }] }]);
+    }
+  });
+  const { removed, runsThrough } = await pruneHistory(database.db, { now: NOW });
+  expect([removed["runHistory"], runsThrough]).toEqual([2, 0]);
+  expect(await listDays(database.db, { checkId, fromDay: "2000-01-01" })).toMatchObject([
+    { day: dayOf(YOUNG) },
+  ]);
+  const left = await listPackedRuns(database.db, { checkId, from: 0 });
+  expect(left.map(({ endAt }) => endAt)).toEqual([YOUNG]);
 });
 
 describe("a check deleted from the dashboard", () => {

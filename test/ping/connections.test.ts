@@ -207,17 +207,24 @@ test("a sender that never reads its answers is cut off, and holds up nobody", as
   const deaf = await RawConnection.open(hasty.port);
   deaf.socket.pause();
   const flood = get().repeat(2_000);
+  // Until it is cut off. How much that takes is a matter of the system's buffers, and how long, of the machine.
   const feed = setInterval(() => {
     if (!deaf.socket.writableNeedDrain) deaf.send(flood);
   }, 1);
-  // So much is never read on one connection unless its answers are.
-  await expect.poll(() => deaf.socket.writableNeedDrain, { timeout: 10_000, interval: 200 }).toBe(true);
-  expect(await rawRequest(hasty.port, get())).toMatchObject({ status: 200 });
-  await expect.poll(() => hasty.service.connectionCounts().open, { timeout: 10_000 }).toBe(0);
-  clearInterval(feed);
-  deaf.close();
+  try {
+    const isCutOff = () => hasty.service.connectionCounts().open === 0;
+    for (let others = 0; !isCutOff(); others += 1) {
+      expect([others, await rawRequest(hasty.port, get())]).toMatchObject([others, { status: 200 }]);
+      await pause(50);
+    }
+  } finally {
+    clearInterval(feed);
+    deaf.close();
+  }
+  // It had been taken seriously before, and what it is still owed does not weigh on the service.
+  expect(hasty.intake.signals.length).toBeGreaterThan(2_000);
   expect(hasty.service.pingCounts().pending).toBe(0);
-});
+}, 120_000);
 
 test("a thousand idle connections do not stop others", async () => {
   const idle = await Promise.all(Array.from({ length: 1_000 }, () => RawConnection.open(server.port)));

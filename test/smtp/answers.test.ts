@@ -128,6 +128,20 @@ test("An intake that breaks its word is a 451, and its time is excused", async (
   expect(refusals).toHaveLength(1);
 });
 
+test("An intake that never answers is a 451 when its time is over, and that time is excused", async () => {
+  const { client, refusals, server } = await stage({ answerWithinMs: 300 }, () => new Promise(() => {}));
+  expect(await client.send(MESSAGE, { to: [ADDRESS] })).toMatch(/^451 4\.3\.0 /);
+  expect(refusals).toHaveLength(1);
+  expect(server.counts().answers.busy).toBe(1);
+});
+
+test("A domain of another script is the same in both of its spellings", async () => {
+  const { client } = await stage({ domain: "ping.bücher.example" });
+  await client.say("MAIL FROM:<a@b.example> SMTPUTF8");
+  for (const domain of ["ping.bücher.example", "PING.xn--bcher-kva.EXAMPLE"])
+    expect(await client.say(`RCPT TO:<${UUID}@${domain}>`)).toBe("250 OK");
+});
+
 test("A server that closes answers what has begun, and says goodbye to the others", async () => {
   const held = Promise.withResolvers<Acceptance>();
   const { client, server, signals, port } = await stage({}, () => held.promise);
@@ -155,12 +169,21 @@ describe("STARTTLS", () => {
     const request = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", `/CN=${DOMAIN}`];
     execFileSync("openssl", [...request, "-keyout", key, "-out", cert], { stdio: "ignore" });
     const certificate = { cert: readFileSync(cert, "utf8"), key: readFileSync(key, "utf8") };
-    const { client } = await stage({ certificate });
+    const { client, signals } = await stage({ certificate });
     expect(await client.say("STARTTLS")).toMatch(/^220 /);
     client.socket.removeAllListeners("data");
     const secure = connectTls({ socket: client.socket, ca: certificate.cert, servername: DOMAIN });
     await new Promise((resolve, reject) => secure.once("secureConnect", resolve).once("error", reject));
     expect(secure.getPeerCertificate().subject.CN).toBe(DOMAIN);
+    let heard = "";
+    secure.setEncoding("utf8").on("data", (text: string) => (heard += text));
+    secure.write(`EHLO x\r\nMAIL FROM:<>\r\nRCPT TO:<${ADDRESS}>\r\nDATA\r\n`);
+    await expect.poll(() => heard).toContain("354 ");
+    // It is offered once.
+    expect(heard).not.toContain("STARTTLS");
+    secure.write(`${MESSAGE.toString()}.\r\n`);
+    await expect.poll(() => heard).toMatch(/354 .*\r\n250 OK\r\n$/);
+    expect(signals).toHaveLength(1);
     secure.destroy();
   });
 });
@@ -175,4 +198,14 @@ test("Behind a balancer, its first line says who a message is from", async () =>
   await client.say("EHLO x");
   expect(await client.send(MESSAGE, { to: [ADDRESS] })).toBe("250 OK");
   expect(signals[0]?.remoteAddr).toBe("192.0.2.9");
+});
+
+test("Behind a balancer, whoever begins otherwise is not heard", async () => {
+  const { server, port, signals } = await startMailServer({ isBehindProxy: true });
+  onTestFinished(() => server.stop());
+  const client = bareClient({ port });
+  onTestFinished(() => client.close());
+  client.socket.write("EHLO x\r\nMAIL FROM:<>\r\n");
+  expect(await client.hear().catch((error: Error) => error.message)).not.toMatch(/^2/);
+  expect(signals).toEqual([]);
 });

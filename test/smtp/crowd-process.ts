@@ -6,10 +6,14 @@ const [port = "0", wanted = "0"] = process.argv.slice(2);
 const COUNT = Number(wanted);
 /** So many come from one address of the loopback network. */
 const PER_ADDRESS = 50;
+/** So many are opened at a time, and no more, or the crowd would fight for the processor instead of for connections. */
 const OPENED_AT_A_TIME = 200;
+const OPEN_EVERY_MS = 50;
 const DRIP_MS = 500;
 const DRIP_EVERY = 10;
 let opened = 0;
+/** Those that are to be opened, for the first time or again. */
+const waiting = Array.from({ length: COUNT }, (_, index) => index);
 
 function open(index: number): void {
   const place = Math.floor(index / PER_ADDRESS);
@@ -26,14 +30,14 @@ function open(index: number): void {
   socket.on("error", () => {});
   socket.on("close", () => {
     clearInterval(drip);
-    setTimeout(() => open(index), DRIP_MS);
+    setTimeout(() => waiting.push(index), DRIP_MS);
   });
 }
 
-let next = 0;
-const timer = setInterval(() => {
-  for (let at = 0; at < OPENED_AT_A_TIME && next < COUNT; at += 1) open(next++);
-  if (next < COUNT || opened < COUNT) return;
-  clearInterval(timer);
+let isTold = false;
+setInterval(() => {
+  for (const index of waiting.splice(0, OPENED_AT_A_TIME)) open(index);
+  if (isTold || opened < COUNT) return;
+  isTold = true;
   process.stdout.write(`opened ${opened}\n`);
-}, 50);
+}, OPEN_EVERY_MS);

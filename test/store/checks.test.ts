@@ -9,6 +9,7 @@ import {
   findChecksDeletedBefore,
   findOldestMatch,
   findShownCheck,
+  listCheckIdsAfter,
   listChecks,
   listCheckUuids,
   listDeletedChecks,
@@ -244,6 +245,10 @@ describe("deleting", () => {
     await inTransaction(database.db, (tx) => markCheckDeleted(tx, { checkId, at }));
     expect(await findChecksDeletedBefore(database.db, { before: at, limit: 10 })).toEqual([]);
     expect(await findChecksDeletedBefore(database.db, { before: at + 1, limit: 10 })).toEqual([checkId]);
+    // Whoever goes through all checks finds it until then.
+    const portion = { afterId: checkId - 1, limit: 1 };
+    expect(await listCheckIdsAfter(database.db, portion)).toEqual([checkId]);
+    expect(await listCheckIdsAfter(database.db, { afterId: checkId, limit: 9 })).toEqual([]);
     const remove = () => inTransaction(database.db, (tx) => deleteCheck(tx, checkId));
     expect(await remove()).toBe(true);
     expect(await remove()).toBe(false);

@@ -5,6 +5,7 @@ import {
   deleteEventsOfCheck,
   insertEvents,
   listEvents,
+  listEventsOfProject,
   pruneEvents,
 } from "../../src/store/history/events.ts";
 import {
@@ -13,12 +14,13 @@ import {
   findFlipsBefore,
   insertFlips,
   listFlips,
+  listFlipsOfProject,
   pruneFlips,
   takeBackFlip,
 } from "../../src/store/history/flips.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
-import { MONDAY_NOON } from "../support/sample.ts";
+import { MONDAY_NOON, sampleCheck, sampleProject } from "../support/sample.ts";
 
 const database = useDatabase();
 
@@ -72,12 +74,13 @@ describe("flips", () => {
       { checkId: 4, flip: DOWN },
       { checkId: 4, flip: UP },
     ]);
-    const list = async (range: { from?: number; before?: number }) =>
+    const list = async (range: { from?: number; before?: number; limit?: number }) =>
       (await listFlips(database.db, { checkId: 4, ...range })).map(({ to }) => to);
     expect(await list({ from: UP.at })).toEqual(["up"]);
     expect(await list({ from: UP.at + 1 })).toEqual([]);
     expect(await list({ before: UP.at })).toEqual(["down"]);
     expect(await list({ from: DOWN.at, before: UP.at + 1 })).toEqual(["up", "down"]);
+    expect(await list({ limit: 1 })).toEqual(["up"]);
   });
 
   test("only the silence flip of that very deadline is taken back, and once", async () => {
@@ -153,5 +156,40 @@ describe("events", () => {
     await inTransaction(database.db, (tx) => deleteEventsOfCheck(tx, 3));
     expect(await listEvents(database.db, { checkId: 3, limit: 10 })).toEqual([]);
     expect((await listEvents(database.db, { checkId: 4, limit: 10 })).length).toBe(1);
+  });
+});
+
+describe("the log of a project", () => {
+  test("has flips and events of all its checks and of no other, newest first, page by page", async () => {
+    const project = await sampleProject(database.db);
+    const stranger = await sampleCheck(database.db, { projectId: (await sampleProject(database.db)).id });
+    const one = await sampleCheck(database.db, { projectId: project.id });
+    const other = await sampleCheck(database.db, { projectId: project.id });
+    await insert([
+      { checkId: one.id, flip: DOWN },
+      { checkId: other.id, flip: { ...DOWN, at: DOWN.at + 500 } },
+      { checkId: one.id, flip: UP },
+      { checkId: stranger.id, flip: DOWN },
+    ]);
+    const event = (checkId: number, at: number) => ({
+      checkId,
+      at,
+      kind: "paused",
+      accountId: null,
+      detail: {},
+    });
+    await inTransaction(database.db, (tx) =>
+      insertEvents(tx, [event(one.id, 1), event(other.id, 2), event(stranger.id, 3)]),
+    );
+    const page = { projectId: project.id, limit: 2 };
+    const flips = async (before?: number) =>
+      (await listFlipsOfProject(database.db, { ...page, ...(before !== undefined && { before }) })).map(
+        ({ at }) => at,
+      );
+    expect(await flips()).toEqual([UP.at, DOWN.at + 500]);
+    expect(await flips(DOWN.at + 500)).toEqual([DOWN.at]);
+    const events = await listEventsOfProject(database.db, page);
+    expect(events.map(({ checkId }) => checkId)).toEqual([other.id, one.id]);
+    expect(await listEventsOfProject(database.db, { ...page, before: 2 })).toHaveLength(1);
   });
 });

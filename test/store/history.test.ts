@@ -2,12 +2,19 @@
 import { describe, expect, test } from "vitest";
 import type { DayTotals } from "../../src/core/machine/day-totals.ts";
 import type { SignalKind } from "../../src/core/signal.ts";
-import { addDayTotals, deleteDaysOfCheck, listDays, trimDays } from "../../src/store/history/check-days.ts";
+import {
+  addDayTotals,
+  deleteDaysOfCheck,
+  listDays,
+  pruneDays,
+  trimDays,
+} from "../../src/store/history/check-days.ts";
 import { isRefusedValue, postgresErrorName } from "../../src/store/errors.ts";
 import {
   deleteBodiesOfCheck,
   findBody,
   insertBodies,
+  listBodyStarts,
   trimBodies,
 } from "../../src/store/history/ping-bodies.ts";
 import {
@@ -24,6 +31,7 @@ import {
   deleteRunChunksOfCheck,
   insertRunChunks,
   listPackedRuns,
+  pruneRunChunks,
   trimRunChunks,
 } from "../../src/store/history/run-chunks.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
@@ -168,6 +176,13 @@ describe("bodies", () => {
     expect(postgresErrorName(await again.catch((error: unknown) => error))).toBe("unique_violation");
   });
 
+  test("are told by their beginnings, for lists", async () => {
+    const checkId = nextCheckId++;
+    await insert(checkId, [1, 2]);
+    const starts = await listBodyStarts(database.db, { checkId, ns: [2, 3], bytes: 4 });
+    expect([...starts]).toEqual([[2, bytes(2).subarray(0, 4)]]);
+  });
+
   test("are trimmed but for the one to keep, which goes when another takes its place", async () => {
     const checkId = nextCheckId++;
     const other = nextCheckId++;
@@ -229,6 +244,22 @@ describe("packed runs", () => {
     await write((tx) => deleteRunChunksOfCheck(tx, checkId));
     expect(await ends()).toEqual([]);
   });
+
+  test("those that are old are pruned, but for what somebody else holds", async () => {
+    const checkIds = [nextCheckId++, nextCheckId++];
+    const chunks = checkIds.flatMap((checkId) => [1_000, 5_000].map((at) => ({ checkId, runs: [run(at)] })));
+    await write((tx) => insertRunChunks(tx, chunks));
+    const prune = () => write((tx) => pruneRunChunks(tx, { checkIds, before: 5_000 }));
+    await write(async (tx) => {
+      await trimRunChunks(tx, { checkIds: checkIds.slice(0, 1), before: 2_000 });
+      expect(await prune()).toBe(1);
+    });
+    expect(await prune()).toBe(0);
+    for (const checkId of checkIds) {
+      const left = await listPackedRuns(database.db, { checkId, from: 0 });
+      expect(left.map(({ endAt }) => endAt)).toEqual([5_000]);
+    }
+  });
 });
 
 describe("days", () => {
@@ -273,5 +304,23 @@ describe("days", () => {
     expect((await list("2000-01-01")).map(({ day }) => day)).toEqual(["2026-11-16"]);
     await write((tx) => deleteDaysOfCheck(tx, checkId));
     expect(await list("2000-01-01")).toEqual([]);
+  });
+
+  test("that are old are pruned, but for what somebody else holds", async () => {
+    const checkIds = [nextCheckId++, nextCheckId++];
+    const days = checkIds.flatMap((checkId) =>
+      ["2026-08-01", "2026-11-16"].map((day) => ({ checkId, totals: totals(day) })),
+    );
+    await write((tx) => addDayTotals(tx, days));
+    const beforeDay = "2026-11-16";
+    const prune = () => write((tx) => pruneDays(tx, { checkIds, beforeDay }));
+    await write(async (tx) => {
+      await trimDays(tx, { checkIds: checkIds.slice(0, 1), beforeDay });
+      expect(await prune()).toBe(1);
+    });
+    expect(await prune()).toBe(0);
+    for (const checkId of checkIds) {
+      expect(await listDays(database.db, { checkId, fromDay: "2000-01-01" })).toEqual([totals("2026-11-16")]);
+    }
   });
 });

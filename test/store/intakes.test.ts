@@ -12,8 +12,10 @@ import {
   advanceSequence,
   beatIntake,
   closeIntake,
+  closeIntakeIfFree,
   findBeats,
   findSequence,
+  listLostIntakes,
   listOpenIntakes,
   pruneIntakes,
   registerIntake,
@@ -165,6 +167,20 @@ describe("intakes", () => {
     await close(id, MONDAY_NOON + 1);
     expect(await close(id, MONDAY_NOON + 2)).toBe(false);
     expect(await beat(id, MONDAY_NOON + 3)).toBe(false);
+  });
+
+  test("another intake is let go of unless somebody works on its row, and nobody waits for that", async () => {
+    const [busy, free] = [await register(), await register()];
+    const letGo = (intakeId: string) =>
+      write((tx) => closeIntakeIfFree(tx, { intakeId, at: MONDAY_NOON + 1, lost: true }));
+    await write(async (tx) => {
+      await advanceSequence(tx, { intakeId: busy, seq: 1 });
+      expect([await letGo(busy), await letGo(free)]).toEqual([false, true]);
+    });
+    expect((await listOpenIntakes(database.db)).map(({ id }) => id)).toEqual([busy]);
+    expect([await letGo(busy), await letGo(busy)]).toEqual([true, false]);
+    const lost = await listLostIntakes(database.db, { from: MONDAY_NOON, limit: 10 });
+    expect(lost.map(({ intakeId }) => intakeId).toSorted()).toEqual([busy, free].toSorted());
   });
 
   test("the newest beat outlives every pruning", async () => {

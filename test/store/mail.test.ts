@@ -34,7 +34,7 @@ import {
 } from "../../src/store/alerts/report-facts.ts";
 import { insertEvents } from "../../src/store/history/events.ts";
 import { insertFlips, takeBackFlip } from "../../src/store/history/flips.ts";
-import { findAccountById, findAccountByUuid } from "../../src/store/projects.ts";
+import { findAccountById, findAccountByUuid } from "../../src/store/accounts/projects.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON, sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";

@@ -19,10 +19,10 @@ import { claimMessages, findWaitingChannels, settleClaimed } from "../../src/sto
 import { listDeliveriesOfFlip } from "../../src/store/alerts/deliveries.ts";
 import { insertFlipDeliveries, takeBackFlipDeliveries } from "../../src/store/alerts/planning.ts";
 import { listFlips, pruneFlips } from "../../src/store/history/flips.ts";
-import { findApiKeyByDigest } from "../../src/store/keys.ts";
+import { findKeyWithProject } from "../../src/store/keys.ts";
 import { findBody, trimBodies } from "../../src/store/history/ping-bodies.ts";
 import { findPing, listPings, trimPings } from "../../src/store/history/pings.ts";
-import { listPackedRuns, trimRunChunks } from "../../src/store/history/run-chunks.ts";
+import { listPackedRuns, pruneRunChunks, trimRunChunks } from "../../src/store/history/run-chunks.ts";
 import type { Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON } from "../support/sample.ts";
@@ -220,9 +220,14 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
     ["run_chunks_check"],
     (tx) => trimRunChunks(tx, { checkIds: IDS.slice(0, 5), before: 0 }),
   ],
+  [
+    "prune run chunks",
+    ["run_chunks_check"],
+    (tx) => pruneRunChunks(tx, { checkIds: IDS.slice(0, 200), before: 0 }),
+  ],
   ["list flips", ["flips_check"], (tx) => listFlips(tx, { checkId: 77 })],
   ["prune flips", ["flips_pkey"], (tx) => pruneFlips(tx, { before: 0, limit: 100 })],
-  ["find a key", ["api_keys_digest_key"], (tx) => findApiKeyByDigest(tx, Buffer.alloc(32))],
+  ["find a key", ["api_keys_digest_key", "projects_pkey"], (tx) => findKeyWithProject(tx, Buffer.alloc(32))],
   [
     "channels of a batch",
     ["channels_pkey", "check_channels_pkey"],

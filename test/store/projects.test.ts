@@ -12,7 +12,7 @@ import {
   listAccounts,
   listProjectsOfAccount,
   updateCheckLimit,
-} from "../../src/store/projects.ts";
+} from "../../src/store/accounts/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";

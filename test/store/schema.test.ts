@@ -35,13 +35,25 @@ test("tables that signals are recorded in have no foreign keys but that of the s
   );
   expect(rows.map(({ name }) => name)).toEqual([
     "api_keys",
+    "audit_entries",
+    "authenticators",
     "channels",
     "check_channels",
     "check_states",
     "checks",
+    "idempotency_keys",
+    "invitations",
     "letters",
     "members",
+    "oidc_identities",
+    "passkeys",
+    "passwords",
     "preferences",
+    "recovery_codes",
+    "sessions",
+    "sign_in_steps",
+    "sign_in_tokens",
+    "transfers",
   ]);
 });
 

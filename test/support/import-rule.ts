@@ -21,7 +21,29 @@ export type Room = {
 /** A file that fewer rooms may import than its room would allow; some may know its types and nothing else. */
 export type Door = { path: string; openTo: readonly string[]; typesOpenTo: readonly string[]; why: string };
 
-const INWARD = ["core", "lib", "contract", "store", "intake", "channels", "operations"] as const;
+/** What may be built into the browser's part. */
+const BROWSER_PACKAGES: readonly string[] = [
+  "@fontsource-variable/inter",
+  "@simplewebauthn/browser",
+  "@tanstack/react-query",
+  "@tanstack/react-virtual",
+  "radix-ui",
+  "react",
+  "react-dom",
+  "tinykeys",
+  "wouter",
+];
+
+const INWARD = [
+  "core",
+  "lib",
+  "contract/web",
+  "contract",
+  "store",
+  "intake",
+  "channels",
+  "operations",
+] as const;
 
 /** In the order from the inside out. A room is listed before its folder exists, so that it is born walled. */
 export const ROOMS: readonly Room[] = [
@@ -39,9 +61,28 @@ export const ROOMS: readonly Room[] = [
     owns: /^src\/lib\//,
     holds: "tools that know no domain word",
     rooms: [],
-    packages: ["aws4fetch", "ipaddr.js", "nodemailer", "pino", "postal-mime", "prom-client", "undici"],
+    packages: [
+      "aws4fetch",
+      "ipaddr.js",
+      "nodemailer",
+      "otpauth",
+      "pino",
+      "postal-mime",
+      "prom-client",
+      "undici",
+      "uqr",
+    ],
     node: "all",
     why: "A tool that knows a check or a ping belongs to a room of the domain, not under all of them.",
+  },
+  {
+    name: "contract/web",
+    owns: /^src\/contract\/web\//,
+    holds: "what the browser and the dashboard's server say to each other",
+    rooms: ["core", "contract"],
+    packages: ["typebox"],
+    node: "none",
+    why: "The browser knows this part of the contract and no other; what it says about checks it borrows from there.",
   },
   {
     name: "contract",
@@ -92,7 +133,7 @@ export const ROOMS: readonly Room[] = [
     name: "services/ping",
     owns: /^src\/services\/ping\//,
     holds: "the hot path",
-    rooms: INWARD.filter((room) => room !== "contract" && room !== "channels"),
+    rooms: INWARD.filter((room) => !room.startsWith("contract") && room !== "channels"),
     packages: [],
     node: "all",
     why: "The hot path stays thin by rule: a ping needs neither the API's schemas nor the senders of alerts.",
@@ -102,7 +143,7 @@ export const ROOMS: readonly Room[] = [
     owns: /^src\/services\/[^/]+\//,
     holds: "protocols: translate, call an operation, translate back",
     rooms: INWARD,
-    packages: ["fastify", "postal-mime", "smtp-server"],
+    packages: ["@simplewebauthn/server", "fastify", "openid-client", "postal-mime", "smtp-server"],
     node: "all",
     why: "Services are strangers to each other, hold no SQL and are handed their settings, so that each can run in a process of its own.",
   },
@@ -151,6 +192,24 @@ export const ROOMS: readonly Room[] = [
     node: "all",
     why: "The way in: it decides what runs and knows no protocol.",
   },
+  {
+    name: "web/tools",
+    owns: /^web\/(vite\.config\.ts$|fixture\/)/,
+    holds: "how the browser's part is built, and a server without a database to design pages with",
+    rooms: ["contract/web"],
+    packages: ["@vitejs/plugin-react", "vite"],
+    node: "all",
+    why: "Tools of the workshop: they run on a developer's machine and are part of nothing that is shipped.",
+  },
+  {
+    name: "web",
+    owns: /^web\//,
+    holds: "the dashboard in the browser",
+    rooms: ["contract/web"],
+    packages: BROWSER_PACKAGES,
+    node: "none",
+    why: "No rule lives in the browser: it shows what the server said and asks for what the person wants.",
+  },
 ];
 
 export const DOORS: readonly Door[] = [
@@ -195,7 +254,7 @@ export const NETWORK_MODULES: readonly string[] = [
   "tls",
 ];
 
-/** The room a file of src belongs to, or undefined for a file that stands in none. */
+/** The room a file of src or web belongs to, or undefined for a file that stands in none. */
 export function roomOf(path: string): Room | undefined {
   return ROOMS.find((room) => room.owns.test(path));
 }

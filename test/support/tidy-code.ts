@@ -25,12 +25,16 @@ const ROOT_FILES = /^[^/]+\.ts$/;
 /** The TypeScript of the project: the product, its tests, its benchmarks and its scripts. */
 function codeFiles(tree: Tree): SourceFile[] {
   return [...tree.files.values()].filter(
-    ({ path }) => /^(src|test|bench|scripts)\/.*\.tsx?$/.test(path) || ROOT_FILES.test(path),
+    ({ path }) => /^(src|web|test|bench|scripts)\/.*\.tsx?$/.test(path) || ROOT_FILES.test(path),
   );
 }
 
 function productFiles(tree: Tree): SourceFile[] {
-  return codeFiles(tree).filter(({ path }) => path.startsWith("src/") && !path.endsWith(".test.ts"));
+  return codeFiles(tree).filter(({ path }) => isProduct(path) && !path.endsWith(".config.ts"));
+}
+
+function isProduct(path: string): boolean {
+  return /^(src|web)\//.test(path) && !path.endsWith(".test.ts");
 }
 
 /** A function fits on a screen. Only the suite around tests is a container and may be longer. */
@@ -54,8 +58,7 @@ export function checkFileLength(tree: Tree): Verdict {
   const exempt = new Set(tree.exemptions.longFiles.map(({ path }) => path));
   const findings: Finding[] = [];
   for (const { path, text } of files) {
-    const isProduct = path.startsWith("src/") && !path.endsWith(".test.ts");
-    const most = isProduct ? FILE_LINES_MAX : TEST_FILE_LINES_MAX;
+    const most = isProduct(path) ? FILE_LINES_MAX : TEST_FILE_LINES_MAX;
     const lineCount = countLines(text);
     if (lineCount > most && !exempt.delete(path)) {
       findings.push({
@@ -68,12 +71,12 @@ export function checkFileLength(tree: Tree): Verdict {
   return { looked: files.length, findings: [...findings, ...stale(exempt, "a long file")] };
 }
 
-/** A folder of src can be taken in at a glance. Unit tests stand beside their source and do not count. */
+/** A folder of src or web can be taken in at a glance. Unit tests stand beside their source and do not count. */
 export function checkFolderSize(tree: Tree): Verdict {
   const folders = new Map<string, Set<string>>();
   for (const path of tree.files.keys()) {
-    if (!path.startsWith("src/") || path.endsWith(".test.ts")) continue;
-    for (let entry = path; entry !== "src"; entry = posix.dirname(entry)) {
+    if (!isProduct(path)) continue;
+    for (let entry = path; entry.includes("/"); entry = posix.dirname(entry)) {
       const folder = posix.dirname(entry);
       folders.set(folder, (folders.get(folder) ?? new Set()).add(entry));
     }

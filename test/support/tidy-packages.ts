@@ -33,6 +33,7 @@ const PERMISSIVE = new Set([
   "ISC",
   "MIT",
   "MIT-0",
+  "OFL-1.1",
   "Python-2.0",
   "Unlicense",
 ]);

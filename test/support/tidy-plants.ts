@@ -89,7 +89,12 @@ const IMPORTS: readonly Plant[] = [
   {
     rule: "imports",
     what: "a table that allows a package we do not depend on",
-    files: { "package.json": JSON.stringify({ dependencies: { ...MANIFEST.dependencies, pg: undefined } }) },
+    files: {
+      "package.json": JSON.stringify({
+        ...MANIFEST,
+        dependencies: { ...MANIFEST.dependencies, pg: undefined },
+      }),
+    },
     caught: ["test/support/import-rule.ts:1"],
   },
 ];

@@ -24,7 +24,7 @@ export const RULES: readonly Rule[] = [
   { name: "migrations", promise: "migrations have no gap and never change", check: checkMigrations },
   { name: "functions", promise: "a function fits on a screen", check: checkFunctionLength },
   { name: "files", promise: "a file can be read in one go", check: checkFileLength },
-  { name: "folders", promise: "a folder of src can be taken in at a glance", check: checkFolderSize },
+  { name: "folders", promise: "a folder of src or web can be taken in at a glance", check: checkFolderSize },
   { name: "names", promise: "files are named for what is inside", check: checkFileNames },
   { name: "heads", promise: "a file begins with what it is for", check: checkHeadComments },
   { name: "exports", promise: "exports have names and are not passed on", check: checkExports },

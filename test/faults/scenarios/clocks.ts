@@ -13,7 +13,6 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type pg from "pg";
 import { embeddedPostgres, type PostgresBinaries } from "../../support/postgres-binaries.ts";
 import { conclude } from "../conclusion.ts";
 import { bySize, type Result, type Run, type Scenario } from "../scenario.ts";
@@ -118,8 +117,19 @@ async function play(stage: Stage, databaseClock: FakeClock): Promise<Result> {
   const complaints = await farFromTruth(stage);
   await step(stage, { clock: databaseClock, whose: "the database's", lastsMs });
   await load.stop();
-  complaints.push(...(await stage.withClient(backwards)));
-  return conclude(stage, { figures: { steps: STEPS.length * 2 }, complaints });
+  const found = await conclude(stage);
+  const replayed = [await skewed.replayedCount(), await plain.replayedCount()];
+  const back = await backwards(stage, [skewed.port, plain.port]);
+  for (const [index, { name }] of [skewed, plain].entries()) {
+    const rows = back[index] ?? 0;
+    if (rows <= (replayed[index] ?? 0)) continue;
+    complaints.push(`${rows} log rows by way of ${name} are older than a row before them`);
+  }
+  return {
+    ...found,
+    complaints: [...complaints, ...found.complaints],
+    figures: { steps: STEPS.length * 2, replayed: sum(replayed), logged_back: sum(back), ...found.figures },
+  };
 }
 
 async function step(
@@ -151,12 +161,29 @@ async function farFromTruth(stage: Stage): Promise<string[]> {
   return farthestMs > OFF_MS_MAX ? [`a logged time is ${farthestMs} ms beside the true one`] : [];
 }
 
-/** In the order of n, the log of a check never goes back in time: nothing here was replayed. */
-async function backwards(client: pg.ClientBase): Promise<string[]> {
-  const { rows } = await client.query<{ count: string }>(`
-    select count(*) as count from (
-      select at < lag(at) over (partition by check_id order by n) as is_back from pings
-    ) as steps where is_back`);
-  const count = Number(rows[0]?.count ?? 0);
-  return count > 0 ? [`${count} log rows are older than the row before them`] : [];
+/**
+ * How many log rows are older than a row before them in the order of n, by the port they came in through. What is
+ * recorded directly never is; what took a detour keeps the time at which it was received, and may be.
+ */
+async function backwards(stage: Stage, ports: readonly number[]): Promise<number[]> {
+  const rows = await stage.withClient(
+    async (client) =>
+      (
+        await client.query<{ ua: string }>(`
+          select ua from (
+            select ua, at < max(at) over (partition by check_id order by n) as is_back from pings
+          ) as steps where is_back`)
+      ).rows,
+  );
+  const back = new Set(rows.map(({ ua }) => ua));
+  const counts = ports.map(() => 0);
+  for await (const { marker, port } of stage.ledger.entries()) {
+    const index = ports.indexOf(port);
+    if (back.has(userAgentOf(marker))) counts[index] = (counts[index] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
 }

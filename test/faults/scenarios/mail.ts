@@ -2,9 +2,17 @@
 // a 200.
 import { setTimeout as sleep } from "node:timers/promises";
 import { mailClient, type MailClient } from "../../smtp/client.ts";
-import { chanceFrom } from "../chance.ts";
+import { type Chance, chanceFrom } from "../chance.ts";
 import { conclude } from "../conclusion.ts";
-import { bySize, type Result, type Run, type Scenario } from "../scenario.ts";
+import {
+  addTallies,
+  bySize,
+  NO_TALLY,
+  type Result,
+  type Run,
+  type Scenario,
+  type Tally,
+} from "../scenario.ts";
 import type { Target } from "../signals/outgoing.ts";
 import type { PingProcess } from "../stage/ping-process.ts";
 import { quietPort } from "../stage/ports.ts";
@@ -20,6 +28,9 @@ const PLANS: Record<Run["size"], Plan> = {
 };
 
 const DOMAIN = "ping.faults.example";
+/** Every so many messages go to several checks, so many of them. */
+const SEVERAL_EVERY = 4;
+const SEVERAL = 3;
 const START_MS_MAX = 60_000;
 const RECONNECT_MS = 50;
 /** As HTTP says the same: recorded, put off, and no answer at all. */
@@ -72,14 +83,47 @@ async function play(stage: Stage, { rounds, senders }: Plan): Promise<Result> {
   await sleep(1_000);
   sending.isOver = true;
   await Promise.all(all);
-  const { messages, acknowledged } = sending;
+  const { messages, acknowledged, slowestMs } = sending;
   const complaints = acknowledged === 0 ? ["no mail was acknowledged, so nothing was shown"] : [];
-  return conclude(stage, {
-    figures: { messages, mail_acknowledged: acknowledged, kills: rounds * 3 },
+  const found = await conclude(stage, {
+    figures: { messages, mail_acknowledged: acknowledged, mail_slowest_ms: slowestMs, kills: rounds * 3 },
     complaints,
     mayRefuse: () => true,
   });
+  const several = await judgeSeveral(stage, sending.several);
+  if (several.acknowledged === 0) found.complaints.push("no mail to several checks was acknowledged");
+  if (several.lost > 0) found.complaints.push(`${several.lost} lost of mails to several checks`);
+  if (several.duplicated > 0) found.complaints.push(`${several.duplicated} duplicated of the same`);
+  return {
+    tally: addTallies(found.tally, several),
+    figures: { ...found.figures, several_acknowledged: several.acknowledged },
+    complaints: found.complaints,
+  };
 }
+
+/** A 250 to a mail for several checks promises each of them its signal, once. */
+async function judgeSeveral(stage: Stage, several: readonly Several[]): Promise<Tally> {
+  const rows = await stage.withClient(async (client) => {
+    const text =
+      "select ua, check_id, count(*)::int as times from pings where ua like $1 group by ua, check_id";
+    return (await client.query<SeveralRow>(text, [`${SEVERAL_UA}%`])).rows;
+  });
+  const times = new Map(rows.map((row) => [`${row.ua} ${row.check_id}`, row.times]));
+  const tally = { ...NO_TALLY, recorded: rows.reduce((sum, row) => sum + row.times, 0) };
+  tally.duplicated = tally.recorded - rows.length;
+  for (const { from, checkIds, status } of several) {
+    if (status === 503) tally.refused += checkIds.length;
+    if (status !== 200) continue;
+    tally.acknowledged += checkIds.length;
+    tally.lost += checkIds.filter((id) => !times.has(`Email from ${from} ${id}`)).length;
+  }
+  return tally;
+}
+
+/** A message to several checks, and how it was answered. */
+type Several = { from: string; checkIds: readonly number[]; status: number };
+type SeveralRow = { ua: string; check_id: string; times: number };
+const SEVERAL_UA = "Email from several-";
 
 async function killAndRestart(receiver: PingProcess): Promise<void> {
   await receiver.kill();
@@ -92,6 +136,9 @@ class Sending {
   isOver = false;
   messages = 0;
   acknowledged = 0;
+  /** The slowest dialogue that ended with an answer: four of them, and a message. */
+  slowestMs = 0;
+  readonly several: Several[] = [];
   readonly #stage: Stage;
   readonly #port: number;
 
@@ -113,25 +160,53 @@ class Sending {
         continue;
       }
       let isAlive = true;
-      while (isAlive && !this.isOver) isAlive = await this.#sendOne(client, chance.pick(this.#stage.targets));
+      while (isAlive && !this.isOver) isAlive = await this.#sendNext(client, chance);
       client.close();
     }
   }
 
   /** False when the connection is of no use any more. */
-  async #sendOne(client: MailClient, target: Target): Promise<boolean> {
+  async #sendNext(client: MailClient, chance: Chance): Promise<boolean> {
     this.messages += 1;
-    const marker = `mail-${this.messages}`;
-    const body = Buffer.from(`Subject: ${marker}\r\n\r\n${"line of a log\r\n".repeat(this.messages % 50)}`);
-    const local = this.messages % 3 === 0 ? `${target.pingKey}+${target.slug}` : target.uuid;
-    const envelope = { from: `faults/${marker}@faults.example`, to: [`${local}@${DOMAIN}`] };
-    const sentAt = Date.now();
-    const answer = await client.send(body, envelope).catch(() => "421");
-    const status = STATUS_OF[answer.slice(0, 3)] ?? Number(answer.slice(0, 3));
+    const { targets } = this.#stage;
+    const beganMs = performance.now();
+    const status =
+      this.messages % SEVERAL_EVERY === 0
+        ? await this.#sendSeveral(client, chance.between(0, targets.length - SEVERAL))
+        : await this.#sendOne(client, chance.pick(targets));
+    if (status !== 0) this.slowestMs = Math.max(this.slowestMs, Math.round(performance.now() - beganMs));
     if (status === 200) this.acknowledged += 1;
-    const { checkId } = target;
-    this.#stage.ledger.note({ marker, checkId, kind: "s", rid: null, sentAt, body }, { status });
     if (status === 503) await client.say("RSET").catch(() => "");
     return status !== 0;
   }
+
+  async #sendOne(client: MailClient, target: Target): Promise<number> {
+    const marker = `mail-${this.messages}`;
+    const body = bodyOf(marker, this.messages % 50);
+    const local = this.messages % 3 === 0 ? `${target.pingKey}+${target.slug}` : target.uuid;
+    const sentAt = Date.now();
+    const envelope = { from: `faults/${marker}@faults.example`, to: [`${local}@${DOMAIN}`] };
+    const status = await statusOf(client.send(body, envelope));
+    const { checkId } = target;
+    this.#stage.ledger.note({ marker, checkId, kind: "s", rid: null, sentAt, body }, { status });
+    return status;
+  }
+
+  async #sendSeveral(client: MailClient, first: number): Promise<number> {
+    const targets = this.#stage.targets.slice(first, first + SEVERAL);
+    const from = `several-${this.messages}@faults.example`;
+    const to = targets.map(({ uuid }) => `${uuid}@${DOMAIN}`);
+    const status = await statusOf(client.send(bodyOf(from, 10), { from, to }));
+    this.several.push({ from, checkIds: targets.map(({ checkId }) => checkId), status });
+    return status;
+  }
+}
+
+function bodyOf(subject: string, lines: number): Buffer {
+  return Buffer.from(`Subject: ${subject}\r\n\r\n${"line of a log\r\n".repeat(lines)}`);
+}
+
+async function statusOf(sending: Promise<string>): Promise<number> {
+  const code = (await sending.catch(() => "421")).slice(0, 3);
+  return STATUS_OF[code] ?? Number(code);
 }

@@ -82,7 +82,8 @@ async function standStill(stage: Stage, { stillMs }: Plan, receiver: PingProcess
   return { from, to };
 }
 
-async function standStillDatabase(stage: Stage, { stillMs }: Plan): Promise<Stretch> {
+/** The database and all its processes stand still for so long; returns when that was, on its clock. */
+export async function standStillDatabase(stage: Stage, { stillMs }: Pick<Plan, "stillMs">): Promise<Stretch> {
   stage.run.say(`the database stands still for ${stillMs / 1_000} s`);
   const from = await stage.withClient(databaseNow);
   const pids = [stage.postgres.pid(), ...childrenOf(stage.postgres.pid())];

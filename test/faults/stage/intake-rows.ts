@@ -82,5 +82,18 @@ export async function untilDrained(stage: Stage, { withinMs }: { withinMs: numbe
     const silent = seconds(endAt + withinMs - row.beatAt);
     return `${row.id} (${row.name}, batch ${row.lastSeq}) by ${behind}, silent for ${silent}`;
   });
-  return `${holding.length} of ${open.length} open intakes hold the watermark back: ${someOf(described)}`;
+  const held = `${holding.length} of ${open.length} open intakes hold the watermark back`;
+  return `${held}: ${someOf(described)}${await stage.withClient(describeBusy)}`;
+}
+
+/** What the database is doing for others at the moment, and who waits for whom; for people. */
+async function describeBusy(client: pg.ClientBase): Promise<string> {
+  const { rows } = await client.query<{ what: string }>(`
+    select format('%s %s %s/%s for %s s, waits for %s: %s', pid, state, wait_event_type, wait_event,
+      round(extract(epoch from clock_timestamp() - state_change)), pg_blocking_pids(pid)::text,
+      left(regexp_replace(query, '\\s+', ' ', 'g'), 60)) as what
+    from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'
+    order by state_change`);
+  return rows.length === 0 ? "" : `; in the database: ${someOf(rows.map(({ what }) => what))}`;
 }

@@ -90,6 +90,24 @@ export class PingProcess {
     if (ended) throw new Error(`${this.name} ended while it was starting:\n${this.logTail()}`);
   }
 
+  /** Starts it and waits until all its roles are at work; for those that take no connections. */
+  async startInner(changes: Readonly<Record<string, string>> = {}): Promise<void> {
+    this.launch(changes);
+    await this.ready();
+  }
+
+  /** Resolves when the process says that all its roles are at work. */
+  async ready(withinMs = START_MS_MAX): Promise<void> {
+    await demand(
+      async () => {
+        if (!this.isRunning) return true;
+        return (await fetch(`http://127.0.0.1:${this.#options.adminPort}/readyz`)).status === 200;
+      },
+      { withinMs, what: `${this.name} is ready; its log ends with\n${this.logTail()}` },
+    );
+    if (!this.isRunning) throw new Error(`${this.name} ended while it was starting:\n${this.logTail()}`);
+  }
+
   /** As a crash or the system's memory killer would: at once, without a word. */
   async kill(): Promise<void> {
     if (!this.isRunning) return;
@@ -126,6 +144,13 @@ export class PingProcess {
     const found = /^overdue_intake_detour (\d)/m.exec(await this.metrics());
     if (found === null) throw new Error("the metrics do not say whether signals go through the spool");
     return found[1] === "1";
+  }
+
+  /** How many signals it has recorded after a detour since it was started. */
+  async replayedCount(): Promise<number> {
+    const found = /^overdue_intake_replayed_total (\d+)/m.exec(await this.metrics());
+    if (found?.[1] === undefined) throw new Error("the metrics do not say how much was replayed");
+    return Number(found[1]);
   }
 
   log(): string {

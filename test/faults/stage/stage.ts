@@ -41,6 +41,8 @@ export type ProcessWish = {
   /** A folder of the stage by name; null for a process without a spool. */
   spool?: string | null;
   environment?: Record<string, string>;
+  /** Modules that only this process loads first, besides those of the run. */
+  preloads?: readonly string[];
 };
 
 type StageParts = {
@@ -122,7 +124,7 @@ export class Stage {
       adminPort: await quietPort(),
       logPath: join(this.folder, `${name}.log`),
       environment: { OVERDUE_DATABASE_URL: databaseUrl, ...spoolSettings, ...STEADY, ...environment },
-      preloads: this.run.preloads,
+      preloads: [...this.run.preloads, ...(wish.preloads ?? [])],
       guardian: this.guardian,
     });
     this.#processes.push(made);

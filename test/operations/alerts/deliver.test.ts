@@ -313,3 +313,17 @@ test("one claim can be delivered by itself", async () => {
   const settled = await deliverOne(database.db, claim, { now: () => NOW, ports: receiver.ports() });
   expect([...(settled.outcomes?.values() ?? [])]).toEqual(["sent"]);
 });
+
+test("delivering ends although somebody else holds what is due, and others have to wait", async () => {
+  const [held, waiting] = [await watchedCheck(database.db), await watchedCheck(database.db)];
+  await owe(database.db, held, flip("down"));
+  const taken = await claimDeliveries(database.db, { now: NOW, limit: 1, rateOf: () => null });
+  expect(taken.claims).toHaveLength(1);
+  await owe(database.db, waiting, flip("down"));
+  await database.db.pool.query("update deliveries set next_try_at = $2 where channel_id = $1", [
+    waiting.channel.id,
+    new Date(NOW + 60 * MINUTE_MS),
+  ]);
+  expect(await deliver(NOW + SECOND_MS)).toEqual([]);
+  expect([await states(held.channel), await states(waiting.channel)]).toEqual([["pending"], ["pending"]]);
+});

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MINUTE_MS } from "../../../src/core/instant.ts";
+import { claimDeliveries } from "../../../src/operations/alerts/claim-deliveries.ts";
 import { deliverDue } from "../../../src/operations/alerts/deliver.ts";
 import { prepareDatabase } from "../../../src/operations/prepare-database.ts";
 import { countUnsent, listDeliveriesOfChannel } from "../../../src/store/alerts/deliveries.ts";
@@ -170,6 +171,31 @@ describe("a notifier", () => {
     expect(said).toContain("channel disabled");
     expect(said).toContain("message given up");
     expect(said).not.toContain("very-s3cret");
+  });
+
+  test("pauses between its rounds while others hold what is due, and sends what nobody holds", async () => {
+    // More channels than one claim shares its messages out to, so that a round takes three of them.
+    const heldCount = 40;
+    const claimsPerRound = 3;
+    const pauseMs = 250;
+    for (let index = 0; index < heldCount; index += 1) {
+      await owe(database.db, await watchedCheck(database.db), flip("down"));
+    }
+    const free = await watchedCheck(database.db);
+    const options = { now: Date.now(), limit: heldCount, sendsMax: 1, rateOf: () => null };
+    expect((await claimDeliveries(database.db, options)).claims).toHaveLength(heldCount);
+    const startedMs = performance.now();
+    const notifier = await start();
+    await sleep(4 * pauseMs);
+    await owe(database.db, free, flip("down"));
+    await expect.poll(() => receiver.saidTo(free.channel), WITHIN).toEqual(["down (timeout)"]);
+    await sleep(4 * pauseMs);
+    const ticks = (await notifier.metrics.loops.ticks.get()).values[0]?.value;
+    // One round more for the message that was sent, and one that has begun.
+    const roundsMax = (performance.now() - startedMs) / pauseMs + 2;
+    expect(ticks).toBeGreaterThan(claimsPerRound);
+    expect(ticks).toBeLessThanOrEqual(roundsMax * claimsPerRound);
+    expect(await unsent()).toBe(heldCount);
   });
 
   test("goes on after a fault of ours, and tries the message again", async () => {

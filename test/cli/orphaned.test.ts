@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { environmentWith } from "../../src/config.ts";
 
-const MODULE = new URL("./orphaned.ts", import.meta.url).href;
+const MODULE = new URL("../../src/cli/trial/orphaned.ts", import.meta.url).href;
 const PROGRAM = `
   import { onOrphaned } from ${JSON.stringify(MODULE)};
   onOrphaned(() => process.exit());

@@ -1,0 +1,131 @@
+// Who gets an account: anybody where registration is open, by a link that only the mailbox has; and by hand where no
+// mail is sent at all.
+import { describe, expect, test } from "vitest";
+import type { AccountPage } from "../../src/contract/web/account.ts";
+import type { AdminAccounts, AdminState } from "../../src/contract/web/admin.ts";
+import { linkToken } from "../../src/core/accounts/token-rules.ts";
+import { signingWith } from "../../src/operations/alerts/mail/signing.ts";
+import { useDashboard } from "../web/dashboard.ts";
+import { locationOf, openBrowser } from "./browser.ts";
+
+const open = useDashboard({
+  roles: ["web"],
+  settings: { OVERDUE_SMTP_HOST: "127.0.0.1", OVERDUE_REGISTRATION_OPEN: "true" },
+});
+const mute = useDashboard({ roles: ["web"] });
+
+/** The path of the link that a mail would have. */
+async function linkOf(email: string): Promise<string> {
+  const { rows } = await open.db.pool.query<{ uuid: string }>(
+    "select uuid from sign_in_tokens where email = $1 and purpose = 'register' and used_at is null",
+    [email],
+  );
+  expect(rows).toHaveLength(1);
+  const signing = signingWith(open.secretKey);
+  return `/accounts/link/${linkToken(signing, { purpose: "register", uuid: rows[0]?.uuid ?? "" })}/`;
+}
+
+describe("Where registration is open", () => {
+  test("an account is made when the link is used, with a project, and not before", async () => {
+    const browser = openBrowser(() => open.site);
+    await browser.post("/accounts/login/link/", { email: "New@Example.org" });
+    const first = await linkOf("new@example.org");
+    await browser.post("/accounts/login/link/", { email: "new@example.org" });
+    const second = await linkOf("new@example.org");
+    const count = async () =>
+      (await open.db.pool.query("select from accounts where email = 'new@example.org'")).rowCount;
+    expect(await count()).toBe(0);
+    expect((await browser.post(first, {})).status).toBe(404);
+    expect((await browser.ask(second)).text).toContain("Create your account");
+    expect(locationOf(await browser.post(second, {}))).toBe("/");
+    const page = (await browser.ask("/web/api/account")).json as AccountPage;
+    expect(page).toMatchObject({ email: "new@example.org", isOperator: false, hasPassword: false });
+    expect(page.projects).toMatchObject([{ name: "My project", role: "owner" }]);
+    expect(await count()).toBe(1);
+  });
+
+  test("a link of one purpose opens nothing else", async () => {
+    const browser = openBrowser(() => open.site);
+    await browser.post("/accounts/login/link/", { email: "other@example.org" });
+    const token = (await linkOf("other@example.org")).split("/")[3] ?? "";
+    for (const page of ["setup", "change_email", "invitation"]) {
+      expect((await browser.ask(`/accounts/${page}/${token}/`)).status).toBe(404);
+    }
+    await open.db.pool.query("update sign_in_tokens set expires_at = created_at");
+    expect((await browser.post(`/accounts/link/${token}/`, {})).status).toBe(404);
+  });
+});
+
+describe("Where no mail is sent", () => {
+  test("the page says what to do, and asks for no link", async () => {
+    const browser = openBrowser(() => mute.site);
+    const page = await browser.ask("/accounts/login/");
+    expect(page.text).toContain("overdue admin login-link");
+    expect(page.text).not.toContain("Mail me a link");
+    expect((await browser.post("/accounts/login/link/", { email: "owner@example.org" })).status).toBe(400);
+  });
+
+  test("operators get the link of an invitation to pass on, and nobody else does", async () => {
+    const path = `/web/api/projects/${mute.owner.project.uuid}/invitations`;
+    const invite = (email: string) => mute.browse(path, { method: "POST", body: { email, role: "member" } });
+    expect((await invite("a@example.org")).status).toBe(400);
+    await mute.db.pool.query("update accounts set is_operator = true where id = $1", [mute.owner.account.id]);
+    const { link } = (await invite("b@example.org")).json as { link: string };
+    expect(link.startsWith(`${mute.site}/accounts/invitation/`)).toBe(true);
+    const browser = openBrowser(() => mute.site);
+    const joined = await browser.post(link.slice(mute.site.length), {});
+    expect(locationOf(joined)).toBe(`/projects/${mute.owner.project.uuid}/checks/`);
+  });
+
+  test("an operator sees accounts and state, sets limits, and cannot be the last to go", async () => {
+    const admin = (method: string, path: string, body?: unknown) =>
+      mute.browse(`/web/api/admin/${path}`, { method, ...(body !== undefined && { body }) });
+    const { accounts } = (await admin("GET", "accounts")).json as AdminAccounts;
+    expect(accounts.map(({ email }) => email)).toContain("mate@example.org");
+    const mate = accounts.find(({ email }) => email === "mate@example.org");
+    expect((await admin("PATCH", `accounts/${mate?.uuid}`, { checkLimit: 7 })).status).toBe(200);
+    const after = ((await admin("GET", "accounts")).json as AdminAccounts).accounts;
+    expect(after.find(({ uuid }) => uuid === mate?.uuid)).toMatchObject({ checkLimit: 7, hasOwnLimit: true });
+    const own = accounts.find(({ email }) => email === "owner@example.org");
+    expect((await admin("PATCH", `accounts/${own?.uuid}`, { isOperator: false })).status).toBe(409);
+    const state = (await admin("GET", "state")).json as AdminState;
+    expect(state).toMatchObject({ mail: false, registrationOpen: false, sweeperLagMs: 0, unsentCount: 0 });
+    expect(state.migrations.map(({ name }) => name)).toContain("0006_accounts");
+    const invited = await admin("POST", "invitations", { email: "c@example.org" });
+    expect((invited.json as { link: string }).link).toContain("/accounts/invitation/");
+    const { entries } = (await admin("GET", "audit")).json as { entries: { what: string }[] };
+    expect(entries.map(({ what }) => what)).toEqual(
+      expect.arrayContaining(["account.limitChanged", "member.invited"]),
+    );
+    const closed = await mute.browse("/web/api/account/close", {
+      method: "POST",
+      body: { email: "owner@example.org" },
+    });
+    expect(closed.status).toBe(409);
+  });
+
+  test("a profile is changed, with its time zone, and nonsense is refused with a sentence", async () => {
+    const change = (body: object) => mute.browse("/web/api/account", { method: "PATCH", body });
+    const changed = await change({ name: " Ann ", theme: "dark", zone: "Europe/Riga", reports: "weekly" });
+    expect(changed.json).toMatchObject({
+      name: "Ann",
+      theme: "dark",
+      zone: "Europe/Riga",
+      reports: "weekly",
+      reminders: "off",
+    });
+    expect((await mute.browse("/web/api/account")).json).toMatchObject({
+      name: "Ann",
+      theme: "dark",
+      zone: "Europe/Riga",
+    });
+    for (const wrong of [
+      { zone: "Europe/Nowhere" },
+      { theme: "pink" },
+      { name: "x".repeat(300) },
+      { isOperator: true },
+    ]) {
+      expect((await change(wrong)).status).toBe(400);
+    }
+  });
+});

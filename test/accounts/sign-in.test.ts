@@ -1,0 +1,400 @@
+// The ways in, over HTTP against the whole program and a real mail server: set-up link, mailed link, password, second
+// step, signing out, proving again; and what strangers learn by trying.
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { Secret, TOTP } from "otpauth";
+import { ensureOwnerLink } from "../../src/operations/accounts/set-up.ts";
+import {
+  beginAuthenticator,
+  finishAuthenticator,
+  useTypedCode,
+} from "../../src/operations/accounts/sign-in/authenticator.ts";
+import { setPassword } from "../../src/operations/accounts/sign-in/credentials.ts";
+import type { AccountPage, TotpSetUp } from "../../src/contract/web/account.ts";
+import { inTransaction } from "../../src/store/transaction.ts";
+import { useCast } from "../api/cast.ts";
+import { type ReceivedMail, startSmtp } from "../receivers/smtp.ts";
+import { locationOf, openBrowser } from "./browser.ts";
+
+const smtp = await startSmtp();
+const cast = useCast({
+  roles: ["web", "notifier"],
+  settings: {
+    OVERDUE_SMTP_HOST: "127.0.0.1",
+    OVERDUE_SMTP_PORT: String(smtp.port),
+    OVERDUE_SMTP_TLS: "none",
+    OVERDUE_MAIL_FROM: "Overdue <alerts@overdue.test>",
+  },
+});
+afterAll(() => smtp.close());
+beforeEach(async () => {
+  smtp.received.length = 0;
+  await cast.db.pool.query("delete from attempts");
+});
+
+const WAIT_MS = 20_000;
+const PASSWORD = "a horse and a staple";
+
+async function mailTo(address: string): Promise<ReceivedMail> {
+  const end = performance.now() + WAIT_MS;
+  while (performance.now() < end) {
+    const found = smtp.received.find((mail) => mail.to.includes(address));
+    if (found !== undefined) {
+      smtp.received.length = 0;
+      return found;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`no mail came to ${address}`);
+}
+
+async function pathIn(mail: ReceivedMail): Promise<string> {
+  const link = new RegExp(`${cast.site}(/accounts/[a-z_]+/[^\\s"<]+)`).exec(await textOf(mail));
+  if (link?.[1] === undefined) throw new Error("the mail has no link");
+  return link[1];
+}
+
+async function textOf(mail: ReceivedMail): Promise<string> {
+  return mail.mail.text ?? "";
+}
+
+const visitor = () => openBrowser(() => cast.site);
+
+async function withPassword(): Promise<void> {
+  const { account } = cast.owner;
+  const person = { accountId: account.id, email: account.email };
+  await setPassword(cast.db, { person, password: PASSWORD, sessionId: null, now: await cast.now() });
+}
+
+describe("The set-up link", () => {
+  test("makes the first operator once, and the next start prints none", async () => {
+    const now = await cast.now();
+    const first = await ensureOwnerLink(cast.db, { now });
+    const second = await ensureOwnerLink(cast.db, { now });
+    const browser = visitor();
+    expect((await browser.ask(`/accounts/setup/${first?.token}/`)).status).toBe(404);
+    const path = `/accounts/setup/${second?.token}/`;
+    const page = await browser.ask(path);
+    expect([page.status, page.text.includes("Create the first account")]).toEqual([200, true]);
+    const short = await browser.post(path, { email: "boss@example.org", name: "Boss", password: "short" });
+    expect([short.status, short.text.includes("at least 8 characters")]).toEqual([400, true]);
+    const done = await browser.post(path, { email: "Boss@Example.org", name: "Boss", password: PASSWORD });
+    expect([done.status, locationOf(done)]).toEqual([303, "/welcome/"]);
+    const account = (await browser.ask("/web/api/account")).json as AccountPage;
+    expect(account).toMatchObject({
+      email: "boss@example.org",
+      name: "Boss",
+      isOperator: true,
+      hasPassword: true,
+    });
+    expect(account.projects).toHaveLength(1);
+    expect((await visitor().post(path, { email: "x@example.org", password: PASSWORD })).status).toBe(404);
+    expect(await ensureOwnerLink(cast.db, { now })).toBeNull();
+  });
+
+  test("that is none costs no hash: a crowd of strangers keeps nobody from signing in", async () => {
+    const form = { email: "eve@example.org", name: "Eve", password: PASSWORD };
+    const crowd = Array.from({ length: 80 }, () => visitor().post("/accounts/setup/guessed/", form));
+    const statuses = (await Promise.all(crowd)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([404]));
+  });
+});
+
+describe("A mailed link", () => {
+  test("lets its reader in once, and looking at it changes nothing", async () => {
+    const browser = visitor();
+    const asked = await browser.post("/accounts/login/link/", {
+      email: " Owner@Example.org ",
+      next: "/accounts/profile/",
+    });
+    expect(locationOf(asked)).toBe("/accounts/login_link_sent/");
+    const path = await pathIn(await mailTo("owner@example.org"));
+    for (let look = 0; look < 3; look++)
+      expect((await visitor().ask(path)).text).toContain("owner@example.org");
+    const entered = await browser.post(path, {});
+    expect([entered.status, locationOf(entered)]).toEqual([303, "/accounts/profile/"]);
+    expect(entered.headers.getSetCookie()[0]).toMatch(
+      /^overdue_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+$/,
+    );
+    expect((await browser.ask("/web/api/account")).status).toBe(200);
+    expect((await visitor().post(path, {})).status).toBe(404);
+    const { rows } = await cast.db.pool.query("select about from letters where kind = 'signIn'");
+    expect(JSON.stringify(rows)).not.toContain(path.split("/")[3]);
+  });
+
+  test("ends with a new password, like every session", async () => {
+    await visitor().post("/accounts/login/link/", { email: "owner@example.org" });
+    const path = await pathIn(await mailTo("owner@example.org"));
+    expect((await visitor().ask(path)).status).toBe(200);
+    await withPassword();
+    expect((await visitor().post(path, {})).status).toBe(404);
+    await mailTo("owner@example.org");
+  });
+
+  test("goes to nobody while registration is closed, and the page says the same", async () => {
+    const known = await visitor().post("/accounts/login/link/", { email: "mate@example.org" });
+    await mailTo("mate@example.org");
+    const unknown = await visitor().post("/accounts/login/link/", { email: "nobody@example.org" });
+    expect([unknown.status, locationOf(unknown)]).toEqual([known.status, locationOf(known)]);
+    const { rows } = await cast.db.pool.query(
+      "select count(*) as count from sign_in_tokens where email is not null",
+    );
+    expect(rows).toEqual([{ count: 0 }]);
+  });
+
+  test("is asked for so often only, by address and by network", async () => {
+    const statuses: number[] = [];
+    for (let count = 0; count < 11; count++) {
+      statuses.push(
+        (await visitor().post("/accounts/login/link/", { email: `st.ranger+${count}@example.org` })).status,
+      );
+    }
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 303), 429]);
+    for (let count = 0; count < 10; count++) {
+      await visitor().post("/accounts/login/link/", { email: `${count}@example.org` });
+    }
+    const other = await visitor().post("/accounts/login/link/", { email: "other@example.org" });
+    expect([other.status, other.text.includes("too many tries")]).toEqual([429, true]);
+  });
+
+  test("leads nowhere but to pages of ours", async () => {
+    const browser = visitor();
+    await browser.post("/accounts/login/link/", { email: "owner@example.org", next: "//evil.example" });
+    const path = await pathIn(await mailTo("owner@example.org"));
+    expect(locationOf(await browser.post(path, {}))).toBe("/");
+  });
+});
+
+describe("A password", () => {
+  test("lets in, and a wrong one says nothing about what was wrong", async () => {
+    await withPassword();
+    const right = await visitor().post("/accounts/login/password/", {
+      email: "owner@example.org",
+      password: PASSWORD,
+    });
+    expect([right.status, locationOf(right)]).toEqual([303, "/"]);
+    const texts = await Promise.all(
+      [
+        { email: "owner@example.org", password: "wrong password" },
+        { email: "stranger@example.org", password: PASSWORD },
+        { email: "nobody@example.org", password: PASSWORD },
+      ].map(async (form) => {
+        const reply = await visitor().post("/accounts/login/password/", form);
+        expect(reply.status).toBe(400);
+        return reply.text.replaceAll(form.email, "");
+      }),
+    );
+    expect(new Set(texts).size).toBe(1);
+    expect(texts[0]).toContain("The address or the password is wrong.");
+  });
+
+  test("takes as long for somebody whom nobody knows", async () => {
+    await withPassword();
+    const [known, unknown]: [number[], number[]] = [[], []];
+    for (let count = 0; count < 14; count++) {
+      // In turns, so that whatever else the machine does slows both.
+      const [email, times] =
+        count % 2 === 0
+          ? (["owner@example.org", known] as const)
+          : (["nobody@example.org", unknown] as const);
+      const from = performance.now();
+      await visitor().post("/accounts/login/password/", { email, password: "wrong password" });
+      times.push(performance.now() - from);
+    }
+    const median = (times: number[]) => times.toSorted((a, b) => a - b)[3] ?? 0;
+    const ratio = median(unknown) / median(known);
+    // A hash takes tens of milliseconds; without one the other would take a tenth of that.
+    expect(ratio).toBeGreaterThan(0.4);
+    expect(ratio).toBeLessThan(2.5);
+  });
+
+  test("is tried so often only, the right one too", async () => {
+    await withPassword();
+    const form = { email: "owner@example.org", password: "wrong password" };
+    for (let count = 0; count < 20; count++) await visitor().post("/accounts/login/password/", form);
+    const right = await visitor().post("/accounts/login/password/", { ...form, password: PASSWORD });
+    expect(right.status).toBe(429);
+  });
+});
+
+describe("An authenticator app", () => {
+  test("is asked for after a password, takes no code twice, and recovery codes stand in for it", async () => {
+    await withPassword();
+    const browser = visitor();
+    await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
+    const begun = (await browser.send("POST", "/web/api/account/totp", {})).json as TotpSetUp;
+    expect(begun.uri).toMatch(/^otpauth:\/\/totp\//);
+    expect(begun.qr.every((row) => row.length === begun.qr.length)).toBe(true);
+    const app = new TOTP({ secret: Secret.fromBase32(begun.secret.replaceAll(" ", "")) });
+    // Not asked for before it has shown that it works.
+    const early = await visitor().post("/accounts/login/password/", {
+      email: "owner@example.org",
+      password: PASSWORD,
+    });
+    expect(locationOf(early)).toBe("/");
+    expect((await browser.send("POST", "/web/api/account/totp/confirm", { code: "000000" })).status).toBe(
+      400,
+    );
+    const code = app.generate();
+    const confirmed = await browser.send("POST", "/web/api/account/totp/confirm", { code });
+    const { codes } = confirmed.json as { codes: string[] };
+    expect(codes).toHaveLength(10);
+    expect((await mailTo("owner@example.org")).mail.subject).toContain("password");
+
+    const second = visitor();
+    const first = await second.post("/accounts/login/password/", {
+      email: "owner@example.org",
+      password: PASSWORD,
+    });
+    expect(locationOf(first)).toBe("/accounts/login/two_factor/");
+    expect((await second.ask("/web/api/account")).status).toBe(401);
+    expect((await second.ask("/accounts/login/two_factor/")).status).toBe(200);
+    expect((await second.post("/accounts/login/two_factor/", { code })).status).toBe(400);
+    const next = app.generate({ timestamp: Date.now() + 30_000 });
+    expect(locationOf(await second.post("/accounts/login/two_factor/", { code: next }))).toBe("/");
+    expect((await second.ask("/web/api/account")).status).toBe(200);
+
+    const third = visitor();
+    await third.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
+    const recovered = await third.post("/accounts/login/two_factor/", {
+      code: codes[0]?.toUpperCase() ?? "",
+    });
+    expect(locationOf(recovered)).toBe("/");
+    const again = visitor();
+    await again.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
+    expect((await again.post("/accounts/login/two_factor/", { code: codes[0] ?? "" })).status).toBe(400);
+    const page = (await third.ask("/web/api/account")).json as AccountPage;
+    expect(page.totp?.codesLeft).toBe(9);
+    expect((await third.send("DELETE", "/web/api/account/totp")).status).toBe(200);
+  });
+
+  test("may be off by one step and no more", async () => {
+    const { account } = cast.mate;
+    const now = Date.UTC(2026, 10, 16, 12);
+    const person = { accountId: account.id, email: account.email };
+    const secretKey = cast.secretKey;
+    const { secret } = await beginAuthenticator(cast.db, { person, secretKey, siteName: "Overdue", now });
+    const app = new TOTP({ secret: Secret.fromBase32(secret.replaceAll(" ", "")) });
+    const at = (timestamp: number) => app.generate({ timestamp });
+    const first = finishAuthenticator(cast.db, { person, code: at(now - 61_000), secretKey, now });
+    await expect(first).rejects.toThrow("code is wrong");
+    await finishAuthenticator(cast.db, { person, code: at(now - 30_000), secretKey, now });
+    const use = (timestamp: number, when: number) =>
+      inTransaction(cast.db, (tx) =>
+        useTypedCode(tx, {
+          accountId: account.id,
+          typed: { kind: "totp", code: at(timestamp) },
+          now: when,
+          secretKey,
+        }),
+      );
+    expect(await use(now - 30_000, now)).toBe(false);
+    expect(await use(now + 61_000, now)).toBe(false);
+    expect(await use(now + 30_000, now)).toBe(true);
+    expect(await use(now, now)).toBe(false);
+  });
+});
+
+describe("Somebody who is signed in", () => {
+  test("proves it again by password or mailed code before something dangerous", async () => {
+    await withPassword();
+    const browser = visitor();
+    await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
+    await cast.db.pool.query("update sessions set proven_at = proven_at - interval '31 minutes'");
+    const put = () => browser.send("PUT", "/web/api/account/password", { password: `${PASSWORD}!` });
+    const refused = await put();
+    expect([refused.status, refused.json]).toMatchObject([403, { reauth: true }]);
+    const page = await browser.ask("/accounts/confirm/?next=/accounts/profile/");
+    expect([page.status, page.text.includes("Password")]).toEqual([200, true]);
+    const wrong = await browser.post("/accounts/confirm/", { way: "password", password: "wrong" });
+    expect(wrong.status).toBe(400);
+    const mailed = await browser.post("/accounts/confirm/", { way: "mail" });
+    expect(mailed.text).toContain("six digits");
+    smtp.received.length = 0;
+    await cast.db.pool.query("delete from letters where kind = 'security'");
+    const subject = await confirmSubject();
+    const code = /^\d{6}/.exec(subject)?.[0] ?? "";
+    const other = visitor();
+    expect((await other.post("/accounts/confirm/", { way: "code", code })).status).toBe(303);
+    const proven = await browser.post("/accounts/confirm/", {
+      way: "code",
+      code,
+      next: "/accounts/profile/",
+    });
+    expect(locationOf(proven)).toBe("/accounts/profile/");
+    expect((await put()).status).toBe(200);
+    await cast.db.pool.query("update sessions set proven_at = proven_at - interval '31 minutes'");
+    const used = await browser.post("/accounts/confirm/", { way: "code", code });
+    expect(used.status).toBe(400);
+  });
+
+  async function confirmSubject(): Promise<string> {
+    for (;;) {
+      const mail = await mailTo("owner@example.org");
+      if (/^\d{6}/.test(mail.mail.subject ?? "")) return mail.mail.subject ?? "";
+    }
+  }
+
+  test("sees the sessions, ends others, and leaves", async () => {
+    await withPassword();
+    const [one, two] = [visitor(), visitor()];
+    for (const browser of [one, two]) {
+      await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
+    }
+    const page = (await one.ask("/web/api/account")).json as AccountPage;
+    expect(page.sessions.filter(({ isThis }) => isThis)).toHaveLength(1);
+    expect(page.sessions).toHaveLength(2);
+    const other = page.sessions.find(({ isThis }) => !isThis);
+    expect(other).toMatchObject({ method: "password", ua: "test browser", remoteAddr: "127.0.0.1" });
+    expect((await one.send("DELETE", `/web/api/account/sessions/${other?.id}`)).status).toBe(200);
+    expect((await two.ask("/web/api/account")).status).toBe(401);
+    expect(locationOf(await one.post("/accounts/logout/", {}))).toBe("/accounts/login/");
+    expect(one.cookies.size).toBe(0);
+    expect(locationOf(await one.ask("/accounts/profile/"))).toBe(
+      "/accounts/login/?next=%2Faccounts%2Fprofile%2F",
+    );
+  });
+
+  test("moves to another address by a link there, and the old one is told", async () => {
+    await withPassword();
+    const browser = visitor();
+    await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
+    await mailTo("owner@example.org");
+    expect(
+      (await browser.send("POST", "/web/api/account/email", { email: "stranger@example.org" })).status,
+    ).toBe(200);
+    expect((await browser.send("POST", "/web/api/account/email", { email: "New@Example.org" })).status).toBe(
+      200,
+    );
+    const path = await pathIn(await mailTo("new@example.org"));
+    await visitor().post("/accounts/login/link/", { email: "owner@example.org" });
+    const waiting = await pathIn(await mailTo("owner@example.org"));
+    expect((await visitor().ask(path)).text).toContain("new@example.org");
+    expect((await visitor().post(path, {})).text).toContain("new@example.org");
+    expect((await visitor().post(waiting, {})).status).toBe(404);
+    const told = await mailTo("owner@example.org");
+    expect(told.mail.subject).toContain("email address was changed");
+    expect(((await browser.ask("/web/api/account")).json as AccountPage).email).toBe("new@example.org");
+    await cast.db.pool.query(
+      "update accounts set email = 'owner@example.org' where email = 'new@example.org'",
+    );
+  });
+});
+
+describe("A request that changes something", () => {
+  test("is refused from another site, with a page that says what was lost", async () => {
+    const form = { email: "owner@example.org", password: PASSWORD };
+    const foreign = await visitor().ask("/accounts/login/password/", {
+      method: "POST",
+      form,
+      headers: { Origin: "https://evil.example", "Sec-Fetch-Site": "cross-site" },
+    });
+    expect([foreign.status, foreign.headers.get("content-type")]).toEqual([403, "text/html; charset=utf-8"]);
+    expect(foreign.text).toContain("another site");
+    const bare = await fetch(`${cast.site}/accounts/login/password/`, {
+      method: "POST",
+      body: new URLSearchParams(form),
+    });
+    expect(bare.status).toBe(403);
+    expect(await bare.text()).toMatch(/Origin.*Sec-Fetch-Site/);
+  });
+});

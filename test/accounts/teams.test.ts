@@ -1,0 +1,311 @@
+// Projects and the people in them, over HTTP: invitations, roles, leaving, handing over, keys, removing, closing, and
+// the record of all of it.
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import type { AccountPage } from "../../src/contract/web/account.ts";
+import type { AuditPage, KeyMade, ProjectSettings } from "../../src/contract/web/project-settings.ts";
+import { createLog } from "../../src/lib/log.ts";
+import type { Account } from "../../src/store/accounts/projects.ts";
+import { startSmtp } from "../receivers/smtp.ts";
+import { useDashboard } from "../web/dashboard.ts";
+import { locationOf, openBrowser } from "./browser.ts";
+
+const smtp = await startSmtp();
+const lines: string[] = [];
+const cast = useDashboard({
+  roles: ["web", "api", "ping", "notifier"],
+  settings: {
+    OVERDUE_SMTP_HOST: "127.0.0.1",
+    OVERDUE_SMTP_PORT: String(smtp.port),
+    OVERDUE_SMTP_TLS: "none",
+    OVERDUE_MAIL_FROM: "Overdue <alerts@overdue.test>",
+  },
+  log: createLog({ level: "trace", destination: { write: (line: string) => void lines.push(line) } }),
+});
+afterAll(() => smtp.close());
+beforeEach(async () => {
+  smtp.received.length = 0;
+  await cast.db.pool.query("delete from attempts");
+});
+
+const path = (rest = "") => `/web/api/projects/${cast.owner.project.uuid}${rest}`;
+const settingsOf = async (as: Account): Promise<ProjectSettings> =>
+  (await cast.browse(path("/settings"), { as })).json as ProjectSettings;
+
+async function mailedPath(address: string): Promise<string> {
+  for (let tries = 0; tries < 400; tries++) {
+    const found = smtp.received.find((mail) => mail.to.includes(address));
+    const link = found && new RegExp(`${cast.site}(/[^\\s]+)`).exec(found.mail.text ?? "")?.[1];
+    if (link !== undefined) return link;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`no mail came to ${address}`);
+}
+
+describe("An invitation", () => {
+  test("goes by mail to somebody new, makes the account and lets in, once", async () => {
+    const email = "invited@example.org";
+    const made = await cast.browse(path("/invitations"), {
+      method: "POST",
+      body: { email, role: "readOnly" },
+    });
+    expect([made.status, made.json]).toMatchObject([
+      201,
+      { link: null, settings: { invitations: [{ email }] } },
+    ]);
+    const link = await mailedPath(email);
+    const browser = openBrowser(() => cast.site);
+    expect((await browser.ask(link)).text).toContain("An account is made for invited@example.org.");
+    const joined = await browser.post(link, {});
+    expect(locationOf(joined)).toBe(`/projects/${cast.owner.project.uuid}/checks/`);
+    const account = (await browser.ask("/web/api/account")).json as AccountPage;
+    expect(account.projects).toMatchObject([{ role: "readOnly" }]);
+    expect((await openBrowser(() => cast.site).post(link, {})).status).toBe(404);
+  });
+
+  test("opens no account that is there already: its owner signs in first", async () => {
+    const email = cast.stranger.account.email;
+    await cast.browse(path("/invitations"), { method: "POST", body: { email, role: "member" } });
+    const link = await mailedPath(email);
+    const browser = openBrowser(() => cast.site);
+    expect((await browser.ask(link)).text).toContain("please sign in first");
+    const refused = await browser.post(link, {});
+    expect(locationOf(refused)).toBe(`/accounts/login/?next=${encodeURIComponent(link)}`);
+    expect(refused.headers.getSetCookie()).toEqual([]);
+    const accepted = await cast.browse(link, { method: "POST", as: cast.stranger.account, body: {} });
+    expect(accepted.status).toBe(303);
+    expect((await settingsOf(cast.stranger.account)).role).toBe("member");
+  });
+
+  test("ends when whoever sent it may invite no more", async () => {
+    const { mate } = cast;
+    for (const end of ["demoted", "removed"]) {
+      await cast.join(mate.account, "manager");
+      const email = `back-door-${end}@example.org`;
+      const body = { email, role: "manager" };
+      await cast.browse(path("/invitations"), { method: "POST", as: mate.account, body });
+      const link = await mailedPath(email);
+      const member = path(`/members/${mate.account.uuid}`);
+      const change = end === "demoted" ? { method: "PATCH", body: { role: "member" } } : { method: "DELETE" };
+      expect((await cast.browse(member, change)).status).toBe(200);
+      expect((await openBrowser(() => cast.site).post(link, {})).status).toBe(404);
+    }
+    await cast.join(mate.account, "member");
+  });
+
+  test("can be withdrawn, and is limited to twenty a day", async () => {
+    const invite = (email: string) =>
+      cast.browse(path("/invitations"), { method: "POST", body: { email, role: "member" } });
+    const { settings } = (await invite("gone@example.org")).json as { settings: ProjectSettings };
+    const uuid = settings.invitations.find(({ email }) => email === "gone@example.org")?.uuid;
+    const link = await mailedPath("gone@example.org");
+    expect((await cast.browse(path(`/invitations/${uuid}`), { method: "DELETE" })).status).toBe(200);
+    expect((await openBrowser(() => cast.site).post(link, {})).status).toBe(404);
+    expect((await invite("not an address")).status).toBe(400);
+    expect((await invite(cast.mate.account.email)).status).toBe(409);
+    for (let count = 0; count < 18; count++) await invite(`${count}@example.org`);
+    expect((await invite("last@example.org")).status).toBe(429);
+  });
+});
+
+describe("Members", () => {
+  test("are changed by owner and managers, who change neither the owner nor themselves", async () => {
+    const { owner, mate, stranger } = cast;
+    await cast.join(mate.account, "manager");
+    await cast.join(stranger.account, "member");
+    const change = (as: Account, who: Account, role: string) =>
+      cast.browse(path(`/members/${who.uuid}`), { method: "PATCH", as, body: { role } });
+    expect((await change(mate.account, stranger.account, "readOnly")).status).toBe(200);
+    expect((await change(mate.account, owner.account, "member")).status).toBe(403);
+    expect((await change(mate.account, mate.account, "member")).status).toBe(403);
+    expect((await change(owner.account, owner.account, "member")).status).toBe(403);
+    expect((await change(owner.account, stranger.account, "owner")).status).toBe(400);
+    expect((await change(stranger.account, mate.account, "member")).status).toBe(403);
+    const remove = (as: Account, who: Account) =>
+      cast.browse(path(`/members/${who.uuid}`), { method: "DELETE", as });
+    expect((await remove(mate.account, owner.account)).status).toBe(403);
+    expect((await remove(mate.account, stranger.account)).status).toBe(200);
+    expect((await cast.browse(path("/settings"), { as: stranger.account })).status).toBe(404);
+    const left = await cast.browse(path("/leave"), { method: "POST", as: mate.account, body: {} });
+    expect([left.status, left.json]).toEqual([200, { left: true }]);
+    expect((await cast.browse(path("/leave"), { method: "POST", body: {} })).status).toBe(403);
+  });
+
+  test("who only read see neither keys nor invitations", async () => {
+    await cast.join(cast.mate.account, "readOnly");
+    const seen = await settingsOf(cast.mate.account);
+    expect(seen).toMatchObject({ keys: [], pingKey: null, invitations: [], role: "readOnly" });
+    expect(Object.values(seen.may).filter(Boolean)).toHaveLength(1);
+    expect((await settingsOf(cast.owner.account)).keys.length).toBeGreaterThan(1);
+    const made = await cast.browse(path("/checks"), { method: "POST", body: { name: "Key", slug: "key" } });
+    const check = `/web/api/checks/${(made.json as { id: string }).id}`;
+    const { pingKey } = await settingsOf(cast.owner.account);
+    expect((await cast.browse(check)).text).toContain(`${pingKey}/key`);
+    expect((await cast.browse(check, { as: cast.mate.account })).text).not.toContain(pingKey);
+    await fetch(`${cast.site}/ping/${pingKey}/no-such-check`);
+    const waiting = (as: Account) => cast.browse(`${check}/waiting`, { as });
+    expect((await waiting(cast.owner.account)).text).toContain(pingKey);
+    expect((await waiting(cast.mate.account)).text).not.toContain(pingKey);
+  });
+});
+
+describe("A project", () => {
+  test("is handed over to a member who accepts, and its owner becomes a member", async () => {
+    const { owner, mate } = cast;
+    await cast.join(mate.account, "member");
+    const ask = (body: object) => cast.browse(path("/transfer"), { method: "POST", body });
+    expect((await ask({ account: cast.stranger.account.uuid })).status).toBe(400);
+    expect((await ask({ account: owner.account.uuid })).status).toBe(400);
+    expect((await ask({ account: mate.account.uuid })).status).toBe(200);
+    expect(await mailedPath(mate.account.email)).toBe(`/projects/${owner.project.uuid}/settings/`);
+    const act = (verb: string, as: Account) =>
+      cast.browse(path(`/transfer/${verb}`), { method: "POST", as, body: {} });
+    expect((await act("decline", mate.account)).status).toBe(200);
+    expect((await act("accept", mate.account)).status).toBe(404);
+    await ask({ account: mate.account.uuid });
+    expect((await settingsOf(mate.account)).transfer).toMatchObject({ isMine: true });
+    await cast.db.pool.query("update accounts set check_limit = 0 where id = $1", [mate.account.id]);
+    await cast.browse(path("/checks"), { method: "POST", body: { name: "one" } });
+    expect((await act("accept", mate.account)).status).toBe(403);
+    await cast.db.pool.query("update accounts set check_limit = null where id = $1", [mate.account.id]);
+    expect((await act("accept", mate.account)).status).toBe(200);
+    const roles = (await settingsOf(mate.account)).members.map(({ email, role }) => [email, role]);
+    expect(Object.fromEntries(roles)).toMatchObject({
+      "owner@example.org": "member",
+      "mate@example.org": "owner",
+    });
+    await cast.db.pool.query("update members set role = 'readOnly' where account_id = $1", [mate.account.id]);
+    await cast.join(owner.account, "owner");
+  });
+
+  test("gets keys that are shown once, work, and stop when they are revoked", async () => {
+    const made = await cast.browse(path("/keys"), {
+      method: "POST",
+      body: { kind: "readOnly", name: "Grafana" },
+    });
+    const { key, settings } = made.json as KeyMade;
+    expect(key).toMatch(/^odr_/);
+    const row = settings.keys.find(({ name }) => name === "Grafana");
+    expect(key.startsWith(row?.prefix ?? "?")).toBe(true);
+    expect(JSON.stringify(settings)).not.toContain(key);
+    expect((await cast.ask("/api/v3/checks/", { key })).status).toBe(200);
+    expect((await cast.browse(path(`/keys/${row?.id}`), { method: "DELETE" })).status).toBe(200);
+    expect((await cast.ask("/api/v3/checks/", { key })).status).toBe(401);
+    const before = (await settingsOf(cast.owner.account)).pingKey;
+    const after = (
+      (await cast.browse(path("/ping-key"), { method: "POST", body: {} })).json as ProjectSettings
+    ).pingKey;
+    expect(after).not.toBe(before);
+    const none = await cast.browse(path("/ping-key"), { method: "DELETE" });
+    expect((none.json as ProjectSettings).pingKey).toBeNull();
+  });
+
+  test("is made, renamed, and removed with everything that the outside knows it by", async () => {
+    const made = await cast.browse("/web/api/projects", { method: "POST", body: { name: "  Shop  " } });
+    const { uuid } = made.json as { uuid: string };
+    expect(made.json).toEqual({ uuid, name: "Shop" });
+    const own = `/web/api/projects/${uuid}`;
+    expect((await cast.browse(own, { method: "PATCH", body: { name: "Shop & Sons" } })).json).toMatchObject({
+      name: "Shop & Sons",
+    });
+    const { key } = (
+      await cast.browse(`${own}/keys`, { method: "POST", body: { kind: "readWrite", name: "" } })
+    ).json as KeyMade;
+    const check = (await cast.ask("/api/v3/checks/", { method: "POST", key, body: { name: "x" } })).json as {
+      ping_url: string;
+    };
+    expect((await fetch(check.ping_url)).status).toBe(200);
+    const remove = (name: string) => cast.browse(`${own}/remove`, { method: "POST", body: { name } });
+    expect((await remove("Shop")).status).toBe(400);
+    expect((await remove("Shop & Sons")).status).toBe(200);
+    expect((await cast.browse(`${own}/settings`)).status).toBe(404);
+    expect((await cast.ask("/api/v3/checks/", { key })).status).toBe(401);
+    expect((await fetch(check.ping_url)).status).toBe(404);
+  });
+
+  test("that was removed is entered by no invitation that was still under way", async () => {
+    const made = await cast.browse("/web/api/projects", { method: "POST", body: { name: "Gone" } });
+    const own = `/web/api/projects/${(made.json as { uuid: string }).uuid}`;
+    const body = { email: "late@example.org", role: "manager" };
+    await cast.browse(`${own}/invitations`, { method: "POST", body });
+    const link = await mailedPath(body.email);
+    expect((await cast.browse(`${own}/remove`, { method: "POST", body: { name: "Gone" } })).status).toBe(200);
+    const browser = openBrowser(() => cast.site);
+    expect((await browser.post(link, {})).status).toBe(404);
+    expect((await browser.ask(`${own}/settings`)).status).toBe(401);
+  });
+});
+
+describe("The record", () => {
+  test("says who changed what, before and after, page by page, and holds no secret", async () => {
+    await cast.browse(path(), { method: "PATCH", body: { name: "Renamed" } });
+    const { key } = (
+      await cast.browse(path("/keys"), { method: "POST", body: { kind: "readWrite", name: "CI" } })
+    ).json as KeyMade;
+    const page = (await cast.browse(path("/audit"))).json as AuditPage;
+    expect(page.entries[0]).toMatchObject({
+      who: "owner@example.org",
+      by: "person",
+      what: "key.created",
+      words: "created an API key",
+      subject: "CI",
+      after: { kind: "readWrite", name: "CI" },
+    });
+    expect(page.entries[1]).toMatchObject({
+      what: "project.renamed",
+      before: {},
+      after: { name: "Renamed" },
+    });
+    await cast.db.pool.query(
+      `insert into audit_entries (project_id, what, subject, at) select $1, 'check.created', n, now() from generate_series(1, 150) n`,
+      [cast.owner.project.id],
+    );
+    const first = (await cast.browse(path("/audit"))).json as AuditPage;
+    const second = (await cast.browse(path(`/audit?before=${first.next}`))).json as AuditPage;
+    expect(first.entries).toHaveLength(100);
+    expect(second.entries[0]?.id).toBeLessThan(first.entries.at(-1)?.id ?? 0);
+    const { rows } = await cast.db.pool.query<{ text: string }>(
+      "select audit_entries::text as text from audit_entries",
+    );
+    const written = rows.map(({ text }) => text).join("\n");
+    expect(written).not.toContain(key);
+    expect(written).not.toMatch(/od[rw]_[A-Za-z0-9]{20}/);
+    expect(lines.join("")).not.toContain(key);
+    expect(lines.join("")).not.toMatch(/overdue_session=[\w-]{20}/);
+  });
+});
+
+describe("An account that is closed", () => {
+  test("goes with everything personal, once nobody depends on it", async () => {
+    const { owner, stranger } = cast;
+    await cast.join(stranger.account, "member");
+    const close = (as: Account, email: string) =>
+      cast.browse("/web/api/account/close", { method: "POST", as, body: { email } });
+    const shared = await close(owner.account, owner.account.email);
+    expect([shared.status, (shared.json as { error: string }).error]).toEqual([
+      409,
+      expect.stringContaining("Others are members"),
+    ]);
+    expect((await close(stranger.account, "somebody@else.org")).status).toBe(400);
+    await cast.browse(path(`/members/${stranger.account.uuid}`), {
+      method: "PATCH",
+      body: { role: "manager" },
+    });
+    expect((await close(stranger.account, stranger.account.email)).status).toBe(200);
+    expect((await cast.browse("/web/api/account", { as: stranger.account })).status).toBe(401);
+    const tables = [
+      "accounts",
+      "sessions",
+      "preferences",
+      "members",
+      "audit_entries",
+      "sign_in_tokens",
+      "invitations",
+      "letters",
+    ];
+    for (const table of tables) {
+      const { rows } = await cast.db.pool.query<{ text: string }>(`select t::text as text from ${table} t`);
+      expect([table, rows.filter(({ text }) => text.includes(stranger.account.email))]).toEqual([table, []]);
+    }
+    expect((await cast.ask("/api/v3/checks/", { key: stranger.rw })).status).toBe(401);
+  });
+});

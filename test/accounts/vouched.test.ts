@@ -1,0 +1,142 @@
+// People for whom somebody else vouches: a real OpenID Connect provider in this process, and a proxy's header.
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Provider } from "oidc-provider";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import type { AccountPage } from "../../src/contract/web/account.ts";
+import { useCast } from "../api/cast.ts";
+import { freePort } from "../support/ping-process.ts";
+import { type Browser, locationOf, openBrowser } from "./browser.ts";
+
+type Claims = { email: string; email_verified: boolean; name?: string };
+
+/** Who the provider knows. */
+const PEOPLE: Record<string, Claims> = {
+  owner: { email: "Owner@example.org", email_verified: true, name: "Olivia" },
+  impostor: { email: "stranger@example.org", email_verified: false },
+  newcomer: { email: "newcomer@example.org", email_verified: true },
+};
+
+const sitePort = await freePort();
+const SITE = `http://127.0.0.1:${sitePort}`;
+const { issuer, server } = await startProvider();
+
+async function startProvider(): Promise<{ issuer: string; server: Server }> {
+  const listening = createServer();
+  await new Promise<void>((resolve) => listening.listen(0, "127.0.0.1", resolve));
+  const address = `http://127.0.0.1:${(listening.address() as AddressInfo).port}`;
+  const provider = new Provider(address, {
+    clients: [
+      {
+        client_id: "overdue",
+        client_secret: "secret-of-the-client-of-32-chars",
+        redirect_uris: [`${SITE}/accounts/oidc/`],
+        token_endpoint_auth_method: "client_secret_post",
+      },
+    ],
+    claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
+    findAccount: (_, id) => ({ accountId: id, claims: async () => ({ sub: id, ...PEOPLE[id] }) }),
+    cookies: { keys: ["for the tests only"] },
+    features: { devInteractions: { enabled: true } },
+    pkce: { required: () => true },
+  });
+  // It says on the console that it is for development; nobody reads that here.
+  const answer = provider.callback();
+  listening.on("request", (request, response) => void answer(request, response));
+  return { issuer: address, server: listening };
+}
+
+const cast = useCast({
+  roles: ["web"],
+  settings: {
+    OVERDUE_LISTEN: `127.0.0.1:${sitePort}`,
+    OVERDUE_SITE_URL: SITE,
+    OVERDUE_OIDC_ISSUER: issuer,
+    OVERDUE_OIDC_CLIENT_ID: "overdue",
+    OVERDUE_OIDC_CLIENT_SECRET: "secret-of-the-client-of-32-chars",
+    OVERDUE_OIDC_NAME: "Example ID",
+  },
+});
+afterAll(() => new Promise((resolve) => server.close(resolve)));
+beforeEach(() => cast.db.pool.query("delete from attempts"));
+
+const visitor = () => openBrowser(() => SITE);
+
+/** Signs in at the provider, as a person would, and returns the address that it sends the browser back to. */
+async function through(address: string, login: string): Promise<string> {
+  const provider = openBrowser(() => issuer);
+  let next = address;
+  for (let hops = 0; hops < 12; hops++) {
+    if (next.startsWith(SITE)) return next;
+    const path = next.startsWith(issuer) ? next.slice(issuer.length) : next;
+    const reply = await provider.ask(path);
+    if (reply.status >= 300 && reply.status < 400) {
+      next = locationOf(reply);
+      continue;
+    }
+    const action = /action="([^"]+)"/.exec(reply.text)?.[1] ?? "";
+    const prompt = /name="prompt" value="([^"]+)"/.exec(reply.text)?.[1] ?? "";
+    const sent = await provider.post(action.replace(issuer, ""), { prompt, login, password: "any" });
+    next = locationOf(sent);
+  }
+  throw new Error("the provider never sent the browser back");
+}
+
+async function signIn(browser: Browser, login: string) {
+  const begun = await browser.ask("/accounts/oidc/start/?next=/accounts/profile/");
+  const back = await through(locationOf(begun), login);
+  return browser.ask(back.slice(SITE.length));
+}
+
+describe("The identity provider", () => {
+  test("is offered on the page", async () => {
+    expect((await visitor().ask("/accounts/login/")).text).toContain("Sign in with Example ID");
+  });
+
+  test("lets in whose verified address has an account, and knows them by who they are from then on", async () => {
+    const browser = visitor();
+    const entered = await signIn(browser, "owner");
+    expect([entered.status, locationOf(entered)]).toEqual([303, "/accounts/profile/"]);
+    const page = (await browser.ask("/web/api/account")).json as AccountPage;
+    expect(page.email).toBe("owner@example.org");
+    expect(page.identities).toMatchObject([{ issuer }]);
+    const was = PEOPLE["owner"];
+    PEOPLE["owner"] = { email: "moved@example.org", email_verified: false };
+    const again = visitor();
+    await signIn(again, "owner");
+    expect(((await again.ask("/web/api/account")).json as AccountPage).email).toBe("owner@example.org");
+    if (was !== undefined) PEOPLE["owner"] = was;
+  });
+
+  test("lets nobody in by an address that is not verified, or that has no account", async () => {
+    const impostor = await signIn(visitor(), "impostor");
+    expect([impostor.status, impostor.text.includes("verified")]).toEqual([403, true]);
+    const newcomer = await signIn(visitor(), "newcomer");
+    expect([newcomer.status, newcomer.text.includes("newcomer@example.org")]).toEqual([403, true]);
+  });
+
+  test("sends back only whom this browser has sent there, and once", async () => {
+    const browser = visitor();
+    const begun = await browser.ask("/accounts/oidc/start/");
+    const back = (await through(locationOf(begun), "owner")).slice(SITE.length);
+    const other = await visitor().ask(back);
+    expect([other.status, other.headers.getSetCookie()]).toEqual([400, []]);
+    expect((await browser.ask(back)).status).toBe(303);
+    expect((await browser.ask(back)).status).toBe(400);
+    expect((await browser.ask("/accounts/oidc/?code=x&state=y")).status).toBe(400);
+  });
+
+  test("proves again who is there, and nobody else", async () => {
+    const browser = visitor();
+    await signIn(browser, "owner");
+    await cast.db.pool.query("update sessions set proven_at = proven_at - interval '1 hour'");
+    expect((await browser.send("POST", "/web/api/account/totp", {})).status).toBe(403);
+    const begun = await browser.ask("/accounts/oidc/confirm/?next=/accounts/profile/");
+    expect(locationOf(begun)).toContain("prompt=login");
+    const wrong = await through(locationOf(begun), "impostor");
+    expect((await browser.ask(wrong.slice(SITE.length))).status).toBe(403);
+    const right = await through(locationOf(await browser.ask("/accounts/oidc/confirm/")), "owner");
+    expect((await browser.ask(right.slice(SITE.length))).status).toBe(303);
+    expect((await browser.send("POST", "/web/api/account/totp", {})).status).toBe(200);
+  });
+});

@@ -1,0 +1,118 @@
+// `overdue` alone, in a folder of its own: the trial starts, says what a person needs, keeps its data, refuses to run
+// twice, and leaves no server behind, even when it is killed.
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect, test, vi } from "vitest";
+import { freePort } from "../support/ping-process.ts";
+import { callOverdue, endOf } from "./run-overdue.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const GONE_TIMEOUT_MS = 20_000;
+const NOBODY = 65_534;
+const folders: string[] = [];
+afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
+/** Closed to everybody else, as `mktemp -d` makes it: also to the user that the database runs as. */
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "overdue-trial-"));
+  folders.push(folder);
+  return folder;
+}
+
+type Started = {
+  child: ChildProcessWithoutNullStreams;
+  ready: Promise<string>;
+  ended: ReturnType<typeof endOf>;
+};
+
+function start(args: readonly string[], options: { cwd: string; uid?: number; gid?: number }): Started {
+  const child = spawn(process.execPath, [MAIN, ...args], { ...options, env: { HOME: options.cwd } });
+  const ended = endOf(child);
+  let text = "";
+  const ready = new Promise<string>((resolve, reject) => {
+    child.stdout.on("data", (chunk: string) => {
+      text += chunk;
+      if (text.includes("Ctrl-C")) resolve(text);
+    });
+    void ended.then(({ out, err }) => reject(new Error(`${out}${err}`)));
+  });
+  // One who waits for the end only is not to be told of it twice.
+  ready.catch(() => {});
+  return { child, ready, ended };
+}
+
+const databaseRuns = (folder: string) => existsSync(join(folder, "overdue-data/postgres/postmaster.pid"));
+const isServed = (port: number) =>
+  fetch(`http://127.0.0.1:${port}/web/api/set-up/echo`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+test("it says where to begin, keeps its data, refuses a second start, and stops in order", async () => {
+  const folder = newFolder();
+  const port = await freePort();
+  const { child, ready, ended } = start(["trial", "--port", String(port)], { cwd: folder });
+  const text = await ready;
+  expect(text).toContain("TRIAL DATABASE");
+  expect(text).toMatch(new RegExp(`http://localhost:${port}/accounts/setup/[\\w-]{20,}/`));
+  expect(await isServed(port)).toBe(true);
+
+  const again = start(["trial", "--port", String(await freePort())], { cwd: folder });
+  const { code, err } = await again.ended;
+  expect([code, err]).toEqual([1, expect.stringContaining("runs already on the data in")]);
+  const samePort = start(["trial", "--port", String(port), "--data", "other"], { cwd: folder });
+  expect((await samePort.ended).err).toContain("Another program already listens on");
+  expect([await isServed(port), databaseRuns(folder)]).toEqual([true, true]);
+
+  child.kill("SIGINT");
+  expect((await ended).code).toBe(0);
+  expect([await isServed(port), databaseRuns(folder)]).toEqual([false, false]);
+
+  const second = start(["trial", "--port", String(port)], { cwd: folder });
+  expect(await second.ready).toContain("found in");
+  second.child.kill("SIGKILL");
+  await second.ended;
+  await vi.waitFor(() => expect(databaseRuns(folder)).toBe(false), {
+    timeout: GONE_TIMEOUT_MS,
+    interval: 100,
+  });
+});
+
+test.skipIf(process.getuid?.() !== 0)("somebody who is not root can try it too", async () => {
+  const folder = newFolder();
+  chownSync(folder, NOBODY, NOBODY);
+  chmodSync(folder, 0o700);
+  const port = await freePort();
+  const { child, ready, ended } = start(["trial", "--port", String(port)], {
+    cwd: folder,
+    uid: NOBODY,
+    gid: NOBODY,
+  });
+  expect(await ready).toContain("TRIAL DATABASE");
+  child.kill("SIGTERM");
+  expect((await ended).code).toBe(0);
+  expect(databaseRuns(folder)).toBe(false);
+});
+
+test("a taken port and a database that is set are told in a sentence, and nothing is begun", async () => {
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+  const address = taken.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const folder = join(newFolder(), "data");
+  const refused = await callOverdue(["trial", "--port", String(port), "--data", folder]);
+  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(`--port ${port + 1}`) });
+  expect(existsSync(folder)).toBe(false);
+  await new Promise((resolve) => taken.close(resolve));
+
+  const set = await callOverdue([], { OVERDUE_DATABASE_URL: "postgres://a@127.0.0.1/b" });
+  expect(set).toMatchObject({ code: 2, err: expect.stringContaining("Run `overdue serve`") });
+  const wrong = await callOverdue(["trial", "--port", "99999"]);
+  expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining("number from 1 to 65535") });
+});

@@ -1,0 +1,205 @@
+// The page of an account: how things are shown, the ways to sign in, the sessions, and the end of the account.
+import type { Page } from "playwright-core";
+import { Secret, TOTP } from "otpauth";
+import { expect, test } from "vitest";
+import { statement } from "../../src/store/db.ts";
+import { visit } from "../support/browser.ts";
+import { button, expectGone, notice, person, expectSeen, expectSoon } from "./at-the-screen.ts";
+import { type Opened, useSite } from "./use-site.ts";
+
+const used = useSite();
+const PASSWORD = "four words in a row";
+
+const LONG_AGO = statement<object>({
+  name: "e2e.long_ago",
+  text: "update sessions set proven_at = now() - interval '2 hours', created_at = now() - interval '3 hours'",
+});
+
+const part = (page: Page, title: string) =>
+  page.locator("section.section", { has: page.getByRole("heading", { name: title, exact: true }) });
+
+async function openAccount(email: string): Promise<Opened & { accountId: number }> {
+  const accountId = await person(used, email);
+  const opened = await used.open({ accountId });
+  await visit(opened.page, `${used.site.url}/accounts/profile/`);
+  await expectSeen(part(opened.page, "Profile"));
+  return { ...opened, accountId };
+}
+
+async function setPassword(page: Page): Promise<void> {
+  await button(part(page, "Password"), "Set a password").click();
+  const form = page.getByRole("dialog");
+  await form.getByLabel("New password").fill(PASSWORD);
+  await button(form, "Save").click();
+  await expectSeen(notice(page, "The password was set."));
+}
+
+/** Signs in by password in a window of its own, up to whatever comes after the password. */
+async function signIn(email: string, password = PASSWORD): Promise<Opened> {
+  const opened = await used.open({ signedIn: false });
+  await visit(opened.page, `${used.site.url}/accounts/login/`);
+  await opened.page.locator("#field-email").fill(email);
+  await opened.page.getByLabel("Password").fill(password);
+  await button(opened.page, "Sign in").click();
+  return opened;
+}
+
+test("name, theme and time zone are kept", async () => {
+  const { page, context, complaints } = await openAccount("profile@example.org");
+  await part(page, "Profile").getByLabel("Name").fill("Pat");
+  await button(part(page, "Profile"), "Save").click();
+  await expectSeen(notice(page, "Saved."));
+  await page.getByLabel("Theme").selectOption("dark");
+  await expectSoon(() => page.locator("html").getAttribute("data-theme")).toBe("dark");
+  const reloaded = page.waitForEvent("load");
+  await page.getByLabel("Time zone").selectOption("Asia/Tokyo");
+  await reloaded;
+  await expectSeen(part(page, "Profile"));
+  expect(await page.getByLabel("Time zone").inputValue()).toBe("Asia/Tokyo");
+  expect(await page.locator("html").getAttribute("data-theme")).toBe("dark");
+  await expectSoon(() => page.locator(".account-button").textContent()).toContain("Pat");
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+test("a password that is too short is refused with a sentence; a good one signs in, a wrong one does not", async () => {
+  const { page, context } = await openAccount("password@example.org");
+  await button(part(page, "Password"), "Set a password").click();
+  const form = page.getByRole("dialog");
+  await form.getByLabel("New password").fill("short");
+  await button(form, "Save").click();
+  await expectSeen(form.getByRole("alert"));
+  await page.keyboard.press("Escape");
+  await setPassword(page);
+  const wrong = await signIn("password@example.org", "something else entirely");
+  await expectSeen(wrong.page.getByRole("alert"));
+  await wrong.context.close();
+  const right = await signIn("password@example.org");
+  await right.page.waitForURL(`${used.site.url}/`);
+  await right.context.close();
+  await context.close();
+});
+
+test("an authenticator app is asked for after the password, and a recovery code stands in for it once", async () => {
+  const email = "totp@example.org";
+  const { page, context } = await openAccount(email);
+  await setPassword(page);
+  await button(part(page, "Authenticator app"), "Set up").click();
+  const dialog = page.getByRole("dialog");
+  const secret = ((await (await expectSeen(dialog.locator("pre"))).textContent()) ?? "").replaceAll(" ", "");
+  const app = new TOTP({ secret: Secret.fromBase32(secret) });
+  await dialog.getByLabel("Code from the app").fill("000000");
+  await button(dialog, "Turn on").click();
+  await expectSeen(dialog.getByRole("alert"));
+  await dialog.getByLabel("Code from the app").fill(app.generate());
+  await button(dialog, "Turn on").click();
+  const kept = await expectSeen(page.getByLabel("Recovery codes"));
+  const [recovery = "", ...rest] = ((await kept.textContent()) ?? "").trim().split(/\s+/);
+  expect(rest.length).toBeGreaterThan(4);
+  await button(page.getByRole("dialog"), "I have kept them").click();
+  await expectSeen(part(page, "Authenticator app").getByText(/recovery codes left/));
+
+  const first = await signIn(email);
+  await expectSeen(first.page.getByRole("heading", { name: "One more step" }));
+  await first.page.getByLabel("Code").fill("123456");
+  await button(first.page, "Sign in").click();
+  await expectSeen(first.page.getByRole("alert"));
+  // A code is good once, and the first one was used to turn it on: the next one is of the next half minute.
+  await first.page.getByLabel("Code").fill(app.generate({ timestamp: Date.now() + 30_000 }));
+  await button(first.page, "Sign in").click();
+  await first.page.waitForURL(`${used.site.url}/`);
+  await first.context.close();
+
+  for (const [attempt, isGood] of [recovery, recovery].map((code, index) => [code, index === 0] as const)) {
+    const again = await signIn(email);
+    await again.page.getByLabel("Code").fill(attempt);
+    await button(again.page, "Sign in").click();
+    if (isGood) await again.page.waitForURL(`${used.site.url}/`);
+    else await expectSeen(again.page.getByRole("alert"));
+    await again.context.close();
+  }
+  await context.close();
+});
+
+test("a passkey is added and signs in", async () => {
+  const { page, context } = await openAccount("passkey@example.org");
+  const tools = await context.newCDPSession(page);
+  await tools.send("WebAuthn.enable");
+  await tools.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: "internal",
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  await button(part(page, "Passkeys"), "Add a passkey").click();
+  const form = page.getByRole("dialog");
+  await form.getByLabel("Name").fill("laptop");
+  await button(form, "Go on").click();
+  await expectSeen(notice(page, "The passkey was added."));
+  await expectSeen(page.getByRole("list", { name: "Passkeys" }).getByText("laptop"));
+  await page.locator(".account-button").click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.waitForURL(/\/accounts\/login\//);
+  await button(page, "Sign in with a passkey").click();
+  await page.waitForURL(`${used.site.url}/`);
+  await visit(page, `${used.site.url}/accounts/profile/`);
+  await expectSeen(page.getByText("passkey@example.org").first());
+  await button(page, "Remove laptop").click();
+  await button(page.getByRole("dialog"), "Remove").click();
+  await expectSeen(notice(page, "The passkey was removed."));
+  await context.close();
+});
+
+test("a session elsewhere is ended, and that browser is signed out", async () => {
+  const { page, context, accountId } = await openAccount("sessions@example.org");
+  const other = await used.open({ accountId });
+  await visit(other.page, `${used.site.url}/accounts/profile/`);
+  await page.reload();
+  const sessions = page.getByRole("list", { name: "Sessions" });
+  await expectSoon(() => sessions.getByRole("listitem").count()).toBe(2);
+  await button(sessions, "End")
+    .or(sessions.getByRole("button", { name: /^End/ }))
+    .first()
+    .click();
+  await expectSeen(notice(page, "The session was ended."));
+  await expectSoon(() => sessions.getByRole("listitem").count()).toBe(1);
+  await other.page.reload();
+  await other.page.waitForURL(/\/accounts\/login\//);
+  await other.context.close();
+  await context.close();
+});
+
+test("what is dangerous asks again who it is when that was long ago, and goes on afterwards", async () => {
+  const email = "proof@example.org";
+  const { page, context } = await openAccount(email);
+  await setPassword(page);
+  await used.site.database.query(LONG_AGO, []);
+  await page.reload();
+  await button(part(page, "Password"), "Change it").click();
+  await page.waitForURL(/\/accounts\/confirm\//);
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.locator("main form button").first().click();
+  await page.waitForURL(/\/accounts\/profile\//);
+  await expectSeen(page.getByRole("dialog", { name: "Choose a password" }));
+  await context.close();
+});
+
+test("an account is closed when its address is typed, and does not come in again", async () => {
+  const email = "leaving@example.org";
+  const { page, context } = await openAccount(email);
+  await setPassword(page);
+  await button(page, "Close my account").click();
+  const question = page.getByRole("dialog", { name: "Close your account?" });
+  await question.getByRole("textbox").fill(email);
+  await button(question, "Close my account").click();
+  await page.waitForURL(/\/accounts\/login\//);
+  await expectGone(question);
+  const again = await signIn(email);
+  await expectSeen(again.page.getByRole("alert"));
+  await again.context.close();
+  await context.close();
+});

@@ -1,0 +1,76 @@
+// The page of whoever runs the installation: how it is doing, who has an account, and what was changed. Nobody else
+// sees it.
+import { expect, test } from "vitest";
+import { visit } from "../support/browser.ts";
+import { button, notice, person, expectSeen, expectSoon } from "./at-the-screen.ts";
+import { useSite } from "./use-site.ts";
+
+const used = useSite();
+
+test("the state of the installation is told: who receives, what waits, which version", async () => {
+  const { page, context, complaints } = await used.open();
+  await visit(page, `${used.site.url}/admin/`);
+  const text = () => page.locator("main").textContent();
+  await expectSoon(text).toMatch(/Receiving.*1 process at work/);
+  await expectSoon(text).toContain("all applied");
+  await expectSoon(() => page.title()).toMatch(/All is well|needs? you/);
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+test("an account gets another limit and the rights of an operator, and the record has both", async () => {
+  const email = "colleague@example.org";
+  const accountId = await person(used, email);
+  const { page, context } = await used.open();
+  await visit(page, `${used.site.url}/admin/?tab=accounts`);
+  const choose = async (entry: string) => {
+    await button(page, `Actions for ${email}`).click();
+    await page.getByRole("menuitem", { name: entry }).click();
+  };
+  await choose("Limit of checks");
+  const form = page.getByRole("dialog");
+  await form.getByLabel("Limit", { exact: true }).fill("7");
+  await button(form, "Save").click();
+  await expectSeen(notice(page, "The account was changed."));
+  const line = page.getByRole("row", { name: new RegExp(email) });
+  await expectSoon(() => line.textContent()).toContain("0 of 7");
+  await choose("Make an operator");
+  await button(page.getByRole("dialog"), "Make an operator").click();
+  await expectSoon(() => line.textContent()).toContain("operator");
+  const theirs = await used.open({ accountId });
+  expect((await theirs.page.goto(`${used.site.url}/admin/`))?.status()).toBe(200);
+  await theirs.context.close();
+  await page.getByRole("tab", { name: "Record of changes" }).click();
+  await expectSeen(page.getByRole("row", { name: /changed the limit of checks/ }));
+  await expectSeen(page.getByRole("row", { name: /changed who may administer/ }));
+  await context.close();
+});
+
+test("somebody is invited by a link that makes an account", async () => {
+  const { page, context } = await used.open();
+  await visit(page, `${used.site.url}/admin/?tab=accounts`);
+  await button(page, "Invite somebody").click();
+  const form = page.getByRole("dialog");
+  await form.getByLabel("Email address").fill("invited@example.org");
+  await button(form, "Invite").click();
+  const link = await (await expectSeen(page.getByLabel("Link of the invitation"))).textContent();
+  const theirs = await used.open({ signedIn: false });
+  await visit(theirs.page, link ?? "");
+  await theirs.page.locator("main form button").first().click();
+  await theirs.page.waitForURL((url) => !url.pathname.startsWith("/accounts/"));
+  await expectSeen(theirs.page.getByRole("heading", { level: 1 }));
+  await theirs.context.close();
+  await context.close();
+});
+
+test("nobody else gets to see it, nor is it offered to them", async () => {
+  const accountId = await person(used, "outsider@example.org");
+  const { page, context } = await used.open({ accountId });
+  const answer = await page.goto(`${used.site.url}/admin/`);
+  expect(answer?.status()).not.toBe(200);
+  await visit(page, `${used.site.url}/`);
+  await page.locator(".account-button").click();
+  await expectSeen(page.getByRole("menuitem", { name: "Sign out" }));
+  expect(await page.getByRole("menuitem", { name: "Installation" }).count()).toBe(0);
+  await context.close();
+});

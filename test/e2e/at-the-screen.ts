@@ -1,0 +1,92 @@
+// What tests in a browser do again and again: wait for what a person would wait for, make what a page needs by asking
+// the server as the browser does, and send signals as a job does. Nothing here waits for a fixed time.
+import type { Locator, Page } from "playwright-core";
+import { expect } from "vitest";
+import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import { createAccount } from "../../src/operations/create-account.ts";
+import { readDatabaseClock } from "../../src/store/instance.ts";
+import { visit } from "../support/browser.ts";
+import type { Opened, OpenOptions, UsedSite } from "./use-site.ts";
+
+/** A bound for what never comes, not for what is slow. */
+const NEVER_MS = 30_000;
+
+/** Waits until a question about the page is answered as expected. */
+export function expectSoon<T>(question: () => Promise<T> | T) {
+  return expect.poll(question, { timeout: NEVER_MS, interval: 50 });
+}
+
+/** Waits until something is on the screen. */
+export async function expectSeen(what: Locator): Promise<Locator> {
+  await what.first().waitFor({ state: "visible", timeout: NEVER_MS });
+  return what.first();
+}
+
+/** Waits until something is on the screen no more. */
+export async function expectGone(what: Locator): Promise<void> {
+  await what.first().waitFor({ state: "detached", timeout: NEVER_MS });
+}
+
+/** The buttons of a page by what they say, from the beginning. */
+export function button(place: Page | Locator, name: string): Locator {
+  return place.getByRole("button", { name, exact: true });
+}
+
+/** What the page says about something that was just done. */
+export function notice(page: Page, text: string): Locator {
+  return page.locator(".toast", { hasText: text });
+}
+
+/** Takes back what was just done, by the button in the notice of it. */
+export async function undo(page: Page, text: string): Promise<void> {
+  await button(await expectSeen(notice(page, text)), "Undo").click();
+}
+
+export type Room = Opened & {
+  /** A project that only this test uses. */
+  project: string;
+  /** Asks the server as the page does; fails when it refuses. */
+  ask<T>(method: string, path: string, body?: object): Promise<T>;
+  make(name: string, settings?: object): Promise<CheckRow>;
+  go(path: string): Promise<void>;
+};
+
+/** A window of the owner with an empty project for this test alone. */
+export async function openRoom(used: UsedSite, options: OpenOptions & { name?: string } = {}): Promise<Room> {
+  const { name = "Workshop", ...window } = options;
+  const opened = await used.open(window);
+  const { url } = used.site;
+  const ask = async <T>(method: string, path: string, body?: object): Promise<T> => {
+    const answer = await opened.page.request.fetch(`${url}/web/api${path}`, {
+      method,
+      headers: { Origin: url },
+      ...(body !== undefined && { data: body }),
+    });
+    if (!answer.ok()) throw new Error(`${method} ${path}: ${answer.status()} ${await answer.text()}`);
+    return (await answer.json()) as T;
+  };
+  const { uuid: project } = await ask<{ uuid: string }>("POST", "/projects", { name });
+  return {
+    ...opened,
+    project,
+    ask,
+    make: (checkName, settings = {}) =>
+      ask<CheckRow>("POST", `/projects/${project}/checks`, { name: checkName, ...settings }),
+    go: (path) => visit(opened.page, url + path),
+  };
+}
+
+/** Sends a signal from outside, as a job does, and waits until it has been accepted. */
+export async function signal(used: UsedSite, check: string, what = "", body?: string): Promise<void> {
+  const address = `${used.site.url}/ping/${check}${what}`;
+  const answer = await fetch(address, { method: body === undefined ? "GET" : "POST", body: body ?? null });
+  expect(`${answer.status} ${await answer.text()}`).toBe("200 OK");
+}
+
+/** Somebody else with an account of their own; the number is for `used.open`. */
+export async function person(used: UsedSite, email: string): Promise<number> {
+  const { database } = used.site;
+  const now = await readDatabaseClock(database);
+  const { id } = await createAccount(database, { email, name: "", isOperator: false, checkLimit: null, now });
+  return id;
+}

@@ -1,0 +1,34 @@
+// The page of badges: the picture is loaded from the address that is offered, follows what is chosen, and is what
+// somebody without an account gets.
+import { expect, test } from "vitest";
+import { openRoom, expectSeen, expectSoon } from "./at-the-screen.ts";
+import { useSite } from "./use-site.ts";
+
+const used = useSite();
+
+test("the chosen badge is shown as a picture, and its address answers everybody with the same one", async () => {
+  const room = await openRoom(used);
+  const { page, context, complaints } = room;
+  await room.go(`/projects/${used.seeded.demo}/badges/`);
+  const picture = page.locator(".badges-result img");
+  await expectSeen(picture);
+  const width = () =>
+    picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth);
+  await expectSoon(width).toBeGreaterThan(0);
+  const all = await picture.getAttribute("src");
+  await page.getByLabel("Which checks").selectOption({ label: "Tag: backup" });
+  await expectSoon(() => picture.getAttribute("src")).not.toBe(all);
+  await expectSoon(width).toBeGreaterThan(0);
+  await page.getByLabel("States").selectOption({ label: "up, late and down" });
+  const address = await page.getByLabel("Address", { exact: true }).textContent();
+  const answer = await fetch(address ?? "");
+  expect(answer.headers.get("content-type")).toContain("image/svg+xml");
+  expect(await answer.text()).toContain("backup");
+  expect(await page.getByLabel("Markdown").textContent()).toBe(`![State of backup](${address})`);
+  await page.getByLabel("Format").selectOption({ label: "JSON" });
+  await expectSoon(() => page.getByLabel("Address", { exact: true }).textContent()).toMatch(/\.json$/);
+  const told = await fetch((await page.getByLabel("Address", { exact: true }).textContent()) ?? "");
+  expect(await told.json()).toMatchObject({ total: 2 });
+  expect(complaints).toEqual([]);
+  await context.close();
+});

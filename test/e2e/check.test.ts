@@ -1,0 +1,244 @@
+// The page of one check: editing with preview and replay, everything that can be done with it, who is told, why it was
+// reported, and the lines to copy.
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import {
+  button,
+  expectGone,
+  notice,
+  openRoom,
+  type Room,
+  expectSeen,
+  signal,
+  expectSoon,
+  undo,
+} from "./at-the-screen.ts";
+import { useSite } from "./use-site.ts";
+
+const used = useSite();
+
+const heading = (page: Page) => page.getByRole("heading", { level: 1 });
+
+/** A check of the test's own project, on its page. */
+async function openCheck(name: string, settings: object = {}): Promise<Room & { id: string }> {
+  const room = await openRoom(used);
+  const { id } = await room.make(name, settings);
+  await room.go(`/checks/${id}/details/`);
+  await expectSeen(heading(room.page));
+  return { ...room, id };
+}
+
+/** A check of the demonstration, which has a past. */
+async function openSeeded(name: string): Promise<Room & { id: string }> {
+  const room = await openRoom(used);
+  const { rows } = await room.ask<{ rows: CheckRow[] }>(
+    "GET",
+    `/projects/${used.seeded.demo}/checks?limit=1000`,
+  );
+  const id = rows.find((row) => row.name === name)?.id ?? "";
+  await room.go(`/checks/${id}/details/`);
+  await expectSeen(heading(room.page));
+  return { ...room, id };
+}
+
+async function choose(page: Page, entry: string): Promise<void> {
+  await button(page, "More to do with this check").click();
+  await page.getByRole("menuitem", { name: entry }).click();
+}
+
+describe("editing", () => {
+  test("the form tells the next ten times while one types, names the mistake, saves, and can be undone", async () => {
+    const { page, context, complaints } = await openCheck("edited job");
+    await button(page, "Edit").click();
+    const form = page.getByRole("dialog", { name: "Edit edited job" });
+    await button(form, "Cron").click();
+    const expression = form.getByLabel("Cron expression");
+    await expression.fill("0 25 * * *");
+    await expectSeen(form.locator(".edit-preview.mistake"));
+    await expression.fill("15 4 * * 1-5");
+    await form.getByLabel("Time zone").selectOption("America/New_York");
+    await expectSoon(() => form.locator(".edit-times li").count()).toBe(10);
+    await expectSoon(() => form.locator(".edit-preview b").textContent()).toContain("04:15");
+    await form.getByLabel("Name", { exact: true }).fill("renamed job");
+    await button(form, "Save").click();
+    await expectGone(form);
+    await expectSoon(() => heading(page).textContent()).toBe("renamed job");
+    await expectSoon(() => page.locator("main").textContent()).toContain("04:15");
+    await undo(page, "Saved renamed job.");
+    await expectSoon(() => heading(page).textContent()).toBe("edited job");
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test("what the server refuses stands beside the field", async () => {
+    const { page, context } = await openCheck("stubborn job");
+    await page.keyboard.press("e");
+    const form = page.getByRole("dialog", { name: "Edit stubborn job" });
+    await form.getByLabel("Slug").fill("Not A Slug");
+    await button(form, "Save").click();
+    await expectSeen(form.getByRole("alert"));
+    expect(await form.getByLabel("Slug").getAttribute("aria-invalid")).toBe("true");
+    await context.close();
+  });
+
+  test("a change of the grace time is replayed on the real history before it is saved", async () => {
+    const { page, context } = await openSeeded("Fetch exchange rates");
+    await button(page, "Edit").click();
+    const form = page.getByRole("dialog", { name: "Edit Fetch exchange rates" });
+    await form.getByLabel("Alert after it is late by", { exact: true }).fill("12");
+    await form.getByLabel("Alert after it is late by: Unit").selectOption("hours");
+    const replay = form.getByRole("region", { name: "Replayed on its real history" });
+    await expectSoon(() => replay.textContent()).toMatch(/\d+ runs?: \d+ alerts? /);
+    expect(await button(form, "Save").isEnabled()).toBe(true);
+    await context.close();
+  });
+});
+
+describe("what can be done", () => {
+  test("it is paused and resumed by the button, by the undo and by the key", async () => {
+    const room = await openCheck("calm job");
+    const { page, context, id } = room;
+    await signal(used, id);
+    await expectSoon(() => page.title()).toContain("calm job is on time");
+    await button(page, "Pause").click();
+    await expectSoon(() => page.title()).toContain("calm job is paused");
+    await undo(page, "Paused calm job");
+    await expectSoon(() => page.title()).not.toContain("paused");
+    await page.keyboard.press("p");
+    await expectSeen(button(page, "Resume"));
+    await page.keyboard.press("p");
+    await expectSeen(button(page, "Pause"));
+    await context.close();
+  });
+
+  test("a signal is sent by hand, and stands among the runs", async () => {
+    const { page, context } = await openCheck("handmade job");
+    await choose(page, "Send a signal now");
+    await expectSeen(notice(page, "handmade job got a success signal from you."));
+    await expectSoon(() => page.title()).toContain("handmade job is on time");
+    await expectSoon(() => page.locator(".check-runs tbody tr").count()).toBe(1);
+    await context.close();
+  });
+
+  test("a signal from outside appears by itself, and a new check says that it came", async () => {
+    const { page, context, id } = await openCheck("awaited job");
+    await expectSeen(page.getByRole("heading", { name: "Send the first signal" }));
+    await signal(used, id, "/start");
+    await expectSoon(() => page.title()).toContain("awaited job is running");
+    await signal(used, id);
+    await expectSoon(() => page.title()).toContain("awaited job is on time");
+    await expectSoon(() => page.locator(".check-runs tbody tr").count()).toBe(1);
+    await context.close();
+  });
+
+  test("a near miss is named to whoever waits for the first signal", async () => {
+    const { page, context, id } = await openCheck("mistyped job");
+    await fetch(`${used.site.url}/ping/${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`);
+    await expectSeen(page.getByText("Came, but did not count"));
+    await context.close();
+  });
+
+  test("a copy is made and opened", async () => {
+    const { page, context, id } = await openCheck("first edition", { tags: "prod" });
+    await choose(page, "Make a copy");
+    await page.waitForURL(
+      (url) => /\/checks\/.*\/details\//.test(url.pathname) && !url.pathname.includes(id),
+    );
+    await expectSeen(notice(page, "Copied first edition."));
+    await context.close();
+  });
+
+  test("it is moved into another project", async () => {
+    const { page, context } = await openCheck("travelling job");
+    await choose(page, "Move to another project");
+    const window = page.getByRole("dialog", { name: "Move to another project" });
+    await window.getByLabel("Project").selectOption({ label: "Playground" });
+    await button(window, "Move").click();
+    await expectSeen(notice(page, "Moved travelling job to Playground."));
+    await expectSeen(button(page, "Switch project: Playground"));
+    await context.close();
+  });
+
+  test("its history is cleared after a question", async () => {
+    const { page, context, id } = await openCheck("forgetful job");
+    await signal(used, id);
+    await expectSoon(() => page.locator(".check-runs tbody tr").count()).toBe(1);
+    await choose(page, "Clear the history");
+    await button(page.getByRole("dialog"), "Clear the history").click();
+    await expectSeen(notice(page, "The history of forgetful job is cleared."));
+    await expectSoon(() => page.locator(".check-runs tbody tr").count()).toBe(0);
+    await expectSoon(() => page.title()).toContain("forgetful job waits for its first signal");
+    await context.close();
+  });
+
+  test("it is deleted and the undo brings it back with its page", async () => {
+    const { page, context, id, project } = await openCheck("revenant");
+    await choose(page, "Delete");
+    await page.waitForURL(`**/projects/${project}/checks/`);
+    await undo(page, "Deleted revenant");
+    await page.waitForURL(`**/checks/${id}/details/`);
+    await expectSoon(() => heading(page).textContent()).toBe("revenant");
+    await context.close();
+  });
+});
+
+describe("beside it", () => {
+  test("a channel is switched off and on for this check, with a way back", async () => {
+    const { page, context } = await openSeeded("Certificate renewal");
+    const toggle = page.getByRole("switch", { name: /Operations/ });
+    await expectSoon(() => toggle.getAttribute("aria-checked")).toBe("true");
+    await toggle.click();
+    await expectSoon(() => toggle.getAttribute("aria-checked")).toBe("false");
+    await undo(page, "Operations is not told about this check any more.");
+    await expectSoon(() => toggle.getAttribute("aria-checked")).toBe("true");
+    await context.close();
+  });
+
+  test("an alert is explained step by step, with who was told and how fast", async () => {
+    const { page, context } = await openSeeded("Send invoices");
+    await button(page, "Explain this alert").click();
+    const drawer = page.getByRole("dialog", { name: "Why Send invoices was reported" });
+    await expectSeen(drawer.getByRole("heading", { name: "Step by step" }));
+    const text = await drawer.textContent();
+    expect(text).toContain("A run said that it failed");
+    expect(text).toContain("Operations");
+    expect(text).toMatch(/From the deadline to the first delivered message it took|heard of it/);
+    await context.close();
+  });
+
+  test("a snippet is chosen and copied with the address of this check", async () => {
+    const { page, context, id } = await openCheck("copied job");
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    const panel = page.locator(".check-signal");
+    await button(panel, "Python").click();
+    await button(panel.locator(".code").first(), "Copy").click();
+    await expectSeen(button(panel, "Copied"));
+    const copied = await page.evaluate("navigator.clipboard.readText()");
+    expect(copied).toContain(id);
+    expect(copied).toBe(await panel.locator("pre").first().textContent());
+    await page.keyboard.press("Escape");
+    await heading(page).click();
+    await page.keyboard.press("u");
+    await expectSeen(notice(page, "Copied the ping address."));
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(`${used.site.url}/ping/${id}`);
+    await context.close();
+  });
+
+  test("what is on screen is offered as lines for the API", async () => {
+    const { page, context, id } = await openCheck("coded job");
+    await page.keyboard.press("c");
+    const window = page.getByRole("dialog", { name: "Copy as code" });
+    await expectSoon(() => window.locator("pre").first().textContent()).toContain(id);
+    await context.close();
+  });
+
+  test("the chart, the strip of ninety days and the downtimes of a check with a past are drawn", async () => {
+    const { page, context, complaints } = await openSeeded("Search index");
+    await expectSeen(page.getByRole("heading", { name: "Last 90 days" }));
+    await expectSeen(page.getByRole("heading", { name: "Duration" }));
+    await expectSeen(page.locator(".uplot canvas, .check-chart svg, .check-chart canvas"));
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});

@@ -1,0 +1,135 @@
+// What happens outside reaches the page of checks by itself: rows change without a reload, a flip is read out, the
+// title and the picture of the tab count what is down, and a second tab sees the same.
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { button, openRoom, expectSeen, signal, expectSoon } from "./at-the-screen.ts";
+import { useSite } from "./use-site.ts";
+
+const used = useSite();
+
+const row = (page: Page, name: string) =>
+  page.locator(".row", { has: page.getByTitle(name, { exact: true }) });
+const stateOf = (page: Page, name: string) => row(page, name).locator(".state-word").textContent();
+const picture = async (page: Page) =>
+  decodeURIComponent((await page.locator("link[rel~=icon]").getAttribute("href")) ?? "");
+
+test("a signal from outside turns a row up, and the line for the first signal says that it came", async () => {
+  const room = await openRoom(used);
+  const { page, context } = room;
+  const { id } = await room.make("first job");
+  await room.go(`/projects/${room.project}/checks/`);
+  await expectSeen(page.getByRole("heading", { name: "Send the first signal of first job" }));
+  await page.evaluate("globalThis.isSamePage = true");
+  await signal(used, id);
+  await expectSoon(() => stateOf(page, "first job")).toBe("up");
+  await expectSeen(page.getByRole("heading", { name: "It came: first job is up." }));
+  await expectSoon(() => page.title()).toContain("The job is on time");
+  expect(await page.evaluate("globalThis.isSamePage")).toBe(true);
+  await context.close();
+});
+
+test("a start shows as running until the success comes", async () => {
+  const room = await openRoom(used);
+  const { page, context } = room;
+  const { id } = await room.make("long job");
+  await room.go(`/projects/${room.project}/checks/`);
+  await expectSeen(row(page, "long job"));
+  await signal(used, id, "/start");
+  await expectSoon(() => stateOf(page, "long job")).toBe("running");
+  await signal(used, id);
+  await expectSoon(() => stateOf(page, "long job")).toBe("up");
+  await context.close();
+});
+
+test("a flip is read out once, and counted in the title, in the rail and in the picture of the tab", async () => {
+  const room = await openRoom(used, { name: "Quiet house" });
+  const { page, context } = room;
+  const { id } = await room.make("fragile job");
+  await room.make("other job");
+  await signal(used, id);
+  await room.go(`/projects/${room.project}/checks/`);
+  await expectSoon(() => stateOf(page, "fragile job")).toBe("up");
+  expect(await page.title()).not.toMatch(/^\(/);
+  await signal(used, id, "/fail");
+  await expectSoon(() => stateOf(page, "fragile job")).toBe("down");
+  const log = page.getByRole("log");
+  await expectSoon(() => log.textContent()).toBe("fragile job went down.");
+  await expectSoon(() => page.title()).toBe("(1) One job needs you · Quiet house · Overdue");
+  await expectSoon(() => picture(page)).toContain(">1</text>");
+  await expectSeen(page.getByRole("link", { name: "Checks 1 down" }));
+  await expectSoon(() => page.locator(".list-group h2").first().textContent()).toBe("Needs attention");
+  await signal(used, id);
+  await expectSoon(() => stateOf(page, "fragile job")).toBe("up");
+  await expectSoon(() => log.textContent()).toBe("fragile job is up again.");
+  await expectSoon(() => page.title()).not.toMatch(/^\(/);
+  await expectSoon(() => picture(page)).not.toContain("</text>");
+  await context.close();
+});
+
+test.each([
+  ["channels", "Channels"],
+  ["badges", "Badges"],
+  ["settings", "Settings"],
+])("a flip is read out and counted on the page of %s, too", async (path, link) => {
+  const room = await openRoom(used);
+  const { page, context } = room;
+  const { id } = await room.make("distant job");
+  await signal(used, id);
+  await room.go(`/projects/${room.project}/${path}/`);
+  await expectSeen(page.getByRole("link", { name: link, exact: true }));
+  await expectSoon(() => page.title()).toContain("Overdue");
+  const log = page.getByRole("log");
+  await signal(used, id, "/fail");
+  await expectSoon(() => page.title()).toMatch(/^\(1\) /);
+  await expectSoon(() => picture(page)).toContain(">1</text>");
+  await expectSeen(page.getByRole("link", { name: "Checks 1 down" }));
+  await signal(used, id);
+  await expectSoon(() => log.textContent()).toContain("distant job is up again.");
+  await expectSoon(() => page.title()).not.toMatch(/^\(/);
+  await context.close();
+});
+
+test("two tabs of one browser both hear, and what one does the other shows", async () => {
+  const room = await openRoom(used);
+  const { page, context } = room;
+  const { id } = await room.make("shared job");
+  await room.go(`/projects/${room.project}/checks/`);
+  await expectSeen(row(page, "shared job"));
+  const second = await context.newPage();
+  await second.goto(page.url());
+  await expectSeen(row(second, "shared job"));
+  await signal(used, id);
+  await expectSoon(() => stateOf(page, "shared job")).toBe("up");
+  await expectSoon(() => stateOf(second, "shared job")).toBe("up");
+  await second.locator(".row").hover();
+  await button(second, "What to do with shared job").click();
+  await second.getByRole("menuitem", { name: "Pause" }).click();
+  await expectSoon(() => stateOf(page, "shared job")).toBe("paused");
+  await context.close();
+});
+
+test("what is made or deleted elsewhere comes and goes on this screen", async () => {
+  const room = await openRoom(used);
+  const { page, context } = room;
+  await room.make("stays");
+  await room.go(`/projects/${room.project}/checks/`);
+  await expectSeen(row(page, "stays"));
+  const { id } = await room.make("comes and goes");
+  await expectSeen(row(page, "comes and goes"));
+  await room.ask("DELETE", `/checks/${id}`);
+  await expectSoon(() => row(page, "comes and goes").count()).toBe(0);
+  await context.close();
+});
+
+test("when the connection comes back, what was missed is caught up", async () => {
+  const room = await openRoom(used);
+  const { page, context } = room;
+  const { id } = await room.make("missed job");
+  await room.go(`/projects/${room.project}/checks/`);
+  await expectSoon(() => page.locator(".status .live").textContent()).toBe("live");
+  await context.setOffline(true);
+  await signal(used, id);
+  await context.setOffline(false);
+  await expectSoon(() => stateOf(page, "missed job")).toBe("up");
+  await context.close();
+});

@@ -1,0 +1,83 @@
+// The page of events: what happened is there, is filtered and searched, comes by itself, and can be taken along as a
+// file; and the page of badges, whose pictures are real.
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { button, openRoom, expectSeen, signal, expectSoon } from "./at-the-screen.ts";
+import { useSite } from "./use-site.ts";
+
+const used = useSite();
+
+test("what happened is listed newest first, filtered by kind, searched by text, and saved as CSV", async () => {
+  const room = await openRoom(used);
+  const { page, context, complaints } = room;
+  const first = await room.make("alpha job");
+  const second = await room.make("beta job");
+  await signal(used, first.id);
+  await signal(used, first.id, "/fail");
+  await expectSoon(
+    async () => (await room.ask<{ row: { state: string } }>("GET", `/checks/${first.id}`)).row.state,
+  ).toBe("down");
+  await room.ask("POST", `/checks/${second.id}/pause`);
+  await room.go(`/projects/${room.project}/events/`);
+  const lines = page.locator("tbody tr");
+  const texts = () => lines.allTextContents();
+  await expectSoon(async () => (await texts())[0]).toContain("beta jobwas paused");
+  await expectSoon(async () => (await texts()).join()).toContain("went down: the job said that it failed");
+  await button(page, "up and down").click();
+  await expectSoon(async () => (await texts()).join()).not.toContain("was paused");
+  await expectSoon(async () => (await texts()).join()).toContain("went down");
+  await button(page, "everything").click();
+  await page.getByLabel("Search events").fill("beta");
+  await expectSoon(async () => (await texts()).every((text) => text.includes("beta job"))).toBe(true);
+  const waiting = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Download as CSV" }).click();
+  const download = await waiting;
+  expect(download.suggestedFilename()).toBe("events.csv");
+  const csv = await readFile(await download.path(), "utf8");
+  expect(csv.split("\r\n")[0]).toBe('"When","Check","What","By"');
+  expect(csv).toContain('"beta job","was paused"');
+  expect(csv).not.toContain("alpha job");
+  await page.getByLabel("Search events").fill("nothing like it");
+  await expectSeen(page.getByRole("heading", { name: "Nothing matches" }));
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+test("a flip appears in the list by itself", async () => {
+  const room = await openRoom(used);
+  const { page, context } = room;
+  const { id } = await room.make("watched job");
+  await signal(used, id);
+  await room.go(`/projects/${room.project}/events/`);
+  await signal(used, id, "/fail");
+  await expectSeen(page.getByText("went down: the job said that it failed"));
+  await context.close();
+});
+
+test("an event leads to its check", async () => {
+  const room = await openRoom(used);
+  const { page, context } = room;
+  const { id } = await room.make("linked job");
+  await room.ask("POST", `/checks/${id}/pause`);
+  await room.go(`/projects/${room.project}/events/`);
+  await page.getByRole("link", { name: "linked job" }).first().click();
+  await expectSoon(() => page.url()).toMatch(`/checks/${id}/details/`);
+  await context.close();
+});
+
+test("older events come when they are asked for", async () => {
+  const room = await openRoom(used);
+  const { page, context } = room;
+  await room.go(`/projects/${used.seeded.demo}/events/`);
+  const lines = page.locator("tbody tr");
+  await expectSeen(lines);
+  const count = await lines.count();
+  const more = button(page, "Older events");
+  if ((await more.count()) > 0) {
+    await more.click();
+    await expectSoon(() => lines.count()).toBeGreaterThan(count);
+  } else {
+    await expectSeen(page.getByText("That is everything that is kept."));
+  }
+  await context.close();
+});

@@ -1,0 +1,26 @@
+// Every page of the list: it is drawn without a complaint, says in its title what it is, and axe finds nothing wrong
+// with it, in either theme.
+import { expect, test } from "vitest";
+import { accessibilityTrouble, type Theme, visit } from "../support/browser.ts";
+import { listPages } from "../support/page-list.ts";
+import { firstCheckOf } from "./subjects.ts";
+import { useSite } from "./use-site.ts";
+
+const used = useSite();
+const THEMES: readonly Theme[] = ["light", "dark"];
+const PAGES = listPages({ project: ":project", check: ":check", run: 0 });
+
+test.each(PAGES)("$name, in both themes", async ({ path, isPublic }) => {
+  const subjects = await firstCheckOf(used.site, used.seeded.demo);
+  const address = path.replace(":project", used.seeded.demo).replace(":check", subjects.check);
+  const { page, context, complaints } = await used.open({ signedIn: !isPublic });
+  await visit(page, used.site.url + address.replace("/runs/0/", `/runs/${subjects.run}/`));
+  expect(await page.title()).not.toBe("");
+  expect(await page.locator("h1").count(), "one heading above all").toBe(1);
+  for (const theme of THEMES) {
+    await page.emulateMedia({ colorScheme: theme });
+    expect(await accessibilityTrouble(page), theme).toEqual([]);
+  }
+  expect(complaints).toEqual([]);
+  await context.close();
+});

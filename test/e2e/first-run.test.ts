@@ -1,0 +1,72 @@
+// The first run, from the owner's link to a signal seen on the page: account, public address, mail with the server's
+// real answer, first check, and a mistake that is named.
+import { afterAll, expect, test } from "vitest";
+import { ensureOwnerLink } from "../../src/operations/accounts/set-up.ts";
+import { readDatabaseClock } from "../../src/store/instance.ts";
+import { startSmtp } from "../receivers/smtp.ts";
+import { visit } from "../support/browser.ts";
+import { button, expectSeen, signal, expectSoon } from "./at-the-screen.ts";
+import { useSite } from "./use-site.ts";
+
+const smtp = await startSmtp();
+const used = useSite(
+  {
+    OVERDUE_SMTP_HOST: "127.0.0.1",
+    OVERDUE_SMTP_PORT: String(smtp.port),
+    OVERDUE_SMTP_TLS: "none",
+    OVERDUE_MAIL_FROM: "Overdue <overdue@example.org>",
+  },
+  { isFresh: true },
+);
+afterAll(() => smtp.close());
+
+async function ownerLink(): Promise<string> {
+  const { database, url } = used.site;
+  const made = await ensureOwnerLink(database, { now: await readDatabaseClock(database) });
+  return `${url}/accounts/setup/${made?.token}/`;
+}
+
+test("the owner comes in by the link, tests address and mail, makes a check and sees its first signal", async () => {
+  const { page, context, complaints } = await used.open({ signedIn: false });
+  const link = await ownerLink();
+  await visit(page, link);
+  await page.getByLabel("Email address").fill("owner@example.org");
+  await page.getByLabel("Password").fill("short");
+  await button(page, "Create the account").click();
+  await expectSeen(page.getByRole("alert"));
+  await page.getByLabel("Password").fill("four words in a row");
+  await button(page, "Create the account").click();
+  await page.waitForURL(`${used.site.url}/welcome/`);
+  await expectSeen(page.getByText("Signed in as owner@example.org."));
+
+  await expectSeen(page.getByText(/^The server reached itself at/));
+
+  smtp.behave({ onRcptTo: () => "550 5.1.1 No such user here" });
+  await page.getByLabel("Send a test to").fill("ops@example.org");
+  await button(page, "Send a test").click();
+  await expectSoon(() => page.getByLabel("What the mail server said").textContent()).toContain(
+    "No such user here",
+  );
+  smtp.behave({});
+  await button(page, "Send a test").click();
+  await expectSeen(page.getByText(/^The mail server took it/));
+  expect(smtp.received.at(-1)?.to).toEqual(["ops@example.org"]);
+
+  await page.getByLabel("Name", { exact: true }).fill("nightly backup");
+  await button(page, "Create the check").click();
+  const line = await expectSeen(page.getByLabel("Command that sends the first signal"));
+  const [id = ""] = /[0-9a-f-]{36}/.exec((await line.textContent()) ?? "") ?? [];
+  await fetch(`${used.site.url}/ping/${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`);
+  await expectSeen(page.getByText("Came, but did not count"));
+  await signal(used, id);
+  await expectSeen(page.getByText("It arrived"));
+  await page.getByRole("link", { name: "Open the check" }).click();
+  await page.waitForURL(`**/checks/${id}/details/`);
+  await expectSoon(() => page.title()).toContain("nightly backup is on time");
+  expect(complaints.filter((one) => !/^400 |status of 400/.test(one))).toEqual([]);
+  await context.close();
+
+  const late = await used.open({ signedIn: false });
+  expect((await late.page.goto(link))?.status()).toBe(404);
+  await late.context.close();
+});

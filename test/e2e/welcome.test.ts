@@ -1,0 +1,57 @@
+// The first run: the address is tried, a mail that cannot go out says why, and the first signal is seen when it
+// comes; a mistake on the way is named.
+import { expect, test } from "vitest";
+import { button, openRoom, expectSeen } from "./at-the-screen.ts";
+import { useSite } from "./use-site.ts";
+
+/** A mail server that is not there. */
+const used = useSite({ OVERDUE_SMTP_HOST: "127.0.0.1", OVERDUE_SMTP_PORT: "1", OVERDUE_SMTP_TLS: "none" });
+
+async function openWelcome() {
+  const room = await openRoom(used);
+  // The page offers the project that was looked at last.
+  await room.go(`/projects/${room.project}/checks/`);
+  await room.go("/welcome/");
+  return room;
+}
+
+test("the public address is tried, and lines for a proxy are there", async () => {
+  const { page, context, complaints } = await openWelcome();
+  await expectSeen(page.getByText("The server reached itself at"));
+  await page.getByText("A proxy in front?").click();
+  expect(await (await expectSeen(page.getByLabel("Caddy", { exact: true }))).textContent()).toContain(
+    "reverse_proxy 127.0.0.1:",
+  );
+  await page.getByRole("tab", { name: "nginx" }).click();
+  expect(await (await expectSeen(page.getByLabel("nginx", { exact: true }))).textContent()).toContain(
+    "proxy_set_header Host",
+  );
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+test("a mail that cannot go out shows why", async () => {
+  const { page, context, complaints } = await openWelcome();
+  await button(page, "Send a test").click();
+  const outcome = await expectSeen(page.locator(".notice.is-bad"));
+  expect(await outcome.textContent()).toContain("It did not go out");
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+test("the first check is made, a mistyped signal is named, and the right one is seen", async () => {
+  const { page, context, complaints } = await openWelcome();
+  await page.getByLabel("Name").fill("nightly backup");
+  await button(page, "Create the check").click();
+  const line = await (await expectSeen(page.getByLabel("Command that sends the first signal"))).textContent();
+  const address = /https?:\S+$/.exec(line ?? "")?.[0] ?? "";
+  const last = address.at(-1) === "0" ? "1" : "0";
+  await fetch(address.slice(0, -1) + last);
+  await expectSeen(page.locator(".waiting .notice.is-bad"));
+  await fetch(address);
+  await expectSeen(page.getByText("It arrived"));
+  await page.getByRole("link", { name: "Open the check" }).click();
+  await page.waitForURL(/\/checks\/[^/]+\/details\//);
+  expect(complaints).toEqual([]);
+  await context.close();
+});

@@ -1,0 +1,129 @@
+// The faults around alerts in brief, as part of every check: what is owed is told, nobody is alarmed for our own
+// absence, and a program that breaks either promise would be seen.
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { embeddedPostgres } from "../support/postgres-binaries.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { AlertReceiver } from "./alerts/alert-receiver.ts";
+import { PLANTED } from "./planted.ts";
+import type { Figures, Run } from "./scenario.ts";
+import {
+  playDiskBriefly,
+  playOwedBriefly,
+  playReceivingBriefly,
+  playStoppedBriefly,
+  playSweeperBriefly,
+  playUnansweredBriefly,
+  playUntakenBriefly,
+} from "./scenarios/alerts-brief.ts";
+import { onStage, type Stage } from "./stage/stage.ts";
+
+const SEED = 4;
+/** A bound for what hangs: a quiet machine needs a tenth of it. */
+const TIMEOUT_MS = 300_000;
+
+let postgres: PostgresServer;
+beforeAll(async () => {
+  postgres = await startPostgres({ binaries: embeddedPostgres() });
+}, TIMEOUT_MS);
+afterAll(() => postgres.stop(), TIMEOUT_MS);
+
+type Given = {
+  database: string;
+  planted?: string;
+  parts: (stage: Stage, receiver: AlertReceiver) => Promise<Figures>;
+};
+
+async function play({ database, planted, parts }: Given): Promise<Figures> {
+  const preloads = planted === undefined ? [] : [moduleOf(planted)];
+  const run: Run = {
+    say: () => {},
+    size: "tiny",
+    seed: SEED,
+    backlogSignals: null,
+    preloads,
+    keepFiles: false,
+  };
+  const receiver = await AlertReceiver.start();
+  try {
+    return await onStage(run, { checks: 0, shared: { postgres, database } }, (stage) =>
+      parts(stage, receiver),
+    );
+  } finally {
+    await receiver.stop();
+  }
+}
+
+// Some run side by side, because each of them mostly waits.
+describe.concurrent("alerts that are owed", { timeout: TIMEOUT_MS }, () => {
+  test("what is owed is told in the end, whoever was killed with it", async ({ expect }) => {
+    const found = await play({ database: "owed", parts: playOwedBriefly });
+    expect(found).toMatchObject({ lost: 0, duplicated: 0 });
+    expect(found["repeated"]).toBeGreaterThan(0);
+  });
+
+  test("a planted message that counts as sent too early is seen as lost", async ({ expect }) => {
+    const found = await play({ database: "early", planted: "settled-first", parts: playUntakenBriefly });
+    expect(found["lost"]).toBeGreaterThan(0);
+  });
+
+  test("a planted key for each try is seen as duplicated", async ({ expect }) => {
+    const found = await play({ database: "keys", planted: "fresh-key", parts: playUnansweredBriefly });
+    expect(found["duplicated"]).toBeGreaterThan(0);
+  });
+});
+
+describe.concurrent("after an absence of ours", { timeout: TIMEOUT_MS }, () => {
+  test("nobody is alarmed for ten minutes in which nothing ran, and the silent are named", async ({
+    expect,
+  }) => {
+    expect(await play({ database: "stopped", parts: playStoppedBriefly })).toMatchObject({
+      false_alarms: 0,
+      unnoticed: 0,
+      noticed_late: 0,
+      misnamed: 0,
+      notices: 2,
+      lost: 0,
+      duplicated: 0,
+    });
+  });
+
+  test("a planted blindness that excuses nothing is seen as false alarms", async ({ expect }) => {
+    const found = await play({ database: "unexcused", planted: "no-excuse", parts: playStoppedBriefly });
+    expect(found["false_alarms"]).toBeGreaterThan(0);
+  });
+
+  test("a disk that is lost with what it held alarms nobody but the operator", async ({ expect }) => {
+    const found = await play({ database: "disk", parts: playDiskBriefly });
+    expect(found).toMatchObject({ false_alarms: 0, unnoticed: 0, lost: 0 });
+    expect(found["operator_told"]).toBeGreaterThan(0);
+  });
+
+  test("a planted loss without a blind time is seen as false alarms", async ({ expect }) => {
+    const found = await play({ database: "unwritten", planted: "loss-unwritten", parts: playDiskBriefly });
+    expect(found["false_alarms"]).toBeGreaterThan(0);
+  });
+});
+
+describe.concurrent("after standing still", { timeout: TIMEOUT_MS }, () => {
+  test("a sweeper that stood still before firing fires what is still true, once", async ({ expect }) => {
+    const found = await play({ database: "sweeper", parts: playSweeperBriefly });
+    expect(found).toMatchObject({ wrong_flips: 0, false_alarms: 0, lost: 0, duplicated: 0, paused: 3 });
+  });
+
+  test("signals in the sockets of a process that stood still are waited for", async ({ expect }) => {
+    const found = await play({ database: "sockets", parts: playReceivingBriefly });
+    expect(found).toMatchObject({ false_alarms: 0, unnoticed: 0 });
+  });
+
+  test("a planted disregard of the watermark is seen as false alarms", async ({ expect }) => {
+    const planted = "watermark-ignored";
+    const found = await play({ database: "unseen", planted, parts: playReceivingBriefly });
+    expect(found["false_alarms"]).toBeGreaterThan(0);
+  });
+});
+
+function moduleOf(name: string): string {
+  const planted = PLANTED[name];
+  if (planted === undefined) throw new Error(`there is no planted fault "${name}"`);
+  return planted.module;
+}

@@ -1,0 +1,10 @@
+// Planted fault: time in which nobody could receive excuses nothing.
+import { rewriteQueries } from "./rewritten-query.ts";
+
+const LIST = "from blind_intervals where";
+
+rewriteQueries((query) =>
+  query.name === "sight.read" && query.text !== undefined
+    ? { ...query, text: query.text.replace(LIST, `${LIST} false and`) }
+    : query,
+);

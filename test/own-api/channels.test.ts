@@ -1,0 +1,408 @@
+// Channels by our own API: made, read, changed and deleted, with the conditions and repetitions that clients rely on.
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import type { ChannelJson } from "../../src/contract/own/channel.ts";
+import { CHANNELS_PER_PROJECT_MAX, IDEMPOTENCY_KEYS_MAX } from "../../src/core/limits.ts";
+import { newCheck, readCheck, statusesOf } from "../api/asking.ts";
+import { type Asked, UNKNOWN_UUID, useCast } from "../api/cast.ts";
+import { askOwn, newChannel, type OwnReply, SLACK } from "./asking.ts";
+
+const cast = useCast({ settings: { OVERDUE_API_RATE_LIMIT: "0" } });
+
+const ask = (path: string, given: Asked = {}) => askOwn(cast, path, { key: cast.owner.rw, ...given });
+const create = (body: object, headers: Record<string, string> = {}) =>
+  ask("/channels", { method: "POST", body, headers });
+const change = (id: string, body: object, headers: Record<string, string> = {}) =>
+  ask(`/channels/${id}`, { method: "PATCH", body, headers });
+const remove = (id: string, headers: Record<string, string> = {}) =>
+  ask(`/channels/${id}`, { method: "DELETE", headers });
+
+async function emptyProject(): Promise<void> {
+  await cast.db.pool.query("delete from channels where project_id = $1", [cast.owner.project.id]);
+}
+
+describe("making", () => {
+  test("a channel is there afterwards, under its Location, without its secret", async () => {
+    const reply = await create({ ...SLACK, name: "Dežūra 😀" });
+    expect(reply.json).toMatchObject({
+      kind: "slack",
+      name: "Dežūra 😀",
+      config: { url: "https://hooks.slack.com/********" },
+      enabled: true,
+      disabled_reason: null,
+      verified: null,
+      revision: 1,
+      made: {},
+    });
+    expect(reply.json["created_at"]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$/);
+    const { made: _, ...channel } = reply.json;
+    const again = await ask(`/channels/${String(channel["id"])}`);
+    expect(again.json).toEqual(channel);
+    expect(again.headers.get("etag")).toBe('"1"');
+    expect(reply.headers.get("location")).toBe(
+      `${cast.site}/api/overdue/v1/channels/${String(channel["id"])}`,
+    );
+    const compatible = await cast.ask("/api/v3/channels/", { key: cast.owner.rw });
+    expect(compatible.json).toMatchObject({
+      channels: expect.arrayContaining([{ id: channel["id"], name: "Dežūra 😀", kind: "slack" }]),
+    });
+  });
+
+  test("a secret that was made is shown once", async () => {
+    const { id, made } = await newChannel(cast, {
+      kind: "webhook",
+      config: { url_down: "https://example.org/hook" },
+    });
+    expect(made["secret"]).toMatch(/^whsec_/);
+    const { json, text } = await ask(`/channels/${id}`);
+    expect(json["config"]).toMatchObject({ secret: "********", url_down: "https://example.org/********" });
+    expect(text).not.toContain(made["secret"]);
+  });
+
+  test("it hears of all checks, unless some are named", async () => {
+    const one = await newCheck(cast, { name: "one" });
+    const two = await newCheck(cast, { name: "two" });
+    const all = await newChannel(cast);
+    const some = await newChannel(cast, { ...SLACK, checks: [two.uuid] });
+    const none = await newChannel(cast, { ...SLACK, checks: [] });
+    expect(String((await readCheck(cast, one.uuid))["channels"])).toContain(all.id);
+    expect([some.check_count, none.check_count]).toEqual([1, 0]);
+    const { json } = await ask(`/channels/${some.id}/checks`);
+    expect(json).toEqual({ checks: [{ id: two.uuid, name: "two" }], next_cursor: null });
+    const reduced = await askOwn(cast, `/channels/${some.id}/checks`, { key: cast.owner.ro });
+    expect(reduced.text).not.toContain(two.uuid);
+    expect(reduced.json).toMatchObject({ checks: [{ id: expect.stringMatching(/^[0-9a-f]{40}$/) }] });
+  });
+
+  test.each([
+    [{}, "kind is missing"],
+    [{ kind: "slak", config: {} }, 'There is no kind "slak". Did you mean slack?'],
+    [{ kind: 7 }, "kind is not a string"],
+    [{ ...SLACK, colour: 1 }, 'there is no field "colour"'],
+    [{ ...SLACK, name: "x".repeat(101) }, "name is too long"],
+    [{ ...SLACK, name: "a\u0000b" }, "name contains a character that cannot be stored"],
+    [{ ...SLACK, config: [] }, "config is not an object"],
+    [{ ...SLACK, config: { url: 7 } }, "url must be a text."],
+    [{ ...SLACK, config: { ...SLACK.config, urll: "x" } }, 'Slack has no field "urll". Did you mean url?'],
+    [{ ...SLACK, config: { url: "https://x.org/********" } }, "holds the mask"],
+    [{ ...SLACK, enabled: "yes" }, "enabled is not a boolean"],
+    [{ ...SLACK, checks: "all" }, "checks is neither"],
+    [{ ...SLACK, checks: ["x"] }, "checks is neither"],
+    [{ ...SLACK, checks: [UNKNOWN_UUID] }, `the project has no check ${UNKNOWN_UUID}`],
+    [{ ...SLACK, checks: Array.from({ length: 1_001 }, () => UNKNOWN_UUID) }, "more than 1000"],
+  ])("what cannot be is refused with a sentence: %j", async (body, detail) => {
+    const reply = await create(body);
+    expect([reply.status, reply.detail]).toEqual([400, expect.stringContaining(detail)]);
+  });
+
+  test("a check of another project cannot be named", async () => {
+    const { json } = await cast.ask("/api/v3/checks/", { method: "POST", key: cast.stranger.rw, body: {} });
+    const { uuid } = json as { uuid: string };
+    expect((await create({ ...SLACK, checks: [uuid] })).status).toBe(400);
+  });
+
+  test("a project has so many channels and no more", async () => {
+    await emptyProject();
+    await cast.db.pool.query(
+      `insert into channels (uuid, project_id, kind, name, config, created_at)
+       select gen_random_uuid(), $1, 'slack', '', '{}', now() from generate_series(1, $2)`,
+      [cast.owner.project.id, CHANNELS_PER_PROJECT_MAX - 1],
+    );
+    const replies = await Promise.all([create(SLACK), create(SLACK), create(SLACK)]);
+    expect(statusesOf(replies)).toEqual([201, 403, 403]);
+    await emptyProject();
+  });
+});
+
+describe("a repeated request", () => {
+  test("makes one channel, also when they come at once", async () => {
+    await emptyProject();
+    const headers = { "Idempotency-Key": randomUUID() };
+    const body = { kind: "webhook", config: { url_down: "https://example.org/hook" } };
+    const replies = await Promise.all([1, 2, 3, 4].map(() => create(body, headers)));
+    const ids = new Set(replies.map(({ json }) => json["id"]));
+    expect([replies.map(({ status }) => status), ids.size]).toEqual([[201, 201, 201, 201], 1]);
+    const secrets = replies.flatMap(({ json }) => Object.keys(json["made"] as object));
+    expect(secrets).toEqual(["secret"]);
+    expect((await ask("/channels")).json["channels"]).toHaveLength(1);
+  });
+
+  test("under the same name must be the same, and another name makes another channel", async () => {
+    const headers = { "Idempotency-Key": randomUUID() };
+    const first = await create(SLACK, headers);
+    expect((await create({ ...SLACK, name: "other" }, headers)).status).toBe(422);
+    const other = await create(SLACK, { "Idempotency-Key": randomUUID() });
+    expect(other.json["id"]).not.toBe(first.json["id"]);
+    const stranger = await askOwn(cast, "/channels", {
+      method: "POST",
+      key: cast.stranger.rw,
+      body: SLACK,
+      headers,
+    });
+    expect(stranger.json["id"]).not.toBe(first.json["id"]);
+  });
+
+  test("says so when what it made is gone, and is a new one after a day", async () => {
+    const headers = { "Idempotency-Key": randomUUID() };
+    const first = await create(SLACK, headers);
+    await remove(String(first.json["id"]));
+    expect((await create(SLACK, headers)).status).toBe(409);
+    await cast.db.pool.query("update idempotency_keys set created_at = created_at - interval '1 day'");
+    expect((await create(SLACK, headers)).status).toBe(201);
+  });
+
+  test("that was refused may be made good under the same name", async () => {
+    const headers = { "Idempotency-Key": randomUUID() };
+    expect((await create({ ...SLACK, config: {} }, headers)).status).toBe(400);
+    expect((await create(SLACK, headers)).status).toBe(201);
+  });
+
+  test("needs a name that can be one", async () => {
+    for (const key of ["a b", "x".repeat(256)]) {
+      expect((await create(SLACK, { "Idempotency-Key": key })).status).toBe(400);
+    }
+  });
+
+  test("is remembered for so many of a project", async () => {
+    await cast.db.pool.query(
+      `insert into idempotency_keys (project_id, key_digest, request_digest, channel_uuid, created_at)
+       select $1, sha256(n::text::bytea), sha256(''), gen_random_uuid(), now() from generate_series(1, $2) as n`,
+      [cast.owner.project.id, IDEMPOTENCY_KEYS_MAX + 5],
+    );
+    await create(SLACK, { "Idempotency-Key": randomUUID() });
+    const { rows } = await cast.db.pool.query<{ count: number }>(
+      "select count(*)::int as count from idempotency_keys where project_id = $1",
+      [cast.owner.project.id],
+    );
+    expect(rows[0]?.count).toBe(IDEMPOTENCY_KEYS_MAX);
+  });
+});
+
+describe("lists", () => {
+  test("come in pages, whole and in order", async () => {
+    await emptyProject();
+    const made: string[] = [];
+    for (let n = 0; n < 5; n += 1) made.push((await newChannel(cast, { ...SLACK, name: `${n}` })).id);
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    let pages = 0;
+    do {
+      const query = cursor === null ? "?limit=2" : `?limit=2&cursor=${cursor}`;
+      const { json }: OwnReply = await ask(`/channels${query}`);
+      seen.push(...(json["channels"] as ChannelJson[]).map(({ id }) => id));
+      cursor = json["next_cursor"] as string | null;
+      pages += 1;
+    } while (cursor !== null);
+    expect([seen, pages]).toEqual([made, 3]);
+  });
+
+  test.each([
+    "limit=0",
+    "limit=101",
+    "limit=x",
+    "limit=1e1",
+    "cursor=",
+    "cursor=x",
+    "cursor=c-1",
+    "cursor=czzzzzzzzzzz",
+  ])("a page that cannot be is refused: %s", async (query) => {
+    expect((await ask(`/channels?${query}`)).status).toBe(400);
+  });
+});
+
+describe("changing", () => {
+  test("changes what is given, keeps the secret that is not, and counts", async () => {
+    const { id } = await newChannel(cast, {
+      kind: "ntfy",
+      config: { topic: "secret-topic-1", token: "tk_12345678", priority: 5 },
+    });
+    const reply = await change(id, { name: "Phones", config: { priority: 4 } });
+    expect(reply.json).toMatchObject({
+      name: "Phones",
+      revision: 2,
+      config: { topic: "********", priority: 4 },
+    });
+    expect(reply.headers.get("etag")).toBe('"2"');
+    const { rows } = await cast.db.pool.query("select config from channels where uuid = $1", [id]);
+    expect(rows[0]).toMatchObject({ config: { topic: "secret-topic-1", token: "tk_12345678", priority: 4 } });
+    expect((await change(id, {})).json).toMatchObject({ revision: 2 });
+  });
+
+  test("whoever has read an older revision is refused, and nothing is changed", async () => {
+    const { id } = await newChannel(cast);
+    expect((await change(id, { name: "first" }, { "If-Match": '"1"' })).status).toBe(200);
+    expect((await change(id, { name: "second" }, { "If-Match": '"1"' })).status).toBe(412);
+    expect((await change(id, { name: "second" }, { "If-Match": "garbage" })).status).toBe(412);
+    expect((await remove(id, { "If-Match": '"1"' })).status).toBe(412);
+    expect((await ask(`/channels/${id}`)).json).toMatchObject({ name: "first", revision: 2 });
+    expect((await change(id, { name: "third" }, { "If-Match": '"7", "2"' })).status).toBe(200);
+    expect((await change(id, { name: "fourth" }, { "If-Match": "*" })).status).toBe(200);
+    const both = await Promise.all([1, 2].map((n) => change(id, { name: `${n}` }, { "If-Match": '"4"' })));
+    expect(statusesOf(both)).toEqual([200, 412]);
+  });
+
+  test("an owner switches off and on; a new configuration does not switch on what the owner has switched off", async () => {
+    const { id } = await newChannel(cast);
+    expect((await change(id, { enabled: false })).json).toMatchObject({
+      enabled: false,
+      disabled_reason: "Disabled by its owner",
+    });
+    expect((await change(id, { config: SLACK.config })).json).toMatchObject({ enabled: false });
+    expect((await change(id, { enabled: true })).json).toMatchObject({ enabled: true, disabled_at: null });
+    await cast.db.pool.query(
+      "update channels set disabled_at = now(), disabled_reason = 'gone' where uuid = $1",
+      [id],
+    );
+    expect((await change(id, { name: "renamed" })).json).toMatchObject({ enabled: false });
+    expect((await change(id, { config: SLACK.config })).json).toMatchObject({ enabled: true });
+    expect((await newChannel(cast, { ...SLACK, enabled: false })).enabled).toBe(false);
+  });
+
+  test("the checks are replaced as a whole", async () => {
+    const check = await newCheck(cast, { name: "heard" });
+    const { id } = await newChannel(cast);
+    expect((await change(id, { checks: [check.uuid] })).json).toMatchObject({ check_count: 1 });
+    expect((await change(id, { checks: [] })).json).toMatchObject({ check_count: 0 });
+    expect(Number((await change(id, { checks: "*" })).json["check_count"])).toBeGreaterThan(1);
+  });
+
+  test("a kind stays, and what the kind refuses is refused", async () => {
+    const { id } = await newChannel(cast);
+    expect((await change(id, { kind: "email" })).detail).toBe("kind cannot be changed");
+    expect((await change(id, { kind: "slack", name: "same" })).status).toBe(200);
+    expect((await change(id, { config: { url: "" } })).status).toBe(400);
+  });
+});
+
+describe("groups", () => {
+  test("hold channels of the same project, and no groups", async () => {
+    const member = await newChannel(cast);
+    const foreign = await cast.channel(cast.stranger, { name: "theirs", kind: "slack" });
+    const group = await newChannel(cast, { kind: "group", config: { members: [member.id] } });
+    const bad = [
+      [foreign.uuid, `the project has no channel ${foreign.uuid}`],
+      [UNKNOWN_UUID, `the project has no channel ${UNKNOWN_UUID}`],
+      [group.id, `${group.id} is a group, and groups hold no groups`],
+    ];
+    for (const [uuid, detail] of bad) {
+      const body = { kind: "group", config: { members: [member.id, uuid] } };
+      expect((await create(body)).detail).toBe(`members: ${detail}`);
+      expect((await change(group.id, { config: body.config })).detail).toBe(`members: ${detail}`);
+    }
+  });
+
+  test("lose a channel that is deleted, but not the last one", async () => {
+    const [one, two] = [await newChannel(cast), await newChannel(cast)];
+    const group = await newChannel(cast, {
+      kind: "group",
+      name: "All",
+      config: { members: [one.id, two.id] },
+    });
+    expect((await remove(one.id)).status).toBe(204);
+    expect((await ask(`/channels/${group.id}`)).json).toMatchObject({
+      config: { members: [two.id] },
+      revision: 2,
+    });
+    const refused = await remove(two.id);
+    expect([refused.status, refused.detail]).toEqual([
+      409,
+      'it is the only member of the group "All"; change or delete that first',
+    ]);
+    await remove(group.id);
+    expect((await remove(two.id)).status).toBe(204);
+  });
+});
+
+describe("mail", () => {
+  test("a stranger's address is asked in the same transaction, a member's is not", async () => {
+    const asked = await newChannel(cast, { kind: "email", config: { value: "new@example.net" } });
+    const own = await newChannel(cast, { kind: "email", config: { value: cast.owner.account.email } });
+    expect([asked.verified, own.verified]).toEqual([false, true]);
+    const letters = async () => {
+      const { rows } = await cast.db.pool.query<{ address: string }>(
+        `select l.about ->> 'address' as address from letters l join channels ch on ch.id = l.channel_id
+         where ch.uuid = $1 order by l.id`,
+        [asked.id],
+      );
+      return rows.map(({ address }) => address);
+    };
+    expect(await letters()).toEqual(["new@example.net"]);
+    await change(asked.id, { config: { up: false } });
+    expect(await letters()).toEqual(["new@example.net"]);
+    expect((await change(asked.id, { config: { value: "other@example.net" } })).json).toMatchObject({
+      verified: false,
+    });
+    expect(await letters()).toEqual(["new@example.net", "other@example.net"]);
+  });
+});
+
+describe("deleting", () => {
+  test("takes the channel, its assignments and its log from sight", async () => {
+    const { id } = await newChannel(cast);
+    const planned = await ask(`/channels/${id}/test`, { method: "POST" });
+    const [delivery] = planned.json["deliveries"] as { id: string }[];
+    expect((await remove(id)).status).toBe(204);
+    for (const path of [`/channels/${id}`, `/channels/${id}/deliveries`, `/deliveries/${delivery?.id}`]) {
+      expect((await ask(path)).status, path).toBe(404);
+    }
+    expect((await remove(id)).status).toBe(404);
+    const { rows } = await cast.db.pool.query("select state from deliveries where id = $1", [delivery?.id]);
+    expect(rows).toHaveLength(1);
+  });
+});
+
+test("every change stands in the record of the project, without a secret", async () => {
+  const { id } = await newChannel(cast, { kind: "ntfy", name: "Rec", config: { topic: "planted-topic-77" } });
+  await change(id, { config: { topic: "planted-topic-78" }, name: "Recorded" });
+  await change(id, { enabled: false });
+  await ask(`/channels/${id}/test`, { method: "POST" });
+  await remove(id);
+  const { rows } = await cast.db.pool.query<{ what: string }>(
+    "select * from audit_entries where project_id = $1 order by id desc limit 5",
+    [cast.owner.project.id],
+  );
+  expect(rows.map(({ what }) => what).toReversed()).toEqual([
+    "channel.created",
+    "channel.changed",
+    "channel.disabled",
+    "channel.tested",
+    "channel.deleted",
+  ]);
+  expect(JSON.stringify(rows)).not.toContain("planted-topic");
+  expect(JSON.stringify(rows)).toContain('"changed":["topic"]');
+});
+
+test("kinds are described with the schema of their configuration", async () => {
+  const { json } = await ask("/kinds");
+  const kinds = json["kinds"] as { kind: string; config: { properties: object } }[];
+  expect(kinds.map(({ kind }) => kind)).toContain("webhook");
+  for (const { config } of kinds) expect(Object.keys(config.properties).length).toBeGreaterThan(0);
+});
+
+describe("addresses and methods", () => {
+  test.each([
+    "/",
+    "",
+    "/x",
+    "/channels/x",
+    `/channels/${UNKNOWN_UUID.toUpperCase()}x`,
+    "/deliveries/0",
+    "/deliveries/x",
+    "/deliveries/1e9",
+  ])("nothing is at %s", async (path) => {
+    expect((await ask(path)).status).toBe(404);
+  });
+
+  test("a final slash does not matter, HEAD is GET without a body, and OPTIONS needs no key", async () => {
+    expect((await ask("/channels/")).status).toBe(200);
+    const head = await cast.ask("/api/overdue/v1/channels", { method: "HEAD", key: cast.owner.rw });
+    expect([head.status, head.text]).toEqual([200, ""]);
+    const options = await cast.ask("/api/overdue/v1/channels", { method: "OPTIONS" });
+    expect([options.status, options.headers.get("access-control-allow-methods")]).toEqual([
+      204,
+      "GET, HEAD, OPTIONS, POST",
+    ]);
+    const put = await ask("/channels", { method: "PUT" });
+    expect([put.status, put.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS, POST"]);
+  });
+});

@@ -1,0 +1,299 @@
+// Accounts and their sessions, projects, members and the record, as rows: each statement runs and says what it promises.
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import {
+  countOperators,
+  deleteAccount,
+  lockAccount,
+  writeEmail,
+  writeOperator,
+  writeProfile,
+  writeSignedIn,
+} from "../../src/store/accounts/accounts.ts";
+import { listAccountFacts, listMigrations, readBacklog } from "../../src/store/accounts/admin.ts";
+import {
+  forgetAuditedAddress,
+  insertAuditEntry,
+  listAuditEntries,
+  pruneAuditEntries,
+} from "../../src/store/accounts/audit.ts";
+import {
+  deleteInvitation,
+  deleteInvitationsBy,
+  deleteInvitationsOfEmail,
+  findInvitation,
+  findInvitationByUuid,
+  forgetInvitationsOf,
+  insertInvitation,
+  listInvitations,
+  pruneInvitations,
+} from "../../src/store/accounts/invitations.ts";
+import {
+  deleteMember,
+  deleteMembersOfProject,
+  deleteTransfer,
+  findTransfer,
+  insertMember,
+  listMembers,
+  listTransfersTo,
+  lockProject,
+  writeRole,
+  writeTransfer,
+} from "../../src/store/accounts/members.ts";
+import {
+  countOwnedProjects,
+  hideProject,
+  pruneRemovedProjects,
+  renameProject,
+  writePingKey,
+} from "../../src/store/accounts/project-changes.ts";
+import { findAccountById, findProjectByUuid } from "../../src/store/accounts/projects.ts";
+import {
+  deleteOtherSessions,
+  deleteSession,
+  deleteSessionByDigest,
+  findSessionByDigest,
+  insertSession,
+  listSessionsOfAccount,
+  proveSession,
+  pruneSessions,
+  touchSession,
+  trimSessions,
+} from "../../src/store/accounts/sessions.ts";
+import { findCheckByUuid } from "../../src/store/checks/checks.ts";
+import { markChecksDeleted } from "../../src/store/checks/project-checks.ts";
+import { inTransaction, type Tx } from "../../src/store/transaction.ts";
+import { digestOfToken } from "../../src/lib/secrets/secret-token.ts";
+import { useDatabase } from "../support/database.ts";
+import { MONDAY_NOON as NOW, sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";
+
+const database = useDatabase();
+const tx = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => inTransaction(database.db, work);
+const digest = () => digestOfToken(randomUUID());
+
+describe("Accounts", () => {
+  test("change, are counted and locked, and go with what is theirs", async () => {
+    const account = await sampleAccount(database.db);
+    const accountId = account.id;
+    const before = await countOperators(database.db);
+    await tx(async (t) => {
+      expect(await lockAccount(t, accountId)).toBe(true);
+      await writeOperator(t, { accountId, isOperator: true });
+      await writeEmail(t, { accountId, email: `${account.uuid}@example.org` });
+      await writeProfile(t, { accountId, name: "Bob", theme: "dark" });
+      await writeProfile(t, { accountId, name: null, theme: null });
+      await writeSignedIn(t, { accountId, at: NOW });
+    });
+    expect(await countOperators(database.db)).toBe(before + 1);
+    const changed = { name: "Bob", email: `${account.uuid}@example.org`, isOperator: true };
+    expect(await findAccountById(database.db, accountId)).toMatchObject(changed);
+    expect(await listAccountFacts(database.db, [accountId])).toEqual([
+      { accountId, signedInAt: NOW, hasTotp: false },
+    ]);
+    await tx((t) => insertSession(t, sessionOf(accountId)));
+    expect(await tx((t) => deleteAccount(t, accountId))).toBe(true);
+    expect(await tx((t) => lockAccount(t, accountId))).toBe(false);
+    expect(await listSessionsOfAccount(database.db, accountId)).toEqual([]);
+  });
+
+  test("whoever runs the installation sees what waits, and the migrations", async () => {
+    expect(await readBacklog(database.db, { now: NOW })).toMatchObject({
+      oldestSweepAt: null,
+      oldestUnsentAt: null,
+      unsentCount: 0,
+      oldestLetterAt: null,
+    });
+    const migrations = await listMigrations(database.db);
+    expect(migrations.map(({ name }) => name)).toContain("0006_accounts");
+    expect(migrations.every(({ appliedAt }) => appliedAt !== null && appliedAt > NOW - 1e11)).toBe(true);
+  });
+});
+
+function sessionOf(accountId: number, given: { digest?: Buffer; createdAt?: number } = {}) {
+  const { digest: own = digest(), createdAt = NOW } = given;
+  return {
+    digest: own,
+    accountId,
+    method: "password",
+    createdAt,
+    ua: "Firefox",
+    remoteAddr: "192.0.2.1",
+  } as const;
+}
+
+describe("Sessions", () => {
+  test("are found by their digest, with whose they are", async () => {
+    const account = await sampleAccount(database.db);
+    const own = digest();
+    const id = await tx((t) => insertSession(t, sessionOf(account.id, { digest: own })));
+    expect(await findSessionByDigest(database.db, own)).toEqual({
+      session: {
+        id,
+        method: "password",
+        createdAt: NOW,
+        seenAt: NOW,
+        provenAt: NOW,
+        ua: "Firefox",
+        remoteAddr: "192.0.2.1",
+      },
+      person: { ...account, theme: "system", zone: "UTC" },
+    });
+    expect(await findSessionByDigest(database.db, digest())).toBeNull();
+    await tx(async (t) => {
+      await touchSession(t, { sessionId: id, at: NOW + 5, remoteAddr: null });
+      await touchSession(t, { sessionId: id, at: NOW + 4, remoteAddr: "192.0.2.9" });
+      await proveSession(t, { sessionId: id, at: NOW + 9 });
+    });
+    expect((await findSessionByDigest(database.db, own))?.session).toMatchObject({
+      seenAt: NOW + 5,
+      provenAt: NOW + 9,
+      remoteAddr: "192.0.2.1",
+    });
+    expect(await tx((t) => deleteSessionByDigest(t, own))).toBe(true);
+    expect(await tx((t) => deleteSessionByDigest(t, own))).toBe(false);
+  });
+
+  test("end one by one, all but one, beyond a number, and with age", async () => {
+    const [mine, other] = [await sampleAccount(database.db), await sampleAccount(database.db)];
+    const open = (createdAt: number) => tx((t) => insertSession(t, sessionOf(mine.id, { createdAt })));
+    const [first, second, third] = [await open(NOW), await open(NOW + 1), await open(NOW + 2)];
+    const ids = async () => (await listSessionsOfAccount(database.db, mine.id)).map(({ id }) => id);
+    expect(await ids()).toEqual([third, second, first]);
+    expect(await tx((t) => deleteSession(t, { accountId: other.id, sessionId: first }))).toBe(false);
+    expect(await tx((t) => deleteSession(t, { accountId: mine.id, sessionId: second }))).toBe(true);
+    expect(await tx((t) => trimSessions(t, { accountId: mine.id, keep: 1 }))).toBe(1);
+    expect(await ids()).toEqual([third]);
+    await open(NOW + 3);
+    expect(await tx((t) => deleteOtherSessions(t, { accountId: mine.id, keepId: third }))).toBe(1);
+    expect(await tx((t) => pruneSessions(t, { before: NOW + 2, limit: 9 }))).toBe(0);
+    expect(await tx((t) => pruneSessions(t, { before: NOW + 3, limit: 9 }))).toBe(1);
+  });
+});
+
+describe("Members and transfers", () => {
+  test("come, change and go; there is one owner", async () => {
+    const owner = await sampleAccount(database.db);
+    const mate = await sampleAccount(database.db);
+    const project = await sampleProject(database.db, { ownerId: owner.id });
+    const projectId = project.id;
+    const member = { projectId, accountId: mate.id };
+    expect(await tx((t) => insertMember(t, { ...member, role: "member", at: NOW }))).toBe(true);
+    expect(await tx((t) => insertMember(t, { ...member, role: "manager", at: NOW }))).toBe(false);
+    await tx((t) => writeRole(t, { ...member, role: "manager" }));
+    expect((await listMembers(database.db, projectId)).map(({ uuid, role }) => [uuid, role])).toEqual([
+      [owner.uuid, "owner"],
+      [mate.uuid, "manager"],
+    ]);
+    await expect(tx((t) => writeRole(t, { ...member, role: "owner" }))).rejects.toThrow(/members_one_owner/);
+    await tx((t) => writeTransfer(t, { projectId, toAccountId: mate.id, createdAt: NOW }));
+    expect(await findTransfer(database.db, projectId)).toMatchObject({ toAccountId: mate.id });
+    expect(await listTransfersTo(database.db, mate.id)).toEqual([
+      { uuid: project.uuid, name: project.name, from: owner.email, since: NOW },
+    ]);
+    expect(await tx((t) => deleteTransfer(t, projectId))).toBe(true);
+    expect(await tx((t) => deleteTransfer(t, projectId))).toBe(false);
+    expect(await tx((t) => deleteMember(t, member))).toBe(true);
+    expect(await tx((t) => deleteMember(t, member))).toBe(false);
+    expect(await countOwnedProjects(database.db, owner.id)).toBe(1);
+  });
+
+  test("invitations are found by link and by name, once for each address, and end", async () => {
+    const owner = await sampleAccount(database.db);
+    const project = await sampleProject(database.db, { ownerId: owner.id });
+    const email = `${randomUUID()}@example.org`;
+    const invitation = {
+      uuid: randomUUID(),
+      digest: digest(),
+      projectId: project.id,
+      email,
+      role: "member",
+      inviterId: owner.id,
+      createdAt: NOW,
+      expiresAt: NOW + 9,
+    } as const;
+    await tx((t) => insertInvitation(t, invitation));
+    const found = await findInvitation(database.db, invitation.digest);
+    expect(found).toMatchObject({ email, role: "member", invitedBy: owner.email, projectName: project.name });
+    expect(await findInvitationByUuid(database.db, invitation.uuid)).toEqual(found);
+    expect(await listInvitations(database.db, project.id)).toEqual([found]);
+    const again = { ...invitation, uuid: randomUUID(), digest: digest() };
+    await expect(tx((t) => insertInvitation(t, again))).rejects.toThrow(/invitations_once/);
+    await tx((t) => deleteInvitationsOfEmail(t, { projectId: project.id, email }));
+    await tx((t) => insertInvitation(t, again));
+    const by = { projectId: project.id, inviterId: owner.id };
+    expect(await tx((t) => deleteInvitationsBy(t, by))).toEqual([{ email, role: "member" }]);
+    expect(await tx((t) => deleteInvitationsBy(t, by))).toEqual([]);
+    await tx((t) => insertInvitation(t, again));
+    expect(await tx((t) => pruneInvitations(t, { before: NOW + 9, limit: 9 }))).toBe(0);
+    expect(await tx((t) => pruneInvitations(t, { before: NOW + 10, limit: 9 }))).toBe(1);
+    const house = { ...invitation, uuid: randomUUID(), digest: digest(), projectId: null, role: null };
+    await tx((t) => insertInvitation(t, house));
+    const id = (await findInvitation(database.db, house.digest))?.id ?? 0;
+    expect(await tx((t) => deleteInvitation(t, id))).toBe(true);
+    expect(await tx((t) => deleteInvitation(t, id))).toBe(false);
+    await tx((t) => insertInvitation(t, house));
+    await tx((t) => forgetInvitationsOf(t, email));
+    expect(await findInvitation(database.db, house.digest)).toBeNull();
+  });
+});
+
+describe("Projects", () => {
+  test("are renamed, hidden, and forgotten when neither members nor checks are left", async () => {
+    const project = await sampleProject(database.db);
+    const check = await sampleCheck(database.db, { projectId: project.id });
+    await tx(async (t) => {
+      expect(await lockProject(t, project.id)).toBe(true);
+      await renameProject(t, { projectId: project.id, name: "Other" });
+      await writePingKey(t, { projectId: project.id, pingKey: "another" });
+    });
+    expect(await findProjectByUuid(database.db, project.uuid)).toMatchObject({
+      name: "Other",
+      pingKey: "another",
+    });
+    const badgeKey = randomUUID();
+    await tx((t) => hideProject(t, { projectId: project.id, badgeKey }));
+    expect(await findProjectByUuid(database.db, project.uuid)).toMatchObject({ pingKey: null, badgeKey });
+    expect(await tx((t) => markChecksDeleted(t, { projectId: project.id, at: NOW }))).toBe(1);
+    expect(await findCheckByUuid(database.db, check.uuid)).toBeNull();
+    await tx((t) => deleteMembersOfProject(t, project.id));
+    expect(await tx((t) => pruneRemovedProjects(t, { limit: 9 }))).toBe(0);
+    await database.db.pool.query("delete from checks where id = $1", [check.id]);
+    expect(await tx((t) => pruneRemovedProjects(t, { limit: 9 }))).toBe(1);
+    expect(await findProjectByUuid(database.db, project.uuid)).toBeNull();
+  });
+});
+
+describe("The record", () => {
+  test("is read backwards, by project or for what is about none, and forgets an address and age", async () => {
+    const account = await sampleAccount(database.db);
+    const project = await sampleProject(database.db, { ownerId: account.id });
+    const entry = {
+      accountId: account.id,
+      keyId: null,
+      what: "member.invited",
+      subject: "eve@example.org",
+      before: null,
+      after: { email: "eve@example.org" },
+      at: NOW,
+    } as const;
+    await tx(async (t) => {
+      await insertAuditEntry(t, { ...entry, projectId: project.id });
+      await insertAuditEntry(t, { ...entry, projectId: project.id, at: NOW + 1 });
+      await insertAuditEntry(t, { ...entry, projectId: null });
+    });
+    const page = { projectId: project.id, beforeId: Number.MAX_SAFE_INTEGER, limit: 9 };
+    const [newer, older] = await listAuditEntries(database.db, page);
+    expect([newer?.at, older?.at, newer?.email]).toEqual([NOW + 1, NOW, account.email]);
+    expect(await listAuditEntries(database.db, { ...page, beforeId: newer?.id ?? 0 })).toEqual([older]);
+    expect(await listAuditEntries(database.db, { ...page, projectId: null })).toHaveLength(1);
+    await tx((t) => forgetAuditedAddress(t, { email: "eve@example.org", instead: "(gone)" }));
+    const [forgotten] = await listAuditEntries(database.db, page);
+    expect(forgotten).toMatchObject({ subject: "(gone)", after: { email: "(gone)" } });
+    const others = "steve@example.org, eve@example.org.uk, eve@example.org.";
+    await tx((t) => insertAuditEntry(t, { ...entry, projectId: project.id, subject: others, at: NOW + 1 }));
+    await tx((t) => forgetAuditedAddress(t, { email: "eve@example.org", instead: "(gone)" }));
+    const [kept] = await listAuditEntries(database.db, page);
+    expect(kept?.subject).toBe("steve@example.org, eve@example.org.uk, (gone).");
+    expect(await tx((t) => pruneAuditEntries(t, { before: NOW + 1, limit: 9 }))).toBe(2);
+  });
+});

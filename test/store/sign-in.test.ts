@@ -1,0 +1,202 @@
+// Ways in, as rows: passwords, passkeys, apps and their codes, links, steps, tries, and people of a provider.
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { digestOfToken } from "../../src/lib/secrets/secret-token.ts";
+import {
+  confirmAuthenticator,
+  countRecoveryCodes,
+  deleteAuthenticator,
+  findAuthenticator,
+  useAuthenticatorStep,
+  useRecoveryCode,
+  writeAuthenticator,
+  writeRecoveryCodes,
+} from "../../src/store/accounts/authenticators.ts";
+import {
+  deletePasskey,
+  deletePassword,
+  findPasskey,
+  findPassword,
+  insertPasskey,
+  listPasskeys,
+  writePasskeyUse,
+  writePassword,
+} from "../../src/store/accounts/credentials.ts";
+import { insertIdentity, listIdentities, useIdentity } from "../../src/store/accounts/identities.ts";
+import {
+  findStep,
+  insertStep,
+  lockAttempts,
+  pruneAttempts,
+  pruneSteps,
+  takeStep,
+  writeAttempts,
+} from "../../src/store/accounts/steps.ts";
+import {
+  findNewestToken,
+  findToken,
+  findTokenByUuid,
+  insertToken,
+  pruneTokens,
+  useToken,
+  voidAllTokens,
+  voidTokens,
+} from "../../src/store/accounts/tokens.ts";
+import { inTransaction, type Tx } from "../../src/store/transaction.ts";
+import { useDatabase } from "../support/database.ts";
+import { MONDAY_NOON as NOW, sampleAccount } from "../support/sample.ts";
+
+const database = useDatabase();
+const tx = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => inTransaction(database.db, work);
+const digest = () => digestOfToken(randomUUID());
+
+describe("Credentials", () => {
+  test("a password is set, replaced and taken away", async () => {
+    const { id: accountId } = await sampleAccount(database.db);
+    expect(await findPassword(database.db, accountId)).toBeNull();
+    await tx((t) => writePassword(t, { accountId, hash: "one", at: NOW }));
+    await tx((t) => writePassword(t, { accountId, hash: "two", at: NOW + 1 }));
+    expect(await findPassword(database.db, accountId)).toEqual({ hash: "two", changedAt: NOW + 1 });
+    expect(await tx((t) => deletePassword(t, accountId))).toBe(true);
+    expect(await tx((t) => deletePassword(t, accountId))).toBe(false);
+  });
+
+  test("a passkey is known by its credential, counted, and taken away by its owner alone", async () => {
+    const [owner, other] = [await sampleAccount(database.db), await sampleAccount(database.db)];
+    const passkey = {
+      uuid: randomUUID(),
+      accountId: owner.id,
+      name: "Phone",
+      credentialId: randomUUID(),
+      publicKey: Buffer.from([1, 2, 3]),
+      useCount: 0,
+      transports: ["internal", "hybrid"],
+      createdAt: NOW,
+    };
+    await tx((t) => insertPasskey(t, passkey));
+    const found = await findPasskey(database.db, passkey.credentialId);
+    expect(found).toMatchObject({ ...passkey, lastUsedAt: null });
+    expect(await listPasskeys(database.db, owner.id)).toEqual([found]);
+    await expect(tx((t) => insertPasskey(t, { ...passkey, uuid: randomUUID() }))).rejects.toThrow(
+      /credential_id/,
+    );
+    await tx((t) => writePasskeyUse(t, { passkeyId: found?.id ?? 0, useCount: 7, at: NOW + 1 }));
+    expect(await findPasskey(database.db, passkey.credentialId)).toMatchObject({
+      useCount: 7,
+      lastUsedAt: NOW + 1,
+    });
+    expect(await tx((t) => deletePasskey(t, { accountId: other.id, uuid: passkey.uuid }))).toBeNull();
+    expect(await tx((t) => deletePasskey(t, { accountId: owner.id, uuid: passkey.uuid }))).toBe("Phone");
+  });
+
+  test("an app is confirmed once, a working one is not replaced, and no step is used twice", async () => {
+    const { id: accountId } = await sampleAccount(database.db);
+    const write = (sealed: string) =>
+      tx((t) => writeAuthenticator(t, { accountId, sealed: Buffer.from(sealed), at: NOW }));
+    expect(await write("one")).toBe(true);
+    expect(await write("two")).toBe(true);
+    expect(await tx((t) => useAuthenticatorStep(t, { accountId, step: 5 }))).toBe(false);
+    expect(await tx((t) => confirmAuthenticator(t, { accountId, at: NOW, step: 5 }))).toBe(true);
+    expect(await tx((t) => confirmAuthenticator(t, { accountId, at: NOW, step: 6 }))).toBe(false);
+    expect(await write("three")).toBe(false);
+    expect(await findAuthenticator(database.db, accountId)).toEqual({
+      sealed: Buffer.from("two"),
+      confirmedAt: NOW,
+      lastStep: 5,
+    });
+    expect(await tx((t) => useAuthenticatorStep(t, { accountId, step: 5 }))).toBe(false);
+    expect(await tx((t) => useAuthenticatorStep(t, { accountId, step: 6 }))).toBe(true);
+    expect(await tx((t) => deleteAuthenticator(t, accountId))).toBe(true);
+    expect(await tx((t) => deleteAuthenticator(t, accountId))).toBe(false);
+  });
+
+  test("a recovery code is used once, and new ones end the old ones", async () => {
+    const { id: accountId } = await sampleAccount(database.db);
+    const [one, two] = [digest(), digest()];
+    await tx((t) => writeRecoveryCodes(t, { accountId, digests: [one, two] }));
+    expect(await countRecoveryCodes(database.db, accountId)).toBe(2);
+    expect(await tx((t) => useRecoveryCode(t, { accountId, digest: one, at: NOW }))).toBe(true);
+    expect(await tx((t) => useRecoveryCode(t, { accountId, digest: one, at: NOW }))).toBe(false);
+    expect(await countRecoveryCodes(database.db, accountId)).toBe(1);
+    await tx((t) => writeRecoveryCodes(t, { accountId, digests: [] }));
+    expect(await tx((t) => useRecoveryCode(t, { accountId, digest: two, at: NOW }))).toBe(false);
+  });
+
+  test("somebody of a provider is one account", async () => {
+    const { id: accountId } = await sampleAccount(database.db);
+    const who = { issuer: "https://id.example.org", subject: randomUUID() };
+    expect(await tx((t) => useIdentity(t, { ...who, at: NOW }))).toBeNull();
+    await tx((t) => insertIdentity(t, { ...who, accountId, at: NOW }));
+    expect(await tx((t) => useIdentity(t, { ...who, at: NOW + 1 }))).toBe(accountId);
+    expect(await listIdentities(database.db, accountId)).toEqual([
+      { issuer: who.issuer, createdAt: NOW, lastUsedAt: NOW + 1 },
+    ]);
+  });
+});
+
+describe("Links", () => {
+  test("are found by their digest and by name, used once, and end when another is given out", async () => {
+    const { id: accountId } = await sampleAccount(database.db);
+    const give = async (expiresAt: number) => {
+      const token = {
+        uuid: randomUUID(),
+        digest: digest(),
+        purpose: "signIn",
+        accountId,
+        email: null,
+        nextPath: "/x/",
+        createdAt: NOW,
+        expiresAt,
+      } as const;
+      await tx((t) => insertToken(t, token));
+      return token;
+    };
+    const first = await give(NOW + 1);
+    const found = await findToken(database.db, first.digest);
+    expect(found).toMatchObject({ purpose: "signIn", accountId, nextPath: "/x/", usedAt: null });
+    expect(await findTokenByUuid(database.db, first.uuid)).toEqual(found);
+    expect(await findNewestToken(database.db, { accountId, purpose: "signIn" })).toEqual(found);
+    expect(await findNewestToken(database.db, { accountId, purpose: "confirm" })).toBeNull();
+    const use = { tokenId: found?.id ?? 0, at: NOW };
+    expect([await tx((t) => useToken(t, use)), await tx((t) => useToken(t, use))]).toEqual([true, false]);
+    const second = await give(NOW + 2);
+    await tx((t) => voidTokens(t, { accountId, purpose: "signIn", email: null }));
+    expect(await findToken(database.db, second.digest)).toBeNull();
+    const third = await give(NOW + 3);
+    await tx((t) => voidAllTokens(t, accountId));
+    expect(await findToken(database.db, third.digest)).toBeNull();
+    expect(await findToken(database.db, first.digest)).toMatchObject({ usedAt: NOW });
+    expect(await tx((t) => pruneTokens(t, { before: NOW + 2, limit: 9 }))).toBe(1);
+  });
+});
+
+describe("Steps and tries", () => {
+  test("a step is seen as often as one likes and taken once, by its kind", async () => {
+    const step = {
+      digest: digest(),
+      kind: "oidc",
+      accountId: null,
+      about: { nonce: "n" },
+      createdAt: NOW,
+      expiresAt: NOW + 1,
+    } as const;
+    await tx((t) => insertStep(t, step));
+    const named = { digest: step.digest, kind: step.kind };
+    expect(await findStep(database.db, named)).toEqual(step);
+    expect(await tx((t) => takeStep(t, { ...named, kind: "passkey" }))).toBeNull();
+    expect(await tx((t) => takeStep(t, named))).toEqual(step);
+    expect(await tx((t) => takeStep(t, named))).toBeNull();
+    await tx((t) => insertStep(t, step));
+    expect(await tx((t) => pruneSteps(t, { before: NOW + 1, limit: 9 }))).toBe(0);
+    expect(await tx((t) => pruneSteps(t, { before: NOW + 2, limit: 9 }))).toBe(1);
+  });
+
+  test("a bucket is full at first, remembers, and is forgotten once it is full", async () => {
+    const of = { kind: "confirm", digest: digest() } as const;
+    expect(await tx((t) => lockAttempts(t, { ...of, now: NOW }))).toBe(NOW);
+    await tx((t) => writeAttempts(t, { ...of, fullAt: NOW + 60 }));
+    expect(await tx((t) => lockAttempts(t, { ...of, now: NOW + 5 }))).toBe(NOW + 60);
+    expect(await tx((t) => pruneAttempts(t, { before: NOW + 60, limit: 9 }))).toBe(0);
+    expect(await tx((t) => pruneAttempts(t, { before: NOW + 61, limit: 9 }))).toBe(1);
+  });
+});

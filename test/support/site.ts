@@ -1,0 +1,82 @@
+// The whole program as people meet it in a browser: built, with every role, on a database of its own, with somebody
+// signed in. For tests of pages, for pictures and for the benchmark of the dashboard.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
+import { openSession } from "../../src/operations/accounts/sessions.ts";
+import { type Database, openDatabase } from "../../src/store/db.ts";
+import { readDatabaseClock } from "../../src/store/instance.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { inTransaction } from "../../src/store/transaction.ts";
+import { freePort, type PingProcess, startPingProcess } from "./ping-process.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const MANIFEST = join(ROOT, "dist/web/.vite/manifest.json");
+const COOKIE = "overdue_session";
+
+export type Site = {
+  url: string;
+  databaseUrl: string;
+  database: Database;
+  /** For whoever looks at what it says. */
+  program: PingProcess;
+  /** A cookie with which a browser is signed in. */
+  signIn(accountId: number): Promise<{ name: string; value: string; url: string }>;
+  stop(): Promise<void>;
+};
+
+/** A migrated database of this name on a server. */
+export async function createSiteDatabase(serverUrl: string, name: string): Promise<string> {
+  const client = new pg.Client({ connectionString: serverUrl });
+  await client.connect();
+  try {
+    await client.query(`create database ${name}`);
+  } finally {
+    await client.end();
+  }
+  const url = serverUrl.replace(/\/postgres$/, `/${name}`);
+  await migrate({ url, applicationName: "overdue-site", onError: () => {} });
+  return url;
+}
+
+/** Starts the program on a migrated database; whoever has filled it before sees that on the pages. */
+export async function startSite({
+  databaseUrl,
+  roles = "all",
+  settings = {},
+}: {
+  databaseUrl: string;
+  roles?: string;
+  settings?: Readonly<Record<string, string>>;
+}): Promise<Site> {
+  if (!existsSync(MANIFEST)) throw new Error("The browser's part is not built: npm run build -- --only web");
+  const port = await freePort();
+  const url = `http://localhost:${port}`;
+  const program = await startPingProcess({
+    databaseUrl,
+    port,
+    roles,
+    settings: { OVERDUE_SITE_URL: url, OVERDUE_LOG_LEVEL: "info", ...settings },
+  });
+  const database = openDatabase({ url: databaseUrl, applicationName: "overdue-site", onError: () => {} });
+  return {
+    url,
+    databaseUrl,
+    database,
+    program,
+    signIn: async (accountId) => ({ name: COOKIE, value: await tokenFor(database, accountId), url }),
+    stop: async () => {
+      await database.close();
+      await program.stop();
+    },
+  };
+}
+
+async function tokenFor(database: Database, accountId: number): Promise<string> {
+  const now = await readDatabaseClock(database);
+  const visitor = { ua: "Chromium", remoteAddr: "127.0.0.1" };
+  const { token } = await inTransaction(database, (tx) =>
+    openSession(tx, { accountId, method: "password", now, ...visitor }),
+  );
+  return token;
+}

@@ -1,0 +1,91 @@
+// Channels by the dashboard: made, changed, tested, and their log read, by people of different rights.
+import { beforeAll, describe, expect, test } from "vitest";
+import type {
+  ChannelCard,
+  ChannelsPage,
+  CreatedChannel,
+  DeliveriesPage,
+} from "../../src/contract/web/channels.ts";
+import { useDashboard } from "./dashboard.ts";
+
+const stage = useDashboard();
+const SECRET_ADDRESS = "https://hooks.example.org/very-secret-path";
+
+let channels = "";
+let made: CreatedChannel;
+
+beforeAll(async () => {
+  channels = `/web/api/projects/${stage.owner.project.uuid}/channels`;
+  const reply = await stage.browse(channels, {
+    method: "POST",
+    body: { kind: "webhook", name: "ops", config: { url_down: SECRET_ADDRESS }, checks: "*" },
+  });
+  if (reply.status !== 201) throw new Error(`The channel was not made: ${reply.text}`);
+  made = reply.json as CreatedChannel;
+});
+
+describe("a channel", () => {
+  test("shows what was made for it once, and its secrets never", async () => {
+    expect(made.made["secret"]).toMatch(/^whsec_/);
+    const reply = await stage.browse(channels);
+    const page = reply.json as ChannelsPage;
+    expect(page.channels.map(({ id, name, isEnabled }) => [id, name, isEnabled])).toEqual([
+      [made.channel.id, "ops", true],
+    ]);
+    expect(reply.text).not.toContain("very-secret-path");
+    expect(reply.text).not.toContain(made.made["secret"]);
+  });
+
+  test("comes with the kinds that there are and the fields of their forms", async () => {
+    const { kinds } = (await stage.browse(channels)).json as ChannelsPage;
+    expect(kinds.map(({ name }) => name)).toContain("email");
+    const address = kinds
+      .find(({ name }) => name === "webhook")
+      ?.fields.find(({ name }) => name === "url_down");
+    expect(address).toMatchObject({ type: "address", isSecret: true, isRequired: false });
+  });
+
+  test("is changed, and keeps what is not mentioned", async () => {
+    const path = `/web/api/channels/${made.channel.id}`;
+    const reply = await stage.browse(path, {
+      method: "PATCH",
+      body: { name: "night shift", isEnabled: false },
+    });
+    expect(reply.json as ChannelCard).toMatchObject({ name: "night shift", isEnabled: false });
+    await stage.browse(path, { method: "PATCH", body: { name: "ops", isEnabled: true } });
+    expect((await stage.browse(path)).json).toMatchObject({
+      name: "ops",
+      isEnabled: true,
+      disabledReason: null,
+    });
+  });
+
+  test("with a mistake in it is refused by a sentence that names the field", async () => {
+    const body = { kind: "webhook", name: "x", config: { url_dwon: "https://example.org" } };
+    const reply = await stage.browse(channels, { method: "POST", body });
+    expect(reply.status).toBe(400);
+    expect((reply.json as { error: string }).error).toContain("url_down");
+  });
+
+  test("can be tested, and the test is in its log", async () => {
+    const path = `/web/api/channels/${made.channel.id}`;
+    const planned = await stage.browse(`${path}/test`, { method: "POST" });
+    expect(planned.status).toBe(202);
+    const log = (await stage.browse(`${path}/deliveries`)).json as DeliveriesPage;
+    expect(log.deliveries).toMatchObject([{ kind: "test", state: "pending", check: null }]);
+    const [delivery] = log.deliveries;
+    const one = `/web/api/projects/${stage.owner.project.uuid}/deliveries/${delivery?.id}`;
+    expect((await stage.browse(one)).json).toEqual(delivery);
+    // What still waits for its turn is only told to hurry.
+    expect((await stage.browse(`${one}/retry`, { method: "POST" })).json).toMatchObject({ state: "pending" });
+    expect((await stage.browse(one.replace(/\d+$/, "x"))).status).toBe(404);
+  });
+
+  test("is gone when it was deleted", async () => {
+    const body = { kind: "webhook", name: "brief", config: { url_up: SECRET_ADDRESS } };
+    const { channel } = (await stage.browse(channels, { method: "POST", body })).json as CreatedChannel;
+    const path = `/web/api/channels/${channel.id}`;
+    expect((await stage.browse(path, { method: "DELETE" })).status).toBe(200);
+    expect((await stage.browse(path)).status).toBe(404);
+  });
+});

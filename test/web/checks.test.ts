@@ -1,0 +1,333 @@
+// The dashboard's checks over HTTP: lists, rows, details, and everything that can be done to one check or to many.
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import type { ChecksBoot, ProjectsBoot } from "../../src/contract/web/boot.ts";
+import type { BulkAnswer } from "../../src/contract/web/check-requests.ts";
+import type { CheckRow, DeletedRow, RowDetail, RowsPage } from "../../src/contract/web/check-row.ts";
+import { useDashboard } from "./dashboard.ts";
+
+const at = useDashboard({ roles: ["web", "api", "ping"] });
+
+const project = () => `/web/api/projects/${at.owner.project.uuid}`;
+const checkPath = (row: { id: string }) => `/web/api/checks/${row.id}`;
+const post = (path: string, body?: unknown) =>
+  at.browse(path, { method: "POST", ...(body !== undefined && { body }) });
+
+async function make(given: object = {}): Promise<CheckRow> {
+  const { status, json, text } = await post(`${project()}/checks`, given);
+  expect(status, text).toBe(201);
+  return json as CheckRow;
+}
+
+async function rowOf(id: string): Promise<CheckRow | undefined> {
+  const { json } = await at.browse(`${project()}/checks`);
+  return (json as RowsPage).rows.find((row) => row.id === id);
+}
+
+describe("making and changing a check", () => {
+  test("a new check hears of all channels, has a slug of its name, and is told as a row", async () => {
+    await at.channel(at.owner, { name: "on call", kind: "webhook" });
+    const row = await make({
+      name: "Nightly backup",
+      tags: " db   prod ",
+      kind: "cron",
+      schedule: "0 3 * * *",
+      tz: "Europe/Riga",
+      graceSeconds: 1200,
+    });
+    expect(row).toMatchObject({
+      name: "Nightly backup",
+      slug: "nightly-backup",
+      tags: ["db", "prod"],
+      state: "new",
+      expected: "at 03:00 every day, Riga",
+      fuse: null,
+      channels: 1,
+      downSince: null,
+    });
+  });
+
+  test("a change changes what is given; the number of the change grows", async () => {
+    const row = await make({ name: "one", timeoutSeconds: 300 });
+    const { status, json } = await at.browse(checkPath(row), {
+      method: "PATCH",
+      body: { name: "two", channels: [] },
+    });
+    const changed = json as CheckRow;
+    expect(status).toBe(200);
+    expect(changed).toMatchObject({ name: "two", slug: "one", expected: "every 5 minutes", channels: 0 });
+    expect(changed.change).toBeGreaterThan(row.change);
+  });
+
+  test.each([
+    [{ graceSeconds: 1 }, "graceSeconds", "graceSeconds must be at least 60."],
+    [{ name: 5 }, "name", "name must be a text."],
+    [{ schedule: "every day" }, "schedule", "schedule is neither a cron nor an OnCalendar expression."],
+    [{ kind: "cron", schedule: "daily" }, "schedule", "schedule is no cron expression."],
+    [{ tz: "Mars/Base" }, "tz", "tz is no time zone that is known here."],
+    [{ unknown: 1 }, "unknown", "unknown is not known here."],
+    [{ slug: "With Space" }, "slug", "slug has characters that are not allowed there."],
+    [{ name: "a\u0000b" }, "name", "name contains a character that cannot be stored."],
+  ])("%j is refused with a sentence that names the field", async (body, field, error) => {
+    const { status, json } = await post(`${project()}/checks`, body);
+    expect({ status, json }).toEqual({ status: 400, json: { error, field } });
+  });
+
+  test("pause, resume, ping now and clear do what they say", async () => {
+    const row = await make({ name: "verbs", timeoutSeconds: 3600 });
+    expect((await post(`${checkPath(row)}/pause`)).json).toMatchObject({ state: "paused", fuse: null });
+    expect((await post(`${checkPath(row)}/resume`)).json).toMatchObject({ state: "new" });
+    const again = await post(`${checkPath(row)}/resume`);
+    expect({ status: again.status, json: again.json }).toEqual({
+      status: 409,
+      json: { error: "The check is not paused." },
+    });
+    const pinged = (await post(`${checkPath(row)}/ping`)).json as CheckRow;
+    expect(pinged.state).toBe("up");
+    expect(pinged.fuse).toEqual({
+      fromAt: pinged.lastPingAt,
+      lateAt: (pinged.lastPingAt ?? 0) + 3_600_000,
+      alertAt: (pinged.lastPingAt ?? 0) + 7_200_000,
+    });
+    const cleared = (await post(`${checkPath(row)}/clear`)).json as CheckRow;
+    expect(cleared).toMatchObject({ state: "new", lastPingAt: null, fuse: null });
+    const details = (await at.browse(`${project()}/rows?ids=${row.id}`)).json as RowDetail[];
+    expect(details).toEqual([{ id: row.id, beats: "", durationsMs: [], p95Ms: null }]);
+  });
+
+  test("a copy has the settings and the channels of the first", async () => {
+    const row = await make({ name: "first", tags: "a b", timeoutSeconds: 120, desc: "why" });
+    const { status, json } = await post(`${checkPath(row)}/copy`);
+    expect(status).toBe(201);
+    expect(json).toMatchObject({
+      name: "first (copy)",
+      slug: "first-copy",
+      tags: ["a", "b"],
+      channels: row.channels,
+    });
+  });
+
+  test("a failure makes the row down, with the exit status", async () => {
+    const row = await make({ name: "failing" });
+    await at.ask(`/ping/${row.id}/3`);
+    const down = await rowOf(row.id);
+    expect(down).toMatchObject({ state: "down", downReason: "fail", exitStatus: 3, fuse: null });
+    expect(down?.downSince).toBe(down?.lastPingAt);
+  });
+
+  test("every change stands in the record of changes", async () => {
+    const row = await make({ name: "recorded" });
+    await at.browse(checkPath(row), { method: "PATCH", body: { graceSeconds: 120 } });
+    await post(`${checkPath(row)}/pause`);
+    const { rows } = await at.db.pool.query(
+      "select what, account_id, before, after from audit_entries where subject = 'recorded' order by id",
+    );
+    expect(rows).toMatchObject([
+      { what: "check.created", account_id: at.owner.account.id },
+      { what: "check.changed", before: { graceSeconds: 3600 }, after: { graceSeconds: 120 } },
+      { what: "check.paused" },
+    ]);
+  });
+});
+
+describe("deleting a check", () => {
+  test("it is hidden at once, its address answers 404, and it can be taken back", async () => {
+    const row = await make({ name: "binned", timeoutSeconds: 60 });
+    await post(`${checkPath(row)}/ping`);
+    const { status, json } = await at.browse(checkPath(row), { method: "DELETE" });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ id: row.id });
+    expect(await rowOf(row.id)).toBeUndefined();
+    expect((await at.ask(`/ping/${row.id}`)).status).toBe(404);
+    const deleted = (await at.browse(`${project()}/deleted`)).json as DeletedRow[];
+    const found = deleted.find(({ id }) => id === row.id);
+    expect((found?.goneAt ?? 0) - (found?.deletedAt ?? 0)).toBe(7 * 86_400_000);
+    const back = await post(`${checkPath(row)}/restore`);
+    expect(back.json).toMatchObject({ id: row.id, name: "binned", state: "up" });
+    expect((await at.ask(`/ping/${row.id}`)).status).toBe(200);
+    expect((await post(`${checkPath(row)}/restore`)).status).toBe(404);
+  });
+
+  test("one whose days are over cannot be taken back", async () => {
+    const row = await make({ name: "long gone" });
+    await at.browse(checkPath(row), { method: "DELETE" });
+    await at.db.pool.query("update checks set deleted_at = deleted_at - interval '8 days' where uuid = $1", [
+      row.id,
+    ]);
+    expect((await post(`${checkPath(row)}/restore`)).status).toBe(404);
+    const deleted = (await at.browse(`${project()}/deleted`)).json as DeletedRow[];
+    expect(deleted.some(({ id }) => id === row.id)).toBe(false);
+  });
+});
+
+describe("moving a check to another project", () => {
+  test("it keeps its address and state, and hears of the channels there; both projects are told", async () => {
+    await at.join(at.stranger.account, "member");
+    const row = await make({ name: "moving" });
+    await post(`${checkPath(row)}/ping`);
+    const foreign = await post(`${checkPath(row)}/transfer`, { project: at.stranger.project.uuid });
+    expect({ status: foreign.status, json: foreign.json }).toEqual({
+      status: 404,
+      json: { error: "There is no such project.", field: "project" },
+    });
+    const moved = await at.browse(`${checkPath(row)}/transfer`, {
+      method: "POST",
+      as: at.stranger.account,
+      body: { project: at.stranger.project.uuid },
+    });
+    expect(moved.json).toMatchObject({ id: row.id, state: "up", channels: 0 });
+    expect(await rowOf(row.id)).toBeUndefined();
+    const { rows } = await at.db.pool.query(
+      "select project_id from audit_entries where what = 'check.moved' and subject = 'moving' order by project_id",
+    );
+    expect(rows.map(({ project_id }) => project_id)).toEqual(
+      [at.owner.project.id, at.stranger.project.id].toSorted((one, other) => one - other),
+    );
+  });
+});
+
+describe("many checks at once", () => {
+  test("each is done by itself; those that are not there are told", async () => {
+    const rows = await Promise.all(["x1", "x2", "x3"].map((name) => make({ name, tags: "old" })));
+    const ids = rows.map(({ id }) => id);
+    const unknown = randomUUID();
+    const bulk = async (body: object) =>
+      (await post(`${project()}/bulk`, { ids: [...ids, unknown], ...body })).json as BulkAnswer;
+    const paused = await bulk({ do: "pause" });
+    expect(paused.done.toSorted()).toEqual(ids.toSorted());
+    expect(paused.refused).toEqual([{ id: unknown, error: "The check is not there any more." }]);
+    expect((await bulk({ do: "resume" })).done).toHaveLength(3);
+    await bulk({ do: "addTag", tag: "new" });
+    await bulk({ do: "removeTag", tag: "old" });
+    expect((await rowOf(ids[0] ?? ""))?.tags).toEqual(["new"]);
+    await bulk({ do: "delete" });
+    expect(await rowOf(ids[1] ?? "")).toBeUndefined();
+    expect((await bulk({ do: "restore" })).done).toHaveLength(3);
+    expect(await rowOf(ids[2] ?? "")).toBeDefined();
+  });
+
+  test("a channel is added to and taken from each", async () => {
+    const channel = await at.channel(at.owner, { name: "bulk", kind: "webhook" });
+    const row = await make({ name: "bulk channel", channels: [] });
+    const bulk = (what: string) =>
+      post(`${project()}/bulk`, { ids: [row.id], do: what, channel: channel.uuid });
+    await bulk("addChannel");
+    expect((await rowOf(row.id))?.channels).toBe(1);
+    await bulk("removeChannel");
+    expect((await rowOf(row.id))?.channels).toBe(0);
+  });
+
+  test("a missing part is named", async () => {
+    const row = await make();
+    const { status, json } = await post(`${project()}/bulk`, { ids: [row.id], do: "addTag" });
+    expect({ status, json }).toEqual({ status: 400, json: { error: "tag is missing.", field: "tag" } });
+  });
+});
+
+describe("lists", () => {
+  test("pages of rows go on where the last one ended, and each check is in one of them", async () => {
+    await Promise.all(Array.from({ length: 5 }, (_, n) => make({ name: `page ${n}` })));
+    const seen: string[] = [];
+    let after = "";
+    for (let pages = 0; pages < 100; pages++) {
+      const { rows, next } = (await at.browse(`${project()}/checks?limit=2${after}`)).json as RowsPage;
+      seen.push(...rows.map(({ id }) => id));
+      if (next === null) break;
+      after = `&after=${next}`;
+    }
+    const all = (await at.browse(`${project()}/checks`)).json as RowsPage;
+    expect(seen.toSorted()).toEqual(all.rows.map(({ id }) => id).toSorted());
+    expect(new Set(seen).size).toBe(seen.length);
+  });
+
+  test("what needs somebody stands first, and the counts agree with the rows", async () => {
+    const down = await make({ name: "zz down", tags: "urgent" });
+    await at.ask(`/ping/${down.id}/fail`);
+    const late = await make({ name: "zy late", tags: "urgent", timeoutSeconds: 60, graceSeconds: 3600 });
+    await post(`${checkPath(late)}/ping`);
+    await at.db.pool.query(
+      `update check_states set last_ping_at = last_ping_at - interval '2 minutes',
+        down_at = down_at - interval '2 minutes', sweep_at = sweep_at - interval '2 minutes'
+        where check_id = (select id from checks where uuid = $1)`,
+      [late.id],
+    );
+    const boot = (await at.browse(`${project()}/overview`)).json as ChecksBoot;
+    const states = boot.rows.map(({ state }) => state);
+    const ranks = states.map((state) => ["down", "late", "up", "new", "paused"].indexOf(state));
+    expect(ranks).toEqual(ranks.toSorted((one, other) => one - other));
+    expect(states).toContain("late");
+    for (const state of ["down", "late", "up", "new", "paused"] as const) {
+      expect(boot.counts[state], state).toBe(states.filter((one) => one === state).length);
+    }
+    expect(boot.tags.find(({ name }) => name === "urgent")).toEqual({
+      name: "urgent",
+      state: "down",
+      count: 2,
+    });
+    expect(boot.total).toBe(boot.rows.length);
+    expect(boot.details).toHaveLength(Math.min(30, boot.rows.length));
+  });
+
+  test("the strip shows successes, failures, what was missed and the run in progress", async () => {
+    const row = await make({ name: "beats", timeoutSeconds: 3600 });
+    await at.ask(`/ping/${row.id}`);
+    await at.ask(`/ping/${row.id}/fail`);
+    await at.ask(`/ping/${row.id}/start`);
+    await at.ask(`/ping/${row.id}`);
+    await at.ask(`/ping/${row.id}/start`);
+    const [detail] = (await at.browse(`${project()}/rows?ids=${row.id}`)).json as RowDetail[];
+    expect(detail?.beats).toBe("ufur");
+    expect(detail?.durationsMs).toHaveLength(1);
+    expect((await rowOf(row.id))?.runningSince).not.toBeNull();
+  });
+
+  test("projects are cards with counts and the last flip", async () => {
+    const { cards } = (await at.browse("/web/api/projects")).json as ProjectsBoot;
+    const [card] = cards;
+    expect(cards).toHaveLength(1);
+    expect(card).toMatchObject({ id: at.owner.project.uuid, role: "owner", worst: "down" });
+    expect(card?.lastFlip).not.toBeNull();
+    expect(card?.may).toContain("removeProject");
+  });
+
+  test("badges are listed in all formats, and lead to badges", async () => {
+    const { json } = await at.browse(`${project()}/badges`);
+    const { badges } = json as { badges: { tag: string | null; svg: string; json3: string }[] };
+    expect(badges[0]?.tag).toBeNull();
+    expect((await fetch(badges[0]?.json3 ?? "")).status).toBe(200);
+    const row = await make({ name: "with badge" });
+    const { json: own } = await at.browse(`${checkPath(row)}/badge`);
+    expect((await fetch((own as { svg: string }).svg)).status).toBe(200);
+  });
+
+  test("whoever was away is told what broke, healed and was added", async () => {
+    await at.browse(`${project()}/overview`);
+    const again = (await at.browse(`${project()}/overview`)).json as ChecksBoot;
+    expect(again.since).toBeNull();
+    await at.db.pool.query("update members set seen_at = now() - interval '1 hour' where account_id = $1", [
+      at.owner.account.id,
+    ]);
+    const { since } = (await at.browse(`${project()}/overview`)).json as ChecksBoot;
+    expect(since?.broke.map(({ name }) => name)).toContain("zz down");
+    expect(since?.added).toBeGreaterThan(3);
+  });
+});
+
+describe("the limit of checks", () => {
+  test("refuses another one, a copy and one from the bin with a sentence, and lets everything else be done", async () => {
+    const row = await make({ name: "the last one" });
+    const binned = await make({ name: "in the bin" });
+    await at.browse(checkPath(binned), { method: "DELETE" });
+    await at.db.pool.query("update accounts set check_limit = 1 where id = $1", [at.owner.account.id]);
+    const refused = {
+      status: 403,
+      json: { error: "The owner of the project has as many checks as they may have." },
+    };
+    for (const path of [`${project()}/checks`, `${checkPath(row)}/copy`, `${checkPath(binned)}/restore`]) {
+      const { status, json } = await post(path, {});
+      expect({ status, json }, path).toEqual(refused);
+    }
+    expect((await post(`${checkPath(row)}/pause`)).status).toBe(200);
+    await at.db.pool.query("update accounts set check_limit = null where id = $1", [at.owner.account.id]);
+  });
+});

@@ -1,0 +1,164 @@
+// The stream of a project's page over a real connection: what is told, how it resumes, and who is turned away.
+import { request } from "node:http";
+import { afterEach, describe, expect, test } from "vitest";
+import type { ChecksBoot } from "../../src/contract/web/boot.ts";
+import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type { ChangesPage, FlipEvent, RowsEvent } from "../../src/contract/web/live.ts";
+import { STREAMS_PER_ACCOUNT_MAX } from "../../src/services/web/live/hub.ts";
+import { useDashboard } from "./dashboard.ts";
+
+const at = useDashboard({ roles: ["web", "api", "ping"] });
+const project = () => `/web/api/projects/${at.owner.project.uuid}`;
+
+type Told = { name: string; data: unknown; id: string | null };
+type Stream = { events: Told[]; status: number; comments: number; hasEnded: boolean; close(): void };
+
+const open = new Set<Stream>();
+afterEach(() => {
+  for (const stream of open) stream.close();
+  open.clear();
+});
+
+async function listen(path: string, headers: Record<string, string> = {}): Promise<Stream> {
+  const mine = await at.headersOf(at.owner.account);
+  const stream: Stream = { events: [], status: 0, comments: 0, hasEnded: false, close: () => {} };
+  await new Promise<void>((resolve, reject) => {
+    const sent = request(at.site + path, { headers: { ...mine, ...headers } }, (response) => {
+      stream.status = response.statusCode ?? 0;
+      let text = "";
+      response.setEncoding("utf8").on("data", (piece: string) => {
+        text += piece;
+        for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n")) {
+          take(stream, text.slice(0, end));
+          text = text.slice(end + 2);
+        }
+      });
+      response.on("close", () => (stream.hasEnded = true)).on("error", () => {});
+      resolve();
+    });
+    sent.on("error", reject).end();
+    stream.close = () => sent.destroy();
+  });
+  open.add(stream);
+  return stream;
+}
+
+function take(stream: Stream, block: string): void {
+  const fields = new Map(
+    block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]),
+  );
+  if (fields.has("event")) {
+    stream.events.push({
+      name: fields.get("event") ?? "",
+      data: JSON.parse(fields.get("data") ?? "null"),
+      id: fields.get("id") ?? null,
+    });
+  } else stream.comments += 1;
+}
+
+async function until<T>(find: () => T | undefined): Promise<T> {
+  for (let tries = 0; tries < 100; tries++) {
+    const found = find();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("waited in vain");
+}
+
+const rowsIn = ({ events }: Stream) =>
+  events.filter(({ name }) => name === "rows").map(({ data }) => data as RowsEvent);
+const rowIn = (stream: Stream, wanted: (row: CheckRow) => boolean) =>
+  rowsIn(stream)
+    .flatMap(({ rows }) => rows)
+    .find(wanted);
+
+async function make(name: string): Promise<CheckRow> {
+  return (await at.browse(`${project()}/checks`, { method: "POST", body: { name } })).json as CheckRow;
+}
+
+const cursorNow = async () => ((await at.browse(`${project()}/overview`)).json as ChecksBoot).cursor;
+
+describe("the stream of a project", () => {
+  test("tells new rows, changed rows, flips and removed rows as they happen", async () => {
+    const stream = await listen(`${project()}/live?after=${await cursorNow()}`);
+    const row = await make("streamed");
+    await until(() => rowIn(stream, ({ id }) => id === row.id));
+    await at.ask(`/ping/${row.id}/fail`);
+    const down = await until(() => rowIn(stream, ({ id, state }) => id === row.id && state === "down"));
+    expect(down.change).toBeGreaterThan(row.change);
+    const flip = await until(() =>
+      stream.events.find(({ name, data }) => name === "flip" && (data as FlipEvent).check === row.id),
+    );
+    expect(flip.data).toMatchObject({ to: "down", reason: "fail", name: "streamed" });
+    await at.browse(`/web/api/checks/${row.id}`, { method: "DELETE" });
+    const event = await until(() => rowsIn(stream).find(({ removed }) => removed.includes(row.id)));
+    const { total } = (await at.browse(`${project()}/overview`)).json as ChecksBoot;
+    expect(event.total).toBe(total);
+  });
+
+  test("a check that is deleted for good by the API, or moved away, is told as removed", async () => {
+    const row = await make("api deletes");
+    const stream = await listen(`${project()}/live?after=${await cursorNow()}`);
+    // The names are known from the first look on.
+    await make("first look");
+    await until(() => rowIn(stream, ({ name }) => name === "first look"));
+    await at.ask(`/api/v3/checks/${row.id}`, { method: "DELETE", key: at.owner.rw });
+    const gone = await until(() => rowsIn(stream).find(({ removed }) => removed.includes(row.id)));
+    expect(gone.removed).toEqual([row.id]);
+  });
+
+  test("whoever comes back with the last id is told what has happened meanwhile, and nothing older", async () => {
+    const first = await listen(`${project()}/live?after=${await cursorNow()}`);
+    const before = await make("before the break");
+    await until(() => rowIn(first, ({ id }) => id === before.id));
+    const lastId = await until(() => first.events.findLast(({ id }) => id !== null)?.id ?? undefined);
+    first.close();
+    const meanwhile = await make("during the break");
+    await at.ask(`/ping/${meanwhile.id}/fail`);
+    const second = await listen(`${project()}/live`, { "Last-Event-ID": lastId });
+    const row = await until(() => rowIn(second, ({ id }) => id === meanwhile.id));
+    expect(row.state).toBe("down");
+    const flip = await until(() => second.events.find(({ name }) => name === "flip"));
+    expect((flip.data as FlipEvent).check).toBe(meanwhile.id);
+    const [resumed] = rowsIn(second);
+    expect(resumed?.rows.length).toBeLessThan(10);
+  });
+
+  test("changes that come while a stream begins are not lost, whoever is first", async () => {
+    const cursor = await cursorNow();
+    const making = Array.from({ length: 20 }, (_, n) => make(`racing ${n}`));
+    const stream = await listen(`${project()}/live?after=${cursor}`);
+    const made = await Promise.all(making);
+    for (const { id } of made) {
+      const told = await until(() => rowIn(stream, (row) => row.id === id));
+      expect(told.state).toBe("new");
+    }
+  });
+
+  test("a cursor from another life of the database asks for the page anew", async () => {
+    const stream = await listen(`${project()}/live?after=999999999999999`);
+    const told = await until(() => stream.events.find(({ name }) => name === "reload"));
+    expect(told.data).toEqual({ why: "The database is not the one that it was." });
+  });
+
+  test("the same is told to whoever asks again and again", async () => {
+    const cursor = await cursorNow();
+    const row = await make("polled");
+    const page = (await at.browse(`${project()}/changes?after=${cursor}`)).json as ChangesPage;
+    const rows = page.events.flatMap((event) => (event.name === "rows" ? event.data.rows : []));
+    expect(rows.map(({ id }) => id)).toContain(row.id);
+    expect(Number(page.cursor)).toBeGreaterThanOrEqual(Number(cursor));
+  });
+
+  test("an account has so many streams, and the next is told so", async () => {
+    for (let n = 0; n < STREAMS_PER_ACCOUNT_MAX; n++) {
+      expect((await listen(`${project()}/live`)).status, `stream ${n}`).toBe(200);
+    }
+    expect((await listen(`${project()}/live`)).status).toBe(429);
+  });
+
+  test("strangers and whoever is not signed in get no stream", async () => {
+    expect((await at.browse(`${project()}/live`, { as: at.stranger.account })).status).toBe(404);
+    expect((await at.browse(`${project()}/live`, { as: null })).status).toBe(401);
+  });
+});

@@ -1,0 +1,89 @@
+// What the first page of ten thousand checks costs: bytes, statements, and that none of them is asked for each check.
+import pg from "pg";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import type { ChecksBoot } from "../../src/contract/web/boot.ts";
+import type { RowsPage } from "../../src/contract/web/check-row.ts";
+import { useDashboard } from "./dashboard.ts";
+import { fillProject } from "./ten-thousand.ts";
+
+const CHECKS = 10_000;
+const QUERIES_MAX = 20;
+const PAGE_BYTES_MAX = 250_000;
+
+const at = useDashboard({ roles: ["web", "api"] });
+
+/** What the loops of the process ask by themselves, whoever looks. */
+const BY_ITSELF = /^(intakes|blind_intervals|sight|instance|keys|loop)/;
+
+/** The names of the statements that a piece of work sends to the database. */
+async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
+  const spy = vi.spyOn(pg.Client.prototype, "query");
+  try {
+    await work();
+    const asked = spy.mock.calls as unknown as [string | { name?: string; text?: string }][];
+    const names = asked.map(([what]) => (typeof what === "string" ? what : (what.name ?? what.text ?? "")));
+    return names.filter((name) => !BY_ITSELF.test(name) && !name.includes("set_config"));
+  } finally {
+    spy.mockRestore();
+  }
+}
+
+beforeAll(async () => {
+  await fillProject(at.db, { projectId: at.owner.project.id, count: CHECKS });
+}, 60_000);
+
+const overview = () => at.browse(`/web/api/projects/${at.owner.project.uuid}/overview`);
+
+describe("ten thousand checks", () => {
+  test("the first page takes few statements and few bytes", async () => {
+    // Whoever comes back after a while is told most, so this is the dearest visit.
+    await overview();
+    await at.db.pool.query("update members set seen_at = now() - interval '3 hours'");
+    let page = "";
+    const names = await statementsOf(async () => {
+      const path = `/projects/${at.owner.project.uuid}/checks/`;
+      const { status, text, json } = await at.browse(path);
+      // Without the built files the page says so; the data is the same that would be in it.
+      page = status === 200 ? text : JSON.stringify(json ?? (await overview()).json);
+    });
+    expect(names).toContain("check_rows.list_urgent");
+    expect(names.length).toBeLessThanOrEqual(QUERIES_MAX);
+    expect(Buffer.byteLength(page)).toBeLessThan(PAGE_BYTES_MAX);
+  });
+
+  test("counts, order and details are there, and right", async () => {
+    const boot = (await overview()).json as ChecksBoot;
+    expect(boot.total).toBe(CHECKS);
+    expect(boot.rows).toHaveLength(100);
+    expect(boot.rows.every(({ state }) => state === "down")).toBe(true);
+    expect(boot.counts.down).toBe(100);
+    expect(boot.counts.late).toBeGreaterThan(0);
+    const sum = boot.counts.down + boot.counts.late + boot.counts.up + boot.counts.new + boot.counts.paused;
+    expect(sum).toBe(CHECKS);
+    expect(boot.tags).toHaveLength(44);
+    expect(boot.details[0]?.beats).toHaveLength(30);
+  });
+
+  test("all rows come in ten pages, one statement each, and the counts agree with them", async () => {
+    const counts: Record<string, number> = {};
+    let after = "";
+    let pages = 0;
+    const names = await statementsOf(async () => {
+      for (let next: string | null = ""; next !== null; pages++) {
+        const { json } = await at.browse(
+          `/web/api/projects/${at.owner.project.uuid}/checks?limit=1000${after}`,
+        );
+        const page = json as RowsPage;
+        for (const { state } of page.rows) counts[state] = (counts[state] ?? 0) + 1;
+        next = page.next;
+        after = `&after=${next}`;
+      }
+    });
+    expect(pages).toBeLessThanOrEqual(11);
+    expect(names.filter((name) => name.startsWith("check_rows."))).toHaveLength(pages);
+    const boot = (await overview()).json as ChecksBoot;
+    for (const state of ["down", "up", "late", "new", "paused"] as const) {
+      expect(counts[state] ?? 0, state).toBe(boot.counts[state]);
+    }
+  });
+});

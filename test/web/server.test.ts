@@ -1,0 +1,242 @@
+// The dashboard as a server: who is let in, from where, what is refused and how, and the pages themselves.
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Boot } from "../../src/contract/web/boot.ts";
+import { PAGE_PATHS } from "../../src/contract/web/page-paths.ts";
+import { uniqueKey } from "../../src/core/identity.ts";
+import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
+import { folderAssets } from "../../src/services/web/shell/assets.ts";
+import { renderDocument, policyFor } from "../../src/services/web/shell/document.ts";
+import { sampleCheck } from "../support/sample.ts";
+import { useDashboard } from "./dashboard.ts";
+
+const at = useDashboard({ roles: ["web", "api"] });
+const project = () => `/web/api/projects/${at.owner.project.uuid}`;
+
+describe("who is let in", () => {
+  test("whoever is not signed in gets 401 as data, and the way to sign in as a page", async () => {
+    const data = await at.browse(`${project()}/overview`, { as: null });
+    expect({ status: data.status, json: data.json }).toEqual({
+      status: 401,
+      json: { error: "You are not signed in." },
+    });
+    const page = await at.browse(`/projects/${at.owner.project.uuid}/checks/`, { as: null });
+    expect(page.status).toBe(303);
+    const next = encodeURIComponent(`/projects/${at.owner.project.uuid}/checks/`);
+    expect(page.headers.get("location")).toBe(`/accounts/login/?next=${next}`);
+  });
+
+  test("a stranger does not learn whether a project or a check is there", async () => {
+    const check = await sampleCheck(at.db, { projectId: at.owner.project.id });
+    const as = at.stranger.account;
+    const unknown = "00000000-0000-4000-8000-000000000000";
+    const answers = await Promise.all(
+      [
+        `${project()}/overview`,
+        `/web/api/projects/${unknown}/overview`,
+        `/web/api/checks/${check.uuid}/badge`,
+        `/web/api/checks/${unknown}/badge`,
+        "/web/api/checks/not-a-uuid/badge",
+      ].map((path) => at.browse(path, { as })),
+    );
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers[0]?.status).toBe(404);
+  });
+
+  test("a member without the right gets 403 with a sentence", async () => {
+    await at.join(at.stranger.account, "readOnly");
+    const { status, json } = await at.browse(`${project()}/checks`, {
+      method: "POST",
+      as: at.stranger.account,
+      body: {},
+    });
+    const error = `Your role in the project ${at.owner.project.name} does not allow that.`;
+    expect({ status, json }).toEqual({ status: 403, json: { error } });
+    expect((await at.browse(`${project()}/overview`, { as: at.stranger.account })).status).toBe(200);
+    await at.db.pool.query("delete from members where project_id = $1 and account_id = $2", [
+      at.owner.project.id,
+      at.stranger.account.id,
+    ]);
+  });
+
+  test("a session that nobody has opens nothing", async () => {
+    const { status } = await at.browse("/web/api/projects", {
+      as: null,
+      headers: { Cookie: "overdue_session=x" },
+    });
+    expect(status).toBe(401);
+  });
+});
+
+describe("from where a change may come", () => {
+  const change = (headers: Record<string, string>) =>
+    at.headersOf(at.owner.account).then(({ Cookie = "" }) =>
+      at.ask(`${project()}/checks`, {
+        method: "POST",
+        headers: { Cookie, "Content-Type": "application/json", ...headers },
+        body: {},
+      }),
+    );
+
+  test("from our own pages, by either header", async () => {
+    expect((await change({ "Sec-Fetch-Site": "same-origin" })).status).toBe(201);
+    expect((await change({ Origin: at.site })).status).toBe(201);
+  });
+
+  test("not from another site", async () => {
+    for (const headers of [
+      { "Sec-Fetch-Site": "cross-site", Origin: at.site },
+      { "Sec-Fetch-Site": "same-site" },
+      { Origin: "https://evil.example" },
+      { Origin: "null" },
+    ]) {
+      expect((await change(headers)).status, JSON.stringify(headers)).toBe(403);
+    }
+  });
+
+  test("a header that a proxy has lost is named", async () => {
+    const lost = await change({});
+    expect((lost.json as { error: string }).error).toMatch(/neither the header Origin nor Sec-Fetch-Site/);
+    const other = await change({ Origin: "https://checks.example.org" });
+    expect((other.json as { error: string }).error).toMatch(/header Host says 127\.0\.0\.1/);
+  });
+
+  test("looking needs no origin", async () => {
+    const { Cookie = "" } = await at.headersOf(at.owner.account);
+    expect((await at.ask("/web/api/projects", { headers: { Cookie } })).status).toBe(200);
+  });
+});
+
+describe("what cannot be read", () => {
+  test.each([
+    ["{", 400, "The body of the request cannot be read as JSON."],
+    ["[]", 400, "The request is not a JSON object."],
+    ['"text"', 400, "The request is not a JSON object."],
+    [`{"name":"${"x".repeat(2_000_000)}"}`, 413, "The request is too large."],
+  ])("a body like %.20s is refused with a sentence", async (body, status, error) => {
+    const answer = await at.browse(`${project()}/checks`, { method: "POST", body });
+    expect({ status: answer.status, json: answer.json }).toEqual({ status, json: { error } });
+  });
+
+  test("an address that leads nowhere is told as a page or as data", async () => {
+    const data = await at.browse("/web/api/nothing");
+    expect({ status: data.status, json: data.json }).toEqual({
+      status: 404,
+      json: { error: "There is no page at this address." },
+    });
+    const page = await at.browse("/projects/x/y/z/");
+    expect(page.status).toBe(404);
+    expect(page.headers.get("content-type")).toMatch(/^text\/html/);
+    expect((await at.browse("/projects/%zz/checks/")).status).toBe(400);
+  });
+
+  test("what is not ours is left to others", async () => {
+    expect((await at.ask("/api/v3/status/")).status).toBe(200);
+    expect((await at.ask("/elsewhere")).headers.get("content-type")).toMatch(/^text\/plain/);
+  });
+});
+
+describe("pages", () => {
+  test("each page answers those who may see it, with a policy that allows no inline script", async () => {
+    const check = await sampleCheck(at.db, { projectId: at.owner.project.id });
+    await at.db.pool.query("update accounts set is_operator = true where id = $1", [at.owner.account.id]);
+    for (const { name, path } of PAGE_PATHS) {
+      const url = path
+        .replace(":project", at.owner.project.uuid)
+        .replace(":check", check.uuid)
+        .replace(":n", "1");
+      const { status, headers, text } = await at.browse(url);
+      // Whether the browser's part is built depends on who runs this.
+      expect([200, 503], name).toContain(status);
+      expect(headers.get("content-type"), name).toMatch(/^text\/html/);
+      expect(headers.get("content-security-policy"), name).not.toMatch(/unsafe|script-src[^;]*sha/);
+      if (status === 503) expect(text).toMatch(/npm run build/);
+    }
+  });
+
+  test("old addresses lead to the new ones", async () => {
+    const { headers } = await at.browse(`/projects/${at.owner.project.uuid}/integrations/`);
+    expect(headers.get("location")).toBe(`/projects/${at.owner.project.uuid}/channels/`);
+    const check = await sampleCheck(at.db, { projectId: at.owner.project.id });
+    const key = uniqueKey(check.uuid, sha1Hex);
+    expect((await at.browse(`/cloaked/${key}/`)).headers.get("location")).toBe(
+      `/checks/${check.uuid}/details/`,
+    );
+    expect((await at.browse(`/cloaked/${key}/`, { as: at.stranger.account })).status).toBe(404);
+  });
+});
+
+describe("the files of the browser's part", () => {
+  let folder = "";
+  const script = `export const text = ${JSON.stringify("x".repeat(5_000))};`;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "overdue-assets-"));
+    await mkdir(join(folder, ".vite"));
+    await mkdir(join(folder, "assets"));
+    await writeFile(join(folder, "assets", "main-1.js"), script);
+    await writeFile(join(folder, "assets", "main-1.css"), "body{}");
+    await writeFile(join(folder, "assets", "checks-1.js"), "export {}");
+    await writeManifest("main-1.js");
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  const writeManifest = (main: string) =>
+    writeFile(
+      join(folder, ".vite", "manifest.json"),
+      JSON.stringify({
+        "main.tsx": {
+          file: `assets/${main}`,
+          isEntry: true,
+          css: ["assets/main-1.css"],
+          imports: ["_shared.js"],
+        },
+        "_shared.js": { file: "assets/shared-1.js" },
+        "pages/checks/page.tsx": { file: "assets/checks-1.js", imports: ["main.tsx"] },
+      }),
+    );
+
+  test("a page knows what to load, and what its own part needs besides", async () => {
+    const build = await folderAssets(folder).build();
+    expect(build?.entry).toEqual({ script: "main-1.js", styles: ["main-1.css"], preloads: ["shared-1.js"] });
+    expect(build?.pages.get("checks")).toEqual({ styles: [], preloads: ["checks-1.js"] });
+  });
+
+  test("files are compressed as the browser takes them, and only where it helps", async () => {
+    const assets = folderAssets(folder);
+    const br = await assets.read("main-1.js", "br");
+    expect(brotliDecompressSync(br?.bytes ?? Buffer.alloc(0)).toString()).toBe(script);
+    const gzip = await assets.read("main-1.js", "gzip");
+    expect(gunzipSync(gzip?.bytes ?? Buffer.alloc(0)).toString()).toBe(script);
+    expect((await assets.read("main-1.css", "br"))?.encoding).toBeNull();
+    expect((await assets.read("main-1.js", null))?.bytes.toString()).toBe(script);
+    expect(await assets.read("../.vite/manifest.json", null)).toBeNull();
+  });
+
+  test("a new build is noticed; without one there is none", async () => {
+    const assets = folderAssets(folder);
+    await assets.build();
+    await writeFile(join(folder, "assets", "main-22.js"), "export {}");
+    await writeManifest("main-22.js");
+    expect((await assets.build())?.entry.script).toBe("main-22.js");
+    expect(await folderAssets(join(folder, "nowhere")).build()).toBeNull();
+  });
+
+  test("no text of the data can end its element", () => {
+    const boot = {
+      site: { base: "/over" },
+      account: { name: "</script><script>alert(1)</script>" },
+    } as unknown as Boot;
+    const load = { script: "main-1.js", styles: ["main-1.css"], preloads: [] };
+    const page = renderDocument({ load, boot, theme: "dark", title: "<b>Overdue</b>" });
+    expect(page.match(/<\/script>/g)).toHaveLength(2);
+    expect(page).toContain('<html lang="en" data-theme="dark">');
+    expect(page).toContain('src="/over/web/assets/main-1.js"');
+    expect(page).toContain("&lt;b&gt;Overdue");
+    const data = /id="boot">(?<json>.*)<\/script>/.exec(page)?.groups?.["json"] ?? "";
+    expect(JSON.parse(data)).toEqual(boot);
+    expect(policyFor(new URL("https://a.example/"))).toMatch(/^default-src 'none'; script-src 'self';/);
+  });
+});

@@ -1,0 +1,26 @@
+// The dashboard below a path of its host, with a proxy that removes the path and one that does not.
+import { describe, expect, test } from "vitest";
+import { useDashboard } from "./dashboard.ts";
+
+const at = useDashboard({
+  roles: ["web", "api"],
+  settings: { OVERDUE_SITE_URL: "http://127.0.0.1:1/watch" },
+});
+
+describe("below a path", () => {
+  test.each(["", "/watch"])("requests are found when the proxy leaves %j of it", async (base) => {
+    expect((await at.browse(`${base}/web/api/projects`)).status).toBe(200);
+    const page = await at.browse(`${base}/projects/${at.owner.project.uuid}/integrations/`);
+    expect(page.headers.get("location")).toBe(`/watch/projects/${at.owner.project.uuid}/channels/`);
+    const signIn = await at.browse(`${base}/`, { as: null });
+    expect(signIn.headers.get("location")).toBe("/watch/accounts/login/?next=%2F");
+  });
+
+  test("the page loads its files from there, and knows its own base", async () => {
+    const { status, text } = await at.browse(`/projects/${at.owner.project.uuid}/checks/`);
+    // Whether the browser's part is built depends on who runs this.
+    if (status === 503) return expect(text).toMatch(/npm run build/);
+    expect(text).toMatch(/src="\/watch\/web\/assets\/[\w.-]+\.js"/);
+    expect(text).toContain('"base":"/watch"');
+  });
+});
