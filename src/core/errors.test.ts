@@ -16,7 +16,9 @@ describe("codes", () => {
   test("each code has its own HTTP status, and every one of them is a refusal", () => {
     const statuses = Object.values(HTTP_STATUS);
     expect(new Set(statuses).size).toBe(statuses.length);
-    expect(statuses.toSorted((a, b) => a - b)).toEqual([400, 401, 403, 404, 405, 409, 413, 429, 500, 503]);
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([
+      400, 401, 403, 404, 405, 409, 412, 413, 422, 429, 500, 503,
+    ]);
   });
 
   test.each([

@@ -117,11 +117,14 @@ test("Intakes that begin at the same moment share one new file", async () => {
   const folder = temporaryFolder();
   const intakes = await Promise.all(Array.from({ length: 6 }, () => open(folder)));
   for (const [index, known] of intakes.entries()) known.remember(uuid(index), T0);
-  await Promise.all(intakes.map((known) => known.save()));
-  await Promise.all(intakes.map((known) => known.save()));
-  expect(intakes.map((known) => known.state())).toMatchObject(
-    intakes.map(() => ({ count: 6, failed: null })),
-  );
+  // One that found the file held by another writes with its next save.
+  const savedStates = async () => {
+    await Promise.all(intakes.map((known) => known.save()));
+    return intakes.map((known) => known.state());
+  };
+  await expect
+    .poll(savedStates, { timeout: 10_000 })
+    .toMatchObject(intakes.map(() => ({ count: 6, failed: null })));
 });
 
 describe("The bound", () => {
