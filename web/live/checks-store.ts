@@ -38,6 +38,8 @@ export type ChecksSnapshot = {
 
 /** As many lean rows as the server gives at once. */
 const ROWS_AT_ONCE = 1_000;
+/** The first rows are painted before the rest is asked for, which takes the processor from them. */
+const REST_AFTER_MS = 1_000;
 const DETAILS_AT_ONCE = 100;
 
 const flipListeners = new Set<(flip: FlipEvent) => void>();
@@ -190,6 +192,7 @@ class ChecksStore {
   }
 
   async #complete(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, REST_AFTER_MS));
     let after: string | null = null;
     // What was known before and is not told any more has gone; what comes by the stream meanwhile has not.
     const gone = new Set(this.#rows.keys());
