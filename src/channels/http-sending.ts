@@ -59,16 +59,7 @@ export function interpret(
 /** A request that got no answer. Anything but trouble on the way is a fault of ours, and thrown again. */
 export function failedToSend(error: unknown, summary: string): FailedResult {
   if (!(error instanceof OutgoingError)) throw error;
-  return {
-    kind: "failed",
-    permanent: false,
-    retryAfterMs: null,
-    summary,
-    code: null,
-    excerpt: null,
-    reason: error.message,
-    inDoubt: error.mayHaveArrived,
-  };
+  return { ...notTried(error.message, summary), inDoubt: error.mayHaveArrived };
 }
 
 /** A message that is not even tried. */

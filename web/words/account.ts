@@ -161,10 +161,6 @@ export const accountWords = {
     leaveText: "You see nothing of it any more. Somebody of it has to invite you if you want to come back.",
     left: (name: string) => `You have left ${name}.`,
     asked: (from: string, name: string) => `${from} asks you to take over ${name}.`,
-    accept: "Take it over",
-    decline: "Decline",
-    accepted: (name: string) => `${name} is yours.`,
-    declined: "You have declined.",
   },
   close: {
     title: "Close the account",

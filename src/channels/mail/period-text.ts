@@ -1,21 +1,7 @@
 // Days, weeks and months as people name them: `14 November`, `2 to 8 November`, `October 2026`.
 import type { Period } from "../../core/alerts/downtime.ts";
 import { type LocalDay, localDay, type PeriodLength } from "../../core/alerts/local-time.ts";
-
-const MONTHS = [
-  "January",
-  "February",
-  "March",
-  "April",
-  "May",
-  "June",
-  "July",
-  "August",
-  "September",
-  "October",
-  "November",
-  "December",
-] as const;
+import { MONTHS } from "../../core/schedule/wording/phrases.ts";
 
 export type Naming = {
   length: PeriodLength;

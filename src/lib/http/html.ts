@@ -28,7 +28,7 @@ export function trusted(source: string): Html {
 function sourceOf(fill: Fill): string {
   if (fill === null || fill === false) return "";
   if (fill instanceof Html) return fill.source;
-  if (typeof fill === "string" || typeof fill === "number") return escaped(String(fill));
+  if (typeof fill === "string" || typeof fill === "number") return escapeHtml(String(fill));
   return fill.map(({ source }) => source).join("");
 }
 
@@ -40,6 +40,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-function escaped(text: string): string {
+/** A text that means itself in HTML and XML, in an attribute too. */
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign);
 }

@@ -1,5 +1,6 @@
 // Draws a badge: two fields side by side, what it is about and how that is. A picture of its own, without script
 // or anything loaded from elsewhere, and well-formed whatever the label holds.
+import { escapeHtml } from "../../lib/http/html.ts";
 import { charactersOf, isMeasured, textWidth } from "./text-width.ts";
 
 export type BadgePicture = { label: string; value: string; valueFill: string };
@@ -24,7 +25,7 @@ export function drawBadge({ label, value, valueFill }: BadgePicture): string {
   const left = fieldWidth(shown);
   const right = fieldWidth(value);
   const width = left + right;
-  const title = escapeXml(`${readable(label)}: ${value}`);
+  const title = escapeHtml(`${readable(label)}: ${value}`);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${HEIGHT}" viewBox="0 0 ${width} ${HEIGHT}"`,
     ` role="img" aria-label="${title}"><title>${title}</title>`,
@@ -49,7 +50,7 @@ function drawText(text: string, middle: number): string {
   // Gaps between letters may be adjusted unless that would tear joined letters apart.
   const adjust = isMeasured(text) ? "" : ' lengthAdjust="spacingAndGlyphs"';
   const set = (y: number, paint: string) =>
-    `<text x="${Math.round(middle * FINE)}" y="${y * FINE}" transform="scale(.1)" textLength="${length}"${adjust} ${paint}>${escapeXml(text)}</text>`;
+    `<text x="${Math.round(middle * FINE)}" y="${y * FINE}" transform="scale(.1)" textLength="${length}"${adjust} ${paint}>${escapeHtml(text)}</text>`;
   const shadow = set(BASELINE + SHADOW_DROP, 'fill="#010101" fill-opacity=".3" aria-hidden="true"');
   return shadow + set(BASELINE, 'fill="#fff"');
 }
@@ -91,16 +92,4 @@ function shorten(text: string): string {
     kept += character;
   }
   return kept.trimEnd() + ELLIPSIS;
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-function escapeXml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 }

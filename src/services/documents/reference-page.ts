@@ -3,7 +3,8 @@
 import type { JsonSchema } from "../../contract/openapi/components.ts";
 import type { OpenApiDocument, OpenApiOperation, OpenApiParameter } from "../../contract/openapi/document.ts";
 import { fieldsHtml, schemaType } from "./reference-schema.ts";
-import { escapeHtml, proseHtml } from "./reference-text.ts";
+import { escapeHtml } from "../../lib/http/html.ts";
+import { proseHtml } from "./reference-text.ts";
 import { STYLE } from "./reference-style.ts";
 
 type Placed = { method: string; path: string; operation: OpenApiOperation<string> };

@@ -1,6 +1,7 @@
 // Schemas as people read them on the reference page: each field with its type, its bounds and its meaning.
 import type { JsonSchema } from "../../contract/openapi/components.ts";
-import { escapeHtml, proseHtml } from "./reference-text.ts";
+import { escapeHtml } from "../../lib/http/html.ts";
+import { proseHtml } from "./reference-text.ts";
 
 /** The fields of an object, or a link to where they are described, or the type of anything else. */
 export function fieldsHtml(schema: JsonSchema): string {

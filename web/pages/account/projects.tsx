@@ -6,9 +6,9 @@ import type { AccountPage } from "../../../src/contract/web/account.ts";
 import { send } from "../../api/api.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Notice, Row, Rows, Section } from "../../parts/section.tsx";
+import { TransferAnswer } from "../../parts/transfer-answer.tsx";
 import { pageHref } from "../../shell/page-address.ts";
 import { Button } from "../../ui/button.tsx";
-import { toastTrouble } from "../../ui/toast.tsx";
 import { accountWords } from "../../words/account.ts";
 import { ROLE_WORDS } from "../../words/settings.ts";
 
@@ -71,21 +71,9 @@ function Leave({ project }: { project: Project }) {
 }
 
 function AskedFor({ transfer }: { transfer: Transfer }) {
-  const answered = useMutation({
-    mutationFn: (how: "accept" | "decline") => send("POST", `/projects/${transfer.uuid}/transfer/${how}`, {}),
-    onSuccess: reload,
-    onError: toastTrouble,
-  });
   return (
     <Notice kind="asking" title={words.asked(transfer.from, transfer.name)}>
-      <div className="section-acts">
-        <Button kind="primary" isBusy={answered.isPending} onClick={() => answered.mutate("accept")}>
-          {words.accept}
-        </Button>
-        <Button isBusy={answered.isPending} onClick={() => answered.mutate("decline")}>
-          {words.decline}
-        </Button>
-      </div>
+      <TransferAnswer project={transfer.uuid} onAnswered={reload} />
     </Notice>
   );
 }

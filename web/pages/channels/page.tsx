@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ChannelCard, ChannelsPage as Page } from "../../../src/contract/web/channels.ts";
 import { get } from "../../api/api.ts";
-import { boot } from "../../boot/boot.ts";
+import { mayIn } from "../../boot/rights.ts";
 import type { PageProps } from "../../shell/page-address.ts";
 import { usePageTitle } from "../../shell/page-title.ts";
 import { Button } from "../../ui/button.tsx";
@@ -33,7 +33,7 @@ export function ChannelsPage({ params }: PageProps) {
   const title = query.data === undefined ? words.tab : words.title(channels);
   usePageTitle(title);
   const [over, setOver] = useState<Over>(null);
-  const mayEdit = mayEditChannels(project);
+  const mayEdit = mayIn(project, "editChannels");
   const add = () => setOver({ what: "gallery" });
   return (
     <>
@@ -70,10 +70,6 @@ export function ChannelsPage({ params }: PageProps) {
       )}
     </>
   );
-}
-
-function mayEditChannels(project: string): boolean {
-  return boot.projects.find(({ id }) => id === project)?.may.includes("editChannels") ?? false;
 }
 
 function List(props: { page: Page; mayEdit: boolean; project: string; onOver: (over: Over) => void }) {

@@ -2,7 +2,7 @@
 import { Link } from "wouter";
 import type { CheckPage } from "../../../src/contract/web/check-page.ts";
 import type { CheckRow } from "../../../src/contract/web/check-row.ts";
-import { boot } from "../../boot/boot.ts";
+import { otherProjects } from "../../boot/rights.ts";
 import { useNow } from "../../live/clock.ts";
 import { pageHref } from "../../shell/page-address.ts";
 import { usePageTitle } from "../../shell/page-title.ts";
@@ -82,11 +82,6 @@ function PauseButton({ row, actions }: { row: CheckRow; actions: CheckActions })
       {isPaused ? words.resume : words.pause}
     </Button>
   );
-}
-
-/** Projects into which this person may put a check. */
-export function otherProjects(projectId: string) {
-  return boot.projects.filter(({ id, may }) => id !== projectId && may.includes("editChecks"));
 }
 
 function MoreMenu({ page, mayEdit, actions, onOver }: Omit<Props, "row">) {

@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { useSearchParams } from "wouter";
 import type { CheckPage as Page } from "../../../src/contract/web/check-page.ts";
-import { boot } from "../../boot/boot.ts";
+import { mayIn } from "../../boot/rights.ts";
 import { useShortcuts } from "../../keys/shortcuts.ts";
 import { useShowProject } from "../../shell/current-project.ts";
 import type { PageProps } from "../../shell/page-address.ts";
@@ -47,7 +47,7 @@ function Shown({ page, n }: { page: Page; n: string | null }) {
   const runs = useRuns(row.id);
   const actions = useCheckActions(page);
   const [over, setOver] = useOver();
-  const mayEdit = boot.projects.find((one) => one.id === projectId)?.may.includes("editChecks") ?? false;
+  const mayEdit = mayIn(projectId, "editChecks");
   useShortcuts(shortcutsOf({ page: { ...page, row }, mayEdit, actions, onOver: setOver }));
   const known = runs.data?.pages.flatMap((one) => one.runs) ?? [];
   const lastSuccessAt =

@@ -2,6 +2,7 @@
 import { useState } from "react";
 import type { CheckPage } from "../../../src/contract/web/check-page.ts";
 import { boot } from "../../boot/boot.ts";
+import { otherProjects } from "../../boot/rights.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/copy.tsx";
@@ -13,7 +14,6 @@ import { codeWords } from "../../words/check/signal.ts";
 import { words as shared } from "../../words/shared.ts";
 import type { CheckActions } from "./actions.ts";
 import { codeFor } from "./as-code.ts";
-import { otherProjects } from "./head.tsx";
 
 type Props = { page: CheckPage; actions: CheckActions; onClose: () => void };
 

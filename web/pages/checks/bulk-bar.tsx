@@ -5,7 +5,7 @@ import type { ChannelsPage } from "../../../src/contract/web/channels.ts";
 import type { CheckRow } from "../../../src/contract/web/check-row.ts";
 import type { ProjectHead } from "../../../src/contract/web/boot.ts";
 import { get } from "../../api/api.ts";
-import { boot } from "../../boot/boot.ts";
+import { otherProjects } from "../../boot/rights.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Menu, MenuHead, MenuItem } from "../../ui/menu.tsx";
@@ -17,7 +17,7 @@ type Props = { project: ProjectHead; rows: readonly CheckRow[]; tags: readonly s
 export function BulkBar({ project, rows, tags, onDone }: Props) {
   const does = (deed: (project: string, rows: readonly CheckRow[]) => Promise<boolean>) => () =>
     void deed(project.id, rows).then((isDone) => isDone && onDone());
-  const others = boot.projects.filter(({ id, may }) => id !== project.id && may.includes("editChecks"));
+  const others = otherProjects(project.id);
   return (
     <div className="bulk" role="toolbar" aria-label={actionWords.selected(rows.length)}>
       <span className="bulk-count figures" role="status">

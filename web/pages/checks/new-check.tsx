@@ -7,16 +7,13 @@ import type { SchedulePreview, ScheduleRequest } from "../../../src/contract/web
 import { send, Trouble, troubleText } from "../../api/api.ts";
 import { readerZone } from "../../boot/boot.ts";
 import { useMinute } from "../../live/clock.ts";
+import { type Span, secondsOf, type Unit, UNIT_SECONDS } from "../../parts/span.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { newCheckWords } from "../../words/checks.ts";
 import { words } from "../../words/shared.ts";
 import { formatWhen } from "../../words/time.ts";
-
-const UNIT_SECONDS = { minutes: 60, hours: 3_600, days: 86_400 } as const;
-type Unit = keyof typeof UNIT_SECONDS;
-type Span = { count: string; unit: Unit };
 
 const TIMES_SHOWN = 3;
 
@@ -39,8 +36,6 @@ const BLANK: Form = {
   schedule: "",
   tz: readerZone,
 };
-
-const secondsOf = ({ count, unit }: Span) => Math.round(Number(count) * UNIT_SECONDS[unit]);
 
 /** Whose expression it is, cron's or systemd's, is seen by the server: no kind is sent with it. */
 function changeOf({ name, tags, kind, every, grace, schedule, tz }: Form): CheckChange {

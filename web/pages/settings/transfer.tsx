@@ -1,9 +1,9 @@
 // Handing a project over: its owner asks a member, and the member agrees or declines.
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ProjectSettings } from "../../../src/contract/web/project-settings.ts";
-import { send } from "../../api/api.ts";
 import { Notice, Section } from "../../parts/section.tsx";
+import { type Answer, TransferAnswer } from "../../parts/transfer-answer.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/field.tsx";
 import { toast, toastTrouble } from "../../ui/toast.tsx";
@@ -15,29 +15,18 @@ const words = settingsWords.transfer;
 /** For whoever was asked to take the project over. */
 export function Asked({ settings }: { settings: ProjectSettings }) {
   const client = useQueryClient();
-  const answered = useMutation({
-    mutationFn: (how: "accept" | "decline") => send("POST", `/projects/${settings.uuid}/transfer/${how}`, {}),
-    onSuccess: (_, how) => {
-      toast({ text: how === "accept" ? words.accepted : words.declined });
-      // What the person may do comes with the page.
-      if (how === "accept") location.reload();
-      else void client.invalidateQueries({ queryKey: ["settings", settings.uuid] });
-    },
-    onError: toastTrouble,
-  });
+  const onAnswered = (answer: Answer) => {
+    toast({ text: answer === "accept" ? words.accepted : words.declined });
+    // What the person may do comes with the page.
+    if (answer === "accept") location.reload();
+    else void client.invalidateQueries({ queryKey: ["settings", settings.uuid] });
+  };
   if (settings.transfer?.isMine !== true) return null;
   return (
     <div className="settings-asked">
       <Notice kind="asking" title={words.asksYou}>
         <p>{words.asksText}</p>
-        <div className="section-acts">
-          <Button kind="primary" isBusy={answered.isPending} onClick={() => answered.mutate("accept")}>
-            {words.accept}
-          </Button>
-          <Button isBusy={answered.isPending} onClick={() => answered.mutate("decline")}>
-            {words.decline}
-          </Button>
-        </div>
+        <TransferAnswer project={settings.uuid} onAnswered={onAnswered} />
       </Notice>
     </div>
   );

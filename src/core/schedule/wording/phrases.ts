@@ -4,7 +4,7 @@
 /** Monday first, as people count the days of a week. */
 export const WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
-const MONTHS = [
+export const MONTHS = [
   "January",
   "February",
   "March",

@@ -24,6 +24,7 @@ import {
   setPassword,
 } from "../../../operations/accounts/sign-in/credentials.ts";
 import { type AccountAsk, accountRoute, type Asking, WebRefusal, type WebRoute } from "../route.ts";
+import { pathNumber } from "../serving/path-number.ts";
 import { demandOwnSignIn, noCookies, visitorOf } from "../sign-in/entering.ts";
 import { hasPasskeys, readRegistration, registrationOptions } from "../sign-in/webauthn.ts";
 import { accountPage } from "./account-page.ts";
@@ -205,8 +206,7 @@ const endOne = accountRoute({
   method: "DELETE",
   path: `${PATH}/sessions/:id`,
   answer: async (ask) => {
-    const id = ask.params["id"] ?? "";
-    const sessionId = /^\d{1,15}$/.test(id) ? Number(id) : -1;
+    const sessionId = pathNumber(ask.params["id"]);
     await endSession(ask.house.database, { accountId: ask.account.id, sessionId });
     return page(ask);
   },

@@ -6,6 +6,7 @@ import type { ChannelCard, DeliveryRow, KindCard, KindField } from "../../../con
 import { isVerified } from "../../../operations/alerts/mail/verification.ts";
 import type { LoggedDelivery } from "../../../store/alerts/delivery-log.ts";
 import type { ManagedChannel } from "../../../store/alerts/managed-channels.ts";
+import { toldDelivery } from "../history/told.ts";
 
 /** Texts that may be longer than this get more than a line. In characters. */
 const LINE_LENGTH_MAX = 1_000;
@@ -60,21 +61,12 @@ export function presentChannel(channel: ManagedChannel): ChannelCard {
 }
 
 export function presentDelivery(delivery: LoggedDelivery): DeliveryRow {
-  const { channel, check } = delivery;
+  const { kind, channel, check, requestSummary, responseExcerpt } = delivery;
   return {
-    id: delivery.id,
-    kind: delivery.kind,
-    channel: { id: channel.uuid, kind: channel.kind, name: channel.name },
+    ...toldDelivery(delivery, channel),
+    kind,
     check: check && { id: check.uuid, name: check.name },
-    state: delivery.state,
-    createdAt: delivery.createdAt,
-    attemptedAt: delivery.attemptedAt,
-    settledAt: delivery.settledAt,
-    attempts: delivery.attemptCount,
-    nextTryAt: delivery.nextTryAt,
-    code: delivery.responseCode,
-    reason: delivery.reason,
-    request: delivery.requestSummary,
-    response: delivery.responseExcerpt,
+    request: requestSummary,
+    response: responseExcerpt,
   };
 }

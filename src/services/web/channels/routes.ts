@@ -2,7 +2,6 @@
 import { CONFIG_RULES } from "../../../channels/config/config-rules.ts";
 import { KINDS } from "../../../channels/registry.ts";
 import { ChannelChange, DeliveriesQuery, NewChannel } from "../../../contract/web/channels.ts";
-import { AppError, ERROR_TEXT } from "../../../core/errors.ts";
 import { CHANNELS_PER_PROJECT_MAX } from "../../../core/limits.ts";
 import { deleteChannel, updateChannel } from "../../../operations/alerts/channels/change-channel.ts";
 import { getChannel } from "../../../operations/alerts/channels/changing-channels.ts";
@@ -16,6 +15,7 @@ import {
 } from "../../../operations/alerts/channels/delivery-log.ts";
 import type { WebHouse } from "../house.ts";
 import { type AccountAsk, channelRoute, projectRoute, type WebRoute } from "../route.ts";
+import { pathNumber } from "../serving/path-number.ts";
 import { presentChannel, presentDelivery, presentKind } from "./present-channels.ts";
 
 const DELIVERIES_PER_PAGE = 50;
@@ -126,7 +126,7 @@ export const channelRoutes: readonly WebRoute[] = [
       json: presentDelivery(
         await getDelivery(house.database, {
           projectId: project.id,
-          deliveryId: idOf(params["delivery"]),
+          deliveryId: pathNumber(params["delivery"]),
         }),
       ),
     }),
@@ -140,7 +140,7 @@ export const channelRoutes: readonly WebRoute[] = [
       json: presentDelivery(
         await retryDelivery(house.database, {
           projectId: project.id,
-          deliveryId: idOf(params["delivery"]),
+          deliveryId: pathNumber(params["delivery"]),
           at: now,
         }),
       ),
@@ -154,10 +154,4 @@ function rulesOf({ mailVerification }: WebHouse) {
 
 function changingBy({ account, now }: Pick<AccountAsk, "account" | "now">) {
   return { by: { accountId: account.id, keyId: null }, at: now };
-}
-
-/** The number of a delivery in a path; anything else is not found. */
-function idOf(text: string | undefined): number {
-  if (!/^[1-9]\d{0,14}$/.test(text ?? "")) throw new AppError("not_found", ERROR_TEXT.notFound);
-  return Number(text);
 }

@@ -6,8 +6,8 @@ import {
   PageQuery,
   ScheduleRequest,
 } from "../../../contract/web/history.ts";
-import { AppError, ERROR_TEXT } from "../../../core/errors.ts";
 import { accountRoute, checkRoute, projectRoute, type WebRoute } from "../route.ts";
+import { pathNumber } from "../serving/path-number.ts";
 import { readCheckPage } from "./check-page.ts";
 import { readDurations } from "./durations.ts";
 import { readEvents, readProjectEvents } from "./events.ts";
@@ -41,7 +41,7 @@ export const historyRoutes: readonly WebRoute[] = [
     path: "/web/api/checks/:check/runs/:n",
     access: "view",
     answer: async ({ house, check, params }) => ({
-      json: await readRun(house, { check, n: numberOf(params["n"]) }),
+      json: await readRun(house, { check, n: pathNumber(params["n"]) }),
     }),
   }),
   checkRoute({
@@ -50,7 +50,7 @@ export const historyRoutes: readonly WebRoute[] = [
     path: "/web/api/checks/:check/runs/:n/body",
     access: "view",
     answer: async ({ house, check, params }) => {
-      const n = numberOf(params["n"]);
+      const n = pathNumber(params["n"]);
       return {
         content: await readRawBody(house, { check, n }),
         type: "application/octet-stream",
@@ -118,11 +118,4 @@ const ALL_TYPES: readonly EventType[] = ["signal", "flip", "event"];
 function asked({ before, types }: { before?: number; types?: string }) {
   const chosen = types?.split(",") ?? ALL_TYPES;
   return { before: before ?? null, types: ALL_TYPES.filter((type) => chosen.includes(type)) };
-}
-
-/** The number of a ping in a path; anything else is not found. */
-function numberOf(text: string | undefined): number {
-  const n = /^[1-9]\d{0,14}$/.test(text ?? "") ? Number(text) : null;
-  if (n === null) throw new AppError("not_found", ERROR_TEXT.notFound);
-  return n;
 }

@@ -18,7 +18,11 @@ export async function readDeliveries(database: Database, flipId: number): Promis
   return deliveries.map((delivery) => toldDelivery(delivery, channels.get(delivery.channelId) ?? null));
 }
 
-function toldDelivery(delivery: Delivery, channel: Channel | null): ToldDelivery {
+/** A delivery with the channel that it goes by; null: it is gone. */
+export function toldDelivery(
+  delivery: Delivery,
+  channel: Pick<Channel, "uuid" | "kind" | "name"> | null,
+): ToldDelivery {
   return {
     id: delivery.id,
     channel: channel && { id: channel.uuid, kind: channel.kind, name: channel.name },

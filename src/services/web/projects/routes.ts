@@ -23,6 +23,7 @@ import {
   openProject,
 } from "../../../operations/accounts/projects.ts";
 import { accountRoute, type Asking, projectRoute, WebRefusal, type WebRoute } from "../route.ts";
+import { pathNumber } from "../serving/path-number.ts";
 import { actorOf, changeOf, settings } from "./changing.ts";
 import { ownershipRoutes } from "./ownership.ts";
 import { auditPage, projectSettings } from "./settings-page.ts";
@@ -156,8 +157,7 @@ const endKey = projectRoute({
   path: `${PATH}/keys/:id`,
   access: "manageKeys",
   answer: async (ask) => {
-    const id = ask.params["id"] ?? "";
-    const keyId = /^\d{1,15}$/.test(id) ? Number(id) : -1;
+    const keyId = pathNumber(ask.params["id"]);
     await endApiKey(ask.house.database, { ...changeOf(ask), keyId });
     return settings(ask);
   },

@@ -1,6 +1,7 @@
 // Which of the typed fields are changes, and how durations are typed.
 import { expect, test } from "vitest";
-import { changeOf, isOtherSchedule, type Settings, secondsOf, spanOf } from "./form-state.ts";
+import { secondsOf, spanOf } from "../../../parts/span.ts";
+import { changeOf, isOtherSchedule, type Settings } from "./form-state.ts";
 
 const BEFORE = {
   name: "job",

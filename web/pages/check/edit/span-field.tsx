@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Field } from "../../../ui/field.tsx";
 import { editWords as words } from "../../../words/check/edit.ts";
 import { formatSpan } from "../../../words/time.ts";
-import { type Span, secondsOf, spanOf, type Unit } from "./form-state.ts";
+import { type Span, secondsOf, spanOf, type Unit } from "../../../parts/span.ts";
 
 type Props = {
   label: string;

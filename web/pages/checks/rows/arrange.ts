@@ -1,6 +1,6 @@
 // Which rows are shown and in which order: filters, sorts, groups, and holds still what the pointer is over. Pure, and
 // fast enough for ten thousand rows: names are made comparable once for each row.
-import type { CheckRow, ShownState } from "../../../../src/contract/web/check-row.ts";
+import { type CheckRow, SHOWN_STATES, type ShownState } from "../../../../src/contract/web/check-row.ts";
 import { nameKey, searchText } from "../../../live/row-keys.ts";
 import { drawnAt, stateAt } from "../../../ui/marks/fuse-arithmetic.ts";
 import type { DrawnState } from "../../../words/shared.ts";
@@ -12,8 +12,11 @@ export type Item = { kind: "head"; key: string; text: string } | { kind: "row"; 
 export type Headings = { attention: string; rest: string; untagged: string };
 
 /** Lower is further up. */
-const RANK: Readonly<Record<ShownState, number>> = { down: 0, late: 1, up: 2, new: 3, paused: 4 };
-const CALM_RANK = 2;
+const RANK = Object.fromEntries(SHOWN_STATES.map((state, rank) => [state, rank])) as Record<
+  ShownState,
+  number
+>;
+const CALM_RANK = RANK.up;
 
 /** Whether a row has what the view asks for. */
 export function fits(row: CheckRow, view: View, now: number): boolean {

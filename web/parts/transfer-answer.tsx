@@ -1,0 +1,29 @@
+// The two answers of somebody who was asked to take a project over.
+import { useMutation } from "@tanstack/react-query";
+import { send } from "../api/api.ts";
+import { Button } from "../ui/button.tsx";
+import { toastTrouble } from "../ui/toast.tsx";
+import { settingsWords } from "../words/settings.ts";
+
+export type Answer = "accept" | "decline";
+
+const words = settingsWords.transfer;
+
+export function TransferAnswer(props: { project: string; onAnswered: (answer: Answer) => void }) {
+  const { project, onAnswered } = props;
+  const answered = useMutation({
+    mutationFn: (answer: Answer) => send("POST", `/projects/${project}/transfer/${answer}`, {}),
+    onSuccess: (_, answer) => onAnswered(answer),
+    onError: toastTrouble,
+  });
+  return (
+    <div className="section-acts">
+      <Button kind="primary" isBusy={answered.isPending} onClick={() => answered.mutate("accept")}>
+        {words.accept}
+      </Button>
+      <Button isBusy={answered.isPending} onClick={() => answered.mutate("decline")}>
+        {words.decline}
+      </Button>
+    </div>
+  );
+}
