@@ -95,10 +95,13 @@ export function channelText(problem: "invalid" | "non-unique", identifier: strin
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
+  /** The field of a form that it is about, where that is known. */
+  readonly field: string | null;
 
-  constructor(code: ErrorCode, text: string) {
+  constructor(code: ErrorCode, text: string, field: string | null = null) {
     super(text);
     this.code = code;
+    this.field = field;
   }
 }
 

@@ -33,6 +33,8 @@ const PROMISED: [number | string, number | string][] = [
   [limits.EMAIL_SEARCHED_LINES_MAX, 2_000],
   [limits.EMAIL_CHECK_BYTES_PER_DAY, 33_554_432],
   [limits.EMAIL_CHECK_MESSAGES_PER_MINUTE, 600],
+  [limits.STATUS_CHANGES_READ_MAX, 5_000],
+  [limits.UNSEEN_DAY_MS_MIN, 3_600_000],
   [limits.SPOOL_FILL_TOLD, 0.5],
   [limits.CHANNEL_NAME_LENGTH_MAX, 100],
   [limits.DELIVERY_ERROR_LENGTH_MAX, 200],

@@ -116,6 +116,10 @@ export const EVENT_DAYS = 93;
 export const DELIVERY_DAYS = 93;
 export const RUN_DAYS = 93;
 export const BLIND_INTERVAL_DAYS = 93;
+/** Of the changes of a check, so many are read for its downtimes, the newest; beyond them downtimes are not told. */
+export const STATUS_CHANGES_READ_MAX = 5_000;
+/** A day of which we missed so much was not observed, even where no signal was due in it. */
+export const UNSEEN_DAY_MS_MIN = 3_600_000;
 export const REJECTED_SIGNAL_DAYS = 30;
 /** A request that is repeated later than this is a new one. */
 export const IDEMPOTENCY_KEY_DAYS = 1;

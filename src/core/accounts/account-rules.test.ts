@@ -5,10 +5,17 @@ import { describe, expect, test } from "vitest";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../instant.ts";
 import { ATTEMPTS, type AttemptKind, countedAddress, takeAttempt } from "./attempt-rules.ts";
 import { AUDIT_HIDDEN, auditDifference, auditSide } from "./audit-words.ts";
-import { closingObstacle, mayBeAsked, mayChangeRole, mayGiveRole } from "./member-rules.ts";
+import {
+  closingObstacle,
+  doesInvitationStand,
+  invitesBy,
+  mayBeAsked,
+  mayChangeRole,
+  mayGiveRole,
+} from "./member-rules.ts";
 import { passwordProblem } from "./password-rules.ts";
 import { isStepFresh, readTypedCode, shownRecoveryCode, stepAt } from "./second-factor-rules.ts";
-import { isAlive, isProven, isSeenDue } from "./session-rules.ts";
+import { isAlive, isProven, isProvenAnew, isSeenDue, provenByProvider } from "./session-rules.ts";
 import { confirmCode, isTokenGood, linkToken, safeNext } from "./token-rules.ts";
 
 const NOW = Date.UTC(2026, 10, 16, 12);
@@ -32,6 +39,30 @@ describe("A session", () => {
     expect(isProven(session("password"), NOW + 30 * MINUTE_MS - 1)).toBe(true);
     expect(isProven(session("password"), NOW + 30 * MINUTE_MS)).toBe(false);
     expect(isProven(session("proxy"), NOW + DAY_MS)).toBe(true);
+  });
+
+  test.each([
+    ["at once", NOW + 1, true],
+    ["a minute before we asked, by a clock that is behind", NOW - MINUTE_MS, true],
+    ["earlier than that", NOW - MINUTE_MS - 1, false],
+    ["by a clock that is ahead", NOW + 6 * MINUTE_MS, true],
+    ["far in the future", NOW + 6 * MINUTE_MS + 1, false],
+    ["at no time that the provider says", null, false],
+  ])("is proven anew at a provider %s", (_, authenticatedAt, anew) => {
+    expect(isProvenAnew(authenticatedAt, { begunAt: NOW, now: NOW + 5 * MINUTE_MS })).toBe(anew);
+  });
+
+  test("that a provider vouches for is proven since its owner has proven it there", () => {
+    const proven = (authenticatedAt: number | null) =>
+      isProven({ method: "oidc", provenAt: provenByProvider(authenticatedAt, NOW) }, NOW);
+    expect([NOW, NOW + HOUR_MS, NOW - 29 * MINUTE_MS, NOW - 30 * MINUTE_MS, null].map(proven)).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+    ]);
+    expect(provenByProvider(NOW + HOUR_MS, NOW)).toBe(NOW);
   });
 
   test("is written down as seen once a minute", () => {
@@ -148,6 +179,27 @@ describe("Passwords and codes", () => {
 });
 
 describe("People", () => {
+  test.each([
+    ["by the command line, into a project", null, "manager", true],
+    ["by the command line, into the installation", null, null, true],
+    ["by an owner", { role: "owner", isOperator: false }, "manager", true],
+    ["by a manager", { role: "manager", isOperator: false }, "member", true],
+    ["by who is a member now", { role: "member", isOperator: false }, "readOnly", false],
+    ["by who only reads now", { role: "readOnly", isOperator: false }, "readOnly", false],
+    ["by who is no member any more", { role: null, isOperator: false }, "member", false],
+    ["into a project by an operator who is no member", { role: null, isOperator: true }, "member", false],
+    ["into the installation by an operator", { role: null, isOperator: true }, null, true],
+    ["into the installation by who is none any more", { role: "owner", isOperator: false }, null, false],
+  ] as const)("were invited %s", (_, inviter, role, stands) => {
+    expect(doesInvitationStand(inviter, { role })).toBe(stands);
+  });
+
+  test("are invited by mail where some is sent, and by a link of an operator where none is", () => {
+    expect(invitesBy({ sendsMail: true, isOperator: false })).toBe("mail");
+    expect(invitesBy({ sendsMail: false, isOperator: true })).toBe("link");
+    expect(invitesBy({ sendsMail: false, isOperator: false })).toBeNull();
+  });
+
   test("owner and managers give roles, never that of the owner", () => {
     expect(mayGiveRole("owner", "manager")).toBe(true);
     expect(mayGiveRole("manager", "manager")).toBe(true);

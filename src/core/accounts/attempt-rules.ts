@@ -7,9 +7,15 @@ export const ATTEMPTS = {
   /** Links asked for, and accounts asked for, from one network. */
   linkByNetwork: { count: 20, spanMs: HOUR_MS },
   linkByAddress: { count: 10, spanMs: HOUR_MS },
+  /** From a browser that was signed in before: see device-rules.ts. */
+  linkByDevice: { count: 10, spanMs: HOUR_MS },
   /** Wrong or right: a password costs us as much as it costs the other side. */
   passwordByNetwork: { count: 60, spanMs: HOUR_MS },
-  passwordByAddress: { count: 20, spanMs: DAY_MS },
+  /** For one address from one network. */
+  passwordByAddressThere: { count: 20, spanMs: DAY_MS },
+  /** For one address from anywhere, so that many networks together guess no faster. */
+  passwordByAddress: { count: 100, spanMs: DAY_MS },
+  passwordByDevice: { count: 20, spanMs: DAY_MS },
   /** Codes of an app and recovery codes. */
   secondFactor: { count: 96, spanMs: DAY_MS },
   /** Codes that are mailed to prove again who is there. */

@@ -16,6 +16,37 @@ export function mayGiveRole(giver: Role, role: Role): boolean {
   return mayDo(giver, "manageMembers") && role !== "owner";
 }
 
+/** Whoever has sent an invitation, as they are now: their role in its project, and whether they run the installation. */
+export type Inviter = { role: Role | null; isOperator: boolean };
+
+/**
+ * Whether an invitation still stands: whoever has sent it would have to be able to send it now. Null: the command line
+ * has. `role` null: it is into the installation and no project of it.
+ */
+export function doesInvitationStand(inviter: Inviter | null, { role }: { role: GivenRole | null }): boolean {
+  if (inviter === null) return true;
+  if (role === null) return inviter.isOperator;
+  return inviter.role !== null && mayGiveRole(inviter.role, role);
+}
+
+/** How an invitation gets to whom it is for: by mail, or by a link that whoever invites passes on. */
+export type InvitingBy = "mail" | "link";
+
+/**
+ * How somebody who may invite does it; null: not at all. A link that goes through the inviter's hands makes accounts
+ * for addresses that nobody has proven, so that where no mail is sent only operators get one.
+ */
+export function invitesBy({
+  sendsMail,
+  isOperator,
+}: {
+  sendsMail: boolean;
+  isOperator: boolean;
+}): InvitingBy | null {
+  if (sendsMail) return "mail";
+  return isOperator ? "link" : null;
+}
+
 /** Whether one member may change what another is. */
 export function mayChangeRole(changer: Role, member: { role: Role; isChanger: boolean }): boolean {
   return mayRemoveMember(changer, { role: member.role, isRemover: member.isChanger });

@@ -32,6 +32,26 @@ export function isProven(
   return method === "proxy" || now - provenAt < PROVEN_MS;
 }
 
+/** The clock of an identity provider may differ from ours by so much. */
+const PROVIDER_CLOCK_MS = MINUTE_MS;
+
+/**
+ * Since when it counts as proven who somebody is whom an identity provider has let in: since they last proved it there,
+ * as the provider says. It may not have asked them now; if it does not say, nothing is proven.
+ */
+export function provenByProvider(authenticatedAt: Instant | null, now: Instant): Instant {
+  return authenticatedAt === null ? now - PROVEN_MS : Math.min(authenticatedAt, now);
+}
+
+/** Whether somebody has proven anew at the provider who they are, after we sent them there to do so. */
+export function isProvenAnew(
+  authenticatedAt: Instant | null,
+  { begunAt, now }: { begunAt: Instant; now: Instant },
+): boolean {
+  if (authenticatedAt === null) return false;
+  return authenticatedAt >= begunAt - PROVIDER_CLOCK_MS && authenticatedAt <= now + PROVIDER_CLOCK_MS;
+}
+
 /** Whether it is time to write down that a session is in use. */
 export function isSeenDue({ seenAt }: SessionTimes, now: Instant): boolean {
   return now - seenAt >= SEEN_EVERY_MS;

@@ -3,7 +3,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { HOUR_MS, MINUTE_MS } from "../instant.ts";
 import type { StoredStatus } from "../machine/state.ts";
-import { type CheckHistory, downtimesOf, type StatusChange } from "./downtime.ts";
+import {
+  type CheckHistory,
+  downtimesOf,
+  isUnseenDay,
+  type StatusChange,
+  type ToldDowntime,
+} from "./downtime.ts";
 
 const T = Date.UTC(2026, 9, 5);
 const PERIODS = [
@@ -20,7 +26,14 @@ const change = (hour: number, from: StoredStatus, to: StoredStatus, isTakenBack 
 });
 
 const asked = (history: Partial<CheckHistory>) =>
-  downtimesOf({ createdAt: T - 1, status: "up", changes: [], ...history }, { periods: PERIODS, now: NOW });
+  downtimesOf(
+    { createdAt: T - 1, status: "up", changes: [], isCut: false, ...history },
+    { periods: PERIODS, now: NOW },
+  );
+
+function lasted(downtime: ToldDowntime): number | null {
+  return downtime === null || downtime === "uncounted" ? null : downtime.durationMs;
+}
 
 describe("Downtime", () => {
   test("of a check that was never down is none, in both periods", () => {
@@ -66,6 +79,40 @@ describe("Downtime", () => {
     expect(asked({ createdAt: T + 30 * HOUR_MS })).toEqual([null, { count: 0, durationMs: 0 }]);
   });
 
+  test("of a period that reaches back further than what is read is not told, the others are right", () => {
+    const changes = [change(24, "up", "down"), change(26, "down", "up")];
+    expect(asked({ changes, isCut: true })).toEqual(["uncounted", { count: 1, durationMs: 2 * HOUR_MS }]);
+    const late = [change(25, "up", "down"), change(26, "down", "up")];
+    expect(asked({ changes: late, isCut: true })).toEqual(["uncounted", "uncounted"]);
+    expect(asked({ changes: late, isCut: true, createdAt: T + 24 * HOUR_MS })[0]).toBeNull();
+  });
+
+  test("of what is read is the same as of everything, or not told", () => {
+    const status = fc.constantFrom<StoredStatus>("up", "down", "paused", "new");
+    const steps = fc.array(fc.record({ minute: fc.integer({ min: 0, max: 57 * 60 - 1 }), to: status }), {
+      minLength: 1,
+      maxLength: 12,
+    });
+    fc.assert(
+      fc.property(status, steps, fc.nat({ max: 11 }), (first, unsorted, cut) => {
+        let from = first;
+        const changes = unsorted
+          .toSorted((a, b) => a.minute - b.minute)
+          .map(({ minute, to }) => {
+            const made = { at: T + minute * MINUTE_MS, from, to, isTakenBack: false };
+            from = to;
+            return made;
+          });
+        const whole = asked({ changes, status: from });
+        const read = changes.slice(-1 - cut);
+        const part = asked({ changes: read, status: from, isCut: read.length < changes.length });
+        for (const [index, told] of part.entries()) {
+          if (told !== "uncounted") expect(told).toEqual(whole[index]);
+        }
+      }),
+    );
+  });
+
   test("is what counting minutes gives, whatever the history", () => {
     const status = fc.constantFrom<StoredStatus>("up", "down", "paused", "new");
     const history = fc
@@ -86,8 +133,15 @@ describe("Downtime", () => {
           for (let at = begin; at < to; at += MINUTE_MS) minutes += isDown((at - T) / MINUTE_MS) ? 1 : 0;
           return minutes * MINUTE_MS;
         });
-        expect(asked({ changes, status: from }).map((downtime) => downtime?.durationMs)).toEqual(counted);
+        expect(asked({ changes, status: from }).map(lasted)).toEqual(counted);
       }),
     );
   });
+});
+
+test("a day is not observed when a signal was due meanwhile, or after an hour, and not by a restart", () => {
+  expect(isUnseenDay({ unseenMs: 4_000, isSignalMissed: false })).toBe(false);
+  expect(isUnseenDay({ unseenMs: 4_000, isSignalMissed: true })).toBe(true);
+  expect(isUnseenDay({ unseenMs: HOUR_MS - 1, isSignalMissed: false })).toBe(false);
+  expect(isUnseenDay({ unseenMs: HOUR_MS, isSignalMissed: false })).toBe(true);
 });

@@ -1,6 +1,7 @@
 // How long a check was down within periods of time, from what is kept of its history. A downtime that crosses the end
 // of a period counts in both.
 import type { Instant } from "../instant.ts";
+import { UNSEEN_DAY_MS_MIN } from "../limits.ts";
 import type { StoredStatus } from "../machine/state.ts";
 
 /** A stretch of time that statistics are made of: from its first instant up to, but without, its end. */
@@ -17,22 +18,37 @@ export type StatusChange = {
 
 export type Downtime = { count: number; durationMs: number };
 
+/** What can be told of a period; null: the check was not there yet; "uncounted": it changed too often to be read. */
+export type ToldDowntime = Downtime | "uncounted" | null;
+
 export type CheckHistory = {
   createdAt: Instant;
   /** Now. */
   status: StoredStatus;
-  /** All since the beginning of the first period, oldest first. */
+  /** The newest since the beginning of the first period, oldest first. */
   changes: readonly StatusChange[];
+  /** There were more before the first of them than are read: see STATUS_CHANGES_READ_MAX. */
+  isCut: boolean;
 };
 
-/** The downtime in each of the periods; null where the check was not there yet. Nothing after `now` counts. */
+/**
+ * Whether a day counts as not observed: a signal was due while we could not receive, or we could not for long. A restart
+ * of seconds in which nothing was due changes nothing that anybody could have seen.
+ */
+export function isUnseenDay(day: { unseenMs: number; isSignalMissed: boolean }): boolean {
+  return day.isSignalMissed || day.unseenMs >= UNSEEN_DAY_MS_MIN;
+}
+
+/** The downtime in each of the periods. Nothing after `now` counts. */
 export function downtimesOf(
   history: CheckHistory,
   { periods, now }: { periods: readonly Period[]; now: Instant },
-): (Downtime | null)[] {
+): ToldDowntime[] {
   const spells = downSpells(history, now);
+  const knownFrom = history.isCut ? (history.changes[0]?.at ?? now) : -Infinity;
   return periods.map(({ from, to }) => {
     if (history.createdAt >= to) return null;
+    if (from < knownFrom) return "uncounted";
     const inside = spells
       .map((spell) => Math.min(spell.to, to) - Math.max(spell.from, from))
       .filter((durationMs) => durationMs > 0);

@@ -2,6 +2,7 @@
 // first one after it; of one that comes twice, the first.
 import type { Instant } from "../instant.ts";
 import { SECOND_MS } from "../instant.ts";
+import { DEFAULT_TZ } from "../limits.ts";
 import { instantOf, stretchAfterGap, stretchAt, type Zone, zoneOf } from "../schedule/zone.ts";
 import type { Period } from "./downtime.ts";
 
@@ -9,6 +10,11 @@ export type PeriodLength = "daily" | "weekly" | "monthly";
 
 /** A day of the calendar; months count from 1. */
 export type LocalDay = { year: number; month: number; day: number };
+
+/** The zone that mails to somebody tell their times in, who has chosen this one, or none. */
+export function zoneOfMails(chosen: string | null): string {
+  return chosen ?? DEFAULT_TZ;
+}
 
 /** The day that the clocks of a zone show. Zones that nobody knows are UTC. */
 export function localDay(now: Instant, zone: string): LocalDay {

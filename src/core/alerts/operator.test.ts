@@ -2,12 +2,16 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  type Backlog,
   changesOf,
+  countNeeds,
+  healthOf,
   type Incident,
   isMoving,
   type Observed,
   operatorMessage,
   stillHeld,
+  sweepLagMs,
   type Trouble,
   troublesOf,
 } from "./operator.ts";
@@ -28,6 +32,64 @@ const WELL: Observed = {
 
 const told = (given: Partial<Observed>) => troublesOf({ ...WELL, ...given });
 const kinds = (given: Partial<Observed>) => told(given).map(({ kind }) => kind);
+
+const QUIET: Backlog = {
+  now: NOW,
+  intakeCount: 1,
+  lostCount: 0,
+  sweepDueAt: null,
+  letterDueAt: null,
+  freshSinceAt: NOW - 86_400_000,
+  sendsMail: true,
+  missingMigrationCount: 0,
+};
+
+describe("the parts of an installation", () => {
+  const unwell = (backlog: Partial<Backlog>, given: Partial<Observed> = {}) =>
+    Object.entries(healthOf(told(given), { ...QUIET, ...backlog }))
+      .filter(([, isWell]) => isWell === false)
+      .map(([part]) => part);
+
+  test("are unwell where something is told, at the same instant", () => {
+    expect(unwell({})).toEqual([]);
+    expect(unwell({}, { deliveryDueAt: NOW - 120_000 })).toEqual([]);
+    expect(unwell({}, { deliveryDueAt: NOW - 120_001 })).toEqual(["telling"]);
+    expect(unwell({}, { watermarkAt: NOW - 60_001 })).toEqual(["receiving"]);
+    expect(unwell({}, { spools: [{ name: "a/1", fill: 0.5 }] })).toEqual(["receiving"]);
+    expect(unwell({}, { poisoned: [{ name: "x", since: NOW, reason: "y" }] })).toEqual(["watching"]);
+  });
+
+  test("are unwell where nobody is there to tell it", () => {
+    expect(unwell({ lostCount: 1 })).toEqual(["receiving"]);
+    expect(unwell({ sweepDueAt: NOW - 60_000, letterDueAt: NOW - 120_000 })).toEqual([]);
+    expect(unwell({ sweepDueAt: NOW - 60_001 })).toEqual(["watching"]);
+    expect(unwell({ letterDueAt: NOW - 120_001 })).toEqual(["letters"]);
+    expect(unwell({ missingMigrationCount: 1 })).toEqual(["database"]);
+  });
+
+  test("are neither well nor unwell where nobody receives yet, or no mail is sent", () => {
+    const health = healthOf([], { ...QUIET, intakeCount: 0, sendsMail: false, letterDueAt: 0 });
+    expect(health).toMatchObject({ receiving: null, letters: null, watching: true });
+    const gone = { watermarkAt: null, newestBeatAt: NOW - 61_000 };
+    expect(unwell({ intakeCount: 0 }, gone)).toEqual(["receiving"]);
+  });
+
+  test("are not behind while silence is not believed after a gap, or nobody receives at all", () => {
+    const sweepDueAt = NOW - 10_000_000;
+    expect(unwell({ sweepDueAt, freshSinceAt: NOW - 120_000 })).toEqual([]);
+    expect(unwell({ sweepDueAt, freshSinceAt: NOW - 120_001 })).toEqual(["watching"]);
+    expect(unwell({ sweepDueAt, freshSinceAt: null })).toEqual([]);
+    expect(sweepLagMs({ now: NOW, sweepDueAt, freshSinceAt: NOW - 61_000 })).toBe(1_000);
+    expect(sweepLagMs({ now: NOW, sweepDueAt, freshSinceAt: NOW - 59_000 })).toBe(0);
+  });
+
+  test("count once with what is told about them", () => {
+    const troubles = told({ deliveryDueAt: NOW - 120_001 });
+    expect(countNeeds(troubles, healthOf(troubles, QUIET))).toBe(1);
+    expect(countNeeds(troubles, healthOf(troubles, { ...QUIET, letterDueAt: 0 }))).toBe(2);
+    expect(countNeeds([], healthOf([], QUIET))).toBe(0);
+  });
+});
 
 describe("what is told", () => {
   test("is nothing while all is well, and before anybody has ever received", () => {

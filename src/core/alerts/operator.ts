@@ -153,6 +153,73 @@ export function isMoving(
   return isSweeping && !troubles.some(({ kind }) => kind === "watermarkHeld" || kind === "deliveryStuck");
 }
 
+/** What an installation does, as whoever runs it sees it. */
+export type Part = "receiving" | "watching" | "telling" | "letters" | "database";
+
+/** Whether each part does what it is for; null: it is neither good nor bad. */
+export type Health = Readonly<Record<Part, boolean | null>>;
+
+const PART_OF: Readonly<Record<TroubleKind, Part>> = {
+  watermarkHeld: "receiving",
+  spoolFilling: "receiving",
+  intakeLost: "receiving",
+  checkLocked: "watching",
+  checkPoisoned: "watching",
+  deliveryStuck: "telling",
+};
+
+/** What can be seen of the parts besides the troubles that are told. */
+export type Backlog = {
+  now: Instant;
+  /** Those who receive now, and how many of them are past their lease: lost, though nobody may have said so yet. */
+  intakeCount: number;
+  lostCount: number;
+  /** Since when a deadline waits to be judged, and a letter to be tried; null: none does. */
+  sweepDueAt: Instant | null;
+  letterDueAt: Instant | null;
+  /** Since when signs of life have come without a gap; null: they do not. */
+  freshSinceAt: Instant | null;
+  sendsMail: boolean;
+  missingMigrationCount: number;
+};
+
+/** For how long a deadline has waited that could have been judged: after a gap of everybody none can for a while. */
+export function sweepLagMs({
+  now,
+  sweepDueAt,
+  freshSinceAt,
+}: Pick<Backlog, "now" | "sweepDueAt" | "freshSinceAt">): number {
+  if (sweepDueAt === null || freshSinceAt === null) return 0;
+  return Math.max(0, now - Math.max(sweepDueAt, freshSinceAt + SETTLE_MS));
+}
+
+/** How the parts are doing, given everything that is the matter. */
+export function healthOf(troubles: readonly Pick<Trouble, "kind">[], backlog: Backlog): Health {
+  const { now, intakeCount, lostCount, letterDueAt, sendsMail, missingMigrationCount } = backlog;
+  const bad = new Set(troubles.map(({ kind }) => PART_OF[kind]));
+  if (lostCount > 0) bad.add("receiving");
+  if (sweepLagMs(backlog) > HOLD_TOLD_AFTER_MS) bad.add("watching");
+  if (letterDueAt !== null && now - letterDueAt > DELIVERY_STUCK_MS) bad.add("letters");
+  if (missingMigrationCount > 0) bad.add("database");
+  return {
+    // Nobody for a moment is a restart, and before the first start nobody can be missed.
+    receiving: bad.has("receiving") ? false : intakeCount === 0 ? null : true,
+    watching: !bad.has("watching"),
+    telling: !bad.has("telling"),
+    letters: sendsMail ? !bad.has("letters") : null,
+    database: !bad.has("database"),
+  };
+}
+
+/** How many things need somebody: what is the matter, and each part that is unwell without any of it. */
+export function countNeeds(troubles: readonly Pick<Trouble, "kind">[], health: Health): number {
+  const told = new Set(troubles.map(({ kind }) => PART_OF[kind]));
+  const untold = Object.entries(health).filter(
+    ([part, isWell]) => isWell === false && !told.has(part as Part),
+  );
+  return troubles.length + untold.length;
+}
+
 /** A trouble that was told and is not over. */
 export type Incident = Trouble & {
   /** When somebody last saw it. */

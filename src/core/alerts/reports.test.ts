@@ -92,8 +92,15 @@ describe("A report", () => {
     );
     expect(report.projects.map(({ name }) => name)).toEqual(["Apps", "Backups"]);
     expect(report.projects[1]?.checks.map(({ name }) => name)).toEqual(["bad", "job 9", "job 10", "new"]);
-    expect(report.last).toEqual({ affectedCount: 2, count: 2, durationMs: 4 * HOUR_MS });
+    expect(report.last).toEqual({ affectedCount: 2, count: 2, durationMs: 4 * HOUR_MS, uncountedCount: 0 });
     expect(report.checkCount).toBe(5);
+  });
+
+  test("puts what changed too often first, and leaves it out of its sums", () => {
+    const flapping = { ...check("flapping", 0), downtimes: ["uncounted", "uncounted"] as const };
+    const report = reportOf([check("bad", 3), flapping, { ...flapping, name: "also" }], given);
+    expect(report.projects[0]?.checks.map(({ name }) => name)).toEqual(["also", "flapping", "bad"]);
+    expect(report.last).toEqual({ affectedCount: 1, count: 1, durationMs: 3 * HOUR_MS, uncountedCount: 2 });
   });
 
   test("lists so many and counts the rest, the worst of all projects first", () => {

@@ -2,7 +2,7 @@
 // hours, are handed in.
 import type { Instant } from "../instant.ts";
 import type { ShownStatus } from "../machine/status.ts";
-import type { Downtime, Period } from "./downtime.ts";
+import type { Downtime, Period, ToldDowntime } from "./downtime.ts";
 import { firstDayOf, instantOfLocal, localDay, type PeriodLength } from "./local-time.ts";
 
 /** How often somebody wants a report. */
@@ -36,7 +36,7 @@ export type ReportedCheck = {
   projectName: string;
   status: ShownStatus;
   lastPingAt: Instant | null;
-  downtimes: readonly (Downtime | null)[];
+  downtimes: readonly ToldDowntime[];
 };
 
 export type ReportedProject = { name: string; checks: readonly ReportedCheck[]; unlistedCount: number };
@@ -49,8 +49,8 @@ export type ReportFacts = {
   projects: readonly ReportedProject[];
   checkCount: number;
   downCount: number;
-  /** The last period over all checks. */
-  last: { affectedCount: number; count: number; durationMs: number };
+  /** The last period over all checks. Those that changed too often are not among the others. */
+  last: { affectedCount: number; count: number; durationMs: number; uncountedCount: number };
 };
 
 /** Sorts, bounds and sums up what a report says. */
@@ -66,7 +66,8 @@ export function reportOf(
     const shown = own.filter((check) => listed.has(check));
     return { name, checks: shown, unlistedCount: own.length - shown.length };
   });
-  const last = checks.map(lastDowntime);
+  const told = checks.map(lastDowntime);
+  const last = told.filter((downtime) => downtime !== "uncounted");
   return {
     ...given,
     projects,
@@ -76,6 +77,7 @@ export function reportOf(
       affectedCount: last.filter(({ count }) => count > 0).length,
       count: sum(last.map(({ count }) => count)),
       durationMs: sum(last.map(({ durationMs }) => durationMs)),
+      uncountedCount: told.length - last.length,
     },
   };
 }
@@ -83,13 +85,19 @@ export function reportOf(
 const NAMES = new Intl.Collator("en", { numeric: true });
 const NONE: Downtime = { count: 0, durationMs: 0 };
 
-function lastDowntime({ downtimes }: ReportedCheck): Downtime {
+function lastDowntime({ downtimes }: ReportedCheck): Downtime | "uncounted" {
   return downtimes.at(-1) ?? NONE;
 }
 
-/** By the last period's downtime, then by name. */
+/** By the last period's downtime, then by name. What changed too often to be counted is worst. */
 function worstFirst(one: ReportedCheck, other: ReportedCheck): number {
-  return lastDowntime(other).durationMs - lastDowntime(one).durationMs || NAMES.compare(one.name, other.name);
+  const [mine, theirs] = [badness(one), badness(other)];
+  return mine === theirs ? NAMES.compare(one.name, other.name) : theirs - mine;
+}
+
+function badness(check: ReportedCheck): number {
+  const downtime = lastDowntime(check);
+  return downtime === "uncounted" ? Infinity : downtime.durationMs;
 }
 
 function sum(numbers: readonly number[]): number {

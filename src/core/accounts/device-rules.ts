@@ -1,0 +1,68 @@
+// Browsers that somebody was signed in with before: how such a one is known again, and by what its tries are counted.
+// Otherwise strangers who guess would use up the tries of whoever an address belongs to. It opens nothing by itself.
+import type { Signing } from "../alerts/mail-tokens.ts";
+import { DAY_MS, type Instant, SECOND_MS } from "../instant.ts";
+import { type AttemptKind, countedAddress } from "./attempt-rules.ts";
+import { SESSION_DAYS_MAX } from "./session-rules.ts";
+
+/** A browser is known for as long as its session could have lasted. */
+export const DEVICE_DAYS_MAX = SESSION_DAYS_MAX;
+
+/** Clocks of ours may differ by so much. */
+const EARLY_MS_MAX = DAY_MS;
+const DEVICE = /^(?<id>[\w-]{16,64})\.(?<seconds>[0-9]{1,12})\.(?<signature>[0-9a-f]{64})$/;
+
+type Device = { accountId: number; id: string; seconds: string };
+
+function signatureOf(signing: Signing, { accountId, id, seconds }: Device): string {
+  return signing.sign(["device", accountId, id, seconds].join("\n"));
+}
+
+/** What a browser keeps when it was signed in to an account; `id` is random. */
+export function deviceToken(
+  signing: Signing,
+  { accountId, id, at }: { accountId: number; id: string; at: Instant },
+): string {
+  const seconds = String(Math.floor(at / SECOND_MS));
+  return `${id}.${seconds}.${signatureOf(signing, { accountId, id, seconds })}`;
+}
+
+/** Which browser of this account it is; null: none that we know, or too long ago. */
+export function readDevice(
+  token: string,
+  { signing, accountId, now }: { signing: Signing; accountId: number; now: Instant },
+): string | null {
+  const { id, seconds, signature } = DEVICE.exec(token)?.groups ?? {};
+  if (id === undefined || seconds === undefined || signature === undefined) return null;
+  if (!signing.isSame(signature, signatureOf(signing, { accountId, id, seconds }))) return null;
+  const ageMs = now - Number(seconds) * SECOND_MS;
+  return ageMs >= -EARLY_MS_MAX && ageMs < DEVICE_DAYS_MAX * DAY_MS ? id : null;
+}
+
+export type Counted = { kind: AttemptKind; subject: string };
+
+/** Who tries: with which address, from which network, and with which known browser of the account, if any. */
+export type Trying = { email: string; network: string; deviceId: string | null };
+
+/**
+ * What a try of a password is counted by. A browser that is known has tries of its own, which nobody else can use up;
+ * everybody else shares those of the network, those for the address from there, and slower ones for the address.
+ */
+export function passwordTries({ email, network, deviceId }: Trying): Counted[] {
+  if (deviceId !== null) return [{ kind: "passwordByDevice", subject: deviceId }];
+  const address = countedAddress(email);
+  return [
+    { kind: "passwordByNetwork", subject: network },
+    { kind: "passwordByAddressThere", subject: `${address}\n${network}` },
+    { kind: "passwordByAddress", subject: address },
+  ];
+}
+
+/** What asking for a mailed link is counted by. */
+export function linkTries({ email, network, deviceId }: Trying): Counted[] {
+  if (deviceId !== null) return [{ kind: "linkByDevice", subject: deviceId }];
+  return [
+    { kind: "linkByNetwork", subject: network },
+    { kind: "linkByAddress", subject: countedAddress(email) },
+  ];
+}
