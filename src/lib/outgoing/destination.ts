@@ -63,6 +63,27 @@ export function isLiteralAddress(hostname: string): boolean {
   return ipaddr.isValid(hostname.replace(/^\[|\]$/g, ""));
 }
 
+/** Names that stand for the machine itself, without anybody being asked. */
+const OWN_NAME = /^(.+\.)?localhost\.?$/i;
+
+/**
+ * What can be said about an address before it is called, for whoever types it: "private", when the operator's policy
+ * alone speaks against it, "never", when nothing would help, "port", or null. A name that has to be looked up may
+ * still be refused later.
+ */
+export function foreseenTrouble(url: URL, policy: DestinationPolicy): "private" | "never" | "port" | null {
+  const bare = new URL(url);
+  // Taken out before the address is called, too: see takeLogin in guarded-http.ts.
+  bare.username = "";
+  bare.password = "";
+  if (OWN_NAME.test(bare.hostname)) bare.hostname = "127.0.0.1";
+  const refusal = refusalOfUrl(bare, policy);
+  if (refusal === null) return null;
+  if (refusal === REFUSED.port) return "port";
+  if (refusal !== REFUSED.address) return "never";
+  return refusalOfUrl(bare, { ...policy, allowPrivate: true }) === null ? "private" : "never";
+}
+
 /** Ports on which something else than HTTP listens, and might take a request for an order. */
 const FOREIGN_PORTS: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
