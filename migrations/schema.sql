@@ -546,7 +546,7 @@ create table poisoned_checks (
 -- What people want to be told by mail, and when next. Bounded by the accounts; whoever has no row has the defaults.
 create table preferences (
   account_id       bigint not null,
-  tz               text not null,
+  tz               text,
   reports          text not null,
   reminders        text not null,
   next_report_at   timestamptz,

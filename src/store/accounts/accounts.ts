@@ -2,7 +2,7 @@
 import type { Instant } from "../../core/instant.ts";
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
-import { toTimestamp } from "../values.ts";
+import { toNumberArray, toTimestamp } from "../values.ts";
 import type { Theme } from "./sessions.ts";
 
 const SIGNED_IN = statement({
@@ -18,6 +18,17 @@ export async function writeSignedIn(
   await tx.query(SIGNED_IN, [accountId, toTimestamp(at)]);
 }
 
+const FIND_EMAILS = statement<{ id: number; email: string }>({
+  name: "accounts.find_emails",
+  text: "select id, email from accounts where id = any ($1::bigint[])",
+});
+
+/** The addresses of accounts by their ids; those that were closed are left out. */
+export async function findEmails(db: Db, accountIds: readonly number[]): Promise<Map<number, string>> {
+  const { rows } = await db.query(FIND_EMAILS, [toNumberArray(accountIds)]);
+  return new Map(rows.map(({ id, email }) => [id, email]));
+}
+
 const HAS_OPERATOR = statement<{ count: number }>({
   name: "accounts.count_operators",
   text: "select count(*) as count from accounts where is_operator",
@@ -26,6 +37,16 @@ const HAS_OPERATOR = statement<{ count: number }>({
 /** How many accounts may administer the installation. */
 export async function countOperators(db: Db): Promise<number> {
   return (await db.query(HAS_OPERATOR, [])).rows[0]?.count ?? 0;
+}
+
+const LOCK_OPERATORS = statement<{ id: number }>({
+  name: "accounts.lock_operators",
+  text: "select id from accounts where is_operator order by id for update",
+});
+
+/** Who may administer the installation. Until the end of the transaction nobody else makes them fewer. */
+export async function lockOperators(tx: Tx): Promise<number[]> {
+  return (await tx.query(LOCK_OPERATORS, [])).rows.map(({ id }) => id);
 }
 
 const WRITE_PROFILE = statement({

@@ -21,6 +21,7 @@ export async function listAccountFacts(db: Db, accountIds: readonly number[]): P
 export type Backlog = {
   /** The earliest deadline that waits for the sweeper. */
   oldestSweepAt: Instant | null;
+  /** Since when the oldest message, and the oldest letter, has waited for a try that is due. */
   oldestUnsentAt: Instant | null;
   unsentCount: number;
   oldestLetterAt: Instant | null;
@@ -39,9 +40,9 @@ const READ_BACKLOG = statement<BacklogRow>({
   name: "admin.read_backlog",
   text: `select
       (select min(s.sweep_at) from check_states s where s.sweep_at <= $1) as sweep_at,
-      (select min(d.created_at) from deliveries d where d.state = 'pending' and d.next_try_at <= $1) as unsent_at,
+      (select min(greatest(d.created_at, d.next_try_at)) from deliveries d where d.state = 'pending' and d.next_try_at <= $1) as unsent_at,
       (select count(*) from deliveries d where d.state = 'pending') as unsent_count,
-      (select min(l.created_at) from letters l where l.state = 'pending' and l.next_try_at <= $1) as letter_at,
+      (select min(greatest(l.created_at, l.next_try_at)) from letters l where l.state = 'pending' and l.next_try_at <= $1) as letter_at,
       pg_database_size(current_database()) as bytes`,
 });
 

@@ -1,5 +1,6 @@
 // Who was asked to come and has not answered. Only digests of links come here.
-import type { GivenRole } from "../../core/accounts/member-rules.ts";
+import type { Role } from "../../core/access.ts";
+import type { GivenRole, Inviter } from "../../core/accounts/member-rules.ts";
 import type { Instant } from "../../core/instant.ts";
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
@@ -15,6 +16,8 @@ export type Invitation = {
   role: GivenRole | null;
   /** The address of whoever asked; null: the command line, or somebody who is gone. */
   invitedBy: string | null;
+  /** Who that is now; null likewise. */
+  inviter: Inviter | null;
   createdAt: Instant;
   expiresAt: Instant;
 };
@@ -27,13 +30,16 @@ type Row = {
   project_name: string | null;
   role: GivenRole | null;
   inviter: string | null;
+  inviter_role: Role | null;
+  inviter_is_operator: boolean | null;
   created_at: Instant;
   expires_at: Instant;
 };
 
 const SELECT = `select i.id, i.uuid, i.email, i.project_id, p.name as project_name, i.role, a.email as inviter,
-    i.created_at, i.expires_at
-  from invitations i left join projects p on p.id = i.project_id left join accounts a on a.id = i.invited_by`;
+    m.role as inviter_role, a.is_operator as inviter_is_operator, i.created_at, i.expires_at
+  from invitations i left join projects p on p.id = i.project_id left join accounts a on a.id = i.invited_by
+    left join members m on m.project_id = i.project_id and m.account_id = i.invited_by`;
 
 function toInvitation(row: Row): Invitation {
   return {
@@ -44,6 +50,10 @@ function toInvitation(row: Row): Invitation {
     projectName: row.project_name,
     role: row.role,
     invitedBy: row.inviter,
+    inviter:
+      row.inviter_is_operator === null
+        ? null
+        : { role: row.inviter_role, isOperator: row.inviter_is_operator },
     createdAt: row.created_at,
     expiresAt: row.expires_at,
   };
@@ -128,13 +138,13 @@ export async function deleteInvitationsOfEmail(
 
 const DELETE_BY = statement<{ email: string; role: GivenRole | null }>({
   name: "invitations.delete_by",
-  text: "delete from invitations where invited_by = $2 and project_id = $1 returning email, role",
+  text: "delete from invitations where invited_by = $2 and project_id is not distinct from $1 returning email, role",
 });
 
-/** Ends the invitations into a project that one of its members has sent; returns whom they were for. */
+/** Ends the invitations into a project, or (null) the installation, that somebody has sent; returns whom they were for. */
 export async function deleteInvitationsBy(
   tx: Tx,
-  { projectId, inviterId }: { projectId: number; inviterId: number },
+  { projectId, inviterId }: { projectId: number | null; inviterId: number },
 ): Promise<{ email: string; role: GivenRole | null }[]> {
   return (await tx.query(DELETE_BY, [projectId, inviterId])).rows;
 }

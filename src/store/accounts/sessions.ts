@@ -1,7 +1,6 @@
 // Browsers that are signed in. Only digests of their tokens come here; whether a session is still good is core's to say.
 import type { SignInMethod } from "../../core/accounts/session-rules.ts";
 import type { Instant } from "../../core/instant.ts";
-import { DEFAULT_TZ } from "../../core/limits.ts";
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
 import { toTimestamp } from "../values.ts";
@@ -19,8 +18,8 @@ export type Session = {
   remoteAddr: string | null;
 };
 
-/** An account with what its owner sees the pages in. */
-export type Person = Account & { theme: Theme; zone: string };
+/** An account with what its owner sees the pages in; no zone: that of the browser. */
+export type Person = Account & { theme: Theme; zone: string | null };
 
 type SessionRow = {
   session_id: number;
@@ -50,7 +49,7 @@ function toSession(row: SessionRow): Session {
 const INSERT = statement<{ id: number }>({
   name: "sessions.insert",
   text: `insert into sessions (digest, account_id, method, created_at, seen_at, proven_at, ua, remote_addr)
-    values ($1, $2, $3, $4, $4, $4, $5, $6) returning id`,
+    values ($1, $2, $3, $4, $4, $5, $6, $7) returning id`,
 });
 
 export type NewSession = {
@@ -58,18 +57,20 @@ export type NewSession = {
   accountId: number;
   method: SignInMethod;
   createdAt: Instant;
+  provenAt: Instant;
   ua: string;
   remoteAddr: string | null;
 };
 
-/** Adds a session that was proven at its beginning, and returns its id. */
+/** Adds a session, and returns its id. */
 export async function insertSession(tx: Tx, session: NewSession): Promise<number> {
-  const { digest, accountId, method, createdAt, ua, remoteAddr } = session;
+  const { digest, accountId, method, createdAt, provenAt, ua, remoteAddr } = session;
   const { rows } = await tx.query(INSERT, [
     digest,
     accountId,
     method,
     toTimestamp(createdAt),
+    toTimestamp(provenAt),
     ua,
     remoteAddr,
   ]);
@@ -108,7 +109,7 @@ export async function findSessionByDigest(
   const { rows } = await db.query(FIND, [digest]);
   const [row] = rows;
   if (row === undefined) return null;
-  const person = { ...toAccount(row), theme: row.theme, zone: row.tz ?? DEFAULT_TZ };
+  const person = { ...toAccount(row), theme: row.theme, zone: row.tz };
   return { session: toSession(row), person };
 }
 

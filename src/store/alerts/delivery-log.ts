@@ -10,7 +10,7 @@ export type LoggedDelivery = Delivery & {
   channel: { uuid: string; kind: string; name: string };
   /** Null where it was told directly, or the group is gone. */
   groupUuid: string | null;
-  /** Null where it is about no check, or the check is gone. */
+  /** Null where it is about no check, or the check is gone, if only to another project. */
   check: { uuid: string; name: string } | null;
 };
 
@@ -28,7 +28,7 @@ const COLUMNS = `${DELIVERY_COLUMNS}, ch.uuid as channel_uuid, ch.kind as channe
 
 const NAMES = `join channels ch on ch.id = d.channel_id
   left join channels g on g.id = d.group_id
-  left join checks c on c.id = d.check_id and c.deleted_at is null`;
+  left join checks c on c.id = d.check_id and c.project_id = ch.project_id and c.deleted_at is null`;
 
 function toLogged(row: LoggedRow): LoggedDelivery {
   return {

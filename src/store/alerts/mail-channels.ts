@@ -1,6 +1,6 @@
 // What mail has to know of a channel besides its configuration: whether its address has agreed, whose it is, and in
 // which time zone its reader lives.
-import { DEFAULT_TZ } from "../../core/limits.ts";
+import { zoneOfMails } from "../../core/alerts/local-time.ts";
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
 
@@ -36,7 +36,7 @@ export async function findRecipient(
 ): Promise<{ verifiedAddress: string | null; zone: string } | null> {
   const { rows } = await db.query(FIND_RECIPIENT, [channelUuid, address]);
   const [row] = rows;
-  return row === undefined ? null : { verifiedAddress: row.verified_address, zone: row.tz ?? DEFAULT_TZ };
+  return row === undefined ? null : { verifiedAddress: row.verified_address, zone: zoneOfMails(row.tz) };
 }
 
 const IS_MEMBER = statement({

@@ -3,14 +3,14 @@
 import { DEFAULT_REMINDERS, type Reminders } from "../../core/alerts/reminders.ts";
 import { DEFAULT_REPORTS, type Reports } from "../../core/alerts/reports.ts";
 import type { Instant } from "../../core/instant.ts";
-import { DEFAULT_TZ } from "../../core/limits.ts";
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
 import { sqlInstant, toNumberArray, toTimestamp } from "../values.ts";
 
-export type Preferences = { tz: string; reports: Reports; reminders: Reminders };
+/** No zone: none was chosen. Pages are then shown in that of the browser; of mails see `zoneOfMails`. */
+export type Preferences = { tz: string | null; reports: Reports; reminders: Reminders };
 
-const DEFAULTS: Preferences = { tz: DEFAULT_TZ, reports: DEFAULT_REPORTS, reminders: DEFAULT_REMINDERS };
+const DEFAULTS: Preferences = { tz: null, reports: DEFAULT_REPORTS, reminders: DEFAULT_REMINDERS };
 
 const FIND = statement<Preferences>({
   name: "preferences.find",
@@ -41,16 +41,16 @@ export async function writePreferences(
 
 const ADD_MISSING = statement({
   name: "preferences.add_missing",
-  text: `insert into preferences (account_id, tz, reports, reminders)
-    select a.id, $1, $2, $3 from accounts a
+  text: `insert into preferences (account_id, reports, reminders)
+    select a.id, $1, $2 from accounts a
     where not exists (select from preferences p where p.account_id = a.id)
-    order by a.id limit $4
+    order by a.id limit $3
     on conflict do nothing`,
 });
 
 /** Gives accounts that have said nothing the defaults, at most so many; returns how many. */
 export async function addMissingPreferences(tx: Tx, limit: number): Promise<number> {
-  return (await tx.query(ADD_MISSING, [DEFAULTS.tz, DEFAULTS.reports, DEFAULTS.reminders, limit])).count;
+  return (await tx.query(ADD_MISSING, [DEFAULTS.reports, DEFAULTS.reminders, limit])).count;
 }
 
 /** Whether anything was heard of a check of theirs since an instant, the second parameter. */
@@ -61,7 +61,7 @@ const IS_ALIVE = `exists (
 
 type ReportRow = {
   account_id: number;
-  tz: string;
+  tz: string | null;
   reports: Exclude<Reports, "off">;
   next_report_at: Instant | null;
   is_alive: boolean;
@@ -78,7 +78,7 @@ const LOCK_DUE_REPORTS = statement<ReportRow>({
 
 export type DueReport = {
   accountId: number;
-  tz: string;
+  tz: string | null;
   reports: Exclude<Reports, "off">;
   /** Null: none has been planned yet, so none is due. */
   dueAt: Instant | null;

@@ -33,29 +33,48 @@ type ChangeRow = {
   is_taken_back: boolean;
 };
 
-// Of an alarm and a pause at the same instant the alarm came first: commands let deadlines pass before them.
+// Of an alarm and a pause at the same instant the alarm came first: commands let deadlines pass before them. Both parts
+// are read from the end of their index, so that a check that never rests costs no more than the limit.
 const LIST_CHANGES = statement<ChangeRow>({
   name: "report_facts.list_changes",
-  text: `select check_id, at, from_status, to_status, is_taken_back
-    from (
-      select check_id, at, from_status, to_status, taken_back_at is not null as is_taken_back, 0 as sort, id
-      from flips where check_id = any ($1::bigint[]) and at >= $2
-      union all
-      select check_id, at, case when kind = 'resumed' then 'paused' else coalesce(detail ->> 'from', 'up') end,
-        case when kind = 'resumed' then 'new' else 'paused' end, false, 1, id
-      from events where check_id = any ($1::bigint[]) and at >= $2 and kind in ('paused', 'resumed')
-    ) as changes
-    order by at, sort, id`,
+  text: `select wanted.check_id, newest.at, newest.from_status, newest.to_status, newest.is_taken_back
+    from unnest($1::bigint[]) as wanted (check_id)
+      cross join lateral (
+        select * from (
+          (select f.at, f.from_status, f.to_status, f.taken_back_at is not null as is_taken_back, 0 as sort, f.id
+            from flips f where f.check_id = wanted.check_id and f.at >= $2
+            order by f.at desc, f.id desc limit $3)
+          union all
+          (select e.at, case when e.kind = 'resumed' then 'paused' else coalesce(e.detail ->> 'from', 'up') end,
+              case when e.kind = 'resumed' then 'new' else 'paused' end, false, 1, e.id
+            from events e
+            where e.check_id = wanted.check_id and e.at >= $2 and e.kind in ('paused', 'resumed')
+            order by e.at desc, e.id desc limit $3)
+        ) as changes
+        order by at desc, sort desc, id desc limit $3
+      ) as newest
+    order by newest.at, newest.sort, newest.id`,
 });
 
-/** The changes of checks since an instant, oldest first, by check. Those that never changed are left out. */
+/** `isCut`: there may be more before the first of them. */
+export type ReadChanges = { changes: StatusChange[]; isCut: boolean };
+
+/**
+ * The changes of checks since an instant, oldest first, by check; of each at most `limitEach`, the newest. Those that
+ * never changed are left out.
+ */
 export async function listStatusChanges(
   db: Db,
-  { checkIds, from }: { checkIds: readonly number[]; from: Instant },
-): Promise<Map<number, StatusChange[]>> {
-  const { rows } = await db.query(LIST_CHANGES, [toNumberArray(checkIds), toTimestamp(from)]);
+  { checkIds, from, limitEach }: { checkIds: readonly number[]; from: Instant; limitEach: number },
+): Promise<Map<number, ReadChanges>> {
+  const { rows } = await db.query(LIST_CHANGES, [toNumberArray(checkIds), toTimestamp(from), limitEach]);
   const byCheck = Map.groupBy(rows, (row) => row.check_id);
-  return new Map([...byCheck].map(([checkId, changes]) => [checkId, changes.map(toChange)]));
+  return new Map(
+    [...byCheck].map(([checkId, changes]) => [
+      checkId,
+      { changes: changes.map(toChange), isCut: changes.length >= limitEach },
+    ]),
+  );
 }
 
 function toChange(row: ChangeRow): StatusChange {

@@ -193,6 +193,18 @@ export async function countChecks(db: Db, projectIds: readonly number[]): Promis
   return new Map(rows.map(({ project_id, count }) => [project_id, count]));
 }
 
+const COUNT_DOWN = statement<{ project_id: number; count: number }>({
+  name: "check_rows.count_down",
+  text: `select c.project_id, count(*)::int as count from checks c join check_states s on s.check_id = c.id
+    where c.project_id = any ($1::bigint[]) and c.deleted_at is null and s.status = 'down' group by c.project_id`,
+});
+
+/** How many checks of each of these projects are down; one with none is left out. */
+export async function countDown(db: Db, projectIds: readonly number[]): Promise<Map<number, number>> {
+  const { rows } = await db.query(COUNT_DOWN, [toNumberArray(projectIds)]);
+  return new Map(rows.map(({ project_id, count }) => [project_id, count]));
+}
+
 const LIST_IDS = statement<{ project_id: number; uuid: string }>({
   name: "check_rows.list_ids",
   text: "select project_id, uuid from checks where project_id = any ($1::bigint[]) and deleted_at is null",

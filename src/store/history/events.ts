@@ -78,21 +78,23 @@ const LIST_OF_PROJECT = statement<EventRow>({
     cross join lateral (
       select id, check_id, at, kind, account_id, detail from events e
       where e.check_id = c.id and ($2::timestamptz is null or e.at < $2)
+        and ($4::timestamptz is null or e.at >= $4)
       order by e.at desc, e.id desc limit $3
     ) as newest
     where c.project_id = $1 and c.deleted_at is null
     order by newest.at desc, newest.id desc limit $3`,
 });
 
-/** The newest events of a project's checks, newest first, from before an instant if it is given. */
+/** The newest events of a project's checks, newest first, in [from, before); an absent end is open. */
 export async function listEventsOfProject(
   db: Db,
-  page: { projectId: number; before?: Instant; limit: number },
+  page: { projectId: number; from?: Instant; before?: Instant; limit: number },
 ): Promise<CheckEvent[]> {
   const { rows } = await db.query(LIST_OF_PROJECT, [
     page.projectId,
     toTimestamp(page.before ?? null),
     page.limit,
+    toTimestamp(page.from ?? null),
   ]);
   return rows.map(toEvent);
 }

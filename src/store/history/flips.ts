@@ -140,21 +140,23 @@ const LIST_OF_PROJECT = statement<FlipRow>({
     cross join lateral (
       select ${COLUMNS} from flips f
       where f.check_id = c.id and ($2::timestamptz is null or f.at < $2)
+        and ($4::timestamptz is null or f.at >= $4)
       order by f.at desc, f.id desc limit $3
     ) as newest
     where c.project_id = $1 and c.deleted_at is null
     order by newest.at desc, newest.id desc limit $3`,
 });
 
-/** The newest flips of a project's checks, newest first, from before an instant if it is given. */
+/** The newest flips of a project's checks, newest first, in [from, before); an absent end is open. */
 export async function listFlipsOfProject(
   db: Db,
-  page: { projectId: number; before?: Instant; limit: number },
+  page: { projectId: number; from?: Instant; before?: Instant; limit: number },
 ): Promise<StoredFlip[]> {
   const { rows } = await db.query(LIST_OF_PROJECT, [
     page.projectId,
     toTimestamp(page.before ?? null),
     page.limit,
+    toTimestamp(page.from ?? null),
   ]);
   return rows.map(toFlip);
 }

@@ -31,20 +31,37 @@ function toNamed(row: NamedRow): NamedFlip {
   return { id, projectId, uuid, name, at, to, reason };
 }
 
+/** So many of the newest flips of all are looked through first. */
+const LOOKED_THROUGH_FIRST = 2_000;
+
+// Most projects have one among the newest of all, which are read at once. Of the others each check is asked for its
+// last one by its index: with 3 million flips and a project of 10,000 checks that took 390 ms, the first way 25. Within
+// a project the first goes by the order of writing and the second by time, which differ for replayed signals alone.
 const NEWEST = statement<NamedRow>({
   name: "newest_flips.of_projects",
-  text: `select distinct on (c.project_id) ${COLUMNS}
-    from (select * from flips order by id desc limit $2) as f join checks c on c.id = f.check_id
-    where c.project_id = any ($1::bigint[]) and c.deleted_at is null and f.taken_back_at is null
-    order by c.project_id, f.id desc`,
+  text: `with recent as (
+      select distinct on (c.project_id) ${COLUMNS}
+      from (select * from flips order by id desc limit ${LOOKED_THROUGH_FIRST}) as f
+        join checks c on c.id = f.check_id
+      where c.project_id = any ($1::bigint[]) and c.deleted_at is null and f.taken_back_at is null
+      order by c.project_id, f.id desc
+    )
+    select * from recent
+    union all
+    select n.* from (
+      select p.id from unnest($1::bigint[]) as p (id)
+      where not exists (select from recent r where r.project_id = p.id) offset 0
+    ) as p cross join lateral (
+      select ${COLUMNS} from checks c cross join lateral (
+        select * from flips where check_id = c.id and taken_back_at is null order by at desc, id desc limit 1
+      ) as f
+      where c.project_id = p.id and c.deleted_at is null order by f.at desc, f.id desc limit 1
+    ) as n`,
 });
 
-/** The newest flip of each of these projects, among the `limit` newest of all. */
-export async function listNewestFlips(
-  db: Db,
-  { projectIds, limit }: { projectIds: readonly number[]; limit: number },
-): Promise<NamedFlip[]> {
-  return (await db.query(NEWEST, [toNumberArray(projectIds), limit])).rows.map(toNamed);
+/** The newest flip of each of these projects; one that never had any is left out. */
+export async function listNewestFlips(db: Db, projectIds: readonly number[]): Promise<NamedFlip[]> {
+  return (await db.query(NEWEST, [toNumberArray(projectIds)])).rows.map(toNamed);
 }
 
 const CHANGED = statement<NamedRow>({

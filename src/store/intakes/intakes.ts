@@ -16,6 +16,8 @@ export type Intake = {
   beatAt: Instant;
   leaseUntilAt: Instant;
   spoolEmpty: boolean;
+  /** From 0 to 1, at its last beat. */
+  spoolFill: number;
 };
 
 type IntakeRow = {
@@ -27,9 +29,11 @@ type IntakeRow = {
   beat_at: Instant;
   lease_until_at: Instant;
   spool_empty: boolean;
+  spool_fill: number;
 };
 
-const COLUMNS = "id, name, started_at, last_seq, watermark_at, beat_at, lease_until_at, spool_empty";
+const COLUMNS =
+  "id, name, started_at, last_seq, watermark_at, beat_at, lease_until_at, spool_empty, spool_fill";
 
 function toIntake(row: IntakeRow): Intake {
   return {
@@ -41,6 +45,7 @@ function toIntake(row: IntakeRow): Intake {
     beatAt: row.beat_at,
     leaseUntilAt: row.lease_until_at,
     spoolEmpty: row.spool_empty,
+    spoolFill: row.spool_fill,
   };
 }
 
@@ -52,7 +57,7 @@ const REGISTER = statement({
     on conflict (id) do nothing`,
 });
 
-export type NewIntake = Omit<Intake, "lastSeq" | "beatAt"> & {
+export type NewIntake = Omit<Intake, "lastSeq" | "beatAt" | "spoolFill"> & {
   /** Through when anybody is known to have received; without it, its start. */
   beatAt?: Instant;
 };
@@ -150,12 +155,15 @@ export async function beatIntake(tx: Tx, beat: Beat): Promise<boolean> {
 
 const LIST_OPEN = statement<IntakeRow>({
   name: "intakes.list_open",
-  text: `select ${COLUMNS} from intakes where closed_at is null order by watermark_at`,
+  text: `select ${COLUMNS} from intakes where closed_at is null order by watermark_at limit $1`,
 });
 
-/** The open intakes, the one that holds the watermark first. */
-export async function listOpenIntakes(db: Db): Promise<Intake[]> {
-  return (await db.query(LIST_OPEN, [])).rows.map(toIntake);
+/** The open intakes, the one that holds the watermark first: all of them, or so many. */
+export async function listOpenIntakes(
+  db: Db,
+  { limit = null }: { limit?: number | null } = {},
+): Promise<Intake[]> {
+  return (await db.query(LIST_OPEN, [limit])).rows.map(toIntake);
 }
 
 const LIST_FILLED = statement<{ name: string; spool_fill: number }>({
