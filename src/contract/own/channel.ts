@@ -33,6 +33,10 @@ export const ChannelSchema = Type.Object({
   }),
   last_error: MaybeText,
   failure_count: Type.Integer({ description: "Messages that failed since the last good one." }),
+  warnings: Type.Array(Type.Object({ field: Type.String(), text: Type.String() }), {
+    description:
+      "What will keep messages from arriving, by the field of the configuration, as far as it can be seen without calling anybody. The channel is saved all the same.",
+  }),
   revision: Type.Integer({
     description: "Grows with every change of what can be set. The `ETag` of the channel is this in quotes.",
   }),
@@ -69,6 +73,7 @@ export type PresentableChannel = {
   lastNotifyDurationMs: number | null;
   lastError: string | null;
   failureCount: number;
+  warnings: readonly { field: string; text: string }[];
   revision: number;
 };
 
@@ -92,6 +97,7 @@ export function presentChannel(channel: PresentableChannel): ChannelJson {
     last_duration_ms: channel.lastNotifyDurationMs,
     last_error: channel.lastError,
     failure_count: channel.failureCount,
+    warnings: [...channel.warnings],
     revision: channel.revision,
   };
 }

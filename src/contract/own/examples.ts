@@ -28,6 +28,7 @@ export const EXAMPLE_CHANNEL: ChannelJson = {
   last_duration_ms: 180,
   last_error: null,
   failure_count: 0,
+  warnings: [],
   revision: 1,
 };
 

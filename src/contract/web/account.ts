@@ -15,7 +15,8 @@ export type AccountPage = {
   email: string;
   name: string;
   isOperator: boolean;
-  zone: string;
+  /** IANA name; null: that of the browser. */
+  zone: string | null;
   theme: ThemeName;
   reports: "off" | "daily" | "weekly" | "monthly";
   reminders: "off" | "hourly" | "daily";
@@ -53,7 +54,8 @@ export const ProfileBody = Type.Object(
   {
     name: Type.Optional(Type.String({ maxLength: ACCOUNT_NAME_LENGTH_MAX })),
     theme: Type.Optional(Type.Union([Type.Literal("system"), Type.Literal("light"), Type.Literal("dark")])),
-    zone: Type.Optional(Type.String({ maxLength: 36 })),
+    /** Null: that of the browser, whichever that is. */
+    zone: Type.Optional(Type.Union([Type.String({ maxLength: 36 }), Type.Null()])),
     reports: Type.Optional(
       Type.Union([
         Type.Literal("off"),

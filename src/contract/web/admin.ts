@@ -1,9 +1,16 @@
 // What the page of the operator and the server say to each other: accounts, and how the installation is doing.
 // Instants are epoch milliseconds.
 import { type Static, Type } from "typebox";
+import type { InvitingBy } from "../../core/accounts/member-rules.ts";
+import type { Health } from "../../core/alerts/operator.ts";
 
 /** GET /web/api/admin/accounts?after= (operator) */
-export type AdminAccounts = { accounts: AdminAccount[]; next: number | null };
+export type AdminAccounts = {
+  accounts: AdminAccount[];
+  next: number | null;
+  /** How somebody is invited into the installation. */
+  invitesBy: InvitingBy;
+};
 
 export type AdminAccount = {
   uuid: string;
@@ -59,7 +66,7 @@ export type AdminState = {
     /** 0 to 1. */
     spoolFill: number;
   }[];
-  /** How far behind the oldest deadline is that should have been judged; 0: none waits. */
+  /** How far behind the oldest deadline is that could have been judged; 0: none waits. */
   sweeperLagMs: number;
   /** Since when the oldest message waits that is due; null: none does. */
   oldestUnsentAt: number | null;
@@ -68,7 +75,12 @@ export type AdminState = {
   /** What the database takes on its disk. */
   databaseBytes: number;
   migrations: { name: string; appliedAt: number | null }[];
+  /** Everything that is the matter now, told already or not. */
   troubles: { trouble: string; subject: string; sinceAt: number }[];
+  /** Whether each part does what it is for, by the same rules as what is told; null: neither good nor bad. */
+  health: Health;
+  /** How many things need somebody. */
+  needCount: number;
   mail: boolean;
   registrationOpen: boolean;
   signIn: { oidc: string | null; proxyHeader: string | null };

@@ -48,6 +48,11 @@ export type SinceAway = {
   added: number;
 };
 
+/** Whether there is anything to tell of it. */
+export function hasNews(since: SinceAway): boolean {
+  return since.broke.length + since.healed.length + since.added > 0;
+}
+
 /** The page of a project's checks. */
 export type ChecksBoot = {
   project: ProjectHead;
@@ -104,6 +109,9 @@ export type Boot = {
   /** The server's clock. */
   now: number;
 };
+
+/** The cookie by which pages that know no account have the theme of whoever was signed in last. */
+export const THEME_COOKIE = "overdue_theme";
 
 /** The id of the element of the page that carries the data, as JSON. */
 export const BOOT_ELEMENT = "boot";

@@ -15,6 +15,8 @@ export type KindField = {
   /** Left empty, it is made, and shown once. */
   isMade: boolean;
   isRequired: boolean;
+  /** Few need it: a form folds it away. */
+  isRare: boolean;
   choices: string[];
   fallback: unknown;
 };
@@ -30,6 +32,8 @@ export type ChannelCard = {
   config: Record<string, unknown>;
   isEnabled: boolean;
   disabledReason: string | null;
+  /** Something was set that few need, so that its form shows all of it. */
+  isRareUsed: boolean;
   /** Of a mail channel: whether its address has agreed; null: nobody has to. */
   isVerified: boolean | null;
   createdAt: number;
@@ -37,7 +41,15 @@ export type ChannelCard = {
   lastNotifyAt: number | null;
   lastNotifyDurationMs: number | null;
   lastError: string | null;
+  /** What will keep messages from arriving, as far as it can be seen without calling anybody. */
+  warnings: ConfigWarning[];
 };
+
+/** A sentence about a field of a configuration that may be saved as it is, and will not work as it is. */
+export type ConfigWarning = { field: string; text: string };
+
+/** What the server has to say about a configuration that is being typed. */
+export type ConfigWarnings = { warnings: ConfigWarning[] };
 
 export type ChannelsPage = { channels: ChannelCard[]; kinds: KindCard[] };
 
@@ -78,6 +90,12 @@ export const NewChannel = Type.Object(
   { additionalProperties: false },
 );
 export type NewChannel = Static<typeof NewChannel>;
+
+/** A configuration that is being typed; of a channel that is there, the fields that were changed. */
+export const TypedConfig = Type.Object(
+  { kind: NewChannel.properties.kind, config: FIELDS.config },
+  { additionalProperties: false },
+);
 
 /** A page of the delivery log; `from` is told by the page before it. */
 export const DeliveriesQuery = Type.Object({ from: Type.Optional(Type.Integer({ minimum: 1 })) });

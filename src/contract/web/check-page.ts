@@ -1,5 +1,5 @@
 // The page of one check: what is expected of it, how it has been, and who hears of it.
-import type { CheckChange } from "./check-requests.ts";
+import type { CheckChange } from "./requests/checks.ts";
 import type { CheckRow } from "./check-row.ts";
 import type { ToldFlip } from "./history.ts";
 
@@ -17,20 +17,24 @@ export type DayMark = {
   day: string;
   successCount: number;
   failCount: number;
-  /** How long the check was down on that day. */
-  downMs: number;
+  /** How long the check was down on that day; null: it went down and up too often since to tell. */
+  downMs: number | null;
   /** How long we could not receive: that is not the job's fault, and counts as nothing. */
   unseenMs: number;
+  /** It was so long, or at such a time, that the day counts as not observed. */
+  isUnseen: boolean;
   /** The check was not there yet. */
   isBefore: boolean;
 };
 
-/** A month, or what has passed of it; null: the check was not there. */
+/** A month, or what has passed of it; null: the check was not there, or cannot be told. */
 export type MonthDowntime = {
   month: string;
   count: number | null;
   downMs: number | null;
   upShare: number | null;
+  /** The check went down and up too often to be counted. */
+  isUncounted: boolean;
 };
 
 export type UsualDuration = { count: number; lowMs: number; highMs: number; medianMs: number; p95Ms: number };
@@ -62,7 +66,8 @@ export type CheckPage = {
   /** The last 90 days, oldest first. */
   days: DayMark[];
   /** Of these days: the share of the time we could see in which it was not down, how often and how long it was. */
-  ninety: { upShare: number | null; downCount: number; downMs: number; unseenDays: number };
+  /** The figures are null where the check went down and up too often to be counted. */
+  ninety: { upShare: number | null; downCount: number | null; downMs: number | null; unseenDays: number };
   /** This month and the two before it, newest first. */
   months: MonthDowntime[];
   usual: UsualDuration | null;

@@ -7,6 +7,14 @@ export type ShownState = "new" | "up" | "late" | "down" | "paused";
 /** The worst first: what needs somebody. */
 export const SHOWN_STATES: readonly ShownState[] = ["down", "late", "up", "new", "paused"];
 
+/** Digits are filled up to this, so that text order is number order. */
+const DIGITS = 12;
+
+/** What names are ordered by: "job-9" before "job-10", and case does not matter. */
+export function naturalKey(name: string): string {
+  return name.toLowerCase().replaceAll(/\d+/g, (digits) => digits.padStart(DIGITS, "0"));
+}
+
 /**
  * How the time until an alert is used up: expectation began at `fromAt`, from `lateAt` on the row reads late, and at
  * `alertAt` silence becomes down. From `lateAt` on the browser may show a row that is up as late; down is only ever

@@ -55,7 +55,10 @@ export type RunBody = {
 
 export type ToldDelivery = {
   id: number;
+  /** Null: it is gone, or another project's. */
   channel: { id: string; kind: string; name: string } | null;
+  /** The channel belongs to the project that the check was in then; of that nothing more is told here. */
+  isElsewhere: boolean;
   state: "pending" | "sent" | "merged" | "withdrawn" | "skipped" | "dead";
   createdAt: number;
   attemptedAt: number | null;
@@ -122,7 +125,9 @@ export type EventType = EventRow["type"];
 export type EventsPage = { events: EventRow[]; before: number | null };
 
 /** A line of a project's log: the same, with the check that it is about. Signals are told by the checks themselves. */
-export type ProjectEvent = Exclude<EventRow, { type: "signal" }> & { check: { id: string; name: string } };
+export type ProjectEvent = Exclude<EventRow, { type: "signal" }> & {
+  check: { id: string; name: string; zone: string };
+};
 export type ProjectEventsPage = { events: ProjectEvent[]; before: number | null };
 
 /** One step on the way to an alert, in the order in which they took place. */
@@ -151,6 +156,9 @@ export type Explanation = {
   isEditedSince: boolean;
 };
 
+/** What people look for is a few words. */
+const EVENT_SEARCH_LENGTH_MAX = 100;
+
 const seconds = () => Type.Integer({ minimum: PERIOD_SECONDS_MIN, maximum: PERIOD_SECONDS_MAX });
 
 /** When a check shall expect signals: complete, as a form has it. */
@@ -166,8 +174,11 @@ export const ScheduleRequest = Type.Object(
 );
 export type ScheduleRequest = Static<typeof ScheduleRequest>;
 
-/** A schedule while it is being typed. `error` stands instead of the rest. */
-export type SchedulePreview = { sentence: string; nextAt: number[] } | { error: string };
+/** A schedule while it is being typed. `error` stands instead of sentence and times. */
+export type SchedulePreview = ({ sentence: string; nextAt: number[] } | { error: string }) & {
+  /** Whose language the expression is in, whatever the kind that was asked about; null: nobody has written one. */
+  scheduleKind: "cron" | "oncalendar" | null;
+};
 
 export type ReplayedAlert = { at: number; reason: "success" | "fail" | "timeout"; untilAt: number | null };
 
@@ -195,4 +206,21 @@ export const EventsQuery = Type.Object({
     Type.String({ maxLength: 40, pattern: "^(signal|flip|event)(,(signal|flip|event))*$" }),
   ),
 });
+/** As a field for date and time has it; the server knows what that is in a zone. Later years no database can hold. */
+const LOCAL_TIME = String.raw`^(?!0000)[0-8]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d$`;
+const LocalTime = () => Type.Optional(Type.String({ pattern: LOCAL_TIME }));
+
+/** Which events of a project: of a type, with some words in them, from a minute to a minute of a zone's clocks. */
+const CHOSEN_EVENTS = {
+  types: EventsQuery.properties.types,
+  text: Type.Optional(Type.String({ maxLength: EVENT_SEARCH_LENGTH_MAX })),
+  from: LocalTime(),
+  to: LocalTime(),
+  zone: Type.Optional(Type.String({ maxLength: TZ_LENGTH_MAX, [RULE]: "zone" })),
+};
+export const ProjectEventsQuery = Type.Object({ ...CHOSEN_EVENTS, before: EventsQuery.properties.before });
+export type ProjectEventsQuery = Static<typeof ProjectEventsQuery>;
+
+/** The same events as a file. */
+export const EventsFileQuery = Type.Object({ ...CHOSEN_EVENTS, as: Type.Enum(["csv", "json"]) });
 export const ExplainQuery = Type.Object({ flip: Type.Optional(Type.Integer({ minimum: 1 })) });

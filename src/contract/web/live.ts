@@ -18,17 +18,21 @@ export type FlipEvent = {
   reason: "success" | "fail" | "timeout";
 };
 
+/** Event `down`: so many checks of the project are down now. Comes whenever that may have changed. */
+export type DownEvent = { count: number };
+
 /** Event `reload`: too much has happened since the cursor, or it is too old; the page has to be fetched anew. */
 export type ReloadEvent = { why: string };
 
 /** Event `receiving`: whether signals can be received has changed; null: they can. */
 export type ReceivingEvent = { receiving: ReceivingTrouble | null };
 
-export const LIVE_EVENTS = ["rows", "flip", "receiving", "reload"] as const;
+export const LIVE_EVENTS = ["rows", "flip", "down", "receiving", "reload"] as const;
 
 export type LiveMessage =
   | { name: "rows"; data: RowsEvent }
   | { name: "flip"; data: FlipEvent }
+  | { name: "down"; data: DownEvent }
   | { name: "receiving"; data: ReceivingEvent }
   | { name: "reload"; data: ReloadEvent };
 

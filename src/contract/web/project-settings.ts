@@ -1,6 +1,7 @@
 // What the settings of a project and the server say to each other: members, invitations, keys, transfer, the record.
 // Instants are epoch milliseconds. A key is in the answer that made it, and never again.
 import { type Static, Type } from "typebox";
+import type { InvitingBy } from "../../core/accounts/member-rules.ts";
 
 const PROJECT_FORM_NAME_LENGTH_MAX = 60;
 const KEY_NAME_LENGTH_MAX = 100;
@@ -30,8 +31,8 @@ export type ProjectSettings = {
   /** Null: no ping key, or the person may not manage keys. */
   pingKey: string | null;
   transfer: { to: string; name: string; since: number; isMine: boolean } | null;
-  /** False: invitations cannot be mailed, and an operator gets a link to pass on. */
-  mail: boolean;
+  /** How whoever asks invites people; null: not at all, because no mail is sent and it takes an operator to get a link. */
+  invitesBy: InvitingBy | null;
 };
 
 export type MemberRow = {

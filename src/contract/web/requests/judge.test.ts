@@ -1,7 +1,8 @@
 // What a browser sent is judged by its schema, and refused with a sentence that names the field.
 import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
-import { RULE } from "../check-body.ts";
+import { RULE } from "../../check-body.ts";
+import { ProjectEventsQuery } from "../history.ts";
 import { judgeBody, judgeQuery } from "./judge.ts";
 
 const Body = Type.Object(
@@ -17,6 +18,18 @@ const Body = Type.Object(
 );
 
 describe("a body", () => {
+  test.each([
+    ["lists", (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`],
+    ["objects", (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`],
+  ])("of %s without end is refused, and nobody runs out of stack", (_, nested) => {
+    const judge = (levels: number) =>
+      judgeBody(Body, JSON.parse(`{"name":"a","free":${nested(levels)}}`) as unknown);
+    expect(judge(20).ok).toBe(true);
+    for (const levels of [21, 100_000]) {
+      expect(judge(levels)).toEqual({ ok: false, error: "free is nested too deeply.", field: "free" });
+    }
+  });
+
   test("that keeps its schema is passed on as it is", () => {
     const body = { name: "abc", count: 3, ids: ["x"], do: "pause", tz: "Europe/Riga" };
     expect(judgeBody(Body, body)).toEqual({ ok: true, value: body });
@@ -65,5 +78,18 @@ describe("a query", () => {
       error: "limit must be a whole number.",
       field: "limit",
     });
+  });
+});
+
+describe("a minute of a local clock", () => {
+  test.each([
+    ["2026-11-15T03:00", true],
+    ["9999-12-31T23:59", false],
+    ["0000-01-01T00:00", false],
+    ["2026-13-01T00:00", false],
+    ["2026-01-01T24:00", false],
+    ["2026-01-01T00:00\n", false],
+  ])("%j: %s", (to, isTaken) => {
+    expect(judgeQuery(ProjectEventsQuery, new URLSearchParams({ to })).ok).toBe(isTaken);
   });
 });

@@ -2,8 +2,8 @@
 // makes numbers of the texts that a query consists of.
 import type { Static, TSchema } from "typebox";
 import { Value } from "typebox/value";
-import { TEXT_RULES, type TextRule } from "../../core/request/check-params.ts";
-import { RULE } from "../check-body.ts";
+import { TEXT_RULES, type TextRule } from "../../../core/request/check-params.ts";
+import { RULE } from "../../check-body.ts";
 
 /** The schema of a body or a query, and what a value is that keeps it. */
 export type Schema = TSchema;
@@ -92,12 +92,21 @@ const SAID_OF_RULES: Readonly<Record<TextRule, string>> = {
 function brokenRule({ properties = {} }: Node, value: unknown): Judged | null {
   if (typeof value !== "object" || value === null) return null;
   for (const [field, given] of Object.entries(value)) {
+    if (isTooDeep(given, DEPTH_MAX)) return { ok: false, error: `${field} is nested too deeply.`, field };
     const rule = properties[field]?.[RULE];
     const broken = isStorable(given) ? rule : "storable";
     if (broken === undefined || (broken === rule && isKept(rule, given))) continue;
     return { ok: false, error: `${field} ${SAID_OF_RULES[broken]}.`, field };
   }
   return null;
+}
+
+/** Nothing that is asked for here is nested deeper; without an end, what walks through it would run out of stack. */
+const DEPTH_MAX = 20;
+
+function isTooDeep(given: unknown, levels: number): boolean {
+  if (typeof given !== "object" || given === null) return false;
+  return levels === 0 || Object.values(given).some((inner) => isTooDeep(inner, levels - 1));
 }
 
 function isKept(rule: TextRule, given: unknown): boolean {

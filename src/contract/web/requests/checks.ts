@@ -9,8 +9,8 @@ import {
   SCHEDULE_LENGTH_MAX,
   SLUG_LENGTH_MAX,
   TAGS_LENGTH_MAX,
-} from "../../core/limits.ts";
-import { RULE } from "../check-body.ts";
+} from "../../../core/limits.ts";
+import { RULE } from "../../check-body.ts";
 
 const storable = (maxLength: number) => Type.String({ maxLength, [RULE]: "storable" });
 const seconds = () => Type.Integer({ minimum: PERIOD_SECONDS_MIN, maximum: PERIOD_SECONDS_MAX });

@@ -1,0 +1,81 @@
+// What the page of checks says before its script runs as well as afterwards: the server draws the first rows with the
+// same words. Everything else that is said on screen stands in web/words.
+import type { StateCounts } from "./boot.ts";
+import type { CheckRow, ShownState } from "./check-row.ts";
+
+/** A state as it is drawn: running is no state of its own, but a row that runs reads so. */
+export type DrawnState = ShownState | "running";
+
+/** The word beside each shape. */
+export const STATE_WORDS: Readonly<Record<DrawnState, string>> = {
+  new: "new",
+  up: "up",
+  late: "late",
+  down: "down",
+  paused: "paused",
+  running: "running",
+};
+
+export const LIST_WORDS = {
+  list: "Checks",
+  columns: {
+    state: "State",
+    name: "Name",
+    expected: "Expected",
+    beats: "Last 30 runs",
+    duration: "Duration, p95",
+    fuse: "Last signal → alert",
+  },
+  needsAttention: "Needs attention",
+  everythingElse: "Everything else",
+} as const;
+
+const COUNT = new Intl.NumberFormat("en-GB");
+const SMALL = [
+  "No",
+  "One",
+  "Two",
+  "Three",
+  "Four",
+  "Five",
+  "Six",
+  "Seven",
+  "Eight",
+  "Nine",
+  "Ten",
+  "Eleven",
+  "Twelve",
+];
+
+/** "10,000". */
+export function formatCount(count: number): string {
+  return COUNT.format(count);
+}
+
+/** "Two" up to twelve, "13" from there on: for the beginning of a sentence. */
+export function numberWord(count: number): string {
+  return SMALL[count] ?? formatCount(count);
+}
+
+/** A check may have no name; it still needs something to be called by. */
+export function checkName({ name }: Pick<CheckRow, "name">): string {
+  return name === "" ? "unnamed" : name;
+}
+
+/** The server counts runs in progress beside the states; on screen each row is drawn in one way. */
+export function drawnCounts(counts: StateCounts): Record<DrawnState, number> {
+  return { ...counts, up: Math.max(0, counts.up - counts.running) };
+}
+
+/** The title of the page: what matters, never just "Checks". */
+export function checksTitle(counts: StateCounts, total: number): string {
+  const need = counts.down + counts.late;
+  if (total === 0) return "Nothing is watched yet";
+  if (counts.down > 0)
+    return `${numberWord(counts.down)} ${counts.down === 1 ? "job needs" : "jobs need"} you`;
+  if (need > 0) return `${numberWord(need)} ${need === 1 ? "job is" : "jobs are"} late`;
+  const watched = counts.up;
+  if (watched === 0) return counts.new > 0 ? "Waiting for the first signals" : "All checks are paused";
+  if (watched <= 2) return watched === 1 ? "The job is on time" : "Both jobs are on time";
+  return `All ${formatCount(watched)} jobs are on time`;
+}
