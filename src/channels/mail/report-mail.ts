@@ -1,5 +1,5 @@
 // Reports and reminders as mails: how the checks of a person are, and how long they were down.
-import type { Downtime } from "../../core/alerts/downtime.ts";
+import type { Downtime, ToldDowntime } from "../../core/alerts/downtime.ts";
 import type { ReminderFacts } from "../../core/alerts/reminders.ts";
 import type { ReportedCheck, ReportedProject, ReportFacts } from "../../core/alerts/reports.ts";
 import { downtimeText, sentenceText } from "../../core/schedule/wording/durations.ts";
@@ -57,7 +57,7 @@ export function reportMail(report: ReportFacts, options: PersonalMailOptions): R
     text: mailText({ title, blocks, footer }),
     html: mailPage({
       site,
-      mood: report.downCount > 0 ? "bad" : report.last.count > 0 ? "notice" : "good",
+      mood: report.downCount > 0 ? "bad" : hadTrouble(report) ? "notice" : "good",
       title,
       preview: sentences.join(" "),
       rows: [
@@ -81,17 +81,30 @@ const REPORT_TIMES = {
 /** The title says what matters. */
 function reportTitle({ downCount, last, checkCount }: ReportFacts, period: string): string {
   if (downCount > 0) return downCount === 1 ? "One check needs you" : `${downCount} checks need you`;
-  if (last.count > 0) return `${counted(last.affectedCount, "check")} had trouble, ${period}`;
+  const troubled = last.affectedCount + last.uncountedCount;
+  if (troubled > 0) return `${counted(troubled, "check")} had trouble, ${period}`;
   return checkCount === 0 ? "Nothing is watched yet" : `No trouble, ${period}`;
+}
+
+function hadTrouble({ last }: ReportFacts): boolean {
+  return last.count + last.uncountedCount > 0;
+}
+
+/** Which checks the figures leave out. */
+function uncounted({ last: { uncountedCount } }: ReportFacts): string {
+  if (uncountedCount === 0) return "";
+  return `${counted(uncountedCount, "check")} went down and up too often to be counted. `;
 }
 
 function summaryOf(report: ReportFacts): string[] {
   const { last, length } = report;
   const when = { daily: "Yesterday", weekly: "Last week", monthly: "Last month" }[length];
-  if (last.count === 0) return [`${when} nothing was down. ${downNow(report)}`];
+  const rest = `${uncounted(report)}${downNow(report)}`;
+  if (last.count === 0)
+    return [last.uncountedCount > 0 ? `${when}: ${rest}` : `${when} nothing was down. ${rest}`];
   const total = sentenceText(Math.floor(last.durationMs / SECOND_MS));
   const what = `${counted(last.count, "downtime")} of ${counted(last.affectedCount, "check")}`;
-  return [`${when} there ${last.count === 1 ? "was" : "were"} ${what}, ${total} in all. ${downNow(report)}`];
+  return [`${when} there ${last.count === 1 ? "was" : "were"} ${what}, ${total} in all. ${rest}`];
 }
 
 function downNow({ downCount, checkCount }: ReportFacts): string {
@@ -113,8 +126,9 @@ function unlisted(count: number): string[] {
   return count === 0 ? [] : [`… and ${counted(count, "check")} with less downtime, or none.`];
 }
 
-function downtimeWords(downtime: Downtime | null): string {
+function downtimeWords(downtime: ToldDowntime): string {
   if (downtime === null) return "not there yet";
+  if (downtime === "uncounted") return "too many to count";
   if (downtime.count === 0) return "none";
   return `${counted(downtime.count, "downtime")}, ${durationOf(downtime)}`;
 }
@@ -153,11 +167,12 @@ ${cells}</tr>
 `;
 }
 
-function downtimeCell(downtime: Downtime | null): Html {
+function downtimeCell(downtime: ToldDowntime): Html {
   const ink = inked("ink");
   const muted = inked("ink3");
   const small = (text: string) => html`<span class="${muted.name}" style="${muted.style}">${text}</span>`;
   if (downtime === null) return small("–");
+  if (downtime === "uncounted") return small("too many to count");
   if (downtime.count === 0) return small("none");
   return html`<span class="${ink.name}" style="${ink.style}">${durationOf(downtime)}</span><br>${small(counted(downtime.count, "downtime"))}`;
 }

@@ -1,0 +1,36 @@
+// What can be said about the addresses in a configuration before anybody calls them. It looks no name up, and it
+// refuses nothing: a channel may be made before the network is ready for it.
+import { type DestinationPolicy, foreseenTrouble } from "../../lib/outgoing/destination.ts";
+import { kindNamed } from "../registry.ts";
+import { fieldsOf } from "./channel-config.ts";
+import { readAddress } from "./web-address.ts";
+
+type Typed = { kind: string; config: Readonly<Record<string, unknown>> };
+
+const SETTING = "OVERDUE_CHANNELS_ALLOW_PRIVATE_IPS";
+
+const TEXTS: Readonly<Record<NonNullable<ReturnType<typeof foreseenTrouble>>, (host: string) => string>> = {
+  private: (host) =>
+    `${host} is in a private network, and this server does not call such addresses: messages will fail. Whoever runs the server can allow it with ${SETTING}=true.`,
+  never: (host) =>
+    `${host} is never called, because it is set aside for other uses than a server: messages will fail.`,
+  port: (host) =>
+    `${host} is not called, because this port belongs to another protocol than HTTP: messages will fail.`,
+};
+
+/** A sentence for each address that will be refused, by its field. What is not yet an address is passed over. */
+export function addressWarnings(
+  { kind: name, config }: Typed,
+  policy: DestinationPolicy,
+): { field: string; text: string }[] {
+  const kind = kindNamed(name);
+  if (kind === null) return [];
+  return fieldsOf(kind).flatMap(([field, { format }]) => {
+    const value = config[field];
+    if (format !== "uri" || typeof value !== "string" || value === "") return [];
+    const address = readAddress(value);
+    const url = address.ok ? URL.parse(address.value) : null;
+    const trouble = url === null ? null : foreseenTrouble(url, policy);
+    return url === null || trouble === null ? [] : [{ field, text: TEXTS[trouble](url.host) }];
+  });
+}
