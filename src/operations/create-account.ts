@@ -25,7 +25,7 @@ export type AccountRequest = {
 export function normalEmail(text: string): string {
   const email = text.trim().toLowerCase();
   if (!EMAIL.test(email) || email.length > EMAIL_LENGTH_MAX) {
-    throw new AppError("invalid", `"${text}" is not an email address.`);
+    throw new AppError("invalid", `"${text}" is not an email address.`, "email");
   }
   return email;
 }

@@ -90,7 +90,11 @@ async function beat(tx: Tx, request: BeatRequest): Promise<BeatResult> {
   const look = await lookAtClock(tx);
   const observed = await request.observe(look);
   const now = look.databaseAt;
-  const [open, beats] = await Promise.all([listOpenIntakes(tx), findBeats(tx, { through: now + SETTLE_MS })]);
+  const [open, beats] = await Promise.all([
+    // Nobody may be left out: the watermark is the earliest of all.
+    listOpenIntakes(tx),
+    findBeats(tx, { through: now + SETTLE_MS }),
+  ]);
   const own = open.find(({ id }) => id === intakeId);
   if (own === undefined) return { kind: "closed" };
   const { others, lost } = await letGo(tx, { request, now, open: open.filter((one) => one !== own) });

@@ -2,11 +2,12 @@
 import { auditDifference } from "../../core/accounts/audit-words.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
-import { countOperators, writeOperator } from "../../store/accounts/accounts.ts";
+import { lockOperators, writeOperator } from "../../store/accounts/accounts.ts";
 import { findAccountByUuid, updateCheckLimit } from "../../store/accounts/projects.ts";
 import type { Database } from "../../store/db.ts";
 import { inTransaction } from "../../store/transaction.ts";
 import { audit } from "./audit.ts";
+import { endInvitationsBy } from "./members.ts";
 
 export type AccountChange = {
   actorId: number;
@@ -17,14 +18,22 @@ export type AccountChange = {
   now: Instant;
 };
 
-/** Changes what is given. AppError `not_found`, or `conflict` where nobody would be left to administer. */
+/**
+ * Changes what is given. AppError `not_found`, `conflict` where nobody would be left to administer, `forbidden` for whom
+ * somebody else was quicker with.
+ */
 export async function changeAccount(database: Database, change: AccountChange): Promise<void> {
   const { actorId, accountUuid, now } = change;
   await inTransaction(database, async (tx) => {
+    // Before anything is read: two who step down at once are judged one after the other.
+    const operatorIds = await lockOperators(tx);
+    if (!operatorIds.includes(actorId)) {
+      throw new AppError("forbidden", "You may not administer the installation any more.");
+    }
     const account = await findAccountByUuid(tx, accountUuid);
     if (account === null) throw new AppError("not_found", "There is no such account.");
     const { checkLimit = account.checkLimit, isOperator = account.isOperator } = change;
-    if (account.isOperator && !isOperator && (await countOperators(tx)) <= 1) {
+    if (account.isOperator && !isOperator && operatorIds.length <= 1) {
       throw new AppError("conflict", "Somebody has to be able to administer the installation.");
     }
     const by = { projectId: null, accountId: actorId, keyId: null, subject: account.email, at: now };
@@ -37,6 +46,7 @@ export async function changeAccount(database: Database, change: AccountChange): 
     if (rights !== null) {
       await writeOperator(tx, { accountId: account.id, isOperator });
       await audit(tx, { ...by, what: "account.operatorChanged", ...rights });
+      if (!isOperator) await endInvitationsBy(tx, { projectId: null, inviterId: account.id, actorId, now });
     }
   });
 }

@@ -2,7 +2,13 @@
 // project's lock, so that nobody acts on a role that was taken away meanwhile.
 import { randomUUID } from "node:crypto";
 import { mayDo, mayRemoveMember, type Role } from "../../core/access.ts";
-import { type GivenRole, mayChangeRole, mayGiveRole, MEMBERS_MAX } from "../../core/accounts/member-rules.ts";
+import {
+  doesInvitationStand,
+  type GivenRole,
+  mayChangeRole,
+  mayGiveRole,
+  MEMBERS_MAX,
+} from "../../core/accounts/member-rules.ts";
 import { INVITATION_DAYS, linkToken } from "../../core/accounts/token-rules.ts";
 import type { Signing } from "../../core/alerts/mail-tokens.ts";
 import { AppError } from "../../core/errors.ts";
@@ -143,6 +149,7 @@ export async function readInvitation(
 ): Promise<{ invitation: Invitation; hasAccount: boolean } | null> {
   const invitation = await findInvitation(db, digestOfToken(token));
   if (invitation === null || now >= invitation.expiresAt) return null;
+  if (!doesInvitationStand(invitation.inviter, invitation)) return null;
   return { invitation, hasAccount: (await findAccountByEmail(db, invitation.email)) !== null };
 }
 
@@ -161,6 +168,9 @@ export async function acceptInvitation(database: Database, request: Acceptance):
   const { token, visitor } = request;
   const { now } = visitor;
   return inTransaction(database, async (tx) => {
+    // First the project, like everybody who takes rights away: what is read then stays so.
+    const found = await findInvitation(tx, digestOfToken(token));
+    if (found !== null && found.projectId !== null) await lockProject(tx, found.projectId);
     const read = await readInvitation(tx, { token, now });
     if (read === null || !(await deleteInvitation(tx, read.invitation.id))) {
       throw new AppError("not_found", "This invitation was withdrawn, answered before, or its time is over.");
@@ -187,7 +197,6 @@ async function join(
 ): Promise<void> {
   const { projectId, role } = invitation;
   if (projectId === null || role === null) return;
-  await lockProject(tx, projectId);
   // A project that was removed is kept for a while with nobody in it, and so it stays.
   if ((await listMembers(tx, projectId)).length === 0) {
     throw new AppError("not_found", "The project was removed meanwhile.");
@@ -282,7 +291,7 @@ async function letOut(tx: Tx, { project, member, actorId, what, now }: LettingOu
 /** Ends what somebody has sent who may invite no more: nobody comes back, or lets others in, by a link kept for later. */
 export async function endInvitationsBy(
   tx: Tx,
-  of: { projectId: number; inviterId: number; actorId: number; now: Instant },
+  of: { projectId: number | null; inviterId: number; actorId: number; now: Instant },
 ): Promise<void> {
   const by = { projectId: of.projectId, accountId: of.actorId, keyId: null, after: null, at: of.now };
   for (const ended of await deleteInvitationsBy(tx, of)) {

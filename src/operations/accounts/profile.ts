@@ -8,9 +8,9 @@ import { AppError } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
 import { isZone } from "../../core/schedule/zone.ts";
 import {
-  countOperators,
   deleteAccount,
   lockAccount,
+  lockOperators,
   writeEmail,
   writeProfile,
 } from "../../store/accounts/accounts.ts";
@@ -40,7 +40,8 @@ import { giveSigned, readToken, takeToken } from "./sign-in/tokens.ts";
 export type ProfileChange = {
   name?: string;
   theme?: Theme;
-  zone?: string;
+  /** Null: that of the browser. */
+  zone?: string | null;
   reports?: Reports;
   reminders?: Reminders;
 };
@@ -51,7 +52,7 @@ export async function changeProfile(
   { account, change, now }: { account: Shown; change: ProfileChange; now: Instant },
 ): Promise<void> {
   const { name, theme, zone, reports, reminders } = change;
-  if (zone !== undefined && !isZone(zone)) {
+  if (typeof zone === "string" && !isZone(zone)) {
     throw new AppError("invalid", `"${zone}" is not a time zone. They are spelled like Europe/Riga.`);
   }
   if (name !== undefined && name.length > ACCOUNT_NAME_LENGTH_MAX) {
@@ -62,7 +63,7 @@ export async function changeProfile(
     const after = {
       name: name?.trim() ?? before.name,
       theme: theme ?? before.theme,
-      tz: zone ?? before.tz,
+      tz: zone === undefined ? before.tz : zone,
       reports: reports ?? before.reports,
       reminders: reminders ?? before.reminders,
     };
@@ -155,23 +156,25 @@ export async function closeAccount(
   { account, now }: { account: Account; now: Instant },
 ): Promise<void> {
   await inTransaction(database, async (tx) => {
+    // In this order, as whoever changes operators: nobody waits for a lock that is held by who waits for it.
+    const operatorIds = await lockOperators(tx);
     if (!(await lockAccount(tx, account.id))) throw gone();
     const projects = await listProjectsOfAccount(tx, account.id);
     const shared: string[] = [];
     for (const project of projects.filter(({ role }) => role === "owner")) {
       if ((await listMembers(tx, project.id)).length > 1) shared.push(project.name);
     }
-    const operatorCount = await countOperators(tx);
     const obstacle = closingObstacle({
-      isOperator: account.isOperator,
-      operatorCount,
+      isOperator: operatorIds.includes(account.id),
+      operatorCount: operatorIds.length,
       sharedProjects: shared,
     });
     if (obstacle !== null) throw new AppError("conflict", obstacle);
     const by = { accountId: account.id, keyId: null };
+    const inviter = { inviterId: account.id, actorId: account.id, now };
+    await endInvitationsBy(tx, { projectId: null, ...inviter });
     for (const project of projects) {
-      const of = { projectId: project.id, inviterId: account.id, actorId: account.id, now };
-      await endInvitationsBy(tx, of);
+      await endInvitationsBy(tx, { projectId: project.id, ...inviter });
       if (project.role === "owner") await takeProjectDown(tx, { project, by, now });
       else await deleteMember(tx, { projectId: project.id, accountId: account.id });
     }

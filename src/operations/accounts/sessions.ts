@@ -28,6 +28,8 @@ import { inTransaction, type Tx } from "../../store/transaction.ts";
 export type SessionRequest = {
   accountId: number;
   method: SignInMethod;
+  /** When its owner has proven who it is; not given: now. */
+  provenAt?: Instant;
   now: Instant;
   ua: string;
   remoteAddr: string | null;
@@ -35,7 +37,7 @@ export type SessionRequest = {
 
 /** Signs a browser in. What is returned belongs into its cookie; it cannot be read again. */
 export async function openSession(tx: Tx, request: SessionRequest): Promise<{ token: string; id: number }> {
-  const { accountId, method, now, ua, remoteAddr } = request;
+  const { accountId, method, now, provenAt = now, ua, remoteAddr } = request;
   const token = newToken();
   await trimSessions(tx, { accountId, keep: SESSIONS_PER_ACCOUNT_MAX - 1 });
   const id = await insertSession(tx, {
@@ -43,6 +45,7 @@ export async function openSession(tx: Tx, request: SessionRequest): Promise<{ to
     accountId,
     method,
     createdAt: now,
+    provenAt,
     ua: ua.slice(0, USER_AGENT_LENGTH_MAX),
     remoteAddr,
   });

@@ -70,7 +70,7 @@ export async function finishSetUp(database: Database, request: SetUpRequest): Pr
   const { now } = visitor;
   const email = normalEmail(request.email);
   const problem = passwordProblem(request.password, { email });
-  if (problem !== null) throw new AppError("invalid", problem);
+  if (problem !== null) throw new AppError("invalid", problem, "password");
   // A hash is dear, and whoever has no link must not make us work.
   if (!(await isSetUpLink(database, { token, now }))) {
     throw new AppError("not_found", "This link was used before, or its time is over.");

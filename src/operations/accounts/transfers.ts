@@ -18,6 +18,7 @@ import type { Database } from "../../store/db.ts";
 import { inTransaction, type Tx } from "../../store/transaction.ts";
 import { audit } from "./audit.ts";
 import { mailTransfer } from "./mail.ts";
+import { endInvitationsBy } from "./members.ts";
 
 export type TransferChange = { project: Project; actorId: number; now: Instant };
 
@@ -90,6 +91,7 @@ export async function takeOver(
     await writeRole(tx, { projectId: project.id, accountId: owner.accountId, role: "member" });
     await writeRole(tx, { projectId: project.id, accountId: actorId, role: "owner" });
     await deleteTransfer(tx, project.id);
+    await endInvitationsBy(tx, { projectId: project.id, inviterId: owner.accountId, actorId, now });
     const sides = { before: { owner: owner.email }, after: { owner: next.email } };
     const by = { projectId: project.id, accountId: actorId, keyId: null };
     await audit(tx, { ...by, what: "project.transferred", subject: project.name, ...sides, at: now });

@@ -34,13 +34,17 @@ const NEEDS_SECOND: readonly SignInMethod[] = ["password", "link"];
 export type Admission = {
   accountId: number;
   method: SignInMethod;
+  /** When they have proven it; not given: now. */
+  provenAt?: Instant;
   visitor: Visitor;
   nextPath: string | null;
 };
 
 /** Lets somebody in who has proven to be the owner of an account by one way. */
-export async function admit(tx: Tx, { accountId, method, visitor, nextPath }: Admission): Promise<Admitted> {
+export async function admit(tx: Tx, admission: Admission): Promise<Admitted> {
+  const { accountId, method, visitor, nextPath } = admission;
   const { now, ua, remoteAddr } = visitor;
+  const { provenAt = now } = admission;
   const app = NEEDS_SECOND.includes(method) ? await findAuthenticator(tx, accountId) : null;
   if (app !== null && app.confirmedAt !== null) {
     const token = newToken();
@@ -54,7 +58,7 @@ export async function admit(tx: Tx, { accountId, method, visitor, nextPath }: Ad
     });
     return { kind: "secondFactor", token };
   }
-  const session = await openSession(tx, { accountId, method, now, ua, remoteAddr });
+  const session = await openSession(tx, { accountId, method, provenAt, now, ua, remoteAddr });
   return { kind: "signedIn", token: session.token, sessionId: session.id, accountId, nextPath };
 }
 

@@ -1,5 +1,6 @@
 // Counts what may be tried only so often, by network, address or account. Whom it counts is stored as a digest.
-import { type AttemptKind, takeAttempt } from "../../../core/accounts/attempt-rules.ts";
+import { takeAttempt } from "../../../core/accounts/attempt-rules.ts";
+import type { Counted } from "../../../core/accounts/device-rules.ts";
 import { AppError } from "../../../core/errors.ts";
 import { type Instant, MINUTE_MS } from "../../../core/instant.ts";
 import { digestOfToken } from "../../../lib/secrets/secret-token.ts";
@@ -7,12 +8,10 @@ import { lockAttempts, writeAttempts } from "../../../store/accounts/steps.ts";
 import type { Database } from "../../../store/db.ts";
 import { inRetriedTransaction } from "../../changing/retried.ts";
 
-export type Attempt = { kind: AttemptKind; subject: string };
-
 /** Counts one try of each of these. AppError `rate_limited` when one of them is used up; nothing is counted then. */
 export async function countAttempts(
   database: Database,
-  attempts: readonly Attempt[],
+  attempts: readonly Counted[],
   { now }: { now: Instant },
 ): Promise<void> {
   await inRetriedTransaction(database, async (tx) => {

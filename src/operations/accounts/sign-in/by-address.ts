@@ -1,6 +1,6 @@
 // The ways in that an address begins: a mailed link, and a password. Whoever tries learns nothing about whether an
 // address has an account: answers are the same, and so is the work.
-import { countedAddress } from "../../../core/accounts/attempt-rules.ts";
+import { linkTries, passwordTries, readDevice } from "../../../core/accounts/device-rules.ts";
 import { safeNext } from "../../../core/accounts/token-rules.ts";
 import type { Signing } from "../../../core/alerts/mail-tokens.ts";
 import { AppError } from "../../../core/errors.ts";
@@ -18,13 +18,23 @@ import { judged } from "./password-turns.ts";
 import { addFirstProject, findOrAddAccount } from "../set-up.ts";
 import { giveRandom, giveSigned, readToken, takeToken } from "./tokens.ts";
 
-export type LinkRequest = {
+/** What a browser says to have been signed in before; empty: nothing. Our signature tells whether it was. */
+type Known = { device: string; signing: Signing };
+
+export type LinkRequest = Known & {
   email: string;
   nextPath: string | null;
   registrationOpen: boolean;
-  signing: Signing;
   visitor: Visitor;
 };
+
+/** The known browser of an account that a request comes from, or null. */
+function deviceOf({ device, signing }: Known, { accountId, now }: { accountId: number; now: Instant }) {
+  return readDevice(device, { signing, accountId, now });
+}
+
+/** No account has this id: whoever is not there has no browser either. */
+const NOBODY = 0;
 
 /** Nothing is kept: the work was only done so that it takes as long. */
 class NobodyThere extends Error {}
@@ -37,14 +47,9 @@ export async function askForLink(database: Database, request: LinkRequest): Prom
   const { registrationOpen, signing, visitor } = request;
   const { now, network } = visitor;
   const email = normalEmail(request.email);
-  await countAttempts(
-    database,
-    [
-      { kind: "linkByNetwork", subject: network },
-      { kind: "linkByAddress", subject: countedAddress(email) },
-    ],
-    { now },
-  );
+  const known = await findAccountByEmail(database, email);
+  const deviceId = deviceOf(request, { accountId: known?.id ?? NOBODY, now });
+  await countAttempts(database, linkTries({ email, network, deviceId }), { now });
   const nextPath = safeNext(request.nextPath);
   try {
     await inTransaction(database, async (tx) => {
@@ -108,22 +113,21 @@ export async function giveLoginLink(
   });
 }
 
-export type PasswordRequest = { email: string; password: string; nextPath: string | null; visitor: Visitor };
+export type PasswordRequest = Known & {
+  email: string;
+  password: string;
+  nextPath: string | null;
+  visitor: Visitor;
+};
 
 /** Lets somebody in by a password. AppError `invalid` says nothing of what was wrong. */
 export async function signInWithPassword(database: Database, request: PasswordRequest): Promise<Admitted> {
   const { visitor } = request;
   const { now, network } = visitor;
   const email = request.email.trim().toLowerCase();
-  await countAttempts(
-    database,
-    [
-      { kind: "passwordByNetwork", subject: network },
-      { kind: "passwordByAddress", subject: countedAddress(email) },
-    ],
-    { now },
-  );
   const account = await findAccountByEmail(database, email);
+  const deviceId = deviceOf(request, { accountId: account?.id ?? NOBODY, now });
+  await countAttempts(database, passwordTries({ email, network, deviceId }), { now });
   const stored = account === null ? null : await findPassword(database, account.id);
   const isRight = await judged(request.password, stored?.hash ?? null);
   if (account === null || !isRight) throw new AppError("invalid", "The address or the password is wrong.");

@@ -1,4 +1,5 @@
 // People whom somebody else vouches for: an identity provider, or a proxy in front of us.
+import { provenByProvider } from "../../../core/accounts/session-rules.ts";
 import { STEP_MS } from "../../../core/accounts/token-rules.ts";
 import { AppError } from "../../../core/errors.ts";
 import type { Instant } from "../../../core/instant.ts";
@@ -49,12 +50,13 @@ export async function openProviderStep(
 export async function takeProviderStep(
   database: Database,
   { state, now }: { state: string; now: Instant },
-): Promise<ProviderStep | null> {
+): Promise<(ProviderStep & { begunAt: Instant }) | null> {
   const step = await inTransaction(database, (tx) =>
     takeStep(tx, { digest: digestOfToken(state), kind: "oidc" }),
   );
+  if (step === null || now >= step.expiresAt) return null;
   // Written above, in this shape.
-  return step === null || now >= step.expiresAt ? null : (step.about as ProviderStep);
+  return { ...(step.about as ProviderStep), begunAt: step.createdAt };
 }
 
 /** Somebody as the provider describes them. */
@@ -64,6 +66,8 @@ export type Identified = {
   email: string | null;
   isEmailVerified: boolean;
   name: string;
+  /** When they have last proven there who they are; null: the provider does not say. */
+  authenticatedAt: Instant | null;
 };
 
 export type VouchedRequest = {
@@ -98,7 +102,8 @@ export async function signInVouched(database: Database, request: VouchedRequest)
       await insertIdentity(tx, { issuer, subject, accountId: account.id, at: now });
       accountId = account.id;
     }
-    return admit(tx, { accountId, method: "oidc", visitor, nextPath });
+    const provenAt = provenByProvider(identified.authenticatedAt, now);
+    return admit(tx, { accountId, method: "oidc", provenAt, visitor, nextPath });
   });
 }
 
@@ -149,6 +154,7 @@ export async function findProxySession(
         accountId: account.id,
         method: "proxy",
         createdAt: now,
+        provenAt: now,
         ua,
         remoteAddr,
       });

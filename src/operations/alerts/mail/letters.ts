@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { nextTryAt } from "../../../core/alerts/backoff.ts";
 import { LETTER_DAYS_MAX, LETTER_LEASE_MS, type LetterFacts } from "../../../core/alerts/letters.ts";
+import { zoneOfMails } from "../../../core/alerts/local-time.ts";
 import type { ReportFacts } from "../../../core/alerts/reports.ts";
 import { DAY_MS, type Instant } from "../../../core/instant.ts";
 import { DELIVERY_ERROR_LENGTH_MAX } from "../../../core/limits.ts";
@@ -83,7 +84,7 @@ async function readPersonal(
   const { tz, reports, reminders } = await findPreferences(db, accountId);
   const person = { to: account.email, accountUuid: account.uuid };
   if (kind === "reminder") {
-    const reminder = await readReminder(db, { accountId, zone: tz });
+    const reminder = await readReminder(db, { accountId, zone: zoneOfMails(tz) });
     if (reminders === "off" || reminder.downCount === 0) return null;
     return { ...person, facts: { kind, reminder } };
   }

@@ -13,7 +13,7 @@ export async function setPreferences(
   database: Database,
   { email, change }: { email: string; change: Partial<Preferences> },
 ): Promise<Preferences> {
-  if (change.tz !== undefined && !isZone(change.tz)) {
+  if (typeof change.tz === "string" && !isZone(change.tz)) {
     throw new AppError("invalid", `"${change.tz}" is not a time zone. They are spelled like Europe/Riga.`);
   }
   return inTransaction(database, async (tx) => {

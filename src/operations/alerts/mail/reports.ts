@@ -2,7 +2,7 @@
 // in one transaction; sending is letters.ts.
 import { randomUUID } from "node:crypto";
 import { downtimesOf } from "../../../core/alerts/downtime.ts";
-import { periodsBefore } from "../../../core/alerts/local-time.ts";
+import { periodsBefore, zoneOfMails } from "../../../core/alerts/local-time.ts";
 import {
   planReminder,
   REMINDER_CHECKS_LISTED_MAX,
@@ -17,6 +17,7 @@ import {
   reportOf,
 } from "../../../core/alerts/reports.ts";
 import { DAY_MS, type Instant } from "../../../core/instant.ts";
+import { STATUS_CHANGES_READ_MAX } from "../../../core/limits.ts";
 import { statusAt } from "../../../core/machine/status.ts";
 import { insertLetter, type NewLetter } from "../../../store/alerts/letters.ts";
 import {
@@ -39,7 +40,7 @@ import { inTransaction } from "../../../store/transaction.ts";
 /** People that one transaction plans for. */
 const PEOPLE_PER_TURN = 200;
 /** Checks that are read at a time. */
-const CHECKS_PER_TURN = 1_000;
+const CHECKS_PER_TURN = 50;
 
 export type ReportPlan = {
   now: Instant;
@@ -57,15 +58,16 @@ export function planReports(
     const due = await lockDueReports(tx, { now, aliveFrom: aliveFrom(now), limit: PEOPLE_PER_TURN });
     const sent = due.filter(({ dueAt, isAlive }) => dueAt !== null && isAlive);
     for (const { accountId, tz, reports } of sent) {
-      const periods = periodsBefore(now, { length: reports, zone: tz, count: REPORT_PERIODS });
+      const zone = zoneOfMails(tz);
+      const periods = periodsBefore(now, { length: reports, zone, count: REPORT_PERIODS });
       await insertLetter(
         tx,
-        personal({ kind: "report", accountId, about: { length: reports, periods, zone: tz }, now }),
+        personal({ kind: "report", accountId, about: { length: reports, periods, zone }, now }),
       );
     }
     const dates = due.map(({ accountId, tz, reports }) => ({
       accountId,
-      nextAt: nextReportAt(now, { length: reports, zone: tz, minute: drawMinute() }),
+      nextAt: nextReportAt(now, { length: reports, zone: zoneOfMails(tz), minute: drawMinute() }),
     }));
     if (dates.length > 0) await writeReportDates(tx, dates);
     return { letters: sent.length, isComplete: due.length < PEOPLE_PER_TURN && added < PEOPLE_PER_TURN };
@@ -131,12 +133,16 @@ export async function readReport(
   for (let afterId = 0; ; ) {
     const checks = await listChecksOfAccount(db, { accountId, afterId, limit: CHECKS_PER_TURN });
     const from = given.periods[0]?.from ?? now;
-    const changes = await listStatusChanges(db, { checkIds: checks.map(({ id }) => id), from });
+    const changes = await listStatusChanges(db, {
+      checkIds: checks.map(({ id }) => id),
+      from,
+      limitEach: STATUS_CHANGES_READ_MAX,
+    });
     for (const check of checks) {
       const history = {
         createdAt: check.createdAt,
         status: check.state.status,
-        changes: changes.get(check.id) ?? [],
+        ...(changes.get(check.id) ?? { changes: [], isCut: false }),
       };
       const downtimes = downtimesOf(history, { periods: given.periods, now });
       reported.push({
