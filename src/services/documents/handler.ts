@@ -6,6 +6,7 @@ import type { KindFacts } from "../../contract/own/channel.ts";
 import { ownDocument } from "../../contract/own/document.ts";
 import { OWN_API_PATH } from "../../contract/own/routes.ts";
 import { openApiDocument } from "../../contract/openapi/document.ts";
+import { type Theme, THEME_COOKIE } from "../../contract/web/boot.ts";
 import { apiBase, type PublicUrls } from "../../contract/urls.ts";
 import { VERSIONS } from "../../contract/versions.ts";
 import type { Dialect } from "../../core/access.ts";
@@ -13,14 +14,16 @@ import { ERROR_TEXT } from "../../core/errors.ts";
 import { answering, type HttpAnswer } from "../../lib/http/answering.ts";
 import { basePath, hostMatcher, sitePath } from "../../lib/http/request-target.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
-import { referencePage } from "./reference-page.ts";
-import { STYLE } from "./reference-style.ts";
+import { type PageOptions, referencePage } from "./reference-page.ts";
+import { styleWith } from "./reference-style.ts";
 
 export type DocumentsHandlerOptions = {
   urls: PublicUrls;
   dialect: Dialect;
   /** The kinds of channels, which our own API has to describe. */
   kinds: readonly KindFacts[];
+  /** The address of the dashboard's letters; null: they are not built. */
+  font: string | null;
 };
 
 const DOCUMENT_PATH = "/api/v3/openapi.json";
@@ -42,23 +45,28 @@ const SHARED = {
 };
 
 /** Handles the addresses of the documents. */
-export function documentsHandler({ urls, dialect, kinds }: DocumentsHandlerOptions): HttpHandler {
+export function documentsHandler({ urls, dialect, kinds, font }: DocumentsHandlerOptions): HttpHandler {
   const document = openApiDocument({ column: VERSIONS[dialect][3], serverUrl: apiBase(urls, 3) });
   const own = ownDocument({ kinds, serverUrl: urls.site + OWN_API_PATH });
   const pages = { compatible: `${urls.site}/docs/api`, own: `${urls.site}/docs/api/overdue` };
   const openApi = jsonAnswer(document);
   const ownOpenApi = jsonAnswer(own);
-  const page = pageAnswer(referencePage(document, { other: { title: own.info.title, url: pages.own } }));
-  const ownPage = pageAnswer(
-    referencePage(own, { other: { title: document.info.title, url: pages.compatible } }),
-  );
+  const around = { home: `${urls.site}/`, style: styleWith(font) };
+  const page = themed({
+    document,
+    options: { ...around, other: { title: own.info.title, url: pages.own } },
+  });
+  const ownPage = themed({
+    document: own,
+    options: { ...around, other: { title: document.info.title, url: pages.compatible } },
+  });
   const site = new URL(urls.site);
   const pathOf = sitePath(site);
   const isForApi = apiHost(urls.api === null ? null : new URL(urls.api), site);
   const found = ({ url = "", headers }: IncomingMessage): HttpAnswer | null => {
     const path = pathOf(url);
-    if (PAGE_PATHS.includes(path)) return page;
-    if (OWN_PAGE_PATHS.includes(path)) return ownPage;
+    if (PAGE_PATHS.includes(path)) return page[themeOf(headers.cookie)];
+    if (OWN_PAGE_PATHS.includes(path)) return ownPage[themeOf(headers.cookie)];
     if (path === OWN_DOCUMENT_PATH) return ownOpenApi;
     return path === DOCUMENT_PATH || isForApi(path, headers.host) ? openApi : null;
   };
@@ -91,10 +99,26 @@ function jsonAnswer(document: object): HttpAnswer {
   return good(`${JSON.stringify(document, null, 2)}\n`, { "Content-Type": "application/json" });
 }
 
-function pageAnswer(html: string): HttpAnswer {
+type Page = { document: Parameters<typeof referencePage>[0]; options: Omit<PageOptions, "theme"> };
+
+/** A page in each theme. */
+function themed({ document, options }: Page): Readonly<Record<Theme, HttpAnswer>> {
+  const inTheme = (theme: Theme) => pageAnswer(referencePage(document, { ...options, theme }), options.style);
+  return { system: inTheme("system"), light: inTheme("light"), dark: inTheme("dark") };
+}
+
+const CHOSEN_THEME = new RegExp(`(?:^|; )${THEME_COOKIE}=(light|dark)(?:;|$)`);
+
+/** The theme that was chosen on the dashboard, in this browser. */
+function themeOf(cookie: string | undefined): Theme {
+  return (CHOSEN_THEME.exec(cookie ?? "")?.[1] ?? "system") as Theme;
+}
+
+function pageAnswer(html: string, style: string): HttpAnswer {
   return good(html, {
     "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": pagePolicy(),
+    Vary: "Cookie",
+    "Content-Security-Policy": pagePolicy(style),
   });
 }
 
@@ -112,8 +136,8 @@ function refusal(status: number, error: string): HttpAnswer {
   };
 }
 
-/** The page loads nothing and runs nothing; its own style sheet is all that it may use. */
-function pagePolicy(): string {
-  const digest = createHash("sha256").update(STYLE).digest("base64");
-  return `default-src 'none'; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+/** The page runs nothing and loads nothing but letters; its own style sheet is all that it may use besides. */
+function pagePolicy(style: string): string {
+  const digest = createHash("sha256").update(style).digest("base64");
+  return `default-src 'none'; style-src 'sha256-${digest}'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 }

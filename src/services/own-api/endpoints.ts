@@ -1,4 +1,5 @@
 // The endpoints of our own API: each reads what it was asked, calls one operation, and presents what comes back.
+import { addressWarnings } from "../../channels/config/address-warnings.ts";
 import { shownConfig } from "../../channels/config/channel-config.ts";
 import { CONFIG_RULES } from "../../channels/config/config-rules.ts";
 import { KINDS, kindNamed } from "../../channels/registry.ts";
@@ -31,20 +32,21 @@ import {
 import { isVerified } from "../../operations/alerts/mail/verification.ts";
 import type { LoggedDelivery } from "../../store/alerts/delivery-log.ts";
 import type { ManagedChannel } from "../../store/alerts/managed-channels.ts";
-import type { Answer, Exchange, Handler } from "./exchange.ts";
+import type { Answer, Exchange, Handler, House } from "./exchange.ts";
 
 function checked<T>(read: Checked<T>): T {
   if (!read.ok) throw new AppError("invalid", read.text);
   return read.value;
 }
 
-function shown(channel: ManagedChannel): ChannelJson {
+function shown(channel: ManagedChannel, { destinations }: House): ChannelJson {
   const kind = kindNamed(channel.kind);
   return presentChannel({
     ...channel,
     // Of a kind that a newer release has left behind nobody can say what is secret.
     shownConfig: kind === null ? {} : shownConfig(kind, channel.config),
     isVerified: channel.kind === "email" ? isVerified(channel) : null,
+    warnings: addressWarnings(channel, destinations),
   });
 }
 
@@ -57,8 +59,8 @@ function shownDelivery(exchange: Exchange, delivery: LoggedDelivery): DeliveryJs
   return presentDelivery(delivery, checkIdFor(exchange));
 }
 
-function tagged(channel: ManagedChannel, json: object = shown(channel)): Answer {
-  return { status: 200, headers: { ETag: channelTag(channel) }, json };
+function tagged(channel: ManagedChannel, house: House, more: object = {}): Answer {
+  return { status: 200, headers: { ETag: channelTag(channel) }, json: { ...shown(channel, house), ...more } };
 }
 
 /** By whom and when a change is made. */
@@ -82,7 +84,8 @@ function onceOf({ headers, body }: Exchange): Once | null {
   return { key: given, request: JSON.stringify(body) };
 }
 
-const create: Handler = async (exchange, { database, mailVerification, baseUrl }) => {
+const create: Handler = async (exchange, house) => {
+  const { database, mailVerification, baseUrl } = house;
   const {
     kind,
     name = "",
@@ -103,7 +106,7 @@ const create: Handler = async (exchange, { database, mailVerification, baseUrl }
     mailVerification,
     ...changing(exchange),
   });
-  const answer = tagged(channel, { ...shown(channel), made });
+  const answer = tagged(channel, house, { made });
   return {
     ...answer,
     status: 201,
@@ -111,26 +114,30 @@ const create: Handler = async (exchange, { database, mailVerification, baseUrl }
   };
 };
 
-const update: Handler = async (exchange, { database, mailVerification }) =>
+const update: Handler = async (exchange, house) =>
   tagged(
-    await updateChannel(database, {
+    await updateChannel(house.database, {
       ...nameOf(exchange),
       change: checked(readChannelRequest(exchange.body)),
       expected: readIfMatch(exchange.headers["if-match"]),
       rules: CONFIG_RULES,
-      mailVerification,
+      mailVerification: house.mailVerification,
       ...changing(exchange),
     }),
+    house,
   );
 
 const HANDLERS: Readonly<Record<OwnEndpoint, Handler>> = {
   listKinds: async () => ({ status: 200, json: { kinds: KINDS.map(presentKind) } }),
-  listChannels: async ({ query, projectId }, { database }) => {
-    const { items, next } = await listChannelPage(database, { projectId, ...checked(readPage(query)) });
-    return { status: 200, json: { channels: items.map(shown), next_cursor: cursorOf(next) } };
+  listChannels: async ({ query, projectId }, house) => {
+    const { items, next } = await listChannelPage(house.database, { projectId, ...checked(readPage(query)) });
+    return {
+      status: 200,
+      json: { channels: items.map((one) => shown(one, house)), next_cursor: cursorOf(next) },
+    };
   },
   createChannel: create,
-  getChannel: async (exchange, { database }) => tagged(await getChannel(database, nameOf(exchange))),
+  getChannel: async (exchange, house) => tagged(await getChannel(house.database, nameOf(exchange)), house),
   updateChannel: update,
   deleteChannel: async (exchange, { database }) => {
     const expected = readIfMatch(exchange.headers["if-match"]);

@@ -1,6 +1,6 @@
 // A route of the dashboard as data: who may call it, what it takes, what it answers. Everything that routes share
 // (session, lookups, access, same origin, judging) is done by the server from this, and the matrix of rights walks it.
-import type { Said, Schema } from "../../contract/web/judge.ts";
+import type { Said, Schema } from "../../contract/web/requests/judge.ts";
 import type { Action, Role } from "../../core/access.ts";
 import type { ErrorCode } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";

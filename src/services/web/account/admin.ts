@@ -7,14 +7,27 @@ import {
   type AdminState,
 } from "../../../contract/web/admin.ts";
 import { AuditQuery } from "../../../contract/web/project-settings.ts";
+import { invitesBy } from "../../../core/accounts/member-rules.ts";
+import {
+  changesOf,
+  countNeeds,
+  healthOf,
+  sweepLagMs,
+  type Trouble,
+  troublesOf,
+} from "../../../core/alerts/operator.ts";
+import { settlingOf } from "../../../core/machine/watermark.ts";
 import { isUuid } from "../../../core/identity.ts";
 import type { Instant } from "../../../core/instant.ts";
 import { changeAccount } from "../../../operations/accounts/administer.ts";
 import { invite } from "../../../operations/accounts/members.ts";
+import { observeInstallation } from "../../../operations/alerts/sweeping/operator-incidents.ts";
+import { type IntakeLook, lookAtIntakes } from "../../../operations/intake-beat.ts";
 import { listAccountFacts, listMigrations, readBacklog } from "../../../store/accounts/admin.ts";
 import { listAccounts } from "../../../store/accounts/projects.ts";
 import { listIncidents } from "../../../store/alerts/incidents.ts";
-import { listFilledSpools, listOpenIntakes } from "../../../store/intakes/intakes.ts";
+import { type Intake, listOpenIntakes } from "../../../store/intakes/intakes.ts";
+import type { Db } from "../../../store/db.ts";
 import type { WebHouse } from "../house.ts";
 import { auditPage } from "../projects/settings-page.ts";
 import { accountRoute, WebRefusal, type WebRoute } from "../route.ts";
@@ -52,6 +65,7 @@ const accounts = accountRoute({
           hasTotp: byId.get(account.id)?.hasTotp ?? false,
         })),
         next: found.length > ACCOUNTS_PER_PAGE ? (shown.at(-1)?.id ?? null) : null,
+        invitesBy: invitesBy({ sendsMail: house.signIn.mail, isOperator: true }),
       },
     };
   },
@@ -99,37 +113,59 @@ const state = accountRoute({
 
 async function instanceState(house: WebHouse, now: Instant): Promise<AdminState> {
   const { database: db, version, signIn } = house;
-  const [intakes, spools, backlog, migrations, troubles] = await Promise.all([
-    listOpenIntakes(db),
-    listFilledSpools(db, { fillMin: 0, limit: INTAKES_MAX }),
+  const [intakes, backlog, migrations, { look, troubles }] = await Promise.all([
+    listOpenIntakes(db, { limit: INTAKES_MAX }),
     readBacklog(db, { now }),
     listMigrations(db),
-    listIncidents(db),
+    lookAround(db),
   ]);
-  const fills = new Map(spools.map(({ name, fill }) => [name, fill]));
   const { oldestSweepAt, oldestUnsentAt, unsentCount, oldestLetterAt, databaseBytes } = backlog;
+  const isPastLease = ({ leaseUntilAt }: Intake) => leaseUntilAt < now;
+  const sweeping = { sweepDueAt: oldestSweepAt, freshSinceAt: settlingOf(look).freshSinceAt };
+  const health = healthOf(troubles, {
+    now,
+    ...sweeping,
+    intakeCount: intakes.length,
+    lostCount: intakes.filter(isPastLease).length,
+    letterDueAt: oldestLetterAt,
+    sendsMail: signIn.mail,
+    missingMigrationCount: migrations.filter(({ appliedAt }) => appliedAt === null).length,
+  });
   return {
     version,
     now,
-    intakes: intakes.slice(0, INTAKES_MAX).map((intake) => ({
+    intakes: intakes.map((intake) => ({
       name: intake.name,
       startedAt: intake.startedAt,
       beatAt: intake.beatAt,
-      isLost: intake.leaseUntilAt < now,
+      isLost: isPastLease(intake),
       spoolEmpty: intake.spoolEmpty,
-      spoolFill: fills.get(intake.name) ?? 0,
+      spoolFill: intake.spoolFill,
     })),
-    sweeperLagMs: oldestSweepAt === null ? 0 : Math.max(0, now - oldestSweepAt),
+    sweeperLagMs: sweepLagMs({ now, ...sweeping }),
     oldestUnsentAt,
     unsentCount,
     oldestLetterAt,
     databaseBytes,
     migrations,
     troubles: troubles.map(({ kind, subject, since }) => ({ trouble: kind, subject, sinceAt: since })),
+    health,
+    needCount: countNeeds(troubles, health),
     mail: signIn.mail,
     registrationOpen: signIn.registrationOpen,
     signIn: { oidc: signIn.oidc?.issuer ?? null, proxyHeader: signIn.proxyHeader },
   };
+}
+
+/** What was told and lasts, and what can be seen now and was not told yet, by a sweeper that may not be there. */
+async function lookAround(db: Db): Promise<{ look: IntakeLook; troubles: Trouble[] }> {
+  const look = await lookAtIntakes(db);
+  const [told, observed] = await Promise.all([
+    listIncidents(db),
+    observeInstallation(db, { look, unsettledSinceAt: null, locked: new Map() }),
+  ]);
+  const { begun } = changesOf(told, { troubles: troublesOf(observed), now: look.now });
+  return { look, troubles: [...told, ...begun] };
 }
 
 const record = accountRoute({

@@ -7,7 +7,7 @@ import {
   ProfileBody,
   TotpCodeBody,
 } from "../../../contract/web/account.ts";
-import { EmptyForm } from "../../../contract/web/sign-in-requests.ts";
+import { EmptyForm } from "../../../contract/web/requests/sign-in.ts";
 import { isUuid } from "../../../core/identity.ts";
 import { askForEmailChange, changeProfile, closeAccount } from "../../../operations/accounts/profile.ts";
 import { endOtherSessions, endSession } from "../../../operations/accounts/sessions.ts";

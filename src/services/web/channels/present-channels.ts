@@ -1,8 +1,10 @@
 // Kinds, channels and deliveries in the words of the contract.
 import { type Field, fieldsOf, shownConfig } from "../../../channels/config/channel-config.ts";
+import { addressWarnings } from "../../../channels/config/address-warnings.ts";
 import type { AnyKind } from "../../../channels/channel-kind.ts";
 import { kindNamed } from "../../../channels/registry.ts";
 import type { ChannelCard, DeliveryRow, KindCard, KindField } from "../../../contract/web/channels.ts";
+import type { DestinationPolicy } from "../../../lib/outgoing/destination.ts";
 import { isVerified } from "../../../operations/alerts/mail/verification.ts";
 import type { LoggedDelivery } from "../../../store/alerts/delivery-log.ts";
 import type { ManagedChannel } from "../../../store/alerts/managed-channels.ts";
@@ -28,27 +30,39 @@ const TYPES: Readonly<Record<NonNullable<Field["type"]>, KindField["type"]>> = {
 function presentField(name: string, field: Field): KindField {
   const isChoice = field.enum !== undefined;
   const plain = field.format === "uri" ? "address" : TYPES[field.type ?? "string"];
+  const isLong = (field.maxLength ?? 0) > LINE_LENGTH_MAX;
   return {
     name,
     about: field.description,
     type: isChoice ? "choice" : plain,
-    isLong: (field.maxLength ?? 0) > LINE_LENGTH_MAX,
+    isLong,
     isSecret: field.writeOnly === true,
     isMade: field["x-made"] !== undefined,
     isRequired: field.default === undefined,
+    isRare: field.default !== undefined && (isLong || plain === "headers" || name.endsWith("_notice")),
     choices: field.enum?.map(String) ?? [],
     fallback: field.default ?? null,
   };
 }
 
+/** Whether a configuration has something else than the fallback in a field that few need. */
+function isRareUsed(kind: AnyKind, config: ManagedChannel["config"]): boolean {
+  return fieldsOf(kind).some(
+    ([name, field]) =>
+      presentField(name, field).isRare &&
+      JSON.stringify(config[name] ?? field.default) !== JSON.stringify(field.default),
+  );
+}
+
 /** A channel without its secrets. One of a kind that this release does not know shows nothing of its configuration. */
-export function presentChannel(channel: ManagedChannel): ChannelCard {
+export function presentChannel(channel: ManagedChannel, policy: DestinationPolicy): ChannelCard {
   const kind = kindNamed(channel.kind);
   return {
     id: channel.uuid,
     kind: channel.kind,
     name: channel.name,
     config: kind === null ? {} : { ...shownConfig(kind, channel.config) },
+    isRareUsed: kind !== null && isRareUsed(kind, channel.config),
     isEnabled: channel.disabledAt === null,
     disabledReason: channel.disabledReason,
     isVerified: channel.kind === "email" ? isVerified(channel) : null,
@@ -57,6 +71,7 @@ export function presentChannel(channel: ManagedChannel): ChannelCard {
     lastNotifyAt: channel.lastNotifyAt,
     lastNotifyDurationMs: channel.lastNotifyDurationMs,
     lastError: channel.lastError,
+    warnings: addressWarnings(channel, policy),
   };
 }
 

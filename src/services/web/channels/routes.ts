@@ -1,7 +1,8 @@
 // The routes about channels: the same operations as those of the API, called by people.
+import { addressWarnings } from "../../../channels/config/address-warnings.ts";
 import { CONFIG_RULES } from "../../../channels/config/config-rules.ts";
 import { KINDS } from "../../../channels/registry.ts";
-import { ChannelChange, DeliveriesQuery, NewChannel } from "../../../contract/web/channels.ts";
+import { ChannelChange, DeliveriesQuery, NewChannel, TypedConfig } from "../../../contract/web/channels.ts";
 import { CHANNELS_PER_PROJECT_MAX } from "../../../core/limits.ts";
 import { deleteChannel, updateChannel } from "../../../operations/alerts/channels/change-channel.ts";
 import { getChannel } from "../../../operations/alerts/channels/changing-channels.ts";
@@ -32,7 +33,12 @@ export const channelRoutes: readonly WebRoute[] = [
         from: null,
         limit: CHANNELS_PER_PROJECT_MAX,
       });
-      return { json: { channels: page.items.map(presentChannel), kinds: KINDS.map(presentKind) } };
+      return {
+        json: {
+          channels: page.items.map((channel) => presentChannel(channel, house.destinations)),
+          kinds: KINDS.map(presentKind),
+        },
+      };
     },
   }),
   projectRoute({
@@ -51,8 +57,16 @@ export const channelRoutes: readonly WebRoute[] = [
         ...rulesOf(house),
         ...changingBy(ask),
       });
-      return { status: 201, json: { channel: presentChannel(channel), made } };
+      return { status: 201, json: { channel: presentChannel(channel, house.destinations), made } };
     },
+  }),
+  projectRoute({
+    name: "channels.warnings",
+    method: "POST",
+    path: "/web/api/projects/:project/channels/warnings",
+    access: "editChannels",
+    body: TypedConfig,
+    answer: async ({ house, body }) => ({ json: { warnings: addressWarnings(body, house.destinations) } }),
   }),
   channelRoute({
     name: "channel.change",
@@ -70,6 +84,7 @@ export const channelRoutes: readonly WebRoute[] = [
           ...rulesOf(house),
           ...changingBy(ask),
         }),
+        house.destinations,
       ),
     }),
   }),
@@ -114,7 +129,10 @@ export const channelRoutes: readonly WebRoute[] = [
     path: "/web/api/channels/:channel",
     access: "view",
     answer: async ({ house, project, channel }) => ({
-      json: presentChannel(await getChannel(house.database, { projectId: project.id, uuid: channel.uuid })),
+      json: presentChannel(
+        await getChannel(house.database, { projectId: project.id, uuid: channel.uuid }),
+        house.destinations,
+      ),
     }),
   }),
   projectRoute({

@@ -1,6 +1,6 @@
 // The same done to many checks of a project: each by the operation that does it to one, a few at once. One that is
 // refused holds up no other, and is told.
-import { type BulkAnswer, BulkRequest } from "../../../contract/web/check-requests.ts";
+import { type BulkAnswer, BulkRequest } from "../../../contract/web/requests/checks.ts";
 import { AppError } from "../../../core/errors.ts";
 import { splitTags } from "../../../core/identity.ts";
 import { pauseCheck, resumeCheck, updateCheck } from "../../../operations/change-check.ts";

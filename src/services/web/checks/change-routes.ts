@@ -1,5 +1,5 @@
 // The routes that make, change and delete checks. Each answers with the row as it is afterwards.
-import { CheckChange, TransferRequest } from "../../../contract/web/check-requests.ts";
+import { CheckChange, TransferRequest } from "../../../contract/web/requests/checks.ts";
 import { mayDo } from "../../../core/access.ts";
 import { DAY_MS } from "../../../core/instant.ts";
 import { USER_AGENT_LENGTH_MAX } from "../../../core/limits.ts";

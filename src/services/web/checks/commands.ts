@@ -1,6 +1,6 @@
 // What can be done to one check, each by the same operation as in the API: how a request of the browser becomes one,
 // and how its outcome is told to a person. Bulk requests go through here as well.
-import type { CheckChange } from "../../../contract/web/check-requests.ts";
+import type { CheckChange } from "../../../contract/web/requests/checks.ts";
 import type { CheckParams } from "../../../core/check.ts";
 import { type AppError, ERROR_TEXT } from "../../../core/errors.ts";
 import { detectKind } from "../../../core/schedule/schedule.ts";

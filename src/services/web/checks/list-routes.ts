@@ -5,7 +5,7 @@ import {
   DETAIL_ROWS_MAX,
   ROWS_PAGE_MAX,
   RowsQuery,
-} from "../../../contract/web/check-requests.ts";
+} from "../../../contract/web/requests/checks.ts";
 import type { ProjectsBoot } from "../../../contract/web/boot.ts";
 import type { DeletedRow, RowsPage } from "../../../contract/web/check-row.ts";
 import { isUuid } from "../../../core/identity.ts";

@@ -28,8 +28,6 @@ const FIRST_ROWS = 100;
 const FIRST_DETAILS = 30;
 /** More tags than these nobody picks from. */
 const TAGS_MAX = 300;
-/** So many of the newest changes are looked through for the last one of each project. */
-const FLIPS_LOOKED_AT = 2_000;
 /** Trouble that has ended is told for this long. */
 const TROUBLE_TOLD_MS = 60 * MINUTE_MS;
 
@@ -70,7 +68,7 @@ export async function projectCards({ house, account, now }: AccountAsk): Promise
   const projectIds = projects.map(({ id }) => id);
   const [counted, flips] = await Promise.all([
     tallyChecks(database, { projectIds, now }),
-    listNewestFlips(database, { projectIds, limit: FLIPS_LOOKED_AT }),
+    listNewestFlips(database, projectIds),
   ]);
   const tallies = new Map((await settled(database, counted, now)).map((one) => [one.projectId, one]));
   const lastFlips = new Map(flips.map((flip) => [flip.projectId, flip]));

@@ -1,24 +1,30 @@
 // How a check has been: by day for the strip, by month for the table, and over all. Time in which we could not
 // receive belongs to nobody: it is drawn, and counts neither as up nor as down.
 import type { CheckPage, DayMark, MonthDowntime } from "../../../contract/web/check-page.ts";
-import { type CheckHistory, downtimesOf, type Period } from "../../../core/alerts/downtime.ts";
+import { type CheckHistory, downtimesOf, isUnseenDay, type Period } from "../../../core/alerts/downtime.ts";
 import { periodsBefore } from "../../../core/alerts/local-time.ts";
 import { DAY_MS, type Instant, type Interval } from "../../../core/instant.ts";
+import { STATUS_CHANGES_READ_MAX } from "../../../core/limits.ts";
 import { type DayTotals, dayOf } from "../../../core/machine/day-totals.ts";
 import { listStatusChanges } from "../../../store/alerts/report-facts.ts";
 import type { CheckWithState } from "../../../store/checks/checks.ts";
+import { listEvents } from "../../../store/history/events.ts";
 import { listDays } from "../../../store/history/check-days.ts";
 import { listBlindIntervals } from "../../../store/intakes/blind-intervals.ts";
 import type { WebHouse } from "../house.ts";
 import { SHOWN_DAYS } from "./past-runs.ts";
 
 const MONTHS_SHOWN = 3;
+/** Of what happened to a check, so much is looked through for signals that were due while we could not receive. */
+const EVENTS_READ_MAX = 1_000;
 
 type Availability = Pick<CheckPage, "days" | "ninety" | "months">;
 type Facts = {
   history: CheckHistory;
   blind: readonly Interval[];
   totals: ReadonlyMap<string, DayTotals>;
+  /** Days on which a signal was due while we could not receive. */
+  missedDays: ReadonlySet<string>;
   now: Instant;
 };
 
@@ -30,16 +36,23 @@ export async function readAvailability(
   const days = shownDays(now);
   const months = shownMonths(now);
   const from = Math.min(...[...days, ...months].map((period) => period.from));
-  const [changes, blind, totals] = await Promise.all([
-    listStatusChanges(database, { checkIds: [check.id], from }),
+  const [changes, blind, totals, events] = await Promise.all([
+    listStatusChanges(database, { checkIds: [check.id], from, limitEach: STATUS_CHANGES_READ_MAX }),
     listBlindIntervals(database, { from, to: now }),
     listDays(database, { checkId: check.id, fromDay: dayOf(from) }),
+    listEvents(database, { checkId: check.id, limit: EVENTS_READ_MAX }),
   ]);
+  const missed = events.filter(({ kind }) => kind === "not_observed");
   const all = [...totals, ...(check.today === null ? [] : [check.today])];
   const facts: Facts = {
-    history: { createdAt: check.createdAt, status: check.state.status, changes: changes.get(check.id) ?? [] },
+    history: {
+      createdAt: check.createdAt,
+      status: check.state.status,
+      ...(changes.get(check.id) ?? { changes: [], isCut: false }),
+    },
     blind,
     totals: new Map(all.map((day) => [day.day, day])),
+    missedDays: new Set(missed.map(({ at }) => dayOf(at))),
     now,
   };
   const marks = markDays(facts, days);
@@ -62,17 +75,19 @@ function shownMonths(now: Instant): Period[] {
   return [{ from: past[0]?.to ?? now, to: now + 1 }, ...past];
 }
 
-function markDays({ history, blind, totals, now }: Facts, days: readonly Period[]): DayMark[] {
+function markDays({ history, blind, totals, missedDays, now }: Facts, days: readonly Period[]): DayMark[] {
   const downtimes = downtimesOf(history, { periods: days, now });
   return days.map((period, index) => {
     const day = dayOf(period.from);
     const counted = totals.get(day);
+    const unseenMs = blindMs(blind, { ...period, to: Math.min(period.to, now) });
     return {
       day,
       successCount: counted?.successCount ?? 0,
       failCount: counted?.failCount ?? 0,
-      downMs: downtimes[index]?.durationMs ?? 0,
-      unseenMs: blindMs(blind, { ...period, to: Math.min(period.to, now) }),
+      downMs: downtimes[index] === "uncounted" ? null : (downtimes[index]?.durationMs ?? 0),
+      unseenMs,
+      isUnseen: isUnseenDay({ unseenMs, isSignalMissed: missedDays.has(day) }),
       isBefore: history.createdAt >= period.to,
     };
   });
@@ -83,12 +98,14 @@ function overAll(
   { days, marks }: { days: readonly Period[]; marks: readonly DayMark[] },
 ): CheckPage["ninety"] {
   const whole = { from: Math.max(days[0]?.from ?? now, history.createdAt), to: now };
-  const [down] = downtimesOf(history, { periods: [whole], now });
+  const [down = null] = downtimesOf(history, { periods: [whole], now });
+  const unseenDays = marks.filter(({ isUnseen, isBefore }) => isUnseen && !isBefore).length;
+  if (down === "uncounted") return { upShare: null, downCount: null, downMs: null, unseenDays };
   return {
     upShare: upShare(whole, { downMs: down?.durationMs ?? 0, unseenMs: blindMs(blind, whole) }),
     downCount: down?.count ?? 0,
     downMs: down?.durationMs ?? 0,
-    unseenDays: marks.filter(({ unseenMs, isBefore }) => unseenMs > 0 && !isBefore).length,
+    unseenDays,
   };
 }
 
@@ -97,10 +114,12 @@ function markMonths({ history, blind, now }: Facts, months: readonly Period[]): 
   return months.map((period, index) => {
     const month = dayOf(period.from).slice(0, 7);
     const down = downtimes[index] ?? null;
-    if (down === null) return { month, count: null, downMs: null, upShare: null };
+    if (down === null || down === "uncounted") {
+      return { month, count: null, downMs: null, upShare: null, isUncounted: down !== null };
+    }
     const seen = { from: Math.max(period.from, history.createdAt), to: Math.min(period.to, now) };
     const share = upShare(seen, { downMs: down.durationMs, unseenMs: blindMs(blind, seen) });
-    return { month, count: down.count, downMs: down.durationMs, upShare: share };
+    return { month, count: down.count, downMs: down.durationMs, upShare: share, isUncounted: false };
   });
 }
 

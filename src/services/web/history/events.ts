@@ -1,4 +1,5 @@
 // The log of a check, and of a project: signals, changes to up and down, and what else happened, newest first.
+import { eventSentence } from "../../../contract/web/event-sentence.ts";
 import type {
   EventRow,
   EventsPage,
@@ -6,17 +7,23 @@ import type {
   ProjectEvent,
   ProjectEventsPage,
 } from "../../../contract/web/history.ts";
+import { instantOfLocal } from "../../../core/alerts/local-time.ts";
+import { type Instant, MINUTE_MS } from "../../../core/instant.ts";
+import { DEFAULT_TZ } from "../../../core/limits.ts";
 import type { CheckWithState } from "../../../store/checks/checks.ts";
 import { findChecksByIds } from "../../../store/checks/checks.ts";
 import type { Database } from "../../../store/db.ts";
 import { type CheckEvent, listEvents, listEventsOfProject } from "../../../store/history/events.ts";
 import { listFlips, listFlipsOfProject } from "../../../store/history/flips.ts";
-import { findAccountById } from "../../../store/accounts/projects.ts";
+import { findEmails } from "../../../store/accounts/accounts.ts";
 import type { WebHouse } from "../house.ts";
 import { FLIPS_READ_MAX, readExcerpts, readLog } from "./kept-log.ts";
 import { toldFlip } from "./told.ts";
 
 const EVENTS_PER_PAGE = 100;
+
+/** While somebody waits for a word to be found, so many batches are looked through; the rest with the next page. */
+const BATCHES_PER_SEARCH_MAX = 20;
 
 export type EventsAsked = { before: number | null; types: readonly EventType[] };
 
@@ -41,7 +48,7 @@ export async function readEvents(
   const signals = log.filter(({ at }) => before === null || at < before).slice(0, EVENTS_PER_PAGE + 1);
   const excerpts = await readExcerpts(house, { checkId: check.id, pings: signals });
   const named = await namesOf(house.database, events);
-  return pageOf([
+  const rows = [
     ...signals.map(
       ({ at, n, kind, exitStatus, durationMs, scheme, method, remoteAddr }): EventRow => ({
         type: "signal",
@@ -58,15 +65,69 @@ export async function readEvents(
     ),
     ...flips.map((flip): EventRow => ({ type: "flip", ...toldFlip(flip) })),
     ...events.map((event) => toldEvent(event, named)),
-  ]);
+  ];
+  return pageOf(rows, EVENTS_PER_PAGE);
 }
 
-/** A page of what happened to the checks of a project. */
+/** Which events of a project are wanted. */
+export type ChosenEvents = {
+  projectId: number;
+  types: readonly EventType[];
+  /** Has to be in the name of the check or in the sentence; empty: anything. */
+  text: string;
+  from: Instant | null;
+  /** The first instant that is not wanted any more. */
+  to: Instant | null;
+};
+
+/** The first and the last wanted minute as instants. Both are wanted. */
+export function rangeOf(range: {
+  from?: string | undefined;
+  to?: string | undefined;
+  zone?: string | undefined;
+}): Pick<ChosenEvents, "from" | "to"> {
+  const { from, to, zone = DEFAULT_TZ } = range;
+  return {
+    from: from === undefined ? null : instantOfText(from, zone),
+    to: to === undefined ? null : instantOfText(to, zone) + MINUTE_MS,
+  };
+}
+
+/** "2026-11-15T03:00", as the schema has made sure of. */
+function instantOfText(text: string, zone: string): Instant {
+  const [year = 0, month = 1, day = 1, hour = 0, minute = 0] = text.split(/\D/).map(Number);
+  return instantOfLocal({ year, month, day }, { minutes: hour * 60 + minute, zone });
+}
+
+/** A page of what happened to the checks of a project. Where a word is looked for, it may be shorter, and not the last. */
 export async function readProjectEvents(
-  { database }: WebHouse,
-  { projectId, before, types }: EventsAsked & { projectId: number },
+  house: WebHouse,
+  { before, ...chosen }: ChosenEvents & { before: number | null },
 ): Promise<ProjectEventsPage> {
-  const page = { projectId, limit: EVENTS_PER_PAGE + 1, ...(before !== null && { before }) };
+  const found: ProjectEvent[] = [];
+  let next = before;
+  for (let batch = 0; batch < BATCHES_PER_SEARCH_MAX; batch += 1) {
+    const page = await readEventBatch(house, { ...chosen, before: next, limit: EVENTS_PER_PAGE });
+    found.push(...page.events);
+    next = page.before;
+    if (next === null || found.length >= EVENTS_PER_PAGE) break;
+  }
+  return { events: found, before: next };
+}
+
+/** Reads so many events, newest first, and tells those of them that have the wanted words, and where to go on. */
+export async function readEventBatch(
+  { database }: WebHouse,
+  asked: ChosenEvents & { before: number | null; limit: number },
+): Promise<ProjectEventsPage> {
+  const { projectId, types, from, to, limit } = asked;
+  const before = Math.min(asked.before ?? Infinity, to ?? Infinity);
+  const page = {
+    projectId,
+    limit: limit + 1,
+    ...(from !== null && { from }),
+    ...(before !== Infinity && { before }),
+  };
   const [flips, events] = await Promise.all([
     types.includes("flip") ? listFlipsOfProject(database, page) : [],
     types.includes("event") ? listEventsOfProject(database, page) : [],
@@ -76,19 +137,32 @@ export async function readProjectEvents(
   const named = await namesOf(database, events);
   const about = (checkId: number) => {
     const check = checks.get(checkId);
-    return { check: { id: check?.uuid ?? "", name: check?.settings.name ?? "" } };
+    const { name = "", tz: zone = DEFAULT_TZ } = check?.settings ?? {};
+    return { check: { id: check?.uuid ?? "", name, zone } };
   };
-  return pageOf<ProjectEvent>([
-    ...flips.map((flip) => ({ type: "flip" as const, ...toldFlip(flip), ...about(flip.checkId) })),
-    ...events.map((event) => ({ ...toldEvent(event, named), ...about(event.checkId) })),
-  ]);
+  const all = pageOf<ProjectEvent>(
+    [
+      ...flips.map((flip) => ({ type: "flip" as const, ...toldFlip(flip), ...about(flip.checkId) })),
+      ...events.map((event) => ({ ...toldEvent(event, named), ...about(event.checkId) })),
+    ],
+    limit,
+  );
+  return { ...all, events: all.events.filter((event) => hasWords(event, asked.text)) };
+}
+
+function hasWords(event: ProjectEvent, text: string): boolean {
+  const wanted = text.trim().toLowerCase();
+  return wanted === "" || `${event.check.name} ${eventSentence(event)}`.toLowerCase().includes(wanted);
 }
 
 /** The newest of them, and where older ones begin. What happened at one instant is not parted. */
-function pageOf<Row extends { at: number }>(rows: readonly Row[]): { events: Row[]; before: number | null } {
+function pageOf<Row extends { at: number }>(
+  rows: readonly Row[],
+  limit: number,
+): { events: Row[]; before: number | null } {
   const sorted = rows.toSorted((one, other) => other.at - one.at);
-  const last = sorted[EVENTS_PER_PAGE - 1];
-  if (last === undefined || sorted.length === EVENTS_PER_PAGE) return { events: sorted, before: null };
+  const last = sorted[limit - 1];
+  if (last === undefined || sorted.length === limit) return { events: sorted, before: null };
   return { events: sorted.filter(({ at }) => at >= last.at), before: last.at };
 }
 
@@ -98,9 +172,6 @@ function toldEvent({ id, at, kind, accountId, detail }: CheckEvent, named: Named
 
 async function namesOf(database: Database, events: readonly CheckEvent[]): Promise<Named> {
   const ids = new Set(events.map(({ accountId }) => accountId).filter((id) => id !== null));
-  const accounts = await Promise.all([...ids].map((id) => findAccountById(database, id)));
-  const names = new Map(
-    accounts.flatMap((account) => (account === null ? [] : [[account.id, account.email]])),
-  );
+  const names = ids.size === 0 ? new Map<number, string>() : await findEmails(database, [...ids]);
   return (accountId) => (accountId === null ? null : (names.get(accountId) ?? null));
 }

@@ -3,8 +3,9 @@ import type { Expectation } from "../../../contract/web/check-page.ts";
 import type { SchedulePreview, ScheduleRequest } from "../../../contract/web/history.ts";
 import { sentenceText } from "../../../core/schedule/wording/durations.ts";
 import { type Instant, SECOND_MS } from "../../../core/instant.ts";
+import { DEFAULT_SCHEDULE } from "../../../core/limits.ts";
 import { expectedAt } from "../../../core/machine/status.ts";
-import { isValidSchedule, nextAfter, parseSchedule } from "../../../core/schedule/schedule.ts";
+import { detectKind, isValidSchedule, nextAfter, parseSchedule } from "../../../core/schedule/schedule.ts";
 import { describe } from "../../../core/schedule/wording/describe.ts";
 import type { CheckWithState } from "../../../store/checks/checks.ts";
 
@@ -20,11 +21,18 @@ export function expectationOf({ settings, state }: CheckWithState, now: Instant)
 
 /** The same for settings that somebody is typing. A period is counted as if a signal came now. */
 export function previewOf(request: ScheduleRequest, now: Instant): SchedulePreview {
+  const scheduleKind = writtenKind(request);
   if (request.kind !== "simple" && !isValidSchedule(request.schedule, { oncalendar: true })) {
-    return { error: "This is neither a cron nor an OnCalendar expression that fires." };
+    return { error: "This is neither a cron nor an OnCalendar expression that fires.", scheduleKind };
   }
   const first = now + request.timeoutSeconds * SECOND_MS;
-  return { sentence: whenSentence(request), nextAt: nextTimes(request, { now, first }) };
+  return { sentence: whenSentence(request), nextAt: nextTimes(request, { now, first }), scheduleKind };
+}
+
+/** A Simple check has an expression that nobody wrote, unless it was a Cron check once. */
+function writtenKind({ kind, schedule }: When): SchedulePreview["scheduleKind"] {
+  const isUnwritten = schedule.trim() === "" || (kind === "simple" && schedule === DEFAULT_SCHEDULE);
+  return isUnwritten ? null : detectKind(schedule);
 }
 
 /** When a signal is expected, as a sentence. */

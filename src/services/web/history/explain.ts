@@ -32,7 +32,7 @@ export async function readExplanation(
   if (flip === undefined) throw new AppError("not_found", ERROR_TEXT.notFound);
   const [log, told, events] = await Promise.all([
     readLog(house, check),
-    readDeliveries(house.database, flip.id),
+    readDeliveries(house.database, { flipId: flip.id, projectId: check.projectId }),
     listEvents(house.database, { checkId: check.id, limit: EDITS_READ_MAX }),
   ]);
   const before = log.filter(({ at }) => at <= flip.at);

@@ -1,16 +1,19 @@
 // The routes about the past of a check, and about what is expected of it.
 import {
+  EventsFileQuery,
   EventsQuery,
   type EventType,
   ExplainQuery,
   PageQuery,
+  ProjectEventsQuery,
   ScheduleRequest,
 } from "../../../contract/web/history.ts";
 import { accountRoute, checkRoute, projectRoute, type WebRoute } from "../route.ts";
 import { pathNumber } from "../serving/path-number.ts";
 import { readCheckPage } from "./check-page.ts";
 import { readDurations } from "./durations.ts";
-import { readEvents, readProjectEvents } from "./events.ts";
+import { rangeOf, readEvents, readProjectEvents } from "./events.ts";
+import { sendEventsFile } from "./events-file.ts";
 import { previewOf } from "./expectation.ts";
 import { readExplanation } from "./explain.ts";
 import { readReplay } from "./replay.ts";
@@ -106,14 +109,30 @@ export const historyRoutes: readonly WebRoute[] = [
     method: "GET",
     path: "/web/api/projects/:project/events",
     access: "view",
-    query: EventsQuery,
+    query: ProjectEventsQuery,
     answer: async ({ house, project, query }) => ({
-      json: await readProjectEvents(house, { projectId: project.id, ...asked(query) }),
+      json: await readProjectEvents(house, { ...chosenOf(project.id, query), ...asked(query) }),
     }),
+  }),
+  projectRoute({
+    name: "project.events.file",
+    method: "GET",
+    path: "/web/api/projects/:project/events/file",
+    access: "view",
+    query: EventsFileQuery,
+    answer: async ({ house, project, query }) => {
+      const file = { format: query.as, chosen: chosenOf(project.id, query) };
+      return { stream: (response) => void sendEventsFile(house, response, file) };
+    },
   }),
 ];
 
 const ALL_TYPES: readonly EventType[] = ["signal", "flip", "event"];
+
+function chosenOf(projectId: number, query: Omit<ProjectEventsQuery, "before">) {
+  const { types } = asked(query);
+  return { projectId, types, text: query.text ?? "", ...rangeOf(query) };
+}
 
 function asked({ before, types }: { before?: number; types?: string }) {
   const chosen = types?.split(",") ?? ALL_TYPES;

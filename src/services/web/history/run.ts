@@ -44,7 +44,10 @@ export async function readRun(
     body,
     diff: body === null ? null : await diffOf(house, { ping, body, older: log.slice(index + 1) }),
     flip: flip && toldFlip(flip),
-    deliveries: flip === null ? [] : await readDeliveries(house.database, flip.id),
+    deliveries:
+      flip === null
+        ? []
+        : await readDeliveries(house.database, { flipId: flip.id, projectId: check.projectId }),
     olderN: log[index + 1]?.n ?? null,
     newerN: log[index - 1]?.n ?? null,
   };

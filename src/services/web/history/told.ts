@@ -9,13 +9,26 @@ export function toldFlip({ id, at, from, to, reason, takenBackAt }: StoredFlip):
   return { id, at, from, to, reason, takenBackAt };
 }
 
-/** Who was told of a flip and how that went, in the order in which it was owed. */
-export async function readDeliveries(database: Database, flipId: number): Promise<ToldDelivery[]> {
+/** Who was told of a flip of a project's check and how that went, in the order in which it was owed. */
+export async function readDeliveries(
+  database: Database,
+  { flipId, projectId }: { flipId: number; projectId: number },
+): Promise<ToldDelivery[]> {
   const deliveries = await listDeliveriesOfFlip(database, flipId);
   if (deliveries.length === 0) return [];
   const ids = [...new Set(deliveries.map(({ channelId }) => channelId))];
   const channels = new Map((await findChannelsByIds(database, ids)).map((channel) => [channel.id, channel]));
-  return deliveries.map((delivery) => toldDelivery(delivery, channels.get(delivery.channelId) ?? null));
+  return deliveries.map((delivery) => {
+    const channel = channels.get(delivery.channelId) ?? null;
+    return channel === null || channel.projectId === projectId
+      ? toldDelivery(delivery, channel)
+      : toldElsewhere(delivery);
+  });
+}
+
+/** A check that was moved keeps its history, and not the names and answers of channels that it has left behind. */
+function toldElsewhere(delivery: Delivery): ToldDelivery {
+  return { ...toldDelivery(delivery, null), code: null, reason: null, isElsewhere: true };
 }
 
 /** A delivery with the channel that it goes by; null: it is gone. */
@@ -26,6 +39,7 @@ export function toldDelivery(
   return {
     id: delivery.id,
     channel: channel && { id: channel.uuid, kind: channel.kind, name: channel.name },
+    isElsewhere: false,
     state: delivery.state,
     createdAt: delivery.createdAt,
     attemptedAt: delivery.attemptedAt,

@@ -1,7 +1,7 @@
 // What has happened in a project since a cursor, read once: for whoever resumes a stream, or asks again and again.
 import type { ChangesPage, LiveMessage } from "../../../contract/web/live.ts";
 import type { Instant } from "../../../core/instant.ts";
-import { countChecks, listChangedChecks, readHead } from "../../../store/checks/check-rows.ts";
+import { countChecks, countDown, listChangedChecks, readHead } from "../../../store/checks/check-rows.ts";
 import type { Db } from "../../../store/db.ts";
 import { listChangedFlips, type NamedFlip } from "../../../store/history/newest-flips.ts";
 import { rowsOf } from "../checks/rows.ts";
@@ -18,6 +18,11 @@ export function flipMessage({ uuid, name, to, at, reason }: NamedFlip): LiveMess
   return { name: "flip", data: { check: uuid, name, to, at, reason } };
 }
 
+/** How many checks are down; undefined: none. */
+export function downMessage(count = 0): LiveMessage {
+  return { name: "down", data: { count } };
+}
+
 /** The events since a cursor, and where the next begin. */
 export async function changesSince(
   db: Db,
@@ -29,15 +34,17 @@ export async function changesSince(
   const reload = (why: string): ChangesPage => ({ events: [{ name: "reload", data: { why } }], cursor });
   if (since > head.xmax) return reload("The database is not the one that it was.");
   const projectIds = [projectId];
-  const [changed, flips, counts] = await Promise.all([
+  const [changed, flips, counts, down] = await Promise.all([
     listChangedChecks(db, { projectIds, since, limit: CHANGES_MAX + 1 }),
     listChangedFlips(db, { projectIds, since, limit: FLIPS_LOOKED_AT }),
     countChecks(db, projectIds),
+    countDown(db, projectIds),
   ]);
   if (changed.length > CHANGES_MAX) return reload("Too much has happened meanwhile.");
   const rows: LiveMessage = {
     name: "rows",
     data: { rows: rowsOf(changed, now), removed: [], total: counts.get(projectId) ?? 0 },
   };
-  return { events: [rows, ...flips.slice(-FLIPS_TOLD_MAX).map(flipMessage)], cursor };
+  const told = flips.slice(-FLIPS_TOLD_MAX).map(flipMessage);
+  return { events: [rows, ...told, downMessage(down.get(projectId))], cursor };
 }

@@ -6,6 +6,7 @@ import type { ReceivingTrouble } from "../../../contract/web/boot.ts";
 import type { Instant } from "../../../core/instant.ts";
 import {
   countChecks,
+  countDown,
   findLeanChecks,
   type LeanCheck,
   listChangedChecks,
@@ -13,8 +14,8 @@ import {
   readHead,
 } from "../../../store/checks/check-rows.ts";
 import type { Db } from "../../../store/db.ts";
-import { listChangedFlips } from "../../../store/history/newest-flips.ts";
-import { flipMessage, FLIPS_LOOKED_AT } from "./changes.ts";
+import { listChangedFlips, type NamedFlip } from "../../../store/history/newest-flips.ts";
+import { downMessage, flipMessage, FLIPS_LOOKED_AT } from "./changes.ts";
 import { ProjectFeed } from "./project-feed.ts";
 import type { Watcher } from "./watcher.ts";
 
@@ -31,6 +32,13 @@ type Watched = {
   feed: ProjectFeed;
   /** Whoever resumes from here misses nothing that the feed has not told yet. */
   cursor: number;
+};
+
+/** What one look at the database has brought. */
+type Look = {
+  rows: ReadonlyMap<number, readonly LeanCheck[]>;
+  flips: readonly NamedFlip[];
+  counts: ReadonlyMap<number, number>;
 };
 
 export type HubOptions = {
@@ -106,12 +114,14 @@ export class LiveHub {
       listChangedFlips(database, { projectIds, since, limit: FLIPS_LOOKED_AT }),
       countChecks(database, projectIds),
     ]);
-    this.#cursor = head.xmin;
     const rows = Map.groupBy(changed, ({ projectId }) => projectId);
+    const fresh = flips.filter(({ id }) => !this.#toldFlips.has(id));
+    // Before anything is taken: whatever fails here is read again by the next look.
+    const down = await this.#countDown({ rows, flips: fresh, counts });
+    this.#cursor = head.xmin;
     const isTooMuch = changed.length >= CHANGES_MAX;
     for (const [projectId, mine] of rows) this.#watched.get(projectId)?.feed.take(mine);
     await this.#findGone(counts);
-    const fresh = flips.filter(({ id }) => !this.#toldFlips.has(id));
     for (const { id } of fresh) this.#remember(id);
     const news = this.#receivingNews(now());
     for (const [projectId, watched] of this.#watched) {
@@ -120,6 +130,7 @@ export class LiveHub {
         ...(isTooMuch ? [{ name: "reload", data: { why: "Too much has happened at once." } } as const] : []),
         ...(told === null ? [] : [told]),
         ...fresh.filter((flip) => flip.projectId === projectId).map(flipMessage),
+        ...(down.has(projectId) ? [downMessage(down.get(projectId))] : []),
         ...news,
       ];
       if (watched.feed.isDrained) watched.cursor = head.xmin;
@@ -128,6 +139,20 @@ export class LiveHub {
       const text = eventText(messages, watched.cursor);
       for (const watcher of watched.watchers) watcher.send(text);
     }
+  }
+
+  /** How many are down in the projects where that may have changed; a signal to a check that is up changes nothing. */
+  async #countDown({ rows, flips, counts }: Look): Promise<Map<number, number>> {
+    const stirred = [...this.#watched].flatMap(([id, { feed }]) =>
+      feed.isOff(counts.get(id) ?? 0) ||
+      flips.some(({ projectId }) => projectId === id) ||
+      rows.get(id)?.some(({ state }) => state.status !== "up") === true
+        ? [id]
+        : [],
+    );
+    if (stirred.length === 0) return new Map();
+    const found = await countDown(this.#options.database, stirred);
+    return new Map(stirred.map((id) => [id, found.get(id) ?? 0]));
   }
 
   /** Where the number of checks is not what it should be, their names are read and compared. */

@@ -1,5 +1,5 @@
 // The stream of a project's page, and the same as plain questions for whoever cannot hold a stream.
-import { LiveQuery } from "../../../contract/web/check-requests.ts";
+import { LiveQuery } from "../../../contract/web/requests/checks.ts";
 import { MINUTE_MS } from "../../../core/instant.ts";
 import { noteVisit } from "../../../operations/accounts/visits.ts";
 import { findProjectEntry } from "../../../store/accounts/project-entry.ts";
@@ -41,6 +41,11 @@ const live = projectRoute({
     const after = typeof resumed === "string" && /^\d{1,15}$/.test(resumed) ? resumed : query.after;
     return {
       stream: (response) => {
+        // Asked once more, now that nothing lies between the question and joining: many may have come at once.
+        if (house.live.refusalFor(account.id) !== null) {
+          response.end();
+          return;
+        }
         const closed: { end: () => void } = { end: () => {} };
         const options = { projectId: project.id, accountId: account.id, onClose: () => closed.end() };
         const watcher = openWatcher(response, options);

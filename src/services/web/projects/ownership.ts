@@ -1,6 +1,6 @@
 // The routes by which a project gets another owner, or none at all.
 import { RemoveProjectBody, TransferBody } from "../../../contract/web/project-settings.ts";
-import { EmptyForm } from "../../../contract/web/sign-in-requests.ts";
+import { EmptyForm } from "../../../contract/web/requests/sign-in.ts";
 import { removeProject } from "../../../operations/accounts/projects.ts";
 import { askToTakeOver, endTransfer, takeOver } from "../../../operations/accounts/transfers.ts";
 import { projectRoute, WebRefusal, type WebRoute } from "../route.ts";

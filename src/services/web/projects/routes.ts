@@ -6,7 +6,8 @@ import {
   ProjectBody,
   RoleBody,
 } from "../../../contract/web/project-settings.ts";
-import { EmptyForm } from "../../../contract/web/sign-in-requests.ts";
+import { EmptyForm } from "../../../contract/web/requests/sign-in.ts";
+import { invitesBy } from "../../../core/accounts/member-rules.ts";
 import { isUuid } from "../../../core/identity.ts";
 import {
   changeRole,
@@ -76,14 +77,13 @@ const inviteSomebody = projectRoute({
   body: InvitationBody,
   answer: async (ask) => {
     const { house, account, project, body, now } = ask;
-    const byMail = house.signIn.mail;
-    // A link that goes through the inviter's hands makes accounts for addresses that nobody has proven.
-    if (!byMail && !account.isOperator) {
+    const by = invitesBy({ sendsMail: house.signIn.mail, isOperator: account.isOperator });
+    if (by === null) {
       const text = "No mail is sent here: whoever runs this installation can invite people with a link.";
       throw new WebRefusal("invalid", text, "email");
     }
     const { signing } = house;
-    const request = { project, inviterId: account.id, ...body, signing, byMail, now };
+    const request = { project, inviterId: account.id, ...body, signing, byMail: by === "mail", now };
     const { token } = await invite(house.database, request);
     const link = token === null ? null : `${house.site.url}/accounts/invitation/${token}/`;
     return { status: 201, json: { settings: await projectSettings(ask), link } };

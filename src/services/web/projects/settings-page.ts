@@ -8,7 +8,7 @@ import type {
 } from "../../../contract/web/project-settings.ts";
 import { mayDo, mayRemoveMember, type Role } from "../../../core/access.ts";
 import { AUDIT_WORDS } from "../../../core/accounts/audit-words.ts";
-import { mayChangeRole } from "../../../core/accounts/member-rules.ts";
+import { invitesBy, mayChangeRole } from "../../../core/accounts/member-rules.ts";
 import { listAudit } from "../../../operations/accounts/audit.ts";
 import { type Invitation, listInvitations } from "../../../store/accounts/invitations.ts";
 import { findTransfer, listMembers, type Member } from "../../../store/accounts/members.ts";
@@ -63,7 +63,7 @@ export async function projectSettings({
             since: transfer.createdAt,
             isMine: asked.accountId === account.id,
           },
-    mail: house.signIn.mail,
+    invitesBy: invitesBy({ sendsMail: house.signIn.mail, isOperator: account.isOperator }),
   };
 }
 

@@ -1,7 +1,7 @@
 // From a request to its answer, in one order for all routes: origin, session, what the path names, access, query,
 // body, and only then the route itself. Whatever is thrown becomes a sentence.
 import type { FastifyRequest } from "fastify";
-import { judgeBody, judgeQuery, type Judged } from "../../../contract/web/judge.ts";
+import { judgeBody, judgeQuery, type Judged } from "../../../contract/web/requests/judge.ts";
 import type { WebTrouble } from "../../../contract/web/boot.ts";
 import { AppError, type ErrorCode, HTTP_STATUS } from "../../../core/errors.ts";
 import type { clientAddressReader, networkReader } from "../../../lib/http/client-address.ts";

@@ -92,7 +92,14 @@ function packed(bytes: Buffer, encoding: "br" | "gzip"): Promise<Buffer> {
   return brotli(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } });
 }
 
-type Chunk = { file: string; isEntry?: boolean; css?: string[]; imports?: string[] };
+type Chunk = {
+  file: string;
+  isEntry?: boolean;
+  css?: string[];
+  imports?: string[];
+  /** Asked for by the script itself, when it needs them. */
+  dynamicImports?: string[];
+};
 type Manifest = Record<string, Chunk>;
 
 /** Where the part of a page lies that is loaded when it is opened. */
@@ -102,7 +109,10 @@ const PAGE_KEY = /^pages\/(?<name>[a-z-]+)\/page\.tsx$/;
 function entryOf(manifest: Manifest): Pick<Build, "entry" | "pages"> {
   const first = Object.keys(manifest).find((key) => manifest[key]?.isEntry === true);
   if (first === undefined) throw new Error("the build has no beginning");
-  const begun = reachedFrom(manifest, first);
+  // The beginning waits for the first frame and then asks for the rest: that is known now, and fetched meanwhile.
+  const begun = new Set(
+    [first, ...(manifest[first]?.dynamicImports ?? [])].flatMap((key) => [...reachedFrom(manifest, key)]),
+  );
   const pages = new Map<string, Pick<Entry, "styles" | "preloads">>();
   for (const key of Object.keys(manifest)) {
     const name = PAGE_KEY.exec(key)?.groups?.["name"];

@@ -1,12 +1,16 @@
 // The data that comes with a page: who is looking, their projects, the site, and what the page itself begins with.
-import type { Boot, BootPage, ProjectHead, ProjectRight, Theme } from "../../../contract/web/boot.ts";
+import {
+  type Boot,
+  type BootPage,
+  type ProjectHead,
+  type ProjectRight,
+  type Theme,
+  THEME_COOKIE,
+} from "../../../contract/web/boot.ts";
 import { ACTION_ROLES, type Action, mayDo, type Role } from "../../../core/access.ts";
 import { basePath } from "../../../lib/http/request-target.ts";
 import { listProjectsOfAccount, type Project } from "../../../store/accounts/projects.ts";
 import type { Asking } from "../route.ts";
-
-/** The cookie that keeps the theme of whoever is not signed in. */
-const THEME_COOKIE = "overdue_theme";
 
 /** A project as the browser names it, with what this person may do in it. */
 export function projectHead({ uuid, name }: Pick<Project, "uuid" | "name">, role: Role): ProjectHead {

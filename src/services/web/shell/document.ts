@@ -1,7 +1,7 @@
 // The HTML of every page of the dashboard: what to load, and the data of the first page as JSON. It holds no inline
 // script, and the policy allows none.
 import { BOOT_ELEMENT, type Boot, type Theme } from "../../../contract/web/boot.ts";
-import { html, trusted } from "../../../lib/http/html.ts";
+import { type Html, html, trusted } from "../../../lib/http/html.ts";
 import type { Entry } from "./assets.ts";
 
 /** What a page may do: load from here, talk to here, and nothing else. */
@@ -22,11 +22,20 @@ export function policyFor(siteUrl: URL): string {
   ].join("; ");
 }
 
-export type DocumentParts = { load: Entry; boot: Boot; theme: Theme; title: string };
+export type DocumentParts = {
+  load: Entry;
+  boot: Boot;
+  theme: Theme;
+  title: string;
+  /** What is seen until the script has drawn the page; null: nothing. */
+  firstSight: Html | null;
+};
 
 /** The whole page. */
-export function renderDocument({ load, boot, theme, title }: DocumentParts): string {
+export function renderDocument({ load, boot, theme, title, firstSight }: DocumentParts): string {
   const at = (name: string) => `${boot.site.base}/web/assets/${name}`;
+  // While there is something to paint, scripts wait for it: to fetch and compile them takes the processor from it.
+  const preload = trusted(firstSight === null ? 'rel="modulepreload"' : 'data-rel="modulepreload"');
   const chosen = theme === "system" ? "" : trusted(` data-theme="${theme}"`);
   return html`<!doctype html>
 <html lang="en"${chosen}>
@@ -37,11 +46,11 @@ export function renderDocument({ load, boot, theme, title }: DocumentParts): str
 <title>${title}</title>
 <link rel="icon" href="data:,">
 ${load.styles.map((name) => html`<link rel="stylesheet" href="${at(name)}">\n`)}${load.preloads.map(
-  (name) => html`<link rel="modulepreload" href="${at(name)}">\n`,
+  (name) => html`<link ${preload} href="${at(name)}">\n`,
 )}<script type="module" src="${at(load.script)}"></script>
 </head>
 <body>
-<div id="app"></div>
+<div id="app">${firstSight}</div>
 <noscript>This page needs JavaScript.</noscript>
 <script type="application/json" id="${BOOT_ELEMENT}">${trusted(embedded(boot))}</script>
 </body>

@@ -21,6 +21,7 @@ import { encodingFor } from "../serving/send.ts";
 import type { Build, Entry } from "./assets.ts";
 import { bootOf, themeOf } from "./boot.ts";
 import { policyFor, renderDocument } from "./document.ts";
+import { firstSightOf } from "./first-sight.ts";
 
 /** What a page begins with; a page that is not named here asks for its data itself. */
 export type PageData = Partial<Record<PageName, (ask: Asking) => Promise<BootPage | null>>>;
@@ -51,8 +52,10 @@ async function shellAnswer(
   const build = await house.assets.build();
   if (build === null) return notBuilt(ask);
   const boot = await bootOf(ask, page);
+  const firstSight = firstSightOf(ask, boot);
+  const parts = { load: loadFor(build, name), boot, theme: themeOf(ask), title: house.site.name, firstSight };
   return {
-    html: renderDocument({ load: loadFor(build, name), boot, theme: themeOf(ask), title: house.site.name }),
+    html: renderDocument(parts),
     headers: { "Content-Security-Policy": policyFor(new URL(house.site.url)), "X-Robots-Tag": "noindex" },
   };
 }

@@ -4,7 +4,7 @@ import {
   NextQuery,
   PasskeyAnswerBody,
   PasskeyOptionsBody,
-} from "../../../contract/web/sign-in-requests.ts";
+} from "../../../contract/web/requests/sign-in.ts";
 import type { Html } from "../../../lib/http/html.ts";
 import { html } from "../../../lib/http/html.ts";
 import {

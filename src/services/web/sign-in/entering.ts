@@ -1,9 +1,11 @@
 // What the routes of signing in share: who comes, what is answered when somebody is in, and how a form is shown again
 // when something was wrong with it.
+import { DEVICE_DAYS_MAX, deviceToken } from "../../../core/accounts/device-rules.ts";
 import { SESSION_DAYS_MAX } from "../../../core/accounts/session-rules.ts";
 import { safeNext, SECOND_FACTOR_MS, STEP_MS } from "../../../core/accounts/token-rules.ts";
 import { AppError, HTTP_STATUS } from "../../../core/errors.ts";
 import { DAY_MS, SECOND_MS } from "../../../core/instant.ts";
+import { newToken } from "../../../lib/secrets/secret-token.ts";
 import type { Admitted, Visitor } from "../../../operations/accounts/sign-in/admit.ts";
 import type { WebHouse } from "../house.ts";
 import { type Asking, type WebAnswer, WebRefusal } from "../route.ts";
@@ -11,6 +13,21 @@ import { guardedName, sessionCookieName, setCookie } from "../serving/cookies.ts
 
 /** The cookie of whoever stands between the first and the second step. */
 const STEP_COOKIE = "overdue_step";
+
+/** The cookie by which a browser is known again after its session has ended. */
+const DEVICE_COOKIE = "overdue_device";
+
+/** What this browser keeps of having been signed in; empty: nothing. */
+export function deviceOf({ cookies, house }: Asking): string {
+  return cookies[guardedName(DEVICE_COOKIE, siteUrlOf(house))] ?? "";
+}
+
+function deviceCookie({ house, now }: Asking, accountId: number): string {
+  const url = siteUrlOf(house);
+  const value = deviceToken(house.signing, { accountId, id: newToken(), at: now });
+  const maxAgeSeconds = (DEVICE_DAYS_MAX * DAY_MS) / SECOND_MS;
+  return setCookie({ name: guardedName(DEVICE_COOKIE, url), value, maxAgeSeconds }, url);
+}
 
 /** The cookie of whoever was sent to the identity provider. */
 const PROVIDER_COOKIE = "overdue_provider";
@@ -62,7 +79,8 @@ export function entered(ask: Asking, admitted: Admitted): WebAnswer & { redirect
     return { redirect: "/accounts/login/two_factor/", cookies };
   }
   const over = setCookie({ name, value: "", maxAgeSeconds: 0 }, url);
-  return { redirect: admitted.nextPath ?? "/", cookies: [sessionCookie(house, admitted.token), over] };
+  const cookies = [sessionCookie(house, admitted.token), over, deviceCookie(ask, admitted.accountId)];
+  return { redirect: admitted.nextPath ?? "/", cookies };
 }
 
 /** The token of the second step that a browser brings. */
@@ -78,13 +96,13 @@ export function nextOf(given: { next?: string | undefined }): string | null {
 /** Does something, and shows a page with the reason when it is refused. */
 export async function orAgain(
   work: () => Promise<WebAnswer>,
-  again: (trouble: string, status: number) => Promise<WebAnswer>,
+  again: (trouble: string, status: number, field: string | null) => Promise<WebAnswer>,
 ): Promise<WebAnswer> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof AppError) && !(error instanceof WebRefusal)) throw error;
-    return again(error.message, HTTP_STATUS[error.code]);
+    return again(error.message, HTTP_STATUS[error.code], error.field);
   }
 }
 

@@ -73,7 +73,7 @@ ${styles.map((path) => html`<link rel="stylesheet" href="${siteHref(ask, path)}"
 <header class="sign-in-head"><a href="${siteHref(ask, "/")}">${MARK}<span>${site.name}</span></a></header>
 <main class="sign-in-card">
 <h1>${title}</h1>
-${trouble !== null && html`<p class="sign-in-trouble" role="alert">${trouble}</p>\n`}${sentences.map(
+${trouble !== null && html`<p class="sign-in-trouble" id="trouble" role="alert">${trouble}</p>\n`}${sentences.map(
   (text) => html`<p>${text}</p>\n`,
 )}${parts}</main>
 </body>
@@ -87,28 +87,34 @@ const MARK = trusted(
 
 export type FieldOf = {
   name: string;
+  /** Where a page has two fields of a name. */
+  id?: string;
   label: string;
   type?: "text" | "email" | "password";
   value?: string;
   autocomplete: string;
   hint?: string;
   isRequired?: boolean;
+  /** The cursor is put there. */
   isFirst?: boolean;
+  /** What went wrong is about this field. */
+  isWrong?: boolean;
   inputmode?: "numeric";
 };
 
 /** A field with its label. */
 export function field(of: FieldOf): Html {
   const { name, label, type = "text", value = "", autocomplete, hint = null, inputmode } = of;
-  const { isRequired = true, isFirst = false } = of;
+  const { isRequired = true, isFirst = false, isWrong = false, id = `field-${name}` } = of;
+  const described = [...(isWrong ? ["trouble"] : []), ...(hint === null ? [] : [`hint-${id}`])];
   return html`<div class="sign-in-field">
-<label for="field-${name}">${label}</label>
-<input id="field-${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}"${
+<label for="${id}">${label}</label>
+<input id="${id}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}"${
     inputmode !== undefined && html` inputmode="${inputmode}"`
-  }${isRequired && trusted(" required")}${isFirst && trusted(" autofocus")}${
-    hint !== null && html` aria-describedby="hint-${name}"`
+  }${isRequired && trusted(" required")}${isFirst && trusted(" autofocus")}${isWrong && trusted(' aria-invalid="true"')}${
+    described.length > 0 && html` aria-describedby="${described.join(" ")}"`
   }>
-${hint !== null && html`<p class="sign-in-hint" id="hint-${name}">${hint}</p>\n`}</div>
+${hint !== null && html`<p class="sign-in-hint" id="hint-${id}">${hint}</p>\n`}</div>
 `;
 }
 

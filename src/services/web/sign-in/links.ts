@@ -1,6 +1,6 @@
 // The pages behind links: signing in, the first account, another address, an invitation. Looking at one changes nothing,
 // because mail programs look at every link; what changes something is the button.
-import { EmptyForm, SetUpForm } from "../../../contract/web/sign-in-requests.ts";
+import { EmptyForm, SetUpForm } from "../../../contract/web/requests/sign-in.ts";
 import { PASSWORD_LENGTH_MIN } from "../../../core/accounts/password-rules.ts";
 import { html } from "../../../lib/http/html.ts";
 import { acceptInvitation, readInvitation } from "../../../operations/accounts/members.ts";
@@ -67,9 +67,10 @@ const followLink = openRoute({
   },
 });
 
-type SetUpState = { trouble?: string; status?: number; email?: string; name?: string };
+type SetUpState = { trouble?: string; status?: number; wrong?: string | null; email?: string; name?: string };
 
-function setUpPage(ask: Asking, { trouble, status, email = "", name = "" }: SetUpState): Promise<WebAnswer> {
+function setUpPage(ask: Asking, state: SetUpState): Promise<WebAnswer> {
+  const { trouble, status, wrong = null, email = "", name = "" } = state;
   return formPage(ask, {
     title: "Create the first account",
     trouble: trouble ?? null,
@@ -84,7 +85,8 @@ function setUpPage(ask: Asking, { trouble, status, email = "", name = "" }: SetU
             type: "email",
             value: email,
             autocomplete: "username",
-            isFirst: true,
+            isFirst: wrong !== "password",
+            isWrong: wrong === "email",
           }),
           field({
             name: "name",
@@ -100,6 +102,8 @@ function setUpPage(ask: Asking, { trouble, status, email = "", name = "" }: SetU
             type: "password",
             autocomplete: "new-password",
             hint: `At least ${PASSWORD_LENGTH_MIN} characters.`,
+            isFirst: wrong === "password",
+            isWrong: wrong === "password",
           }),
         ],
         button: "Create the account",
@@ -135,8 +139,8 @@ const finish = openRoute({
     const request = { token: tokenOf(ask), email, name, password, visitor: visitorOf(ask) };
     return orAgain(
       async () => entered(ask, await finishSetUp(ask.house.database, request)),
-      (trouble, status) =>
-        status === 404 ? badLink(ask, trouble) : setUpPage(ask, { trouble, status, email, name }),
+      (trouble, status, wrong) =>
+        status === 404 ? badLink(ask, trouble) : setUpPage(ask, { trouble, status, wrong, email, name }),
     );
   },
 });

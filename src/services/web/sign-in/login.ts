@@ -5,31 +5,45 @@ import {
   LinkForm,
   NextQuery,
   PasswordForm,
-} from "../../../contract/web/sign-in-requests.ts";
+} from "../../../contract/web/requests/sign-in.ts";
 import { html, type Html } from "../../../lib/http/html.ts";
 import { findWaiting, passSecondFactor } from "../../../operations/accounts/sign-in/admit.ts";
 import { askForLink, signInWithPassword } from "../../../operations/accounts/sign-in/by-address.ts";
 import { endSession } from "../../../operations/accounts/sessions.ts";
 import { type Asking, openRoute, type WebAnswer, type WebRoute } from "../route.ts";
-import { demandOwnSignIn, entered, nextOf, noCookies, orAgain, stepToken, visitorOf } from "./entering.ts";
+import {
+  demandOwnSignIn,
+  deviceOf,
+  entered,
+  nextOf,
+  noCookies,
+  orAgain,
+  stepToken,
+  visitorOf,
+} from "./entering.ts";
 import { buttonLink, divider, field, form, formPage, passkeyButton, siteHref } from "./form-page.ts";
 import { hasPasskeys } from "./webauthn.ts";
 
-type LoginState = { trouble?: string; status?: number; email?: string; next: string | null };
+/** Where the cursor is put when the page is shown again. */
+type Wrong = "email" | "password" | "link" | null;
+type LoginState = { trouble?: string; status?: number; email?: string; next: string | null; wrong?: Wrong };
 
-async function loginPage(ask: Asking, { trouble, status, email = "", next }: LoginState): Promise<WebAnswer> {
+async function loginPage(ask: Asking, state: LoginState): Promise<WebAnswer> {
+  const { trouble, status, email = "", next, wrong = null } = state;
   const { signIn, site } = ask.house;
   if (signIn.proxyHeader !== null) return proxyPage(ask, signIn.proxyHeader);
   return formPage(ask, {
     title: `Sign in to ${site.name}`,
     trouble: trouble ?? null,
-    parts: loginParts(ask, { email, next }),
+    parts: loginParts(ask, { email, next, wrong }),
     hasScript: true,
     ...(status !== undefined && { status }),
   });
 }
 
-function loginParts(ask: Asking, { email, next }: { email: string; next: string | null }): Html[] {
+type LoginFields = Required<Pick<LoginState, "email" | "next" | "wrong">>;
+
+function loginParts(ask: Asking, { email, next, wrong }: LoginFields): Html[] {
   const { signIn } = ask.house;
   const others: Html[] = [];
   if (hasPasskeys(ask.house)) {
@@ -41,37 +55,63 @@ function loginParts(ask: Asking, { email, next }: { email: string; next: string 
     const path = `/accounts/oidc/start/${next === null ? "" : `?next=${encodeURIComponent(next)}`}`;
     others.push(buttonLink(ask, { path, text: `Sign in with ${signIn.oidc.name}` }));
   }
-  const byPassword = form(ask, {
+  const noMail = html`<p class="sign-in-hint">No mail is sent here. If you cannot get in, ask whoever runs this for a link: <code>overdue admin login-link</code>.</p>\n`;
+  return [
+    passwordForm(ask, { email, next, wrong }),
+    signIn.mail ? linkForm(ask, { email, next, wrong }) : noMail,
+    ...(others.length > 0 ? [divider("or"), ...others] : []),
+  ];
+}
+
+function passwordForm(ask: Asking, { email, next, wrong }: LoginFields): Html {
+  return form(ask, {
     action: "/accounts/login/password/",
     hidden: { next },
     parts: [
-      field({ name: "email", label: "Email address", type: "email", value: email, autocomplete: "username" }),
-      field({ name: "password", label: "Password", type: "password", autocomplete: "current-password" }),
+      field({
+        name: "email",
+        label: "Email address",
+        type: "email",
+        value: email,
+        autocomplete: "username",
+        ...markOf(wrong === "email"),
+      }),
+      field({
+        name: "password",
+        label: "Password",
+        type: "password",
+        autocomplete: "current-password",
+        ...markOf(wrong === "password"),
+      }),
     ],
     button: "Sign in",
   });
-  const byLink = html`${divider(signIn.registrationOpen ? "or without a password, or as a new account" : "or without a password")}${form(
-    ask,
-    {
-      action: "/accounts/login/link/",
-      hidden: { next },
-      parts: [
-        html`<div class="sign-in-field">
-<label for="link-email">Email address</label>
-<input id="link-email" name="email" type="email" value="${email}" autocomplete="email" required>
-</div>
-`,
-      ],
-      button: "Mail me a link",
-      isQuiet: true,
-    },
-  )}`;
-  const noMail = html`<p class="sign-in-hint">No mail is sent here. If you cannot get in, ask whoever runs this for a link: <code>overdue admin login-link</code>.</p>\n`;
-  return [
-    byPassword,
-    signIn.mail ? byLink : noMail,
-    ...(others.length > 0 ? [divider("or"), ...others] : []),
-  ];
+}
+
+function linkForm(ask: Asking, { email, next, wrong }: LoginFields): Html {
+  const { registrationOpen } = ask.house.signIn;
+  const byMail = form(ask, {
+    action: "/accounts/login/link/",
+    hidden: { next },
+    parts: [
+      field({
+        name: "email",
+        id: "link-email",
+        label: "Email address",
+        type: "email",
+        value: email,
+        autocomplete: "email",
+        ...markOf(wrong === "link"),
+      }),
+    ],
+    button: "Mail me a link",
+    isQuiet: true,
+  });
+  return html`${divider(registrationOpen ? "or without a password, or as a new account" : "or without a password")}${byMail}`;
+}
+
+function markOf(isWrong: boolean) {
+  return { isFirst: isWrong, isWrong };
 }
 
 function proxyPage(ask: Asking, header: string): Promise<WebAnswer> {
@@ -108,10 +148,13 @@ const byPassword = openRoute({
     demandOwnSignIn(ask);
     const { email = "", password = "" } = ask.body;
     const next = nextOf(ask.body);
-    const request = { email, password, nextPath: next, visitor: visitorOf(ask) };
+    const { signing } = ask.house;
+    const visitor = visitorOf(ask);
+    const request = { email, password, nextPath: next, device: deviceOf(ask), signing, visitor };
     return orAgain(
       async () => entered(ask, await signInWithPassword(ask.house.database, request)),
-      (trouble, status) => loginPage(ask, { trouble, status, email, next }),
+      (trouble, status) =>
+        loginPage(ask, { trouble, status, email, next, wrong: email === "" ? "email" : "password" }),
     );
   },
 });
@@ -130,13 +173,14 @@ const byLink = openRoute({
     const { registrationOpen, mail } = house.signIn;
     if (!mail) return loginPage(ask, { trouble: "No mail is sent here.", status: 400, email, next });
     const visitor = visitorOf(ask);
-    const request = { email, nextPath: next, registrationOpen, signing: house.signing, visitor };
+    const known = { device: deviceOf(ask), signing: house.signing };
+    const request = { email, nextPath: next, registrationOpen, visitor, ...known };
     return orAgain(
       async () => {
         await askForLink(house.database, request);
         return { redirect: "/accounts/login_link_sent/" };
       },
-      (trouble, status) => loginPage(ask, { trouble, status, email, next }),
+      (trouble, status) => loginPage(ask, { trouble, status, email, next, wrong: "link" }),
     );
   },
 });

@@ -14,9 +14,13 @@ import {
   randomPKCECodeVerifier,
   randomState,
 } from "openid-client";
+import { SESSION_DAYS_MAX } from "../../../core/accounts/session-rules.ts";
+import { DAY_MS, SECOND_MS } from "../../../core/instant.ts";
 import type { Identified } from "../../../operations/accounts/sign-in/vouched.ts";
 
 const TIMEOUT_SECONDS = 10;
+/** Whoever has last proven it longer ago is asked again by the provider. */
+const AGE_SECONDS_MAX = (SESSION_DAYS_MAX * DAY_MS) / SECOND_MS;
 
 export type OidcSettings = {
   issuer: string;
@@ -59,6 +63,8 @@ export function oidcClient(settings: OidcSettings): OidcClient {
         code_challenge_method: "S256",
         state,
         nonce,
+        // Asked for an age, a provider has to say when it has last asked who is there.
+        max_age: String(again ? 0 : AGE_SECONDS_MAX),
         ...(again && { prompt: "login" }),
       });
       return { url: url.href, state, codeVerifier, nonce };
@@ -76,7 +82,7 @@ export function oidcClient(settings: OidcSettings): OidcClient {
       // Many providers tell the address only when they are asked.
       const hasInfo = typeof claims["email"] !== "string" && config.serverMetadata().userinfo_endpoint;
       const info = hasInfo ? await fetchUserInfo(config, tokens.access_token, claims.sub) : {};
-      return identified({ ...info, ...claims });
+      return identified({ ...info, ...claims }, claims.auth_time);
     },
   };
 }
@@ -89,7 +95,11 @@ function discover({ issuer, clientId, clientSecret }: OidcSettings): Promise<Con
   return discovery(url, clientId, undefined, authentication, { execute, timeout: TIMEOUT_SECONDS });
 }
 
-function identified(claims: Readonly<Record<string, unknown>> & { iss: string; sub: string }): Identified {
+function identified(
+  claims: Readonly<Record<string, unknown>> & { iss: string; sub: string },
+  /** Of the ID token, which is signed; in seconds. */
+  authTime: number | undefined,
+): Identified {
   const text = (name: string) => (typeof claims[name] === "string" ? claims[name] : null);
   return {
     issuer: claims.iss,
@@ -97,5 +107,6 @@ function identified(claims: Readonly<Record<string, unknown>> & { iss: string; s
     email: text("email"),
     isEmailVerified: claims["email_verified"] === true || claims["email_verified"] === "true",
     name: text("name") ?? "",
+    authenticatedAt: authTime === undefined ? null : authTime * SECOND_MS,
   };
 }

@@ -1,5 +1,6 @@
 // The routes of signing in, joined; with those of passkeys, of the identity provider, and the files that pages load.
-import { NextQuery, PasskeyAnswerBody, PasskeyOptionsBody } from "../../../contract/web/sign-in-requests.ts";
+import { NextQuery, PasskeyAnswerBody, PasskeyOptionsBody } from "../../../contract/web/requests/sign-in.ts";
+import { isProvenAnew } from "../../../core/accounts/session-rules.ts";
 import { AppError } from "../../../core/errors.ts";
 import { isSameText } from "../../../lib/secrets/hashes.ts";
 import { signInWithPasskey } from "../../../operations/accounts/sign-in/credentials.ts";
@@ -143,9 +144,15 @@ async function comeBack(ask: Asking, oidc: OidcClient): Promise<WebAnswer> {
     session?.id === sessionId &&
     (await isIdentityOf(house.database, { identified, accountId: session.account.id, now }));
   if (!isSame) throw new AppError("forbidden", "That is somebody else than who is signed in here.");
+  if (!isProvenAnew(identified.authenticatedAt, { begunAt: step.begunAt, now })) {
+    throw new AppError("forbidden", NOT_ANEW);
+  }
   await prove(house.database, { sessionId, now });
   return { redirect: nextPath ?? "/accounts/profile/" };
 }
+
+const NOT_ANEW =
+  "The identity provider does not say that you have just signed in there. Please try again, or prove in another way who you are.";
 
 /** They change with the program only; browsers ask once an hour. */
 const FOR_AN_HOUR = { "Cache-Control": "public, max-age=3600" };

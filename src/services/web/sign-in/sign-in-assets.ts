@@ -19,6 +19,7 @@ export const SIGN_IN_STYLE = `
 .sign-in-field label { display: block; margin: 0 0 4px; font-size: 0.875rem; font-weight: 560; }
 .sign-in-field input { width: 100%; min-height: 44px; padding: 8px 12px; font: inherit; color: inherit;
   background: var(--bg, Field); border: 1px solid var(--line-strong, GrayText); border-radius: var(--radius-m, 8px); }
+.sign-in-field input[aria-invalid] { border-color: var(--down, CanvasText); }
 .sign-in-card .sign-in-hint { margin: 4px 0 0; font-size: 0.8125rem; color: var(--ink-3, inherit); }
 .sign-in-card button, .sign-in-button { display: block; width: 100%; min-height: 44px; padding: 10px 18px; text-align: center;
   font: inherit; font-weight: 600; line-height: 22px; cursor: pointer; text-decoration: none; border: 1px solid transparent;

@@ -1,0 +1,134 @@
+// The events of a project as a file, for a spreadsheet or for a program. It is sent while it is read, in batches, so that
+// it takes no memory to speak of, and it has an end.
+import type { ServerResponse } from "node:http";
+import { eventSentence } from "../../../contract/web/event-sentence.ts";
+import type { ProjectEvent } from "../../../contract/web/history.ts";
+import { SAFETY_HEADERS } from "../../../lib/http/answer.ts";
+import type { WebHouse } from "../house.ts";
+import { type ChosenEvents, readEventBatch } from "./events.ts";
+
+export type EventsFormat = "csv" | "json";
+
+/** Looked through for one file, so that nobody can keep the database busy with it. */
+const EVENTS_READ_MAX = 10_000;
+const BATCH = 1_000;
+
+type Format = {
+  type: string;
+  begin: string;
+  row: (event: ProjectEvent) => string;
+  between: string;
+  end: (isComplete: boolean) => string;
+};
+
+const FORMATS: Readonly<Record<EventsFormat, Format>> = {
+  csv: {
+    type: "text/csv; charset=utf-8",
+    begin: csvLine(["When", "Check", "What", "By"]),
+    row: (event) => csvLine([isoTime(event.at), event.check.name, eventSentence(event), byOf(event) ?? ""]),
+    between: "",
+    end: () => "",
+  },
+  json: {
+    type: "application/json; charset=utf-8",
+    begin: '{"events":[\n',
+    row: (event) => JSON.stringify(jsonOf(event)),
+    between: ",\n",
+    end: (isComplete) => `\n],"isComplete":${isComplete}}\n`,
+  },
+};
+
+/** Sends the file. When the database fails on the way, the connection is cut: half a file must not look whole. */
+export async function sendEventsFile(
+  house: WebHouse,
+  response: ServerResponse,
+  { format, chosen }: { format: EventsFormat; chosen: ChosenEvents },
+): Promise<void> {
+  const { type, begin, end } = FORMATS[format];
+  response.writeHead(200, {
+    ...SAFETY_HEADERS,
+    "Content-Type": type,
+    "Content-Disposition": `attachment; filename="events.${format}"`,
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  });
+  try {
+    response.write(begin);
+    const isComplete = await sendRows(house, response, { format, chosen });
+    response.end(end(isComplete));
+  } catch (error) {
+    house.log.warn({ err: error }, "a file of events was cut off");
+    response.destroy();
+  }
+}
+
+async function sendRows(
+  house: WebHouse,
+  response: ServerResponse,
+  { format, chosen }: { format: EventsFormat; chosen: ChosenEvents },
+): Promise<boolean> {
+  const { row, between } = FORMATS[format];
+  let before: number | null = null;
+  let isFirst = true;
+  for (let read = 0; read < EVENTS_READ_MAX; read += BATCH) {
+    const page = await readEventBatch(house, { ...chosen, before, limit: BATCH });
+    const text = page.events.map(row).join(between);
+    const isFull = text !== "" && !response.write(isFirst ? text : between + text);
+    isFirst &&= text === "";
+    if (page.before === null) return true;
+    // Whoever has gone needs no rest of the file.
+    if (response.destroyed) return false;
+    if (isFull) await roomIn(response);
+    ({ before } = page);
+  }
+  return false;
+}
+
+/** Until the other side has taken what it was sent, or has gone. */
+async function roomIn(response: ServerResponse): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  response.on("drain", resolve).on("close", resolve);
+  await promise;
+  response.off("drain", resolve).off("close", resolve);
+}
+
+function jsonOf({ at, check, ...event }: ProjectEvent): object {
+  const what = eventSentence({ at, check, ...event });
+  return event.type === "flip"
+    ? {
+        at: isoTime(at),
+        check,
+        what,
+        type: event.type,
+        to: event.to,
+        reason: event.reason,
+        takenBackAt: event.takenBackAt === null ? null : isoTime(event.takenBackAt),
+      }
+    : {
+        at: isoTime(at),
+        check,
+        what,
+        type: event.type,
+        kind: event.kind,
+        by: event.by,
+        detail: event.detail,
+      };
+}
+
+function byOf(event: ProjectEvent): string | null {
+  return event.type === "event" ? event.by : null;
+}
+
+function isoTime(at: number): string {
+  return new Date(at).toISOString();
+}
+
+function csvLine(cells: readonly string[]): string {
+  return `${cells.map(csvCell).join(",")}\r\n`;
+}
+
+/** Quoted; and what a spreadsheet would take for a formula is made text. */
+function csvCell(text: string): string {
+  const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return `"${plain.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,84 @@
+// The page of checks as it is seen until its script runs: the title and the first rows, with state, name and when they
+// are expected, in the places where the script draws them a moment later with everything else. Whoever only looks
+// whether all is well has seen it by then. No style attributes: the policy forbids them. The classes are those of
+// web/pages/checks.
+import { type Boot, type ChecksBoot, hasNews } from "../../../contract/web/boot.ts";
+import { type CheckRow, naturalKey, SHOWN_STATES } from "../../../contract/web/check-row.ts";
+import {
+  checkName,
+  checksTitle,
+  drawnCounts,
+  LIST_WORDS,
+  STATE_WORDS,
+} from "../../../contract/web/list-words.ts";
+import { type Html, html } from "../../../lib/http/html.ts";
+import type { Asking } from "../route.ts";
+
+/** More than these no window shows without scrolling. */
+const ROWS = 24;
+const CALM_RANK = SHOWN_STATES.indexOf("up");
+
+/** Of the page of checks in its usual order; every other page begins empty. */
+export function firstSightOf({ url }: Pick<Asking, "url">, { page, site }: Boot): Html | null {
+  if (page?.kind !== "checks" || page.total === 0 || url.includes("?")) return null;
+  const { receiving, since } = page;
+  // Lines whose words need the reader's time zone keep their place.
+  const above = [
+    ...(receiving === null ? [] : [html`<p class="band">&nbsp;</p>`]),
+    ...(since === null || !hasNews(since) ? [] : [html`<p class="since">&nbsp;</p>`]),
+    html`<div class="filters"><span class="chip is-quiet">&nbsp;</span></div>`,
+  ];
+  return html`<div class="shell">
+<div class="rail"></div>
+<main class="page" aria-busy="true">
+<header class="top"><h1>${checksTitle(drawnCounts(page.counts), page.total)}</h1><div class="search"><div class="input"></div></div></header>
+${above}${list(page, site.base)}
+</main>
+</div>`;
+}
+
+function list({ rows }: ChecksBoot, base: string): Html {
+  const urgent = rows.filter(({ state }) => SHOWN_STATES.indexOf(state) < CALM_RANK);
+  const calm = rows.filter((row) => !urgent.includes(row)).toSorted(compareCalm);
+  const isApart = urgent.length > 0 && calm.length > 0;
+  const lines = [
+    ...(urgent.length > 0 ? [heading(LIST_WORDS.needsAttention)] : []),
+    ...urgent.map((row) => line(row, base)),
+    ...(isApart ? [heading(LIST_WORDS.everythingElse)] : []),
+    ...calm.map((row) => line(row, base)),
+  ];
+  const heads = Object.values(LIST_WORDS.columns).map(
+    (text) => html`<span role="columnheader">${text}</span>`,
+  );
+  return html`<div class="list" role="table" aria-label="${LIST_WORDS.list}">
+<div role="rowgroup"><div class="list-head" role="row" aria-rowindex="1">${heads}</div></div>
+<div class="list-rows is-first" role="rowgroup">
+${lines.slice(0, ROWS).map((draw, index) => draw(index + 2))}</div>
+</div>`;
+}
+
+type Line = (index: number) => Html;
+
+function heading(text: string): Line {
+  return (index) =>
+    html`<div class="list-group" role="row" aria-rowindex="${index}"><span role="cell"><h2>${text}</h2></span></div>\n`;
+}
+
+function line(row: CheckRow, base: string): Line {
+  const isRunning = row.runningSince !== null && row.state !== "down" && row.state !== "late";
+  const state = isRunning ? "running" : row.state;
+  return (index) =>
+    html`<div class="row is-${state}" role="row" aria-rowindex="${index}">
+<span class="row-state" role="cell"><span class="state is-${state}"><i class="shape"></i><span class="state-word">${STATE_WORDS[state]}</span></span></span>
+<span class="row-name" role="cell"><a class="row-link clip" href="${base}/checks/${row.id}/details/">${checkName(row)}</a></span>
+<span class="row-expected clip" role="cell">${row.expected}</span>
+<span class="row-beats" role="cell"></span><span class="row-spark" role="cell"></span>
+<span class="row-when" role="cell"><span>&nbsp;</span><span class="fuse"></span></span>
+</div>
+`;
+}
+
+function compareCalm(one: CheckRow, other: CheckRow): number {
+  const [a, b] = [naturalKey(one.name), naturalKey(other.name)];
+  return SHOWN_STATES.indexOf(one.state) - SHOWN_STATES.indexOf(other.state) || (a < b ? -1 : a > b ? 1 : 0);
+}
