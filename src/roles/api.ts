@@ -22,6 +22,7 @@ import type { Database } from "../store/db.ts";
 import { objectStoreOf } from "./ways-out/object-store.ts";
 import type { SitePart } from "./site.ts";
 import { type Watching, watchIntakes } from "./watching.ts";
+import { lettersPath } from "./web.ts";
 
 export type ApiResources = { config: Config; database: Database; log: Log; metrics: Metrics };
 
@@ -100,14 +101,21 @@ async function makeHandlers(
     monotonic,
   });
   const identify: ApiHandler["door"]["identifyKey"] = (request, key) => api.door.identifyKey(request, key);
-  const { mailVerification } = config;
-  const ownHouse = { database, baseUrl: urls.site + OWN_API_PATH, mailVerification, log };
+  const { mailVerification, allowPrivateAddresses: allowPrivate } = config;
+  const letters = lettersPath();
+  const baseUrl = urls.site + OWN_API_PATH;
+  const ownHouse = { database, baseUrl, mailVerification, destinations: { allowPrivate }, log };
   return {
     api,
     own: ownApiHandler({ house: ownHouse, door: api.door, siteUrl, monotonic }),
     badge: badgeHandler({ database, siteUrl, siteName: config.siteName, secret: secretKey, now, log }),
     scrape: scrapeHandler({ database, siteUrl, identify, now, log, keyUsed }),
-    documents: documentsHandler({ urls, dialect: config.apiDialect, kinds: KINDS }),
+    documents: documentsHandler({
+      urls,
+      dialect: config.apiDialect,
+      kinds: KINDS,
+      font: letters === null ? null : urls.site + letters,
+    }),
     web: mailPagesHandler({
       database,
       site: { name: config.siteName, url: config.siteUrl },

@@ -1,4 +1,6 @@
 // The role that people see: the dashboard, its data and its pages. It only works with the database.
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../config.ts";
 import { SECOND_MS } from "../core/instant.ts";
@@ -103,6 +105,7 @@ async function makeHouse(
     mailDomain: config.pingMailListen === null ? null : config.pingMailDomain,
     version: metrics.version,
     mailVerification: config.mailVerification,
+    destinations: { allowPrivate: config.allowPrivateAddresses },
     checkLimitDefault: config.checkLimit,
     pingLogLimit: config.pingLogLimit,
     signalsPerMinute: config.signalsPerMinute,
@@ -124,4 +127,16 @@ async function makeHouse(
 /** Where the build leaves the browser's part: the same place for the sources and for the built program. */
 function builtFolder(): string {
   return fileURLToPath(new URL("../../dist/web", import.meta.url));
+}
+
+const LETTERS = /^inter-latin-wght-normal-[\w-]+\.woff2$/;
+
+/** The path below the site of the dashboard's letters; null: nothing is built. */
+export function lettersPath(): string | null {
+  try {
+    const name = readdirSync(join(builtFolder(), "assets")).find((file) => LETTERS.test(file));
+    return name === undefined ? null : `/web/assets/${name}`;
+  } catch {
+    return null;
+  }
 }

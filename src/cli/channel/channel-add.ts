@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { type Command, Option } from "commander";
+import { addressWarnings } from "../../channels/config/address-warnings.ts";
 import { type Field, fieldsOf } from "../../channels/config/channel-config.ts";
 import { CONFIG_RULES } from "../../channels/config/config-rules.ts";
 import { KINDS, kindNamed } from "../../channels/registry.ts";
@@ -47,7 +48,7 @@ export function registerChannelAdd(channel: Command, context: CommandContext): v
     .option("--disabled", "it is not used yet")
     .option("--json", "print one JSON object: uuid, made")
     .action((options: AddOptions) =>
-      onDatabase(context, async ({ database, config: { mailVerification } }) => {
+      onDatabase(context, async ({ database, config: { mailVerification, allowPrivateAddresses } }) => {
         const { kind, name, checks } = options;
         const { channel: added, made } = await createChannel(database, {
           projectId: await projectIdOf(database, options.project),
@@ -64,6 +65,11 @@ export function registerChannelAdd(channel: Command, context: CommandContext): v
         });
         if (options.json) return printJson(context, { uuid: added.uuid, made });
         context.out(`Made the channel ${added.uuid}. It hears of ${added.checkCount} checks.\n`);
+        for (const { field, text: warning } of addressWarnings(added, {
+          allowPrivate: allowPrivateAddresses,
+        })) {
+          context.out(`${field}: ${warning}\n`);
+        }
         if (Object.keys(made).length === 0) return;
         context.out(`\n${renderColumns(Object.entries(made))}\nThis is not shown again.\n`);
       }),

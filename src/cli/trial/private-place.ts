@@ -39,6 +39,8 @@ export async function preparePlace(at: { directory: string; keepDataIn?: string 
   const home = mkdtempSync(join(tmpdir(), "overdue-pg-"));
   const data = at.keepDataIn ?? join(home, "data");
   mkdirSync(dirname(data), { recursive: true });
+  const programs = await reachablePrograms({ directory: at.directory, home, identity });
+  // Not before everything of ours is in it: from here on others may put something there.
   if (identity !== undefined) chownSync(home, identity.uid, identity.gid);
   const isReachable = await reaches(identity, dirname(data));
   const seenAs = (path: string) => (isReachable ? path : WORKING_DIRECTORY);
@@ -48,7 +50,6 @@ export async function preparePlace(at: { directory: string; keepDataIn?: string 
     if (identity !== undefined) chownSync(path, identity.uid, identity.gid);
     return { path, seenAs: seenAs(path) };
   };
-  const programs = await reachablePrograms({ directory: at.directory, home, identity });
   return { home, data, dataSeenAs: seenAs(data), programs, identity, claimFolder };
 }
 

@@ -1,11 +1,12 @@
 // A PostgreSQL of our own: started from a directory of programs on a socket that only we can open, stopped in order,
 // and never left behind, however this process ends. What is in it, others know.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { type Place, preparePlace } from "./private-place.ts";
+import { PASSWORD_RULES, passwordIn, type PrivatePassword } from "./private-password.ts";
+import { type ClaimedFolder, type Place, preparePlace } from "./private-place.ts";
 
 const run = promisify(execFile);
 
@@ -15,6 +16,10 @@ const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_SECONDS = 60;
 const START_POLL_MS = 20;
 const DEFAULT_PORT = "5432";
+/** To write from the beginning, and never through a link that somebody else has put there. */
+const LOG_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
+/** What a server says that finds another one on its data. */
+const IN_USE = '"postmaster.pid" already exists';
 /** The line of postmaster.pid that says how far the server is. */
 const STATUS_LINE = 7;
 
@@ -27,6 +32,8 @@ export type PrivatePostgresOptions = {
   keepDataIn?: string;
   /** A database to make with the data, besides the one that is called postgres. */
   database?: string;
+  /** Where the password is kept that the server asks for. Without it whoever can open the socket gets in. */
+  passwordFile?: string;
 };
 
 export type PrivatePostgres = {
@@ -52,7 +59,9 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
   const place = await preparePlace(options);
   let guardian: ChildProcess | undefined;
   try {
-    if (!existsSync(join(place.data, "PG_VERSION"))) await initialise(place, options);
+    const { passwordFile } = options;
+    const secret = passwordFile === undefined ? null : passwordIn(passwordFile);
+    await prepareData(place, { ...options, secret });
     guardian = spawnGuardian(place);
     const port = options.settings?.["port"] ?? DEFAULT_PORT;
     let postmaster = await launch({ place, options, guardian });
@@ -62,7 +71,7 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
       dataDirectory: place.data,
       postmaster: () => postmaster,
       socketUrl: (database = "postgres") =>
-        `postgres://${SUPERUSER}@/${database}?host=${encodeURIComponent(place.home)}&port=${port}`,
+        `postgres://${SUPERUSER}${secret === null ? "" : `:${secret.password}`}@/${database}?host=${encodeURIComponent(place.home)}&port=${port}`,
       relaunch: async () => {
         postmaster = await launch({ place, options, guardian: watchOver });
       },
@@ -75,22 +84,54 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
   }
 }
 
+type Preparing = Pick<PrivatePostgresOptions, "database" | "keepDataIn"> & { secret: PrivatePassword | null };
+
+/** Makes the data where there is none, and tells the server its password; also one that has had none so far. */
+async function prepareData(place: Place, options: Preparing): Promise<void> {
+  const { secret } = options;
+  if (!existsSync(join(place.data, "PG_VERSION"))) await initialise(place, options);
+  else if (secret?.isNew === true) {
+    await runSingle(place, {
+      at: { path: place.data, seenAs: place.dataSeenAs },
+      lines: tellPassword(secret),
+    });
+  }
+  secret?.keep();
+}
+
+function tellPassword(secret: PrivatePassword | null): string[] {
+  // It consists of letters, digits, hyphens and underscores.
+  return secret === null ? [] : [`alter role ${SUPERUSER} password '${secret.password}'`];
+}
+
+/** Runs statements without a server. What they are is not on a command line, where others could read it. */
+async function runSingle(
+  place: Place,
+  { at, lines }: { at: ClaimedFolder; lines: readonly string[] },
+): Promise<void> {
+  if (lines.length === 0) return;
+  const single = run(join(place.programs, "postgres"), ["--single", "-D", at.seenAs, "postgres"], {
+    ...place.identity,
+    cwd: at.path,
+  });
+  // One that refuses to start reads nothing; what it said is told below.
+  single.child.stdin?.on("error", () => {});
+  single.child.stdin?.end(lines.map((line) => `${line}\n`).join(""));
+  await single.catch((error: unknown) => {
+    if (!String((error as { stderr?: string }).stderr).includes(IN_USE)) throw error;
+    throw new DataInUseError(`A PostgreSQL server already runs on ${at.path}.`);
+  });
+}
+
 /** Made beside its place and moved there when it is whole, so that an interrupted start leaves no half of it. */
-async function initialise(place: Place, { database, keepDataIn }: PrivatePostgresOptions): Promise<void> {
+async function initialise(place: Place, { database, keepDataIn, secret }: Preparing): Promise<void> {
   const unfinished = place.claimFolder(`${place.data}.unfinished`);
   const at = { ...place.identity, cwd: unfinished.path };
   const args = ["-U", SUPERUSER, "-A", "trust", "-E", "UTF8", "--locale=C"];
   const sync = keepDataIn === undefined ? ["--no-sync"] : [];
   await run(join(place.programs, "initdb"), ["-D", unfinished.seenAs, ...args, ...sync], at);
-  if (database !== undefined) {
-    const single = run(
-      join(place.programs, "postgres"),
-      ["--single", "-D", unfinished.seenAs, "postgres"],
-      at,
-    );
-    single.child.stdin?.end(`create database ${database}\n`);
-    await single;
-  }
+  const making = database === undefined ? [] : [`create database ${database}`];
+  await runSingle(place, { at: unfinished, lines: [...making, ...tellPassword(secret)] });
   if (existsSync(place.data)) rmSync(place.data, { recursive: true });
   renameSync(unfinished.path, place.data);
 }
@@ -133,11 +174,12 @@ async function launch({ place, options, guardian }: Launch): Promise<ChildProces
     port: DEFAULT_PORT,
     unix_socket_directories: place.home,
     unix_socket_permissions: "0700",
+    ...(options.passwordFile !== undefined && { hba_file: await writePasswordRules(place) }),
     ...options.settings,
   };
   const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const logPath = join(place.home, "log");
-  const log = openSync(logPath, "w", 0o644);
+  const log = openSync(logPath, LOG_FLAGS, 0o644);
   const child = spawn(join(place.programs, "postgres"), ["-D", place.dataSeenAs, ...args], {
     ...place.identity,
     cwd: place.data,
@@ -153,6 +195,19 @@ async function launch({ place, options, guardian }: Launch): Promise<ChildProces
   return child;
 }
 
+/**
+ * In place of the rules that lie with the data, which older releases have left open. Written by whom the server runs as:
+ * the folder is theirs, and root must not follow what somebody else may have put there.
+ */
+async function writePasswordRules({ home, identity }: Place): Promise<string> {
+  const path = join(home, "pg_hba.conf");
+  await run("sh", ["-c", 'printf "%s\\n" "$1" > "$2"', "sh", PASSWORD_RULES, path], {
+    ...identity,
+    cwd: "/",
+  });
+  return path;
+}
+
 /** The server says in its lock file when it takes connections. */
 async function untilReady(at: { child: ChildProcess; place: Place; logPath: string }): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS;
@@ -163,7 +218,7 @@ async function untilReady(at: { child: ChildProcess; place: Place; logPath: stri
     await sleep(START_POLL_MS);
   }
   const said = readLines(at.logPath).join("\n");
-  if (said.includes('"postmaster.pid" already exists')) {
+  if (said.includes(IN_USE)) {
     throw new DataInUseError(`A PostgreSQL server already runs on ${at.place.data}.`);
   }
   throw new Error(`PostgreSQL did not start:\n${said}`);

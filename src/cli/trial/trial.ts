@@ -83,6 +83,7 @@ async function startDatabase(folder: string): Promise<PrivatePostgres> {
     return await startPrivatePostgres({
       directory: packagedPrograms(),
       keepDataIn: join(folder, "postgres"),
+      passwordFile: join(folder, "database-password"),
       settings: SERVER_SETTINGS,
       database: DATABASE,
     });
