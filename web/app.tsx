@@ -1,12 +1,14 @@
 // The page as a whole: shell, router, and what lies round them. Which page is drawn is decided by pages/page-table.ts.
 import { QueryClientProvider } from "@tanstack/react-query";
-import { Suspense } from "react";
+import { StrictMode, Suspense } from "react";
+import { createRoot } from "react-dom/client";
 import { matchRoute, Router, useLocation, useRouter } from "wouter";
 import { queryClient } from "./api/query-client.ts";
 import { boot } from "./boot/boot.ts";
+import { keepFocus } from "./keys/keep-focus.ts";
 import { KeyboardHelp } from "./keys/keyboard-help.tsx";
 import { Palette } from "./keys/palette.tsx";
-import { PAGES } from "./pages/page-table.ts";
+import { fetchPage, PAGES } from "./pages/page-table.ts";
 import { type PageProps, pathOf } from "./shell/page-address.ts";
 import { FlipAnnouncer } from "./live/flip-announcer.tsx";
 import { Shell } from "./shell/shell.tsx";
@@ -18,7 +20,18 @@ import { TipProvider } from "./ui/tooltip.tsx";
 
 const TIP_DELAY_MS = 400;
 
-export function App() {
+/** Draws the app. What the server has drawn stays until the page can take its place. */
+export async function start(place: HTMLElement): Promise<void> {
+  keepFocus();
+  if (boot.page !== null) await fetchPage(boot.page.kind).catch(() => undefined);
+  createRoot(place).render(
+    <StrictMode>
+      <App />
+    </StrictMode>,
+  );
+}
+
+function App() {
   return (
     <QueryClientProvider client={queryClient}>
       <TipProvider delayDuration={TIP_DELAY_MS}>

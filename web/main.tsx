@@ -1,19 +1,29 @@
-// Where the browser begins: styles, and the app drawn into the page that the server made.
+// Where the browser begins: styles, and then the script that draws the page. What the server has drawn is painted
+// first: the script would keep the processor from it.
 import "@fontsource-variable/inter/wght.css";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/ui.css";
 import "./styles/windows.css";
 import "./styles/shell.css";
-import { StrictMode } from "react";
-import { createRoot } from "react-dom/client";
-import { App } from "./app.tsx";
+import "./styles/forced.css";
+
+/** After the next frame; at once in a window that nobody looks at, which has none. */
+function painted(): Promise<void> {
+  if (document.hidden) return Promise.resolve();
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve));
+  });
+}
+
+async function begin(place: HTMLElement): Promise<void> {
+  if (place.hasChildNodes()) await painted();
+  // What the page needs is fetched all at once; the server has left it for now.
+  for (const link of document.querySelectorAll<HTMLLinkElement>("link[data-rel]"))
+    link.rel = link.dataset["rel"] ?? "";
+  const { start } = await import("./app.tsx");
+  await start(place);
+}
 
 const place = document.getElementById("app");
-if (place !== null) {
-  createRoot(place).render(
-    <StrictMode>
-      <App />
-    </StrictMode>,
-  );
-}
+if (place !== null) void begin(place);

@@ -7,6 +7,14 @@ import { fixtureServer } from "./fixture/fixture-server.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
+/** Of one page only, and loaded with it. */
+const OF_A_PAGE = /node_modules\/(@simplewebauthn|@tanstack\/(react-virtual|virtual-core))\//;
+
+function isBase(id: string): boolean {
+  const isShared = /\/(web\/(api|boot|keys|live|shell|ui)|node_modules)\//.test(id);
+  return isShared && !id.includes("live-worker") && !OF_A_PAGE.test(id);
+}
+
 export default defineConfig({
   root: import.meta.dirname,
   base: "./",
@@ -25,6 +33,10 @@ export default defineConfig({
     target: "es2023",
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    rolldownOptions: { input: { main: join(import.meta.dirname, "main.tsx") } },
+    rolldownOptions: {
+      input: { main: join(import.meta.dirname, "main.tsx") },
+      // What every page stands on is one file, not thirty: each costs the first page a request.
+      output: { codeSplitting: { groups: [{ name: "base", test: isBase }] } },
+    },
   },
 });

@@ -1,13 +1,13 @@
 // What the palette offers, and how a few typed letters choose from it. The ranking is pure and tested.
+import { checkName, type DrawnState } from "../../src/contract/web/list-words.ts";
 import type { ProjectHead } from "../../src/contract/web/boot.ts";
+import type { CheckRow } from "../../src/contract/web/check-row.ts";
 import { boot } from "../boot/boot.ts";
-import { loadedRows } from "../live/checks-store.ts";
 import { serverNow } from "../live/clock.ts";
 import { hasPage } from "../pages/page-table.ts";
 import { pageHref } from "../shell/page-address.ts";
 import { drawnAt } from "../ui/marks/fuse-arithmetic.ts";
-import { checkName } from "../words/checks.ts";
-import { type DrawnState, paletteWords, words } from "../words/shared.ts";
+import { paletteWords, words } from "../words/shared.ts";
 import { openHelp } from "./open-windows.ts";
 import type { Ranked } from "./rank.ts";
 
@@ -22,7 +22,7 @@ export type PaletteEntry = Ranked & {
 const PAGES_OF_PROJECT = ["checks", "events", "channels", "badges", "settings"] as const;
 
 /** Pages first, then projects, then checks: an empty palette shows where one can go. */
-export function paletteEntries(project: ProjectHead | null): PaletteEntry[] {
+export function paletteEntries(project: ProjectHead | null, rows: readonly CheckRow[]): PaletteEntry[] {
   const { kinds } = paletteWords;
   const pages = PAGES_OF_PROJECT.filter((page) => project !== null && hasPage(page)).map((page) => ({
     key: `page ${page}`,
@@ -43,7 +43,7 @@ export function paletteEntries(project: ProjectHead | null): PaletteEntry[] {
     href: pageHref("checks", { project: one.id }),
   }));
   const now = serverNow();
-  const checks = loadedRows(project?.id ?? null).map((row) => ({
+  const checks = rows.map((row) => ({
     key: `check ${row.id}`,
     label: checkName(row),
     also: `${row.slug} ${row.tags.join(" ")} ${row.id}`,

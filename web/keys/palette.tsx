@@ -1,12 +1,14 @@
-// The palette (Ctrl+K): every page, every project and every check that is loaded, by a few letters; Enter opens,
+// The palette (Ctrl+K): every page, every project and every check of this project, by a few letters; Enter opens,
 // Ctrl+Enter opens a new tab. Also the home of the shortcuts that work on every page.
 import { Dialog as Layer } from "radix-ui";
 import { useDeferredValue, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { siteUrl } from "../boot/boot.ts";
+import { useAllRows } from "../live/checks-store.ts";
 import { useCurrentProject } from "../shell/current-project.ts";
 import { hasPage } from "../pages/page-table.ts";
 import { pageHref } from "../shell/page-address.ts";
+import { giveBack } from "../ui/dialog.tsx";
 import { StateShape } from "../ui/marks/state-shape.tsx";
 import { paletteWords, words } from "../words/shared.ts";
 import { closeWindows, openHelp, openPalette, useOpened } from "./open-windows.ts";
@@ -26,7 +28,7 @@ export function Palette() {
     <Layer.Root open={isOpen} onOpenChange={(open) => (open ? openPalette() : closeWindows())}>
       <Layer.Portal>
         <Layer.Overlay className="veil" />
-        <Layer.Content className="window is-palette" aria-describedby={undefined}>
+        <Layer.Content className="window is-palette" aria-describedby={undefined} onCloseAutoFocus={giveBack}>
           <Layer.Title className="sr">{words.nav.search}</Layer.Title>
           <PaletteBody />
         </Layer.Content>
@@ -41,7 +43,8 @@ function PaletteBody() {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const wanted = useDeferredValue(text);
-  const entries = useMemo(() => paletteEntries(project), [project]);
+  const rows = useAllRows(project?.id ?? null);
+  const entries = useMemo(() => paletteEntries(project, rows), [project, rows]);
   const found = useMemo(() => rankEntries(entries, wanted, SHOWN_MAX), [entries, wanted]);
   const pick = (entry: PaletteEntry | undefined, inNewTab: boolean) => {
     if (entry === undefined) return;

@@ -53,3 +53,24 @@ test("a page that begins to listen after trouble has it tried again, although so
   await vi.waitFor(() => expect(store.snapshot().project?.id).toBe("two"));
   expect(store.snapshot().trouble).toBeNull();
 });
+
+test("whoever only watches has no more rows fetched than come with the page; whoever listens has all of them", async () => {
+  const row = (id: string) => ({ id, name: id, slug: "", tags: [], change: 1 });
+  asked.mockImplementation(async (path) =>
+    path.endsWith("/overview")
+      ? { ...overview("three"), rows: [row("a")], total: 2 }
+      : { rows: [row("a"), row("b")], next: null },
+  );
+  const store = checksStore("three");
+  const shellLeaves = store.watch(() => undefined);
+  await vi.waitFor(() => expect(store.snapshot().project?.id).toBe("three"));
+  expect(asked).toHaveBeenCalledOnce();
+  const pageLeaves = store.listen(() => undefined);
+  await vi.waitFor(() => expect(store.snapshot().isComplete).toBe(true), 5_000);
+  expect([...store.snapshot().rows.keys()]).toEqual(["a", "b"]);
+  expect(asked).toHaveBeenCalledTimes(2);
+  pageLeaves();
+  expect(left).not.toHaveBeenCalled();
+  shellLeaves();
+  expect(left).toHaveBeenCalledOnce();
+});

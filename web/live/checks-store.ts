@@ -1,5 +1,6 @@
 // All checks of a project as this tab knows them: filled from the page or from the server, completed in the
 // background, kept up to date by the stream. It holds and tells; how a list is ordered and drawn is not its business.
+import { useMemo, useSyncExternalStore } from "react";
 import type {
   ChecksBoot,
   ProjectHead,
@@ -9,7 +10,7 @@ import type {
   TagCount,
 } from "../../src/contract/web/boot.ts";
 import type { CheckRow, RowDetail, RowsPage } from "../../src/contract/web/check-row.ts";
-import type { FlipEvent, ReceivingEvent, RowsEvent } from "../../src/contract/web/live.ts";
+import type { DownEvent, FlipEvent, ReceivingEvent, RowsEvent } from "../../src/contract/web/live.ts";
 import { get } from "../api/api.ts";
 import { takeBootPage } from "../boot/boot.ts";
 import type { LiveEvent, LiveState } from "./live-stream.ts";
@@ -38,8 +39,8 @@ export type ChecksSnapshot = {
 
 /** As many lean rows as the server gives at once. */
 const ROWS_AT_ONCE = 1_000;
-/** The first rows are painted before the rest is asked for, which takes the processor from them. */
-const REST_AFTER_MS = 1_000;
+/** In the first second of a page the rest is not asked for: it would take the processor from the first rows. */
+const REST_FROM_MS = 1_000;
 const DETAILS_AT_ONCE = 100;
 
 const flipListeners = new Set<(flip: FlipEvent) => void>();
@@ -56,7 +57,10 @@ class ChecksStore {
   readonly #details = new Map<string, RowDetail>();
   /** The change of the row that its detail was fetched for. */
   readonly #detailOf = new Map<string, number>();
+  /** Those who need all rows. */
   readonly #listeners = new Set<() => void>();
+  /** Those who only need to hear what changes. */
+  readonly #watchers = new Set<() => void>();
   readonly #seenFlips = new Set<string>();
   #snapshot: ChecksSnapshot;
   #loading: Promise<void> | null = null;
@@ -86,17 +90,23 @@ class ChecksStore {
 
   snapshot = (): ChecksSnapshot => this.#snapshot;
 
-  /** The first listener starts the stream, the last one ends it. Whoever comes after trouble has it tried again. */
-  listen = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    if (this.#listeners.size === 1 || this.#snapshot.trouble !== null) this.#start();
+  /** Has all rows fetched and hears of every change. */
+  listen = (listener: () => void): (() => void) => this.#join(this.#listeners, listener);
+
+  /** Hears of every change, without the rows that did not come with the page: however many there are, it costs little. */
+  watch = (listener: () => void): (() => void) => this.#join(this.#watchers, listener);
+
+  /** The first one starts the stream, the last one ends it. Whoever comes after trouble has it tried again. */
+  #join(group: Set<() => void>, listener: () => void): () => void {
+    group.add(listener);
+    if (group.size === 1 || this.#snapshot.trouble !== null) this.#start();
     return () => {
-      this.#listeners.delete(listener);
-      if (this.#listeners.size > 0) return;
+      group.delete(listener);
+      if (this.#listeners.size + this.#watchers.size > 0) return;
       this.#stopWatching?.();
       this.#stopWatching = null;
     };
-  };
+  }
 
   /** Takes rows that an answer of the server brought, as if they had come by the stream. */
   take({ rows, removed }: Omit<RowsEvent, "total"> & { total?: number }): void {
@@ -156,13 +166,17 @@ class ChecksStore {
       return;
     }
     if (this.#snapshot.project === null) this.#loading ??= this.#load();
-    else if (!this.#snapshot.isComplete) this.putInOrder();
+    else if (this.#isRestNeeded()) this.putInOrder();
+  }
+
+  #isRestNeeded(): boolean {
+    return !this.#snapshot.isComplete && this.#listeners.size > 0;
   }
 
   async #load(): Promise<void> {
     try {
       this.#fill(await get<ChecksBoot>(`/projects/${this.#id}/overview`));
-      if (!this.#snapshot.isComplete) await this.#complete();
+      if (this.#isRestNeeded()) await this.#complete();
     } catch (trouble) {
       this.#tell({ trouble });
     } finally {
@@ -192,7 +206,7 @@ class ChecksStore {
   }
 
   async #complete(): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, REST_AFTER_MS));
+    await pause(Math.max(0, REST_FROM_MS - performance.now()));
     let after: string | null = null;
     // What was known before and is not told any more has gone; what comes by the stream meanwhile has not.
     const gone = new Set(this.#rows.keys());
@@ -213,11 +227,11 @@ class ChecksStore {
       after = next;
       this.#isInOrder = next === null;
       if (next === null) for (const id of gone) this.#rows.delete(id);
-      // In between nothing is told: the first rows are on screen, and the counts are the server's.
-      if (next === null) {
-        this.#tell({ version: this.#snapshot.version + 1, isComplete: true, total: this.#rows.size });
-      }
     }
+    // Only now, and on its own, so that the browser may answer in between: until here the first rows are on screen, and
+    // the counts are the server's.
+    await pause(0);
+    this.#tell({ version: this.#snapshot.version + 1, isComplete: true, total: this.#rows.size });
   }
 
   #hear({ name, data }: LiveEvent): void {
@@ -226,8 +240,8 @@ class ChecksStore {
       this.take(event);
       // Somebody deleted a check while we were not listening.
       if (this.#snapshot.isComplete && this.#rows.size !== event.total) this.reload();
-    } else if (name === "receiving")
-      this.#tell({ receiving: (JSON.parse(data) as ReceivingEvent).receiving });
+    } else if (name === "down") tellDown(this.#id, (JSON.parse(data) as DownEvent).count);
+    else if (name === "receiving") this.#tell({ receiving: (JSON.parse(data) as ReceivingEvent).receiving });
     else if (name === "reload") this.reload();
     else if (name === "flip") {
       const flip = JSON.parse(data) as FlipEvent;
@@ -241,13 +255,12 @@ class ChecksStore {
 
   #tell(change: Partial<ChecksSnapshot>): void {
     this.#snapshot = { ...this.#snapshot, ...change };
-    if (this.#snapshot.isComplete && this.#listeners.size > 0) {
-      let down = 0;
-      for (const { state } of this.#rows.values()) if (state === "down") down += 1;
-      tellDown(this.#id, down);
-    }
-    for (const listener of this.#listeners) listener();
+    for (const listener of [...this.#listeners, ...this.#watchers]) listener();
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 const stores = new Map<string, ChecksStore>();
@@ -262,8 +275,11 @@ export function checksStore(project: string): ChecksStore {
   return store;
 }
 
-/** What is already known of a project's checks, without asking for more. */
-export function loadedRows(project: string | null): CheckRow[] {
-  const store = project === null ? undefined : stores.get(project);
-  return store === undefined ? [] : [...store.snapshot().rows.values()];
+const nobody = () => () => undefined;
+
+/** All rows of a project, as far as they are here yet; null: of none. */
+export function useAllRows(project: string | null): readonly CheckRow[] {
+  const store = project === null ? null : checksStore(project);
+  const known = useSyncExternalStore(store?.listen ?? nobody, () => store?.snapshot() ?? null);
+  return useMemo(() => [...(known?.rows.values() ?? [])], [store, known?.version]);
 }

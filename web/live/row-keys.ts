@@ -1,17 +1,14 @@
 // What a row is compared and found by, made once for each row. Pure but for remembering.
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-
-/** Digits are filled up to this, so that text order is number order. */
-const DIGITS = 12;
+import { type CheckRow, naturalKey } from "../../src/contract/web/check-row.ts";
 
 const names = new WeakMap<CheckRow, string>();
 const texts = new WeakMap<CheckRow, string>();
 
-/** "job-9" before "job-10", and case does not matter. */
+/** The key of its name. */
 export function nameKey(row: CheckRow): string {
   let key = names.get(row);
   if (key === undefined) {
-    key = row.name.toLowerCase().replaceAll(/\d+/g, (digits) => digits.padStart(DIGITS, "0"));
+    key = naturalKey(row.name);
     names.set(row, key);
   }
   return key;

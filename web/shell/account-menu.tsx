@@ -57,6 +57,7 @@ export function AccountMenu() {
         <MenuItem onPick={openHelp} keys="?">
           {words.nav.keys}
         </MenuItem>
+        <MenuItem onPick={() => location.assign(siteUrl("/docs/api"))}>{words.nav.apiReference}</MenuItem>
         <MenuLine />
         <MenuItem onPick={signOut}>{words.nav.signOut}</MenuItem>
       </Menu>

@@ -32,9 +32,10 @@ export function useCurrentProject(): ProjectHead | null {
   return useSyncExternalStore((listener) => {
     listeners.add(listener);
     return () => listeners.delete(listener);
-  }, current);
+  }, currentProject);
 }
 
-function current(): ProjectHead | null {
+/** The same for whoever asks once, and not while something is drawn. */
+export function currentProject(): ProjectHead | null {
   return boot.projects.find(({ id }) => id === currentId) ?? boot.projects[0] ?? null;
 }

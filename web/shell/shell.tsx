@@ -4,6 +4,7 @@ import { type ReactNode, useEffect } from "react";
 import { Link } from "wouter";
 import type { PageName } from "../../src/contract/web/page-paths.ts";
 import { boot, browserZone, readerZone, siteUrl } from "../boot/boot.ts";
+import { openHelp } from "../keys/open-windows.ts";
 import { checksStore } from "../live/checks-store.ts";
 import { countDownOf, useDownCount } from "../live/down-count.ts";
 import { hasPage } from "../pages/page-table.ts";
@@ -63,7 +64,7 @@ export function Shell({ name, params, children }: Props) {
  */
 function useWatchProject(project: string | undefined): void {
   useEffect(
-    () => (project === undefined ? undefined : checksStore(project).listen(() => undefined)),
+    () => (project === undefined ? undefined : checksStore(project).watch(() => undefined)),
     [project],
   );
 }
@@ -88,15 +89,25 @@ function RailLinks({ project, on }: { project: string; on: PageName | null }) {
   ));
 }
 
+/** Whose clock the times on the page are, and the way to choose another. */
+function ZoneShown() {
+  const isChosen = boot.account !== null && boot.account.zone !== null;
+  const title = isChosen ? words.zoneTitle(browserZone) : words.zoneOfBrowserTitle;
+  return (
+    <Link href={pageHref("profile")} title={title}>
+      {isChosen ? words.zone(readerZone) : words.zoneOfBrowser(readerZone)}
+    </Link>
+  );
+}
+
 function Foot() {
   return (
     <div className="foot">
       <a href={siteUrl("/docs/api")}>{words.nav.api}</a>
-      {readerZone !== browserZone && (
-        <Link href={pageHref("profile")} title={words.zoneTitle(browserZone)}>
-          {words.zone(readerZone)}
-        </Link>
-      )}
+      <button type="button" onClick={openHelp}>
+        {words.nav.keysShort}
+      </button>
+      <ZoneShown />
       {boot.alertDelayMs !== null && (
         <span className="lag" title={words.lagTitle}>
           {words.lag(formatDuration(boot.alertDelayMs))}

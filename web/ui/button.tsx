@@ -1,6 +1,6 @@
 // What can be pressed. One accent: "primary" once per view, "quiet" for the rest, "bare" inside rows and bars,
 // "danger" only where something is lost. A shortcut named in `keys` is shown in the tooltip.
-import type { ComponentProps, ReactNode } from "react";
+import type { ComponentProps, MouseEvent, ReactNode } from "react";
 import { Link } from "wouter";
 import { Tip } from "./tooltip.tsx";
 
@@ -22,7 +22,7 @@ export function Button({ kind = "quiet", tip, keys, isBusy = false, className = 
       {...rest}
       className={`button is-${kind} ${className}`}
       aria-busy={isBusy || undefined}
-      disabled={rest.disabled === true || isBusy}
+      {...(isBusy && { "aria-disabled": true, onClick: refuse })}
     />
   );
   if (tip === undefined && keys === undefined) return button;
@@ -31,6 +31,11 @@ export function Button({ kind = "quiet", tip, keys, isBusy = false, className = 
       {button}
     </Tip>
   );
+}
+
+/** While it is busy it keeps the focus, which a disabled button would lose, and does nothing a second time. */
+function refuse(event: MouseEvent): void {
+  event.preventDefault();
 }
 
 /** Looks as a button and leads to a page of ours. */

@@ -2,6 +2,7 @@
 // read beside the page. Both hold the focus, close with Escape, and give the focus back.
 import { Dialog as Layer } from "radix-ui";
 import type { ReactNode } from "react";
+import { focusBack } from "../keys/keep-focus.ts";
 import { words } from "../words/shared.ts";
 import { Icon } from "./icon.tsx";
 
@@ -37,6 +38,12 @@ function focusFirst(event: Event): void {
   (field ?? layer).focus();
 }
 
+/** Radix would give it to the button that it knows to have opened the window, and our windows have none. */
+export function giveBack(event: Event): void {
+  event.preventDefault();
+  focusBack();
+}
+
 function Window({
   isOpen,
   onClose,
@@ -55,6 +62,7 @@ function Window({
         <Layer.Content
           className={`window is-${shape} ${className}`}
           onOpenAutoFocus={focusFirst}
+          onCloseAutoFocus={giveBack}
           {...described}
         >
           <header className="window-head">

@@ -9,14 +9,18 @@ type FieldProps = {
   hint?: ReactNode;
   /** What is wrong with it and what to do; null when nothing is. */
   error?: string | null;
+  /** What will not work although it may be saved; null when nothing. */
+  warning?: string | null;
   isOptional?: boolean;
   children: (given: { id: string; "aria-describedby"?: string; "aria-invalid"?: true }) => ReactNode;
 };
 
 /** Label, control, hint and mistake, tied together for those who do not see them. */
-export function Field({ label, hint, error = null, isOptional = false, children }: FieldProps) {
+export function Field(props: FieldProps) {
+  const { label, hint, error = null, warning = null, isOptional = false, children } = props;
   const id = useId();
   const noted = error !== null || hint !== undefined;
+  const described = [...(noted ? [`${id}-note`] : []), ...(warning === null ? [] : [`${id}-warning`])];
   return (
     <div className="field">
       <label htmlFor={id}>
@@ -25,7 +29,7 @@ export function Field({ label, hint, error = null, isOptional = false, children 
       </label>
       {children({
         id,
-        ...(noted && { "aria-describedby": `${id}-note` }),
+        ...(described.length > 0 && { "aria-describedby": described.join(" ") }),
         ...(error !== null && { "aria-invalid": true as const }),
       })}
       {noted && (
@@ -37,15 +41,21 @@ export function Field({ label, hint, error = null, isOptional = false, children 
           {error ?? hint}
         </p>
       )}
+      {warning !== null && (
+        <p id={`${id}-warning`} className="warning" role="status">
+          {warning}
+        </p>
+      )}
     </div>
   );
 }
 
 type Given = Omit<FieldProps, "children">;
 
-export function TextField({ label, hint, error, isOptional, ...input }: Given & ComponentProps<"input">) {
+export function TextField(props: Given & ComponentProps<"input">) {
+  const { label, hint, error, warning, isOptional, ...input } = props;
   return (
-    <Field {...asGiven({ label, hint, error, isOptional })}>
+    <Field {...asGiven({ label, hint, error, warning, isOptional })}>
       {(given) => <input {...input} {...given} className={`input ${input.className ?? ""}`} />}
     </Field>
   );

@@ -7,6 +7,8 @@ const PRINTED: Readonly<Record<string, string>> = {
   Escape: "Esc",
   ArrowUp: "↑",
   ArrowDown: "↓",
+  ArrowLeft: "←",
+  ArrowRight: "→",
 };
 
 export function Keys({ keys }: { keys: string }) {

@@ -1,6 +1,6 @@
 // A menu of things to do or to choose from, on Radix: arrows, first letters, Escape, and a place on the screen.
 import { DropdownMenu } from "radix-ui";
-import type { ReactElement, ReactNode } from "react";
+import type { FocusEvent, KeyboardEvent, ReactElement, ReactNode } from "react";
 import { Link } from "wouter";
 import { Icon } from "./icon.tsx";
 import { Keys } from "./keys.tsx";
@@ -24,12 +24,37 @@ export function Menu(props: MenuProps) {
           sideOffset={6}
           collisionPadding={8}
           aria-label={props.label}
+          onFocus={enter}
+          onKeyDownCapture={passField}
         >
           {props.children}
         </DropdownMenu.Content>
       </DropdownMenu.Portal>
     </DropdownMenu.Root>
   );
+}
+
+const ENTRY = "[role^=menuitem]:not([data-disabled])";
+const FIELD = "input:not([disabled])";
+
+/** Opened by a key, a menu begins with its field or else its first entry, also where Radix did not see the key. */
+function enter(event: FocusEvent<HTMLElement>): void {
+  const menu = event.currentTarget;
+  if (event.target !== menu || !menu.matches(":focus-visible")) return;
+  event.preventDefault();
+  (menu.querySelector<HTMLElement>(FIELD) ?? menu.querySelector<HTMLElement>(ENTRY))?.focus();
+}
+
+/** A field is no entry, and arrows would pass it by: it is taken as what stands above the first one. */
+function passField(event: KeyboardEvent<HTMLElement>): void {
+  const field = event.currentTarget.querySelector<HTMLElement>(FIELD);
+  const first = event.currentTarget.querySelector<HTMLElement>(ENTRY);
+  const isDown = event.key === "ArrowDown" && event.target === field;
+  const isUp = event.key === "ArrowUp" && event.target === first;
+  if (field === null || !(isDown || isUp)) return;
+  event.preventDefault();
+  event.stopPropagation();
+  (isDown ? first : field)?.focus();
 }
 
 /** Inside the page's main part, so that whoever goes from landmark to landmark finds it. */

@@ -2,8 +2,10 @@
 // Read out politely; it stays while the pointer or the focus is on it.
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { troubleText } from "../api/api.ts";
-import { words } from "../words/shared.ts";
+import { useShortcuts } from "../keys/shortcuts.ts";
+import { paletteWords, words } from "../words/shared.ts";
 import { Icon } from "./icon.tsx";
+import { Keys } from "./keys.tsx";
 
 /** Long enough to read and to reach, short enough not to be in the way. */
 const SHOWN_MS = 8_000;
@@ -36,6 +38,17 @@ function dismiss(key: number): void {
   tell(shown.filter((one) => one.key !== key));
 }
 
+/** Takes back the newest of what can still be taken back. */
+function undoLast(): void {
+  const last = shown.findLast(({ undo }) => undo !== undefined);
+  if (last !== undefined) takeBack(last);
+}
+
+function takeBack({ key, undo }: Shown): void {
+  dismiss(key);
+  undo?.().catch(toastTrouble);
+}
+
 /** Round the whole page, once. */
 export function Toasts() {
   const all = useSyncExternalStore(
@@ -45,6 +58,8 @@ export function Toasts() {
     },
     () => shown,
   );
+  // Whoever has no pointer would have to pass the whole page to get here in time.
+  useShortcuts([{ keys: "z", says: words.undoLast, group: paletteWords.everywhere, run: undoLast }]);
   return (
     <div className="toasts" role="status" aria-live="polite">
       {all.map((one) => (
@@ -61,10 +76,6 @@ function ToastLine({ one }: { one: Shown }) {
     const timer = setTimeout(() => dismiss(one.key), SHOWN_MS);
     return () => clearTimeout(timer);
   }, [isHeld, one.key]);
-  const takeBack = () => {
-    dismiss(one.key);
-    one.undo?.().catch(toastTrouble);
-  };
   const hold = {
     onPointerEnter: () => setHeld(true),
     onPointerLeave: () => setHeld(false),
@@ -75,8 +86,11 @@ function ToastLine({ one }: { one: Shown }) {
     <div className={`toast is-${one.kind ?? "done"}`} {...hold}>
       <span className="toast-text">{one.text}</span>
       {one.undo !== undefined && (
-        <button type="button" className="toast-undo" onClick={takeBack}>
+        <button type="button" className="toast-undo" aria-keyshortcuts="z" onClick={() => takeBack(one)}>
           {words.undo}
+          <span aria-hidden="true">
+            <Keys keys="z" />
+          </span>
         </button>
       )}
       <button type="button" className="toast-close" aria-label={words.close} onClick={() => dismiss(one.key)}>

@@ -15,9 +15,9 @@ export function Until({ at }: Props) {
   return <Stamp at={at} text={formatUntil(at, useNow())} />;
 }
 
-/** "yesterday 03:14" in the reader's time zone. */
-export function When({ at }: Props) {
-  return <Stamp at={at} text={formatWhen(at, { now: useMinute(), zone: readerZone })} />;
+/** "yesterday 03:14" in the reader's time zone, or in another. */
+export function When({ at, zone = readerZone }: Props & { zone?: string }) {
+  return <Stamp at={at} zone={zone} text={formatWhen(at, { now: useMinute(), zone })} />;
 }
 
 /** "14 Nov", for what needs no time of day. */
@@ -25,9 +25,9 @@ export function Day({ at }: Props) {
   return <Stamp at={at} text={formatDay(at, { now: useMinute(), zone: readerZone })} />;
 }
 
-function Stamp({ at, text }: Props & { text: string }) {
+function Stamp({ at, text, zone = readerZone }: Props & { text: string; zone?: string }) {
   return (
-    <time dateTime={new Date(at).toISOString()} title={formatExact(at, readerZone)}>
+    <time dateTime={new Date(at).toISOString()} title={formatExact(at, zone)}>
       {text}
     </time>
   );

@@ -40,6 +40,8 @@ export const accountWords = {
     name: "Name",
     namePlaceholder: "Shown instead of your address",
     zone: "Time zone",
+    zoneOfBrowser: (here: string) => `As the browser: ${here}`,
+    zoneOfBrowserHint: "Mails tell their times in UTC until you choose one.",
     theme: "Theme",
   },
   email: {
@@ -106,7 +108,7 @@ export const accountWords = {
     remove: "Remove",
     renew: "New recovery codes",
     scanTitle: "Scan this with your app",
-    scanText: "Then type the six digits that it shows.",
+    scanText: "Then type the 6 digits that it shows.",
     qr: "Picture to be scanned by the authenticator app",
     byHand: "Cannot scan? Type this into the app:",
     code: "Code from the app",

@@ -1,5 +1,6 @@
 // What the page about the installation says.
-import { formatCount, numberWord, plural } from "./number.ts";
+import { formatCount, numberWord } from "../../src/contract/web/list-words.ts";
+import { plural } from "./number.ts";
 
 const processes = (count: number) => plural(count, "process", "processes");
 
@@ -26,6 +27,9 @@ export const adminWords = {
     label: "Watching",
     ok: "on time",
     okText: "No deadline waits to be judged.",
+    oldest: (lag: string) => `The oldest deadline that waits to be judged has done so for ${lag}.`,
+    held: "not every check",
+    heldText: "Some cannot be judged: see above.",
     behind: (lag: string) => `${lag} behind`,
     behindText:
       "The oldest deadline that should have been judged. Is a process with the role sweeper running?",
@@ -103,9 +107,12 @@ export const accountsWords = {
     limit === null ? formatCount(count) : `${formatCount(count)} of ${formatCount(limit)}`,
   more: "More accounts",
   invite: "Invite somebody",
-  inviteAbout: "They get an account and a project of their own.",
+  inviteByMail: "They get a mail with a link, which makes an account and a project of their own.",
+  inviteByLink:
+    "No mail is sent from this installation: you get a link to pass on, which makes an account and a project of their own. With OVERDUE_SMTP_HOST set, invitations are mailed.",
   email: "Email address",
-  send: "Invite",
+  send: "Send invitation",
+  make: "Make a link",
   sent: (email: string) => `An invitation is on its way to ${email}.`,
   linkText: (email: string) => `It makes an account for ${email}, once. It is shown only now.`,
   menu: (email: string) => `Actions for ${email}`,

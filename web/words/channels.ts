@@ -1,6 +1,7 @@
 // What the page of channels says.
+import { numberWord } from "../../src/contract/web/list-words.ts";
 import type { ChannelCard, DeliveryRow } from "../../src/contract/web/channels.ts";
-import { numberWord, plural } from "./number.ts";
+import { plural } from "./number.ts";
 
 export const channelsWords = {
   tab: "Channels",
@@ -32,6 +33,8 @@ export const channelsWords = {
   secretKept: "Leave it empty to keep what is stored.",
   secretMade: "Leave it empty to have one made; it is shown once.",
   headersHint: "One on each line: Name: value",
+  more: "More: headers, bodies, other events",
+  willFail: "The channel was saved, but messages will fail: see below its name.",
   bodyHint: "$NAME, $STATUS, $NOW and others are filled in.",
   membersNone: "There are no other channels yet that could be members.",
   back: "Back",

@@ -1,25 +1,6 @@
 // What the page of checks says, and what other pages say of a check.
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { StateCounts } from "../../src/contract/web/boot.ts";
-import { formatCount, numberWord, plural } from "./number.ts";
-
-/** A check may have no name; it still needs something to be called by. */
-export function checkName({ name }: Pick<CheckRow, "name">): string {
-  return name === "" ? "unnamed" : name;
-}
-
-/** The title of the page: what matters, never just "Checks". */
-export function checksTitle(counts: StateCounts, total: number): string {
-  const need = counts.down + counts.late;
-  if (total === 0) return "Nothing is watched yet";
-  if (counts.down > 0)
-    return `${numberWord(counts.down)} ${counts.down === 1 ? "job needs" : "jobs need"} you`;
-  if (need > 0) return `${numberWord(need)} ${need === 1 ? "job is" : "jobs are"} late`;
-  const watched = counts.up;
-  if (watched === 0) return counts.new > 0 ? "Waiting for the first signals" : "All checks are paused";
-  if (watched <= 2) return watched === 1 ? "The job is on time" : "Both jobs are on time";
-  return `All ${formatCount(watched)} jobs are on time`;
-}
+import { formatCount, LIST_WORDS } from "../../src/contract/web/list-words.ts";
+import { plural } from "./number.ts";
 
 export const checksWords = {
   tab: "Checks",
@@ -44,18 +25,8 @@ export const checksWords = {
     "-last_ping": "last signal, newest first",
     created: "created",
   },
-  columns: {
-    state: "State",
-    name: "Name",
-    expected: "Expected",
-    beats: "Last 30 runs",
-    duration: "Duration, p95",
-    fuse: "Last signal → alert",
-  },
-  needsAttention: "Needs attention",
-  everythingElse: "Everything else",
   all: "Checks",
-  list: "Checks",
+  ...LIST_WORDS,
   total: (count: number) => plural(count, "check"),
   shown: (count: number, total: number) => `${formatCount(count)} of ${plural(total, "check")}`,
   loadingRest: "loading the rest",

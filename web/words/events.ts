@@ -1,56 +1,33 @@
-// What the log of a project says: one sentence for each thing that happened.
-import type { ProjectEvent } from "../../src/contract/web/history.ts";
+// What the page of events says. What an event itself is called stands in the contract, because files say it too.
 
 export const eventsWords = {
   tab: "Events",
   title: (count: number) => (count === 0 ? "Nothing has happened yet" : "What happened"),
+  titleChosen: "What happened",
   filter: "Show",
   filters: { all: "everything", flip: "up and down", event: "changes and gaps" },
   search: "Search by check or text",
   searchLabel: "Search events",
   older: "Older events",
+  further: "Look further back",
   noOlder: "That is everything that is kept.",
+  noOlderChosen: "That is everything of this choice.",
   nothing: {
     title: "This fills by itself",
     text: "Checks that go down or come up, pauses, edits and times we could not observe are listed here.",
   },
-  noMatch: { title: "Nothing matches", text: "Try other words, or show everything." },
+  noMatch: { title: "Nothing matches", text: "Try other words or another time, or show everything." },
+  noMatchYet: { title: "Nothing found yet", text: "Older events have not been looked through." },
   columns: { when: "When", check: "Check", what: "What", by: "By" },
-  download: "Download as CSV",
+  from: "From",
+  to: "Until",
+  anyTime: "Any time",
+  zone: "Times in",
+  zones: { mine: (zone: string) => `my zone (${zone})`, utc: "UTC", check: "the zone of each check" },
+  download: "Download",
+  downloads: { csv: "CSV", json: "JSON" },
+  downloadAs: (format: string) => `Download as ${format}`,
+  downloadTitle: "What is chosen here, the newest 10,000 at most. Times in files are in UTC.",
   takenBack: "taken back: a signal had been received in time",
   unnamed: "unnamed",
 } as const;
-
-const DOWN_REASONS = {
-  timeout: "went down: nothing came until the deadline",
-  fail: "went down: the job said that it failed",
-  success: "went down",
-} as const;
-
-const EVENT_SENTENCES: Readonly<Record<string, string>> = {
-  paused: "was paused",
-  resumed: "was resumed",
-  edited: "was edited",
-  not_observed: "was not observed: we could not receive signals, so nobody was alarmed",
-  deleted: "was deleted",
-  restored: "was taken back",
-  transferred: "was moved from another project",
-  cleared: "had its events cleared",
-};
-
-/** "went down: nothing came until the deadline". */
-export function eventSentence(event: ProjectEvent): string {
-  if (event.type === "flip") {
-    return event.to === "up" ? "came up" : DOWN_REASONS[event.reason];
-  }
-  const known = EVENT_SENTENCES[event.kind] ?? event.kind.replaceAll("_", " ");
-  const fields = event.kind === "edited" ? editedFields(event.detail) : [];
-  return fields.length === 0 ? known : `${known}: ${fields.join(", ")}`;
-}
-
-/** "graceSeconds" is "grace seconds" to a reader. */
-function editedFields(detail: Readonly<Record<string, unknown>>): string[] {
-  const { after } = detail;
-  if (typeof after !== "object" || after === null) return [];
-  return Object.keys(after).map((name) => name.replaceAll(/([A-Z])/g, " $1").toLowerCase());
-}

@@ -1,34 +1,8 @@
 // Counts, shares and sizes as a person says them. Pure.
+import { formatCount } from "../../src/contract/web/list-words.ts";
 
 const LOCALE = "en-GB";
-const COUNT = new Intl.NumberFormat(LOCALE);
 const PERCENT = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 1 });
-const SMALL = [
-  "No",
-  "One",
-  "Two",
-  "Three",
-  "Four",
-  "Five",
-  "Six",
-  "Seven",
-  "Eight",
-  "Nine",
-  "Ten",
-  "Eleven",
-  "Twelve",
-];
-
-/** "10,000". */
-export function formatCount(count: number): string {
-  return COUNT.format(count);
-}
-
-/** "Two" up to twelve, "13" from there on: for the beginning of a sentence. */
-export function numberWord(count: number): string {
-  return SMALL[count] ?? formatCount(count);
-}
-
 /** "1 check", "3 checks". */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;

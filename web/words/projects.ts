@@ -1,6 +1,6 @@
 // What the page of projects says.
+import { formatCount, numberWord } from "../../src/contract/web/list-words.ts";
 import type { ProjectCard } from "../../src/contract/web/boot.ts";
-import { formatCount, numberWord } from "./number.ts";
 
 /** The title: what matters in all projects together. */
 export function projectsTitle(cards: readonly ProjectCard[]): string {

@@ -49,7 +49,9 @@ export const settingsWords = {
     title: "Invite somebody",
     aboutMail: "They get a mail with a link. Whoever has no account gets one by following it.",
     aboutLink:
-      "No mail is sent from this installation: operators get a link to pass on, others cannot invite.",
+      "No mail is sent from this installation: you get a link to pass on. Whoever has no account gets one by following it.",
+    nobody:
+      "You cannot invite anybody, because no mail is sent from this installation. Whoever runs it can: an operator gets a link to pass on, and with OVERDUE_SMTP_HOST set invitations are mailed.",
     email: "Email address",
     role: "Role",
     send: "Send invitation",

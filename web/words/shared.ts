@@ -1,19 +1,6 @@
 // What is said on more than one page. Every text on screen stands in this folder: one file for each page, and this
 // one for the house itself. Sentences say what happened and what to do next.
-import type { Beat, ShownState } from "../../src/contract/web/check-row.ts";
-
-/** A state as it is drawn: running is no state of its own, but a row that runs reads so. */
-export type DrawnState = ShownState | "running";
-
-/** The word beside each shape. */
-export const STATE_WORDS: Readonly<Record<DrawnState, string>> = {
-  new: "new",
-  up: "up",
-  late: "late",
-  down: "down",
-  paused: "paused",
-  running: "running",
-};
+import type { Beat } from "../../src/contract/web/check-row.ts";
 
 export const BEAT_WORDS: Readonly<Record<Beat, string>> = {
   u: "success",
@@ -41,8 +28,10 @@ export const words = {
     signOut: "Sign out",
     more: "More",
     api: "API",
+    apiReference: "API reference",
     switchProject: "Switch project",
     keys: "Keyboard shortcuts",
+    keysShort: "Shortcuts",
     search: "Search everything",
     theme: "Theme",
     themes: { system: "As the system", light: "Light", dark: "Dark" },
@@ -50,12 +39,15 @@ export const words = {
   lag: (delay: string) => `alerts in ${delay}`,
   lagTitle: "Median time from a missed deadline to a delivered alert, last 24 hours",
   zone: (zone: string) => `times in ${zone}`,
-  zoneTitle: (here: string) => `Your browser is in ${here}. The account says which time zone is shown.`,
+  zoneTitle: (here: string) => `Your account says so. Your browser is in ${here}.`,
+  zoneOfBrowser: (here: string) => `times as the browser: ${here}`,
+  zoneOfBrowserTitle: "Another time zone can be chosen in your account.",
   downCount: (count: number) => `${count} down`,
   close: "Close",
   cancel: "Cancel",
   save: "Save",
   undo: "Undo",
+  undoLast: "Undo what was just done",
   retry: "Try again",
   copy: "Copy",
   copied: "Copied",

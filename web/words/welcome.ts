@@ -1,19 +1,18 @@
 // What the first run says, from the public address to the first signal.
 import type { Arrival } from "../../src/contract/web/set-up.ts";
+import { listNames } from "./number.ts";
 import { formatDuration } from "./time.ts";
 
 export const welcomeWords = {
   tab: "Set-up",
   title: "From nothing to a signal",
   about:
-    "Four steps; the last one is what counts. You can come back here from Installation, in the menu of your account.",
+    "Five steps; the fourth is what counts. You can come back here from Installation, in the menu of your account.",
   states: { done: "done", wrong: "needs you", open: "to do" },
   owner: {
     title: "You own this installation",
     text: (email: string) => `Signed in as ${email}.`,
     more: "Password, passkeys and two-factor sign-in",
-    zone: (zone: string) => `Times are shown in ${zone}.`,
-    ownZone: (zone: string) => `Show them in ${zone}`,
   },
   address: {
     title: "Public address",
@@ -58,6 +57,20 @@ export const welcomeWords = {
       count === 1 ? "One check is watched already." : `${count} checks are watched already.`,
     toChecks: "To the checks",
     another: "Make another one",
+  },
+  channel: {
+    title: "Who is told?",
+    text: "When a job fails or stays silent, somebody has to hear of it.",
+    noMail:
+      "When a job fails or stays silent, somebody has to hear of it. Mail is not set up, but there are other ways.",
+    mail: (email: string) => `Mail ${email}`,
+    other: "Another way",
+    choose: "Choose a way",
+    told: (names: readonly string[]) => `Will be told: ${listNames(names)}. New checks use every channel.`,
+    toChannels: "To the channels",
+    mayNot: "You may not make channels in this project. Ask its owner.",
+    noProject: "There is no project yet: make one first.",
+    skip: "You can do this later; until then nobody is told.",
   },
 } as const;
 

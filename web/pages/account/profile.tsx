@@ -2,7 +2,7 @@
 import { type FormEvent, useState } from "react";
 import type { AccountPage, ThemeName } from "../../../src/contract/web/account.ts";
 import { troubleText } from "../../api/api.ts";
-import { readerZone } from "../../boot/boot.ts";
+import { browserZone } from "../../boot/boot.ts";
 import { showTheme, useTheme } from "../../boot/theme.ts";
 import { Section } from "../../parts/section.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -14,6 +14,8 @@ import { useChange } from "./use-account.ts";
 
 const words = accountWords.profile;
 const NAME_LENGTH_MAX = 200;
+/** What stands for no zone in the list. */
+const AS_BROWSER = "";
 
 export function Profile({ account }: { account: AccountPage }) {
   return (
@@ -55,21 +57,28 @@ function NameForm({ account }: { account: AccountPage }) {
 
 function ZoneChoice({ account }: { account: AccountPage }) {
   const change = useChange();
-  const keep = (zone: string) =>
+  const keep = (chosen: string) =>
     change.mutate(
-      { method: "PATCH", path: "", body: { zone }, says: accountWords.saved },
+      {
+        method: "PATCH",
+        path: "",
+        body: { zone: chosen === AS_BROWSER ? null : chosen },
+        says: accountWords.saved,
+      },
       // The zone that everything is shown in comes with the page.
       { onSuccess: () => location.reload(), onError: toastTrouble },
     );
-  const zones = [...new Set([account.zone, readerZone, "UTC", ...Intl.supportedValuesOf("timeZone")])];
+  const zones = new Set([account.zone ?? browserZone, "UTC", ...Intl.supportedValuesOf("timeZone")]);
   return (
     <SelectField
       label={words.zone}
-      value={account.zone}
+      value={account.zone ?? AS_BROWSER}
+      {...(account.zone === null && { hint: words.zoneOfBrowserHint })}
       disabled={change.isPending}
       onChange={(event) => keep(event.target.value)}
     >
-      {zones.map((zone) => (
+      <option value={AS_BROWSER}>{words.zoneOfBrowser(browserZone)}</option>
+      {[...zones].map((zone) => (
         <option key={zone}>{zone}</option>
       ))}
     </SelectField>

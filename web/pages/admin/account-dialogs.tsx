@@ -1,7 +1,7 @@
 // What the operator may change of an account: its limit and its rights; and the way to invite somebody.
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import type { AdminAccount, AdminAccountBody } from "../../../src/contract/web/admin.ts";
+import type { AdminAccount, AdminAccountBody, AdminAccounts } from "../../../src/contract/web/admin.ts";
 import { send, troubleText } from "../../api/api.ts";
 import { AddressDialog, LinkDialog } from "../../parts/address-dialog.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
@@ -76,7 +76,9 @@ export function OperatorDialog(props: Props) {
   );
 }
 
-export function InviteDialog({ onClose }: { onClose: () => void }) {
+type InviteProps = { invitesBy: AdminAccounts["invitesBy"]; onClose: () => void };
+
+export function InviteDialog({ invitesBy, onClose }: InviteProps) {
   const asked = useMutation({
     mutationFn: (email: string) => send<{ link: string | null }>("POST", "/admin/invitations", { email }),
     onSuccess: ({ link }, email) => {
@@ -85,16 +87,17 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
       onClose();
     },
   });
+  const isMailed = invitesBy === "mail";
   const link = asked.data?.link ?? null;
   if (link !== null)
     return <LinkDialog link={link} text={words.linkText(asked.variables ?? "")} onClose={onClose} />;
   return (
     <AddressDialog
       title={words.invite}
-      text={words.inviteAbout}
+      text={isMailed ? words.inviteByMail : words.inviteByLink}
       label={words.email}
       whose="other"
-      act={words.send}
+      act={isMailed ? words.send : words.make}
       onAct={asked.mutate}
       onClose={onClose}
       isBusy={asked.isPending}

@@ -36,7 +36,9 @@ export function Accounts() {
           {words.more}
         </Button>
       )}
-      {over?.what === "invite" && <InviteDialog onClose={close} />}
+      {over?.what === "invite" && (
+        <InviteDialog invitesBy={query.data.pages[0]?.invitesBy ?? "link"} onClose={close} />
+      )}
       {over?.what === "limit" && <LimitDialog account={over.account} onClose={close} />}
       {over?.what === "operator" && <OperatorDialog account={over.account} onClose={close} />}
     </>

@@ -1,7 +1,7 @@
-// What is well, what is not, and that the diagnostics give nothing away.
+// What is said of each part, drawn as the server judged it, and that the diagnostics give nothing away.
 import { describe, expect, test } from "vitest";
 import type { AdminState } from "../../../src/contract/web/admin.ts";
-import { countTroubles, diagnosticsOf, factsOf } from "./facts.ts";
+import { diagnosticsOf, factsOf } from "./facts.ts";
 
 const NOW = 1_800_000_000_000;
 const WELL: AdminState = {
@@ -24,39 +24,52 @@ const WELL: AdminState = {
   databaseBytes: 2_100_000,
   migrations: [{ name: "0001_start", appliedAt: NOW }],
   troubles: [],
+  health: { receiving: true, watching: true, telling: true, letters: true, database: true },
+  needCount: 0,
   mail: true,
   registrationOpen: false,
   signIn: { oidc: "https://id.secret.example", proxyHeader: null },
 };
 
-function bad(change: Partial<AdminState>): string[] {
-  return factsOf({ ...WELL, ...change })
-    .filter(({ isWell }) => isWell === false)
-    .map(({ label }) => label);
+function factOf(label: string, change: Partial<AdminState>) {
+  return factsOf({ ...WELL, ...change }).find((fact) => fact.label === label);
 }
 
 describe("facts", () => {
-  test("all is well when nothing waits", () => {
-    expect(bad({})).toEqual([]);
-    expect(countTroubles(WELL)).toBe(0);
+  test("are well or not as the server says, whatever the figures", () => {
+    const late = { sweeperLagMs: 900_000, unsentCount: 1, oldestUnsentAt: NOW - 900_000, oldestLetterAt: 1 };
+    expect(factsOf({ ...WELL, ...late }).map(({ isWell }) => isWell)).toEqual([
+      true,
+      true,
+      true,
+      true,
+      true,
+      null,
+    ]);
+    const health = { receiving: null, watching: false, telling: false, letters: false, database: false };
+    expect(factsOf({ ...WELL, health }).map(({ isWell }) => isWell)).toEqual([
+      null,
+      false,
+      false,
+      false,
+      false,
+      null,
+    ]);
   });
 
-  test("a short wait is no trouble, a long one is", () => {
-    expect(bad({ sweeperLagMs: 2_000, unsentCount: 1, oldestUnsentAt: NOW - 5_000 })).toEqual([]);
-    expect(bad({ sweeperLagMs: 20_000 })).toEqual(["Watching"]);
-    expect(bad({ unsentCount: 1, oldestUnsentAt: NOW - 120_000 })).toEqual(["Telling"]);
-    expect(bad({ oldestLetterAt: NOW - 120_000 })).toEqual(["Mail"]);
+  test("about watching tell how long the oldest deadline waits, and when nothing but a check is the matter", () => {
+    const health = { ...WELL.health, watching: false };
+    expect(factOf("Watching", { sweeperLagMs: 20_000 })?.about).toContain("20 s");
+    expect(factOf("Watching", { sweeperLagMs: 180_000, health })?.value).toBe("3 min behind");
+    expect(factOf("Watching", { health })?.value).toBe("not every check");
   });
 
-  test("nobody who receives, a lost process and a missing migration are told", () => {
-    expect(bad({ intakes: [] })).toEqual(["Receiving"]);
-    expect(bad({ intakes: WELL.intakes.map((one) => ({ ...one, isLost: true })) })).toEqual(["Receiving"]);
-    expect(bad({ migrations: [{ name: "0002_more", appliedAt: null }] })).toEqual(["Database"]);
-  });
-
-  test("a thing that is told twice counts once", () => {
-    const troubles = [{ trouble: "intakeLost", subject: "x", sinceAt: NOW }];
-    expect(countTroubles({ ...WELL, troubles, intakes: [] })).toBe(1);
+  test("name nobody who receives, a lost process and a missing migration", () => {
+    expect(factOf("Receiving", { intakes: [] })?.value).toBe("nobody receives signals");
+    const lost = WELL.intakes.map((one) => ({ ...one, isLost: true }));
+    expect(factOf("Receiving", { intakes: lost })?.value).toBe("1 process lost");
+    const migrations = [{ name: "0002_more", appliedAt: null }];
+    expect(factOf("Database", { migrations })?.about).toContain("overdue migrate");
   });
 });
 

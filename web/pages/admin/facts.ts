@@ -1,4 +1,4 @@
-// What the state of an installation means: which part is well, and what to say about each. Pure.
+// What to say about each part of an installation; which part is well, the server has decided. Pure.
 import type { AdminState } from "../../../src/contract/web/admin.ts";
 import { adminWords as words } from "../../words/admin.ts";
 import { formatBytes, formatShare } from "../../words/number.ts";
@@ -14,66 +14,52 @@ export type Fact = {
   at: number | null;
 };
 
-/** A deadline waits its turn for a moment even when all is well, and so does a message. */
-const LAG_TOLD_MS = 10_000;
-const UNSENT_TOLD_MS = 60_000;
-
 export function factsOf(state: AdminState): Fact[] {
   return [receiving(state), watching(state), telling(state), letters(state), database(state), version(state)];
 }
 
-/** How many things need somebody: what the installation tells by itself, or what is seen here to be unwell. */
-export function countTroubles(state: AdminState): number {
-  const seen = factsOf(state).filter(({ isWell }) => isWell === false).length;
-  return Math.max(state.troubles.length, seen);
-}
-
-function receiving({ intakes }: AdminState): Fact {
+function receiving({ intakes, health }: AdminState): Fact {
   const { label, none, noneText, ok, lost, lostText, spool, spoolEmpty } = words.receiving;
+  const fact = { label, isWell: health.receiving, at: null };
   const lostCount = intakes.filter(({ isLost }) => isLost).length;
-  if (lostCount > 0) return { label, isWell: false, value: lost(lostCount), about: lostText, at: null };
-  if (intakes.length === 0) return { label, isWell: false, value: none, about: noneText, at: null };
+  if (lostCount > 0) return { ...fact, value: lost(lostCount), about: lostText };
+  if (intakes.length === 0) return { ...fact, value: none, about: noneText };
   const fill = Math.max(...intakes.map(({ spoolFill }) => spoolFill));
   const isEmpty = intakes.every((intake) => intake.spoolEmpty);
-  const about = isEmpty ? spoolEmpty : spool(formatShare(fill));
-  return { label, isWell: true, value: ok(intakes.length), about, at: null };
+  return { ...fact, value: ok(intakes.length), about: isEmpty ? spoolEmpty : spool(formatShare(fill)) };
 }
 
-function watching({ sweeperLagMs }: AdminState): Fact {
-  const { label, ok, okText, behind, behindText } = words.watching;
-  const isWell = sweeperLagMs < LAG_TOLD_MS;
-  return {
-    label,
-    isWell,
-    value: isWell ? ok : behind(formatDuration(sweeperLagMs)),
-    about: isWell ? okText : behindText,
-    at: null,
-  };
+function watching({ sweeperLagMs, health }: AdminState): Fact {
+  const { label, ok, okText, oldest, behind, behindText, held, heldText } = words.watching;
+  const fact = { label, isWell: health.watching, at: null };
+  const lag = formatDuration(sweeperLagMs);
+  if (health.watching !== false)
+    return { ...fact, value: ok, about: sweeperLagMs === 0 ? okText : oldest(lag) };
+  if (sweeperLagMs === 0) return { ...fact, value: held, about: heldText };
+  return { ...fact, value: behind(lag), about: behindText };
 }
 
-function telling({ unsentCount, oldestUnsentAt, now }: AdminState): Fact {
+function telling({ unsentCount, oldestUnsentAt, health }: AdminState): Fact {
   const { label, ok, okText, waits, oldest, later, laterText } = words.telling;
-  if (unsentCount === 0) return { label, isWell: true, value: ok, about: okText, at: null };
-  if (oldestUnsentAt === null)
-    return { label, isWell: true, value: later(unsentCount), about: laterText, at: null };
-  const isWell = now - oldestUnsentAt < UNSENT_TOLD_MS;
-  return { label, isWell, value: waits(unsentCount), about: oldest, at: oldestUnsentAt };
+  const fact = { label, isWell: health.telling, at: oldestUnsentAt };
+  if (unsentCount === 0) return { ...fact, value: ok, about: okText };
+  if (oldestUnsentAt === null) return { ...fact, value: later(unsentCount), about: laterText };
+  return { ...fact, value: waits(unsentCount), about: oldest };
 }
 
-function letters({ mail, oldestLetterAt, now }: AdminState): Fact {
+function letters({ mail, oldestLetterAt, health }: AdminState): Fact {
   const { label, on, off, offText, waits, okText } = words.letters;
-  if (!mail) return { label, isWell: null, value: off, about: offText, at: null };
-  if (oldestLetterAt === null) return { label, isWell: true, value: on, about: okText, at: null };
-  const isWell = now - oldestLetterAt < UNSENT_TOLD_MS;
-  return { label, isWell, value: on, about: waits, at: oldestLetterAt };
+  const fact = { label, isWell: health.letters };
+  if (!mail) return { ...fact, value: off, about: offText, at: null };
+  return { ...fact, value: on, about: oldestLetterAt === null ? okText : waits, at: oldestLetterAt };
 }
 
-function database({ databaseBytes, migrations }: AdminState): Fact {
+function database({ databaseBytes, migrations, health }: AdminState): Fact {
   const { label, migrations: applied, pending } = words.database;
   const left = migrations.filter(({ appliedAt }) => appliedAt === null).length;
   return {
     label,
-    isWell: left === 0,
+    isWell: health.database,
     value: formatBytes(databaseBytes),
     about: left === 0 ? applied(migrations.length) : pending(left),
     at: null,

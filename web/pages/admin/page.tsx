@@ -10,7 +10,6 @@ import { Queried } from "../../ui/page-state.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { adminWords as words } from "../../words/admin.ts";
 import { Accounts } from "./accounts.tsx";
-import { countTroubles } from "./facts.ts";
 import { Instance } from "./instance.tsx";
 
 const ASK_EVERY_MS = 5_000;
@@ -23,7 +22,7 @@ export function AdminPage() {
     refetchInterval: ASK_EVERY_MS,
   });
   const [params, setParams] = useSearchParams();
-  const title = query.data === undefined ? words.tab : words.title(countTroubles(query.data));
+  const title = query.data === undefined ? words.tab : words.title(query.data.needCount);
   usePageTitle(title);
   const tab = TABS.find((name) => name === params.get("tab")) ?? "state";
   return (

@@ -1,7 +1,16 @@
 // The form of a channel, drawn from the fields of its kind. The server judges; its sentence stands at the field.
-import { type FormEvent, useEffect, useState } from "react";
-import type { ChannelCard, CreatedChannel, KindCard } from "../../../src/contract/web/channels.ts";
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, type ReactNode, useEffect, useState } from "react";
+import type {
+  ChannelCard,
+  ConfigWarning,
+  ConfigWarnings,
+  CreatedChannel,
+  KindCard,
+  KindField,
+} from "../../../src/contract/web/channels.ts";
 import { send, Trouble, troubleText } from "../../api/api.ts";
+import { useSettled } from "../../parts/use-settled.ts";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -10,7 +19,17 @@ import { toast } from "../../ui/toast.tsx";
 import { channelsWords as words, fieldLabel } from "../../words/channels.ts";
 import { words as shared } from "../../words/shared.ts";
 import { ConfigField } from "./config-field.tsx";
-import { configOf, type FormValues, mistakeOf, valuesOf, type Wrong } from "./config-values.ts";
+import {
+  configOf,
+  type FormValues,
+  mistakeOf,
+  typedAddresses,
+  valuesOf,
+  type Wrong,
+} from "./config-values.ts";
+
+/** How long an address has to stand still before the server is asked about it. */
+const TYPING_MS = 400;
 
 type Props = {
   kind: KindCard;
@@ -56,24 +75,24 @@ function useChannelForm({ kind, channel, project, onDone, onClose }: Props) {
   const [isBusy, setBusy] = useState(false);
   const [made, setMade] = useState<Record<string, string> | null>(null);
   /** Answers with the secrets that were made, to be shown once. */
-  const save = async (): Promise<Record<string, string>> => {
+  const save = async (): Promise<CreatedChannel> => {
     const config = configOf(kind.fields, { values, isNew: channel === null });
     if (channel !== null) {
-      await send("PATCH", `/channels/${channel.id}`, { name, config });
-      return {};
+      const change = { name, config };
+      return { channel: await send<ChannelCard>("PATCH", `/channels/${channel.id}`, change), made: {} };
     }
     const body = { kind: kind.name, name, config, checks: isForAll ? "*" : [] };
-    return (await send<CreatedChannel>("POST", `/projects/${project}/channels`, body)).made;
+    return send<CreatedChannel>("POST", `/projects/${project}/channels`, body);
   };
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
     try {
-      const secrets = await save();
+      const saved = await save();
       onDone();
-      toast({ text: channel === null ? words.created : words.saved });
-      if (Object.keys(secrets).length === 0) onClose();
-      else setMade(secrets);
+      toast({ text: savedText(saved.channel, channel === null) });
+      if (Object.keys(saved.made).length === 0) onClose();
+      else setMade(saved.made);
     } catch (error) {
       setWrong(wrongOf(error, kind));
     } finally {
@@ -89,9 +108,49 @@ function useChannelForm({ kind, channel, project, onDone, onClose }: Props) {
   return { name, setName, values, setValue, isForAll, setForAll, wrong, isBusy, made, submit };
 }
 
+function savedText({ warnings }: ChannelCard, isNew: boolean): string {
+  if (warnings.length > 0) return words.willFail;
+  return isNew ? words.created : words.saved;
+}
+
+/** What the server foresees: for addresses that are typed, and for stored ones that are left as they are. */
+function useWarnings({ kind, channel, project }: Props, values: FormValues): readonly ConfigWarning[] {
+  const typed = useSettled(typedAddresses(kind.fields, values), TYPING_MS);
+  const { data } = useQuery({
+    queryKey: ["channel-warnings", project, kind.name, typed],
+    queryFn: () =>
+      send<ConfigWarnings>("POST", `/projects/${project}/channels/warnings`, {
+        kind: kind.name,
+        config: typed,
+      }),
+    enabled: Object.keys(typed).length > 0,
+    retry: false,
+    // A warning does not blink while one types on.
+    placeholderData: (before) => before,
+  });
+  const kept = (channel?.warnings ?? []).filter(({ field }) => typed[field] === undefined);
+  const foreseen = (data?.warnings ?? []).filter(({ field }) => typed[field] !== undefined);
+  return [...kept, ...foreseen];
+}
+
 function FormFields(props: Props & { form: ReturnType<typeof useChannelForm> }) {
   const { kind, channel, channels, form } = props;
   const { wrong } = form;
+  const warnings = useWarnings(props, form.values);
+  const shown = (field: KindField) => (
+    <ConfigField
+      key={field.name}
+      field={field}
+      value={form.values[field.name] ?? ""}
+      isStored={channel !== null}
+      members={channels.filter((one) => one.kind !== kind.name && one.id !== channel?.id)}
+      error={wrong?.field === field.name ? wrong.text : null}
+      warning={warnings.find((one) => one.field === field.name)?.text ?? null}
+      onChange={(value) => form.setValue(field.name, value)}
+    />
+  );
+  const rare = kind.fields.filter(({ isRare }) => isRare);
+  const isRareWrong = rare.some(({ name }) => name === wrong?.field);
   return (
     <>
       <TextField
@@ -103,17 +162,12 @@ function FormFields(props: Props & { form: ReturnType<typeof useChannelForm> }) 
         dir="auto"
         onChange={(change) => form.setName(change.target.value)}
       />
-      {kind.fields.map((field) => (
-        <ConfigField
-          key={field.name}
-          field={field}
-          value={form.values[field.name] ?? ""}
-          isStored={channel !== null}
-          members={channels.filter((one) => one.kind !== kind.name && one.id !== channel?.id)}
-          error={wrong?.field === field.name ? wrong.text : null}
-          onChange={(value) => form.setValue(field.name, value)}
-        />
-      ))}
+      {kind.fields.filter(({ isRare }) => !isRare).map(shown)}
+      {rare.length > 0 && (
+        <Fold isOpenFirst={channel?.isRareUsed === true} isForced={isRareWrong}>
+          {rare.map(shown)}
+        </Fold>
+      )}
       {channel === null && (
         <Tick
           label={words.checks}
@@ -127,6 +181,21 @@ function FormFields(props: Props & { form: ReturnType<typeof useChannelForm> }) 
         </p>
       )}
     </>
+  );
+}
+
+/** What few need. It opens by itself for what is set already, and for what is wrong. */
+function Fold(props: { isOpenFirst: boolean; isForced: boolean; children: ReactNode }) {
+  const [isOpen, setOpen] = useState(props.isOpenFirst);
+  return (
+    <details
+      className="channels-fold"
+      open={isOpen || props.isForced}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>{words.more}</summary>
+      <div className="form">{props.children}</div>
+    </details>
   );
 }
 

@@ -36,6 +36,11 @@ export function ChannelRow({ channel, kind, mayEdit, project, onOpen }: Props) {
       </td>
       <td>
         <Health channel={channel} />
+        {channel.warnings.map(({ field, text }) => (
+          <p key={field} className="warning">
+            {text}
+          </p>
+        ))}
       </td>
       <td className="channels-acts">
         <Button onClick={() => onOpen("test")}>{words.test}</Button>

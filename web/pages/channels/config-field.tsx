@@ -13,10 +13,13 @@ type Props = {
   isStored: boolean;
   members: readonly ChannelCard[];
   error: string | null;
+  /** What the server foresees for an address. */
+  warning: string | null;
   onChange: (value: Value) => void;
 };
 
-export function ConfigField({ field, value, isStored, members, error, onChange }: Props) {
+export function ConfigField(props: Props) {
+  const { field, value, isStored, members, error, warning, onChange } = props;
   const label = fieldLabel(field.name);
   if (field.type === "flag") {
     return (
@@ -45,7 +48,7 @@ export function ConfigField({ field, value, isStored, members, error, onChange }
   }
   if (field.isLong || field.type === "headers") return <TextArea {...given} rows={3} spellCheck={false} />;
   const type = field.type === "address" ? "url" : field.type === "number" ? "number" : "text";
-  return <TextField {...given} type={type} autoComplete="off" spellCheck={false} />;
+  return <TextField {...given} warning={warning} type={type} autoComplete="off" spellCheck={false} />;
 }
 
 function Members(props: {

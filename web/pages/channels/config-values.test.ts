@@ -1,7 +1,7 @@
 // From what is stored to the form and back.
 import { expect, test } from "vitest";
 import type { ChannelCard, KindField } from "../../../src/contract/web/channels.ts";
-import { configOf, mistakeOf, valuesOf } from "./config-values.ts";
+import { configOf, mistakeOf, typedAddresses, valuesOf } from "./config-values.ts";
 
 function field(name: string, given: Partial<KindField>): KindField {
   return {
@@ -12,6 +12,7 @@ function field(name: string, given: Partial<KindField>): KindField {
     isSecret: false,
     isMade: false,
     isRequired: false,
+    isRare: false,
     choices: [],
     fallback: "",
     ...given,
@@ -52,4 +53,14 @@ test("a sentence about a field stands at the field, under the name that people s
     field: "url_down",
   });
   expect(mistakeOf("Something else.", fields)).toEqual({ text: "Something else.", field: null });
+});
+
+test("only addresses that were typed are asked about", () => {
+  const fields = [
+    field("url_down", { type: "address" }),
+    field("url_up", { type: "address" }),
+    field("body", {}),
+  ];
+  const values = { url_down: " http://10.0.0.1/x ", url_up: "", body: "text" };
+  expect(typedAddresses(fields, values)).toEqual({ url_down: "http://10.0.0.1/x" });
 });

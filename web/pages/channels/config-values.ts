@@ -26,6 +26,16 @@ function shownValue({ type, choices }: KindField, value: unknown): FormValues[st
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
+/** The addresses that stand in the form, by their fields. */
+export function typedAddresses(fields: readonly KindField[], values: FormValues): Record<string, string> {
+  return Object.fromEntries(
+    fields
+      .filter(({ type }) => type === "address")
+      .map(({ name }) => [name, String(values[name] ?? "").trim()] as const)
+      .filter(([, text]) => text !== ""),
+  );
+}
+
 /** What is sent. An empty secret of a channel that exists is left out: what is stored stays. */
 export function configOf(
   fields: readonly KindField[],

@@ -1,6 +1,7 @@
 // The channels of a project: who is told, whether that works, and what was sent.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { useSearchParams } from "wouter";
 import type { ChannelCard, ChannelsPage as Page } from "../../../src/contract/web/channels.ts";
 import { get } from "../../api/api.ts";
 import { mayIn } from "../../boot/rights.ts";
@@ -32,7 +33,9 @@ export function ChannelsPage({ params }: PageProps) {
   const channels = query.data?.channels ?? [];
   const title = query.data === undefined ? words.tab : words.title(channels);
   usePageTitle(title);
-  const [over, setOver] = useState<Over>(null);
+  // The first steps lead straight to the gallery.
+  const [search] = useSearchParams();
+  const [over, setOver] = useState<Over>(search.get("open") === "gallery" ? { what: "gallery" } : null);
   const mayEdit = mayIn(project, "editChannels");
   const add = () => setOver({ what: "gallery" });
   return (

@@ -1,5 +1,6 @@
 // What can be done with the check on the page: each asks the server, says what was done, and offers the way back
 // where there is one.
+import { checkName } from "../../../src/contract/web/list-words.ts";
 import { useQueryClient } from "@tanstack/react-query";
 import { useLocation } from "wouter";
 import type { CheckPage } from "../../../src/contract/web/check-page.ts";
@@ -11,7 +12,6 @@ import { copyText } from "../../ui/copy.tsx";
 import { toast, toastTrouble } from "../../ui/toast.tsx";
 import { actionWords } from "../../words/check-actions.ts";
 import { checkWords as words } from "../../words/check/page.ts";
-import { checkName } from "../../words/checks.ts";
 import { checkKey } from "./use-check.ts";
 
 type Verb = "pause" | "resume" | "ping" | "clear" | "restore";

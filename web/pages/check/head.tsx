@@ -1,4 +1,5 @@
 // The head of the page: where it lies, the name with its state and tags, and what can be done.
+import { checkName } from "../../../src/contract/web/list-words.ts";
 import { Link } from "wouter";
 import type { CheckPage } from "../../../src/contract/web/check-page.ts";
 import type { CheckRow } from "../../../src/contract/web/check-row.ts";
@@ -9,11 +10,10 @@ import { usePageTitle } from "../../shell/page-title.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { drawnAt } from "../../ui/marks/fuse-arithmetic.ts";
-import { StateShape } from "../../ui/marks/state-shape.tsx";
+import { StateMark } from "../../ui/marks/state-shape.tsx";
 import { Menu, MenuItem, MenuLine } from "../../ui/menu.tsx";
 import { Tags } from "../../ui/tag.tsx";
 import { checkTitle, checkWords as words } from "../../words/check/page.ts";
-import { checkName } from "../../words/checks.ts";
 import type { CheckActions } from "./actions.ts";
 
 const TAGS_SHOWN = 8;
@@ -51,7 +51,7 @@ export function Head({ page, row, mayEdit, actions, onOver }: Props) {
         <bdi>{name}</bdi>
       </nav>
       <header className="check-title">
-        <StateShape state={state} size={24} />
+        <StateMark state={state} size={20} />
         <h1 dir="auto" className={row.name === "" ? "muted" : undefined}>
           {name}
         </h1>

@@ -57,7 +57,7 @@ export function useExplanation(id: string, { flip, isWanted }: { flip: number | 
 /** The row as it is now: of the page or of the stream, whichever knows more. */
 export function useLiveRow({ projectId, row }: Pick<CheckPage, "projectId" | "row">): CheckRow {
   const store = checksStore(projectId);
-  const { rows } = useSyncExternalStore(store.listen, store.snapshot);
+  const { rows } = useSyncExternalStore(store.watch, store.snapshot);
   const told = rows.get(row.id);
   const client = useQueryClient();
   const askedAt = useRef(0);

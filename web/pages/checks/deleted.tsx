@@ -1,4 +1,5 @@
 // The bin: checks that were deleted in the last days, with a way back for each.
+import { checkName } from "../../../src/contract/web/list-words.ts";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { DeletedRow } from "../../../src/contract/web/check-row.ts";
 import { get } from "../../api/api.ts";
@@ -7,7 +8,6 @@ import { Drawer } from "../../ui/dialog.tsx";
 import { Queried } from "../../ui/page-state.tsx";
 import { Ago, Until } from "../../ui/when.tsx";
 import { actionWords } from "../../words/check-actions.ts";
-import { checkName } from "../../words/checks.ts";
 import { restoreCheck } from "./actions.ts";
 
 type Props = { project: string; mayEdit: boolean; isOpen: boolean; onClose: () => void };

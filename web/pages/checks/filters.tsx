@@ -1,12 +1,11 @@
 // The filters above the list: counts by state, tags, order. Each is a part of the view in the address.
+import { STATE_WORDS, formatCount } from "../../../src/contract/web/list-words.ts";
 import { Link } from "wouter";
 import { useState } from "react";
 import { Icon } from "../../ui/icon.tsx";
 import { StateShape } from "../../ui/marks/state-shape.tsx";
 import { Menu, MenuChoice, MenuHead, MenuItem, MenuLine } from "../../ui/menu.tsx";
 import { checksWords } from "../../words/checks.ts";
-import { formatCount } from "../../words/number.ts";
-import { STATE_WORDS } from "../../words/shared.ts";
 import type { Shown } from "./use-shown.ts";
 import { FILTER_STATES, ORDERS, toggled, type View, writeView } from "./view.ts";
 

@@ -1,5 +1,6 @@
 // The way from nothing to a signal on screen: how to make the first check, and the line that sends its first signal.
 // The page sees it arrive.
+import { checkName } from "../../../src/contract/web/list-words.ts";
 import { useRef } from "react";
 import { Link } from "wouter";
 import type { CheckRow } from "../../../src/contract/web/check-row.ts";
@@ -9,7 +10,7 @@ import { Button } from "../../ui/button.tsx";
 import { FuseBar } from "../../ui/marks/fuse.tsx";
 import { StateShape } from "../../ui/marks/state-shape.tsx";
 import { Empty } from "../../ui/page-state.tsx";
-import { checkName, checksWords, firstSignalWords } from "../../words/checks.ts";
+import { checksWords, firstSignalWords } from "../../words/checks.ts";
 import { waitingWords } from "../../words/welcome.ts";
 
 export function NothingYet({ mayEdit, onNew }: { mayEdit: boolean; onNew: () => void }) {

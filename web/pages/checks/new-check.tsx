@@ -1,7 +1,7 @@
 // The form for a new check: a name is enough. What is expected is told as a sentence while it is typed, by the server.
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import type { CheckChange } from "../../../src/contract/web/check-requests.ts";
+import type { CheckChange } from "../../../src/contract/web/requests/checks.ts";
 import type { CheckRow } from "../../../src/contract/web/check-row.ts";
 import type { SchedulePreview, ScheduleRequest } from "../../../src/contract/web/history.ts";
 import { send, Trouble, troubleText } from "../../api/api.ts";

@@ -1,6 +1,15 @@
 // The page of a project's checks: what matters in the title, what needs somebody first, everything live.
+import { checksTitle } from "../../../src/contract/web/list-words.ts";
 import "./page.css";
-import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import {
+  useCallback,
+  useDeferredValue,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import { useLocation, useSearch } from "wouter";
 import type { CheckRow } from "../../../src/contract/web/check-row.ts";
 import { type ChecksSnapshot, checksStore } from "../../live/checks-store.ts";
@@ -10,7 +19,7 @@ import { Button } from "../../ui/button.tsx";
 import { Keys } from "../../ui/keys.tsx";
 import { Empty, Failed, Loading } from "../../ui/page-state.tsx";
 import { actionWords } from "../../words/check-actions.ts";
-import { checksTitle, checksWords } from "../../words/checks.ts";
+import { checksWords } from "../../words/checks.ts";
 import { words } from "../../words/shared.ts";
 import { copyListAsCode } from "./actions.ts";
 import { BulkBar } from "./bulk-bar.tsx";
@@ -50,7 +59,8 @@ function Loaded({ snapshot, project, store }: LoadedProps) {
   const [opened, setOpened] = useState<Opened>(null);
   const [madeId, setMadeId] = useState<string | null>(null);
   const search = useRef<HTMLInputElement>(null);
-  const shown = useShown(snapshot, view, isHeld);
+  // The letter that was typed is on screen first; the list follows.
+  const shown = useShown(snapshot, useDeferredValue(view), isHeld);
   const picking = usePicking(shown.items);
   const mayEdit = project.may.includes("editChecks");
   const title = checksTitle(shown.counts, snapshot.total);

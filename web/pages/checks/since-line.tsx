@@ -1,11 +1,12 @@
 // The difference since this person was last here, in one sentence; and, when we ourselves could not receive, that.
+import { checkName } from "../../../src/contract/web/list-words.ts";
 import { Link } from "wouter";
-import type { ReceivingTrouble, SinceAway } from "../../../src/contract/web/boot.ts";
+import { hasNews, type ReceivingTrouble, type SinceAway } from "../../../src/contract/web/boot.ts";
 import { readerZone } from "../../boot/boot.ts";
 import { useMinute } from "../../live/clock.ts";
 import { pageHref } from "../../shell/page-address.ts";
 import { Icon } from "../../ui/icon.tsx";
-import { checkName, sinceWords } from "../../words/checks.ts";
+import { sinceWords } from "../../words/checks.ts";
 import { formatClock, formatSpan, formatWhen } from "../../words/time.ts";
 
 const NAMED_MAX = 2;
@@ -14,13 +15,12 @@ type Named = { id: string; name: string };
 
 export function SinceLine({ since, project }: { since: SinceAway | null; project: string }) {
   const now = useMinute();
-  if (since === null) return null;
+  if (since === null || !hasNews(since)) return null;
   const parts = [
     { who: since.broke, said: sinceWords.broke },
     { who: since.healed, said: sinceWords.healed },
   ].filter(({ who }) => who.length > 0);
   const added = since.added === 0 ? null : sinceWords.added(since.added);
-  if (parts.length === 0 && added === null) return null;
   return (
     <p className="since">
       {sinceWords.since(formatWhen(since.sinceAt, { now, zone: readerZone }))}{" "}

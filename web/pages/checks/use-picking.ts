@@ -1,5 +1,5 @@
 // Which rows are picked for something to be done with, and which one the keyboard is on.
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Item } from "./rows/arrange.ts";
 
 export type Picking = {
@@ -16,6 +16,7 @@ export function usePicking(items: readonly Item[]): Picking {
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const [cursor, setCursor] = useState<string | null>(null);
   const last = useRef<string | null>(null);
+  useFocusedRow(setCursor);
   const ids = useMemo(() => items.filter(({ kind }) => kind === "row").map(({ key }) => key), [items]);
   const pick = useCallback(
     (id: string, isRange: boolean) => {
@@ -47,4 +48,17 @@ export function usePicking(items: readonly Item[]): Picking {
     move,
     setCursor,
   };
+}
+
+/** A row that gets the focus by a key is the one that keys are about. */
+function useFocusedRow(onFocus: (id: string) => void): void {
+  useEffect(() => {
+    const follow = ({ target }: FocusEvent) => {
+      const row = target instanceof Element ? target.closest<HTMLElement>(".row[data-id]") : null;
+      const id = row?.dataset["id"];
+      if (id !== undefined && (target as Element).matches(":focus-visible")) onFocus(id);
+    };
+    document.addEventListener("focusin", follow);
+    return () => document.removeEventListener("focusin", follow);
+  }, [onFocus]);
 }

@@ -1,20 +1,12 @@
 // The lines of the list as they are to be drawn now: arranged from all rows by the view, kept still while the pointer
 // is over them, and made anew when a row turns late by itself.
+import { type DrawnState, drawnCounts } from "../../../src/contract/web/list-words.ts";
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { ChecksSnapshot } from "../../live/checks-store.ts";
 import { serverNow } from "../../live/clock.ts";
 import { nextLateAt } from "../../ui/marks/fuse-arithmetic.ts";
 import { checksWords } from "../../words/checks.ts";
-import type { DrawnState } from "../../words/shared.ts";
-import {
-  arrange,
-  countStates,
-  countTags,
-  drawnCounts,
-  heldInPlace,
-  type Item,
-  toItems,
-} from "./rows/arrange.ts";
+import { countStates, countTags, fitting, heldInPlace, inOrder, type Item, toItems } from "./rows/arrange.ts";
 import { type View, writeView } from "./view.ts";
 
 export type Shown = {
@@ -39,26 +31,41 @@ const WAIT_MS_MAX = 2_147_483_647;
 
 export function useShown(snapshot: ChecksSnapshot, view: View, isHeld: boolean): Shown {
   const now = useNextLate(snapshot);
+  // Three steps, so that none is done again for nothing: of ten thousand rows each takes its time.
+  const counted = useMemo(() => countAll(snapshot, now), [snapshot.version, now]);
+  const ordered = useMemo(
+    () => inOrder(snapshot.rows.values(), view.order, now),
+    [snapshot.version, view.order, now],
+  );
   const arranged = useMemo(() => {
-    const parts = arrange(snapshot.rows.values(), view, now);
-    const { rows, isComplete, counts, tags } = snapshot;
+    const parts = fitting(ordered, view, now);
     return {
       items: toItems(parts, { ...HEADINGS, isGrouped: view.isGrouped }),
       count: parts.urgent.length + parts.calm.length,
-      // Until all rows are here the server has counted better than we can.
-      counts: isComplete || counts === null ? countStates(rows.values(), now) : drawnCounts(counts),
-      isAnyTold: [...rows.values()].some(({ channels }) => channels > 0),
-      tags: isComplete ? countTags(rows.values(), now) : [...tags],
     };
-  }, [snapshot.version, view, now]);
+  }, [ordered, view, now]);
   const query = writeView(view);
   const held = useRef<{ query: string; items: readonly Item[] }>({ query: "", items: [] });
-  const items =
-    isHeld && held.current.query === query ? heldInPlace(held.current.items, arranged.items) : arranged.items;
+  const items = useMemo(
+    () =>
+      isHeld && held.current.query === query
+        ? heldInPlace(held.current.items, arranged.items)
+        : arranged.items,
+    [arranged.items, isHeld, query],
+  );
   useEffect(() => {
     held.current = { query, items };
   });
-  return { ...arranged, items };
+  return { ...counted, ...arranged, items };
+}
+
+/** What is told of all rows. Until they are here, the server has counted better than we can. */
+function countAll({ rows, isComplete, counts, tags }: ChecksSnapshot, now: number) {
+  return {
+    counts: isComplete || counts === null ? countStates(rows.values(), now) : drawnCounts(counts),
+    isAnyTold: [...rows.values()].some(({ channels }) => channels > 0),
+    tags: isComplete ? countTags(rows.values(), now) : [...tags],
+  };
 }
 
 /** A moment after which no row has turned late yet; a new one as soon as one does. */

@@ -1,32 +1,35 @@
 // What happened in a project, newest first: changes to up and down, pauses, edits, time that was not observed.
-// Signals stand on the pages of their checks.
+// Signals stand on the pages of their checks. What is searched for is found by the server.
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
-import { Link } from "wouter";
+import { useEffect } from "react";
+import { Link, useSearchParams } from "wouter";
+import { eventSentence } from "../../../src/contract/web/event-sentence.ts";
 import type { ProjectEvent, ProjectEventsPage } from "../../../src/contract/web/history.ts";
 import { get } from "../../api/api.ts";
+import { readerZone } from "../../boot/boot.ts";
 import { onFlip } from "../../live/checks-store.ts";
+import { useSettled } from "../../parts/use-settled.ts";
 import { pageHref, type PageProps } from "../../shell/page-address.ts";
 import { usePageTitle } from "../../shell/page-title.ts";
 import { Button } from "../../ui/button.tsx";
 import { StateShape } from "../../ui/marks/state-shape.tsx";
 import { Empty, Failed, Loading } from "../../ui/page-state.tsx";
 import { When } from "../../ui/when.tsx";
-import { eventSentence, eventsWords as words } from "../../words/events.ts";
-import { csvAddress } from "./events-csv.ts";
+import { eventsWords as words } from "../../words/events.ts";
+import { knownZone } from "../../words/time.ts";
+import { askedOf, type Choice, choiceQuery, readChoice } from "./choice.ts";
+import { Chooser } from "./chooser.tsx";
 import "./page.css";
 
-type Filter = keyof typeof words.filters;
-const FILTERS = Object.keys(words.filters) as Filter[];
+const TYPING_MS = 250;
 
 export function EventsPage({ params }: PageProps) {
   const project = params.project ?? "";
-  const [filter, setFilter] = useState<Filter>("all");
-  const [text, setText] = useState("");
-  const query = useEvents(project, filter);
+  const [choice, choose] = useChoice();
+  const query = useEvents(project, choice);
   const events = query.data?.pages.flatMap((page) => page.events) ?? [];
-  const shown = events.filter((event) => matches(event, text));
-  const title = words.title(query.isSuccess ? events.length : 1);
+  const isChosen = choice.text.trim() !== "" || choice.from !== "" || choice.to !== "";
+  const title = isChosen ? words.titleChosen : words.title(query.isSuccess ? events.length : 1);
   usePageTitle(title);
   return (
     <>
@@ -37,54 +40,43 @@ export function EventsPage({ params }: PageProps) {
           type="search"
           aria-label={words.searchLabel}
           placeholder={words.search}
-          value={text}
-          onChange={(change) => setText(change.target.value)}
+          maxLength={100}
+          value={choice.text}
+          onChange={(change) => choose({ text: change.target.value })}
         />
       </header>
-      <div className="events-bar" role="group" aria-label={words.filter}>
-        {FILTERS.map((name) => (
-          <button
-            key={name}
-            type="button"
-            className="chip is-quiet"
-            aria-pressed={filter === name}
-            onClick={() => setFilter(name)}
-          >
-            {words.filters[name]}
-          </button>
-        ))}
-        {shown.length > 0 && (
-          <a className="link events-download" href={csvAddress(shown)} download="events.csv">
-            {words.download}
-          </a>
-        )}
-      </div>
+      <Chooser project={project} choice={choice} onChoose={choose} />
       {query.isPending && <Loading />}
       {query.isError && <Failed error={query.error} onRetry={() => void query.refetch()} />}
-      {query.isSuccess && <Log events={shown} isFiltered={text !== "" && events.length > 0} />}
+      {query.isSuccess && events.length === 0 && <Nothing isChosen={isChosen} isMore={query.hasNextPage} />}
+      {events.length > 0 && <Log events={events} zone={choice.zone} />}
       {query.hasNextPage && (
         <p className="events-more">
           <Button isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-            {words.older}
+            {events.length === 0 ? words.further : words.older}
           </Button>
         </p>
       )}
-      {query.isSuccess && !query.hasNextPage && shown.length > 0 && (
-        <p className="hint events-more">{words.noOlder}</p>
+      {query.isSuccess && !query.hasNextPage && events.length > 0 && (
+        <p className="hint events-more">{isChosen ? words.noOlderChosen : words.noOlder}</p>
       )}
     </>
   );
 }
 
+function useChoice(): [Choice, (change: Partial<Choice>) => void] {
+  const [search, setSearch] = useSearchParams();
+  const choice = readChoice(search);
+  return [choice, (change) => setSearch(choiceQuery({ ...choice, ...change }), { replace: true })];
+}
+
 /** The pages of the log. A flip that is told live brings the newest page anew. */
-function useEvents(project: string, filter: Filter) {
+function useEvents(project: string, choice: Choice) {
+  const asked = useSettled(askedOf(choice, readerZone), TYPING_MS);
   const query = useInfiniteQuery({
-    queryKey: ["events", project, filter],
+    queryKey: ["events", project, asked],
     queryFn: ({ pageParam }) =>
-      get<ProjectEventsPage>(`/projects/${project}/events`, {
-        before: pageParam,
-        types: filter === "all" ? null : filter,
-      }),
+      get<ProjectEventsPage>(`/projects/${project}/events`, { before: pageParam, ...asked }),
     initialPageParam: null as number | null,
     getNextPageParam: (page) => page.before,
   });
@@ -93,17 +85,12 @@ function useEvents(project: string, filter: Filter) {
   return query;
 }
 
-function matches({ check, ...event }: ProjectEvent, text: string): boolean {
-  const wanted = text.trim().toLowerCase();
-  if (wanted === "") return true;
-  return `${check.name} ${eventSentence({ check, ...event })}`.toLowerCase().includes(wanted);
+function Nothing({ isChosen, isMore }: { isChosen: boolean; isMore: boolean }) {
+  const { title, text } = isMore ? words.noMatchYet : isChosen ? words.noMatch : words.nothing;
+  return <Empty title={title}>{text}</Empty>;
 }
 
-function Log({ events, isFiltered }: { events: readonly ProjectEvent[]; isFiltered: boolean }) {
-  if (events.length === 0) {
-    const { title, text } = isFiltered ? words.noMatch : words.nothing;
-    return <Empty title={title}>{text}</Empty>;
-  }
+function Log({ events, zone }: { events: readonly ProjectEvent[]; zone: Choice["zone"] }) {
   return (
     <table className="table events-table">
       <thead>
@@ -116,18 +103,18 @@ function Log({ events, isFiltered }: { events: readonly ProjectEvent[]; isFilter
       </thead>
       <tbody>
         {events.map((event) => (
-          <Line key={`${event.type} ${event.id}`} event={event} />
+          <Line key={`${event.type} ${event.id}`} event={event} zone={zone} />
         ))}
       </tbody>
     </table>
   );
 }
 
-function Line({ event }: { event: ProjectEvent }) {
+function Line({ event, zone }: { event: ProjectEvent; zone: Choice["zone"] }) {
   return (
     <tr>
       <td className="events-when">
-        <When at={event.at} />
+        <Moment event={event} zone={zone} />
       </td>
       <td>
         <Link className="events-check" href={pageHref("check", { check: event.check.id })}>
@@ -147,5 +134,16 @@ function Line({ event }: { event: ProjectEvent }) {
       </td>
       <td className="muted">{event.type === "event" ? event.by : null}</td>
     </tr>
+  );
+}
+
+/** In the zone that was chosen, with its name where it is not the reader's. */
+function Moment({ event, zone }: { event: ProjectEvent; zone: Choice["zone"] }) {
+  const shown = { mine: readerZone, utc: "UTC", check: knownZone(event.check.zone) }[zone];
+  return (
+    <>
+      <When at={event.at} zone={shown} />
+      {shown !== readerZone && <span className="muted"> {shown}</span>}
+    </>
   );
 }

@@ -1,4 +1,10 @@
 // The page of all projects: one card for each, what is down first, with what changed last.
+import {
+  STATE_WORDS,
+  checkName,
+  formatCount,
+  type DrawnState,
+} from "../../../src/contract/web/list-words.ts";
 import "./page.css";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
@@ -12,10 +18,7 @@ import { usePageTitle } from "../../shell/page-title.ts";
 import { StateShape } from "../../ui/marks/state-shape.tsx";
 import { Empty, Queried } from "../../ui/page-state.tsx";
 import { Ago } from "../../ui/when.tsx";
-import { checkName } from "../../words/checks.ts";
-import { formatCount } from "../../words/number.ts";
 import { projectsTitle, projectsWords } from "../../words/projects.ts";
-import { type DrawnState, STATE_WORDS } from "../../words/shared.ts";
 import { NewProject } from "./new-project.tsx";
 
 const REFRESH_MS = 10_000;

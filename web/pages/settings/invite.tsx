@@ -29,16 +29,17 @@ export function Invite({ settings, onClose }: { settings: ProjectSettings; onClo
       onClose();
     },
   });
+  const isMailed = settings.invitesBy === "mail";
   const link = asked.data?.link ?? null;
   if (link !== null)
     return <LinkDialog link={link} text={words.linkText(asked.variables?.email ?? "")} onClose={onClose} />;
   return (
     <AddressDialog
       title={words.title}
-      text={settings.mail ? words.aboutMail : words.aboutLink}
+      text={isMailed ? words.aboutMail : words.aboutLink}
       label={words.email}
       whose="other"
-      act={settings.mail ? words.send : words.make}
+      act={isMailed ? words.send : words.make}
       onAct={(email) => asked.mutate({ email, role })}
       onClose={onClose}
       isBusy={asked.isPending}

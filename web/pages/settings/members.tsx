@@ -39,7 +39,12 @@ export function Members({ settings }: { settings: ProjectSettings }) {
           </Rows>
         </>
       )}
-      {may.manageMembers && <Button onClick={() => setInviting(true)}>{words.invite}</Button>}
+      {may.manageMembers &&
+        (settings.invitesBy === null ? (
+          <p className="muted">{settingsWords.invite.nobody}</p>
+        ) : (
+          <Button onClick={() => setInviting(true)}>{words.invite}</Button>
+        ))}
       {isInviting && <Invite settings={settings} onClose={() => setInviting(false)} />}
     </Section>
   );

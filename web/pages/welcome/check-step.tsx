@@ -1,4 +1,5 @@
 // The first check: a name, its line, and the signal seen when it comes.
+import { checkName } from "../../../src/contract/web/list-words.ts";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import type { ChecksBoot, ProjectHead } from "../../../src/contract/web/boot.ts";
@@ -10,7 +11,6 @@ import { useCurrentProject } from "../../shell/current-project.ts";
 import { Button, ButtonLink } from "../../ui/button.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { Queried } from "../../ui/page-state.tsx";
-import { checkName } from "../../words/checks.ts";
 import { welcomeWords } from "../../words/welcome.ts";
 import { Step } from "./step.tsx";
 

@@ -1,7 +1,7 @@
 // How a row reads at a moment: presentation of instants that the server gave. Pure. A row becomes late here, because
 // the server said when; it becomes down only when the server says so.
+import type { DrawnState } from "../../../src/contract/web/list-words.ts";
 import type { CheckRow, Fuse, ShownState } from "../../../src/contract/web/check-row.ts";
-import type { DrawnState } from "../../words/shared.ts";
 
 type Timed = Pick<CheckRow, "state" | "fuse" | "runningSince">;
 

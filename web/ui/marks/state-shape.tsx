@@ -1,7 +1,7 @@
 // A state as it is shown everywhere: shape, word, colour. Readable in grey: round tick up, half disc late, diamond
 // down, arc running, bars paused, dotted ring new.
+import { STATE_WORDS, type DrawnState } from "../../../src/contract/web/list-words.ts";
 import type { ReactNode } from "react";
-import { type DrawnState, STATE_WORDS } from "../../words/shared.ts";
 
 const SHAPES: Readonly<Record<DrawnState, ReactNode>> = {
   up: (
@@ -73,10 +73,11 @@ export function StateShape(props: { state: DrawnState; size?: number; label?: st
 }
 
 /** Shape and word in the state's colour. */
-export function StateMark({ state, text }: { state: DrawnState; text?: ReactNode }) {
+export function StateMark(props: { state: DrawnState; text?: ReactNode; size?: number }) {
+  const { state, text, size = 16 } = props;
   return (
     <span className={`state is-${state}`}>
-      <StateShape state={state} label={null} />
+      <StateShape state={state} size={size} label={null} />
       <span className="state-word">{text ?? STATE_WORDS[state]}</span>
     </span>
   );

@@ -28,7 +28,7 @@ export const editWords = {
   grace: "Alert after it is late by",
   unit: "Unit",
   units: { minutes: "minutes", hours: "hours", days: "days", weeks: "weeks" },
-  next: "The next ten times",
+  next: "The next 10 times",
   nextZone: (zone: string) => `in ${zone}`,
   nextHere: (zone: string) => `in your time, ${zone}`,
   periodNote: "Counted from each signal.",

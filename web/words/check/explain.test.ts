@@ -18,6 +18,7 @@ const sent: Extract<ExplanationStep, { kind: "told" }> = {
   at: AT + 1_200,
   id: 1,
   channel: { id: "c", kind: "slack", name: "Slack #ops" },
+  isElsewhere: false,
   state: "sent",
   createdAt: AT,
   attemptedAt: AT + 900,

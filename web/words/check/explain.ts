@@ -136,9 +136,13 @@ function zoneName(zone: string, at: number): string {
 
 export type Delivery = Extract<ExplanationStep, { kind: "told" }>;
 
+function missingChannel({ isElsewhere }: Delivery): string {
+  return isElsewhere ? "a channel of another project" : "a channel that is gone";
+}
+
 /** "Slack #ops told, answered 200 in 0.3 s" */
 export function toldText(step: Delivery, reader: Reader): string {
-  const name = step.channel?.name || step.channel?.kind || "a channel that is gone";
+  const name = step.channel?.name || step.channel?.kind || missingChannel(step);
   const tries = step.attempts > 1 ? `, on attempt ${step.attempts}` : "";
   const reason = step.reason === null ? "" : `: ${step.reason}`;
   switch (step.state) {

@@ -1,7 +1,7 @@
 // What the page of a check says around its history: title, buttons, strip, chart, table of runs, channels.
+import { formatCount, type DrawnState } from "../../../src/contract/web/list-words.ts";
 import type { RunRow } from "../../../src/contract/web/history.ts";
-import type { DrawnState } from "../shared.ts";
-import { formatCount, formatShare, plural } from "../number.ts";
+import { formatShare, plural } from "../number.ts";
 import { formatDuration, formatSpan } from "../time.ts";
 
 const TITLES: Readonly<Record<DrawnState, (name: string) => string>> = {
@@ -54,14 +54,27 @@ export const checkWords = {
 
 export const trackWords = {
   label: (said: readonly string[]) => `From the last signal until now: ${said.join(", ")}`,
-  success: (clock: string, took: string | null) =>
-    took === null ? `success ${clock}` : `success ${clock}, ran ${took}`,
-  failed: (clock: string) => `failure ${clock}`,
+  success: (clock: string, took: string | null) => `last success ${clock}${ran(took)}`,
+  failed: (clock: string, took: string | null) => `last signal ${clock}, a failure${ran(took)}`,
   started: (clock: string) => `started ${clock}`,
   expected: (clock: string) => `expected ${clock}`,
   alert: (clock: string) => `alert ${clock}`,
   now: (clock: string) => `now ${clock}`,
+  keys: {
+    success: "success",
+    "late-run": "success, late",
+    fail: "failure",
+    running: "running",
+    expected: "run that is expected",
+    grace: "grace: late, nobody is told yet",
+    late: "late",
+    down: "down",
+  },
 } as const;
+
+function ran(took: string | null): string {
+  return took === null ? "" : `, ran ${took}`;
+}
 
 export const historyWords = {
   ninety: "Last 90 days",
@@ -69,6 +82,7 @@ export const historyWords = {
   onTime: "up",
   downs: (count: number, ms: number) => `${plural(count, "downtime")}, ${formatSpan(ms)}`,
   noDowns: "no downtime",
+  uncounted: "went down and up too often to be counted",
   unseen: (days: number) => `${plural(days, "day")} not fully observed (our own outage)`,
   strip: (said: readonly string[]) => `The last 90 days: ${said.join(", ")}`,
   good: (days: number) => plural(days, "good day"),
@@ -80,12 +94,14 @@ export const historyWords = {
     down: "down or failed",
     quiet: "no signal",
     unseen: "not observed: we could not receive",
+    uncounted: "changed too often to be counted",
     before: "not there yet",
   },
   day: {
     title: (day: string, said: string) => `${day}: ${said}`,
     before: "the check was not there yet",
     nothing: "no signal",
+    uncounted: "changed too often since to be counted",
     success: (count: number) => plural(count, "success", "successes"),
     fail: (count: number) => plural(count, "failure"),
     down: (ms: number) => `down for ${formatSpan(ms)}`,

@@ -1,5 +1,6 @@
 // Why the check was reported, beside its history; and the same at length in a drawer, with the sum of the time zone and
 // how long each hop took.
+import { checkName } from "../../../../src/contract/web/list-words.ts";
 import type { CheckPage } from "../../../../src/contract/web/check-page.ts";
 import type { Explanation, ExplanationStep } from "../../../../src/contract/web/history.ts";
 import { readerZone } from "../../../boot/boot.ts";
@@ -7,7 +8,6 @@ import { useMinute } from "../../../live/clock.ts";
 import { Drawer } from "../../../ui/dialog.tsx";
 import { Queried } from "../../../ui/page-state.tsx";
 import { explainWords as words, firstDeliveryMs, summaryOf, zoneSum } from "../../../words/check/explain.ts";
-import { checkName } from "../../../words/checks.ts";
 import { TrackPicture } from "../track/track.tsx";
 import { trackOfSteps } from "../track/track-arithmetic.ts";
 import { useExplanation } from "../use-check.ts";

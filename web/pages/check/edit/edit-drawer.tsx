@@ -1,5 +1,6 @@
 // The form of a check. What is typed is read by the server while it is typed; a change of the schedule is replayed on
 // the check's history; what is wrong stands beside its field.
+import { checkName } from "../../../../src/contract/web/list-words.ts";
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useId, useState } from "react";
 import type { CheckPage } from "../../../../src/contract/web/check-page.ts";
@@ -13,7 +14,6 @@ import { TextArea, TextField } from "../../../ui/field.tsx";
 import { toast } from "../../../ui/toast.tsx";
 import { editWords as words } from "../../../words/check/edit.ts";
 import { codeWords } from "../../../words/check/signal.ts";
-import { checkName } from "../../../words/checks.ts";
 import { words as shared } from "../../../words/shared.ts";
 import { changeLine } from "../as-code.ts";
 import { checkKey } from "../use-check.ts";

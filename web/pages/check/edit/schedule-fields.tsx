@@ -1,9 +1,11 @@
 // When a signal is expected: a period, a cron or an OnCalendar expression with its zone, and the grace time.
+import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { readerZone } from "../../../boot/boot.ts";
 import { SelectField, TextArea } from "../../../ui/field.tsx";
 import { editWords as words } from "../../../words/check/edit.ts";
-import type { Settings } from "./form-state.ts";
+import { type Settings, scheduleOf } from "./form-state.ts";
+import { readingOf } from "./schedule-preview.tsx";
 import { SpanField } from "./span-field.tsx";
 
 const MINUTE = 60;
@@ -24,18 +26,19 @@ export type FieldsProps = {
 
 /** `preview`: how the server reads it, beside what is typed. */
 export function ScheduleFields({ form, set, at, preview }: FieldsProps & { preview: ReactNode }) {
-  const choose = (kind: Settings["kind"]) => {
-    if (kind === form.kind) return;
-    const isOther = kind !== "simple" && !looksLike(kind, form.schedule);
-    set({ kind, ...(isOther && { schedule: SAMPLES[kind] }), ...(form.kind === "simple" && zoneFor(form)) });
-  };
+  const choose = useChoice({ form, set });
   return (
     <>
       <fieldset className="edit-kinds">
         <legend className="sr">{words.kind}</legend>
         <div className="check-switch">
           {(["simple", "cron", "oncalendar"] as const).map((kind) => (
-            <button key={kind} type="button" aria-pressed={form.kind === kind} onClick={() => choose(kind)}>
+            <button
+              key={kind}
+              type="button"
+              aria-pressed={form.kind === kind}
+              onClick={() => void choose(kind)}
+            >
               {words.kinds[kind]}
             </button>
           ))}
@@ -64,17 +67,21 @@ export function ScheduleFields({ form, set, at, preview }: FieldsProps & { previ
   );
 }
 
-/** A check that never had a schedule was given UTC; whoever sets one most likely means the own clock. */
-function zoneFor({ schedule, tz }: Settings): Partial<Settings> {
-  return schedule === "" || (tz === "UTC" && schedule === "* * * * *") ? { tz: readerZone } : {};
-}
-
-function looksLike(kind: "cron" | "oncalendar", schedule: string): boolean {
-  if (schedule.trim() === "" || schedule === "* * * * *") return false;
-  return (
-    (kind === "oncalendar") ===
-    /:|\*-\*|^(daily|weekly|monthly|hourly|yearly|quarterly)$/i.test(schedule.trim())
-  );
+/**
+ * Changes to another kind. An expression in another language, as the server reads it, gives way to a sample; whoever
+ * writes the first one most likely means the own clock.
+ */
+function useChoice({ form, set }: Pick<FieldsProps, "form" | "set">) {
+  const queryClient = useQueryClient();
+  return async (kind: Settings["kind"]) => {
+    if (kind === form.kind) return;
+    if (kind === "simple") return set({ kind });
+    // Where the server cannot be asked, what is written stays.
+    const reading = await queryClient.fetchQuery(readingOf(scheduleOf(form))).catch(() => null);
+    const isOther = reading !== null && reading.scheduleKind !== kind;
+    const isFirst = reading !== null && reading.scheduleKind === null;
+    set({ kind, ...(isOther && { schedule: SAMPLES[kind] }), ...(isFirst && { tz: readerZone }) });
+  };
 }
 
 function Expression({ form, set, at }: FieldsProps) {

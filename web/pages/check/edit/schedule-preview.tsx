@@ -6,15 +6,22 @@ import { readerZone } from "../../../boot/boot.ts";
 import { useMinute } from "../../../live/clock.ts";
 import { editWords as words } from "../../../words/check/edit.ts";
 import { formatClock, formatWhen } from "../../../words/time.ts";
-import { useSettled } from "./use-settled.ts";
+import { useSettled } from "../../../parts/use-settled.ts";
 
 const TYPING_MS = 250;
 
-/** How the server reads a schedule. Whoever asks for the same one at the same time shares the answer. */
-export function useReading(asked: ScheduleRequest) {
-  return useQuery({
+/** The question how the server reads a schedule. Whoever asks the same at the same time shares the answer. */
+export function readingOf(asked: ScheduleRequest) {
+  return {
     queryKey: ["schedule", asked],
     queryFn: () => send<Preview>("POST", "/schedule", asked),
+  };
+}
+
+/** How the server reads a schedule that is being typed. */
+export function useReading(asked: ScheduleRequest) {
+  return useQuery({
+    ...readingOf(asked),
     enabled: asked.kind === "simple" || asked.schedule !== "",
     placeholderData: keepPreviousData,
     retry: false,

@@ -8,7 +8,7 @@ import { Icon } from "../../../ui/icon.tsx";
 import { When } from "../../../ui/when.tsx";
 import { missedText, replayWords as words } from "../../../words/check/edit.ts";
 import { useReading } from "./schedule-preview.tsx";
-import { useSettled } from "./use-settled.ts";
+import { useSettled } from "../../../parts/use-settled.ts";
 
 const TYPING_MS = 500;
 const ALERTS_SHOWN = 12;

@@ -2,13 +2,24 @@
 import { expect, test } from "vitest";
 import { dayText, kindOfDay } from "./day-marks.ts";
 
-const DAY = { day: "2026-11-15", successCount: 0, failCount: 0, downMs: 0, unseenMs: 0, isBefore: false };
+const DAY = {
+  day: "2026-11-15",
+  successCount: 0,
+  failCount: 0,
+  downMs: 0,
+  unseenMs: 0,
+  isUnseen: false,
+  isBefore: false,
+};
 
 test("trouble counts more than what we did not see, and that more than silence", () => {
   expect(kindOfDay({ ...DAY, successCount: 3 })).toBe("up");
-  expect(kindOfDay({ ...DAY, downMs: 1, unseenMs: 1 })).toBe("down");
+  expect(kindOfDay({ ...DAY, downMs: 1, isUnseen: true })).toBe("down");
   expect(kindOfDay({ ...DAY, failCount: 1 })).toBe("down");
-  expect(kindOfDay({ ...DAY, unseenMs: 60_000, successCount: 3 })).toBe("unseen");
+  expect(kindOfDay({ ...DAY, isUnseen: true, successCount: 3 })).toBe("unseen");
+  expect(kindOfDay({ ...DAY, unseenMs: 4_000, successCount: 3 })).toBe("up");
+  expect(kindOfDay({ ...DAY, downMs: null, successCount: 3 })).toBe("uncounted");
+  expect(kindOfDay({ ...DAY, downMs: null, failCount: 1 })).toBe("down");
   expect(kindOfDay(DAY)).toBe("quiet");
   expect(kindOfDay({ ...DAY, isBefore: true, downMs: 5 })).toBe("before");
 });

@@ -2,12 +2,13 @@
 import type { DayMark } from "../../../../src/contract/web/check-page.ts";
 import { historyWords as words } from "../../../words/check/page.ts";
 
-export type DayKind = "up" | "down" | "unseen" | "quiet" | "before";
+export type DayKind = "up" | "down" | "unseen" | "uncounted" | "quiet" | "before";
 
-export function kindOfDay({ isBefore, downMs, failCount, successCount, unseenMs }: DayMark): DayKind {
+export function kindOfDay({ isBefore, downMs, failCount, successCount, isUnseen }: DayMark): DayKind {
   if (isBefore) return "before";
-  if (downMs > 0 || failCount > 0) return "down";
-  if (unseenMs > 0) return "unseen";
+  if ((downMs ?? 0) > 0 || failCount > 0) return "down";
+  if (isUnseen) return "unseen";
+  if (downMs === null) return "uncounted";
   return successCount > 0 ? "up" : "quiet";
 }
 
@@ -17,7 +18,7 @@ export function dayText({ isBefore, downMs, failCount, successCount, unseenMs }:
   const said = [
     successCount > 0 ? words.day.success(successCount) : null,
     failCount > 0 ? words.day.fail(failCount) : null,
-    downMs > 0 ? words.day.down(downMs) : null,
+    downMs === null ? words.day.uncounted : downMs > 0 ? words.day.down(downMs) : null,
     unseenMs > 0 ? words.day.unseen(unseenMs) : null,
   ].filter((text) => text !== null);
   return said.length === 0 ? words.day.nothing : said.join(", ");

@@ -1,7 +1,7 @@
 // The downtimes of this month and the two before it.
+import { formatCount } from "../../../../src/contract/web/list-words.ts";
 import type { MonthDowntime } from "../../../../src/contract/web/check-page.ts";
 import { historyWords as words } from "../../../words/check/page.ts";
-import { formatCount } from "../../../words/number.ts";
 import { formatSpan } from "../../../words/time.ts";
 
 const MONTH = new Intl.DateTimeFormat("en-GB", { month: "long", year: "numeric", timeZone: "UTC" });
@@ -19,7 +19,7 @@ export function Months({ months }: { months: readonly MonthDowntime[] }) {
         </tr>
       </thead>
       <tbody>
-        {months.map(({ month, count, downMs, upShare }, index) => (
+        {months.map(({ month, count, downMs, upShare, isUncounted }, index) => (
           <tr key={month}>
             <th scope="row">
               {MONTH.format(Date.parse(`${month}-01`))}
@@ -27,7 +27,7 @@ export function Months({ months }: { months: readonly MonthDowntime[] }) {
             </th>
             {count === null ? (
               <td colSpan={3} className="muted">
-                {words.noMonth}
+                {isUncounted ? words.uncounted : words.noMonth}
               </td>
             ) : (
               <>

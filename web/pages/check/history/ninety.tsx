@@ -40,7 +40,21 @@ export function Ninety({ days, ninety }: Pick<CheckPage, "days" | "ninety">) {
         <span>{words.today}</span>
       </div>
       <Keys kinds={new Set(kinds)} />
-      <table className="sr">
+      <Twin days={days} named={named} />
+    </section>
+  );
+}
+
+/** The days that were not simply good, for those who do not see the strip. */
+function Twin({ days, named }: { days: readonly DayMark[]; named: (day: string) => string }) {
+  const told = days.filter((day) => {
+    const kind = kindOfDay(day);
+    return kind === "down" || kind === "unseen" || (kind !== "before" && day.unseenMs > 0);
+  });
+  // A table itself would be as wide as its words, seen or not.
+  return (
+    <div className="sr">
+      <table>
         <caption>{words.day.table}</caption>
         <thead>
           <tr>
@@ -49,22 +63,20 @@ export function Ninety({ days, ninety }: Pick<CheckPage, "days" | "ninety">) {
           </tr>
         </thead>
         <tbody>
-          {days
-            .filter((_, index) => kinds[index] === "down" || kinds[index] === "unseen")
-            .map((day) => (
-              <tr key={day.day}>
-                <th scope="row">{named(day.day)}</th>
-                <td>{dayText(day)}</td>
-              </tr>
-            ))}
+          {told.map((day) => (
+            <tr key={day.day}>
+              <th scope="row">{named(day.day)}</th>
+              <td>{dayText(day)}</td>
+            </tr>
+          ))}
         </tbody>
       </table>
-    </section>
+    </div>
   );
 }
 
 function downStyle({ downMs }: DayMark): React.CSSProperties {
-  const share = Math.max(DOWN_SHARE_MIN, Math.min(1, downMs / DAY_MS));
+  const share = Math.max(DOWN_SHARE_MIN, Math.min(1, (downMs ?? 0) / DAY_MS));
   return { "--down-share": share.toFixed(3) } as React.CSSProperties;
 }
 
@@ -77,7 +89,11 @@ function Summary({ ninety }: Pick<CheckPage, "ninety">) {
           <b>{words.share(upShare)}</b> {words.onTime} ·{" "}
         </>
       )}
-      {downCount === 0 ? words.noDowns : words.downs(downCount, downMs)}
+      {downCount === null || downMs === null
+        ? words.uncounted
+        : downCount === 0
+          ? words.noDowns
+          : words.downs(downCount, downMs)}
       {unseenDays > 0 && ` · ${words.unseen(unseenDays)}`}
     </span>
   );
@@ -85,7 +101,9 @@ function Summary({ ninety }: Pick<CheckPage, "ninety">) {
 
 /** What the columns mean, as far as there are such. */
 function Keys({ kinds }: { kinds: ReadonlySet<DayKind> }) {
-  const shown = (["up", "down", "quiet", "unseen", "before"] as const).filter((kind) => kinds.has(kind));
+  const shown = (["up", "down", "quiet", "unseen", "uncounted", "before"] as const).filter((kind) =>
+    kinds.has(kind),
+  );
   return (
     <ul className="ninety-keys" aria-hidden="true">
       {shown.map((kind) => (

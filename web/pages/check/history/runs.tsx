@@ -1,4 +1,5 @@
 // The table of runs, newest first; a row opens the run beside the page. Older ones come by the page.
+import type { DrawnState } from "../../../../src/contract/web/list-words.ts";
 import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
@@ -12,7 +13,6 @@ import { StateShape } from "../../../ui/marks/state-shape.tsx";
 import { Failed, Loading } from "../../../ui/page-state.tsx";
 import { When } from "../../../ui/when.tsx";
 import { againstUsual, outcomeWord, runsWords as words } from "../../../words/check/page.ts";
-import type { DrawnState } from "../../../words/shared.ts";
 import { formatDuration, formatWhen } from "../../../words/time.ts";
 
 /** A page of the server is longer than a screen; it is shown in such steps. */

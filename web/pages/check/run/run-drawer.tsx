@@ -1,5 +1,6 @@
 // One run over the page of its check, under its own address: what is known of it, its output, and whom it caused to be
 // told. The neighbours are a key away.
+import type { DrawnState } from "../../../../src/contract/web/list-words.ts";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useLocation } from "wouter";
 import type { CheckPage } from "../../../../src/contract/web/check-page.ts";
@@ -15,7 +16,6 @@ import { StateShape } from "../../../ui/marks/state-shape.tsx";
 import { Queried } from "../../../ui/page-state.tsx";
 import { checkKeys } from "../../../words/check/page.ts";
 import { runTitle, runWords as words } from "../../../words/check/run.ts";
-import type { DrawnState } from "../../../words/shared.ts";
 import { formatWhen } from "../../../words/time.ts";
 import { checkKey } from "../use-check.ts";
 import { Caused } from "./caused.tsx";

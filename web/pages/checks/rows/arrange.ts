@@ -1,9 +1,9 @@
 // Which rows are shown and in which order: filters, sorts, groups, and holds still what the pointer is over. Pure, and
 // fast enough for ten thousand rows: names are made comparable once for each row.
+import type { DrawnState } from "../../../../src/contract/web/list-words.ts";
 import { type CheckRow, SHOWN_STATES, type ShownState } from "../../../../src/contract/web/check-row.ts";
 import { nameKey, searchText } from "../../../live/row-keys.ts";
 import { drawnAt, stateAt } from "../../../ui/marks/fuse-arithmetic.ts";
-import type { DrawnState } from "../../../words/shared.ts";
 import type { Order, View } from "../view.ts";
 
 /** A line of the list: a heading or a row. */
@@ -18,40 +18,40 @@ const RANK = Object.fromEntries(SHOWN_STATES.map((state, rank) => [state, rank])
 >;
 const CALM_RANK = RANK.up;
 
-/** Whether a row has what the view asks for. */
-export function fits(row: CheckRow, view: View, now: number): boolean {
-  if (view.states.length > 0 && !view.states.includes(drawnAt(row, now))) return false;
-  if (!view.tags.every((tag) => row.tags.includes(tag))) return false;
+/** Rows in the order of a view: those that need somebody, and the others. */
+export type Parts = { urgent: readonly CheckRow[]; calm: readonly CheckRow[] };
+
+/** Those that have what the view asks for, still in order. Typing into the search does this and nothing else. */
+export function fitting({ urgent, calm }: Parts, view: View, now: number): Parts {
   const wanted = view.search.trim().toLowerCase();
-  return wanted === "" || searchText(row).includes(wanted);
+  const fits = (row: CheckRow) =>
+    (view.states.length === 0 || view.states.includes(drawnAt(row, now))) &&
+    view.tags.every((tag) => row.tags.includes(tag)) &&
+    (wanted === "" || searchText(row).includes(wanted));
+  return { urgent: urgent.filter(fits), calm: calm.filter(fits) };
 }
 
 /** A row with what it is ordered by, so that nothing is worked out twice while ten thousand are compared. */
 type Placed = { row: CheckRow; rank: number; first: number; name: string };
 
-/** The rows that fit, those that need somebody first, each part in the order of the view. They come as created. */
-export function arrange(
-  rows: Iterable<CheckRow>,
-  view: View,
-  now: number,
-): { calm: CheckRow[]; urgent: CheckRow[] } {
+/** All rows, those that need somebody apart, each part in order. They come as created. */
+export function inOrder(rows: Iterable<CheckRow>, order: Order, now: number): Parts {
   const urgent: Placed[] = [];
   const calm: Placed[] = [];
   for (const row of rows) {
-    if (!fits(row, view, now)) continue;
     const state = stateAt(row, now);
     const placed = {
       row,
-      rank: view.order === "attention" ? RANK[state] : 0,
-      first: firstKey(row, state, view.order),
+      rank: order === "attention" ? RANK[state] : 0,
+      first: firstKey(row, state, order),
       name: nameKey(row),
     };
     (RANK[state] < CALM_RANK ? urgent : calm).push(placed);
   }
-  const compare = view.order === "-name" ? (a: Placed, b: Placed) => comparePlaces(b, a) : comparePlaces;
-  const inOrder = (placed: Placed[]) =>
-    (view.order === "created" ? placed : placed.toSorted(compare)).map(({ row }) => row);
-  return { urgent: inOrder(urgent), calm: inOrder(calm) };
+  const compare = order === "-name" ? (a: Placed, b: Placed) => comparePlaces(b, a) : comparePlaces;
+  const sorted = (placed: Placed[]) =>
+    (order === "created" ? placed : placed.toSorted(compare)).map(({ row }) => row);
+  return { urgent: sorted(urgent), calm: sorted(calm) };
 }
 
 function comparePlaces(a: Placed, b: Placed): number {
@@ -90,10 +90,7 @@ function compareNumbers(a: number, b: number): number {
 }
 
 /** The lines of the list. Without anything urgent and without groups there is nothing to tell apart, so no heading. */
-export function toItems(
-  { urgent, calm }: { urgent: readonly CheckRow[]; calm: readonly CheckRow[] },
-  headings: Headings & { isGrouped: boolean },
-): Item[] {
+export function toItems({ urgent, calm }: Parts, headings: Headings & { isGrouped: boolean }): Item[] {
   const line = (row: CheckRow): Item => ({ kind: "row", key: row.id });
   const head = (text: string): Item => ({ kind: "head", key: `head ${text}`, text });
   const items: Item[] = urgent.length > 0 ? [head(headings.attention), ...urgent.map(line)] : [];
@@ -136,11 +133,6 @@ export function countStates(rows: Iterable<CheckRow>, now: number): Record<Drawn
   const counts = { down: 0, late: 0, running: 0, up: 0, paused: 0, new: 0 };
   for (const row of rows) counts[drawnAt(row, now)] += 1;
   return counts;
-}
-
-/** The server counts runs in progress beside the states; on screen each row is drawn in one way. */
-export function drawnCounts(counts: Readonly<Record<DrawnState, number>>): Record<DrawnState, number> {
-  return { ...counts, up: Math.max(0, counts.up - counts.running) };
 }
 
 /** Every tag with its number of rows and its worst state, by name. */

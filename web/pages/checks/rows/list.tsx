@@ -33,14 +33,9 @@ export function CheckList(props: Props) {
   const place = useRef<HTMLDivElement>(null);
   const { virtual, above } = useLines(items, place);
   const shown = virtual.getVirtualItems();
-  useSeen(
-    shown
-      .map(({ index }) => items[index])
-      .filter((item) => item?.kind === "row")
-      .map((item) => item?.key ?? ""),
-    snapshot,
-    onSee,
-  );
+  const ids = shown.flatMap(({ index }) => (items[index]?.kind === "row" ? [items[index].key] : []));
+  useSeen(ids, snapshot, onSee);
+  const whole = useWhole(ids, virtual.isScrolling);
   useCursorInSight(cursor, items, (index) => virtual.scrollToIndex(index, { align: "auto" }));
   return (
     <div
@@ -72,6 +67,7 @@ export function CheckList(props: Props) {
               isCursor={cursor === item.key}
               mayEdit={mayEdit}
               isUntold={isAnyTold && row.channels === 0}
+              isPassing={!whole.has(item.key)}
               onPick={onPick}
             />
           );
@@ -81,14 +77,20 @@ export function CheckList(props: Props) {
   );
 }
 
+/** The rows that are drawn whole: all of them at rest, and while somebody scrolls those that were so before. */
+function useWhole(ids: readonly string[], isScrolling: boolean): ReadonlySet<string> {
+  const before = useRef<ReadonlySet<string>>(new Set());
+  const whole = new Set(isScrolling ? ids.filter((id) => before.current.has(id)) : ids);
+  useEffect(() => {
+    before.current = whole;
+  });
+  return whole;
+}
+
 /** Where each line lies in the window. */
 function useLines(items: readonly Item[], place: React.RefObject<HTMLDivElement | null>) {
   const heights = useHeights();
-  const [above, setAbove] = useState(0);
-  useLayoutEffect(() => {
-    const top = place.current?.getBoundingClientRect().top ?? 0;
-    setAbove(Math.round(top + window.scrollY));
-  }, [items.length, heights]);
+  const above = useAbove(place);
   // The same functions as long as nothing moves: a new one makes the list measure all of its lines again.
   const estimateSize = useCallback(
     (index: number) => (items[index]?.kind === "head" ? heights.head : heights.row),
@@ -101,8 +103,26 @@ function useLines(items: readonly Item[], place: React.RefObject<HTMLDivElement 
     getItemKey,
     overscan: ROWS_AHEAD,
     scrollMargin: above,
+    // Drawn in a task of its own instead of in the middle of the scrolling.
+    useFlushSync: false,
   });
   return { virtual, above };
+}
+
+/** How far down the page the list begins. Read when the page has changed its size, and been laid out anyway. */
+function useAbove(place: React.RefObject<HTMLDivElement | null>): number {
+  const [above, setAbove] = useState(0);
+  useLayoutEffect(() => {
+    const read = () => {
+      const top = place.current?.getBoundingClientRect().top ?? 0;
+      setAbove(Math.round(top + window.scrollY));
+    };
+    read();
+    const observer = new ResizeObserver(read);
+    observer.observe(document.body);
+    return () => observer.disconnect();
+  }, [place]);
+  return above;
 }
 
 function useCursorInSight(

@@ -1,5 +1,6 @@
 // What can be done with one check, from its row. The menu itself is only made for a row that is pointed at or asked:
 // there are many rows, and most are only passed by.
+import { checkName } from "../../../../src/contract/web/list-words.ts";
 import { useState } from "react";
 import type { CheckRow } from "../../../../src/contract/web/check-row.ts";
 import { useCurrentProject } from "../../../shell/current-project.ts";
@@ -7,7 +8,7 @@ import { pageHref } from "../../../shell/page-address.ts";
 import { Icon } from "../../../ui/icon.tsx";
 import { Menu, MenuItem, MenuLine, MenuLink } from "../../../ui/menu.tsx";
 import { actionWords } from "../../../words/check-actions.ts";
-import { checkName, checksWords } from "../../../words/checks.ts";
+import { checksWords } from "../../../words/checks.ts";
 import { copyPingUrl, deleteChecks, pauseChecks, resumeChecks } from "../actions.ts";
 
 export function RowMenu({ row }: { row: CheckRow }) {

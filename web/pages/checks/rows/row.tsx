@@ -1,18 +1,23 @@
 // One row of the list. It is a link as a whole; its box and its menu lie above that. Drawn again every second while it
 // is on screen, because its fuse burns.
+import { checkName } from "../../../../src/contract/web/list-words.ts";
 import { memo } from "react";
 import { Link } from "wouter";
 import type { CheckRow, RowDetail } from "../../../../src/contract/web/check-row.ts";
 import { readerZone } from "../../../boot/boot.ts";
 import { useNow } from "../../../live/clock.ts";
+import { swiped } from "../../../parts/swipe.ts";
+import { currentProject } from "../../../shell/current-project.ts";
 import { pageHref } from "../../../shell/page-address.ts";
 import { BeatStrip, Spark } from "../../../ui/marks/beats.tsx";
 import { FuseBar } from "../../../ui/marks/fuse.tsx";
 import { drawnAt } from "../../../ui/marks/fuse-arithmetic.ts";
 import { StateMark } from "../../../ui/marks/state-shape.tsx";
 import { Tags } from "../../../ui/tag.tsx";
-import { checkName, checksWords } from "../../../words/checks.ts";
+import { actionWords } from "../../../words/check-actions.ts";
+import { checksWords } from "../../../words/checks.ts";
 import { formatBrief, formatDuration, formatExact } from "../../../words/time.ts";
+import { pauseChecks, resumeChecks } from "../actions.ts";
 import { RowMenu } from "./row-menu.tsx";
 import { type Said, saidOfLast, saidOfNext } from "./row-words.ts";
 
@@ -30,12 +35,15 @@ type Props = {
   mayEdit: boolean;
   /** No channel hears of it, while others have one: likely forgotten. */
   isUntold: boolean;
+  /** It has come into sight while somebody scrolls: what nobody can read then, or press, is left out. */
+  isPassing: boolean;
   /** `isRange`: everything from the row picked before up to this one. */
   onPick: (id: string, isRange: boolean) => void;
 };
 
 export const Row = memo(function Row(props: Props) {
-  const { row, detail, index, top, isPicked, isCursor, mayEdit, isUntold, onPick } = props;
+  const { row, detail, index, top, isPicked, isCursor, isUntold, isPassing, onPick } = props;
+  const mayEdit = props.mayEdit && !isPassing;
   const now = useNow();
   const state = drawnAt(row, now);
   const name = checkName(row);
@@ -46,6 +54,7 @@ export const Row = memo(function Row(props: Props) {
       role="row"
       aria-rowindex={index}
       data-id={row.id}
+      {...(mayEdit && swipeOf(row))}
       onClick={openAsLink}
       onAuxClick={openAsLink}
       style={{ transform: `translateY(${top}px)` }}
@@ -78,10 +87,10 @@ export const Row = memo(function Row(props: Props) {
         {row.expected}
       </span>
       <span className="row-beats" role="cell">
-        <BeatStrip beats={detail?.beats ?? null} />
+        {!isPassing && <BeatStrip beats={detail?.beats ?? null} />}
       </span>
       <span className="row-spark figures" role="cell">
-        <Durations detail={detail} />
+        {!isPassing && <Durations detail={detail} />}
       </span>
       <span className="row-when figures" role="cell">
         <Moment said={saidOfLast(row, { now, zone: readerZone })} className="row-last" />
@@ -91,6 +100,14 @@ export const Row = memo(function Row(props: Props) {
     </div>
   );
 });
+
+/** A finger pauses and resumes; the notice has the way back, and the menu does the same. */
+function swipeOf(row: CheckRow) {
+  const isPaused = row.state === "paused";
+  const act = isPaused ? resumeChecks : pauseChecks;
+  const project = () => currentProject()?.id ?? "";
+  return swiped(isPaused ? actionWords.resume : actionWords.pause, () => void act(project(), [row]));
+}
 
 function Untold() {
   return (
