@@ -48,6 +48,8 @@ async function run(packageName: string, program: string, args: readonly string[]
   const child = spawn(process.execPath, [join(folder, bin[program] ?? program), ...args], {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "pipe"],
+    // Nothing of the caller's: from a test React would come in its slow edition for developers.
+    env: { NODE_ENV: "production" },
   });
   const chunks: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => chunks.push(chunk));
