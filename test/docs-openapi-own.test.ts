@@ -66,7 +66,8 @@ describe("the examples", () => {
 
 test("the reference page shows it, leads to the other one, and has every id once", () => {
   const other = { title: "The other", url: "https://overdue.example.org/docs/api" };
-  const page = referencePage(DOCUMENT, { other });
+  const home = "https://overdue.example.org/";
+  const page = referencePage(DOCUMENT, { other, home, style: "", theme: "system" });
   for (const { endpoint, path } of OWN_ROUTES) {
     expect(page).toContain(`<section class="operation" id="${endpoint}"`);
     expect(page).toContain(`<code>${path}</code>`);
@@ -74,6 +75,6 @@ test("the reference page shows it, leads to the other one, and has every id once
   const ids = [...page.matchAll(/\bid="([^"]+)"/g)].map(([, id]) => id);
   expect(new Set(ids).size).toBe(ids.length);
   const outside = [...page.matchAll(/href="([^#"][^"]*)"/g)].map(([, target]) => target);
-  expect(outside).toEqual([`${serverUrl}/openapi.json`, other.url]);
+  expect(outside).toEqual([home, home, `${serverUrl}/openapi.json`, other.url]);
   expect(page).toContain("curl -X PATCH");
 });

@@ -9,8 +9,8 @@ import { REQUEST_EXAMPLES } from "../src/contract/openapi/request-examples.ts";
 import { ROUTES, refusalStatuses } from "../src/contract/routes.ts";
 import { VERSIONS } from "../src/contract/versions.ts";
 import { readCheckRequest } from "../src/contract/walk.ts";
-import { referencePage } from "../src/services/documents/reference-page.ts";
-import { DARK, LIGHT, PAIRS } from "../src/services/documents/reference-style.ts";
+import { type PageOptions, referencePage } from "../src/services/documents/reference-page.ts";
+import { DARK, LIGHT, PAIRS, styleWith, TOKENS } from "../src/services/documents/reference-style.ts";
 
 const COLUMN = VERSIONS.standard[3];
 const DOCUMENT = openApiDocument({ column: COLUMN, serverUrl: "https://overdue.example.org/api/v3" });
@@ -18,7 +18,12 @@ const OPERATIONS = Object.entries(DOCUMENT.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
 );
 
-const PAGE = { other: { title: "Another page", url: "https://overdue.example.org/docs/api/overdue" } };
+const PAGE: PageOptions = {
+  other: { title: "Another page", url: "https://overdue.example.org/docs/api/overdue" },
+  home: "https://overdue.example.org/",
+  style: styleWith(null),
+  theme: "system",
+};
 
 /** Every value of a key, however deep it lies. */
 function valuesOf(value: unknown, key: string): unknown[] {
@@ -155,7 +160,12 @@ describe("the reference page", () => {
     const ids = [...page.matchAll(/\bid="([^"]+)"/g)].map(([, id = ""]) => id);
     expect(new Set(ids).size).toBe(ids.length);
     const outside = targets.filter((target) => !target.startsWith("#"));
-    expect(outside).toEqual(["https://overdue.example.org/api/v3/openapi.json", PAGE.other.url]);
+    expect(outside).toEqual([
+      PAGE.home,
+      PAGE.home,
+      "https://overdue.example.org/api/v3/openapi.json",
+      PAGE.other.url,
+    ]);
     expect(targets.filter((target) => target.startsWith("#") && !ids.includes(target.slice(1)))).toEqual([]);
   });
 
@@ -197,6 +207,47 @@ describe("the reference page", () => {
     expect(contrast("#777777", "#ffffff")).toBeLessThan(4.5);
   });
 });
+
+test("the page has the colours of the dashboard", () => {
+  const tokens = readFileSync(join(import.meta.dirname, "../web/styles/tokens.css"), "utf8");
+  for (const [colour, token] of Object.entries(TOKENS)) {
+    const pair = new RegExp(`--${token}: light-dark\\(oklch\\(([^)]+)\\), oklch\\(([^)]+)\\)\\);`).exec(
+      tokens,
+    );
+    const [light, dark] = [pair?.[1], pair?.[2]].map((numbers) => (numbers ?? "").split(" ").map(Number));
+    for (const [palette, numbers] of [
+      [LIGHT, light],
+      [DARK, dark],
+    ] as const) {
+      const [lightness = 0, chroma = 0, hue = 0] = numbers ?? [];
+      const channels = hexChannels(palette[colour as keyof typeof TOKENS]);
+      const wanted = srgbOf({ lightness, chroma, hue });
+      channels.forEach((channel, index) =>
+        expect(Math.abs(channel - (wanted[index] ?? 0)), `${colour} is --${token}`).toBeLessThanOrEqual(2),
+      );
+    }
+  }
+});
+
+function hexChannels(colour: string): number[] {
+  return [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+}
+
+/** A colour of OKLCH in sRGB, from 0 to 255; what a screen cannot show is cut off. */
+function srgbOf({ lightness, chroma, hue }: Record<"lightness" | "chroma" | "hue", number>): number[] {
+  const [a, b] = [chroma * Math.cos((hue * Math.PI) / 180), chroma * Math.sin((hue * Math.PI) / 180)];
+  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  return [
+    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+    -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
+  ].map((linear) => {
+    const share = Math.min(1, Math.max(0, linear));
+    return 255 * (share <= 0.0031308 ? 12.92 * share : 1.055 * share ** (1 / 2.4) - 0.055);
+  });
+}
 
 /** The contrast of two colours as WCAG 2 defines it. */
 function contrast(one: string, other: string): number {

@@ -88,6 +88,11 @@ describe("docs/glossary.md", () => {
   test("defines each word once, in alphabetical order", () => {
     expect(checkGlossary(read("docs/glossary.md"))).toEqual([]);
   });
+
+  test.each(["bin", "fuse", "invitation", "operator", "record of changes", "session"])(
+    "defines %s, which pages and code say without explaining it",
+    (word) => expect(read("docs/glossary.md")).toContain(`\n**${word}**: `),
+  );
 });
 
 describe("every document", () => {

@@ -1,10 +1,14 @@
 // Who gets an account: anybody where registration is open, by a link that only the mailbox has; and by hand where no
 // mail is sent at all.
+import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { AccountPage } from "../../src/contract/web/account.ts";
 import type { AdminAccounts, AdminState } from "../../src/contract/web/admin.ts";
+import type { ProjectSettings } from "../../src/contract/web/project-settings.ts";
 import { linkToken } from "../../src/core/accounts/token-rules.ts";
 import { signingWith } from "../../src/operations/alerts/mail/signing.ts";
+import { registerIntake } from "../../src/store/intakes/intakes.ts";
+import { inTransaction } from "../../src/store/transaction.ts";
 import { useDashboard } from "../web/dashboard.ts";
 import { locationOf, openBrowser } from "./browser.ts";
 
@@ -68,8 +72,12 @@ describe("Where no mail is sent", () => {
   test("operators get the link of an invitation to pass on, and nobody else does", async () => {
     const path = `/web/api/projects/${mute.owner.project.uuid}/invitations`;
     const invite = (email: string) => mute.browse(path, { method: "POST", body: { email, role: "member" } });
+    const invitesBy = async () =>
+      ((await mute.browse(path.replace("invitations", "settings"))).json as ProjectSettings).invitesBy;
     expect((await invite("a@example.org")).status).toBe(400);
+    expect(await invitesBy()).toBeNull();
     await mute.db.pool.query("update accounts set is_operator = true where id = $1", [mute.owner.account.id]);
+    expect(await invitesBy()).toBe("link");
     const { link } = (await invite("b@example.org")).json as { link: string };
     expect(link.startsWith(`${mute.site}/accounts/invitation/`)).toBe(true);
     const browser = openBrowser(() => mute.site);
@@ -80,7 +88,8 @@ describe("Where no mail is sent", () => {
   test("an operator sees accounts and state, sets limits, and cannot be the last to go", async () => {
     const admin = (method: string, path: string, body?: unknown) =>
       mute.browse(`/web/api/admin/${path}`, { method, ...(body !== undefined && { body }) });
-    const { accounts } = (await admin("GET", "accounts")).json as AdminAccounts;
+    const { accounts, invitesBy } = (await admin("GET", "accounts")).json as AdminAccounts;
+    expect(invitesBy).toBe("link");
     expect(accounts.map(({ email }) => email)).toContain("mate@example.org");
     const mate = accounts.find(({ email }) => email === "mate@example.org");
     expect((await admin("PATCH", `accounts/${mate?.uuid}`, { checkLimit: 7 })).status).toBe(200);
@@ -104,8 +113,31 @@ describe("Where no mail is sent", () => {
     expect(closed.status).toBe(409);
   });
 
+  test("the state is judged by the rules that tell the operator, also where no sweeper runs", async () => {
+    const read = async () => (await mute.browse("/web/api/admin/state")).json as AdminState;
+    expect(await read()).toMatchObject({
+      health: { receiving: null, watching: true, telling: true, letters: null, database: true },
+      troubles: [],
+      needCount: 0,
+    });
+    const at = Date.now() - 50_000;
+    const intake = { id: randomUUID(), name: "host/1", startedAt: at, leaseUntilAt: at + 600_000 };
+    await inTransaction(mute.db, (tx) =>
+      registerIntake(tx, { ...intake, watermarkAt: at, spoolEmpty: true }),
+    );
+    expect(await read()).toMatchObject({ health: { receiving: true }, troubles: [], needCount: 0 });
+    await mute.db.pool.query("update intakes set watermark_at = watermark_at - interval '11 seconds'");
+    expect(await read()).toMatchObject({
+      health: { receiving: false },
+      troubles: [{ trouble: "watermarkHeld" }],
+      needCount: 1,
+    });
+    await mute.db.pool.query("delete from intakes");
+  });
+
   test("a profile is changed, with its time zone, and nonsense is refused with a sentence", async () => {
     const change = (body: object) => mute.browse("/web/api/account", { method: "PATCH", body });
+    expect((await mute.browse("/web/api/account")).json).toMatchObject({ zone: null });
     const changed = await change({ name: " Ann ", theme: "dark", zone: "Europe/Riga", reports: "weekly" });
     expect(changed.json).toMatchObject({
       name: "Ann",
@@ -119,6 +151,7 @@ describe("Where no mail is sent", () => {
       theme: "dark",
       zone: "Europe/Riga",
     });
+    expect((await change({ zone: null })).json).toMatchObject({ zone: null, reports: "weekly" });
     for (const wrong of [
       { zone: "Europe/Nowhere" },
       { theme: "pink" },

@@ -2,6 +2,8 @@
 // step, signing out, proving again; and what strangers learn by trying.
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { Secret, TOTP } from "otpauth";
+import { ATTEMPTS, type AttemptKind } from "../../src/core/accounts/attempt-rules.ts";
+import { digestOfToken } from "../../src/lib/secrets/secret-token.ts";
 import { ensureOwnerLink } from "../../src/operations/accounts/set-up.ts";
 import {
   beginAuthenticator,
@@ -13,7 +15,7 @@ import type { AccountPage, TotpSetUp } from "../../src/contract/web/account.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useCast } from "../api/cast.ts";
 import { type ReceivedMail, startSmtp } from "../receivers/smtp.ts";
-import { locationOf, openBrowser } from "./browser.ts";
+import { type Browser, locationOf, openBrowser } from "./browser.ts";
 
 const smtp = await startSmtp();
 const cast = useCast({
@@ -55,6 +57,15 @@ async function pathIn(mail: ReceivedMail): Promise<string> {
 
 async function textOf(mail: ReceivedMail): Promise<string> {
   return mail.mail.text ?? "";
+}
+
+/** Leaves no try of a kind to anybody who is counted by this. */
+async function useUp(kind: AttemptKind, subject: string): Promise<void> {
+  await cast.db.pool.query(
+    `insert into attempts (kind, digest, full_at) values ($1, $2, $3)
+     on conflict (kind, digest) do update set full_at = excluded.full_at`,
+    [kind, digestOfToken(`${kind}\n${subject}`), new Date((await cast.now()) + ATTEMPTS[kind].spanMs)],
+  );
 }
 
 const visitor = () => openBrowser(() => cast.site);
@@ -214,6 +225,49 @@ describe("A password", () => {
     const right = await visitor().post("/accounts/login/password/", { ...form, password: PASSWORD });
     expect(right.status).toBe(429);
   });
+
+  test("that strangers guess, from here and elsewhere, is still taken from a browser that was in before", async () => {
+    await withPassword();
+    const right = { email: "owner@example.org", password: PASSWORD };
+    const mine = visitor();
+    await mine.post("/accounts/login/password/", right);
+    await mine.post("/accounts/logout/", {});
+    const other = visitor();
+    await other.post("/accounts/login/link/", { email: "stranger@example.org" });
+    await other.post(await pathIn(await mailTo("stranger@example.org")), {});
+    await other.post("/accounts/logout/", {});
+    await useUp("passwordByAddress", "owner@example.org");
+    await useUp("passwordByNetwork", "127.0.0.1");
+    await useUp("linkByAddress", "owner@example.org");
+    const password = (browser: Browser) => browser.post("/accounts/login/password/", right);
+    const link = (browser: Browser) => browser.post("/accounts/login/link/", { email: right.email });
+    // Neither a new browser nor one that belongs to somebody else.
+    for (const browser of [visitor(), other]) {
+      expect([(await password(browser)).status, (await link(browser)).status]).toEqual([429, 429]);
+    }
+    expect([(await link(mine)).status, (await password(mine)).status]).toEqual([303, 303]);
+    // It has tries of its own, and not without end.
+    await mine.post("/accounts/logout/", {});
+    const statuses: number[] = [];
+    for (let count = 0; count < 21; count++) {
+      statuses.push((await mine.post("/accounts/login/password/", { ...right, password: "wrong" })).status);
+    }
+    expect(statuses).toEqual([...Array.from({ length: 20 }, () => 400), 429]);
+  });
+
+  test("that is guessed from one network is still taken from another", async () => {
+    await withPassword();
+    const form = { email: "owner@example.org", password: PASSWORD };
+    await useUp("passwordByAddressThere", "owner@example.org\n127.0.0.1");
+    const from = (address: string) =>
+      visitor().ask("/accounts/login/password/", {
+        method: "POST",
+        form,
+        headers: { "X-Forwarded-For": address },
+      });
+    expect((await visitor().post("/accounts/login/password/", form)).status).toBe(429);
+    expect((await from("192.0.2.7")).status).toBe(303);
+  });
 });
 
 describe("An authenticator app", () => {
@@ -348,7 +402,8 @@ describe("Somebody who is signed in", () => {
     expect((await one.send("DELETE", `/web/api/account/sessions/${other?.id}`)).status).toBe(200);
     expect((await two.ask("/web/api/account")).status).toBe(401);
     expect(locationOf(await one.post("/accounts/logout/", {}))).toBe("/accounts/login/");
-    expect(one.cookies.size).toBe(0);
+    // What stays lets nobody in: it only says that this browser was here before.
+    expect([...one.cookies.keys()]).toEqual(["overdue_device"]);
     expect(locationOf(await one.ask("/accounts/profile/"))).toBe(
       "/accounts/login/?next=%2Faccounts%2Fprofile%2F",
     );

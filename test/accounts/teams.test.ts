@@ -92,6 +92,38 @@ describe("An invitation", () => {
     await cast.join(mate.account, "member");
   });
 
+  test("is judged once more when it is accepted", async () => {
+    const { mate } = cast;
+    await cast.join(mate.account, "manager");
+    const body = { email: "slow@example.org", role: "readOnly" };
+    await cast.browse(path("/invitations"), { method: "POST", as: mate.account, body });
+    const link = await mailedPath(body.email);
+    // However the right was lost.
+    await cast.db.pool.query("update members set role = 'readOnly' where account_id = $1", [mate.account.id]);
+    const browser = openBrowser(() => cast.site);
+    expect([(await browser.ask(link)).status, (await browser.post(link, {})).status]).toEqual([404, 404]);
+    await cast.join(mate.account, "member");
+  });
+
+  test("into the installation ends when whoever sent it is an operator no more", async () => {
+    const { owner, mate } = cast;
+    const operators = [owner.account.id, mate.account.id];
+    await cast.db.pool.query("update accounts set is_operator = true where id = any ($1)", [operators]);
+    const links: string[] = [];
+    for (const email of ["late-one@example.org", "late-two@example.org"]) {
+      const made = { method: "POST", as: mate.account, body: { email } };
+      expect((await cast.browse("/web/api/admin/invitations", made)).status).toBe(201);
+      links.push(await mailedPath(email));
+    }
+    const [first = "", second = ""] = links;
+    expect((await openBrowser(() => cast.site).post(first, {})).status).toBe(303);
+    const down = { method: "PATCH", body: { isOperator: false } };
+    expect((await cast.browse(`/web/api/admin/accounts/${mate.account.uuid}`, down)).status).toBe(200);
+    const { rows } = await cast.db.pool.query("select from invitations where email like 'late-%'");
+    expect([rows.length, (await openBrowser(() => cast.site).post(second, {})).status]).toEqual([0, 404]);
+    await cast.db.pool.query("update accounts set is_operator = false where id = $1", [owner.account.id]);
+  });
+
   test("can be withdrawn, and is limited to twenty a day", async () => {
     const invite = (email: string) =>
       cast.browse(path("/invitations"), { method: "POST", body: { email, role: "member" } });
@@ -167,7 +199,13 @@ describe("A project", () => {
     await cast.browse(path("/checks"), { method: "POST", body: { name: "one" } });
     expect((await act("accept", mate.account)).status).toBe(403);
     await cast.db.pool.query("update accounts set check_limit = null where id = $1", [mate.account.id]);
+    const late = { email: "from-before@example.org", role: "manager" };
+    await cast.browse(path("/invitations"), { method: "POST", body: late });
+    const link = await mailedPath(late.email);
     expect((await act("accept", mate.account)).status).toBe(200);
+    // What the former owner has sent ends with the right to send it.
+    expect((await settingsOf(mate.account)).invitations?.map(({ email }) => email)).not.toContain(late.email);
+    expect((await openBrowser(() => cast.site).post(link, {})).status).toBe(404);
     const roles = (await settingsOf(mate.account)).members.map(({ email, role }) => [email, role]);
     expect(Object.fromEntries(roles)).toMatchObject({
       "owner@example.org": "member",

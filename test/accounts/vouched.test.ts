@@ -19,6 +19,8 @@ const PEOPLE: Record<string, Claims> = {
 
 const sitePort = await freePort();
 const SITE = `http://127.0.0.1:${sitePort}`;
+/** The provider says that people have last proven who they are so long ago, whatever they did; null: it says the truth. */
+let claimedAgeSeconds: number | null = null;
 const { issuer, server } = await startProvider();
 
 async function startProvider(): Promise<{ issuer: string; server: Server }> {
@@ -40,6 +42,11 @@ async function startProvider(): Promise<{ issuer: string; server: Server }> {
     features: { devInteractions: { enabled: true } },
     pkce: { required: () => true },
   });
+  const { prototype } = provider.Session;
+  prototype.authTime = function authTimeAsClaimed(this: typeof prototype & { loginTs?: number }) {
+    const real = this.loginTs;
+    return real === undefined || claimedAgeSeconds === null ? real : real - claimedAgeSeconds;
+  };
   // It says on the console that it is for development; nobody reads that here.
   const answer = provider.callback();
   listening.on("request", (request, response) => void answer(request, response));
@@ -58,7 +65,10 @@ const cast = useCast({
   },
 });
 afterAll(() => new Promise((resolve) => server.close(resolve)));
-beforeEach(() => cast.db.pool.query("delete from attempts"));
+beforeEach(async () => {
+  claimedAgeSeconds = null;
+  await cast.db.pool.query("delete from attempts");
+});
 
 const visitor = () => openBrowser(() => SITE);
 
@@ -137,6 +147,45 @@ describe("The identity provider", () => {
     expect((await browser.ask(wrong.slice(SITE.length))).status).toBe(403);
     const right = await through(locationOf(await browser.ask("/accounts/oidc/confirm/")), "owner");
     expect((await browser.ask(right.slice(SITE.length))).status).toBe(303);
+    expect((await browser.send("POST", "/web/api/account/totp", {})).status).toBe(200);
+  });
+
+  test("proves nothing by an older sign-in, or by one that it does not date", async () => {
+    const browser = visitor();
+    await signIn(browser, "owner");
+    await cast.db.pool.query("update sessions set proven_at = proven_at - interval '1 hour'");
+    const comeBack = async (change: (address: URL) => void) => {
+      const address = new URL(locationOf(await browser.ask("/accounts/oidc/confirm/")));
+      expect([address.searchParams.get("max_age"), address.searchParams.get("prompt")]).toEqual([
+        "0",
+        "login",
+      ]);
+      change(address);
+      const reply = await browser.ask((await through(address.href, "owner")).slice(SITE.length));
+      return [reply.status, reply.text.includes("just signed in there")];
+    };
+    claimedAgeSeconds = 120;
+    expect(await comeBack(() => {})).toEqual([403, true]);
+    claimedAgeSeconds = null;
+    // What travels through the browser can be changed there.
+    const undated = await comeBack(({ searchParams }) => {
+      searchParams.delete("max_age");
+      searchParams.delete("prompt");
+    });
+    expect(undated).toEqual([403, true]);
+    expect((await browser.send("POST", "/web/api/account/totp", {})).status).toBe(403);
+    claimedAgeSeconds = 20;
+    expect(await comeBack(() => {})).toEqual([303, false]);
+    expect((await browser.send("POST", "/web/api/account/totp", {})).status).toBe(200);
+  });
+
+  test("lets in whom it knows from before, and that proves nothing", async () => {
+    claimedAgeSeconds = 3_600;
+    const browser = visitor();
+    expect((await signIn(browser, "owner")).status).toBe(303);
+    expect((await browser.send("POST", "/web/api/account/totp", {})).status).toBe(403);
+    claimedAgeSeconds = null;
+    await signIn(browser, "owner");
     expect((await browser.send("POST", "/web/api/account/totp", {})).status).toBe(200);
   });
 });

@@ -213,13 +213,29 @@ describe("the documents themselves", () => {
     expect(served.servers[0]?.url).toBe(`${cast.site}/api/v3`);
   });
 
-  test("the page may load nothing", async () => {
+  test("the page runs nothing, may load nothing but letters, and leads back", async () => {
     for (const path of ["/docs/api", "/docs/api/"]) {
       const { status, headers, text } = await cast.ask(path);
       expect(status).toBe(200);
       expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
-      expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'/);
+      expect(headers.get("content-security-policy")).toMatch(
+        /^default-src 'none'; style-src 'sha256-[^']+'; font-src 'self';/,
+      );
+      expect(text).toContain(`<a class="brand" href="${cast.site}/">`);
       expect(text).toContain("<h1>Overdue Management API</h1>");
+    }
+  });
+
+  test("the page is shown in the theme that was chosen on the dashboard", async () => {
+    for (const [cookie, root] of [
+      ["overdue_theme=dark", '<html lang="en" data-theme="dark">'],
+      ["a=b; overdue_theme=light; c=d", '<html lang="en" data-theme="light">'],
+      ["overdue_theme=system", '<html lang="en">'],
+      ["not_overdue_theme=dark", '<html lang="en">'],
+    ] as const) {
+      const { text, headers } = await cast.ask("/docs/api", { headers: { cookie } });
+      expect(text).toContain(root);
+      expect(headers.get("vary")).toBe("Cookie");
     }
   });
 

@@ -16,10 +16,12 @@ describe("a key", () => {
     expect(first.headers.get("ratelimit-limit")).toBe(String(PER_MINUTE));
     expect(first.headers.get("ratelimit-remaining")).toBe(String(PER_MINUTE - 1));
     expect(Number(first.headers.get("ratelimit-reset"))).toBeGreaterThan(0);
-    const replies = [];
-    for (let asked = 0; asked < PER_MINUTE + 5; asked++)
-      replies.push(await cast.ask(CHECKS, { key: cast.owner.rw }));
-    const refused = replies.find(({ status }) => status === 429);
+    // Together, and again: what is allowed grows by the second, and a busy machine takes its time to answer.
+    const askAll = () =>
+      Promise.all(Array.from({ length: PER_MINUTE }, () => cast.ask(CHECKS, { key: cast.owner.rw })));
+    let refused: Awaited<ReturnType<typeof cast.ask>> | undefined;
+    for (let tries = 0; tries < 5 && refused === undefined; tries++)
+      refused = (await askAll()).find(({ status }) => status === 429);
     expect(refused?.json).toEqual({ error: "too many requests" });
     expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
     expect(refused?.headers.get("ratelimit-remaining")).toBe("0");

@@ -17,7 +17,9 @@ const set = (...options: string[]) => callOverdue(["admin", "set-preferences", .
 
 describe("overdue admin set-preferences", () => {
   test("shows what is wanted, changes what is given, and leaves the rest", async () => {
-    expect((await set()).out).toBe("ann@example.org: reports monthly, reminders off, time zone UTC.\n");
+    expect((await set()).out).toBe(
+      "ann@example.org: reports monthly, reminders off, time zone as the browser, UTC in mails.\n",
+    );
     const changed = await set(
       "--account",
       "ann@example.org",
@@ -37,6 +39,8 @@ describe("overdue admin set-preferences", () => {
     expect((await set("--reminders", "hourly")).out).toBe(
       "ann@example.org: reports weekly, reminders hourly, time zone Europe/Riga.\n",
     );
+    const browser = await set("--time-zone", "browser", "--json");
+    expect(JSON.parse(browser.out)).toMatchObject({ reports: "weekly", time_zone: null });
   });
 
   test.each([

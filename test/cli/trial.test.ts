@@ -1,12 +1,15 @@
 // `overdue` alone, in a folder of its own: the trial starts, says what a person needs, keeps its data, refuses to run
 // twice, and leaves no server behind, even when it is killed.
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import pg from "pg";
 import { afterAll, expect, test, vi } from "vitest";
+import { packagedPrograms } from "../../src/cli/trial/postgres-programs.ts";
+import { startPrivatePostgres } from "../../src/cli/trial/private-postgres.ts";
 import { freePort } from "../support/ping-process.ts";
 import { callOverdue, endOf } from "./run-overdue.ts";
 
@@ -62,6 +65,7 @@ test("it says where to begin, keeps its data, refuses a second start, and stops 
   expect(text).toContain("TRIAL DATABASE");
   expect(text).toMatch(new RegExp(`http://localhost:${port}/accounts/setup/[\\w-]{20,}/`));
   expect(await isServed(port)).toBe(true);
+  expect([await entry(folder), await entry(folder, passwordOf(folder))]).toEqual(["28P01", "in"]);
 
   const again = start(["trial", "--port", String(await freePort())], { cwd: folder });
   const { code, err } = await again.ended;
@@ -82,6 +86,56 @@ test("it says where to begin, keeps its data, refuses a second start, and stops 
     timeout: GONE_TIMEOUT_MS,
     interval: 100,
   });
+});
+
+/** Whether the trial's database lets somebody in who comes by its socket. */
+async function entry(folder: string, password?: string): Promise<string> {
+  const lines = readFileSync(join(folder, "overdue-data/postgres/postmaster.pid"), "utf8").split("\n");
+  const client = new pg.Client({
+    user: "overdue",
+    database: "overdue",
+    host: lines[4] ?? "",
+    port: Number(lines[3]),
+    // Without one the driver would ask before it connects.
+    password: password ?? "a guess",
+  });
+  try {
+    await client.connect();
+    await client.end();
+    return "in";
+  } catch (error) {
+    return String((error as { code?: string }).code);
+  }
+}
+
+const passwordOf = (folder: string) =>
+  readFileSync(join(folder, "overdue-data/database-password"), "utf8").trim();
+
+test("its database asks for a password, also one of an older release that has asked for none", async () => {
+  const folder = newFolder();
+  const older = await startPrivatePostgres({
+    directory: packagedPrograms(),
+    keepDataIn: join(folder, "overdue-data/postgres"),
+    database: "overdue",
+  });
+  expect(await entry(folder)).toBe("in");
+  // While the older one runs, nothing is changed.
+  const early = start(["trial", "--port", String(await freePort())], { cwd: folder });
+  expect((await early.ended).err).toContain("runs already on the data in");
+  const file = join(folder, "overdue-data/database-password");
+  expect(existsSync(file)).toBe(false);
+  await older.stop();
+  // The second time it was lost.
+  for (const round of ["none", "lost"]) {
+    rmSync(file, { force: true });
+    const { child, ready, ended } = start(["trial", "--port", String(await freePort())], { cwd: folder });
+    await ready;
+    const { mode, uid } = statSync(file);
+    expect([round, mode & 0o777, uid]).toEqual([round, 0o600, process.getuid?.()]);
+    expect([await entry(folder), await entry(folder, passwordOf(folder))]).toEqual(["28P01", "in"]);
+    child.kill("SIGINT");
+    expect((await ended).code).toBe(0);
+  }
 });
 
 test.skipIf(process.getuid?.() !== 0)("somebody who is not root can try it too", async () => {

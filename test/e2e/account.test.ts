@@ -62,6 +62,25 @@ test("name, theme and time zone are kept", async () => {
   await context.close();
 });
 
+test("times are those of the browser until a zone is chosen, and again afterwards", async () => {
+  const { page, context, complaints } = await openAccount("zone@example.org");
+  const zone = page.getByLabel("Time zone");
+  const shown = (text: string) => expectSeen(page.locator(".foot").getByText(text, { exact: true }));
+  const choose = async (value: string) => {
+    const reloaded = page.waitForEvent("load");
+    await zone.selectOption(value);
+    await reloaded;
+  };
+  expect(await zone.locator("option:checked").textContent()).toBe("As the browser: Europe/Riga");
+  await shown("times as the browser: Europe/Riga");
+  await choose("Asia/Tokyo");
+  await shown("times in Asia/Tokyo");
+  await choose("");
+  await shown("times as the browser: Europe/Riga");
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
 test("a password that is too short is refused with a sentence; a good one signs in, a wrong one does not", async () => {
   const { page, context } = await openAccount("password@example.org");
   await button(part(page, "Password"), "Set a password").click();

@@ -12,8 +12,12 @@ import type { Opened, OpenOptions, UsedSite } from "./use-site.ts";
 const NEVER_MS = 30_000;
 
 /** Waits until a question about the page is answered as expected. */
-export function expectSoon<T>(question: () => Promise<T> | T) {
-  return expect.poll(question, { timeout: NEVER_MS, interval: 50 });
+export function expectSoon<T>(question: () => Promise<T> | T, message?: string) {
+  return expect.poll(question, {
+    timeout: NEVER_MS,
+    interval: 50,
+    ...(message !== undefined && { message }),
+  });
 }
 
 /** Waits until something is on the screen. */

@@ -56,6 +56,7 @@ describe("a webhook", () => {
     await button(form, "Create").click();
     await expectSeen(form.getByRole("alert"));
     await form.getByLabel("URL when down").fill(`${receiver.url}/down`);
+    await form.getByText(/^More:/).click();
     await form.getByLabel("Body when down").fill("$NAME is $STATUS");
     await button(form, "Create").click();
     const made = page.getByRole("dialog", { name: "Copy this now" });

@@ -71,6 +71,27 @@ describe("editing", () => {
     await context.close();
   });
 
+  test("another kind of schedule keeps what is written in its language, and begins with a sample otherwise", async () => {
+    const { page, context, complaints } = await openCheck("moody job");
+    await button(page, "Edit").click();
+    const form = page.getByRole("dialog", { name: "Edit moody job" });
+    const cron = form.getByLabel("Cron expression");
+    const calendar = form.getByLabel("OnCalendar expression");
+    await button(form, "Cron").click();
+    await expectSoon(() => cron.inputValue()).toBe("0 3 * * *");
+    expect(await form.getByLabel("Time zone").inputValue()).toBe("Europe/Riga");
+    await cron.fill("Mon,Fri 06:30");
+    await button(form, "OnCalendar").click();
+    await expectSoon(() => calendar.inputValue()).toBe("Mon,Fri 06:30");
+    await button(form, "Cron").click();
+    await expectSoon(() => cron.inputValue()).toBe("0 3 * * *");
+    await button(form, "Every so often").click();
+    await button(form, "Cron").click();
+    await expectSoon(() => cron.inputValue()).toBe("0 3 * * *");
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test("what the server refuses stands beside the field", async () => {
     const { page, context } = await openCheck("stubborn job");
     await page.keyboard.press("e");
@@ -239,6 +260,37 @@ describe("beside it", () => {
     await expectSeen(page.getByRole("heading", { name: "Duration" }));
     await expectSeen(page.locator(".uplot canvas, .check-chart svg, .check-chart canvas"));
     expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test("its title says the state in a word, and labels of the track keep apart on a phone", async () => {
+    const room = await openRoom(used, { screen: "phone" });
+    const { page, context } = room;
+    const { id } = await room.make("marked job");
+    await signal(used, id);
+    await room.go(`/checks/${id}/details/`);
+    await expectSoon(() => page.locator(".check-title .state").textContent()).toBe("up");
+    const labels = page.locator(".check-track text");
+    await expectSoon(async () => (await labels.allTextContents()).map((text) => text.split(" ")[0])).toEqual([
+      "last",
+      "expected",
+      "alert",
+      "now",
+    ]);
+    const boxes = await labels.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON()));
+    type Box = Record<"left" | "right" | "top" | "bottom", number>;
+    const isApart = (one: Box, other: Box) =>
+      one.right <= other.left ||
+      other.right <= one.left ||
+      one.bottom <= other.top ||
+      other.bottom <= one.top;
+    const all = boxes as Box[];
+    all.forEach((one, index) =>
+      all.slice(index + 1).forEach((other) => expect(isApart(one, other)).toBe(true)),
+    );
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+    await signal(used, id, "/fail");
+    await expectSoon(() => page.locator(".check-title .state").textContent()).toBe("down");
     await context.close();
   });
 });

@@ -1,11 +1,21 @@
 // The page of events: what happened is there, is filtered and searched, comes by itself, and can be taken along as a
 // file; and the page of badges, whose pictures are real.
 import { readFile } from "node:fs/promises";
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { button, openRoom, expectSeen, signal, expectSoon } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
 const used = useSite();
+
+/** What is in the file behind a link. */
+async function saved(page: Page, link: string): Promise<string> {
+  const waiting = page.waitForEvent("download");
+  await page.getByRole("link", { name: link }).click();
+  const download = await waiting;
+  expect(download.suggestedFilename()).toBe(link.endsWith("CSV") ? "events.csv" : "events.json");
+  return readFile(await download.path(), "utf8");
+}
 
 test("what happened is listed newest first, filtered by kind, searched by text, and saved as CSV", async () => {
   const room = await openRoom(used);
@@ -29,14 +39,12 @@ test("what happened is listed newest first, filtered by kind, searched by text, 
   await button(page, "everything").click();
   await page.getByLabel("Search events").fill("beta");
   await expectSoon(async () => (await texts()).every((text) => text.includes("beta job"))).toBe(true);
-  const waiting = page.waitForEvent("download");
-  await page.getByRole("link", { name: "Download as CSV" }).click();
-  const download = await waiting;
-  expect(download.suggestedFilename()).toBe("events.csv");
-  const csv = await readFile(await download.path(), "utf8");
+  const csv = await saved(page, "Download as CSV");
   expect(csv.split("\r\n")[0]).toBe('"When","Check","What","By"');
   expect(csv).toContain('"beta job","was paused"');
   expect(csv).not.toContain("alpha job");
+  const json = await saved(page, "Download as JSON");
+  expect(JSON.parse(json)).toMatchObject({ events: [{ what: "was paused", check: { name: "beta job" } }] });
   await page.getByLabel("Search events").fill("nothing like it");
   await expectSeen(page.getByRole("heading", { name: "Nothing matches" }));
   expect(complaints).toEqual([]);
@@ -51,6 +59,30 @@ test("a flip appears in the list by itself", async () => {
   await room.go(`/projects/${room.project}/events/`);
   await signal(used, id, "/fail");
   await expectSeen(page.getByText("went down: the job said that it failed"));
+  await context.close();
+});
+
+test("a range of time and a zone are kept in the address, and shown again from it", async () => {
+  const room = await openRoom(used);
+  const { page, context, complaints } = room;
+  const { id } = await room.make("zoned job", { kind: "cron", schedule: "0 3 * * *", tz: "Asia/Tokyo" });
+  await room.ask("POST", `/checks/${id}/pause`);
+  await room.go(`/projects/${room.project}/events/`);
+  await expectSeen(page.getByText("was paused"));
+  await page.getByLabel("From").fill("2020-01-01T00:00");
+  await page.getByLabel("Until").fill("2020-01-02T00:00");
+  await expectSeen(page.getByRole("heading", { name: "Nothing matches" }));
+  expect(page.url()).toContain("from=2020-01-01T00%3A00&to=2020-01-02T00%3A00");
+  await page.reload();
+  await expectSeen(page.getByRole("heading", { name: "Nothing matches" }));
+  expect(await page.getByLabel("From").inputValue()).toBe("2020-01-01T00:00");
+  await button(page, "Any time").click();
+  await expectSeen(page.getByText("was paused"));
+  await page.getByLabel("Times in").selectOption({ label: "the zone of each check" });
+  await expectSeen(page.locator("tbody").getByText("Asia/Tokyo"));
+  expect(await page.locator("tbody time").first().getAttribute("title")).toMatch(/GMT\+9|JST/);
+  expect(page.url()).toContain("zone=check");
+  expect(complaints).toEqual([]);
   await context.close();
 });
 

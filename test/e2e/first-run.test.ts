@@ -34,6 +34,8 @@ test("the owner comes in by the link, tests address and mail, makes a check and 
   await page.getByLabel("Password").fill("short");
   await button(page, "Create the account").click();
   await expectSeen(page.getByRole("alert"));
+  // What was refused has the cursor, and the address is still there.
+  await expectSoon(() => page.evaluate("document.activeElement.name")).toBe("password");
   await page.getByLabel("Password").fill("four words in a row");
   await button(page, "Create the account").click();
   await page.waitForURL(`${used.site.url}/welcome/`);

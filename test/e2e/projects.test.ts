@@ -1,7 +1,7 @@
 // The page of all projects: what matters first, a new project, and the way from one to another.
 import { expect, test } from "vitest";
 import { visit } from "../support/browser.ts";
-import { button, openRoom, expectSeen, signal, expectSoon } from "./at-the-screen.ts";
+import { button, openRoom, expectSeen, person, signal, expectSoon } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
 const used = useSite();
@@ -56,8 +56,13 @@ test("the switcher leads to another project without loading the page anew", asyn
 });
 
 test("somebody else's project is not there for a stranger", async () => {
-  const { page, context } = await used.open();
-  const answer = await page.goto(`${used.site.url}/projects/00000000-0000-4000-8000-000000000000/checks/`);
-  expect(answer?.status()).toBe(404);
+  const accountId = await person(used, "stranger@example.org");
+  const { page, context } = await used.open({ accountId });
+  // One that is there and one that is not are answered alike.
+  for (const project of [used.seeded.demo, "00000000-0000-4000-8000-000000000000"]) {
+    const answer = await page.goto(`${used.site.url}/projects/${project}/checks/`);
+    expect(answer?.status()).toBe(404);
+    expect(await answer?.text()).not.toContain("Nightly backup");
+  }
   await context.close();
 });

@@ -84,6 +84,16 @@ test("somebody is invited, comes in, gets another role with a way back, and is r
   await context.close();
 });
 
+test("whoever cannot invite because no mail is sent is told so instead of being offered it", async () => {
+  const accountId = await person(used, "mailless@example.org");
+  const room = await openRoom(used, { name: "Quiet house", accountId });
+  await room.go(`/projects/${room.project}/settings/`);
+  await expectSeen(part(room.page, "Members").getByText(/OVERDUE_SMTP_HOST/));
+  expect(await button(room.page, "Invite somebody").count()).toBe(0);
+  expect(room.complaints).toEqual([]);
+  await room.context.close();
+});
+
 test("an invitation can be withdrawn", async () => {
   const { page, context } = await openSettings("Quiet club");
   await button(page, "Invite somebody").click();

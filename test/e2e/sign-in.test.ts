@@ -79,18 +79,23 @@ test("somebody new comes in by an invitation that was mailed", async () => {
   await theirs.page.locator("main form button").first().click();
   await theirs.page.waitForURL(`**/projects/${room.project}/checks/`);
   await expectSeen(theirs.page.getByRole("link", { name: "guarded job", exact: true }));
+  await expectSeen(theirs.page.getByText("times as the browser: Europe/Riga"));
   await theirs.context.close();
   await context.close();
 });
 
-test("who signs out is asked to sign in again, also on a page that was open", async () => {
+test("who signs out is asked to sign in again, also whoever kept the cookie", async () => {
   const { page, context } = await used.open();
+  const kept = await context.cookies();
   await visit(page, `${used.site.url}/projects/${used.seeded.demo}/checks/`);
   await page.locator(".account-button").click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
   await page.waitForURL(/\/accounts\/login\//);
-  await page.goto(`${used.site.url}/projects/${used.seeded.demo}/checks/`);
-  expect(page.url()).toContain("/accounts/login/?next=");
+  for (const cookies of [[], kept]) {
+    await context.addCookies(cookies);
+    await page.goto(`${used.site.url}/projects/${used.seeded.demo}/checks/`);
+    expect(page.url()).toContain("/accounts/login/?next=");
+  }
   await context.close();
 });
 
@@ -104,5 +109,7 @@ test("the form is filled and sent with the keyboard alone", async () => {
   await page.keyboard.press("Enter");
   await expectSeen(page.getByRole("alert"));
   expect(await page.locator("#field-email").inputValue()).toBe("reader@example.org");
+  // Only the password has to be typed again.
+  await expectSoon(() => page.evaluate("document.activeElement.id")).toBe("field-password");
   await context.close();
 });

@@ -55,3 +55,26 @@ test("the first check is made, a mistyped signal is named, and the right one is 
   expect(complaints).toEqual([]);
   await context.close();
 });
+
+test("the owner is told by mail with one press, and the step says so", async () => {
+  const room = await openWelcome();
+  const { page, context, complaints } = room;
+  const step = page.locator(".step", { has: page.getByRole("heading", { name: "Who is told?" }) });
+  await (await expectSeen(step.getByRole("button", { name: /^Mail .+@/ }))).click();
+  await expectSeen(step.getByText(/^Will be told: .+@/));
+  const { channels } = await room.ask<{ channels: { kind: string; checkCount: number }[] }>(
+    "GET",
+    `/projects/${room.project}/channels`,
+  );
+  expect(channels.map(({ kind }) => kind)).toEqual(["email"]);
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+test("another way leads to the gallery, and nobody has to go it", async () => {
+  const { page, context } = await openWelcome();
+  await expectSeen(page.getByText("You can do this later; until then nobody is told."));
+  await page.getByRole("link", { name: "Another way" }).click();
+  await expectSeen(page.getByRole("dialog", { name: "How shall people be told?" }));
+  await context.close();
+});

@@ -117,7 +117,7 @@ describe("A report", () => {
     if (letter?.facts.kind !== "report") throw new Error("no report came");
     const { report } = letter.facts;
     expect(report.downCount).toBe(1);
-    expect(report.last).toEqual({ affectedCount: 1, count: 2, durationMs: 5 * HOUR_MS });
+    expect(report.last).toEqual({ affectedCount: 1, count: 2, durationMs: 5 * HOUR_MS, uncountedCount: 0 });
     expect(report.projects).toMatchObject([
       {
         name: "Shop",
@@ -148,7 +148,7 @@ describe("A report", () => {
     const { rows } = await database.db.pool.query("select * from preferences where account_id = $1", [
       account.id,
     ]);
-    expect(rows).toMatchObject([{ tz: "UTC", reports: "monthly", reminders: "off" }]);
+    expect(rows).toMatchObject([{ tz: null, reports: "monthly", reminders: "off" }]);
     expect(rows[0].next_report_at).toBe(local("2026-12-01T09:30:00Z"));
   });
 });

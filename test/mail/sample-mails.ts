@@ -108,6 +108,10 @@ const LETTERS: Readonly<Record<string, LetterFacts>> = {
     check("Invoices"),
     check("certbot renew", { projectName: "Infrastructure" }),
   ]),
+  reportUncounted: report("weekly", [
+    check("Invoices", { minutes: [0, 41] }),
+    { ...check("Flapping"), downtimes: [{ count: 3, durationMs: HOUR_MS }, "uncounted"] },
+  ]),
   reminder: {
     kind: "reminder",
     reminder: {

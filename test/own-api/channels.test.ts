@@ -59,6 +59,14 @@ describe("making", () => {
     expect(text).not.toContain(made["secret"]);
   });
 
+  test("an address that will be refused is saved with a warning", async () => {
+    const { warnings, id } = await newChannel(cast, { ...SLACK, config: { url: "http://localhost:8065/x" } });
+    expect(warnings).toEqual([
+      { field: "url", text: expect.stringContaining("OVERDUE_CHANNELS_ALLOW_PRIVATE_IPS=true") },
+    ]);
+    expect((await change(id, SLACK)).json).toMatchObject({ warnings: [] });
+  });
+
   test("it hears of all checks, unless some are named", async () => {
     const one = await newCheck(cast, { name: "one" });
     const two = await newCheck(cast, { name: "two" });

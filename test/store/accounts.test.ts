@@ -4,7 +4,9 @@ import { describe, expect, test } from "vitest";
 import {
   countOperators,
   deleteAccount,
+  findEmails,
   lockAccount,
+  lockOperators,
   writeEmail,
   writeOperator,
   writeProfile,
@@ -60,6 +62,7 @@ import {
   touchSession,
   trimSessions,
 } from "../../src/store/accounts/sessions.ts";
+import { insertLetter } from "../../src/store/alerts/letters.ts";
 import { findCheckByUuid } from "../../src/store/checks/checks.ts";
 import { markChecksDeleted } from "../../src/store/checks/project-checks.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
@@ -85,8 +88,16 @@ describe("Accounts", () => {
       await writeSignedIn(t, { accountId, at: NOW });
     });
     expect(await countOperators(database.db)).toBe(before + 1);
+    expect(await tx((t) => lockOperators(t))).toContain(accountId);
     const changed = { name: "Bob", email: `${account.uuid}@example.org`, isOperator: true };
     expect(await findAccountById(database.db, accountId)).toMatchObject(changed);
+    const { id: otherId, email: other } = await sampleAccount(database.db);
+    expect(await findEmails(database.db, [accountId, otherId, 987_654])).toEqual(
+      new Map([
+        [accountId, changed.email],
+        [otherId, other],
+      ]),
+    );
     expect(await listAccountFacts(database.db, [accountId])).toEqual([
       { accountId, signedInAt: NOW, hasTotp: false },
     ]);
@@ -103,6 +114,14 @@ describe("Accounts", () => {
       unsentCount: 0,
       oldestLetterAt: null,
     });
+    const { id: accountId } = await sampleAccount(database.db);
+    const letter = { uuid: randomUUID(), kind: "report", accountId, channelId: null, about: {} } as const;
+    await tx((t) => insertLetter(t, { ...letter, createdAt: NOW }));
+    // One that failed waits since it may be tried again, not since it was written.
+    await database.db.pool.query("update letters set next_try_at = created_at + interval '1 minute'");
+    const later = (now: number) => readBacklog(database.db, { now });
+    expect((await later(NOW + 59_000)).oldestLetterAt).toBeNull();
+    expect((await later(NOW + 61_000)).oldestLetterAt).toBe(NOW + 60_000);
     const migrations = await listMigrations(database.db);
     expect(migrations.map(({ name }) => name)).toContain("0006_accounts");
     expect(migrations.every(({ appliedAt }) => appliedAt !== null && appliedAt > NOW - 1e11)).toBe(true);
@@ -116,6 +135,7 @@ function sessionOf(accountId: number, given: { digest?: Buffer; createdAt?: numb
     accountId,
     method: "password",
     createdAt,
+    provenAt: createdAt,
     ua: "Firefox",
     remoteAddr: "192.0.2.1",
   } as const;
@@ -136,7 +156,7 @@ describe("Sessions", () => {
         ua: "Firefox",
         remoteAddr: "192.0.2.1",
       },
-      person: { ...account, theme: "system", zone: "UTC" },
+      person: { ...account, theme: "system", zone: null },
     });
     expect(await findSessionByDigest(database.db, digest())).toBeNull();
     await tx(async (t) => {

@@ -1,5 +1,5 @@
 // What the dashboard reads of many checks: lean rows, their order, counts, and what has changed since a cursor.
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
 import { statusAt } from "../../src/core/machine/status.ts";
 import { findProjectEntry } from "../../src/store/accounts/project-entry.ts";
@@ -9,6 +9,7 @@ import { assignChannels } from "../../src/store/alerts/check-channels.ts";
 import { insertChannel } from "../../src/store/alerts/channels.ts";
 import {
   countChecks,
+  countDown,
   findBulkChecks,
   findLeanChecks,
   type LeanCheck,
@@ -111,14 +112,16 @@ describe("what has changed", () => {
     const { db } = database;
     const { project, up, fresh, record } = await sampleList();
     const projectIds = [project.id];
-    const { cursor, checks } = await listUrgentChecks(db, {
-      projectId: project.id,
-      now: MONDAY_NOON,
-      limit: 10,
-    });
-    const changed = async () =>
+    const look = () => listUrgentChecks(db, { projectId: project.id, now: MONDAY_NOON, limit: 10 });
+    const since = async (cursor: number) =>
       names(await listChangedChecks(db, { projectIds, since: cursor, limit: 10 })).toSorted();
-    expect(await changed()).toEqual([]);
+    // While a transaction of somebody else is open, the cursor stays before it, and what came since is told again.
+    const { cursor, checks } = await vi.waitFor(async () => {
+      const seen = await look();
+      expect(await since(seen.cursor)).toEqual([]);
+      return seen;
+    }, 10_000);
+    const changed = () => since(cursor);
     await record([{ uuid: fresh.uuid }]);
     expect(await changed()).toEqual(["fresh"]);
     await inTransaction(db, (tx) =>
@@ -153,7 +156,13 @@ describe("what has changed", () => {
     const { db } = database;
     const { project, up } = await sampleList();
     const projectIds = [project.id];
-    const { xmin: since } = await readHead(db);
+    // Until everybody who writes meanwhile is done, what came before would be told again.
+    const { xmax } = await readHead(db);
+    const since = await vi.waitFor(async () => {
+      const { xmin } = await readHead(db);
+      expect(xmin).toBeGreaterThanOrEqual(xmax);
+      return xmin;
+    }, 10_000);
     const flip = { at: MONDAY_NOON, from: "up" as const, to: "down" as const, reason: "timeout" as const };
     const [id] = await inTransaction(db, (tx) => insertFlips(tx, [{ checkId: up.id, flip }]));
     const expected = {
@@ -166,9 +175,35 @@ describe("what has changed", () => {
       reason: "timeout",
     };
     expect(await listChangedFlips(db, { projectIds, since, limit: 100 })).toEqual([expected]);
-    expect(await listNewestFlips(db, { projectIds, limit: 100 })).toEqual([expected]);
+    expect(await listNewestFlips(db, projectIds)).toEqual([expected]);
     await db.pool.query("update flips set taken_back_at = now() where id = $1", [id]);
     expect(await listChangedFlips(db, { projectIds, since, limit: 100 })).toEqual([]);
+    expect(await listNewestFlips(db, projectIds)).not.toMatchObject([{ id }]);
+  });
+
+  test("has the last flip of a project, however many others have flipped since", async () => {
+    const { db } = database;
+    const { project, up, fresh } = await sampleList();
+    const loud = await sampleList();
+    const flipAt = (at: number) => ({ at, from: "up", to: "down", reason: "fail" }) as const;
+    const [last] = await inTransaction(db, (tx) =>
+      insertFlips(tx, [
+        { checkId: up.id, flip: flipAt(MONDAY_NOON + 2) },
+        { checkId: up.id, flip: flipAt(MONDAY_NOON) },
+        { checkId: fresh.id, flip: flipAt(MONDAY_NOON + 1) },
+      ]),
+    );
+    await db.pool.query(
+      `insert into flips (check_id, at, from_status, to_status, reason)
+        select $1, $2::timestamptz + i * interval '1 s', 'up', 'down', 'fail' from generate_series(1, 2500) i`,
+      [loud.up.id, new Date(MONDAY_NOON)],
+    );
+    const newest = await listNewestFlips(db, [project.id, loud.project.id, (await sampleProject(db)).id]);
+    expect(newest.map(({ projectId, at }) => [projectId, at])).toEqual([
+      [loud.project.id, MONDAY_NOON + 2_500_000],
+      [project.id, MONDAY_NOON + 2],
+    ]);
+    expect(newest[1]?.id).toBe(last);
   });
 
   test("shows in the number and the names of the checks", async () => {
@@ -186,6 +221,7 @@ describe("what has changed", () => {
         [other.id, 1],
       ]),
     );
+    expect(await countDown(db, projectIds)).toEqual(new Map([[project.id, 1]]));
     const listed = await listCheckNames(db, projectIds);
     expect(listed.filter(({ projectId }) => projectId === other.id).map(({ uuid }) => uuid)).toEqual([
       up.uuid,

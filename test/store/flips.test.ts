@@ -191,5 +191,8 @@ describe("the log of a project", () => {
     const events = await listEventsOfProject(database.db, page);
     expect(events.map(({ checkId }) => checkId)).toEqual([other.id, one.id]);
     expect(await listEventsOfProject(database.db, { ...page, before: 2 })).toHaveLength(1);
+    expect(await listEventsOfProject(database.db, { ...page, from: 2 })).toHaveLength(1);
+    const since = await listFlipsOfProject(database.db, { ...page, from: UP.at });
+    expect(since.map(({ at }) => at)).toEqual([UP.at]);
   });
 });

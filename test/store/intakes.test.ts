@@ -100,6 +100,7 @@ describe("intakes", () => {
         beatAt: MONDAY_NOON + 5_000,
         leaseUntilAt: MONDAY_NOON + 15_000,
         spoolEmpty: false,
+        spoolFill: 0.25,
       },
     ]);
   });
@@ -121,6 +122,7 @@ describe("intakes", () => {
       holder: { id: slow, name: "host-1" },
     });
     expect((await listOpenIntakes(database.db)).map(({ id }) => id)).toEqual([slow, fast]);
+    expect((await listOpenIntakes(database.db, { limit: 1 })).map(({ id }) => id)).toEqual([slow]);
     expect(await close(slow, MONDAY_NOON + 61_000)).toBe(true);
     expect((await look()).sight.watermarkAt).toBe(MONDAY_NOON + 59_000);
     await close(fast, MONDAY_NOON + 61_000);

@@ -143,7 +143,7 @@ describe("preferences", () => {
   test("are the defaults until somebody sets them", async () => {
     const { id: accountId } = await sampleAccount(database.db);
     expect(await findPreferences(database.db, accountId)).toEqual({
-      tz: "UTC",
+      tz: null,
       reports: "monthly",
       reminders: "off",
     });
@@ -153,10 +153,12 @@ describe("preferences", () => {
   });
 
   test("that nobody set are written for everyone, once", async () => {
-    await sampleAccount(database.db);
+    const { id } = await sampleAccount(database.db);
     expect(await write((tx) => addMissingPreferences(tx, 1))).toBe(1);
     while ((await write((tx) => addMissingPreferences(tx, 100))) > 0);
     expect(await write((tx) => addMissingPreferences(tx, 100))).toBe(0);
+    // Nobody has chosen a zone by that.
+    expect((await findPreferences(database.db, id)).tz).toBeNull();
   });
 
   test("say whose report is due, and whether anything was heard of them", async () => {
@@ -278,14 +280,18 @@ describe("reports", () => {
         { checkId: first.id, at: at(7), kind: "edited", accountId: null, detail: {} },
       ]);
     });
-    const changes = await listStatusChanges(database.db, { checkIds: [first.id, second.id], from: at(0) });
+    const wanted = { checkIds: [first.id, second.id], from: at(0) };
+    const changes = await listStatusChanges(database.db, { ...wanted, limitEach: 5 });
     expect([...changes.keys()]).toEqual([first.id]);
-    expect(changes.get(first.id)).toEqual([
+    expect(changes.get(first.id)?.isCut).toBe(false);
+    expect(changes.get(first.id)?.changes).toEqual([
       { at: at(1), from: "up", to: "down", isTakenBack: true },
       { at: at(5), from: "up", to: "down", isTakenBack: false },
       { at: at(5), from: "down", to: "paused", isTakenBack: false },
       { at: at(6), from: "paused", to: "new", isTakenBack: false },
     ]);
+    const newest = await listStatusChanges(database.db, { ...wanted, limitEach: 2 });
+    expect(newest.get(first.id)).toEqual({ changes: changes.get(first.id)?.changes.slice(-2), isCut: true });
     await setStatus(first.id, "down", at(-3));
     expect(await listDownChecks(database.db, { accountId: owner.id, limit: 5 })).toEqual({
       down: [

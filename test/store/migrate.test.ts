@@ -28,7 +28,9 @@ function copyOurs(): void {
   for (const step of OUR_STEPS) copyFileSync(join(OURS, `${step}.sql`), join(directory, `${step}.sql`));
 }
 
-const NEXT_NUMBER = String(OUR_STEPS.length + 1).padStart(4, "0");
+const numberOf = (step: number) => String(step).padStart(4, "0");
+const NEXT_NUMBER = numberOf(OUR_STEPS.length + 1);
+const AFTER_NEXT = numberOf(OUR_STEPS.length + 2);
 const NEXT = `${NEXT_NUMBER}_add_a_note`;
 const addNext = (sql: string) => writeFileSync(join(directory, `${NEXT}.sql`), sql);
 
@@ -70,6 +72,20 @@ describe("migrating", () => {
     writeFileSync(join(directory, "schema.sql"), "select broken");
     expect(await migrate(options())).toEqual([NEXT]);
     expect(await tableExists("notes")).toBe(true);
+  });
+
+  test("accounts that were given UTC have chosen no zone afterwards, and one that was chosen stays", async () => {
+    const later = OUR_STEPS.filter((step) => step >= "0008");
+    for (const step of later) rmSync(join(directory, `${step}.sql`));
+    await migrate(options());
+    await database.db.pool.query(`insert into accounts (uuid, email, name, is_operator, created_at)
+        select gen_random_uuid(), lower(tz), tz, false, now() from unnest(array['UTC', 'Asia/Tokyo']) tz`);
+    await database.db.pool.query(`insert into preferences (account_id, tz, reports, reminders)
+        select id, name, 'off', 'off' from accounts`);
+    copyOurs();
+    expect(await migrate(options())).toEqual(later);
+    const { rows } = await database.db.pool.query("select tz from preferences order by account_id");
+    expect(rows).toEqual([{ tz: null }, { tz: "Asia/Tokyo" }]);
   });
 
   test("a step that fails leaves nothing behind, keeps the earlier ones, and can be repaired", async () => {
@@ -136,7 +152,7 @@ describe("refusing", () => {
     expect(await refusal(verifySchema(options()))).toBe("accepted");
   });
 
-  test.each(["0009_gap.sql", `${NEXT_NUMBER}_Bad-Name.sql`, "notes.sql"])(
+  test.each([`${AFTER_NEXT}_gap.sql`, `${NEXT_NUMBER}_Bad-Name.sql`, "notes.sql"])(
     "a file named %s is refused",
     async (file) => {
       writeFileSync(join(directory, file), "select 1");

@@ -19,6 +19,7 @@ import { claimMessages, findWaitingChannels, settleClaimed } from "../../src/sto
 import { listDeliveriesOfFlip } from "../../src/store/alerts/deliveries.ts";
 import { insertFlipDeliveries, takeBackFlipDeliveries } from "../../src/store/alerts/planning.ts";
 import { listFlips, pruneFlips } from "../../src/store/history/flips.ts";
+import { listNewestFlips } from "../../src/store/history/newest-flips.ts";
 import { findKeyWithProject } from "../../src/store/keys.ts";
 import { findBody, trimBodies } from "../../src/store/history/ping-bodies.ts";
 import { findPing, listPings, trimPings } from "../../src/store/history/pings.ts";
@@ -224,6 +225,11 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
     "prune run chunks",
     ["run_chunks_check"],
     (tx) => pruneRunChunks(tx, { checkIds: IDS.slice(0, 200), before: 0 }),
+  ],
+  [
+    "find the last flips of projects",
+    ["checks_pkey", "checks_project", "flips_check", "flips_pkey"],
+    (tx) => listNewestFlips(tx, [7, 8, 9]),
   ],
   ["list flips", ["flips_check"], (tx) => listFlips(tx, { checkId: 77 })],
   ["prune flips", ["flips_pkey"], (tx) => pruneFlips(tx, { before: 0, limit: 100 })],

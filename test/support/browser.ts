@@ -9,11 +9,13 @@ const ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--force-c
 const PATIENCE_MS = 40_000;
 
 export type Theme = "light" | "dark";
-export type Screen = "desktop" | "phone";
+export type Screen = "desktop" | "phone" | "zoomed";
 
 const SCREENS: Readonly<Record<Screen, object>> = {
   desktop: { viewport: { width: 1280, height: 800 } },
   phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true },
+  /** A window of 1280 by 1024 at 400 %. */
+  zoomed: { viewport: { width: 320, height: 256 } },
 };
 
 /** Starts Chromium; whoever starts it closes it. */
@@ -69,6 +71,8 @@ export async function openPage(context: BrowserContext): Promise<{ page: Page; c
 export async function visit(page: Page, url: string): Promise<void> {
   await page.goto(url, { waitUntil: "load" });
   await page.evaluate("document.fonts.ready.then(() => undefined)");
+  // The script begins after the first frame, which may be after the page was loaded.
+  await page.waitForSelector("h1", { state: "attached" });
   await page.waitForSelector("[aria-busy=true], .loading", { state: "detached" });
 }
 

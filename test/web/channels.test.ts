@@ -67,6 +67,28 @@ describe("a channel", () => {
     expect((reply.json as { error: string }).error).toContain("url_down");
   });
 
+  test("that leads into a private network is saved, with a warning that names the setting", async () => {
+    const text = expect.stringMatching(/^127\.0\.0\.1:8065 is in .*OVERDUE_CHANNELS_ALLOW_PRIVATE_IPS=true/);
+    const config = { url_down: "http://127.0.0.1:8065/hooks/very-secret-path", url_up: SECRET_ADDRESS };
+    const typed = await stage.browse(`${channels}/warnings`, {
+      method: "POST",
+      body: { kind: "webhook", config },
+    });
+    expect([typed.status, typed.json]).toEqual([200, { warnings: [{ field: "url_down", text }] }]);
+    const reply = await stage.browse(channels, {
+      method: "POST",
+      body: { kind: "webhook", name: "inside", config },
+    });
+    const { channel } = reply.json as CreatedChannel;
+    expect([reply.status, channel.warnings]).toEqual([201, [{ field: "url_down", text }]]);
+    expect(reply.text).not.toContain("very-secret-path");
+    const path = `/web/api/channels/${channel.id}`;
+    expect((await stage.browse(path)).json).toMatchObject({ warnings: [{ text }] });
+    const changed = await stage.browse(path, { method: "PATCH", body: { config: { url_down: "" } } });
+    expect(changed.json).toMatchObject({ warnings: [] });
+    await stage.browse(path, { method: "DELETE" });
+  });
+
   test("can be tested, and the test is in its log", async () => {
     const path = `/web/api/channels/${made.channel.id}`;
     const planned = await stage.browse(`${path}/test`, { method: "POST" });

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { ChecksBoot, ProjectsBoot } from "../../src/contract/web/boot.ts";
-import type { BulkAnswer } from "../../src/contract/web/check-requests.ts";
+import type { BulkAnswer } from "../../src/contract/web/requests/checks.ts";
 import type { CheckRow, DeletedRow, RowDetail, RowsPage } from "../../src/contract/web/check-row.ts";
 import { useDashboard } from "./dashboard.ts";
 
@@ -183,6 +183,41 @@ describe("moving a check to another project", () => {
     expect(rows.map(({ project_id }) => project_id)).toEqual(
       [at.owner.project.id, at.stranger.project.id].toSorted((one, other) => one - other),
     );
+  });
+});
+
+describe("a check that was moved", () => {
+  test("shows nothing of the channels that it has left behind, and they show nothing of it", async () => {
+    await at.join(at.stranger.account, "member");
+    const left = await at.channel(at.owner, { name: "secret pager of the old team", kind: "webhook" });
+    const row = await make({ name: "old name" });
+    for (const signal of ["", "/fail"]) {
+      expect((await fetch(`${at.site}/ping/${row.id}${signal}`)).status).toBe(200);
+    }
+    await at.db.pool.query(
+      `update deliveries set state = 'dead', next_try_at = null, settled_at = now(),
+         reason = 'pager.old-team.example said 500', response_code = 500 where channel_id = $1`,
+      [left.id],
+    );
+    const as = at.stranger.account;
+    const explain = async () => at.browse(`${checkPath(row)}/explain`, { as });
+    expect((await explain()).text).toContain("secret pager of the old team");
+    const body = { project: at.stranger.project.uuid };
+    await at.browse(`${checkPath(row)}/transfer`, { method: "POST", as, body });
+    await at.browse(checkPath(row), { method: "PATCH", as, body: { name: "secret new name" } });
+    const run = await at.browse(`${checkPath(row)}/runs/2`, { as });
+    for (const { status, json, text } of [await explain(), run]) {
+      expect(status).toBe(200);
+      expect(text).not.toMatch(/old-team|old team|500/);
+      const { steps = [], deliveries = steps } = json as { steps?: object[]; deliveries?: object[] };
+      expect(deliveries).toContainEqual(
+        expect.objectContaining({ isElsewhere: true, channel: null, state: "dead" }),
+      );
+    }
+    const log = await at.browse(`/web/api/channels/${left.uuid}/deliveries`);
+    expect(log.json).toMatchObject({ deliveries: [{ kind: "flip", check: null }] });
+    expect(log.text).not.toContain(row.id);
+    expect(log.text).not.toContain("secret new name");
   });
 });
 

@@ -1,13 +1,16 @@
 // The past of a check as its page tells it, on a real database: what was recorded and swept is what is read.
 import { randomUUID } from "node:crypto";
+import { type IncomingMessage, ServerResponse } from "node:http";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { AcceptedSignal } from "../../src/core/accepted.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
+import { STATUS_CHANGES_READ_MAX } from "../../src/core/limits.ts";
 import { sweepDeadlines } from "../../src/operations/alerts/sweep-deadlines.ts";
 import { recordSignals } from "../../src/operations/record-signals.ts";
 import { readAvailability } from "../../src/services/web/history/availability.ts";
 import { readDurations } from "../../src/services/web/history/durations.ts";
-import { readEvents, readProjectEvents } from "../../src/services/web/history/events.ts";
+import { rangeOf, readEvents, readProjectEvents } from "../../src/services/web/history/events.ts";
+import { sendEventsFile } from "../../src/services/web/history/events-file.ts";
 import { expectationOf, previewOf } from "../../src/services/web/history/expectation.ts";
 import { readExplanation } from "../../src/services/web/history/explain.ts";
 import { readReplay } from "../../src/services/web/history/replay.ts";
@@ -15,6 +18,8 @@ import { readRawBody, readRun } from "../../src/services/web/history/run.ts";
 import { readRuns } from "../../src/services/web/history/runs.ts";
 import type { WebHouse } from "../../src/services/web/house.ts";
 import { type CheckWithState, findCheckByUuid } from "../../src/store/checks/checks.ts";
+import { insertEvents } from "../../src/store/history/events.ts";
+import { insertBlindInterval } from "../../src/store/intakes/blind-intervals.ts";
 import { registerIntake } from "../../src/store/intakes/intakes.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
@@ -161,6 +166,14 @@ describe("an alert is explained", () => {
 });
 
 describe("the log", () => {
+  const everything = () => ({
+    projectId: check.projectId,
+    types: ["flip", "event"] as const,
+    text: "",
+    from: null,
+    to: null,
+  });
+
   test("has signals and changes, of the types that are asked for", async () => {
     const all = await readEvents(house, check, { before: null, types: ["signal", "flip", "event"] });
     expect(all.events.filter(({ type }) => type === "signal")).toHaveLength(NIGHTS.length);
@@ -169,10 +182,54 @@ describe("the log", () => {
   });
 
   test("of a project names the check", async () => {
-    const asked = { projectId: check.projectId, before: null, types: ["flip", "event"] as const };
-    const { events } = await readProjectEvents(house, asked);
+    const { events } = await readProjectEvents(house, { ...everything(), before: null });
     expect(events).toHaveLength(4);
     expect(new Set(events.map((event) => event.check.name))).toEqual(new Set(["nightly"]));
+    expect(events[0]?.check.zone).toBe("Europe/Riga");
+  });
+
+  test("of a project is searched and cut by the server, by the clocks of a zone", async () => {
+    const ask = async (change: object) =>
+      (await readProjectEvents(house, { ...everything(), before: null, ...change })).events.map(
+        ({ at }) => at,
+      );
+    const all = await ask({});
+    expect(await ask({ text: "NIGHTLY came UP" })).toEqual([all[1], all[3]]);
+    expect(await ask({ text: "nothing like it" })).toEqual([]);
+    // 03:50 in Riga is when the last night without anything was told.
+    const minute = "2026-11-20T03:50";
+    expect(await ask(rangeOf({ from: minute, zone: "Europe/Riga" }))).toEqual([all[0]]);
+    expect(await ask(rangeOf({ to: minute, zone: "Europe/Riga" }))).toEqual(all);
+    expect(await ask(rangeOf({ from: minute, to: minute, zone: "Europe/Riga" }))).toEqual([all[0]]);
+    expect(await ask(rangeOf({ from: minute, zone: "UTC" }))).toEqual([]);
+  });
+
+  test("of a project is sent as a file, in the same choice", async () => {
+    const file = async (format: "csv" | "json", change: object) => {
+      const response = new ServerResponse({ method: "GET" } as IncomingMessage);
+      const sent: string[] = [];
+      const keep = (text: string) => sent.push(text) > 0;
+      Object.assign(response, { write: keep, end: keep });
+      await sendEventsFile(house, response, { format, chosen: { ...everything(), ...change } });
+      return sent.join("");
+    };
+    const lines = (await file("csv", { text: "came up" })).trimEnd().split("\r\n");
+    expect(lines[0]).toBe('"When","Check","What","By"');
+    expect(lines.slice(1).map((line) => line.split(",").slice(1))).toEqual([
+      ['"nightly"', '"came up"', '""'],
+      ['"nightly"', '"came up"', '""'],
+    ]);
+    const { events, isComplete } = JSON.parse(await file("json", {})) as {
+      events: object[];
+      isComplete: boolean;
+    };
+    expect(isComplete).toBe(true);
+    expect(events).toHaveLength(4);
+    expect(events[0]).toMatchObject({ type: "flip", to: "down", check: { name: "nightly" } });
+    expect(JSON.parse(await file("json", { text: "nothing like it" }))).toEqual({
+      events: [],
+      isComplete: true,
+    });
   });
 });
 
@@ -191,12 +248,68 @@ describe("how it has been", () => {
     expect(days.filter(({ isBefore }) => isBefore)).toHaveLength(85);
     const downMs = DAY_MS + 39 * MINUTE_MS + (4 * HOUR_MS + 10 * MINUTE_MS);
     expect(ninety).toMatchObject({ downCount: 2, downMs, unseenDays: 0 });
-    expect(last.reduce((sum, day) => sum + day.downMs, 0)).toBe(downMs);
+    expect(last.reduce((sum, day) => sum + (day.downMs ?? 0), 0)).toBe(downMs);
     expect(months.map(({ month, count }) => [month, count])).toEqual([
       ["2026-11", 2],
       ["2026-10", null],
       ["2026-09", null],
     ]);
+  });
+
+  test("of a check that changes without end is read to a limit, and said to be uncounted before that", async () => {
+    const { db } = database;
+    const project = await sampleProject(db);
+    const made = await sampleCheck(db, { projectId: project.id, name: "flapping" });
+    await db.pool.query("update checks set created_at = $2 where id = $1", [
+      made.id,
+      new Date(NOW - 40 * DAY_MS),
+    ]);
+    // Down and up each minute, for as many minutes as are read and some more.
+    await db.pool.query(
+      `insert into flips (check_id, at, from_status, to_status, reason)
+       select $1, $2::timestamptz - n * interval '1 minute', case n % 2 when 0 then 'up' else 'down' end,
+         case n % 2 when 0 then 'down' else 'up' end, case n % 2 when 0 then 'fail' else 'success' end
+       from generate_series(1, $3) n`,
+      [made.id, new Date(NOW), STATUS_CHANGES_READ_MAX + 100],
+    );
+    const flapping = await findCheckByUuid(db, made.uuid);
+    if (flapping === null) throw new Error("the check is gone");
+    const { days, ninety, months } = await readAvailability(house, { check: flapping, now: NOW });
+    expect(ninety).toEqual({ upShare: null, downCount: null, downMs: null, unseenDays: expect.any(Number) });
+    expect(days.at(-2)?.downMs).toBe(DAY_MS / 2);
+    expect(days.slice(50, 86).map(({ downMs }) => downMs)).toEqual(Array.from({ length: 36 }, () => null));
+    expect(months.map(({ count, isUncounted }) => [count, isUncounted])).toEqual([
+      [null, true],
+      [null, true],
+      [null, false],
+    ]);
+  });
+
+  test("is not said to be unseen for a restart of seconds, but for an hour, or when a signal was due", async () => {
+    const { db } = database;
+    const blind = (from: number, ms: number) =>
+      inTransaction(db, (tx) =>
+        insertBlindInterval(tx, { intakeId: null, from, to: from + ms, reason: "restart" }),
+      );
+    const unseen = async () => {
+      const { days, ninety } = await readAvailability(house, { check, now: NOW });
+      const hatched = days.slice(-5).map(({ isUnseen }) => isUnseen);
+      expect(ninety.unseenDays).toBe(hatched.filter(Boolean).length);
+      return hatched;
+    };
+    await blind(THREE_AT_NIGHT + 9 * HOUR_MS, 4_000);
+    expect(await unseen()).toEqual([false, false, false, false, false]);
+    await blind(THREE_AT_NIGHT + DAY_MS + 9 * HOUR_MS, HOUR_MS);
+    expect(await unseen()).toEqual([false, true, false, false, false]);
+    const missed = {
+      checkId: check.id,
+      at: THREE_AT_NIGHT,
+      kind: "not_observed",
+      accountId: null,
+      detail: {},
+    };
+    await inTransaction(db, (tx) => insertEvents(tx, [missed]));
+    expect(await unseen()).toEqual([true, true, false, false, false]);
   });
 });
 
@@ -215,6 +328,14 @@ describe("a schedule in words and times", () => {
     };
     expect(previewOf(typed, NOW)).toMatchObject({ sentence: "Every hour." });
     expect(previewOf({ ...typed, kind: "cron", schedule: "61 * * * *" }, NOW)).toHaveProperty("error");
+    const kindOf = (change: { kind?: "cron"; schedule?: string }) =>
+      previewOf({ ...typed, ...change }, NOW).scheduleKind;
+    expect(kindOf({})).toBeNull();
+    expect(kindOf({ schedule: "* * * * *" })).toBeNull();
+    expect(kindOf({ kind: "cron", schedule: "* * * * *" })).toBe("cron");
+    expect(kindOf({ schedule: "0 3 * * *" })).toBe("cron");
+    expect(kindOf({ kind: "cron", schedule: "Mon *-*-* 03:00" })).toBe("oncalendar");
+    expect(kindOf({ kind: "cron", schedule: "61 * * * *" })).toBe("cron");
   });
 
   test("another grace is tried on the past before it is saved", async () => {

@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
 import type { ChecksBoot } from "../../src/contract/web/boot.ts";
 import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { ChangesPage, FlipEvent, RowsEvent } from "../../src/contract/web/live.ts";
+import type { ChangesPage, DownEvent, FlipEvent, RowsEvent } from "../../src/contract/web/live.ts";
 import { STREAMS_PER_ACCOUNT_MAX } from "../../src/services/web/live/hub.ts";
 import { useDashboard } from "./dashboard.ts";
 
@@ -96,6 +96,24 @@ describe("the stream of a project", () => {
     expect(event.total).toBe(total);
   });
 
+  test("tells how many checks are down whenever one goes down, is paused, deleted or recovers", async () => {
+    const before = ((await at.browse(`${project()}/overview`)).json as ChecksBoot).counts.down;
+    const stream = await listen(`${project()}/live?after=${await cursorNow()}`);
+    const lastCount = () => (stream.events.findLast(({ name }) => name === "down")?.data as DownEvent)?.count;
+    const countsTo = async (count: number) => {
+      await expect.poll(lastCount, { timeout: 10_000 }).toBe(count);
+    };
+    const [one, two, three] = await Promise.all([make("down one"), make("down two"), make("down three")]);
+    for (const { id } of [one, two, three]) await at.ask(`/ping/${id}/fail`);
+    await countsTo(before + 3);
+    await at.browse(`/web/api/checks/${one.id}/pause`, { method: "POST" });
+    await countsTo(before + 2);
+    await at.browse(`/web/api/checks/${two.id}`, { method: "DELETE" });
+    await countsTo(before + 1);
+    await at.ask(`/ping/${three.id}`);
+    await countsTo(before);
+  });
+
   test("a check that is deleted for good by the API, or moved away, is told as removed", async () => {
     const row = await make("api deletes");
     const stream = await listen(`${project()}/live?after=${await cursorNow()}`);
@@ -155,6 +173,14 @@ describe("the stream of a project", () => {
       expect((await listen(`${project()}/live`)).status, `stream ${n}`).toBe(200);
     }
     expect((await listen(`${project()}/live`)).status).toBe(429);
+  });
+
+  test("no more are held when all of them ask at once", async () => {
+    const asked = await Promise.all(
+      Array.from({ length: 3 * STREAMS_PER_ACCOUNT_MAX }, () => listen(`${project()}/live`)),
+    );
+    const held = () => asked.filter(({ status, hasEnded }) => status === 200 && !hasEnded).length;
+    await expect.poll(held, { timeout: 10_000 }).toBe(STREAMS_PER_ACCOUNT_MAX);
   });
 
   test("strangers and whoever is not signed in get no stream", async () => {

@@ -230,7 +230,7 @@ describe("the files of the browser's part", () => {
       account: { name: "</script><script>alert(1)</script>" },
     } as unknown as Boot;
     const load = { script: "main-1.js", styles: ["main-1.css"], preloads: [] };
-    const page = renderDocument({ load, boot, theme: "dark", title: "<b>Overdue</b>" });
+    const page = renderDocument({ load, boot, theme: "dark", title: "<b>Overdue</b>", firstSight: null });
     expect(page.match(/<\/script>/g)).toHaveLength(2);
     expect(page).toContain('<html lang="en" data-theme="dark">');
     expect(page).toContain('src="/over/web/assets/main-1.js"');

@@ -1,26 +1,32 @@
 // Every snippet of the check page, run for real against the real ping service wherever its interpreter is at hand: the
 // job succeeds or fails, and the signals have to arrive as the snippet promises.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { SignalSource } from "../../src/core/accepted.ts";
+import type { AcceptedSignal, SignalSource } from "../../src/core/accepted.ts";
 import { SNIPPETS, snippetText } from "../../web/pages/check/snippets/all.ts";
 import { type Facts, type Snippet, type Variant, VARIANTS } from "../../web/pages/check/snippets/snippet.ts";
 import { startPingServer, stopPingServers, type TestServer, UUID } from "../ping/ping-server.ts";
+import { ADDRESS, type StartedServer, startMailServer } from "../smtp/server.ts";
 import { reasonToSkip, runSnippet } from "./snippet-runners.ts";
 
 let server: TestServer;
+let mails: StartedServer;
 let facts: Facts;
 
 beforeAll(async () => {
   server = await startPingServer();
+  mails = await startMailServer();
   facts = {
     url: `${server.origin}/ping/${UUID}`,
-    mail: "x@example.org",
+    mail: ADDRESS,
     cron: "0 3 * * *",
     calendar: "daily",
     isPostOnly: false,
   };
 });
-afterAll(stopPingServers);
+afterAll(async () => {
+  await stopPingServers();
+  await mails.server.stop();
+});
 
 type Arrived = { kind: string; rid: string | null };
 
@@ -36,13 +42,11 @@ function kindOf(source: SignalSource): string {
   return typeof action === "string" ? action : action.exitStatus === 0 ? "success" : "fail";
 }
 
-/** Compiling takes long: of these only the least and the most are run. */
+/** Compiling takes long: of these each variant is run once, the least with a job that succeeds, the others with one that fails. */
 const COMPILED = new Set(["go", "java", "rust"]);
 
 function variantsToRun(snippet: Snippet): Variant[] {
-  return VARIANTS.filter(
-    (variant) => snippet.texts[variant] !== undefined && !(COMPILED.has(snippet.name) && variant === "whole"),
-  );
+  return VARIANTS.filter((variant) => snippet.texts[variant] !== undefined);
 }
 
 describe.each(SNIPPETS.map((snippet) => [snippet.label, snippet] as const))("%s", (_, snippet) => {
@@ -54,12 +58,20 @@ describe.each(SNIPPETS.map((snippet) => [snippet.label, snippet] as const))("%s"
         const text = snippetText(snippet, variant, facts);
         if (text === null) throw new Error("the snippet has no lines");
         const before = server.intake.signals.length;
-        await runSnippet(snippet.name, { text, isWell });
-        expectPromise(arrivedSince(before), { variant, isWell });
+        const mailsBefore = mails.signals.length;
+        await runSnippet(snippet.name, { text, isWell, mailPort: mails.port });
+        if (snippet.name === "mail") expectMailed(mails.signals.slice(mailsBefore));
+        else expectPromise(arrivedSince(before), { variant, isWell });
       });
     }
   }
 });
+
+/** However the job went: one mail, with what it printed. */
+function expectMailed(came: readonly AcceptedSignal[]): void {
+  expect(came.map(({ source }) => source.by)).toEqual(["email"]);
+  expect(new TextDecoder().decode(came[0]?.body ?? undefined)).toContain("worked");
+}
 
 function expectPromise(came: Arrived[], { variant, isWell }: { variant: Variant; isWell: boolean }): void {
   if (variant === "success") {

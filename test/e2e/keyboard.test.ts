@@ -1,0 +1,239 @@
+// Every window and menu with the keyboard alone: what is reached by Tab can be seen, and when a window closes or what
+// had the focus is gone, the focus is where somebody would look for it, and never on the page as a whole.
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { visit } from "../support/browser.ts";
+import { expectGone, expectSeen, expectSoon, notice, openRoom, type Room, signal } from "./at-the-screen.ts";
+import { useSite } from "./use-site.ts";
+
+const used = useSite();
+/** More than the longest page of these tests has. */
+const TABS_MAX = 90;
+
+/** What has the focus, by the name that is read out; "the page" is what a browser falls back to. */
+const NAME = `(() => {
+  const one = document.activeElement;
+  if (one === null || one === document.body) return "the page";
+  const label = one.labels?.[0]?.textContent ?? one.textContent;
+  return (one.getAttribute("aria-label") ?? (label.trim() || one.id || one.tagName)).trim();
+})()`;
+const focused = (page: Page) => page.evaluate<string>(NAME);
+
+const expectFocus = (page: Page, name: string) => expectSoon(() => focused(page)).toBe(name);
+
+async function press(page: Page, ...keys: string[]): Promise<void> {
+  for (const key of keys) await page.keyboard.press(key);
+}
+
+/** Whether one sees what has the focus: it is on the screen, and it or what is drawn with it has a ring. */
+const IS_MARKED = `(() => {
+  const one = document.activeElement;
+  const { top, bottom } = one.getBoundingClientRect();
+  const hasRing = ["", "::before", "::after"].some((part) => {
+    const { boxShadow, outlineStyle } = getComputedStyle(one, part);
+    return boxShadow !== "none" || outlineStyle !== "none";
+  });
+  return hasRing && bottom > 0 && top < innerHeight && one.checkVisibility({ opacityProperty: true });
+})()`;
+
+/** Goes on by Tab until something has the focus, as people do; everything passed on the way is seen to have it. */
+async function tabTo(page: Page, name: string, key = "Tab"): Promise<void> {
+  for (let tabs = 0; tabs < TABS_MAX; tabs += 1) {
+    await press(page, key);
+    const [at, isMarked] = await page.evaluate<[string, boolean]>(`[${NAME}, ${IS_MARKED}]`);
+    if (at !== "the page" && !isMarked)
+      await expectSoon(() => page.evaluate(IS_MARKED), `${at} is seen to have the focus`).toBe(true);
+    if (at === name) return;
+  }
+  throw new Error(`nothing called “${name}” is reached by Tab`);
+}
+
+/** Opens the menu of the button that has the focus, and waits until keys are for its entries. */
+async function openMenu(page: Page): Promise<void> {
+  await press(page, "Enter");
+  await expectSoon(() => page.evaluate("document.activeElement.closest('[role=menu]') !== null")).toBe(true);
+}
+
+/** A project with three jobs, one of which has reported. */
+async function openJobs(): Promise<Room & { first: string }> {
+  const room = await openRoom(used);
+  const { id } = await room.make("alpha backup", { tags: "prod db" });
+  await room.make("beta export", { tags: "prod" });
+  await room.make("gamma sync");
+  for (let run = 0; run < 3; run += 1) await signal(used, id);
+  return { ...room, first: id };
+}
+
+const stateOf = (page: Page, name: string) =>
+  page
+    .locator(".row", { has: page.getByTitle(name, { exact: true }) })
+    .locator(".state-word")
+    .textContent();
+
+test("a check is made, found, picked with another, paused, and taken back", async () => {
+  const { page, context, complaints, ...room } = await openJobs();
+  await room.go(`/projects/${room.project}/checks/`);
+  await expectSeen(page.getByRole("link", { name: "gamma sync" }));
+  await tabTo(page, "New check");
+  await press(page, "Enter");
+  await expectFocus(page, "Name");
+  await press(page, "Escape");
+  await expectFocus(page, "New check");
+  await press(page, "Enter");
+  await expectFocus(page, "Name");
+  await page.keyboard.type("delta");
+  await press(page, "Enter");
+  await expectSeen(page.getByRole("link", { name: "delta", exact: true }));
+  await expectFocus(page, "New check");
+
+  await tabTo(page, "tag: any");
+  await openMenu(page);
+  await press(page, "ArrowDown");
+  await expectSoon(() => focused(page)).toContain("prod");
+  await press(page, "Enter", "Escape");
+  await expectFocus(page, "tag: prod");
+  await expectSoon(() => page.locator(".row").count()).toBe(2);
+
+  await tabTo(page, "Select alpha backup");
+  await press(page, "Space");
+  await tabTo(page, "Select beta export");
+  await press(page, "Space", "p");
+  await expectSoon(() => stateOf(page, "beta export")).toBe("paused");
+  await expectSeen(notice(page, "Paused 2 checks"));
+  await press(page, "z");
+  await expectSoon(() => stateOf(page, "alpha backup")).not.toBe("paused");
+  await expectGone(notice(page, "Paused 2 checks"));
+  await expectFocus(page, "Select beta export");
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+test("a bar, a menu and a row that go away leave the focus beside where they were", async () => {
+  const { page, context, ...room } = await openJobs();
+  await room.go(`/projects/${room.project}/checks/`);
+  await expectSeen(page.getByRole("link", { name: "gamma sync" }));
+  await tabTo(page, "Select alpha backup");
+  await press(page, "Space");
+  await tabTo(page, "Tags");
+  // The field of the menu comes first, and the arrows lead from it to the entries and back.
+  await press(page, "Enter");
+  await expectFocus(page, "New tag");
+  await press(page, "ArrowDown");
+  await expectFocus(page, "prod");
+  await press(page, "ArrowUp");
+  await expectFocus(page, "New tag");
+  await press(page, "Escape");
+  await expectFocus(page, "Tags");
+  await tabTo(page, "Clear the selection");
+  await press(page, "Enter");
+  await expectGone(page.getByRole("toolbar"));
+  await expectSoon(() => focused(page)).not.toBe("the page");
+
+  // Keys are about the row that has the focus.
+  await tabTo(page, "Select beta export");
+  await press(page, "p");
+  await expectSoon(() => stateOf(page, "beta export")).toBe("paused");
+  await tabTo(page, "What to do with gamma sync");
+  await openMenu(page);
+  await expectFocus(page, "Open");
+  await press(page, "End");
+  await expectFocus(page, "Delete");
+  await press(page, "Enter");
+  await expectSoon(() => page.locator(".row").count()).toBe(2);
+  await expectSoon(() => focused(page)).not.toBe("the page");
+  await context.close();
+});
+
+test("a run is opened beside its check and closed, the schedule is edited and saved", async () => {
+  const { page, context, first, ...room } = await openJobs();
+  await room.go(`/checks/${first}/details/`);
+  const run = page.getByRole("link", { name: /open this run/ }).first();
+  const name = (await (await expectSeen(run)).getAttribute("aria-label")) ?? "";
+  await tabTo(page, name);
+  await press(page, "Enter");
+  const drawer = await expectSeen(page.getByRole("dialog"));
+  await expectSoon(() => drawer.textContent()).toContain("number 3");
+  await press(page, "ArrowLeft");
+  await expectSoon(() => drawer.textContent()).toContain("number 2");
+  await press(page, "Escape");
+  await expectGone(page.getByRole("dialog"));
+  await expectFocus(page, name);
+
+  await tabTo(page, "Edit", "Shift+Tab");
+  await press(page, "Enter");
+  await expectFocus(page, "Name");
+  await page.keyboard.type("alpha");
+  await tabTo(page, "Save");
+  await press(page, "Enter");
+  await expectGone(page.getByRole("dialog"));
+  await expectFocus(page, "Edit");
+  await tabTo(page, "More to do with this check");
+  await openMenu(page);
+  await expectSoon(() => focused(page)).toMatch(/^Copy ping address/);
+  await press(page, "ArrowDown");
+  await expectSoon(() => focused(page)).toMatch(/^Copy as code/);
+  await press(page, "Enter");
+  await expectSeen(page.getByRole("dialog", { name: "Copy as code" }));
+  await press(page, "Escape");
+  await expectFocus(page, "More to do with this check");
+  await context.close();
+});
+
+test("a run that was opened by its address is closed without losing the focus", async () => {
+  const { page, context, first, ...room } = await openJobs();
+  await room.go(`/checks/${first}/runs/1/`);
+  await expectSeen(page.getByRole("dialog"));
+  await press(page, "Escape");
+  await expectGone(page.getByRole("dialog"));
+  await expectSoon(() => page.evaluate("document.activeElement.id")).toBe("content");
+  await context.close();
+});
+
+test("a channel is added, somebody is invited, palette and help are opened and closed", async () => {
+  const { page, context, ...room } = await openJobs();
+  await room.go(`/projects/${room.project}/channels/`);
+  await tabTo(page, "Add channel");
+  await press(page, "Enter");
+  await expectSeen(page.getByRole("dialog"));
+  const email = page.locator(".channels-card", { hasText: "Writes mails" });
+  await tabTo(page, ((await email.textContent()) ?? "").trim());
+  await press(page, "Enter");
+  await expectSeen(page.getByRole("dialog").locator("form"));
+  await press(page, "Escape");
+  await expectFocus(page, "Add channel");
+
+  await room.go(`/projects/${room.project}/settings/`);
+  await tabTo(page, "Invite somebody");
+  await press(page, "Enter");
+  await expectFocus(page, "Email address");
+  await page.keyboard.type("keys@example.org");
+  await press(page, "Enter");
+  await expectSeen(page.getByRole("dialog", { name: "Pass this link on" }));
+  await press(page, "Escape");
+  await expectFocus(page, "Invite somebody");
+
+  await press(page, "Control+k");
+  await expectFocus(page, "Search everything");
+  await press(page, "Escape");
+  await expectFocus(page, "Invite somebody");
+  await press(page, "Shift+?");
+  await expectSeen(page.getByRole("dialog", { name: "Keyboard shortcuts" }));
+  await press(page, "Escape");
+  await expectFocus(page, "Invite somebody");
+  await press(page, "Control+k");
+  await page.keyboard.type("events");
+  await press(page, "Enter");
+  await page.waitForURL("**/events/");
+  await expectSoon(() => page.evaluate("document.activeElement.id")).toBe("content");
+  await context.close();
+});
+
+test("who comes to a page by a key can skip the rail", async () => {
+  const { page, context } = await used.open();
+  await visit(page, `${used.site.url}/projects/${used.seeded.demo}/events/`);
+  await press(page, "Tab");
+  await expectFocus(page, "Skip to content");
+  await press(page, "Enter");
+  await expectSoon(() => page.evaluate("document.activeElement.id")).toBe("content");
+  await context.close();
+});

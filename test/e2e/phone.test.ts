@@ -1,0 +1,98 @@
+// With a finger on a phone: a row that is swiped aside is paused and can be taken back; scrolling, tapping and a finger
+// that thinks better of it pause nothing.
+import type { CDPSession, Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { button, expectSeen, expectSoon, notice, openRoom, undo } from "./at-the-screen.ts";
+import { useSite } from "./use-site.ts";
+
+const used = useSite();
+/** As many as a phone shows, and more. */
+const FEW = 5;
+const MANY = 14;
+const MEANT = { x: -140, y: 4 };
+
+async function openList(jobs: number) {
+  const room = await openRoom(used, { screen: "phone" });
+  for (let n = 1; n <= jobs; n += 1) await room.make(`job ${String(n).padStart(2, "0")}`);
+  await room.go(`/projects/${room.project}/checks/`);
+  await expectSeen(row(room.page, "job 03"));
+  return { ...room, finger: await room.context.newCDPSession(room.page) };
+}
+
+const row = (page: Page, name: string) =>
+  page.locator(".row", { has: page.getByTitle(name, { exact: true }) });
+const stateOf = (page: Page, name: string) => row(page, name).locator(".state-word").textContent();
+
+/** Puts a finger on a row and moves it in steps, as the browser's own touch events; lets go unless told. */
+async function drag(
+  page: Page,
+  finger: CDPSession,
+  { name, by, lets = true }: { name: string; by: { x: number; y: number }; lets?: boolean },
+): Promise<void> {
+  const box = await row(page, name).boundingBox();
+  if (box === null) throw new Error(`${name} is not on the screen`);
+  const from = { x: box.x + box.width * 0.6, y: box.y + box.height / 2 };
+  const touch = (type: "touchStart" | "touchMove", { x, y }: { x: number; y: number }) =>
+    finger.send("Input.dispatchTouchEvent", { type, touchPoints: [{ x, y }] });
+  await touch("touchStart", from);
+  for (let step = 1; step <= 10; step += 1) {
+    await touch("touchMove", { x: from.x + (by.x * step) / 10, y: from.y + (by.y * step) / 10 });
+  }
+  if (lets) await finger.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+}
+
+test("a row that is swiped aside is paused, with a way back, and swiped again it is resumed", async () => {
+  const { page, context, complaints, finger } = await openList(FEW);
+  await drag(page, finger, { name: "job 03", by: MEANT, lets: false });
+  await expectSoon(() => row(page, "job 03").getAttribute("data-swipe")).toBe("meant");
+  // The word stands where the row has made room for it.
+  const word = "getComputedStyle(document.querySelector('[data-swipe]'), '::after')";
+  await expectSoon(() => page.evaluate(`[${word}.content, ${word}.width]`)).toEqual([
+    '"Pause"',
+    `${-MEANT.x}px`,
+  ]);
+  expect(await page.evaluate("document.scrollingElement.scrollWidth - innerWidth")).toBe(0);
+  await finger.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+  await expectSoon(() => stateOf(page, "job 03")).toBe("paused");
+  expect(await row(page, "job 03").getAttribute("data-swipe")).toBeNull();
+  await undo(page, "Paused job 03");
+  await expectSoon(() => stateOf(page, "job 03")).not.toBe("paused");
+
+  await drag(page, finger, { name: "job 04", by: MEANT });
+  await expectSoon(() => stateOf(page, "job 04")).toBe("paused");
+  await expectSeen(notice(page, "Paused job 04"));
+  await drag(page, finger, { name: "job 04", by: MEANT });
+  await expectSoon(() => stateOf(page, "job 04")).not.toBe("paused");
+  expect(page.url()).toContain("/checks/");
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+test("scrolling, a short swipe and one to the right pause nothing", async () => {
+  const { page, context, finger } = await openList(MANY);
+  await drag(page, finger, { name: "job 06", by: { x: -30, y: -260 } });
+  await expectSoon(() => page.evaluate<number>("scrollY")).toBeGreaterThan(100);
+  await drag(page, finger, { name: "job 06", by: { x: -60, y: 0 } });
+  await drag(page, finger, { name: "job 06", by: { x: 120, y: 0 } });
+  expect(await row(page, "job 06").getAttribute("data-swipe")).toBeNull();
+  expect(await page.locator(".toast").count()).toBe(0);
+  expect(await stateOf(page, "job 06")).toBe("new");
+  await context.close();
+});
+
+test("a tap opens the check", async () => {
+  const { page, context } = await openList(FEW);
+  await row(page, "job 03").tap();
+  await page.waitForURL("**/details/");
+  expect(await page.locator(".toast").count()).toBe(0);
+  await context.close();
+});
+
+test("what a swipe does stands in the menu of the row too", async () => {
+  const { page, context } = await openList(FEW);
+  await row(page, "job 02").getByRole("button").tap();
+  await page.getByRole("menuitem", { name: "Pause" }).tap();
+  await expectSoon(() => stateOf(page, "job 02")).toBe("paused");
+  await expectSeen(button(page, "Undo"));
+  await context.close();
+});
