@@ -9,6 +9,8 @@ export const ATTEMPTS = {
   linkByAddress: { count: 10, spanMs: HOUR_MS },
   /** From a browser that was signed in before: see device-rules.ts. */
   linkByDevice: { count: 10, spanMs: HOUR_MS },
+  /** From all such browsers of an account. */
+  linkByDevices: { count: 20, spanMs: HOUR_MS },
   /** Wrong or right: a password costs us as much as it costs the other side. */
   passwordByNetwork: { count: 60, spanMs: HOUR_MS },
   /** For one address from one network. */
@@ -16,6 +18,7 @@ export const ATTEMPTS = {
   /** For one address from anywhere, so that many networks together guess no faster. */
   passwordByAddress: { count: 100, spanMs: DAY_MS },
   passwordByDevice: { count: 20, spanMs: DAY_MS },
+  passwordByDevices: { count: 100, spanMs: DAY_MS },
   /** Codes of an app and recovery codes. */
   secondFactor: { count: 96, spanMs: DAY_MS },
   /** Codes that are mailed to prove again who is there. */

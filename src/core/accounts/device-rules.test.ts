@@ -11,8 +11,8 @@ const signing = {
   isSame: Object.is,
 };
 const token = deviceToken(signing, { accountId: 7, id: ID, at: NOW });
-const read = (given: string, { accountId = 7, now = NOW } = {}) =>
-  readDevice(given, { signing, accountId, now });
+const read = (given: string, { accountId = 7, now = NOW, passwordAt = null as number | null } = {}) =>
+  readDevice(given, { signing, accountId, passwordAt, now });
 
 describe("A browser", () => {
   test.each([
@@ -20,6 +20,9 @@ describe("A browser", () => {
     ["after 179 days", read(token, { now: NOW + 179 * DAY_MS }), ID],
     ["after 180 days", read(token, { now: NOW + 180 * DAY_MS }), null],
     ["from the day after tomorrow", read(token, { now: NOW - 2 * DAY_MS }), null],
+    ["from before the password was set", read(token, { passwordAt: NOW + 1_000 }), null],
+    ["from the second in which it was set", read(token, { passwordAt: NOW + 999 }), ID],
+    ["from after it was set", read(token, { passwordAt: NOW - 1 }), ID],
     ["of another account", read(token, { accountId: 8 }), null],
     ["of nobody", read(token, { accountId: 0 }), null],
     ["with another id", read(token.replace(ID, `${ID}x`)), null],
@@ -47,9 +50,9 @@ describe("Tries are counted", () => {
       ],
     ],
     [
-      "of a password by a known browser: for itself alone",
+      "of a password by a known browser: for itself, and all of the account's",
       passwordTries({ ...stranger, deviceId: ID }),
-      [`passwordByDevice ${ID}`],
+      [`passwordByDevice ${ID}`, "passwordByDevices a.lice+x@example.org"],
     ],
     [
       "of a link by strangers: for the network and the address",
@@ -57,9 +60,9 @@ describe("Tries are counted", () => {
       ["linkByNetwork 192.0.2.1", "linkByAddress alice@example.org"],
     ],
     [
-      "of a link by a known browser: for itself alone",
+      "of a link by a known browser: for itself, and all of the account's",
       linkTries({ ...stranger, deviceId: ID }),
-      [`linkByDevice ${ID}`],
+      [`linkByDevice ${ID}`, "linkByDevices a.lice+x@example.org"],
     ],
   ])("%s", (_, tries, expected) => {
     expect(lines(tries)).toEqual(expected);

@@ -27,14 +27,21 @@ export function deviceToken(
   return `${id}.${seconds}.${signatureOf(signing, { accountId, id, seconds })}`;
 }
 
-/** Which browser of this account it is; null: none that we know, or too long ago. */
+/** `passwordAt`: when the password of the account was set; null: it has none. */
+export type DeviceReading = { signing: Signing; accountId: number; passwordAt: Instant | null; now: Instant };
+
+/**
+ * Which browser of this account it is; null: none that we know, too long ago, or known only from before the password
+ * was set. Whoever knew the one before keeps nothing of it.
+ */
 export function readDevice(
   token: string,
-  { signing, accountId, now }: { signing: Signing; accountId: number; now: Instant },
+  { signing, accountId, passwordAt, now }: DeviceReading,
 ): string | null {
   const { id, seconds, signature } = DEVICE.exec(token)?.groups ?? {};
   if (id === undefined || seconds === undefined || signature === undefined) return null;
   if (!signing.isSame(signature, signatureOf(signing, { accountId, id, seconds }))) return null;
+  if (passwordAt !== null && Number(seconds) < Math.floor(passwordAt / SECOND_MS)) return null;
   const ageMs = now - Number(seconds) * SECOND_MS;
   return ageMs >= -EARLY_MS_MAX && ageMs < DEVICE_DAYS_MAX * DAY_MS ? id : null;
 }
@@ -45,11 +52,17 @@ export type Counted = { kind: AttemptKind; subject: string };
 export type Trying = { email: string; network: string; deviceId: string | null };
 
 /**
- * What a try of a password is counted by. A browser that is known has tries of its own, which nobody else can use up;
- * everybody else shares those of the network, those for the address from there, and slower ones for the address.
+ * What a try of a password is counted by. A browser that is known has tries of its own, which no stranger can use up;
+ * everybody else shares those of the network, those for the address from there, and slower ones for the address. All
+ * known browsers of an account together are bounded, too: somebody may have signed in with many.
  */
 export function passwordTries({ email, network, deviceId }: Trying): Counted[] {
-  if (deviceId !== null) return [{ kind: "passwordByDevice", subject: deviceId }];
+  if (deviceId !== null) {
+    return [
+      { kind: "passwordByDevice", subject: deviceId },
+      { kind: "passwordByDevices", subject: email },
+    ];
+  }
   const address = countedAddress(email);
   return [
     { kind: "passwordByNetwork", subject: network },
@@ -60,7 +73,12 @@ export function passwordTries({ email, network, deviceId }: Trying): Counted[] {
 
 /** What asking for a mailed link is counted by. */
 export function linkTries({ email, network, deviceId }: Trying): Counted[] {
-  if (deviceId !== null) return [{ kind: "linkByDevice", subject: deviceId }];
+  if (deviceId !== null) {
+    return [
+      { kind: "linkByDevice", subject: deviceId },
+      { kind: "linkByDevices", subject: email },
+    ];
+  }
   return [
     { kind: "linkByNetwork", subject: network },
     { kind: "linkByAddress", subject: countedAddress(email) },
