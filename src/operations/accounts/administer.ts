@@ -3,9 +3,9 @@ import { auditDifference } from "../../core/accounts/audit-words.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
 import { lockOperators, writeOperator } from "../../store/accounts/accounts.ts";
-import { findAccountByUuid, updateCheckLimit } from "../../store/accounts/projects.ts";
+import { findAccountByUuid, listProjectsOfAccount, updateCheckLimit } from "../../store/accounts/projects.ts";
 import type { Database } from "../../store/db.ts";
-import { inTransaction } from "../../store/transaction.ts";
+import { inTransaction, type Tx } from "../../store/transaction.ts";
 import { audit } from "./audit.ts";
 import { endInvitationsBy } from "./members.ts";
 
@@ -46,7 +46,21 @@ export async function changeAccount(database: Database, change: AccountChange): 
     if (rights !== null) {
       await writeOperator(tx, { accountId: account.id, isOperator });
       await audit(tx, { ...by, what: "account.operatorChanged", ...rights });
-      if (!isOperator) await endInvitationsBy(tx, { projectId: null, inviterId: account.id, actorId, now });
+      if (!isOperator) await endInvitationsOf(tx, { inviterId: account.id, actorId, now });
     }
   });
+}
+
+/**
+ * Ends what somebody has sent as an operator, into projects, too: where no mail was sent, its link went through the
+ * operator's hands, and nothing tells such a one from one that was mailed.
+ */
+async function endInvitationsOf(
+  tx: Tx,
+  by: { inviterId: number; actorId: number; now: Instant },
+): Promise<void> {
+  const projects = await listProjectsOfAccount(tx, by.inviterId);
+  for (const projectId of [null, ...projects.map(({ id }) => id)]) {
+    await endInvitationsBy(tx, { projectId, ...by });
+  }
 }

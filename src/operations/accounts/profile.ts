@@ -59,6 +59,8 @@ export async function changeProfile(
     throw new AppError("invalid", `The name is longer than ${ACCOUNT_NAME_LENGTH_MAX} characters.`);
   }
   await inTransaction(database, async (tx) => {
+    // Two choices of one page come at once; neither may write back what it has read before the other.
+    await lockAccount(tx, account.id);
     const before = { name: account.name, theme: account.theme, ...(await findPreferences(tx, account.id)) };
     const after = {
       name: name?.trim() ?? before.name,
@@ -69,7 +71,7 @@ export async function changeProfile(
     };
     const difference = auditDifference(before, after);
     if (difference === null) return;
-    await writeProfile(tx, { accountId: account.id, name: after.name, theme: after.theme });
+    await writeProfile(tx, { accountId: account.id, name: name?.trim() ?? null, theme: theme ?? null });
     const { tz } = after;
     const isMail =
       tz !== before.tz || after.reports !== before.reports || after.reminders !== before.reminders;

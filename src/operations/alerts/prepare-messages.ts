@@ -97,7 +97,8 @@ async function prepareOther(
   if (kind !== "test" && !options.hears(channel, "notice")) return settled(claim, "skipped", NOT_HEARD);
   const sentence = { told: [id], withdrawn: [], skipped: [] };
   const message = await otherMessage(db, { claim, channel }, options.now);
-  if (message === null) return settled(claim, "withdrawn", "the checks that it is about were deleted");
+  if (message === null)
+    return settled(claim, "withdrawn", "the checks that it is about were deleted or moved");
   return { claim, kind: "send", channel, message, sentence, toldFlips: [] };
 }
 
@@ -152,6 +153,11 @@ async function prepareFlipMessages(
     const check = checkById.get(checkIdOf(one));
     if (check === undefined) {
       done.push(settled(one.claim, "withdrawn", "the check was deleted"));
+      continue;
+    }
+    // Whoever was told of it there is not told what became of it elsewhere: its name, its channels, its neighbours.
+    if (check.projectId !== one.channel.projectId) {
+      done.push(settled(one.claim, "withdrawn", "the check was moved to another project"));
       continue;
     }
     const result = compose(one, { check, flipById, before, options });

@@ -58,12 +58,13 @@ export async function findProjectHealth(
 type NoticedRow = { uuid: string; name: string; count: number };
 
 // Besides the checks that were excused by then, those of the channel that still wait because of the same time: they
-// are excused later, when the notice has long been sent, and nothing has come of them either.
+// are excused later, when the notice has long been sent, and nothing has come of them either. What was moved to another
+// project is no longer the channel's to tell.
 const LIST_NOTICED = statement<NoticedRow>({
   name: "message_facts.list_noticed",
   text: `select c.uuid, c.name, count(*) over () as count
     from checks c
-    where c.deleted_at is null and c.id in (
+    where c.deleted_at is null and c.project_id = (select project_id from channels where id = $2) and c.id in (
       select check_id from notice_checks where delivery_id = $1
       union all
       select s.check_id

@@ -30,7 +30,8 @@ export type Tally = {
   total: number;
   /** In the order of the ranks: down, late, up, new, paused. */
   byRank: readonly number[];
-  running: number;
+  /** How many of them have a run in progress. */
+  runningByRank: readonly number[];
   /** Counted as up, though core may say that they are late. */
   uncertain: readonly number[];
 };
@@ -65,7 +66,7 @@ export async function tallyChecks(
     projectId,
     total: mine.reduce((sum, { count }) => sum + count, 0),
     byRank: RANKS.map((place) => mine.find((row) => row.rank === place)?.count ?? 0),
-    running: mine.reduce((sum, { running }) => sum + running, 0),
+    runningByRank: RANKS.map((place) => mine.find((row) => row.rank === place)?.running ?? 0),
     uncertain: mine.flatMap(({ uncertain }) => uncertain ?? []),
   }));
 }

@@ -28,9 +28,15 @@ export type LinkRequest = Known & {
   visitor: Visitor;
 };
 
-/** The known browser of an account that a request comes from, or null. */
-function deviceOf({ device, signing }: Known, { accountId, now }: { accountId: number; now: Instant }) {
-  return readDevice(device, { signing, accountId, now });
+/** The known browser of an account that a request comes from, or null; and what its password is, if it has one. */
+async function recognize(
+  database: Database,
+  { device, signing }: Known,
+  { accountId, now }: { accountId: number; now: Instant },
+) {
+  const password = await findPassword(database, accountId);
+  const passwordAt = password?.changedAt ?? null;
+  return { deviceId: readDevice(device, { signing, accountId, passwordAt, now }), password };
 }
 
 /** No account has this id: whoever is not there has no browser either. */
@@ -48,7 +54,7 @@ export async function askForLink(database: Database, request: LinkRequest): Prom
   const { now, network } = visitor;
   const email = normalEmail(request.email);
   const known = await findAccountByEmail(database, email);
-  const deviceId = deviceOf(request, { accountId: known?.id ?? NOBODY, now });
+  const { deviceId } = await recognize(database, request, { accountId: known?.id ?? NOBODY, now });
   await countAttempts(database, linkTries({ email, network, deviceId }), { now });
   const nextPath = safeNext(request.nextPath);
   try {
@@ -126,10 +132,10 @@ export async function signInWithPassword(database: Database, request: PasswordRe
   const { now, network } = visitor;
   const email = request.email.trim().toLowerCase();
   const account = await findAccountByEmail(database, email);
-  const deviceId = deviceOf(request, { accountId: account?.id ?? NOBODY, now });
+  const of = { accountId: account?.id ?? NOBODY, now };
+  const { deviceId, password } = await recognize(database, request, of);
   await countAttempts(database, passwordTries({ email, network, deviceId }), { now });
-  const stored = account === null ? null : await findPassword(database, account.id);
-  const isRight = await judged(request.password, stored?.hash ?? null);
+  const isRight = await judged(request.password, password?.hash ?? null);
   if (account === null || !isRight) throw new AppError("invalid", "The address or the password is wrong.");
   return inTransaction(database, (tx) =>
     admit(tx, {
