@@ -20,6 +20,7 @@ export type ProjectRight =
 
 export type ProjectHead = { id: string; name: string; role: ProjectRole; may: ProjectRight[] };
 
+/** Each check once, as its row is drawn. */
 export type StateCounts = Record<ShownState | "running", number>;
 
 /** A project as a card. */

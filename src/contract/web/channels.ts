@@ -51,7 +51,12 @@ export type ConfigWarning = { field: string; text: string };
 /** What the server has to say about a configuration that is being typed. */
 export type ConfigWarnings = { warnings: ConfigWarning[] };
 
-export type ChannelsPage = { channels: ChannelCard[]; kinds: KindCard[] };
+export type ChannelsPage = {
+  channels: ChannelCard[];
+  kinds: KindCard[];
+  /** The ids of those by which somebody can be told as things stand. */
+  told: string[];
+};
 
 /** A new channel, with the secrets that were made for it: they are shown now, or never. */
 export type CreatedChannel = { channel: ChannelCard; made: Record<string, string> };

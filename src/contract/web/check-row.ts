@@ -4,6 +4,9 @@
 /** What a row reads. `late` is the grace time; whether a run is in progress stands beside it. */
 export type ShownState = "new" | "up" | "late" | "down" | "paused";
 
+/** A state as it is drawn: running is no state of its own, but a row that runs reads so. */
+export type DrawnState = ShownState | "running";
+
 /** The worst first: what needs somebody. */
 export const SHOWN_STATES: readonly ShownState[] = ["down", "late", "up", "new", "paused"];
 
@@ -68,3 +71,38 @@ export type RowsPage = { rows: CheckRow[]; next: string | null };
 
 /** A check that was deleted and can be taken back until an instant. */
 export type DeletedRow = { id: string; name: string; deletedAt: number; goneAt: number };
+
+type Timed = Pick<CheckRow, "state" | "fuse" | "runningSince">;
+
+/** The state at a moment: from its late instant on, what was up reads late. */
+export function stateAt({ state, fuse }: Pick<Timed, "state" | "fuse">, now: number): ShownState {
+  return state === "up" && fuse !== null && now >= fuse.lateAt && fuse.lateAt < fuse.alertAt ? "late" : state;
+}
+
+/** What is drawn: a run in progress is told unless there is something worse to tell. */
+export function drawnAt(row: Timed, now: number): DrawnState {
+  const state = stateAt(row, now);
+  return row.runningSince !== null && state !== "down" && state !== "late" ? "running" : state;
+}
+
+/** Where a row stands in a list: the smaller, the further up. */
+export type Place = { rank: number; first: number; name: string; id: string };
+
+/** In the order of need: what broke last, then what alerts next, then the others by name. */
+export function placeByNeed(row: CheckRow, state: ShownState, name: string): Place {
+  const urgency = state === "down" ? -(row.downSince ?? 0) : state === "late" ? (row.fuse?.alertAt ?? 0) : 0;
+  return { rank: SHOWN_STATES.indexOf(state), first: urgency, name, id: row.id };
+}
+
+export function comparePlaces(a: Place, b: Place): number {
+  return a.rank - b.rank || compare(a.first, b.first) || compare(a.name, b.name) || compare(a.id, b.id);
+}
+
+function compare<T extends string | number>(a: T, b: T): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Whether a row stands among those that need somebody. */
+export function isUrgent(state: ShownState): boolean {
+  return state === "down" || state === "late";
+}

@@ -1,5 +1,5 @@
-// What an event is called, in one sentence: on the page of events as well as in the file that is taken along from it,
-// so that both are searched by the same words.
+// What is said of events, on their page as well as in the file that is taken along from it: what each is called, in one
+// sentence, so that both are searched by the same words, and how far a file goes back.
 import type { ProjectEvent } from "./history.ts";
 
 const DOWN_REASONS = {
@@ -13,16 +13,18 @@ const EVENT_SENTENCES: Readonly<Record<string, string>> = {
   resumed: "was resumed",
   edited: "was edited",
   not_observed: "was not observed: we could not receive signals, so nobody was alarmed",
-  deleted: "was deleted",
-  restored: "was taken back",
-  transferred: "was moved from another project",
-  cleared: "had its events cleared",
 };
 
-/** "went down: nothing came until the deadline". */
+const TAKEN_BACK = "taken back: a signal had been received in time";
+
+/** Looked through for one file, so that nobody can keep the database busy with it. */
+export const EVENTS_IN_FILE_MAX = 10_000;
+
+/** "went down: nothing came until the deadline", and whether that proved wrong. */
 export function eventSentence(event: ProjectEvent): string {
   if (event.type === "flip") {
-    return event.to === "up" ? "came up" : DOWN_REASONS[event.reason];
+    const change = event.to === "up" ? "came up" : DOWN_REASONS[event.reason];
+    return event.takenBackAt === null ? change : `${change}; ${TAKEN_BACK}`;
   }
   const known = EVENT_SENTENCES[event.kind] ?? event.kind.replaceAll("_", " ");
   const fields = event.kind === "edited" ? editedFields(event.detail) : [];

@@ -8,6 +8,7 @@ import {
   TZ_LENGTH_MAX,
 } from "../../core/limits.ts";
 import { RULE } from "../check-body.ts";
+import { LOCAL_MINUTE } from "./requests/local-minute.ts";
 
 export type SignalWord = "success" | "fail" | "start" | "log" | "ign";
 
@@ -206,9 +207,8 @@ export const EventsQuery = Type.Object({
     Type.String({ maxLength: 40, pattern: "^(signal|flip|event)(,(signal|flip|event))*$" }),
   ),
 });
-/** As a field for date and time has it; the server knows what that is in a zone. Later years no database can hold. */
-const LOCAL_TIME = String.raw`^(?!0000)[0-8]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d$`;
-const LocalTime = () => Type.Optional(Type.String({ pattern: LOCAL_TIME }));
+/** The server knows what that is in a zone. */
+const LocalTime = () => Type.Optional(Type.String({ pattern: LOCAL_MINUTE }));
 
 /** Which events of a project: of a type, with some words in them, from a minute to a minute of a zone's clocks. */
 const CHOSEN_EVENTS = {

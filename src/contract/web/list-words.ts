@@ -1,10 +1,7 @@
 // What the page of checks says before its script runs as well as afterwards: the server draws the first rows with the
 // same words. Everything else that is said on screen stands in web/words.
 import type { StateCounts } from "./boot.ts";
-import type { CheckRow, ShownState } from "./check-row.ts";
-
-/** A state as it is drawn: running is no state of its own, but a row that runs reads so. */
-export type DrawnState = ShownState | "running";
+import type { CheckRow, DrawnState } from "./check-row.ts";
 
 /** The word beside each shape. */
 export const STATE_WORDS: Readonly<Record<DrawnState, string>> = {
@@ -62,11 +59,6 @@ export function checkName({ name }: Pick<CheckRow, "name">): string {
   return name === "" ? "unnamed" : name;
 }
 
-/** The server counts runs in progress beside the states; on screen each row is drawn in one way. */
-export function drawnCounts(counts: StateCounts): Record<DrawnState, number> {
-  return { ...counts, up: Math.max(0, counts.up - counts.running) };
-}
-
 /** The title of the page: what matters, never just "Checks". */
 export function checksTitle(counts: StateCounts, total: number): string {
   const need = counts.down + counts.late;
@@ -74,7 +66,7 @@ export function checksTitle(counts: StateCounts, total: number): string {
   if (counts.down > 0)
     return `${numberWord(counts.down)} ${counts.down === 1 ? "job needs" : "jobs need"} you`;
   if (need > 0) return `${numberWord(need)} ${need === 1 ? "job is" : "jobs are"} late`;
-  const watched = counts.up;
+  const watched = counts.up + counts.running;
   if (watched === 0) return counts.new > 0 ? "Waiting for the first signals" : "All checks are paused";
   if (watched <= 2) return watched === 1 ? "The job is on time" : "Both jobs are on time";
   return `All ${formatCount(watched)} jobs are on time`;

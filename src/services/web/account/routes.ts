@@ -25,7 +25,7 @@ import {
 } from "../../../operations/accounts/sign-in/credentials.ts";
 import { type AccountAsk, accountRoute, type Asking, WebRefusal, type WebRoute } from "../route.ts";
 import { pathNumber } from "../serving/path-number.ts";
-import { demandOwnSignIn, noCookies, visitorOf } from "../sign-in/entering.ts";
+import { demandOwnSignIn, deviceCookie, noCookies, visitorOf } from "../sign-in/entering.ts";
 import { hasPasskeys, readRegistration, registrationOptions } from "../sign-in/webauthn.ts";
 import { accountPage } from "./account-page.ts";
 
@@ -70,7 +70,8 @@ const password = accountRoute({
     const { house, session, now } = ask;
     const of = { person: personOf(ask), password: ask.body.password, sessionId: session.id, now };
     await setPassword(house.database, of);
-    return page(ask);
+    // The password makes strangers of all browsers; this one has just shown whose it is.
+    return { ...(await page(ask)), cookies: [deviceCookie(ask, ask.account.id)] };
   },
 });
 

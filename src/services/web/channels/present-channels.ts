@@ -4,6 +4,7 @@ import { addressWarnings } from "../../../channels/config/address-warnings.ts";
 import type { AnyKind } from "../../../channels/channel-kind.ts";
 import { kindNamed } from "../../../channels/registry.ts";
 import type { ChannelCard, DeliveryRow, KindCard, KindField } from "../../../contract/web/channels.ts";
+import { GROUP, membersOf } from "../../../core/alerts/channel-request.ts";
 import type { DestinationPolicy } from "../../../lib/outgoing/destination.ts";
 import { isVerified } from "../../../operations/alerts/mail/verification.ts";
 import type { LoggedDelivery } from "../../../store/alerts/delivery-log.ts";
@@ -73,6 +74,29 @@ export function presentChannel(channel: ManagedChannel, policy: DestinationPolic
     lastError: channel.lastError,
     warnings: addressWarnings(channel, policy),
   };
+}
+
+/** How mail goes here: whether addresses are asked before they are written to, and whether any is sent. */
+type MailHabits = { asksFirst: boolean; sendsMail: boolean };
+
+/**
+ * The channels of a project by which somebody can be told: switched on, of a kind that we know, and a mail channel
+ * only where mail leaves and its address has agreed. A group tells by its members, also by those that are switched
+ * off by themselves.
+ */
+export function toldBy(channels: readonly ManagedChannel[], { asksFirst, sendsMail }: MailHabits): string[] {
+  const reaches = (channel: ManagedChannel) =>
+    kindNamed(channel.kind) !== null &&
+    (channel.kind !== "email" || (sendsMail && (!asksFirst || isVerified(channel))));
+  const reaching = new Set(
+    channels.filter((one) => one.kind !== GROUP && reaches(one)).map(({ uuid }) => uuid),
+  );
+  return channels
+    .filter(({ disabledAt }) => disabledAt === null)
+    .filter((one) =>
+      one.kind === GROUP ? membersOf(one).some((uuid) => reaching.has(uuid)) : reaching.has(one.uuid),
+    )
+    .map(({ uuid }) => uuid);
 }
 
 export function presentDelivery(delivery: LoggedDelivery): DeliveryRow {

@@ -17,7 +17,7 @@ import {
 import type { WebHouse } from "../house.ts";
 import { type AccountAsk, channelRoute, projectRoute, type WebRoute } from "../route.ts";
 import { pathNumber } from "../serving/path-number.ts";
-import { presentChannel, presentDelivery, presentKind } from "./present-channels.ts";
+import { presentChannel, presentDelivery, presentKind, toldBy } from "./present-channels.ts";
 
 const DELIVERIES_PER_PAGE = 50;
 
@@ -37,6 +37,7 @@ export const channelRoutes: readonly WebRoute[] = [
         json: {
           channels: page.items.map((channel) => presentChannel(channel, house.destinations)),
           kinds: KINDS.map(presentKind),
+          told: toldBy(page.items, { asksFirst: house.mailVerification, sendsMail: house.signIn.mail }),
         },
       };
     },

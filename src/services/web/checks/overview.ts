@@ -96,15 +96,26 @@ async function settled(db: Db, tallies: readonly Tally[], now: Instant): Promise
       if (tally.uncertain.length === 0) return tally;
       const checks = await findWatchedChecks(db, tally.uncertain);
       const late = checks.filter((check) => statusAt(check, now) === "grace").length;
-      const [down = 0, wasLate = 0, up = 0, ...rest] = tally.byRank;
-      return { ...tally, byRank: [down, wasLate + late, up - late, ...rest] };
+      const moved = ([down = 0, wasLate = 0, up = 0, ...rest]: readonly number[]) => [
+        down,
+        wasLate + late,
+        up - late,
+        ...rest,
+      ];
+      return { ...tally, byRank: moved(tally.byRank), runningByRank: moved(tally.runningByRank) };
     }),
   );
 }
 
+/** Each check once, as its row is drawn: a run in progress is told unless there is something worse to tell. */
 function countsOf(tally: Tally | undefined): StateCounts {
-  const counts = { new: 0, up: 0, late: 0, down: 0, paused: 0, running: tally?.running ?? 0 };
-  for (const [rank, state] of SHOWN_STATES.entries()) counts[state] = tally?.byRank[rank] ?? 0;
+  const counts = { new: 0, up: 0, late: 0, down: 0, paused: 0, running: 0 };
+  for (const [rank, state] of SHOWN_STATES.entries()) {
+    const isWorse = state === "down" || state === "late";
+    const running = isWorse ? 0 : (tally?.runningByRank[rank] ?? 0);
+    counts[state] = (tally?.byRank[rank] ?? 0) - running;
+    counts.running += running;
+  }
   return counts;
 }
 

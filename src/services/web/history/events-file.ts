@@ -1,24 +1,31 @@
 // The events of a project as a file, for a spreadsheet or for a program. It is sent while it is read, in batches, so that
 // it takes no memory to speak of, and it has an end.
 import type { ServerResponse } from "node:http";
-import { eventSentence } from "../../../contract/web/event-sentence.ts";
+import { EVENTS_IN_FILE_MAX, eventSentence } from "../../../contract/web/event-sentence.ts";
 import type { ProjectEvent } from "../../../contract/web/history.ts";
+import { formatCount } from "../../../contract/web/list-words.ts";
 import { SAFETY_HEADERS } from "../../../lib/http/answer.ts";
 import type { WebHouse } from "../house.ts";
 import { type ChosenEvents, readEventBatch } from "./events.ts";
 
 export type EventsFormat = "csv" | "json";
 
-/** Looked through for one file, so that nobody can keep the database busy with it. */
-const EVENTS_READ_MAX = 10_000;
 const BATCH = 1_000;
+
+export type EventsFile = {
+  format: EventsFormat;
+  chosen: ChosenEvents;
+  /** So many events are looked through; those of them that have the wanted words are sent. */
+  readMax?: number;
+};
 
 type Format = {
   type: string;
   begin: string;
   row: (event: ProjectEvent) => string;
   between: string;
-  end: (isComplete: boolean) => string;
+  /** `cutAfter`: so many events were looked through, and there are older ones; null: it is complete. */
+  end: (cutAfter: number | null) => string;
 };
 
 const FORMATS: Readonly<Record<EventsFormat, Format>> = {
@@ -27,14 +34,14 @@ const FORMATS: Readonly<Record<EventsFormat, Format>> = {
     begin: csvLine(["When", "Check", "What", "By"]),
     row: (event) => csvLine([isoTime(event.at), event.check.name, eventSentence(event), byOf(event) ?? ""]),
     between: "",
-    end: () => "",
+    end: (cutAfter) => (cutAfter === null ? "" : csvLine(["", "", cutSentence(cutAfter), ""])),
   },
   json: {
     type: "application/json; charset=utf-8",
     begin: '{"events":[\n',
     row: (event) => JSON.stringify(jsonOf(event)),
     between: ",\n",
-    end: (isComplete) => `\n],"isComplete":${isComplete}}\n`,
+    end: (cutAfter) => `\n],"isComplete":${cutAfter === null}}\n`,
   },
 };
 
@@ -42,7 +49,7 @@ const FORMATS: Readonly<Record<EventsFormat, Format>> = {
 export async function sendEventsFile(
   house: WebHouse,
   response: ServerResponse,
-  { format, chosen }: { format: EventsFormat; chosen: ChosenEvents },
+  { format, chosen, readMax = EVENTS_IN_FILE_MAX }: EventsFile,
 ): Promise<void> {
   const { type, begin, end } = FORMATS[format];
   response.writeHead(200, {
@@ -54,8 +61,8 @@ export async function sendEventsFile(
   });
   try {
     response.write(begin);
-    const isComplete = await sendRows(house, response, { format, chosen });
-    response.end(end(isComplete));
+    const isComplete = await sendRows(house, response, { format, chosen, readMax });
+    response.end(end(isComplete ? null : readMax));
   } catch (error) {
     house.log.warn({ err: error }, "a file of events was cut off");
     response.destroy();
@@ -65,13 +72,14 @@ export async function sendEventsFile(
 async function sendRows(
   house: WebHouse,
   response: ServerResponse,
-  { format, chosen }: { format: EventsFormat; chosen: ChosenEvents },
+  { format, chosen, readMax }: Required<EventsFile>,
 ): Promise<boolean> {
   const { row, between } = FORMATS[format];
   let before: number | null = null;
   let isFirst = true;
-  for (let read = 0; read < EVENTS_READ_MAX; read += BATCH) {
-    const page = await readEventBatch(house, { ...chosen, before, limit: BATCH });
+  const limit = Math.min(BATCH, readMax);
+  for (let read = 0; read < readMax; read += limit) {
+    const page = await readEventBatch(house, { ...chosen, before, limit });
     const text = page.events.map(row).join(between);
     const isFull = text !== "" && !response.write(isFirst ? text : between + text);
     isFirst &&= text === "";
@@ -90,6 +98,11 @@ async function roomIn(response: ServerResponse): Promise<void> {
   response.on("drain", resolve).on("close", resolve);
   await promise;
   response.off("drain", resolve).off("close", resolve);
+}
+
+/** A spreadsheet has no other place for it than a line of its own. */
+function cutSentence(readMax: number): string {
+  return `This is not all: it was found among the newest ${formatCount(readMax)} events, and there are older ones.`;
 }
 
 function jsonOf({ at, check, ...event }: ProjectEvent): object {

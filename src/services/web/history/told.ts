@@ -20,15 +20,17 @@ export async function readDeliveries(
   const channels = new Map((await findChannelsByIds(database, ids)).map((channel) => [channel.id, channel]));
   return deliveries.map((delivery) => {
     const channel = channels.get(delivery.channelId) ?? null;
-    return channel === null || channel.projectId === projectId
-      ? toldDelivery(delivery, channel)
-      : toldElsewhere(delivery);
+    if (channel?.projectId === projectId) return toldDelivery(delivery, channel);
+    return toldUnnamed(delivery, { isElsewhere: channel !== null });
   });
 }
 
-/** A check that was moved keeps its history, and not the names and answers of channels that it has left behind. */
-function toldElsewhere(delivery: Delivery): ToldDelivery {
-  return { ...toldDelivery(delivery, null), code: null, reason: null, isElsewhere: true };
+/**
+ * A check that was moved keeps its history, and not the names and answers of channels that it has left behind. Of one
+ * that is gone nobody knows whose it was, so that its answers are told to nobody.
+ */
+function toldUnnamed(delivery: Delivery, { isElsewhere }: { isElsewhere: boolean }): ToldDelivery {
+  return { ...toldDelivery(delivery, null), code: null, reason: null, isElsewhere };
 }
 
 /** A delivery with the channel that it goes by; null: it is gone. */

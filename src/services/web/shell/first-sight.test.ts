@@ -5,12 +5,12 @@ import type { CheckRow, ShownState } from "../../../contract/web/check-row.ts";
 import { firstSightOf } from "./first-sight.ts";
 
 const row = (name: string, state: ShownState, runningSince: number | null = null) =>
-  ({ id: `id-${name}`, name, state, runningSince, expected: "daily" }) as CheckRow;
+  ({ id: `id-${name}`, name, state, runningSince, fuse: null, expected: "daily" }) as CheckRow;
 
 function boot(rows: CheckRow[], more: Partial<ChecksBoot> = {}): Boot {
   const counts = { new: 0, up: rows.length, late: 0, down: 0, paused: 0, running: 0 };
   const page = { kind: "checks", rows, counts, total: rows.length, since: null, receiving: null, ...more };
-  return { page, site: { base: "/overdue" } } as unknown as Boot;
+  return { page, site: { base: "/overdue" }, now: 1_000 } as unknown as Boot;
 }
 
 const drawn = (rows: CheckRow[], more: Partial<ChecksBoot> = {}) =>
@@ -18,7 +18,7 @@ const drawn = (rows: CheckRow[], more: Partial<ChecksBoot> = {}) =>
 const texts = (source: string, pattern: RegExp) => [...source.matchAll(pattern)].map(([, text]) => text);
 
 describe("the first sight", () => {
-  test("has what needs somebody as the server ordered it, then the others by their names as people count", () => {
+  test("has what needs somebody first, then the others by their names as people count", () => {
     const rows = [
       row("late", "late"),
       row("job-10", "up"),

@@ -3,23 +3,23 @@
 // whether all is well has seen it by then. No style attributes: the policy forbids them. The classes are those of
 // web/pages/checks.
 import { type Boot, type ChecksBoot, hasNews } from "../../../contract/web/boot.ts";
-import { type CheckRow, naturalKey, SHOWN_STATES } from "../../../contract/web/check-row.ts";
 import {
-  checkName,
-  checksTitle,
-  drawnCounts,
-  LIST_WORDS,
-  STATE_WORDS,
-} from "../../../contract/web/list-words.ts";
+  type CheckRow,
+  comparePlaces,
+  drawnAt,
+  isUrgent,
+  naturalKey,
+  placeByNeed,
+} from "../../../contract/web/check-row.ts";
+import { checkName, checksTitle, LIST_WORDS, STATE_WORDS } from "../../../contract/web/list-words.ts";
 import { type Html, html } from "../../../lib/http/html.ts";
 import type { Asking } from "../route.ts";
 
 /** More than these no window shows without scrolling. */
 const ROWS = 24;
-const CALM_RANK = SHOWN_STATES.indexOf("up");
 
 /** Of the page of checks in its usual order; every other page begins empty. */
-export function firstSightOf({ url }: Pick<Asking, "url">, { page, site }: Boot): Html | null {
+export function firstSightOf({ url }: Pick<Asking, "url">, { page, site, now }: Boot): Html | null {
   if (page?.kind !== "checks" || page.total === 0 || url.includes("?")) return null;
   const { receiving, since } = page;
   // Lines whose words need the reader's time zone keep their place.
@@ -31,21 +31,23 @@ export function firstSightOf({ url }: Pick<Asking, "url">, { page, site }: Boot)
   return html`<div class="shell">
 <div class="rail"></div>
 <main class="page" aria-busy="true">
-<header class="top"><h1>${checksTitle(drawnCounts(page.counts), page.total)}</h1><div class="search"><div class="input"></div></div></header>
-${above}${list(page, site.base)}
+<header class="top"><h1>${checksTitle(page.counts, page.total)}</h1><div class="search"><div class="input"></div></div></header>
+${above}${list(page, { base: site.base, now })}
 </main>
 </div>`;
 }
 
-function list({ rows }: ChecksBoot, base: string): Html {
-  const urgent = rows.filter(({ state }) => SHOWN_STATES.indexOf(state) < CALM_RANK);
-  const calm = rows.filter((row) => !urgent.includes(row)).toSorted(compareCalm);
+function list({ rows }: ChecksBoot, at: { base: string; now: number }): Html {
+  const placed = rows.map((row) => ({ row, ...placeByNeed(row, row.state, naturalKey(row.name)) }));
+  const sorted = placed.toSorted(comparePlaces).map(({ row }) => row);
+  const urgent = sorted.filter(({ state }) => isUrgent(state));
+  const calm = sorted.filter(({ state }) => !isUrgent(state));
   const isApart = urgent.length > 0 && calm.length > 0;
   const lines = [
     ...(urgent.length > 0 ? [heading(LIST_WORDS.needsAttention)] : []),
-    ...urgent.map((row) => line(row, base)),
+    ...urgent.map((row) => line(row, at)),
     ...(isApart ? [heading(LIST_WORDS.everythingElse)] : []),
-    ...calm.map((row) => line(row, base)),
+    ...calm.map((row) => line(row, at)),
   ];
   const heads = Object.values(LIST_WORDS.columns).map(
     (text) => html`<span role="columnheader">${text}</span>`,
@@ -64,9 +66,8 @@ function heading(text: string): Line {
     html`<div class="list-group" role="row" aria-rowindex="${index}"><span role="cell"><h2>${text}</h2></span></div>\n`;
 }
 
-function line(row: CheckRow, base: string): Line {
-  const isRunning = row.runningSince !== null && row.state !== "down" && row.state !== "late";
-  const state = isRunning ? "running" : row.state;
+function line(row: CheckRow, { base, now }: { base: string; now: number }): Line {
+  const state = drawnAt(row, now);
   return (index) =>
     html`<div class="row is-${state}" role="row" aria-rowindex="${index}">
 <span class="row-state" role="cell"><span class="state is-${state}"><i class="shape"></i><span class="state-word">${STATE_WORDS[state]}</span></span></span>
@@ -76,9 +77,4 @@ function line(row: CheckRow, base: string): Line {
 <span class="row-when" role="cell"><span>&nbsp;</span><span class="fuse"></span></span>
 </div>
 `;
-}
-
-function compareCalm(one: CheckRow, other: CheckRow): number {
-  const [a, b] = [naturalKey(one.name), naturalKey(other.name)];
-  return SHOWN_STATES.indexOf(one.state) - SHOWN_STATES.indexOf(other.state) || (a < b ? -1 : a > b ? 1 : 0);
 }

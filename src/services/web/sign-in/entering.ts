@@ -1,6 +1,6 @@
 // What the routes of signing in share: who comes, what is answered when somebody is in, and how a form is shown again
 // when something was wrong with it.
-import { DEVICE_DAYS_MAX, deviceToken } from "../../../core/accounts/device-rules.ts";
+import { DEVICE_DAYS_MAX, deviceToken, readDevice } from "../../../core/accounts/device-rules.ts";
 import { SESSION_DAYS_MAX } from "../../../core/accounts/session-rules.ts";
 import { safeNext, SECOND_FACTOR_MS, STEP_MS } from "../../../core/accounts/token-rules.ts";
 import { AppError, HTTP_STATUS } from "../../../core/errors.ts";
@@ -22,9 +22,13 @@ export function deviceOf({ cookies, house }: Asking): string {
   return cookies[guardedName(DEVICE_COOKIE, siteUrlOf(house))] ?? "";
 }
 
-function deviceCookie({ house, now }: Asking, accountId: number): string {
+/** Makes a browser known. One that the account knew before keeps its tries: signing in again gives it no others. */
+export function deviceCookie(ask: Asking, accountId: number): string {
+  const { house, now } = ask;
+  const { signing } = house;
   const url = siteUrlOf(house);
-  const value = deviceToken(house.signing, { accountId, id: newToken(), at: now });
+  const before = readDevice(deviceOf(ask), { signing, accountId, passwordAt: null, now });
+  const value = deviceToken(signing, { accountId, id: before ?? newToken(), at: now });
   const maxAgeSeconds = (DEVICE_DAYS_MAX * DAY_MS) / SECOND_MS;
   return setCookie({ name: guardedName(DEVICE_COOKIE, url), value, maxAgeSeconds }, url);
 }
