@@ -1,12 +1,11 @@
 // What the palette offers, and how a few typed letters choose from it. The ranking is pure and tested.
-import { checkName, type DrawnState } from "../../src/contract/web/list-words.ts";
+import { checkName } from "../../src/contract/web/list-words.ts";
 import type { ProjectHead } from "../../src/contract/web/boot.ts";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import { type CheckRow, type DrawnState, drawnAt } from "../../src/contract/web/check-row.ts";
 import { boot } from "../boot/boot.ts";
 import { serverNow } from "../live/clock.ts";
 import { hasPage } from "../pages/page-table.ts";
 import { pageHref } from "../shell/page-address.ts";
-import { drawnAt } from "../ui/marks/fuse-arithmetic.ts";
 import { paletteWords, words } from "../words/shared.ts";
 import { openHelp } from "./open-windows.ts";
 import type { Ranked } from "./rank.ts";

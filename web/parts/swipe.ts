@@ -13,33 +13,44 @@ type Place = HTMLElement;
 type Touched = React.PointerEvent<Place>;
 
 /** There is one finger that counts, so there is one gesture. */
-let gesture: { place: Place; x: number; y: number; isSwipe: boolean } | null = null;
+let gesture: { pointerId: number; place: Place; x: number; y: number; isSwipe: boolean } | null = null;
 
 /** Handlers for the row: what letting go will do, as it is shown beside the row, and the deed itself. */
 export function swiped(says: string, act: () => void) {
-  const end = (isMeant: boolean) => {
-    const place = gesture?.place;
-    gesture = null;
-    if (place === undefined) return;
-    const isDone = isMeant && place.dataset["swipe"] === "meant";
-    delete place.dataset["swipe"];
-    place.style.removeProperty("--swipe");
-    if (isDone) act();
-  };
   return {
     "data-swipe-says": says,
-    onPointerDown: ({ currentTarget: place, clientX: x, clientY: y, pointerType, isPrimary }: Touched) => {
-      gesture = pointerType === "touch" && isPrimary ? { place, x, y, isSwipe: false } : null;
-    },
+    onPointerDown: begin,
     onPointerMove: follow,
-    onPointerUp: () => end(true),
+    onPointerUp: ({ pointerId }: Touched) => {
+      if (gesture?.pointerId === pointerId && putBack() === "meant") act();
+    },
     // The browser has taken the finger, to scroll.
-    onPointerCancel: () => end(false),
+    onPointerCancel: ({ pointerId }: Touched) => {
+      if (gesture?.pointerId === pointerId) putBack();
+    },
   };
 }
 
+/** A second finger beside the first is not asked; a first one ends what another has left behind. */
+function begin({ currentTarget: place, clientX, clientY, pointerId, pointerType, isPrimary }: Touched): void {
+  if (pointerType !== "touch" || !isPrimary) return;
+  putBack();
+  gesture = { pointerId, place, x: clientX, y: clientY, isSwipe: false };
+}
+
+/** Ends the gesture, its row where it was before, and says how far it had come. */
+function putBack(): string | undefined {
+  const place = gesture?.place;
+  gesture = null;
+  if (place === undefined) return undefined;
+  const { swipe } = place.dataset;
+  delete place.dataset["swipe"];
+  place.style.removeProperty("--swipe");
+  return swipe;
+}
+
 function follow({ currentTarget: place, clientX, clientY, pointerId }: Touched): void {
-  if (gesture === null || gesture.place !== place) return;
+  if (gesture?.pointerId !== pointerId) return;
   const aside = gesture.x - clientX;
   if (!gesture.isSwipe) {
     const down = Math.abs(clientY - gesture.y);

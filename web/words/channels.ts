@@ -34,7 +34,7 @@ export const channelsWords = {
   secretMade: "Leave it empty to have one made; it is shown once.",
   headersHint: "One on each line: Name: value",
   more: "More: headers, bodies, other events",
-  willFail: "The channel was saved, but messages will fail: see below its name.",
+  willFail: "The channel was saved, but messages will fail: see its row.",
   bodyHint: "$NAME, $STATUS, $NOW and others are filled in.",
   membersNone: "There are no other channels yet that could be members.",
   back: "Back",

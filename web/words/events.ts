@@ -1,4 +1,6 @@
 // What the page of events says. What an event itself is called stands in the contract, because files say it too.
+import { EVENTS_IN_FILE_MAX } from "../../src/contract/web/event-sentence.ts";
+import { formatCount } from "../../src/contract/web/list-words.ts";
 
 export const eventsWords = {
   tab: "Events",
@@ -21,13 +23,13 @@ export const eventsWords = {
   columns: { when: "When", check: "Check", what: "What", by: "By" },
   from: "From",
   to: "Until",
+  clock: (zone: string) => `by the clock of ${zone}`,
   anyTime: "Any time",
   zone: "Times in",
   zones: { mine: (zone: string) => `my zone (${zone})`, utc: "UTC", check: "the zone of each check" },
   download: "Download",
   downloads: { csv: "CSV", json: "JSON" },
   downloadAs: (format: string) => `Download as ${format}`,
-  downloadTitle: "What is chosen here, the newest 10,000 at most. Times in files are in UTC.",
-  takenBack: "taken back: a signal had been received in time",
+  downloadTitle: `What is chosen here, found among the newest ${formatCount(EVENTS_IN_FILE_MAX)} events of that kind and time. Times in files are in UTC.`,
   unnamed: "unnamed",
 } as const;

@@ -67,6 +67,8 @@ export const welcomeWords = {
     other: "Another way",
     choose: "Choose a way",
     told: (names: readonly string[]) => `Will be told: ${listNames(names)}. New checks use every channel.`,
+    toldNot: (names: readonly string[]) =>
+      `Nobody can be told by ${listNames(names)} as things stand: see under Channels what is missing.`,
     toChannels: "To the channels",
     mayNot: "You may not make channels in this project. Ask its owner.",
     noProject: "There is no project yet: make one first.",

@@ -2,14 +2,13 @@
 import { checkName } from "../../../src/contract/web/list-words.ts";
 import { Link } from "wouter";
 import type { CheckPage } from "../../../src/contract/web/check-page.ts";
-import type { CheckRow } from "../../../src/contract/web/check-row.ts";
+import { type CheckRow, drawnAt } from "../../../src/contract/web/check-row.ts";
 import { otherProjects } from "../../boot/rights.ts";
 import { useNow } from "../../live/clock.ts";
 import { pageHref } from "../../shell/page-address.ts";
 import { usePageTitle } from "../../shell/page-title.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
-import { drawnAt } from "../../ui/marks/fuse-arithmetic.ts";
 import { StateMark } from "../../ui/marks/state-shape.tsx";
 import { Menu, MenuItem, MenuLine } from "../../ui/menu.tsx";
 import { Tags } from "../../ui/tag.tsx";

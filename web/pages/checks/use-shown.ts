@@ -1,6 +1,6 @@
 // The lines of the list as they are to be drawn now: arranged from all rows by the view, kept still while the pointer
 // is over them, and made anew when a row turns late by itself.
-import { type DrawnState, drawnCounts } from "../../../src/contract/web/list-words.ts";
+import type { DrawnState } from "../../../src/contract/web/check-row.ts";
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { ChecksSnapshot } from "../../live/checks-store.ts";
 import { serverNow } from "../../live/clock.ts";
@@ -62,7 +62,7 @@ export function useShown(snapshot: ChecksSnapshot, view: View, isHeld: boolean):
 /** What is told of all rows. Until they are here, the server has counted better than we can. */
 function countAll({ rows, isComplete, counts, tags }: ChecksSnapshot, now: number) {
   return {
-    counts: isComplete || counts === null ? countStates(rows.values(), now) : drawnCounts(counts),
+    counts: isComplete || counts === null ? countStates(rows.values(), now) : counts,
     isAnyTold: [...rows.values()].some(({ channels }) => channels > 0),
     tags: isComplete ? countTags(rows.values(), now) : [...tags],
   };

@@ -16,6 +16,8 @@ test("a choice is the same after it has been an address", () => {
 
 test("what an address says wrongly is left out", () => {
   expect(readChoice(new URLSearchParams("show=me&from=yesterday&zone=moon"))).toEqual(EVERYTHING);
+  // The server would refuse it.
+  expect(readChoice(new URLSearchParams("from=2026-13-01T00:00&to=2026-11-15T24:00"))).toEqual(EVERYTHING);
 });
 
 test("a range is read on the clocks that times are shown by, and without one no zone is asked for", () => {
@@ -24,4 +26,5 @@ test("a range is read on the clocks that times are shown by, and without one no 
   const cut = { ...EVERYTHING, from: "2026-11-01T00:00" };
   expect(askedOf(cut, zone).zone).toBe(zone);
   expect(askedOf({ ...cut, zone: "utc" }, zone).zone).toBe("UTC");
+  expect(askedOf({ ...cut, zone: "check" }, zone).zone).toBe(zone);
 });

@@ -1,4 +1,5 @@
 // Which events are shown, and in whose time: kept in the address, so that it can be sent and gone back to. Pure.
+import { LOCAL_MINUTE } from "../../../src/contract/web/requests/local-minute.ts";
 
 export const SHOWN = ["all", "flip", "event"] as const;
 export const ZONES = ["mine", "utc", "check"] as const;
@@ -14,7 +15,7 @@ export type Choice = {
 
 export const EVERYTHING: Choice = { show: "all", text: "", from: "", to: "", zone: "mine" };
 
-const MINUTE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}$/;
+const MINUTE = new RegExp(LOCAL_MINUTE);
 
 /** What an address asks for; what it says wrongly is as if it had not been said. */
 export function readChoice(search: URLSearchParams): Choice {
@@ -35,6 +36,11 @@ export function choiceQuery(choice: Choice): Record<string, string> {
   );
 }
 
+/** By whose clock a range is read: where each check's own is shown, that is the reader's. */
+export function clockOf({ zone }: Pick<Choice, "zone">, readerZone: string): string {
+  return zone === "utc" ? "UTC" : readerZone;
+}
+
 /** The same for the server, which knows what a minute on the clocks of a zone is. */
 export function askedOf({ show, text, from, to, zone }: Choice, readerZone: string) {
   const isCut = from !== "" || to !== "";
@@ -43,6 +49,6 @@ export function askedOf({ show, text, from, to, zone }: Choice, readerZone: stri
     text: text.trim() === "" ? null : text.trim(),
     from: from === "" ? null : from,
     to: to === "" ? null : to,
-    zone: isCut ? (zone === "utc" ? "UTC" : readerZone) : null,
+    zone: isCut ? clockOf({ zone }, readerZone) : null,
   };
 }

@@ -1,9 +1,10 @@
 // What is chosen of the log: kinds, a range of time, whose time, and the same as a file.
+import { useId } from "react";
 import { apiUrl } from "../../api/api.ts";
 import { readerZone } from "../../boot/boot.ts";
 import { Button } from "../../ui/button.tsx";
 import { eventsWords as words } from "../../words/events.ts";
-import { askedOf, type Choice, SHOWN, ZONES } from "./choice.ts";
+import { askedOf, type Choice, clockOf, SHOWN, ZONES } from "./choice.ts";
 
 type Props = { project: string; choice: Choice; onChoose: (change: Partial<Choice>) => void };
 
@@ -45,6 +46,7 @@ export function Chooser({ project, choice, onChoose }: Props) {
 }
 
 function Times({ choice, onChoose }: Omit<Props, "project">) {
+  const clockId = useId();
   return (
     <div className="events-bar">
       {(["from", "to"] as const).map((end) => (
@@ -53,12 +55,16 @@ function Times({ choice, onChoose }: Omit<Props, "project">) {
           <input
             className="input"
             type="datetime-local"
+            aria-describedby={clockId}
             max="8999-12-31T23:59"
             value={choice[end]}
             onChange={(change) => onChoose({ [end]: change.target.value })}
           />
         </label>
       ))}
+      <span id={clockId} className="hint">
+        {words.clock(clockOf(choice, readerZone))}
+      </span>
       {(choice.from !== "" || choice.to !== "") && (
         <Button kind="bare" onClick={() => onChoose({ from: "", to: "" })}>
           {words.anyTime}

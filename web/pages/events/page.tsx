@@ -124,12 +124,7 @@ function Line({ event, zone }: { event: ProjectEvent; zone: Choice["zone"] }) {
       <td>
         <span className="events-what">
           {event.type === "flip" && <StateShape state={event.to} />}
-          <span>
-            {eventSentence(event)}
-            {event.type === "flip" && event.takenBackAt !== null && (
-              <span className="muted"> · {words.takenBack}</span>
-            )}
-          </span>
+          <span>{eventSentence(event)}</span>
         </span>
       </td>
       <td className="muted">{event.type === "event" ? event.by : null}</td>

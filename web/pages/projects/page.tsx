@@ -1,10 +1,6 @@
 // The page of all projects: one card for each, what is down first, with what changed last.
-import {
-  STATE_WORDS,
-  checkName,
-  formatCount,
-  type DrawnState,
-} from "../../../src/contract/web/list-words.ts";
+import type { DrawnState } from "../../../src/contract/web/check-row.ts";
+import { STATE_WORDS, checkName, formatCount } from "../../../src/contract/web/list-words.ts";
 import "./page.css";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";

@@ -31,14 +31,17 @@ function InProject({ n, project, hasMail }: { n: number; project: ProjectHead; h
     queryKey: ["channels", project.id],
     queryFn: () => get<ChannelsPage>(`/projects/${project.id}/channels`),
   });
-  const isTold = (query.data?.channels.length ?? 0) > 0;
+  const hasAny = (query.data?.channels.length ?? 0) > 0;
+  const isTold = (query.data?.told.length ?? 0) > 0;
   const mayEdit = project.may.includes("editChannels");
   return (
-    <Step n={n} state={isTold ? "done" : "open"} title={words.title}>
+    <Step n={n} state={isTold ? "done" : hasAny ? "wrong" : "open"} title={words.title}>
       <Queried query={query} rows={2}>
-        {({ channels }) =>
-          channels.length > 0 ? (
-            <p>{words.told(channels.map(toldName))}</p>
+        {({ channels, told }) =>
+          isTold ? (
+            <p>{words.told(channels.filter(({ id }) => told.includes(id)).map(toldName))}</p>
+          ) : hasAny ? (
+            <p>{words.toldNot(channels.map(toldName))}</p>
           ) : mayEdit ? (
             <Nobody project={project.id} hasMail={hasMail} />
           ) : (
@@ -46,7 +49,7 @@ function InProject({ n, project, hasMail }: { n: number; project: ProjectHead; h
           )
         }
       </Queried>
-      {isTold && (
+      {hasAny && (
         <ButtonLink href={pageHref("channels", { project: project.id })}>{words.toChannels}</ButtonLink>
       )}
     </Step>

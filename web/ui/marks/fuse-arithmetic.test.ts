@@ -1,6 +1,7 @@
 // The fuse's shares and the state that a row reads, at the edges.
+import { drawnAt, stateAt } from "../../../src/contract/web/check-row.ts";
 import { describe, expect, test } from "vitest";
-import { drawnAt, fuseShares, nextLateAt, stateAt } from "./fuse-arithmetic.ts";
+import { fuseShares, nextLateAt } from "./fuse-arithmetic.ts";
 
 const fuse = { fromAt: 1_000, lateAt: 1_800, alertAt: 2_000 };
 const up = { state: "up", fuse, runningSince: null } as const;

@@ -1,9 +1,8 @@
 // How a row reads at a moment: presentation of instants that the server gave. Pure. A row becomes late here, because
 // the server said when; it becomes down only when the server says so.
-import type { DrawnState } from "../../../src/contract/web/list-words.ts";
-import type { CheckRow, Fuse, ShownState } from "../../../src/contract/web/check-row.ts";
+import type { CheckRow, Fuse } from "../../../src/contract/web/check-row.ts";
 
-type Timed = Pick<CheckRow, "state" | "fuse" | "runningSince">;
+type Timed = Pick<CheckRow, "state" | "fuse">;
 
 /** How much of the time until the alert is used up, and at what share grace begins; both between 0 and 1. */
 export type FuseShares = { used: number; grace: number };
@@ -12,17 +11,6 @@ export function fuseShares({ fromAt, lateAt, alertAt }: Fuse, now: number): Fuse
   const wholeMs = alertAt - fromAt;
   if (wholeMs <= 0) return { used: 1, grace: 1 };
   return { used: within((now - fromAt) / wholeMs), grace: within((lateAt - fromAt) / wholeMs) };
-}
-
-/** The state at a moment: from its late instant on, what was up reads late. */
-export function stateAt({ state, fuse }: Timed, now: number): ShownState {
-  return state === "up" && fuse !== null && now >= fuse.lateAt && fuse.lateAt < fuse.alertAt ? "late" : state;
-}
-
-/** What is drawn: a run in progress is told unless there is something worse to tell. */
-export function drawnAt(row: Timed, now: number): DrawnState {
-  const state = stateAt(row, now);
-  return row.runningSince !== null && state !== "down" && state !== "late" ? "running" : state;
 }
 
 /** The next moment at which one of these rows changes by itself; infinite when none does. */

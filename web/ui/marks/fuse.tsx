@@ -1,8 +1,8 @@
 // The fuse, our mark: one thin bar that shows how much of the time until an alert is used up. Solid up to the
 // expected time, hatched through grace, red when it is burnt, a dashed line where nothing is awaited.
-import type { CheckRow } from "../../../src/contract/web/check-row.ts";
+import { type CheckRow, drawnAt } from "../../../src/contract/web/check-row.ts";
 import { words } from "../../words/shared.ts";
-import { drawnAt, fuseShares } from "./fuse-arithmetic.ts";
+import { fuseShares } from "./fuse-arithmetic.ts";
 
 type Props = { row: Pick<CheckRow, "state" | "fuse" | "runningSince">; now: number; size?: "row" | "page" };
 

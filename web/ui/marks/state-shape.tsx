@@ -1,6 +1,7 @@
 // A state as it is shown everywhere: shape, word, colour. Readable in grey: round tick up, half disc late, diamond
 // down, arc running, bars paused, dotted ring new.
-import { STATE_WORDS, type DrawnState } from "../../../src/contract/web/list-words.ts";
+import type { DrawnState } from "../../../src/contract/web/check-row.ts";
+import { STATE_WORDS } from "../../../src/contract/web/list-words.ts";
 import type { ReactNode } from "react";
 
 const SHAPES: Readonly<Record<DrawnState, ReactNode>> = {

@@ -1,5 +1,6 @@
 // What the page of a check says around its history: title, buttons, strip, chart, table of runs, channels.
-import { formatCount, type DrawnState } from "../../../src/contract/web/list-words.ts";
+import type { DrawnState } from "../../../src/contract/web/check-row.ts";
+import { formatCount } from "../../../src/contract/web/list-words.ts";
 import type { RunRow } from "../../../src/contract/web/history.ts";
 import { formatShare, plural } from "../number.ts";
 import { formatDuration, formatSpan } from "../time.ts";

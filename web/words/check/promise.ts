@@ -1,8 +1,7 @@
 // The sentence on top of a check's page: what is expected, when that becomes late and alerts, what came last, and how
 // it stands. Pure: made of the instants that the server gave.
 import type { CheckPage } from "../../../src/contract/web/check-page.ts";
-import type { CheckRow } from "../../../src/contract/web/check-row.ts";
-import { drawnAt } from "../../ui/marks/fuse-arithmetic.ts";
+import { type CheckRow, drawnAt } from "../../../src/contract/web/check-row.ts";
 import { formatClock, formatDay, formatSpan, formatWhen, type Reader } from "../time.ts";
 
 /** A piece of the sentence; some are said louder. */

@@ -32,7 +32,7 @@ export function EditDrawer({ page, onClose }: Props) {
   const [isCodeShown, setCodeShown] = useState(false);
   const { save, trouble, isBusy } = useSaving(page, { before, onClose });
   const formId = useId();
-  const set = (change: Partial<Settings>) => setForm((was) => ({ ...was, ...change }));
+  const set: FieldsProps["set"] = (change) => setForm((was) => changed(was, change));
   const field = trouble instanceof Trouble ? trouble.field : null;
   const at: FieldsProps["at"] = (...names) =>
     field !== null && (names as string[]).includes(field) ? { error: troubleText(trouble) } : {};
@@ -84,6 +84,10 @@ export function EditDrawer({ page, onClose }: Props) {
       </form>
     </Drawer>
   );
+}
+
+function changed(was: Settings, change: Parameters<FieldsProps["set"]>[0]): Settings {
+  return { ...was, ...(typeof change === "function" ? change(was) : change) };
 }
 
 type FootProps = {

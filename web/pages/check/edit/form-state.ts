@@ -1,10 +1,38 @@
 // The form of a check: what is typed, what of it is a change, and what is sent. Pure.
 import type { CheckPage } from "../../../../src/contract/web/check-page.ts";
-import type { ScheduleRequest } from "../../../../src/contract/web/history.ts";
+import type { SchedulePreview, ScheduleRequest } from "../../../../src/contract/web/history.ts";
 
 export type Settings = CheckPage["settings"];
 
 const WHEN: readonly (keyof Settings)[] = ["kind", "timeoutSeconds", "schedule", "tz"];
+
+/** What is put in when somebody changes to a kind that has no expression yet. */
+const SAMPLES = { cron: "0 3 * * *", oncalendar: "*-*-* 03:00" } as const;
+
+/** The zone of a check for which nobody has chosen one. */
+const UNCHOSEN_ZONE = "UTC";
+
+export type ReadSchedule = {
+  /** The kind that was chosen, and the expression that the server was asked about then. */
+  kind: "cron" | "oncalendar";
+  schedule: string;
+  /** Whose language the server says that it is. */
+  readAs: SchedulePreview["scheduleKind"];
+  readerZone: string;
+};
+
+/**
+ * What follows from the server's answer: an expression in another language gives way to a sample, and whoever writes
+ * the first one most likely means the own clock. Nothing, if something else was chosen or written meanwhile.
+ */
+export function readChange(
+  was: Settings,
+  { kind, schedule, readAs, readerZone }: ReadSchedule,
+): Partial<Settings> {
+  if (was.kind !== kind || was.schedule !== schedule || readAs === kind) return {};
+  const isOwnClock = readAs === null && was.tz === UNCHOSEN_ZONE;
+  return { schedule: SAMPLES[kind], ...(isOwnClock && { tz: readerZone }) };
+}
 
 /** Fields that are different now, as the server takes them: a schedule goes with its kind. */
 export function changeOf(before: Settings, after: Settings): Partial<Settings> {

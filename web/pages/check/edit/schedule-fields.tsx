@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { readerZone } from "../../../boot/boot.ts";
 import { SelectField, TextArea } from "../../../ui/field.tsx";
 import { editWords as words } from "../../../words/check/edit.ts";
-import { type Settings, scheduleOf } from "./form-state.ts";
+import { readChange, type Settings, scheduleOf } from "./form-state.ts";
 import { readingOf } from "./schedule-preview.tsx";
 import { SpanField } from "./span-field.tsx";
 
@@ -14,12 +14,10 @@ const DAY = 24 * HOUR;
 const PERIODS = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, 12 * HOUR, DAY, 7 * DAY, 30 * DAY];
 const GRACES = [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 3 * HOUR, 12 * HOUR, DAY];
 
-/** What is put in when somebody changes to a kind that has no expression yet. */
-const SAMPLES = { cron: "0 3 * * *", oncalendar: "*-*-* 03:00" } as const;
-
 export type FieldsProps = {
   form: Settings;
-  set: (change: Partial<Settings>) => void;
+  /** A function is given what the form has by then. */
+  set: (change: Partial<Settings> | ((was: Settings) => Partial<Settings>)) => void;
   /** The mistake beside a field, if it is about one of these. */
   at: (...names: (keyof Settings)[]) => { error?: string };
 };
@@ -67,20 +65,18 @@ export function ScheduleFields({ form, set, at, preview }: FieldsProps & { previ
   );
 }
 
-/**
- * Changes to another kind. An expression in another language, as the server reads it, gives way to a sample; whoever
- * writes the first one most likely means the own clock.
- */
+/** Changes to another kind at once; what becomes of the expression, when the server has said how it reads it. */
 function useChoice({ form, set }: Pick<FieldsProps, "form" | "set">) {
   const queryClient = useQueryClient();
   return async (kind: Settings["kind"]) => {
     if (kind === form.kind) return;
-    if (kind === "simple") return set({ kind });
+    set({ kind });
+    if (kind === "simple") return;
     // Where the server cannot be asked, what is written stays.
     const reading = await queryClient.fetchQuery(readingOf(scheduleOf(form))).catch(() => null);
-    const isOther = reading !== null && reading.scheduleKind !== kind;
-    const isFirst = reading !== null && reading.scheduleKind === null;
-    set({ kind, ...(isOther && { schedule: SAMPLES[kind] }), ...(isFirst && { tz: readerZone }) });
+    if (reading === null) return;
+    const { schedule } = form;
+    set((was) => readChange(was, { kind, schedule, readAs: reading.scheduleKind, readerZone }));
   };
 }
 

@@ -1,6 +1,6 @@
 // A day of the strip, drawn and said.
 import { expect, test } from "vitest";
-import { dayText, kindOfDay } from "./day-marks.ts";
+import { dayText, isToldApart, kindOfDay } from "./day-marks.ts";
 
 const DAY = {
   day: "2026-11-15",
@@ -28,4 +28,14 @@ test("a day says everything that happened on it", () => {
   const text = dayText({ ...DAY, successCount: 1, failCount: 2, downMs: 3_600_000, unseenMs: 60_000 });
   expect(text).toBe("1 success, 2 failures, down for 1 h, not observed for 1 min");
   expect(dayText(DAY)).toBe("no signal");
+});
+
+test("a day with trouble, one that was not wholly observed and one that was not counted are told apart", () => {
+  expect(isToldApart({ ...DAY, downMs: 1 })).toBe(true);
+  expect(isToldApart({ ...DAY, isUnseen: true })).toBe(true);
+  expect(isToldApart({ ...DAY, unseenMs: 4_000, successCount: 3 })).toBe(true);
+  expect(isToldApart({ ...DAY, downMs: null, successCount: 3 })).toBe(true);
+  expect(isToldApart({ ...DAY, successCount: 3 })).toBe(false);
+  expect(isToldApart(DAY)).toBe(false);
+  expect(isToldApart({ ...DAY, isBefore: true, downMs: null, unseenMs: 4_000 })).toBe(false);
 });

@@ -12,6 +12,12 @@ export function kindOfDay({ isBefore, downMs, failCount, successCount, isUnseen 
   return successCount > 0 ? "up" : "quiet";
 }
 
+/** Whether the table twin lists a day: it was not simply good, or without a signal. */
+export function isToldApart(day: DayMark): boolean {
+  const kind = kindOfDay(day);
+  return ["down", "unseen", "uncounted"].includes(kind) || (kind !== "before" && day.unseenMs > 0);
+}
+
 /** What a day was like, in a few words. */
 export function dayText({ isBefore, downMs, failCount, successCount, unseenMs }: DayMark): string {
   if (isBefore) return words.day.before;

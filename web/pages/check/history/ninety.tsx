@@ -4,7 +4,7 @@ import type { CheckPage, DayMark } from "../../../../src/contract/web/check-page
 import { useMinute } from "../../../live/clock.ts";
 import { historyWords as words } from "../../../words/check/page.ts";
 import { formatDay } from "../../../words/time.ts";
-import { type DayKind, dayText, kindOfDay } from "./day-marks.ts";
+import { type DayKind, dayText, isToldApart, kindOfDay } from "./day-marks.ts";
 
 const DAY_MS = 86_400_000;
 /** So much of a column is red at the least, to be seen. */
@@ -47,10 +47,7 @@ export function Ninety({ days, ninety }: Pick<CheckPage, "days" | "ninety">) {
 
 /** The days that were not simply good, for those who do not see the strip. */
 function Twin({ days, named }: { days: readonly DayMark[]; named: (day: string) => string }) {
-  const told = days.filter((day) => {
-    const kind = kindOfDay(day);
-    return kind === "down" || kind === "unseen" || (kind !== "before" && day.unseenMs > 0);
-  });
+  const told = days.filter(isToldApart);
   // A table itself would be as wide as its words, seen or not.
   return (
     <div className="sr">

@@ -1,5 +1,5 @@
 // The table of runs, newest first; a row opens the run beside the page. Older ones come by the page.
-import type { DrawnState } from "../../../../src/contract/web/list-words.ts";
+import type { DrawnState } from "../../../../src/contract/web/check-row.ts";
 import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";

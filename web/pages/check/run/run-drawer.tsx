@@ -1,6 +1,6 @@
 // One run over the page of its check, under its own address: what is known of it, its output, and whom it caused to be
 // told. The neighbours are a key away.
-import type { DrawnState } from "../../../../src/contract/web/list-words.ts";
+import type { DrawnState } from "../../../../src/contract/web/check-row.ts";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useLocation } from "wouter";
 import type { CheckPage } from "../../../../src/contract/web/check-page.ts";

@@ -1,8 +1,7 @@
 // Where things lie on the time track of a check: the last signals, the expected run, grace, the time it has been down,
 // and now. Pure; shares of the width are between 0 and 100.
-import type { CheckRow } from "../../../../src/contract/web/check-row.ts";
+import { type CheckRow, drawnAt } from "../../../../src/contract/web/check-row.ts";
 import type { ExplanationStep, RunRow } from "../../../../src/contract/web/history.ts";
-import { drawnAt } from "../../../ui/marks/fuse-arithmetic.ts";
 
 export type BarKind = "success" | "late-run" | "fail" | "running" | "expected" | "grace" | "late" | "down";
 export type Bar = { kind: BarKind; fromAt: number; toAt: number };

@@ -29,6 +29,17 @@ test("labels do not lie over each other, wherever their marks are", () => {
   }
 });
 
+test("of five labels the run that was expected gives way, and the others keep apart", () => {
+  for (let step = 0; step <= 10; step += 1) {
+    const x = (PHONE * step) / 10;
+    const kinds = ["last", "started", "expected", "alert", "now"] as const;
+    const together = kinds.map((kind, index) => label(kind, x + index));
+    expect(overlaps(together, PHONE)).toBe(0);
+    const placed = placeLabels(together, PHONE).map(({ kind }) => kind);
+    expect(placed).toEqual(["last", "started", "alert", "now"]);
+  }
+});
+
 test("a label stays within the track", () => {
   const placed = placeLabels([label("last", 0), label("now", PHONE)], PHONE);
   expect(placed.every(({ left, text }) => left >= 0 && left + labelWidth(text) <= PHONE)).toBe(true);

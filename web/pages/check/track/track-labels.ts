@@ -18,18 +18,22 @@ const LANES: Readonly<Record<Labelled["kind"], readonly number[]>> = {
   now: [0, 1, 2, 3],
 };
 
+const LANES_COUNT = 4;
+
 /** How much room a text is given. */
 export function labelWidth(text: string): number {
   return Math.ceil(text.length * LETTER_WIDTH);
 }
 
 /**
- * Each label in the first lane that has room for it, as near to its mark as the edges allow. There are four lanes and
- * never more than four labels, so that each has one to itself in the worst case.
+ * Each label in the first lane that has room for it, as near to its mark as the edges allow. There are no more labels
+ * than lanes, so that each has one to itself in the worst case: where a check that is down by silence has started
+ * again, the run that was expected has its mark and no label.
  */
 export function placeLabels(labels: readonly Labelled[], width: number): Placed[] {
   const placed: Placed[] = [];
-  for (const label of labels) {
+  const isCrowded = labels.length > LANES_COUNT;
+  for (const label of labels.filter(({ kind }) => !isCrowded || kind !== "expected")) {
     const wide = labelWidth(label.text);
     const left = Math.max(0, Math.min(width - wide, label.x - wide / 2));
     const isFree = (lane: number) =>

@@ -1,22 +1,24 @@
 // Which rows are shown and in which order: filters, sorts, groups, and holds still what the pointer is over. Pure, and
 // fast enough for ten thousand rows: names are made comparable once for each row.
-import type { DrawnState } from "../../../../src/contract/web/list-words.ts";
-import { type CheckRow, SHOWN_STATES, type ShownState } from "../../../../src/contract/web/check-row.ts";
+import {
+  type CheckRow,
+  comparePlaces,
+  drawnAt,
+  type DrawnState,
+  isUrgent,
+  type Place,
+  placeByNeed,
+  SHOWN_STATES,
+  type ShownState,
+  stateAt,
+} from "../../../../src/contract/web/check-row.ts";
 import { nameKey, searchText } from "../../../live/row-keys.ts";
-import { drawnAt, stateAt } from "../../../ui/marks/fuse-arithmetic.ts";
 import type { Order, View } from "../view.ts";
 
 /** A line of the list: a heading or a row. */
 export type Item = { kind: "head"; key: string; text: string } | { kind: "row"; key: string };
 
 export type Headings = { attention: string; rest: string; untagged: string };
-
-/** Lower is further up. */
-const RANK = Object.fromEntries(SHOWN_STATES.map((state, rank) => [state, rank])) as Record<
-  ShownState,
-  number
->;
-const CALM_RANK = RANK.up;
 
 /** Rows in the order of a view: those that need somebody, and the others. */
 export type Parts = { urgent: readonly CheckRow[]; calm: readonly CheckRow[] };
@@ -32,7 +34,7 @@ export function fitting({ urgent, calm }: Parts, view: View, now: number): Parts
 }
 
 /** A row with what it is ordered by, so that nothing is worked out twice while ten thousand are compared. */
-type Placed = { row: CheckRow; rank: number; first: number; name: string };
+type Placed = Place & { row: CheckRow };
 
 /** All rows, those that need somebody apart, each part in order. They come as created. */
 export function inOrder(rows: Iterable<CheckRow>, order: Order, now: number): Parts {
@@ -40,13 +42,8 @@ export function inOrder(rows: Iterable<CheckRow>, order: Order, now: number): Pa
   const calm: Placed[] = [];
   for (const row of rows) {
     const state = stateAt(row, now);
-    const placed = {
-      row,
-      rank: order === "attention" ? RANK[state] : 0,
-      first: firstKey(row, state, order),
-      name: nameKey(row),
-    };
-    (RANK[state] < CALM_RANK ? urgent : calm).push(placed);
+    const placed = { row, ...placeOf(row, state, order) };
+    (isUrgent(state) ? urgent : calm).push(placed);
   }
   const compare = order === "-name" ? (a: Placed, b: Placed) => comparePlaces(b, a) : comparePlaces;
   const sorted = (placed: Placed[]) =>
@@ -54,39 +51,22 @@ export function inOrder(rows: Iterable<CheckRow>, order: Order, now: number): Pa
   return { urgent: sorted(urgent), calm: sorted(calm) };
 }
 
-function comparePlaces(a: Placed, b: Placed): number {
-  return (
-    a.rank - b.rank ||
-    compareNumbers(a.first, b.first) ||
-    compareTexts(a.name, b.name) ||
-    compareTexts(a.row.id, b.row.id)
-  );
-}
-
-/** What comes before the name: the last signal, or how urgent it is (what broke last, then what alerts next). */
-function firstKey(row: CheckRow, state: ShownState, order: Order): number {
+function placeOf(row: CheckRow, state: ShownState, order: Order): Place {
+  const name = nameKey(row);
+  const byName = { rank: 0, first: 0, name, id: row.id };
   const lastPingAt = row.lastPingAt ?? Number.NEGATIVE_INFINITY;
   switch (order) {
-    case "last_ping":
-      return lastPingAt;
-    case "-last_ping":
-      return -lastPingAt;
     case "attention":
-      if (state === "down") return -(row.downSince ?? 0);
-      return state === "late" ? (row.fuse?.alertAt ?? 0) : 0;
+      return placeByNeed(row, state, name);
+    case "last_ping":
+      return { ...byName, first: lastPingAt };
+    case "-last_ping":
+      return { ...byName, first: -lastPingAt };
     case "name":
     case "-name":
     case "created":
-      return 0;
+      return byName;
   }
-}
-
-function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-function compareNumbers(a: number, b: number): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** The lines of the list. Without anything urgent and without groups there is nothing to tell apart, so no heading. */
@@ -112,7 +92,7 @@ function byFirstTag(rows: readonly CheckRow[], untagged: string): [string, Check
     else group.push(row);
   }
   const last = (tag: string) => (tag === untagged ? 1 : 0);
-  return [...groups].toSorted(([a], [b]) => last(a) - last(b) || compareTexts(a, b));
+  return [...groups].toSorted(([a], [b]) => last(a) - last(b) || (a < b ? -1 : 1));
 }
 
 /** The new lines in the old places: what has gone is left out, what is new comes last, nothing else moves. */
@@ -148,9 +128,9 @@ export function countTags(
       if (known === undefined) tags.set(name, { name, count: 1, state });
       else {
         known.count += 1;
-        if (RANK[state] < RANK[known.state]) known.state = state;
+        if (SHOWN_STATES.indexOf(state) < SHOWN_STATES.indexOf(known.state)) known.state = state;
       }
     }
   }
-  return [...tags.values()].toSorted((a, b) => compareTexts(a.name.toLowerCase(), b.name.toLowerCase()));
+  return [...tags.values()].toSorted((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1));
 }

@@ -22,6 +22,8 @@ export function RowMenu({ row }: { row: CheckRow }) {
         {...look}
         aria-haspopup="menu"
         onPointerEnter={(event) => event.pointerType === "mouse" && setMade("closed")}
+        // Pressed so soon after it was reached that the menu is not there yet.
+        onPointerDown={(event) => event.pointerType === "mouse" && event.button === 0 && setMade("open")}
         onClick={() => setMade("open")}
       >
         <Icon name="more" />

@@ -1,6 +1,5 @@
 // What a row says beside its fuse: on the left the last signal, on the right what comes next. Pure.
-import type { CheckRow } from "../../../../src/contract/web/check-row.ts";
-import { drawnAt } from "../../../ui/marks/fuse-arithmetic.ts";
+import { type CheckRow, drawnAt } from "../../../../src/contract/web/check-row.ts";
 import { checksWords } from "../../../words/checks.ts";
 import {
   formatAgo,

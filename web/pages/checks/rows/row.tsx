@@ -3,7 +3,7 @@
 import { checkName } from "../../../../src/contract/web/list-words.ts";
 import { memo } from "react";
 import { Link } from "wouter";
-import type { CheckRow, RowDetail } from "../../../../src/contract/web/check-row.ts";
+import { type CheckRow, type RowDetail, drawnAt } from "../../../../src/contract/web/check-row.ts";
 import { readerZone } from "../../../boot/boot.ts";
 import { useNow } from "../../../live/clock.ts";
 import { swiped } from "../../../parts/swipe.ts";
@@ -11,7 +11,6 @@ import { currentProject } from "../../../shell/current-project.ts";
 import { pageHref } from "../../../shell/page-address.ts";
 import { BeatStrip, Spark } from "../../../ui/marks/beats.tsx";
 import { FuseBar } from "../../../ui/marks/fuse.tsx";
-import { drawnAt } from "../../../ui/marks/fuse-arithmetic.ts";
 import { StateMark } from "../../../ui/marks/state-shape.tsx";
 import { Tags } from "../../../ui/tag.tsx";
 import { actionWords } from "../../../words/check-actions.ts";
