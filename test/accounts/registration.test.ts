@@ -85,6 +85,24 @@ describe("Where no mail is sent", () => {
     expect(locationOf(joined)).toBe(`/projects/${mute.owner.project.uuid}/checks/`);
   });
 
+  test("the links of an operator end with being one, into projects, too", async () => {
+    const { owner, mate } = mute;
+    const operators = [owner.account.id, mate.account.id];
+    await mute.db.pool.query("update accounts set is_operator = true where id = any ($1)", [operators]);
+    await mute.join(mate.account, "manager");
+    const made = { method: "POST", as: mate.account, body: { email: "kept@example.org", role: "member" } };
+    const invited = await mute.browse(`/web/api/projects/${owner.project.uuid}/invitations`, made);
+    const path = (invited.json as { link: string }).link.slice(mute.site.length);
+    expect((await openBrowser(() => mute.site).ask(path)).status).toBe(200);
+    const down = { method: "PATCH", body: { isOperator: false } };
+    expect((await mute.browse(`/web/api/admin/accounts/${mate.account.uuid}`, down)).status).toBe(200);
+    expect((await openBrowser(() => mute.site).post(path, {})).status).toBe(404);
+    const { rows } = await mute.db.pool.query(
+      "select project_id from audit_entries where what = 'member.inviteEnded' and subject = 'kept@example.org'",
+    );
+    expect(rows).toEqual([{ project_id: owner.project.id }]);
+  });
+
   test("an operator sees accounts and state, sets limits, and cannot be the last to go", async () => {
     const admin = (method: string, path: string, body?: unknown) =>
       mute.browse(`/web/api/admin/${path}`, { method, ...(body !== undefined && { body }) });
@@ -120,13 +138,13 @@ describe("Where no mail is sent", () => {
       troubles: [],
       needCount: 0,
     });
-    const at = Date.now() - 50_000;
+    const at = Date.now() - 15_000;
     const intake = { id: randomUUID(), name: "host/1", startedAt: at, leaseUntilAt: at + 600_000 };
     await inTransaction(mute.db, (tx) =>
       registerIntake(tx, { ...intake, watermarkAt: at, spoolEmpty: true }),
     );
     expect(await read()).toMatchObject({ health: { receiving: true }, troubles: [], needCount: 0 });
-    await mute.db.pool.query("update intakes set watermark_at = watermark_at - interval '11 seconds'");
+    await mute.db.pool.query("update intakes set watermark_at = watermark_at - interval '46 seconds'");
     expect(await read()).toMatchObject({
       health: { receiving: false },
       troubles: [{ trouble: "watermarkHeld" }],
@@ -159,6 +177,24 @@ describe("Where no mail is sent", () => {
       { isOperator: true },
     ]) {
       expect((await change(wrong)).status).toBe(400);
+    }
+  });
+
+  test("choices that are made at once are all kept", async () => {
+    const change = (body: object) => mute.browse("/web/api/account", { method: "PATCH", body });
+    for (const [theme, zone] of [
+      ["light", "Asia/Tokyo"],
+      ["dark", "Europe/Riga"],
+      ["light", "UTC"],
+    ]) {
+      const reports = theme === "dark" ? "weekly" : "monthly";
+      await Promise.all([change({ theme }), change({ zone }), change({ reports }), change({ name: zone })]);
+      expect((await mute.browse("/web/api/account")).json).toMatchObject({
+        theme,
+        zone,
+        reports,
+        name: zone,
+      });
     }
   });
 });

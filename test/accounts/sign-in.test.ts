@@ -246,13 +246,39 @@ describe("A password", () => {
       expect([(await password(browser)).status, (await link(browser)).status]).toEqual([429, 429]);
     }
     expect([(await link(mine)).status, (await password(mine)).status]).toEqual([303, 303]);
-    // It has tries of its own, and not without end.
+    // It has tries of its own, and not without end: the right one was the first of them.
     await mine.post("/accounts/logout/", {});
     const statuses: number[] = [];
-    for (let count = 0; count < 21; count++) {
+    for (let count = 0; count < 20; count++) {
       statuses.push((await mine.post("/accounts/login/password/", { ...right, password: "wrong" })).status);
     }
-    expect(statuses).toEqual([...Array.from({ length: 20 }, () => 400), 429]);
+    expect(statuses).toEqual([...Array.from({ length: 19 }, () => 400), 429]);
+  });
+
+  test("is tried no more often with more cookies, and no cookie outlasts it", async () => {
+    await withPassword();
+    const right = { email: "owner@example.org", password: PASSWORD };
+    const password = (browser: Browser) => browser.post("/accounts/login/password/", right);
+    const idOf = ({ cookies }: Browser) => cookies.get("overdue_device")?.split(".", 1)[0];
+    const [mine, other] = [visitor(), visitor()];
+    for (const browser of [mine, other]) await password(browser);
+    const first = idOf(mine);
+    await password(mine);
+    expect(idOf(mine)).toBe(first);
+    expect(idOf(other)).not.toBe(first);
+    // Whoever has signed in with many browsers has not as many tries of each.
+    await useUp("passwordByDevices", right.email);
+    expect([(await password(mine)).status, (await password(other)).status]).toEqual([429, 429]);
+    await cast.db.pool.query("delete from attempts");
+    await useUp("passwordByAddress", right.email);
+    // As if the password had been set after both came in.
+    await cast.db.pool.query("update passwords set changed_at = now() + interval '1 minute'");
+    expect([(await password(mine)).status, (await password(other)).status]).toEqual([429, 429]);
+    const changed = await mine.send("PUT", "/web/api/account/password", { password: PASSWORD });
+    expect(changed.headers.getSetCookie()).toMatchObject([
+      expect.stringContaining(`overdue_device=${first}.`),
+    ]);
+    expect((await password(mine)).status).toBe(303);
   });
 
   test("that is guessed from one network is still taken from another", async () => {

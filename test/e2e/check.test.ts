@@ -92,6 +92,26 @@ describe("editing", () => {
     await context.close();
   });
 
+  test("another kind is there at once, and a late answer changes nothing of what was written meanwhile", async () => {
+    const { page, context } = await openCheck("hasty job");
+    const held = Promise.withResolvers<void>();
+    await page.route("**/web/api/schedule", async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await button(page, "Edit").click();
+    const form = page.getByRole("dialog", { name: "Edit hasty job" });
+    await button(form, "Cron").click();
+    const cron = form.getByLabel("Cron expression");
+    await cron.fill("5 4 * * *", { timeout: 5_000 });
+    const answered = page.waitForResponse("**/web/api/schedule");
+    held.resolve();
+    await answered;
+    await expectSoon(() => form.locator(".edit-preview b").textContent()).toContain("04:05");
+    expect(await cron.inputValue()).toBe("5 4 * * *");
+    await context.close();
+  });
+
   test("what the server refuses stands beside the field", async () => {
     const { page, context } = await openCheck("stubborn job");
     await page.keyboard.press("e");

@@ -78,7 +78,10 @@ test("a range of time and a zone are kept in the address, and shown again from i
   expect(await page.getByLabel("From").inputValue()).toBe("2020-01-01T00:00");
   await button(page, "Any time").click();
   await expectSeen(page.getByText("was paused"));
+  await page.getByLabel("Times in").selectOption({ label: "UTC" });
+  await expectSeen(page.getByText("by the clock of UTC"));
   await page.getByLabel("Times in").selectOption({ label: "the zone of each check" });
+  await expectSeen(page.getByText("by the clock of Europe/Riga"));
   await expectSeen(page.locator("tbody").getByText("Asia/Tokyo"));
   expect(await page.locator("tbody time").first().getAttribute("title")).toMatch(/GMT\+9|JST/);
   expect(page.url()).toContain("zone=check");

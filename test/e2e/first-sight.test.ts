@@ -29,8 +29,9 @@ test.each<Screen>(["desktop", "phone"])(
     const room = await openRoom(used, { screen });
     const { page, context, project, complaints } = room;
     for (const name of ["job-10", "job-9", "<b>bold</b>", ""]) await room.make(name);
-    const { id } = await room.make("broken");
-    await signal(used, id, "/fail");
+    // The one that broke first has failed again since.
+    const broken = [await room.make("broken first"), await room.make("broken last")];
+    for (const { id } of [...broken, ...broken.slice(0, 1)]) await signal(used, id, "/fail");
     const url = `${used.site.url}/projects/${project}/checks/`;
     await page.route("**/*.js", (route) => route.abort());
     await page.goto(url);
@@ -38,7 +39,7 @@ test.each<Screen>(["desktop", "phone"])(
     await page.evaluate("document.fonts.ready");
     const before = await seen(page);
     expect(before.map(({ text }) => text)).toEqual(
-      expect.arrayContaining(["One job needs you", "down", "broken", "new", "<b>bold</b>", "unnamed"]),
+      expect.arrayContaining(["Two jobs need you", "down", "broken last", "new", "<b>bold</b>", "unnamed"]),
     );
     await page.unroute("**/*.js");
     await page.goto(url);

@@ -75,8 +75,29 @@ test("scrolling, a short swipe and one to the right pause nothing", async () => 
   await drag(page, finger, { name: "job 06", by: { x: -60, y: 0 } });
   await drag(page, finger, { name: "job 06", by: { x: 120, y: 0 } });
   expect(await row(page, "job 06").getAttribute("data-swipe")).toBeNull();
-  expect(await page.locator(".toast").count()).toBe(0);
+  // The server has answered what was asked later, so it has answered everything.
+  await drag(page, finger, { name: "job 07", by: MEANT });
+  await expectSeen(notice(page, "Paused job 07"));
+  await expectSoon(() => stateOf(page, "job 07")).toBe("paused");
+  expect(await page.locator(".toast").allTextContents()).toEqual([expect.stringContaining("Paused job 07")]);
   expect(await stateOf(page, "job 06")).toBe("new");
+  await context.close();
+});
+
+test("a second finger neither moves a row nor leaves one aside", async () => {
+  const { page, context, finger } = await openList(FEW);
+  await drag(page, finger, { name: "job 02", by: MEANT, lets: false });
+  await expectSoon(() => row(page, "job 02").getAttribute("data-swipe")).toBe("meant");
+  const at = async (name: string, id: number, by: number) => {
+    const box = await row(page, name).boundingBox();
+    if (box === null) throw new Error(`${name} is not on the screen`);
+    return { id, x: box.x + box.width * 0.6 + by, y: box.y + box.height / 2 };
+  };
+  const first = await at("job 02", 0, MEANT.x);
+  const second = await at("job 04", 1, 0);
+  await finger.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [first, second] });
+  await finger.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+  await expectSoon(() => page.locator("[data-swipe]").count()).toBe(0);
   await context.close();
 });
 

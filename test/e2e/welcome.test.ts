@@ -71,6 +71,29 @@ test("the owner is told by mail with one press, and the step says so", async () 
   await context.close();
 });
 
+test("a channel that is switched off tells nobody, and the step says so", async () => {
+  const room = await openWelcome();
+  const { page, context, complaints } = room;
+  const config = { url_down: "https://hooks.example.org/down" };
+  const { channel } = await room.ask<{ channel: { id: string } }>(
+    "POST",
+    `/projects/${room.project}/channels`,
+    { kind: "webhook", name: "ops", config },
+  );
+  await room.ask("PATCH", `/channels/${channel.id}`, { isEnabled: false });
+  await room.go("/welcome/");
+  const step = page.locator(".step", { has: page.getByRole("heading", { name: "Who is told?" }) });
+  await expectSeen(step.getByText("Nobody can be told by ops as things stand"));
+  expect(await step.locator(".step-mark").textContent()).toContain("needs you");
+  await expectSeen(step.getByRole("link", { name: "To the channels" }));
+  await room.ask("PATCH", `/channels/${channel.id}`, { isEnabled: true });
+  await room.go("/welcome/");
+  await expectSeen(step.getByText("Will be told: ops."));
+  expect(await step.locator(".step-mark").textContent()).toContain("done");
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
 test("another way leads to the gallery, and nobody has to go it", async () => {
   const { page, context } = await openWelcome();
   await expectSeen(page.getByText("You can do this later; until then nobody is told."));

@@ -126,7 +126,9 @@ describe("Bounds", () => {
         reasonOf(spool.append(batchOf({ intakeId: "own", seq: index + 1, signalCount: 1, bodyBytes }))),
       ),
     );
-    expect(answers).toEqual(["done", "full", "full"]);
+    expect(answers.slice(0, 2)).toEqual(["done", "full"]);
+    // Judged with the large one or after it, it does not get in.
+    expect(["full", "order"]).toContain(answers[2]);
     expect(await reasonOf(spool.append(own(3)))).toBe("order");
   });
 

@@ -8,7 +8,7 @@ import type {
 } from "../../src/contract/web/channels.ts";
 import { useDashboard } from "./dashboard.ts";
 
-const stage = useDashboard();
+const stage = useDashboard({ settings: { OVERDUE_SMTP_HOST: "127.0.0.1", OVERDUE_SMTP_TLS: "none" } });
 const SECRET_ADDRESS = "https://hooks.example.org/very-secret-path";
 
 let channels = "";
@@ -101,6 +101,36 @@ describe("a channel", () => {
     // What still waits for its turn is only told to hurry.
     expect((await stage.browse(`${one}/retry`, { method: "POST" })).json).toMatchObject({ state: "pending" });
     expect((await stage.browse(one.replace(/\d+$/, "x"))).status).toBe(404);
+  });
+
+  test("tells somebody only when it is switched on and its address has agreed, a group by its members", async () => {
+    const ids: Record<string, string> = { ops: made.channel.id };
+    const make = async (name: string, kind: string, config: object) => {
+      const body = { kind, name, config };
+      const { channel } = (await stage.browse(channels, { method: "POST", body })).json as CreatedChannel;
+      ids[name] = channel.id;
+    };
+    const told = async () => {
+      const page = (await stage.browse(channels)).json as ChannelsPage;
+      return Object.keys(ids).filter((name) => page.told.includes(ids[name] ?? ""));
+    };
+    const turn = (name: string, isEnabled: boolean) =>
+      stage.browse(`/web/api/channels/${ids[name]}`, { method: "PATCH", body: { isEnabled } });
+    await make("member", "email", { value: stage.owner.account.email });
+    await make("unasked", "email", { value: "somebody@example.org" });
+    await make("all", "group", { members: [ids["ops"], ids["unasked"]] });
+    await make("vain", "group", { members: [ids["unasked"]] });
+    expect(await told()).toEqual(["ops", "member", "all"]);
+    await turn("ops", false);
+    await turn("member", false);
+    expect(await told()).toEqual(["all"]);
+    await turn("all", false);
+    expect(await told()).toEqual([]);
+    await turn("ops", true);
+    for (const name of ["vain", "all", "unasked", "member"]) {
+      await stage.browse(`/web/api/channels/${ids[name]}`, { method: "DELETE" });
+    }
+    expect(await told()).toEqual(["ops"]);
   });
 
   test("is gone when it was deleted", async () => {

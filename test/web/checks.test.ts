@@ -208,7 +208,7 @@ describe("a check that was moved", () => {
     const run = await at.browse(`${checkPath(row)}/runs/2`, { as });
     for (const { status, json, text } of [await explain(), run]) {
       expect(status).toBe(200);
-      expect(text).not.toMatch(/old-team|old team|500/);
+      expect(text).not.toMatch(/old-team|old team|"code":500/);
       const { steps = [], deliveries = steps } = json as { steps?: object[]; deliveries?: object[] };
       expect(deliveries).toContainEqual(
         expect.objectContaining({ isElsewhere: true, channel: null, state: "dead" }),
@@ -218,6 +218,12 @@ describe("a check that was moved", () => {
     expect(log.json).toMatchObject({ deliveries: [{ kind: "flip", check: null }] });
     expect(log.text).not.toContain(row.id);
     expect(log.text).not.toContain("secret new name");
+    await at.db.pool.query("delete from channels where id = $1", [left.id]);
+    const gone = await explain();
+    expect((gone.json as { steps: object[] }).steps).toContainEqual(
+      expect.objectContaining({ isElsewhere: false, channel: null, state: "dead" }),
+    );
+    expect(gone.text).not.toMatch(/old-team|old team|"code":500/);
   });
 });
 

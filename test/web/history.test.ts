@@ -1,6 +1,8 @@
 // The past of a check as its page tells it, on a real database: what was recorded and swept is what is read.
 import { randomUUID } from "node:crypto";
-import { type IncomingMessage, ServerResponse } from "node:http";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { AcceptedSignal } from "../../src/core/accepted.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
@@ -10,7 +12,7 @@ import { recordSignals } from "../../src/operations/record-signals.ts";
 import { readAvailability } from "../../src/services/web/history/availability.ts";
 import { readDurations } from "../../src/services/web/history/durations.ts";
 import { rangeOf, readEvents, readProjectEvents } from "../../src/services/web/history/events.ts";
-import { sendEventsFile } from "../../src/services/web/history/events-file.ts";
+import { type EventsFile, sendEventsFile } from "../../src/services/web/history/events-file.ts";
 import { expectationOf, previewOf } from "../../src/services/web/history/expectation.ts";
 import { readExplanation } from "../../src/services/web/history/explain.ts";
 import { readReplay } from "../../src/services/web/history/replay.ts";
@@ -48,6 +50,18 @@ function signal(uuid: string, { at, action, body }: Sent): AcceptedSignal {
     body: body === undefined ? null : Buffer.from(body),
     at,
   };
+}
+
+/** A file of events as it comes out of a connection. */
+async function received(file: EventsFile): Promise<string> {
+  const server = createServer((_request, response) => void sendEventsFile(house, response, file));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  try {
+    const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    return await answer.text();
+  } finally {
+    server.close();
+  }
 }
 
 /** Three good nights, one failure, one night without anything. */
@@ -205,14 +219,8 @@ describe("the log", () => {
   });
 
   test("of a project is sent as a file, in the same choice", async () => {
-    const file = async (format: "csv" | "json", change: object) => {
-      const response = new ServerResponse({ method: "GET" } as IncomingMessage);
-      const sent: string[] = [];
-      const keep = (text: string) => sent.push(text) > 0;
-      Object.assign(response, { write: keep, end: keep });
-      await sendEventsFile(house, response, { format, chosen: { ...everything(), ...change } });
-      return sent.join("");
-    };
+    const file = (format: EventsFile["format"], change: object) =>
+      received({ format, chosen: { ...everything(), ...change } });
     const lines = (await file("csv", { text: "came up" })).trimEnd().split("\r\n");
     expect(lines[0]).toBe('"When","Check","What","By"');
     expect(lines.slice(1).map((line) => line.split(",").slice(1))).toEqual([
@@ -229,6 +237,57 @@ describe("the log", () => {
     expect(JSON.parse(await file("json", { text: "nothing like it" }))).toEqual({
       events: [],
       isComplete: true,
+    });
+  });
+
+  describe("of another project", () => {
+    let chosen: EventsFile["chosen"];
+
+    beforeAll(async () => {
+      const { db } = database;
+      const project = await sampleProject(db);
+      const made = await sampleCheck(db, { projectId: project.id, name: "=1+1" });
+      chosen = { ...everything(), projectId: project.id };
+      const pauses = [0, 1, 2].map((hour) => ({ at: NOW - hour * HOUR_MS, kind: "paused", detail: {} }));
+      const about = { checkId: made.id, accountId: null };
+      await inTransaction(db, (tx) =>
+        insertEvents(
+          tx,
+          pauses.map((pause) => ({ ...about, ...pause })),
+        ),
+      );
+      await db.pool.query(
+        `insert into flips (check_id, at, from_status, to_status, reason, taken_back_at)
+         values ($1, $2, 'up', 'down', 'timeout', $3)`,
+        [made.id, new Date(NOW - DAY_MS), new Date(NOW - HOUR_MS)],
+      );
+    });
+
+    test("a file holds no formula for a spreadsheet", async () => {
+      const lines = (await received({ format: "csv", chosen })).trimEnd().split("\r\n").slice(1);
+      expect(lines).toHaveLength(4);
+      expect(lines.map((line) => line.split(",")[1])).toEqual(lines.map(() => `"'=1+1"`));
+    });
+
+    test("a file that was cut says so, whatever was looked for", async () => {
+      const readMax = 2;
+      const cut = (await received({ format: "csv", chosen, readMax })).trimEnd().split("\r\n");
+      expect(cut).toHaveLength(1 + readMax + 1);
+      expect(cut.at(-1)).toMatch(/^"","","This is not all: it was found among the newest 2 events, .*",""$/);
+      const json = async (change: Partial<EventsFile>) =>
+        JSON.parse(await received({ format: "json", chosen, ...change })) as unknown;
+      expect(await json({ readMax })).toMatchObject({ events: [{}, {}], isComplete: false });
+      const rare = { ...chosen, text: "went down" };
+      expect(await json({ readMax, chosen: rare })).toEqual({ events: [], isComplete: false });
+      expect(await json({ readMax: 4, chosen: rare })).toMatchObject({ events: [{}], isComplete: true });
+    });
+
+    test("an alarm that was taken back is called so, and found by it", async () => {
+      const { events } = await readProjectEvents(house, { ...chosen, text: "Taken back", before: null });
+      expect(events).toMatchObject([{ type: "flip", takenBackAt: NOW - HOUR_MS }]);
+      expect(await received({ format: "csv", chosen })).toContain(
+        '"went down: nothing came until the deadline; taken back: a signal had been received in time"',
+      );
     });
   });
 });

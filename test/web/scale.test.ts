@@ -3,7 +3,8 @@ import pg from "pg";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import type { ChecksBoot } from "../../src/contract/web/boot.ts";
 import type { EventsPage } from "../../src/contract/web/history.ts";
-import type { RowsPage } from "../../src/contract/web/check-row.ts";
+import { drawnAt, type RowsPage } from "../../src/contract/web/check-row.ts";
+import { build } from "../../scripts/build.ts";
 import { useDashboard } from "./dashboard.ts";
 import { fillProject } from "./ten-thousand.ts";
 
@@ -11,6 +12,7 @@ const CHECKS = 10_000;
 const QUERIES_MAX = 20;
 /** Not far above what it takes, so that twice as much is noticed. */
 const PAGE_BYTES_MAX = 80_000;
+const NOT_BUILT = 503;
 
 const at = useDashboard({ roles: ["web", "api"] });
 
@@ -32,8 +34,11 @@ async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
 
 beforeAll(async () => {
   await fillProject(at.db, { projectId: at.owner.project.id, count: CHECKS });
-}, 60_000);
+  // Without the built files there is no page whose bytes could be counted.
+  if ((await at.browse(checksPath())).status === NOT_BUILT) await build(["web"]);
+}, 120_000);
 
+const checksPath = () => `/projects/${at.owner.project.uuid}/checks/`;
 const overview = () => at.browse(`/web/api/projects/${at.owner.project.uuid}/overview`);
 
 describe("ten thousand checks", () => {
@@ -41,16 +46,14 @@ describe("ten thousand checks", () => {
     // Whoever comes back after a while is told most, so this is the dearest visit.
     await overview();
     await at.db.pool.query("update members set seen_at = now() - interval '3 hours'");
-    let page = "";
+    let page = { status: 0, text: "" };
     const names = await statementsOf(async () => {
-      const path = `/projects/${at.owner.project.uuid}/checks/`;
-      const { status, text, json } = await at.browse(path);
-      // Without the built files the page says so; the data is the same that would be in it.
-      page = status === 200 ? text : JSON.stringify(json ?? (await overview()).json);
+      page = await at.browse(checksPath());
     });
+    expect(page.status).toBe(200);
     expect(names).toContain("check_rows.list_urgent");
     expect(names.length).toBeLessThanOrEqual(QUERIES_MAX);
-    expect(Buffer.byteLength(page)).toBeLessThan(PAGE_BYTES_MAX);
+    expect(Buffer.byteLength(page.text)).toBeLessThan(PAGE_BYTES_MAX);
   });
 
   test("the people in the log of a check are named by one statement, however many they are", async () => {
@@ -83,7 +86,7 @@ describe("ten thousand checks", () => {
     expect(boot.rows.every(({ state }) => state === "down")).toBe(true);
     expect(boot.counts.down).toBe(100);
     expect(boot.counts.late).toBeGreaterThan(0);
-    const sum = boot.counts.down + boot.counts.late + boot.counts.up + boot.counts.new + boot.counts.paused;
+    const sum = Object.values(boot.counts).reduce((before, count) => before + count, 0);
     expect(sum).toBe(CHECKS);
     expect(boot.tags).toHaveLength(44);
     expect(boot.details[0]?.beats).toHaveLength(30);
@@ -99,7 +102,11 @@ describe("ten thousand checks", () => {
           `/web/api/projects/${at.owner.project.uuid}/checks?limit=1000${after}`,
         );
         const page = json as RowsPage;
-        for (const { state } of page.rows) counts[state] = (counts[state] ?? 0) + 1;
+        for (const row of page.rows) {
+          // Not what the row has become since, but as the server told it.
+          const drawn = drawnAt(row, 0);
+          counts[drawn] = (counts[drawn] ?? 0) + 1;
+        }
         next = page.next;
         after = `&after=${next}`;
       }
@@ -107,7 +114,7 @@ describe("ten thousand checks", () => {
     expect(pages).toBeLessThanOrEqual(11);
     expect(names.filter((name) => name.startsWith("check_rows."))).toHaveLength(pages);
     const boot = (await overview()).json as ChecksBoot;
-    for (const state of ["down", "up", "late", "new", "paused"] as const) {
+    for (const state of ["down", "up", "late", "new", "paused", "running"] as const) {
       expect(counts[state] ?? 0, state).toBe(boot.counts[state]);
     }
   });

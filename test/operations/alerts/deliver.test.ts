@@ -8,7 +8,7 @@ import { planNotices, planTest } from "../../../src/operations/alerts/plan-deliv
 import { deleteChannel, disableChannel, findChannelById } from "../../../src/store/alerts/channels.ts";
 import { listDeliveriesOfChannel } from "../../../src/store/alerts/deliveries.ts";
 import { insertSayings } from "../../../src/store/alerts/planning.ts";
-import { markCheckDeleted } from "../../../src/store/checks/checks.ts";
+import { markCheckDeleted, moveCheck } from "../../../src/store/checks/checks.ts";
 import { inTransaction, type Tx } from "../../../src/store/transaction.ts";
 import { sampleIntake } from "../../support/checks-under-change.ts";
 import { useDatabase } from "../../support/database.ts";
@@ -225,6 +225,28 @@ describe("nothing is sent", () => {
     }
     expect((await record(gone.channels[1] ?? { id: 0 }))[0]?.reason).toBe("the check was deleted");
     expect((await record(gone.channel))[0]?.reason).toBe("the channel was deleted");
+  });
+
+  test("about a check that was moved meanwhile: of its new project the old one hears nothing", async () => {
+    const [left, joined] = [
+      await watchedCheck(database.db),
+      await watchedCheck(database.db, { name: "secret" }),
+    ];
+    const { projectId } = joined.check;
+    await owe(database.db, left, flip("down"));
+    const notices = [{ checkId: left.check.id, blind: { from: NOW, to: NOW + 1 } }];
+    await write((tx) => planNotices(tx, notices, NOW));
+    await write((tx) => moveCheck(tx, { checkId: left.check.id, projectId, at: NOW }));
+    await assign(database.db, left.check, [joined.channel]);
+    await deliver();
+    expect(receiver.saidTo(left.channel)).toEqual([]);
+    expect(await record(left.channel)).toMatchObject([
+      { state: "withdrawn", reason: "the check was moved to another project" },
+      { state: "withdrawn", reason: "the checks that it is about were deleted or moved" },
+    ]);
+    await owe(database.db, left, flip("up", NOW + 1));
+    await deliver();
+    expect(receiver.saidTo(joined.channel)).toEqual(["up (up)"]);
   });
 
   test("to a disabled channel, whose messages are dead; but a test is, and what comes by a group", async () => {
