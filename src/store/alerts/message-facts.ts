@@ -62,11 +62,11 @@ type NoticedRow = { uuid: string; name: string; count: number };
 // project is no longer the channel's to tell.
 const LIST_NOTICED = statement<NoticedRow>({
   name: "message_facts.list_noticed",
-  text: `select c.uuid, c.name, count(*) over () as count
-    from checks c
-    where c.deleted_at is null and c.project_id = (select project_id from channels where id = $2) and c.id in (
+  // The checks are found first and asked for their project afterwards (`offset 0`): the other way round the planner
+  // goes through all checks of the project for each of them.
+  text: `with told as materialized (
       select check_id from notice_checks where delivery_id = $1
-      union all
+      union
       select s.check_id
       from channels ch
       join channels heard on heard.project_id = ch.project_id
@@ -76,7 +76,11 @@ const LIST_NOTICED = statement<NoticedRow>({
       join checks w on w.id = s.check_id
       where ch.id = $2 and s.down_at >= $3 and s.down_at - w.grace_seconds * interval '1 second' <= $4
     )
-    order by c.name, c.id limit $5`,
+    select uuid, name, count(*) over () as count
+    from (select c.id, c.uuid, c.name, c.project_id
+      from told join checks c on c.id = told.check_id where c.deleted_at is null offset 0) as found
+    where project_id = (select project_id from channels where id = $2)
+    order by name, id limit $5`,
 });
 
 /** The checks that a notice tells of: the first of them by name, and how many there are. */
