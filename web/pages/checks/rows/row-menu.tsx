@@ -1,5 +1,5 @@
-// What can be done with one check, from its row. The menu itself is only made for a row that is pointed at or asked:
-// there are many rows, and most are only passed by.
+// What can be done with one check, from its row. The menu itself is only made when it is asked for: there are many
+// rows, and most are only passed by.
 import { checkName } from "../../../../src/contract/web/list-words.ts";
 import { useState } from "react";
 import type { CheckRow } from "../../../../src/contract/web/check-row.ts";
@@ -12,20 +12,12 @@ import { checksWords } from "../../../words/checks.ts";
 import { copyPingUrl, deleteChecks, pauseChecks, resumeChecks } from "../actions.ts";
 
 export function RowMenu({ row }: { row: CheckRow }) {
-  const [made, setMade] = useState<"no" | "closed" | "open">("no");
+  const [isMade, setMade] = useState(false);
   const label = checksWords.actions(checkName(row));
   const look = { className: "button is-bare is-icon row-more", "aria-label": label, title: label };
-  if (made === "no") {
+  if (!isMade) {
     return (
-      <button
-        type="button"
-        {...look}
-        aria-haspopup="menu"
-        onPointerEnter={(event) => event.pointerType === "mouse" && setMade("closed")}
-        // Pressed so soon after it was reached that the menu is not there yet.
-        onPointerDown={(event) => event.pointerType === "mouse" && event.button === 0 && setMade("open")}
-        onClick={() => setMade("open")}
-      >
+      <button type="button" {...look} aria-haspopup="menu" onClick={() => setMade(true)}>
         <Icon name="more" />
       </button>
     );
@@ -33,7 +25,7 @@ export function RowMenu({ row }: { row: CheckRow }) {
   return (
     <Menu
       align="end"
-      isOpenAtOnce={made === "open"}
+      isOpenAtOnce
       trigger={
         <button type="button" {...look}>
           <Icon name="more" />
