@@ -110,7 +110,7 @@ async function fill(
   };
   await admin.query(
     `insert into channels (uuid, project_id, kind, name, config, created_at)
-      select gen_random_uuid(), ${projectOf("i")}, 'webhook', 'channel ' || i, $1, now()
+      select gen_random_uuid(), ${projectOf("(i - 1)")}, 'webhook', 'channel ' || i, $1, now()
       from generate_series(1, ${channels}) i`,
     [JSON.stringify(config)],
   );
