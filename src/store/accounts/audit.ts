@@ -3,6 +3,7 @@
 import type { AuditWord } from "../../core/accounts/audit-words.ts";
 import type { Instant } from "../../core/instant.ts";
 import { type Db, statement } from "../db.ts";
+import { amongOldest } from "../pruning.ts";
 import type { Tx } from "../transaction.ts";
 import { toTimestamp } from "../values.ts";
 
@@ -116,10 +117,7 @@ function wholeAddress(text: string): string {
 
 const PRUNE = statement({
   name: "audit.prune",
-  text: `delete from audit_entries
-    where ctid = any (array(
-      select ctid from (select ctid, at from audit_entries order by id limit $2) as oldest where at < $1
-    ))`,
+  text: `delete from audit_entries where ${amongOldest("audit_entries")}`,
 });
 
 /** Looks at the `limit` oldest entries and forgets those from before an instant; returns how many. */

@@ -2,6 +2,7 @@
 // himself until its next try is due.
 import type { Instant } from "../../core/instant.ts";
 import { type Db, statement } from "../db.ts";
+import { amongOldest } from "../pruning.ts";
 import type { Tx } from "../transaction.ts";
 import { toTimestamp } from "../values.ts";
 
@@ -163,13 +164,9 @@ export async function findNewestLetter(
   return rows[0] === undefined ? null : toLetter(rows[0]);
 }
 
-// By address, so that the plan reads the oldest rows by the key and nothing else, whatever the limit.
 const PRUNE = statement({
   name: "letters.prune",
-  text: `delete from letters
-    where ctid = any (array(
-      select ctid from (select ctid, created_at from letters order by id limit $2) as oldest where created_at < $1
-    ))`,
+  text: `delete from letters where ${amongOldest("letters", "created_at")}`,
 });
 
 /** Looks at the `limit` oldest rows and forgets those from before an instant; returns how many. */

@@ -1,6 +1,8 @@
 // Events of a check that are neither signals nor flips: pauses, resumes, edits, time not observed.
 import type { Instant } from "../../core/instant.ts";
 import { type Db, statement } from "../db.ts";
+import { newestOfProject, type ProjectPage, projectPage } from "./newest-of-project.ts";
+import { amongOldest } from "../pruning.ts";
 import type { Tx } from "../transaction.ts";
 import { toTimestamp } from "../values.ts";
 
@@ -74,38 +76,17 @@ export async function listEvents(
 
 const LIST_OF_PROJECT = statement<EventRow>({
   name: "events.list_of_project",
-  text: `select newest.* from checks c
-    cross join lateral (
-      select id, check_id, at, kind, account_id, detail from events e
-      where e.check_id = c.id and ($2::timestamptz is null or e.at < $2)
-        and ($4::timestamptz is null or e.at >= $4)
-      order by e.at desc, e.id desc limit $3
-    ) as newest
-    where c.project_id = $1 and c.deleted_at is null
-    order by newest.at desc, newest.id desc limit $3`,
+  text: newestOfProject({ table: "events", columns: "id, check_id, at, kind, account_id, detail" }),
 });
 
 /** The newest events of a project's checks, newest first, in [from, before); an absent end is open. */
-export async function listEventsOfProject(
-  db: Db,
-  page: { projectId: number; from?: Instant; before?: Instant; limit: number },
-): Promise<CheckEvent[]> {
-  const { rows } = await db.query(LIST_OF_PROJECT, [
-    page.projectId,
-    toTimestamp(page.before ?? null),
-    page.limit,
-    toTimestamp(page.from ?? null),
-  ]);
-  return rows.map(toEvent);
+export async function listEventsOfProject(db: Db, page: ProjectPage): Promise<CheckEvent[]> {
+  return (await db.query(LIST_OF_PROJECT, projectPage(page))).rows.map(toEvent);
 }
 
-// By address, so that the plan reads the oldest rows by the key and nothing else, whatever the limit.
 const PRUNE = statement({
   name: "events.prune",
-  text: `delete from events
-    where ctid = any (array(
-      select ctid from (select ctid, at from events order by id limit $2) as oldest where at < $1
-    ))`,
+  text: `delete from events where ${amongOldest("events")}`,
 });
 
 /** Looks at the `limit` oldest rows and forgets those from before an instant; returns how many. */

@@ -2,6 +2,8 @@
 import type { Instant } from "../../core/instant.ts";
 import type { Flip, FlipReason, StoredStatus } from "../../core/machine/state.ts";
 import { type Db, statement } from "../db.ts";
+import { newestOfProject, type ProjectPage, projectPage } from "./newest-of-project.ts";
+import { amongOldest } from "../pruning.ts";
 import type { Tx } from "../transaction.ts";
 import { toNumberArray, toTimestamp } from "../values.ts";
 
@@ -136,38 +138,17 @@ export async function listFlips(
 
 const LIST_OF_PROJECT = statement<FlipRow>({
   name: "flips.list_of_project",
-  text: `select newest.* from checks c
-    cross join lateral (
-      select ${COLUMNS} from flips f
-      where f.check_id = c.id and ($2::timestamptz is null or f.at < $2)
-        and ($4::timestamptz is null or f.at >= $4)
-      order by f.at desc, f.id desc limit $3
-    ) as newest
-    where c.project_id = $1 and c.deleted_at is null
-    order by newest.at desc, newest.id desc limit $3`,
+  text: newestOfProject({ table: "flips", columns: COLUMNS }),
 });
 
 /** The newest flips of a project's checks, newest first, in [from, before); an absent end is open. */
-export async function listFlipsOfProject(
-  db: Db,
-  page: { projectId: number; from?: Instant; before?: Instant; limit: number },
-): Promise<StoredFlip[]> {
-  const { rows } = await db.query(LIST_OF_PROJECT, [
-    page.projectId,
-    toTimestamp(page.before ?? null),
-    page.limit,
-    toTimestamp(page.from ?? null),
-  ]);
-  return rows.map(toFlip);
+export async function listFlipsOfProject(db: Db, page: ProjectPage): Promise<StoredFlip[]> {
+  return (await db.query(LIST_OF_PROJECT, projectPage(page))).rows.map(toFlip);
 }
 
-// By address, so that the plan reads the oldest rows by the key and nothing else, whatever the limit.
 const PRUNE = statement({
   name: "flips.prune",
-  text: `delete from flips
-    where ctid = any (array(
-      select ctid from (select ctid, at from flips order by id limit $2) as oldest where at < $1
-    ))`,
+  text: `delete from flips where ${amongOldest("flips")}`,
 });
 
 /** Looks at the `limit` oldest rows and forgets those from before an instant; returns how many. */

@@ -1,6 +1,7 @@
 // Signals that the database refused: moved here with the reason, so that they block nobody.
 import type { Instant } from "../../core/instant.ts";
 import { type Db, statement } from "../db.ts";
+import { amongOldest } from "../pruning.ts";
 import type { Tx } from "../transaction.ts";
 import { toTimestamp } from "../values.ts";
 
@@ -58,13 +59,9 @@ export async function listRejectedSignals(db: Db, limit: number): Promise<Reject
   }));
 }
 
-// By address, so that the plan reads the oldest rows by the key and nothing else, whatever the limit.
 const PRUNE = statement({
   name: "rejected_signals.prune",
-  text: `delete from rejected_signals
-    where ctid = any (array(
-      select ctid from (select ctid, at from rejected_signals order by id limit $2) as oldest where at < $1
-    ))`,
+  text: `delete from rejected_signals where ${amongOldest("rejected_signals")}`,
 });
 
 /** Looks at the `limit` oldest rows and forgets those from before an instant; returns how many. */
