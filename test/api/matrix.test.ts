@@ -8,10 +8,10 @@ import { badgeSignature } from "../../src/core/badge.ts";
 import { uniqueKey } from "../../src/core/identity.ts";
 import { hmacSha1, sha1, sha1Hex } from "../../src/lib/secrets/hashes.ts";
 import type { HttpHandler, HttpListenerOptions } from "../../src/lib/http/listener.ts";
-import { createKeys } from "../../src/operations/accounts/create-keys.ts";
 import { sampleIntake } from "../support/checks-under-change.ts";
 import { sampleCheck } from "../support/sample.ts";
 import { type Cast, UNKNOWN_KEY, UNKNOWN_UUID, useCast } from "./cast.ts";
+import { CREDENTIALS, type Credential, type Keys, makeKeys } from "./credentials.ts";
 
 /** What the framework was told, of all the methods that a client of ours can send. */
 type Registered = { url: string; method: string };
@@ -53,18 +53,6 @@ vi.mock(import("../../src/lib/http/listener.ts"), async (original) => {
     },
   };
 });
-
-const CREDENTIALS = [
-  "no key",
-  "malformed key",
-  "unknown key",
-  "revoked key",
-  "read-only",
-  "read-write",
-  "other project's read-write",
-  "other project's read-only",
-] as const;
-type Credential = (typeof CREDENTIALS)[number];
 
 type Cells = Readonly<Record<Credential, string>>;
 
@@ -264,31 +252,12 @@ describe.each(["standard", "healthchecks"] as const)("in the dialect %s", (diale
   const server = useServer(dialect);
   const { cast } = server;
   const table = TABLES[dialect];
-  let keys: Readonly<Record<Credential, string | undefined>>;
+  let keys: Keys;
   let sample: Sample;
   let routes: readonly Served[];
 
   beforeAll(async () => {
-    const { owner, stranger, secretKey } = cast;
-    const revoked = await createKeys(cast.db, {
-      projectUuid: owner.project.uuid,
-      kinds: ["readWrite"],
-      name: "gone",
-      replace: false,
-      secretKey,
-      now: await cast.now(),
-    });
-    await cast.db.pool.query("update api_keys set revoked_at = now() where name = 'gone'");
-    keys = {
-      "no key": undefined,
-      "malformed key": owner.rw.slice(1),
-      "unknown key": UNKNOWN_KEY,
-      "revoked key": revoked.keys.readWrite,
-      "read-only": owner.ro,
-      "read-write": owner.rw,
-      "other project's read-write": stranger.rw,
-      "other project's read-only": stranger.ro,
-    };
+    keys = await makeKeys(cast);
     sample = await makeSample(cast);
     const record = await sampleIntake(cast.db);
     await record([{ uuid: sample.uuid, body: OWN_NAME }]);

@@ -2,23 +2,11 @@
 // know makes the test fail, and a refused request leaves everything as it was.
 import { beforeAll, describe, expect, test } from "vitest";
 import { OWN_ROUTES } from "../../src/contract/own/routes.ts";
-import { createKeys } from "../../src/operations/accounts/create-keys.ts";
-import { UNKNOWN_KEY, useCast } from "../api/cast.ts";
+import { useCast } from "../api/cast.ts";
+import { CREDENTIALS, type Keys, makeKeys } from "../api/credentials.ts";
 import { askOwn, newChannel, SLACK } from "./asking.ts";
 
 const cast = useCast({ settings: { OVERDUE_API_RATE_LIMIT: "0" } });
-
-const CREDENTIALS = [
-  "no key",
-  "malformed key",
-  "unknown key",
-  "revoked key",
-  "read-only",
-  "read-write",
-  "other project's read-write",
-  "other project's read-only",
-] as const;
-type Credential = (typeof CREDENTIALS)[number];
 
 // biome-ignore format: a table is read by its columns.
 const TABLE: Readonly<Record<string, readonly number[]>> = {
@@ -38,29 +26,10 @@ const TABLE: Readonly<Record<string, readonly number[]>> = {
 
 const OWN_NAME = "only its own project sees this";
 
-let keys: Readonly<Record<Credential, string | undefined>>;
+let keys: Keys;
 
 beforeAll(async () => {
-  const { owner, stranger, secretKey } = cast;
-  const revoked = await createKeys(cast.db, {
-    projectUuid: owner.project.uuid,
-    kinds: ["readWrite"],
-    name: "gone",
-    replace: false,
-    secretKey,
-    now: await cast.now(),
-  });
-  await cast.db.pool.query("update api_keys set revoked_at = now() where name = 'gone'");
-  keys = {
-    "no key": undefined,
-    "malformed key": owner.rw.slice(1),
-    "unknown key": UNKNOWN_KEY,
-    "revoked key": revoked.keys.readWrite,
-    "read-only": owner.ro,
-    "read-write": owner.rw,
-    "other project's read-write": stranger.rw,
-    "other project's read-only": stranger.ro,
-  };
+  keys = await makeKeys(cast);
 });
 
 /** A channel of the owner with a test that nobody has sent. */
