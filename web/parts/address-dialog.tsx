@@ -4,9 +4,9 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import { troubleText } from "../api/api.ts";
 import { Button } from "../ui/button.tsx";
 import { CodeBlock } from "../ui/copy.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { Dialog, FormActs } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
-import { linkWords, words } from "../words/shared.ts";
+import { linkWords } from "../words/shared.ts";
 
 type Props = {
   title: string;
@@ -44,12 +44,7 @@ export function AddressDialog({ label, act, onAct, onClose, isBusy, error, whose
           error={error === null ? null : troubleText(error)}
         />
         {rest.children}
-        <div className="form-acts">
-          <Button onClick={onClose}>{words.cancel}</Button>
-          <Button kind="primary" type="submit" isBusy={isBusy}>
-            {act}
-          </Button>
-        </div>
+        <FormActs act={act} onClose={onClose} isBusy={isBusy} />
       </form>
     </Dialog>
   );

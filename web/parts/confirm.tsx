@@ -3,9 +3,8 @@
 import { type FormEvent, type ReactNode, useState } from "react";
 import { troubleText } from "../api/api.ts";
 import { Button } from "../ui/button.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { Dialog, FormActs } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
-import { words } from "../words/shared.ts";
 
 type Props = {
   isOpen: boolean;
@@ -26,6 +25,24 @@ export function Confirm(props: Props) {
     <Dialog isOpen={props.isOpen} onClose={props.onClose} title={props.title} description={props.text}>
       <ConfirmForm {...props} />
     </Dialog>
+  );
+}
+
+type ButtonProps = Omit<Props, "isOpen" | "onClose"> & {
+  /** What it is called among others that say the same: "Remove laptop". */
+  label: string;
+};
+
+/** A quiet button in a row that asks first. */
+export function ConfirmButton({ label, ...question }: ButtonProps) {
+  const [isAsking, setAsking] = useState(false);
+  return (
+    <>
+      <Button kind="bare" aria-label={label} onClick={() => setAsking(true)}>
+        {question.act}
+      </Button>
+      <Confirm {...question} isOpen={isAsking} onClose={() => setAsking(false)} />
+    </>
   );
 }
 
@@ -53,12 +70,7 @@ function ConfirmForm({ typed, act, onAct, onClose, isBusy = false, error = null 
           {troubleText(error)}
         </p>
       )}
-      <div className="form-acts">
-        <Button onClick={onClose}>{words.cancel}</Button>
-        <Button kind="danger" type="submit" disabled={!isRight} isBusy={isBusy}>
-          {act}
-        </Button>
-      </div>
+      <FormActs act={act} onClose={onClose} isBusy={isBusy} kind="danger" disabled={!isRight} />
     </form>
   );
 }

@@ -4,6 +4,7 @@ import { Dialog as Layer } from "radix-ui";
 import type { ReactNode } from "react";
 import { focusBack } from "../keys/keep-focus.ts";
 import { words } from "../words/shared.ts";
+import { Button } from "./button.tsx";
 import { Icon } from "./icon.tsx";
 
 type Props = {
@@ -42,6 +43,27 @@ function focusFirst(event: Event): void {
 export function giveBack(event: Event): void {
   event.preventDefault();
   focusBack();
+}
+
+type ActsProps = {
+  /** What the button says that sends the form. */
+  act: string;
+  onClose: () => void;
+  isBusy: boolean;
+  kind?: "primary" | "danger";
+  disabled?: boolean;
+};
+
+/** The end of a form in a window: out of it again, or do it. */
+export function FormActs({ act, onClose, isBusy, kind = "primary", disabled = false }: ActsProps) {
+  return (
+    <div className="form-acts">
+      <Button onClick={onClose}>{words.cancel}</Button>
+      <Button kind={kind} type="submit" disabled={disabled} isBusy={isBusy}>
+        {act}
+      </Button>
+    </div>
+  );
 }
 
 function Window({

@@ -1,14 +1,12 @@
 // The projects of an account: leaving one, and answering whoever wants to hand one over.
 import { useMutation } from "@tanstack/react-query";
-import { useState } from "react";
 import { Link } from "wouter";
 import type { AccountPage } from "../../../src/contract/web/account.ts";
 import { send } from "../../api/api.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { ConfirmButton } from "../../parts/confirm.tsx";
 import { Notice, Row, Rows, Section } from "../../parts/section.tsx";
 import { TransferAnswer } from "../../parts/transfer-answer.tsx";
 import { pageHref } from "../../shell/page-address.ts";
-import { Button } from "../../ui/button.tsx";
 import { accountWords } from "../../words/account.ts";
 import { ROLE_WORDS } from "../../words/settings.ts";
 
@@ -46,27 +44,20 @@ export function OwnProjects({ account }: { account: AccountPage }) {
 }
 
 function Leave({ project }: { project: Project }) {
-  const [isAsking, setAsking] = useState(false);
   const left = useMutation({
     mutationFn: () => send("POST", `/projects/${project.uuid}/leave`, {}),
     onSuccess: reload,
   });
   return (
-    <>
-      <Button kind="bare" aria-label={words.leaveOf(project.name)} onClick={() => setAsking(true)}>
-        {words.leave}
-      </Button>
-      <Confirm
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
-        title={words.leaveTitle(project.name)}
-        text={words.leaveText}
-        act={words.leave}
-        isBusy={left.isPending}
-        error={left.error}
-        onAct={() => left.mutate()}
-      />
-    </>
+    <ConfirmButton
+      label={words.leaveOf(project.name)}
+      title={words.leaveTitle(project.name)}
+      text={words.leaveText}
+      act={words.leave}
+      isBusy={left.isPending}
+      error={left.error}
+      onAct={() => left.mutate()}
+    />
   );
 }
 

@@ -5,8 +5,7 @@ import type { AdminAccount, AdminAccountBody, AdminAccounts } from "../../../src
 import { send, troubleText } from "../../api/api.ts";
 import { AddressDialog, LinkDialog } from "../../parts/address-dialog.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
-import { Button } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
+import { Dialog, FormActs } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { accountsWords as words } from "../../words/admin.ts";
@@ -47,12 +46,7 @@ export function LimitDialog(props: Props) {
           onChange={(event) => setLimit(event.target.value)}
           error={change.isError ? troubleText(change.error) : null}
         />
-        <div className="form-acts">
-          <Button onClick={onClose}>{shared.cancel}</Button>
-          <Button kind="primary" type="submit" isBusy={change.isPending}>
-            {shared.save}
-          </Button>
-        </div>
+        <FormActs act={shared.save} onClose={onClose} isBusy={change.isPending} />
       </form>
     </Dialog>
   );

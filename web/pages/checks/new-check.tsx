@@ -8,11 +8,9 @@ import { send, Trouble, troubleText } from "../../api/api.ts";
 import { readerZone } from "../../boot/boot.ts";
 import { useMinute } from "../../live/clock.ts";
 import { type Span, secondsOf, type Unit, UNIT_SECONDS } from "../../parts/span.ts";
-import { Button } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
+import { Dialog, FormActs } from "../../ui/dialog.tsx";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { newCheckWords } from "../../words/checks.ts";
-import { words } from "../../words/shared.ts";
 import { formatWhen } from "../../words/time.ts";
 
 const TIMES_SHOWN = 3;
@@ -85,12 +83,7 @@ function NewCheckForm({ project, onClose, onMade }: Omit<Props, "isOpen">) {
           {troubleText(trouble)}
         </p>
       )}
-      <div className="form-acts">
-        <Button onClick={onClose}>{words.cancel}</Button>
-        <Button kind="primary" type="submit" isBusy={isBusy}>
-          {newCheckWords.create}
-        </Button>
-      </div>
+      <FormActs act={newCheckWords.create} onClose={onClose} isBusy={isBusy} />
     </form>
   );
 }

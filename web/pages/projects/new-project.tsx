@@ -4,10 +4,9 @@ import { send, troubleText } from "../../api/api.ts";
 import { siteUrl } from "../../boot/boot.ts";
 import { pageHref } from "../../shell/page-address.ts";
 import { Button } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
+import { Dialog, FormActs } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { projectsWords } from "../../words/projects.ts";
-import { words } from "../../words/shared.ts";
 
 const NAME_LENGTH_MAX = 60;
 
@@ -50,12 +49,7 @@ export function NewProject() {
             autoComplete="off"
             error={error}
           />
-          <div className="form-acts">
-            <Button onClick={() => setOpen(false)}>{words.cancel}</Button>
-            <Button kind="primary" type="submit" isBusy={isBusy}>
-              {projectsWords.create}
-            </Button>
-          </div>
+          <FormActs act={projectsWords.create} onClose={() => setOpen(false)} isBusy={isBusy} />
         </form>
       </Dialog>
     </>

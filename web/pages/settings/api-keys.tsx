@@ -8,15 +8,14 @@ import type {
   ProjectSettings,
 } from "../../../src/contract/web/project-settings.ts";
 import { send, troubleText } from "../../api/api.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { ConfirmButton } from "../../parts/confirm.tsx";
 import { Row, Rows, Section } from "../../parts/section.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/copy.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
+import { Dialog, FormActs } from "../../ui/dialog.tsx";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { Ago, Day } from "../../ui/when.tsx";
 import { settingsWords } from "../../words/settings.ts";
-import { words as shared } from "../../words/shared.ts";
 import { useChange, useKeep } from "./use-settings.ts";
 
 const { keys: words, newKey: newWords } = settingsWords;
@@ -62,24 +61,17 @@ function Key({ one, project }: { one: KeyRow; project: string }) {
 }
 
 function Revoke({ id, name, project }: { id: number; name: string; project: string }) {
-  const [isAsking, setAsking] = useState(false);
   const change = useChange(project);
   return (
-    <>
-      <Button kind="bare" aria-label={words.revokeOf(name)} onClick={() => setAsking(true)}>
-        {words.revoke}
-      </Button>
-      <Confirm
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
-        title={words.revokeTitle(name)}
-        text={words.revokeText}
-        act={words.revoke}
-        isBusy={change.isPending}
-        error={change.error}
-        onAct={() => change.mutate({ method: "DELETE", path: `/keys/${id}`, says: words.revoked })}
-      />
-    </>
+    <ConfirmButton
+      label={words.revokeOf(name)}
+      title={words.revokeTitle(name)}
+      text={words.revokeText}
+      act={words.revoke}
+      isBusy={change.isPending}
+      error={change.error}
+      onAct={() => change.mutate({ method: "DELETE", path: `/keys/${id}`, says: words.revoked })}
+    />
   );
 }
 
@@ -120,12 +112,7 @@ function NewKey({ project, onClose }: { project: string; onClose: () => void }) 
             </option>
           ))}
         </SelectField>
-        <div className="form-acts">
-          <Button onClick={onClose}>{shared.cancel}</Button>
-          <Button kind="primary" type="submit" isBusy={made.isPending}>
-            {newWords.create}
-          </Button>
-        </div>
+        <FormActs act={newWords.create} onClose={onClose} isBusy={made.isPending} />
       </form>
     </Dialog>
   );

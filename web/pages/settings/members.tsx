@@ -6,7 +6,7 @@ import type {
   ProjectSettings,
   RoleName,
 } from "../../../src/contract/web/project-settings.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { ConfirmButton } from "../../parts/confirm.tsx";
 import { Row, Rows, Section } from "../../parts/section.tsx";
 import { Button } from "../../ui/button.tsx";
 import { toastTrouble } from "../../ui/toast.tsx";
@@ -114,26 +114,19 @@ function RoleChoice({ member, project }: { member: MemberRow; project: string })
 }
 
 function RemoveMember({ member, project }: { member: MemberRow; project: string }) {
-  const [isAsking, setAsking] = useState(false);
   const change = useChange(project);
   const name = nameOf(member);
   const path = `/members/${member.uuid}`;
   return (
-    <>
-      <Button kind="bare" aria-label={words.removeOf(name)} onClick={() => setAsking(true)}>
-        {words.remove}
-      </Button>
-      <Confirm
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
-        title={words.removeTitle(name)}
-        text={words.removeText}
-        act={words.remove}
-        isBusy={change.isPending}
-        error={change.error}
-        onAct={() => change.mutate({ method: "DELETE", path, says: words.removed(name) })}
-      />
-    </>
+    <ConfirmButton
+      label={words.removeOf(name)}
+      title={words.removeTitle(name)}
+      text={words.removeText}
+      act={words.remove}
+      isBusy={change.isPending}
+      error={change.error}
+      onAct={() => change.mutate({ method: "DELETE", path, says: words.removed(name) })}
+    />
   );
 }
 

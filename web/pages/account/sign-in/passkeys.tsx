@@ -4,15 +4,14 @@ import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import type { AccountPage, PasskeyRow } from "../../../../src/contract/web/account.ts";
 import { send, Trouble, troubleText } from "../../../api/api.ts";
-import { Confirm } from "../../../parts/confirm.tsx";
+import { ConfirmButton } from "../../../parts/confirm.tsx";
 import { Row, Rows, Section } from "../../../parts/section.tsx";
 import { Button } from "../../../ui/button.tsx";
-import { Dialog } from "../../../ui/dialog.tsx";
+import { Dialog, FormActs } from "../../../ui/dialog.tsx";
 import { TextField } from "../../../ui/field.tsx";
 import { toast } from "../../../ui/toast.tsx";
 import { Ago, Day } from "../../../ui/when.tsx";
 import { accountWords } from "../../../words/account.ts";
-import { words as shared } from "../../../words/shared.ts";
 import { useChange, useRefresh, useWindows } from "../use-account.ts";
 
 const words = accountWords.passkeys;
@@ -60,24 +59,17 @@ function Passkey({ passkey }: { passkey: PasskeyRow }) {
 }
 
 function RemovePasskey({ uuid, name }: { uuid: string; name: string }) {
-  const [isAsking, setAsking] = useState(false);
   const change = useChange();
   return (
-    <>
-      <Button kind="bare" aria-label={words.removeOf(name)} onClick={() => setAsking(true)}>
-        {words.remove}
-      </Button>
-      <Confirm
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
-        title={words.removeTitle(name)}
-        text={words.removeText}
-        act={words.remove}
-        isBusy={change.isPending}
-        error={change.error}
-        onAct={() => change.mutate({ method: "DELETE", path: `/passkeys/${uuid}`, says: words.removed })}
-      />
-    </>
+    <ConfirmButton
+      label={words.removeOf(name)}
+      title={words.removeTitle(name)}
+      text={words.removeText}
+      act={words.remove}
+      isBusy={change.isPending}
+      error={change.error}
+      onAct={() => change.mutate({ method: "DELETE", path: `/passkeys/${uuid}`, says: words.removed })}
+    />
   );
 }
 
@@ -125,12 +117,7 @@ function NewPasskey({ onClose }: { onClose: () => void }) {
           onChange={(event) => setName(event.target.value)}
           error={made.isError ? reasonOf(made.error) : null}
         />
-        <div className="form-acts">
-          <Button onClick={onClose}>{shared.cancel}</Button>
-          <Button kind="primary" type="submit" isBusy={made.isPending}>
-            {words.next}
-          </Button>
-        </div>
+        <FormActs act={words.next} onClose={onClose} isBusy={made.isPending} />
       </form>
     </Dialog>
   );

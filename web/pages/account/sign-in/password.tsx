@@ -5,7 +5,7 @@ import { troubleText } from "../../../api/api.ts";
 import { Confirm } from "../../../parts/confirm.tsx";
 import { Section } from "../../../parts/section.tsx";
 import { Button } from "../../../ui/button.tsx";
-import { Dialog } from "../../../ui/dialog.tsx";
+import { Dialog, FormActs } from "../../../ui/dialog.tsx";
 import { TextField, Tick } from "../../../ui/field.tsx";
 import { accountWords } from "../../../words/account.ts";
 import { words as shared } from "../../../words/shared.ts";
@@ -71,12 +71,7 @@ function NewPassword({ email, onClose }: { email: string; onClose: () => void })
           error={change.isError ? troubleText(change.error) : null}
         />
         <Tick label={words.show} checked={isShown} onCheckedChange={(on) => setShown(on === true)} />
-        <div className="form-acts">
-          <Button onClick={onClose}>{shared.cancel}</Button>
-          <Button kind="primary" type="submit" isBusy={change.isPending}>
-            {shared.save}
-          </Button>
-        </div>
+        <FormActs act={shared.save} onClose={onClose} isBusy={change.isPending} />
       </form>
     </Dialog>
   );

@@ -6,11 +6,10 @@ import { send, troubleText } from "../../../api/api.ts";
 import { boot } from "../../../boot/boot.ts";
 import { Button } from "../../../ui/button.tsx";
 import { CodeBlock } from "../../../ui/copy.tsx";
-import { Dialog } from "../../../ui/dialog.tsx";
+import { Dialog, FormActs } from "../../../ui/dialog.tsx";
 import { TextField } from "../../../ui/field.tsx";
 import { Queried } from "../../../ui/page-state.tsx";
 import { accountWords } from "../../../words/account.ts";
-import { words as shared } from "../../../words/shared.ts";
 import { qrPath } from "./qr-path.ts";
 import { useRefresh } from "../use-account.ts";
 
@@ -80,12 +79,7 @@ function FirstCode({ onCodes, onClose }: { onCodes: (codes: string[]) => void; o
         onChange={(event) => setCode(event.target.value)}
         error={confirmed.isError ? troubleText(confirmed.error) : null}
       />
-      <div className="form-acts">
-        <Button onClick={onClose}>{shared.cancel}</Button>
-        <Button kind="primary" type="submit" isBusy={confirmed.isPending}>
-          {words.confirm}
-        </Button>
-      </div>
+      <FormActs act={words.confirm} onClose={onClose} isBusy={confirmed.isPending} />
     </form>
   );
 }
