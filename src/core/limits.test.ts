@@ -15,6 +15,8 @@ const PROMISED: [number | string, number | string][] = [
   [limits.KEYWORDS_LENGTH_MAX, 200],
   [limits.SCHEDULE_LENGTH_MAX, 100],
   [limits.TZ_LENGTH_MAX, 36],
+  [limits.CRONTAB_JOBS_MAX, 200],
+  [limits.CRONTAB_LENGTH_MAX, 65_536],
   [limits.SCHEME_LENGTH_MAX, 10],
   [limits.METHOD_LENGTH_MAX, 10],
   [limits.USER_AGENT_LENGTH_MAX, 200],

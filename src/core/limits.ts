@@ -14,6 +14,9 @@ export const TAGS_LENGTH_MAX = 500;
 export const KEYWORDS_LENGTH_MAX = 200;
 export const SCHEDULE_LENGTH_MAX = 100;
 export const TZ_LENGTH_MAX = 36;
+/** Checks that are made from a crontab at once; what is beyond is told, and can be pasted afterwards. */
+export const CRONTAB_JOBS_MAX = 200;
+export const CRONTAB_LENGTH_MAX = 65_536;
 
 // What is kept of a signal besides its body.
 export const SCHEME_LENGTH_MAX = 10;
