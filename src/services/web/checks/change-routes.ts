@@ -31,24 +31,27 @@ const create = projectRoute({
   path: "/web/api/projects/:project/checks",
   access: "editChecks",
   body: CheckChange,
-  answer: async (ask) => {
-    const { house, project, body } = ask;
-    const { params, channels } = readChange(body, null);
-    const made = done(
-      await createCheck(house.database, {
-        ...circumstances(ask),
-        projectId: project.id,
-        params,
-        // Whoever makes a check by hand wants to hear of it.
-        channels: channels ?? "*",
-        deriveSlug: body.slug === undefined,
-        unique: [],
-        checkLimitDefault: house.checkLimitDefault,
-      }),
-    );
-    return { status: CREATED, ...(await row(ask, made.check)) };
-  },
+  answer: async (ask) => ({ status: CREATED, ...(await row(ask, await makeCheck(ask, ask.body))) }),
 });
+
+/** A new check of the project, as somebody asks for it in the browser. */
+export async function makeCheck(ask: ProjectAsk, change: CheckChange): Promise<{ uuid: string }> {
+  const { house, project } = ask;
+  const { params, channels } = readChange(change, null);
+  const { check } = done(
+    await createCheck(house.database, {
+      ...circumstances(ask),
+      projectId: project.id,
+      params,
+      // Whoever makes a check by hand wants to hear of it.
+      channels: channels ?? "*",
+      deriveSlug: change.slug === undefined,
+      unique: [],
+      checkLimitDefault: house.checkLimitDefault,
+    }),
+  );
+  return check;
+}
 
 const update = checkRoute({
   name: "change check",

@@ -6,6 +6,7 @@ import type { PageData } from "../shell/routes.ts";
 import { badgeRoutes } from "./badges.ts";
 import { bulkRoutes } from "./bulk.ts";
 import { changeRoutes } from "./change-routes.ts";
+import { crontabRoutes } from "./crontab.ts";
 import { listRoutes } from "./list-routes.ts";
 import { checksBoot, projectCards, receivingTrouble } from "./overview.ts";
 
@@ -13,6 +14,7 @@ export const checkRoutes: readonly WebRoute[] = [
   ...listRoutes,
   ...changeRoutes,
   ...bulkRoutes,
+  ...crontabRoutes,
   ...badgeRoutes,
 ];
 

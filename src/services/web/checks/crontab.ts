@@ -1,0 +1,100 @@
+// Checks from a crontab that somebody pastes: what is found in it is told first, then the chosen jobs become checks one
+// after the other, and the crontab is given back with a report behind each of them. Nothing of it is kept.
+import {
+  type CrontabChecks,
+  CrontabChecksRequest,
+  CrontabRequest,
+  type FoundJobs,
+} from "../../../contract/web/requests/crontab.ts";
+import { pingUrl } from "../../../contract/urls.ts";
+import { CRONTAB_JOBS_MAX } from "../../../core/limits.ts";
+import { type CrontabJob, type LeftOutReason, readCrontab } from "../../../core/schedule/crontab/crontab.ts";
+import { withReports } from "../../../core/schedule/crontab/reporting.ts";
+import { nextAfter, parseSchedule } from "../../../core/schedule/schedule.ts";
+import { describe } from "../../../core/schedule/wording/describe.ts";
+import { findLeanChecks } from "../../../store/checks/check-rows.ts";
+import { type ProjectAsk, projectRoute, WebRefusal, type WebRoute } from "../route.ts";
+import { makeCheck } from "./change-routes.ts";
+import { rowsOf } from "./rows.ts";
+
+const CREATED = 201;
+
+const WHY: Readonly<Record<LeftOutReason, string>> = {
+  reboot: "runs when the machine starts, not by the clock",
+  schedule: "has no schedule that can be read",
+  zone: "stands below a CRON_TZ that is not known here",
+  command: "runs nothing",
+  many: `is beyond the ${CRONTAB_JOBS_MAX} jobs that are taken at once; paste the rest afterwards`,
+};
+
+const find = projectRoute({
+  name: "read crontab",
+  method: "POST",
+  path: "/web/api/projects/:project/crontab",
+  access: "editChecks",
+  body: CrontabRequest,
+  answer: async ({ body: { text, tz: zone }, now }) => {
+    const { jobs, leftOut } = readCrontab(text);
+    const found: FoundJobs = {
+      jobs: jobs.flatMap(({ line, name, schedule, tz }) => {
+        const read = parseSchedule({ text: schedule, tz: tz ?? zone });
+        if (read === null) return [];
+        const said = { sentence: describe(read), nextAt: nextAfter(read, now) };
+        return [{ line, name, schedule, tz: read.tz, ...said }];
+      }),
+      leftOut: leftOut.map(({ why, ...where }) => ({ ...where, why: WHY[why] })),
+    };
+    return { json: found };
+  },
+});
+
+const make = projectRoute({
+  name: "create checks of crontab",
+  method: "POST",
+  path: "/web/api/projects/:project/crontab/checks",
+  access: "editChecks",
+  body: CrontabChecksRequest,
+  answer: async (ask) => {
+    const { house, body, now } = ask;
+    const chosen = readCrontab(body.text).jobs.filter(({ line }) => body.lines.includes(line));
+    if (chosen.length === 0) throw new WebRefusal("invalid", "None of the lines is a job.", "lines");
+    const { made, refused } = await makeAll(ask, chosen);
+    const found = await findLeanChecks(house.database, [...made.values()]);
+    const reports = new Map([...made].map(([line, uuid]) => [line, report(pingUrl(house.urls, uuid))]));
+    const { text: crontab, unchanged } = withReports(body.text, reports);
+    const answer: CrontabChecks = {
+      rows: rowsOf(found, now),
+      crontab,
+      unchanged: unchanged.map((line) => ({ line, report: reports.get(line) ?? "" })),
+      refused,
+    };
+    return { status: CREATED, json: answer };
+  },
+});
+
+type Made = { made: Map<number, string>; refused: string | null };
+
+/** Until one is refused: the rest would be refused for the same reason. Without a single one it is the answer. */
+async function makeAll(
+  ask: ProjectAsk & { body: { tz: string } },
+  jobs: readonly CrontabJob[],
+): Promise<Made> {
+  const made = new Map<number, string>();
+  for (const { line, name, schedule, tz, about } of jobs) {
+    try {
+      const { uuid } = await makeCheck(ask, { name, schedule, tz: tz ?? ask.body.tz, desc: about });
+      made.set(line, uuid);
+    } catch (error) {
+      if (made.size > 0 && error instanceof WebRefusal) return { made, refused: error.message };
+      throw error;
+    }
+  }
+  return { made, refused: null };
+}
+
+/** Tells how the job ended, whatever that was. */
+function report(address: string): string {
+  return `curl -fsS -m 10 --retry 5 -o /dev/null ${address}/$?`;
+}
+
+export const crontabRoutes: readonly WebRoute[] = [find, make];

@@ -1,0 +1,92 @@
+// Checks from a pasted crontab over HTTP: what is found, what is made, and that the lines given back really report.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import type { RowsPage } from "../../src/contract/web/check-row.ts";
+import type { CrontabChecks, FoundJobs } from "../../src/contract/web/requests/crontab.ts";
+import { useDashboard } from "./dashboard.ts";
+
+const at = useDashboard({ roles: ["web", "ping"] });
+
+const CRONTAB = `# Everything, to the other house.
+0 3 * * * sh -c 'exit 0' backup
+30 8 * * 1-5 sh -c 'exit 3'
+@reboot /srv/agent
+0 4 * * * /srv/watch &
+`;
+
+const path = () => `/web/api/projects/${at.owner.project.uuid}/crontab`;
+const ask = (body: object, end = "") => at.browse(`${path()}${end}`, { method: "POST", body });
+const told = async () => {
+  const { json } = await at.browse(`/web/api/projects/${at.owner.project.uuid}/checks`);
+  return (json as RowsPage).rows;
+};
+
+describe("a crontab", () => {
+  test("is read: each job with its sentence and next time, each other line with a reason", async () => {
+    const { status, json } = await ask({ text: CRONTAB, tz: "Europe/Riga" });
+    const { jobs, leftOut } = json as FoundJobs;
+    expect(status).toBe(200);
+    expect(jobs.map(({ line, name, tz }) => [line, name, tz])).toEqual([
+      [2, "exit", "Europe/Riga"],
+      [3, "exit 2", "Europe/Riga"],
+      [5, "watch", "Europe/Riga"],
+    ]);
+    expect(jobs[0]?.sentence).toBe("At 03:00 every day, Europe/Riga time.");
+    expect(jobs[0]?.nextAt).toBeGreaterThan(Date.now());
+    expect(leftOut).toEqual([
+      { line: 4, text: "@reboot /srv/agent", why: "runs when the machine starts, not by the clock" },
+    ]);
+    expect(await told()).toEqual([]);
+  });
+
+  test("becomes checks, and its lines report how the jobs end", async () => {
+    const { status, json, text } = await ask({ text: CRONTAB, tz: "UTC", lines: [2, 3, 5] }, "/checks");
+    expect(status, text).toBe(201);
+    const { rows, crontab, unchanged, refused } = json as CrontabChecks;
+    expect(rows.map(({ name, expected }) => [name, expected])).toEqual([
+      ["exit", "at 03:00 every day, UTC"],
+      ["exit 2", "at 08:30 from Monday to Friday, UTC"],
+      ["watch", "at 04:00 every day, UTC"],
+    ]);
+    expect(refused).toBeNull();
+    expect(unchanged.map(({ line }) => line)).toEqual([5]);
+    const [, , second = "", third = ""] = ["", ...crontab.split("\n")];
+    for (const line of [second, third]) {
+      await promisify(execFile)("sh", ["-c", line.split(" ").slice(5).join(" ")], { timeout: 20_000 });
+    }
+    expect((await told()).map(({ name, state }) => [name, state])).toEqual([
+      ["exit", "up"],
+      ["exit 2", "down"],
+      ["watch", "new"],
+    ]);
+  });
+
+  test("the comment above a job becomes its description", async () => {
+    const { json } = await ask({ text: CRONTAB, tz: "UTC", lines: [2] }, "/checks");
+    const [row] = (json as CrontabChecks).rows;
+    const page = await at.browse(`/web/api/checks/${row?.id}`);
+    expect(page.json).toMatchObject({ settings: { desc: "Everything, to the other house." } });
+  });
+
+  test("lines that are no jobs make nothing, and say so", async () => {
+    const { status, json } = await ask({ text: CRONTAB, tz: "UTC", lines: [1, 4, 99] }, "/checks");
+    expect(status).toBe(400);
+    expect(json).toMatchObject({ error: "None of the lines is a job.", field: "lines" });
+  });
+
+  test("what would be beyond the limit of checks is told, with what was made", async () => {
+    const before = (await told()).length;
+    await at.db.pool.query("update accounts set check_limit = $1 where id = $2", [
+      before + 2,
+      at.owner.account.id,
+    ]);
+    const first = await ask({ text: CRONTAB, tz: "UTC", lines: [2, 3, 5] }, "/checks");
+    const { rows, refused, crontab } = first.json as CrontabChecks;
+    expect(rows).toHaveLength(2);
+    expect(refused).toBe("The owner of the project has as many checks as they may have.");
+    expect(crontab.split("\n")[4]).toBe("0 4 * * * /srv/watch &");
+    const second = await ask({ text: CRONTAB, tz: "UTC", lines: [5] }, "/checks");
+    expect(second.status).toBe(403);
+  });
+});
