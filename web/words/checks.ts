@@ -7,6 +7,7 @@ export const checksWords = {
   search: "Search by name, tag or UUID",
   searchLabel: "Search checks",
   newCheck: "New check",
+  fromCrontab: "From a crontab",
   filterByState: "Filter by state",
   anyTag: "tag: any",
   tagged: (tags: readonly string[]) => `tag: ${tags.join(", ")}`,
@@ -101,6 +102,7 @@ export const newCheckWords = {
   unit: "Unit",
   next: (times: string) => `Next: ${times}`,
   create: "Create check",
+  crontab: "Many at once, from a crontab",
 } as const;
 
 export const firstSignalWords = {
@@ -117,4 +119,28 @@ export const firstSignalWords = {
   arrived: (name: string) => `It came: ${name} is up.`,
   arrivedText: "From now on silence is noticed.",
   open: "See the check",
+} as const;
+
+/** The window in which a crontab becomes checks. */
+export const crontabWords = {
+  title: "Checks from a crontab",
+  about: "Paste what “crontab -l” prints. Every job becomes a check; nothing is changed on that machine.",
+  text: "Crontab",
+  placeholder: "0 3 * * * /srv/bin/backup.sh\n*/5 * * * * php /srv/app/artisan schedule:run",
+  zone: "Time zone of that machine",
+  found: (count: number) => `${plural(count, "job")} found`,
+  none: "No job is found in it.",
+  leftOut: (count: number) => `${plural(count, "line")} left out`,
+  line: (line: number) => `line ${line}`,
+  watch: (name: string) => `Watch ${name}`,
+  next: (when: string) => `Next: ${when}.`,
+  make: (count: number) => (count === 0 ? "Create checks" : `Create ${plural(count, "check")}`),
+  made: (count: number) => `${plural(count, "check")} created`,
+  madeAbout: "Put this in place of the crontab: each job then reports how it ended.",
+  install: "With “crontab -e” on that machine.",
+  newText: "Crontab that reports",
+  refused: (why: string) => `The others were not created. ${why}`,
+  unchanged:
+    "These lines run in the background or end in a comment. Report at the end of their scripts instead:",
+  done: "Done",
 } as const;

@@ -2,7 +2,7 @@
 import { type FormEvent, useState } from "react";
 import type { AccountPage, ThemeName } from "../../../src/contract/web/account.ts";
 import { troubleText } from "../../api/api.ts";
-import { browserZone } from "../../boot/boot.ts";
+import { browserZone, zoneChoices } from "../../boot/boot.ts";
 import { showTheme, useTheme } from "../../boot/theme.ts";
 import { Section } from "../../parts/section.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -68,7 +68,6 @@ function ZoneChoice({ account }: { account: AccountPage }) {
       // The zone that everything is shown in comes with the page.
       { onSuccess: () => location.reload(), onError: toastTrouble },
     );
-  const zones = new Set([account.zone ?? browserZone, "UTC", ...Intl.supportedValuesOf("timeZone")]);
   return (
     <SelectField
       label={words.zone}
@@ -78,7 +77,7 @@ function ZoneChoice({ account }: { account: AccountPage }) {
       onChange={(event) => keep(event.target.value)}
     >
       <option value={AS_BROWSER}>{words.zoneOfBrowser(browserZone)}</option>
-      {[...zones].map((zone) => (
+      {zoneChoices(account.zone ?? browserZone).map((zone) => (
         <option key={zone}>{zone}</option>
       ))}
     </SelectField>

@@ -13,7 +13,9 @@ import { Empty } from "../../ui/page-state.tsx";
 import { checksWords, firstSignalWords } from "../../words/checks.ts";
 import { waitingWords } from "../../words/welcome.ts";
 
-export function NothingYet({ mayEdit, onNew }: { mayEdit: boolean; onNew: () => void }) {
+type NothingYetProps = { mayEdit: boolean; onNew: () => void; onCrontab: () => void };
+
+export function NothingYet({ mayEdit, onNew, onCrontab }: NothingYetProps) {
   if (!mayEdit) {
     return (
       <Empty title={firstSignalWords.empty}>
@@ -30,9 +32,12 @@ export function NothingYet({ mayEdit, onNew }: { mayEdit: boolean; onNew: () => 
             <li key={step}>{step}</li>
           ))}
         </ol>
-        <Button kind="primary" keys="n" onClick={onNew}>
-          {checksWords.newCheck}
-        </Button>
+        <div className="nothing-acts">
+          <Button kind="primary" keys="n" onClick={onNew}>
+            {checksWords.newCheck}
+          </Button>
+          <Button onClick={onCrontab}>{checksWords.fromCrontab}</Button>
+        </div>
       </div>
       <FuseLesson />
     </section>

@@ -5,9 +5,10 @@ import type { CheckChange } from "../../../src/contract/web/requests/checks.ts";
 import type { CheckRow } from "../../../src/contract/web/check-row.ts";
 import type { SchedulePreview, ScheduleRequest } from "../../../src/contract/web/history.ts";
 import { send, Trouble, troubleText } from "../../api/api.ts";
-import { readerZone } from "../../boot/boot.ts";
+import { readerZone, zoneChoices } from "../../boot/boot.ts";
 import { useMinute } from "../../live/clock.ts";
 import { type Span, secondsOf, type Unit, UNIT_SECONDS } from "../../parts/span.ts";
+import { Button } from "../../ui/button.tsx";
 import { Dialog, FormActs } from "../../ui/dialog.tsx";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { newCheckWords } from "../../words/checks.ts";
@@ -43,18 +44,25 @@ function changeOf({ name, tags, kind, every, grace, schedule, tz }: Form): Check
     : { ...shared, schedule: schedule.trim(), tz };
 }
 
-type Props = { project: string; isOpen: boolean; onClose: () => void; onMade: (row: CheckRow) => void };
+type Props = {
+  project: string;
+  isOpen: boolean;
+  onClose: () => void;
+  onMade: (row: CheckRow) => void;
+  /** Many at once, instead. */
+  onCrontab: () => void;
+};
 
-export function NewCheck({ project, isOpen, onClose, onMade }: Props) {
+export function NewCheck({ project, isOpen, onClose, onMade, onCrontab }: Props) {
   const { title, about } = newCheckWords;
   return (
     <Dialog isOpen={isOpen} onClose={onClose} title={title} description={about}>
-      <NewCheckForm project={project} onClose={onClose} onMade={onMade} />
+      <NewCheckForm project={project} onClose={onClose} onMade={onMade} onCrontab={onCrontab} />
     </Dialog>
   );
 }
 
-function NewCheckForm({ project, onClose, onMade }: Omit<Props, "isOpen">) {
+function NewCheckForm({ project, onClose, onMade, onCrontab }: Omit<Props, "isOpen">) {
   const [form, setForm] = useState(BLANK);
   const [trouble, setTrouble] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
@@ -83,7 +91,12 @@ function NewCheckForm({ project, onClose, onMade }: Omit<Props, "isOpen">) {
           {troubleText(trouble)}
         </p>
       )}
-      <FormActs act={newCheckWords.create} onClose={onClose} isBusy={isBusy} />
+      <div className="new-check-acts">
+        <Button kind="bare" onClick={onCrontab}>
+          {newCheckWords.crontab}
+        </Button>
+        <FormActs act={newCheckWords.create} onClose={onClose} isBusy={isBusy} />
+      </div>
     </form>
   );
 }
@@ -207,7 +220,7 @@ function ScheduleFields({
         value={form.tz}
         onChange={(event) => onChange({ tz: event.target.value })}
       >
-        {[...new Set([readerZone, "UTC", ...Intl.supportedValuesOf("timeZone")])].map((zone) => (
+        {zoneChoices(readerZone).map((zone) => (
           <option key={zone}>{zone}</option>
         ))}
       </SelectField>

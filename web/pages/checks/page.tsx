@@ -2,6 +2,8 @@
 import { checksTitle } from "../../../src/contract/web/list-words.ts";
 import "./page.css";
 import {
+  lazy,
+  Suspense,
   useCallback,
   useDeferredValue,
   useEffect,
@@ -95,15 +97,20 @@ function Loaded({ snapshot, project, store }: LoadedProps) {
       <ReceivingBand trouble={snapshot.receiving} />
       <SinceLine since={snapshot.since} project={project.id} />
       <FirstSignal project={project.id} rows={rows} madeId={madeId} />
-      {isEmpty ? <NothingYet mayEdit={mayEdit} onNew={openNew} /> : <ListPart {...list} />}
+      {isEmpty ? (
+        <NothingYet mayEdit={mayEdit} onNew={openNew} onCrontab={() => setOpened("crontab")} />
+      ) : (
+        <ListPart {...list} />
+      )}
       <Foot snapshot={snapshot} view={view} shown={shown} onDeleted={() => setOpened("deleted")} />
       <PickedBar project={project} snapshot={snapshot} picking={picking} shown={shown} />
       <PageWindows
         project={project}
         mayEdit={mayEdit}
         opened={opened}
-        onClose={() => setOpened(null)}
+        onOpen={setOpened}
         onMade={made}
+        onMadeMany={(many) => store.take({ rows: many, removed: [] })}
       />
     </>
   );
@@ -117,7 +124,7 @@ function NewButton({ onNew }: { onNew: () => void }) {
   );
 }
 
-type Opened = "new" | "deleted" | null;
+type Opened = "new" | "crontab" | "deleted" | null;
 
 type ListPartProps = {
   snapshot: ChecksSnapshot;
@@ -178,14 +185,29 @@ function PickedBar({
 type WindowsProps = Pick<LoadedProps, "project"> & {
   mayEdit: boolean;
   opened: Opened;
-  onClose: () => void;
+  onOpen: (opened: Opened) => void;
   onMade: (row: CheckRow) => void;
+  onMadeMany: (rows: CheckRow[]) => void;
 };
 
-function PageWindows({ project, mayEdit, opened, onClose, onMade }: WindowsProps) {
+const CrontabWindow = lazy(async () => ({ default: (await import("./crontab/window.tsx")).CrontabWindow }));
+
+function PageWindows({ project, mayEdit, opened, onOpen, onMade, onMadeMany }: WindowsProps) {
+  const onClose = () => onOpen(null);
   return (
     <>
-      <NewCheck project={project.id} isOpen={opened === "new"} onClose={onClose} onMade={onMade} />
+      <NewCheck
+        project={project.id}
+        isOpen={opened === "new"}
+        onClose={onClose}
+        onMade={onMade}
+        onCrontab={() => onOpen("crontab")}
+      />
+      {opened === "crontab" && (
+        <Suspense>
+          <CrontabWindow project={project.id} onClose={onClose} onMade={onMadeMany} />
+        </Suspense>
+      )}
       <DeletedChecks project={project.id} mayEdit={mayEdit} isOpen={opened === "deleted"} onClose={onClose} />
     </>
   );

@@ -1,7 +1,7 @@
 // When a signal is expected: a period, a cron or an OnCalendar expression with its zone, and the grace time.
 import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { readerZone } from "../../../boot/boot.ts";
+import { readerZone, zoneChoices } from "../../../boot/boot.ts";
 import { SelectField, TextArea } from "../../../ui/field.tsx";
 import { editWords as words } from "../../../words/check/edit.ts";
 import { readChange, type Settings, scheduleOf } from "./form-state.ts";
@@ -82,7 +82,7 @@ function useChoice({ form, set }: Pick<FieldsProps, "form" | "set">) {
 
 function Expression({ form, set, at }: FieldsProps) {
   const isCron = form.kind === "cron";
-  const zones = [...new Set([form.tz, readerZone, "UTC", ...Intl.supportedValuesOf("timeZone")])];
+  const zones = zoneChoices(form.tz, readerZone);
   return (
     <div className="edit-expression">
       <TextArea

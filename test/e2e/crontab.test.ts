@@ -1,0 +1,57 @@
+// From a crontab to its checks in the browser: pasted, chosen from, and given back with lines that report.
+import { expect, test } from "vitest";
+import { accessibilityTrouble } from "../support/browser.ts";
+import { button, expectSeen, expectSoon, openRoom } from "./at-the-screen.ts";
+import { useSite } from "./use-site.ts";
+
+const used = useSite();
+
+const CRONTAB = `# Everything, to the other house.
+0 3 * * * /srv/bin/backup.sh
+*/5 * * * * cd /srv/app && php artisan schedule:run
+@reboot /srv/agent
+0 4 * * * /srv/watch &`;
+
+test("a pasted crontab becomes the checks that are chosen, and comes back with lines that report", async () => {
+  const room = await openRoom(used);
+  const { page, context } = room;
+  await room.go(`/projects/${room.project}/checks/`);
+  await button(page, "From a crontab").click();
+  await page.getByLabel("Crontab", { exact: true }).fill(CRONTAB);
+  await page.getByLabel("Time zone of that machine").selectOption("UTC");
+  await expectSeen(page.getByText("3 jobs found"));
+  await expectSeen(page.getByText("At 03:00 every day, UTC."));
+  expect(await accessibilityTrouble(page)).toEqual([]);
+  await page.getByText("1 line left out").click();
+  await expectSeen(page.getByText("runs when the machine starts, not by the clock"));
+
+  await page.getByRole("checkbox", { name: "Watch artisan" }).click();
+  await button(page, "Create 2 checks").click();
+  await expectSeen(page.getByRole("heading", { name: "2 checks created" }));
+  const given = (await page.getByLabel("Crontab that reports").textContent())?.split("\n") ?? [];
+  expect(given[1]).toMatch(/backup\.sh; curl -fsS -m 10 --retry 5 -o \/dev\/null http:\S+\/\$\?$/);
+  expect(given[2]).toBe(CRONTAB.split("\n")[2]);
+  // What runs in the background cannot be followed by a report in the same line.
+  expect(given[4]).toBe(CRONTAB.split("\n")[4]);
+  await expectSeen(page.locator(".crontab-by-hand").getByText("line 5"));
+  expect(await accessibilityTrouble(page)).toEqual([]);
+
+  await button(page, "Done").click();
+  await expectSoon(() => page.locator(".row .row-link").allTextContents()).toEqual(["backup", "watch"]);
+  await context.close();
+});
+
+test("a text without a job says so and makes nothing, and the way there is also in the form of a new check", async () => {
+  const room = await openRoom(used);
+  const { page, context } = room;
+  await room.make("first");
+  await room.go(`/projects/${room.project}/checks/`);
+  await button(page, "New check").click();
+  await button(page, "Many at once, from a crontab").click();
+  await page.getByLabel("Crontab", { exact: true }).fill("MAILTO=me\nhello");
+  await expectSeen(page.getByText("No job is found in it."));
+  expect(await button(page, "Create checks").isDisabled()).toBe(true);
+  await page.keyboard.press("Escape");
+  await expectSoon(() => page.locator(".window").count()).toBe(0);
+  await context.close();
+});
