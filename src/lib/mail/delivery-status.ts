@@ -1,6 +1,6 @@
 // Reads the report that a mail server sends about a mail it could not deliver: to which address it came, and what it
 // says. Knows nothing of what was sent.
-import PostalMime, { type Email } from "postal-mime";
+import { type MailBounds, readMail } from "./bounded-mail.ts";
 
 export type DeliveryStatus = {
   /** The part before the @ of the address that the report came to; empty when it has none. */
@@ -12,13 +12,17 @@ export type DeliveryStatus = {
 };
 
 const REPORT_TYPE = "message/delivery-status";
-/** Deeper than any report is nested. */
-const NESTING_MAX = 10;
-const HEADERS_BYTES_MAX = 256 * 1024;
+/** Anybody may post a report. What it says stands before the mail that it quotes, and no report is nested deeper. */
+const BOUNDS: MailBounds = {
+  bytesMax: 256 * 1024,
+  linesMax: 2_000,
+  headerBytesMax: 32 * 1024,
+  nestingMax: 10,
+};
 
 /** Reads a mail as it came over the wire. Null when it cannot be read as one. */
 export async function readDeliveryStatus(raw: Uint8Array): Promise<DeliveryStatus | null> {
-  const mail = await parse(raw);
+  const mail = await readMail(raw, BOUNDS);
   if (mail === null) return null;
   const address = mail.to?.[0]?.address ?? mail.deliveredTo ?? "";
   const report = mail.attachments.find(({ mimeType }) => mimeType === REPORT_TYPE)?.content;
@@ -28,19 +32,6 @@ export async function readDeliveryStatus(raw: Uint8Array): Promise<DeliveryStatu
     status: /^\d\.\d{1,3}\.\d{1,3}/.exec(fields.get("status") ?? "")?.[0] ?? "",
     diagnostic: (fields.get("diagnostic-code") ?? "").replace(/^[\w-]+;\s*/, ""),
   };
-}
-
-async function parse(raw: Uint8Array): Promise<Email | null> {
-  try {
-    return await PostalMime.parse(raw, {
-      attachmentEncoding: "utf8",
-      maxNestingDepth: NESTING_MAX,
-      maxHeadersSize: HEADERS_BYTES_MAX,
-    });
-  } catch {
-    // Whatever it is, it is no report.
-    return null;
-  }
 }
 
 /** The fields of a report by their names in lower case, the first of each; folded lines are put together. */

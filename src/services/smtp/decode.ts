@@ -10,7 +10,7 @@ export type DecodedMail = { subject: string; text: string };
 
 /** Deeper parts and larger headers than anybody's mail has. */
 const NESTING_MAX = 50;
-const HEADER_BYTES_MAX = 128 * 1024;
+const HEADER_BYTES_MAX = 64 * 1024;
 /** Longer subjects are cut; the limit of a line, a hundred times folded. */
 const SUBJECT_LENGTH_MAX = 10_000;
 

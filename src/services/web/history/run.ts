@@ -1,8 +1,8 @@
 // One signal with everything that is known of it: what it carried, how that compares with the last success, and whom
 // it caused to be told.
-import PostalMime from "postal-mime";
 import type { Run, RunBody } from "../../../contract/web/history.ts";
 import { AppError, ERROR_TEXT } from "../../../core/errors.ts";
+import { type MailBounds, readMail } from "../../../lib/mail/bounded-mail.ts";
 import { type ReadBody, readBody } from "../../../operations/bodies/read-body.ts";
 import type { CheckWithState } from "../../../store/checks/checks.ts";
 import { listFlips } from "../../../store/history/flips.ts";
@@ -13,8 +13,13 @@ import { readDeliveries, toldFlip } from "./told.ts";
 
 /** More of a body is not shown, only downloaded. In characters. */
 const SHOWN_TEXT_MAX = 200_000;
-/** Deeper parts than anybody's mail has. */
-const MAIL_NESTING_MAX = 50;
+/** Whoever knows the address of a check sends what they like. More of a mail is shown as it came, only. */
+const MAIL_BOUNDS: MailBounds = {
+  bytesMax: 1024 * 1024,
+  linesMax: 5_000,
+  headerBytesMax: 64 * 1024,
+  nestingMax: 20,
+};
 
 /** The signal with a number; throws "not found" when the log does not keep it. */
 export async function readRun(
@@ -87,18 +92,14 @@ function textOf(bytes: Uint8Array): string | null {
 }
 
 async function decodedMail(bytes: Uint8Array): Promise<RunBody["mail"]> {
-  try {
-    const mail = await PostalMime.parse(bytes, { maxNestingDepth: MAIL_NESTING_MAX });
-    return {
-      subject: mail.subject ?? "",
-      from: mail.from?.address ?? "",
-      text: (mail.text ?? "").slice(0, SHOWN_TEXT_MAX),
-      html: mail.html?.slice(0, SHOWN_TEXT_MAX) ?? null,
-    };
-  } catch {
-    // Too deep, or no mail at all: the raw text is shown instead.
-    return null;
-  }
+  const mail = await readMail(bytes, MAIL_BOUNDS);
+  if (mail === null) return null;
+  return {
+    subject: mail.subject ?? "",
+    from: mail.from?.address ?? "",
+    text: (mail.text ?? "").slice(0, SHOWN_TEXT_MAX),
+    html: mail.html?.slice(0, SHOWN_TEXT_MAX) ?? null,
+  };
 }
 
 async function diffOf(
