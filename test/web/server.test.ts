@@ -116,9 +116,37 @@ describe("what cannot be read", () => {
     ["[]", 400, "The request is not a JSON object."],
     ['"text"', 400, "The request is not a JSON object."],
     [`{"name":"${"x".repeat(2_000_000)}"}`, 413, "The request is too large."],
+    [`{"channels":[${"1,".repeat(400_000)}1]}`, 413, "The request is too large."],
   ])("a body like %.20s is refused with a sentence", async (body, status, error) => {
     const answer = await at.browse(`${project()}/checks`, { method: "POST", body });
     expect({ status: answer.status, json: answer.json }).toEqual({ status, json: { error } });
+  });
+
+  test("a text may hold as many commas as it likes", async () => {
+    const desc = ',[{\\"'.repeat(15_000);
+    const body = JSON.stringify({ name: "Commas", desc });
+    expect((await at.browse(`${project()}/checks`, { method: "POST", body })).status).toBe(201);
+  });
+
+  const wide = (count: number) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, 1])));
+
+  // Reading costs more than sending: a megabyte of names took three seconds, and nothing else was done meanwhile.
+  test.each([
+    ["what is longer than any answer of a passkey", "POST", "/web/api/sign-in/passkey", wide(90_000), 413],
+    ["what is short enough", "POST", "/web/api/sign-in/passkey", `{"response":${wide(5_000)}}`, 400],
+    ["what is not read before it is known who asks", "PATCH", "/web/api/account", "{", 401],
+  ])("strangers are answered at once to %s", async (_what, method, path, body, status) => {
+    const headers = { "Content-Type": "application/json", "Sec-Fetch-Site": "same-origin" };
+    expect((await at.ask(path, { method, headers, body })).status).toBe(status);
+  });
+
+  test("a form with more fields than any of ours is refused", async () => {
+    const form = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
+    const send = (body: string) =>
+      at.ask("/accounts/login/password/", { method: "POST", headers: form, body });
+    expect((await send("a=&".repeat(340_000))).status).toBe(413);
+    expect((await send("a=&".repeat(15_000))).status).toBe(413);
   });
 
   test("an address that leads nowhere is told as a page or as data", async () => {

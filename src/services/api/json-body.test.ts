@@ -67,6 +67,15 @@ describe("a body", () => {
     expect(() => parseBody(bytes(text))).toThrow("json validation error: value is not an object");
   });
 
+  test("has so many values and no more, whatever its texts hold", () => {
+    const list = (count: number) => `{"unique": [${"1,".repeat(count - 1)}1]}`;
+    const unreadable = "could not parse request body";
+    expect(parseBody(bytes(list(9_000)))).toHaveProperty("unique");
+    expect(() => parseBody(bytes(list(11_000)))).toThrow(unreadable);
+    expect(() => parseBody(bytes(`{"z": 1e999, "a": [${"{},".repeat(800_000)}1]}`))).toThrow(unreadable);
+    expect(parseBody(bytes(JSON.stringify({ desc: ',[{\\"'.repeat(20_000) })))).toHaveProperty("desc");
+  });
+
   test("may be nested a hundred levels deep and no deeper", () => {
     const nested = (depth: number) => `{"a": ${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
     expect(() => parseBody(bytes(nested(100)))).not.toThrow();

@@ -1,13 +1,16 @@
 // The bytes of a request body as the JSON object that it has to be. Stricter than most readers: no byte-order
-// mark, no broken UTF-8, no nesting without end. The content type is not looked at.
+// mark, no broken UTF-8, neither nesting nor values without end. The content type is not looked at.
 import { AppError, ERROR_TEXT } from "../../core/errors.ts";
 import { requestObject } from "../../core/request/check-params.ts";
 
 /** Deeper than any body of ours is, and far from where recursion hurts. */
 const NESTING_MAX = 100;
+/** A thousand names of checks are far below. A million values would take seconds, and nobody has shown a key yet. */
+const VALUES_MAX = 10_000;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
 const OPENING = [0x5b, 0x7b];
 const CLOSING = [0x5d, 0x7d];
 
@@ -25,7 +28,7 @@ export function parseBody(bytes: Uint8Array | null): Readonly<Record<string, unk
 }
 
 function parseJson(bytes: Uint8Array): unknown {
-  if (isTooDeep(bytes)) throw new AppError("invalid", ERROR_TEXT.unparsableBody);
+  if (isTooMuch(bytes)) throw new AppError("invalid", ERROR_TEXT.unparsableBody);
   try {
     return parseNumbers(decoder.decode(bytes));
   } catch (error) {
@@ -49,8 +52,9 @@ function parseNumbers(text: string): unknown {
 }
 
 /** In UTF-8 no byte of a longer character looks like one of these, so the bytes need no decoding. */
-function isTooDeep(bytes: Uint8Array): boolean {
+function isTooMuch(bytes: Uint8Array): boolean {
   let depth = 0;
+  let values = 0;
   let isInText = false;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at] ?? 0;
@@ -58,10 +62,13 @@ function isTooDeep(bytes: Uint8Array): boolean {
       if (byte === BACKSLASH) at += 1;
       else if (byte === QUOTE) isInText = false;
     } else if (byte === QUOTE) isInText = true;
-    else if (OPENING.includes(byte)) {
-      depth += 1;
-      if (depth > NESTING_MAX) return true;
-    } else if (CLOSING.includes(byte)) depth -= 1;
+    else if (CLOSING.includes(byte)) depth -= 1;
+    else if (byte === COMMA || OPENING.includes(byte)) {
+      // One of these stands before each value but the first.
+      values += 1;
+      if (byte !== COMMA) depth += 1;
+      if (depth > NESTING_MAX || values > VALUES_MAX) return true;
+    }
   }
   return false;
 }

@@ -27,6 +27,8 @@ export type WebHandler = HttpHandler & {
 
 /** A form with a long description, or a thousand ids, is far below. */
 const BODY_BYTES_MAX = 1024 * 1024;
+/** Whoever need not be signed in has nothing to say that is longer: a form, or the answer of a passkey. */
+const STRANGER_BODY_BYTES_MAX = 64 * 1024;
 /** Requests that are being answered at once; those beyond are told to come back. */
 const AT_ONCE_MAX = 500;
 /** Tokens of links are the longest. */
@@ -62,7 +64,8 @@ export async function webHandler(options: WebOptions): Promise<WebHandler> {
   for (const route of routes) {
     const handler = (request: FastifyRequest, reply: FastifyReply) =>
       serve(serving, { route, request, reply });
-    app.route({ method: route.method, url: route.path, handler });
+    const bodyLimit = route.access === "anyone" ? STRANGER_BODY_BYTES_MAX : BODY_BYTES_MAX;
+    app.route({ method: route.method, url: route.path, bodyLimit, handler });
   }
   await app.ready();
   const firsts = new Set(["web", ...routes.map(({ path }) => firstSegment(path))]);

@@ -8,6 +8,7 @@ import type { clientAddressReader, networkReader } from "../../../lib/http/clien
 import { isDatabaseAway } from "../../../store/errors.ts";
 import type { Arrival, Session, WebHouse } from "../house.ts";
 import { type Asking, type WebAnswer, WebRefusal, type WebRoute } from "../route.ts";
+import { readBody } from "./body.ts";
 import { readCookies } from "./cookies.ts";
 import { lookUp, ReauthError, SignInError } from "./lookup.ts";
 import { originTrouble } from "./same-origin.ts";
@@ -76,7 +77,7 @@ async function asking(
     remoteAddr: arrival.remoteAddr ?? "",
     params,
     query: route.query === undefined ? {} : judged(judgeQuery(route.query, search)),
-    body: route.body === undefined ? null : judged(judgeBody(route.body, request.body ?? {})),
+    body: route.body === undefined ? null : judged(judgeBody(route.body, readBody(request) ?? {})),
     url: request.url,
   };
 }
