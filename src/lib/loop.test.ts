@@ -1,6 +1,6 @@
 // A loop's pace, its errors and its end. Pauses here are a few milliseconds long and never slept through
 // blindly: each test waits for the tick it is about.
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createLog } from "./log.ts";
 import { type LoopOptions, loopService, type TickResult } from "./loop.ts";
 import { createMetrics } from "./metrics.ts";
@@ -77,6 +77,28 @@ test("the pause after errors doubles up to its limit, and starts anew after a go
   await script.tickBegun(7);
   await loop.stop();
   expect(lines.map((line) => JSON.parse(line)["pauseMs"])).toEqual([1, 2, 4, 4, 1]);
+});
+
+test("after an hour of errors the work goes on within ten seconds", async () => {
+  vi.useFakeTimers();
+  try {
+    // Not when a longer pause happens to end.
+    const awayMs = HOUR_MS + 20_000;
+    const end = Date.now() + awayMs;
+    let isDone = false;
+    const tick = async (): Promise<TickResult> => {
+      if (Date.now() < end) throw new Error("the database is away");
+      isDone = true;
+      return "idle";
+    };
+    const { loop } = started({ tick });
+    await loop.start();
+    await vi.advanceTimersByTimeAsync(awayMs + 10_000);
+    expect(isDone).toBe(true);
+    await loop.stop();
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("stopping waits for the tick under way, and tells it", async () => {

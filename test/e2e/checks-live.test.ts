@@ -2,7 +2,7 @@
 // title and the picture of the tab count what is down, and a second tab sees the same.
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { button, openRoom, expectSeen, signal, expectSoon } from "./at-the-screen.ts";
+import { button, openRoom, expectGone, expectSeen, signal, expectSoon } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
 const used = useSite();
@@ -131,5 +131,25 @@ test("when the connection comes back, what was missed is caught up", async () =>
   await signal(used, id);
   await context.setOffline(false);
   await expectSoon(() => stateOf(page, "missed job")).toBe("up");
+  await context.close();
+});
+
+test("while the database is away the page says so, and goes on by itself when it is back", async () => {
+  const room = await openRoom(used);
+  const { page, context } = room;
+  const { id } = await room.make("patient job");
+  await signal(used, id);
+  await room.go(`/projects/${room.project}/checks/`);
+  await expectSeen(page.getByText("live", { exact: true }));
+  await page.evaluate("globalThis.isSamePage = true");
+  const name = new URL(used.site.databaseUrl).pathname.slice(1);
+  await used.onServer(`alter database ${name} allow_connections false`);
+  await used.onServer(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
+  await expectSeen(page.getByText(/There is no connection to the server since/));
+  await used.onServer(`alter database ${name} allow_connections true`);
+  await expectSoon(async () => (await signal(used, id, "/fail"), stateOf(page, "patient job"))).toBe("down");
+  await expectGone(page.getByText(/There is no connection to the server since/));
+  await expectSeen(page.getByText("live", { exact: true }));
+  expect(await page.evaluate("globalThis.isSamePage")).toBe(true);
   await context.close();
 });

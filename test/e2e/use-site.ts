@@ -19,6 +19,8 @@ export type UsedSite = {
   readonly seeded: SeededSite;
   /** A window of the owner, or of nobody; closed after the last test. */
   open(options?: OpenOptions): Promise<Opened>;
+  /** Does something to the database server, beside the database of the site. */
+  onServer(sql: string): Promise<void>;
 };
 
 export type OpenOptions = Omit<WindowOptions, "cookie"> & {
@@ -60,6 +62,7 @@ export function useSite(
       return started().site;
     },
     seeded,
+    onServer,
     open: async ({ signedIn = true, accountId = seeded.accountId, ...options } = {}) => {
       const cookie = signedIn ? await started().site.signIn(accountId) : undefined;
       const context = await openWindow(started().browser, { ...options, ...(cookie && { cookie }) });

@@ -4,7 +4,9 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { ChecksBoot } from "../../src/contract/web/boot.ts";
 import type { CheckRow } from "../../src/contract/web/check-row.ts";
 import type { ChangesPage, DownEvent, FlipEvent, RowsEvent } from "../../src/contract/web/live.ts";
-import { STREAMS_PER_ACCOUNT_MAX } from "../../src/services/web/live/hub.ts";
+import { LiveHub, STREAMS_PER_ACCOUNT_MAX } from "../../src/services/web/live/hub.ts";
+import { readHead } from "../../src/store/checks/check-rows.ts";
+import type { Db, Statement } from "../../src/store/db.ts";
 import { useDashboard } from "./dashboard.ts";
 
 const at = useDashboard({ roles: ["web", "api", "ping"] });
@@ -166,6 +168,29 @@ describe("the stream of a project", () => {
     const rows = page.events.flatMap((event) => (event.name === "rows" ? event.data.rows : []));
     expect(rows.map(({ id }) => id)).toContain(row.id);
     expect(Number(page.cursor)).toBeGreaterThanOrEqual(Number(cursor));
+  });
+
+  test("a flip is told by the next look when a statement of the first one failed", async () => {
+    const { id } = await make("flips once");
+    const { xmin } = await readHead(at.db);
+    await at.ask(`/ping/${id}/fail`);
+    let isBroken = true;
+    const database = {
+      query: async (statement: Statement<Record<string, unknown>>, values: readonly unknown[]) => {
+        if (isBroken && statement.name === "check_rows.list_ids") throw new Error("the database went away");
+        return at.db.query(statement, values);
+      },
+    } as Db;
+    const hub = new LiveHub({ database, now: Date.now, receiving: () => null });
+    const told: string[] = [];
+    const watcher = { accountId: 1, begin: () => {}, end: () => {}, send: (text: string) => told.push(text) };
+    hub.add({ ...watcher, projectId: at.owner.project.id }, xmin);
+    await expect(hub.tick()).rejects.toThrow("went away");
+    isBroken = false;
+    await hub.tick();
+    expect(told.join("")).toContain(`event: flip\ndata: {"check":"${id}"`);
+    await hub.tick();
+    expect(told.join("").match(/^event: flip$/gm)).toHaveLength(1);
   });
 
   test("an account has so many streams, and the next is told so", async () => {

@@ -1,10 +1,19 @@
 // The store opens one stream for all who listen, ends it with the last of them, and tries again after trouble.
 import { beforeEach, expect, test, vi } from "vitest";
-import { get } from "../api/api.ts";
+import { get, Trouble } from "../api/api.ts";
 import { checksStore } from "./checks-store.ts";
 import { watchProject } from "./watch-project.ts";
 
-vi.mock("../api/api.ts", () => ({ get: vi.fn<() => Promise<unknown>>() }));
+vi.mock("../api/api.ts", () => ({
+  get: vi.fn<() => Promise<unknown>>(),
+  Trouble: class extends Error {
+    readonly status: number;
+    constructor(status: number) {
+      super(`answered ${status}`);
+      this.status = status;
+    }
+  },
+}));
 vi.mock("../boot/boot.ts", () => ({ takeBootPage: () => null }));
 vi.mock("./watch-project.ts", () => ({ watchProject: vi.fn<() => () => void>() }));
 
@@ -73,4 +82,34 @@ test("whoever only watches has no more rows fetched than come with the page; who
   expect(left).not.toHaveBeenCalled();
   shellLeaves();
   expect(left).toHaveBeenCalledOnce();
+});
+
+test("a page on screen that cannot be asked for anew says so, and is asked for again", async () => {
+  vi.useFakeTimers();
+  asked.mockImplementation(async () => overview("four"));
+  const store = checksStore("four");
+  store.listen(() => undefined);
+  await vi.advanceTimersByTimeAsync(1);
+  watched.mock.lastCall?.[2].onState("live");
+  asked.mockRejectedValueOnce(new Trouble(503, {}));
+  store.reload();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(store.snapshot().live).toBe("reconnecting");
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(watched).toHaveBeenCalledTimes(2);
+  expect(store.snapshot().trouble).toBeNull();
+  vi.useRealTimers();
+});
+
+test("a page of a project that is not ours any more is loaded anew, to be told so by the server", async () => {
+  const reload = vi.fn<() => void>();
+  vi.stubGlobal("location", { reload });
+  asked.mockImplementation(async () => overview("five"));
+  const store = checksStore("five");
+  store.listen(() => undefined);
+  await vi.waitFor(() => expect(store.snapshot().project?.id).toBe("five"));
+  asked.mockRejectedValueOnce(new Trouble(404, {}));
+  store.reload();
+  await vi.waitFor(() => expect(reload).toHaveBeenCalledOnce());
+  vi.unstubAllGlobals();
 });

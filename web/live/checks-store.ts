@@ -1,5 +1,6 @@
 // All checks of a project as this tab knows them: filled from the page or from the server, completed in the
 // background, kept up to date by the stream. It holds and tells; how a list is ordered and drawn is not its business.
+import { DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../src/contract/web/requests/sizes.ts";
 import { useMemo, useSyncExternalStore } from "react";
 import type {
   ChecksBoot,
@@ -11,9 +12,9 @@ import type {
 } from "../../src/contract/web/boot.ts";
 import type { CheckRow, RowDetail, RowsPage } from "../../src/contract/web/check-row.ts";
 import type { DownEvent, FlipEvent, ReceivingEvent, RowsEvent } from "../../src/contract/web/live.ts";
-import { get } from "../api/api.ts";
+import { get, Trouble } from "../api/api.ts";
 import { takeBootPage } from "../boot/boot.ts";
-import type { LiveEvent, LiveState } from "./live-stream.ts";
+import { type LiveEvent, type LiveState, NOT_OURS } from "./live-stream.ts";
 import { nameKey, searchText } from "./row-keys.ts";
 import { tellDown } from "./down-count.ts";
 import { watchProject } from "./watch-project.ts";
@@ -37,11 +38,11 @@ export type ChecksSnapshot = {
   trouble: unknown;
 };
 
-/** As many lean rows as the server gives at once. */
-const ROWS_AT_ONCE = 1_000;
 /** In the first second of a page the rest is not asked for: it would take the processor from the first rows. */
 const REST_FROM_MS = 1_000;
-const DETAILS_AT_ONCE = 100;
+const LOAD_AGAIN_MS = 5_000;
+/** More flips than the server tells again to whoever comes back. */
+const SEEN_FLIPS_MAX = 1_000;
 
 const flipListeners = new Set<(flip: FlipEvent) => void>();
 
@@ -117,6 +118,7 @@ class ChecksStore {
     for (const id of removed) {
       this.#rows.delete(id);
       this.#details.delete(id);
+      this.#detailOf.delete(id);
     }
     this.#tell({
       version: this.#snapshot.version + 1,
@@ -128,7 +130,7 @@ class ChecksStore {
   async fetchDetails(visible: readonly string[]): Promise<void> {
     const ids = visible
       .filter((id) => this.#detailOf.get(id) !== this.#rows.get(id)?.change)
-      .slice(0, DETAILS_AT_ONCE);
+      .slice(0, DETAIL_ROWS_MAX);
     if (ids.length === 0) return;
     for (const id of ids) this.#detailOf.set(id, this.#rows.get(id)?.change ?? 0);
     try {
@@ -179,9 +181,20 @@ class ChecksStore {
       if (this.#isRestNeeded()) await this.#complete();
     } catch (trouble) {
       this.#tell({ trouble });
+      if (this.#snapshot.project !== null) this.#loadLater(trouble);
     } finally {
       this.#loading = null;
     }
+  }
+
+  /** Rows are on screen, and nobody tells any more whether they are true. */
+  #loadLater(trouble: unknown): void {
+    this.#tell({ live: "reconnecting" });
+    if (trouble instanceof Trouble && NOT_OURS.includes(trouble.status)) return location.reload();
+    setTimeout(() => {
+      const isDone = this.#stopWatching !== null || this.#listeners.size + this.#watchers.size === 0;
+      if (!isDone) this.#loading ??= this.#load();
+    }, LOAD_AGAIN_MS);
   }
 
   #fill(page: ChecksBoot): void {
@@ -213,7 +226,7 @@ class ChecksStore {
     while (!this.#isInOrder) {
       const { rows, next }: RowsPage = await get<RowsPage>(`/projects/${this.#id}/checks`, {
         after,
-        limit: ROWS_AT_ONCE,
+        limit: ROWS_PAGE_MAX,
       });
       for (const row of rows) {
         const known = this.#rows.get(row.id);
@@ -249,6 +262,8 @@ class ChecksStore {
       // After a reconnection the same flip may be told twice.
       if (this.#seenFlips.has(key)) return;
       this.#seenFlips.add(key);
+      const [oldest] = this.#seenFlips;
+      if (this.#seenFlips.size > SEEN_FLIPS_MAX && oldest !== undefined) this.#seenFlips.delete(oldest);
       for (const listener of flipListeners) listener(flip);
     }
   }

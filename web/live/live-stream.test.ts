@@ -93,6 +93,50 @@ describe("The stream", () => {
     stream.close();
   });
 
+  test("is opened again as soon as a server that was away answers", async () => {
+    asked.mockResolvedValue({ ok: false, status: 503 });
+    const stream = new LiveStream(addresses, "5", sink);
+    await vi.advanceTimersByTimeAsync(10_001);
+    expect(states.at(-1)).toBe("reconnecting");
+    const made = FakeSource.made.length;
+    asked.mockResolvedValue({ ok: true, json: async () => ({ events: [], cursor: "9" }) });
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect([FakeSource.made.length, newest().url]).toEqual([made + 1, "http://x/live?after=9"]);
+    newest().dispatchEvent(new Event("open"));
+    expect(states.at(-1)).toBe("live");
+    const count = asked.mock.calls.length;
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(asked).toHaveBeenCalledTimes(count);
+    stream.close();
+  });
+
+  test.each([401, 403, 404])("that is answered %s says so, instead of asking for ever", async (status) => {
+    asked.mockResolvedValue({ ok: false, status });
+    const stream = new LiveStream(addresses, "5", sink);
+    await vi.advanceTimersByTimeAsync(10_001);
+    expect(events).toEqual([expect.stringMatching(/^reload /)]);
+    stream.close();
+  });
+
+  test("is asked for with an end to waiting, and an answer that comes too late is not told", async () => {
+    const late = Promise.withResolvers<unknown>();
+    asked.mockReturnValue(late.promise);
+    const stream = new LiveStream(addresses, "5", sink);
+    await vi.advanceTimersByTimeAsync(10_001);
+    expect(asked).toHaveBeenLastCalledWith(
+      "http://x/changes?after=5",
+      expect.objectContaining({ signal: expect.any(AbortSignal) }),
+    );
+    stream.restart("3");
+    late.resolve({ ok: true, json: async () => ({ events: [{ name: "rows", data: {} }], cursor: "9" }) });
+    await vi.advanceTimersByTimeAsync(1);
+    expect(events).toEqual([]);
+    newest().refuse();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(newest().url).toBe("http://x/live?after=3");
+    stream.close();
+  });
+
   test("that begins again while an answer is under way is not polled any more", async () => {
     const stream = new LiveStream(addresses, "5", sink);
     await vi.advanceTimersByTimeAsync(10_001);

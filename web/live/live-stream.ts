@@ -12,10 +12,18 @@ type Sink = { onEvent: (event: LiveEvent) => void; onState: (state: LiveState) =
 /** The server says something at least every 15 s; whoever has not connected after this much waits in vain. */
 const OPENING_MS_MAX = 10_000;
 const POLL_MS = 10_000;
+/** What holds a stream back may hold an answer back, too; without an end nothing would ever be asked again. */
+const ANSWER_MS_MAX = 20_000;
 /** While polling, the stream is tried again this often. */
 const RETRY_STREAM_MS = 5 * 60_000;
 /** Refused so often in a row, the stream is not what we get: somebody holds it back, or there are too many. */
 const REFUSALS_MAX = 3;
+/** The session has ended, or the project is not ours any more: whoever asks for the whole page is told so. */
+export const NOT_OURS = [401, 403, 404];
+const RELOAD: LiveEvent = {
+  name: "reload",
+  data: JSON.stringify({ why: "It may not be watched any more." }),
+};
 const RECONNECT_MS_MIN = 1_000;
 const RECONNECT_MS_MAX = 30_000;
 
@@ -27,6 +35,8 @@ export class LiveStream {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failures = 0;
   #pollingSince: number | null = null;
+  /** Nobody answered the last question either: it is not only the stream that we do not get. */
+  #isAway = false;
   #isClosed = false;
   /** Counts beginnings: what was begun before the last one has nothing to say any more. */
   #turn = 0;
@@ -99,24 +109,37 @@ export class LiveStream {
       return;
     }
     this.#turn += 1;
-    const turn = this.#turn;
-    void this.#fetchChanges().finally(() => {
-      if (!this.#isClosed && turn === this.#turn) this.#timer = setTimeout(() => this.#poll(), POLL_MS);
-    });
+    void this.#pollOnce(this.#turn);
   }
 
-  async #fetchChanges(): Promise<void> {
+  async #pollOnce(turn: number): Promise<void> {
+    const isAnswered = await this.#fetchChanges(turn);
+    if (this.#isClosed || turn !== this.#turn) return;
+    const isBack = isAnswered && this.#isAway;
+    this.#isAway = !isAnswered;
+    if (isBack) this.#open();
+    else this.#timer = setTimeout(() => this.#poll(), POLL_MS);
+  }
+
+  /** Whether the server has answered. */
+  async #fetchChanges(turn: number): Promise<boolean> {
     try {
       const response = await fetch(withCursor(this.#addresses.changes, this.#cursor), {
         credentials: "same-origin",
+        signal: AbortSignal.timeout(ANSWER_MS_MAX),
       });
+      if (NOT_OURS.includes(response.status)) this.#sink.onEvent(RELOAD);
       if (!response.ok) throw new Error(`answered ${response.status}`);
       const { events, cursor } = (await response.json()) as ChangesPage;
+      // Somebody has begun again at another cursor, or nobody listens any more.
+      if (this.#isClosed || turn !== this.#turn) return true;
       this.#cursor = cursor;
       for (const { name, data } of events) this.#sink.onEvent({ name, data: JSON.stringify(data) });
       this.#sink.onState("polling");
+      return true;
     } catch {
-      this.#sink.onState("reconnecting");
+      if (!this.#isClosed && turn === this.#turn) this.#sink.onState("reconnecting");
+      return false;
     }
   }
 }

@@ -1,5 +1,5 @@
 // Text made to be copied: an address, a command. One click takes it, and the button says so.
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { words } from "../words/shared.ts";
 import { Icon } from "./icon.tsx";
 import { IconButton } from "./button.tsx";
@@ -20,13 +20,17 @@ export async function copyText(text: string): Promise<boolean> {
 
 export function CopyButton({ text, label = words.copy }: { text: string; label?: string }) {
   const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return undefined;
+    const timer = setTimeout(() => setCopied(false), SAID_MS);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
   const take = async () => {
     if (!(await copyText(text))) {
       toast({ kind: "trouble", text: words.copyRefused });
       return;
     }
     setCopied(true);
-    setTimeout(() => setCopied(false), SAID_MS);
   };
   return (
     <IconButton label={isCopied ? words.copied : label} onClick={() => void take()}>

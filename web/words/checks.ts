@@ -55,6 +55,7 @@ export const checksWords = {
   untoldTitle: "No channel hears of this check. Select it and choose Channels.",
   wentDown: (name: string) => `${name} went down.`,
   cameUp: (name: string) => `${name} is up again.`,
+  moreFlips: (count: number) => `And ${formatCount(count)} more.`,
 } as const;
 
 export const sinceWords = {
@@ -65,6 +66,8 @@ export const sinceWords = {
   and: " and ",
   more: (count: number) => ` and ${formatCount(count)} more`,
   all: "See all",
+  notConnected: (clock: string) =>
+    `There is no connection to the server since ${clock}. What you see is from then.`,
   cannotReceive: (clock: string) =>
     `Overdue cannot receive signals since ${clock}. Jobs are not blamed for it: what is missing is awaited again afterwards.`,
   couldNotReceive: (span: string, when: string) =>

@@ -31,7 +31,7 @@ import { FirstSignal, NothingYet } from "./first-signal.tsx";
 import { useListKeys } from "./list-keys.ts";
 import { NewCheck } from "./new-check.tsx";
 import { CheckList } from "./rows/list.tsx";
-import { ReceivingBand, SinceLine } from "./since-line.tsx";
+import { Bands, SinceLine } from "./since-line.tsx";
 import { type Picking, usePicking } from "./use-picking.ts";
 import { type Shown, useShown } from "./use-shown.ts";
 import { isFiltered, readView, type View, writeView } from "./view.ts";
@@ -94,7 +94,7 @@ function Loaded({ snapshot, project, store }: LoadedProps) {
         {!isEmpty && <SearchField view={view} onView={setView} place={search} />}
         {mayEdit && !isEmpty && <NewButton onNew={openNew} />}
       </header>
-      <ReceivingBand trouble={snapshot.receiving} />
+      <Bands {...snapshot} />
       <SinceLine since={snapshot.since} project={project.id} />
       <FirstSignal project={project.id} rows={rows} madeId={madeId} />
       {isEmpty ? (
@@ -245,7 +245,8 @@ function SearchField({ view, onView, place }: SearchProps) {
         onKeyDown={(event) => {
           if (event.key !== "Escape") return;
           onView({ ...view, search: "" });
-          event.currentTarget.blur();
+          // Keys go on in the list. Where nothing was found there is none yet, and the empty field keeps the focus.
+          document.querySelector<HTMLElement>(".list")?.focus();
         }}
       />
       {view.search === "" && <Keys keys="/" />}
@@ -269,15 +270,18 @@ function Foot({ snapshot, view, shown, onDeleted }: FootProps) {
   return (
     <footer className="status">
       <span className="figures">
-        {isFiltered(view) ? checksWords.shown(shown.count, total) : checksWords.total(total)}
+        {isFiltered(view) && checksWords.shown(shown.count, total)}
+        {!isFiltered(view) && total > 0 && checksWords.total(total)}
         {!isComplete && <span className="muted"> · {checksWords.loadingRest}</span>}
       </span>
       <button type="button" className="link status-bin" onClick={onDeleted}>
         {actionWords.deletedList.open}
       </button>
-      <button type="button" className="link status-bin" onClick={() => void copyListAsCode(view.tags)}>
-        {actionWords.asCode}
-      </button>
+      {total > 0 && (
+        <button type="button" className="link status-bin" onClick={() => void copyListAsCode(view.tags)}>
+          {actionWords.asCode}
+        </button>
+      )}
       <span className={`live is-${live}`}>
         <i />
         {live === "live" ? on : live === "polling" ? polling : off}

@@ -1,9 +1,12 @@
-// The difference since this person was last here, in one sentence; and, when we ourselves could not receive, that.
+// The difference since this person was last here, in one sentence; and, when we ourselves could not receive, or nobody
+// tells any more whether what is shown is true, that.
+import { useEffect, useState } from "react";
 import { checkName } from "../../../src/contract/web/list-words.ts";
 import { Link } from "wouter";
 import { hasNews, type ReceivingTrouble, type SinceAway } from "../../../src/contract/web/boot.ts";
 import { readerZone } from "../../boot/boot.ts";
 import { useMinute } from "../../live/clock.ts";
+import type { LiveState } from "../../live/live-stream.ts";
 import { pageHref } from "../../shell/page-address.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { sinceWords } from "../../words/checks.ts";
@@ -51,8 +54,18 @@ function Names({ who }: { who: readonly Named[] }) {
   ));
 }
 
-/** A band on top of the page: what was missed meanwhile is not held against the jobs. */
-export function ReceivingBand({ trouble }: { trouble: ReceivingTrouble | null }) {
+/** On top of the page, what puts all of it in doubt. */
+export function Bands({ receiving, live }: { receiving: ReceivingTrouble | null; live: LiveState }) {
+  return (
+    <>
+      <ReceivingBand trouble={receiving} />
+      {live === "reconnecting" && <CutBand />}
+    </>
+  );
+}
+
+/** What was missed meanwhile is not held against the jobs. */
+function ReceivingBand({ trouble }: { trouble: ReceivingTrouble | null }) {
   const now = useMinute();
   if (trouble === null) return null;
   const clock = formatClock(trouble.fromAt, readerZone);
@@ -63,6 +76,24 @@ export function ReceivingBand({ trouble }: { trouble: ReceivingTrouble | null })
           formatSpan(trouble.toAt - trouble.fromAt),
           formatWhen(trouble.fromAt, { now, zone: readerZone }),
         );
+  return <Band text={text} />;
+}
+
+/** So short a break is no reason to doubt what is shown. */
+const STALE_AFTER_MS = 10_000;
+
+/** The rows are as old as the connection. */
+function CutBand() {
+  const [cutAt, setCutAt] = useState<number | null>(null);
+  useEffect(() => {
+    const at = Date.now();
+    const timer = setTimeout(() => setCutAt(at), STALE_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return cutAt === null ? null : <Band text={sinceWords.notConnected(formatClock(cutAt, readerZone))} />;
+}
+
+function Band({ text }: { text: string }) {
   return (
     <p className="band" role="status">
       <Icon name="warn" />

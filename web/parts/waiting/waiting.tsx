@@ -1,5 +1,5 @@
 // Waiting for the first signal of a check: the line to run, what came, what came but did not count and why, and what
-// to look at when nothing comes. Asks the server once a second.
+// to look at when nothing comes.
 import "./waiting.css";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -13,8 +13,8 @@ import { Queried } from "../../ui/page-state.tsx";
 import { Ago } from "../../ui/when.tsx";
 import { waitingWords as words } from "../../words/welcome.ts";
 import { Notice } from "../section.tsx";
+import { askAgainMs } from "./ask-again.ts";
 
-const ASK_EVERY_MS = 1_000;
 /** Whoever waits for so long wants to know why. */
 const HINTS_AFTER_MS = 12_000;
 
@@ -23,7 +23,8 @@ export function useWaiting(check: string) {
     queryKey: ["waiting", check],
     queryFn: () => get<Waiting>(`/checks/${check}/waiting`),
     // The person is in a terminal meanwhile, and the page behind it.
-    refetchInterval: ({ state }) => (hasArrived(state.data) ? false : ASK_EVERY_MS),
+    refetchInterval: ({ state }) =>
+      hasArrived(state.data) ? false : askAgainMs(state.dataUpdateCount + state.errorUpdateCount),
     refetchIntervalInBackground: true,
     gcTime: 0,
   });

@@ -24,6 +24,8 @@ const STREAMS_MAX = 2_000;
 export const STREAMS_PER_ACCOUNT_MAX = 20;
 /** With more changes in a second than these, the pages have to be fetched anew. */
 const CHANGES_MAX = 20_000;
+/** After so many looks in a row that failed, whoever watches is let go: a page that hears nothing would call itself live. */
+const FAILED_LOOKS_MAX = 2;
 /** Flips are told once, also when they are read twice. */
 const FLIPS_REMEMBERED = 5_000;
 
@@ -54,6 +56,7 @@ export class LiveHub {
   /** Up to where changes were read; null while nobody watches. */
   #cursor: number | null = null;
   #receiving: string | null = null;
+  #failedLooks = 0;
   #isClosed = false;
 
   constructor(options: HubOptions) {
@@ -96,15 +99,23 @@ export class LiveHub {
   /** Ends all streams; the browsers come back by themselves. */
   close(): void {
     this.#isClosed = true;
-    for (const watcher of this.#watchers()) watcher.end();
+    this.#endAll();
   }
 
-  /** Reads what has changed, and tells whoever watches. */
+  /** Reads what has changed, and tells whoever watches. While that is not possible, nobody is kept waiting for it. */
   async tick(): Promise<void> {
-    if (this.#watched.size === 0) {
-      this.#cursor = null;
-      return;
+    try {
+      if (this.#watched.size === 0) this.#cursor = null;
+      else await this.#look();
+      this.#failedLooks = 0;
+    } catch (error) {
+      this.#failedLooks += 1;
+      if (this.#failedLooks >= FAILED_LOOKS_MAX) this.#endAll();
+      throw error;
     }
+  }
+
+  async #look(): Promise<void> {
     const { database, now } = this.#options;
     const projectIds = [...this.#watched.keys()];
     const head = await readHead(database);
@@ -116,12 +127,12 @@ export class LiveHub {
     ]);
     const rows = Map.groupBy(changed, ({ projectId }) => projectId);
     const fresh = flips.filter(({ id }) => !this.#toldFlips.has(id));
-    // Before anything is taken: whatever fails here is read again by the next look.
     const down = await this.#countDown({ rows, flips: fresh, counts });
-    this.#cursor = head.xmin;
     const isTooMuch = changed.length >= CHANGES_MAX;
     for (const [projectId, mine] of rows) this.#watched.get(projectId)?.feed.take(mine);
     await this.#findGone(counts);
+    // After the last question: when one of them fails, all of it is read again by the next look, and told once.
+    this.#cursor = head.xmin;
     for (const { id } of fresh) this.#remember(id);
     const news = this.#receivingNews(now());
     for (const [projectId, watched] of this.#watched) {
@@ -184,6 +195,10 @@ export class LiveHub {
     this.#toldFlips.add(flipId);
     const [oldest] = this.#toldFlips;
     if (this.#toldFlips.size > FLIPS_REMEMBERED && oldest !== undefined) this.#toldFlips.delete(oldest);
+  }
+
+  #endAll(): void {
+    for (const watcher of this.#watchers()) watcher.end();
   }
 
   #watchers(): Watcher[] {

@@ -96,6 +96,19 @@ describe("the hub", () => {
     expect(crowded.refusalFor(8)).toBeNull();
   });
 
+  test("lets everybody go while the database is away, and takes them again", async () => {
+    const away = hub();
+    const { response, watcher } = open();
+    away.add(watcher, 1);
+    await expect(away.tick()).rejects.toThrow("nobody watches");
+    expect(response.writableEnded, "one look may fail").toBe(false);
+    await expect(away.tick()).rejects.toThrow("nobody watches");
+    expect(response.writableEnded).toBe(true);
+    away.remove(watcher);
+    await expect(away.tick(), "nobody is left to be told").resolves.toBeUndefined();
+    expect(away.refusalFor(1)).toBeNull();
+  });
+
   test("ends all streams when it is closed, and takes no more", () => {
     const closing = hub();
     const { response, watcher } = open();
