@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { AcceptedSignal } from "../../src/core/accepted.ts";
+import type { ProjectEventsPage } from "../../src/contract/web/history.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
 import { STATUS_CHANGES_READ_MAX } from "../../src/core/limits.ts";
 import { sweepDeadlines } from "../../src/operations/alerts/sweep-deadlines.ts";
@@ -280,6 +281,33 @@ describe("the log", () => {
       const rare = { ...chosen, text: "went down" };
       expect(await json({ readMax, chosen: rare })).toEqual({ events: [], isComplete: false });
       expect(await json({ readMax: 4, chosen: rare })).toMatchObject({ events: [{}], isComplete: true });
+    });
+
+    test("what happened at one instant is told whole, page by page and in a file", async () => {
+      const { db } = database;
+      const project = await sampleProject(db);
+      const { id } = await sampleCheck(db, { projectId: project.id });
+      const at = new Date(NOW - HOUR_MS);
+      await db.pool.query(
+        `insert into flips (check_id, at, from_status, to_status, reason)
+         select $1, $2, 'up', 'down', 'fail' from generate_series(1, 150)`,
+        [id, at],
+      );
+      await db.pool.query(
+        `insert into events (check_id, at, kind, account_id, detail)
+         select $1, $2, 'paused', null, '{}' from generate_series(1, 1100)`,
+        [id, at],
+      );
+      const all = { ...chosen, projectId: project.id };
+      const seen: string[] = [];
+      let before: string | null = null;
+      do {
+        const page: ProjectEventsPage = await readProjectEvents(house, { ...all, before });
+        seen.push(...page.events.map((event) => `${event.type} ${event.id}`));
+        ({ before } = page);
+      } while (before !== null);
+      expect([seen.length, new Set(seen).size]).toEqual([1_250, 1_250]);
+      expect((await received({ format: "csv", chosen: all })).trimEnd().split("\r\n")).toHaveLength(1_251);
     });
 
     test("an alarm that was taken back is called so, and found by it", async () => {

@@ -9,6 +9,7 @@ import {
 } from "../../core/limits.ts";
 import { RULE } from "../check-body.ts";
 import { LOCAL_MINUTE } from "./requests/local-minute.ts";
+import { FIELD_LENGTHS } from "./requests/sizes.ts";
 
 export type SignalWord = "success" | "fail" | "start" | "log" | "ign";
 
@@ -95,7 +96,7 @@ export type Run = {
 /** A point of the chart of durations; the newest last. */
 export type DurationPoint = { at: number; durationMs: number; outcome: "success" | "fail"; n: number | null };
 
-/** `fromAt` is where the figures begin: days are summed up where single runs are not kept any more. */
+/** Days are summed up, also where single runs are not kept any more. */
 export type Durations = { points: DurationPoint[]; days: { day: string; meanMs: number; maxMs: number }[] };
 
 /** A line of the log. */
@@ -122,14 +123,15 @@ export type EventRow =
 
 export type EventType = EventRow["type"];
 
-/** `cursor` is what `before` has to be for older ones; null: there are none. */
+/** `before` is what has to be asked for older ones; null: there are none. */
 export type EventsPage = { events: EventRow[]; before: number | null };
 
 /** A line of a project's log: the same, with the check that it is about. Signals are told by the checks themselves. */
 export type ProjectEvent = Exclude<EventRow, { type: "signal" }> & {
   check: { id: string; name: string; zone: string };
 };
-export type ProjectEventsPage = { events: ProjectEvent[]; before: number | null };
+/** `before` leads to older ones and is the server's to read: thousands of events can be dated alike. */
+export type ProjectEventsPage = { events: ProjectEvent[]; before: string | null };
 
 /** One step on the way to an alert, in the order in which they took place. */
 export type ExplanationStep =
@@ -156,9 +158,6 @@ export type Explanation = {
   /** The settings have been changed since, so that what was expected is told as of now. */
   isEditedSince: boolean;
 };
-
-/** What people look for is a few words. */
-const EVENT_SEARCH_LENGTH_MAX = 100;
 
 const seconds = () => Type.Integer({ minimum: PERIOD_SECONDS_MIN, maximum: PERIOD_SECONDS_MAX });
 
@@ -192,8 +191,8 @@ export type Replay = {
   /** Alarms that were right, and those of them that the new settings would have kept to themselves. */
   realCount: number;
   missedCount: number;
-  /** The shortest grace under which only the right alarms are left; null: there is none. */
-  quietGraceSeconds: number | null;
+  /** A better grace: the shortest under which only the right alarms are left; null: there is nothing to propose. */
+  proposedGraceSeconds: number | null;
 };
 
 /** A page of a list that goes back in time; `before` is told by the page before it. */
@@ -213,12 +212,15 @@ const LocalTime = () => Type.Optional(Type.String({ pattern: LOCAL_MINUTE }));
 /** Which events of a project: of a type, with some words in them, from a minute to a minute of a zone's clocks. */
 const CHOSEN_EVENTS = {
   types: EventsQuery.properties.types,
-  text: Type.Optional(Type.String({ maxLength: EVENT_SEARCH_LENGTH_MAX })),
+  text: Type.Optional(Type.String({ maxLength: FIELD_LENGTHS.eventSearch })),
   from: LocalTime(),
   to: LocalTime(),
   zone: Type.Optional(Type.String({ maxLength: TZ_LENGTH_MAX, [RULE]: "zone" })),
 };
-export const ProjectEventsQuery = Type.Object({ ...CHOSEN_EVENTS, before: EventsQuery.properties.before });
+export const ProjectEventsQuery = Type.Object({
+  ...CHOSEN_EVENTS,
+  before: Type.Optional(Type.String({ pattern: String.raw`^[0-9]{1,15}(\.[0-9]{1,16}){0,2}$` })),
+});
 export type ProjectEventsQuery = Static<typeof ProjectEventsQuery>;
 
 /** The same events as a file. */

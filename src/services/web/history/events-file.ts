@@ -75,7 +75,7 @@ async function sendRows(
   { format, chosen, readMax }: Required<EventsFile>,
 ): Promise<boolean> {
   const { row, between } = FORMATS[format];
-  let before: number | null = null;
+  let before: string | null = null;
   let isFirst = true;
   const limit = Math.min(BATCH, readMax);
   for (let read = 0; read < readMax; read += limit) {

@@ -102,7 +102,7 @@ function instantOfText(text: string, zone: string): Instant {
 /** A page of what happened to the checks of a project. Where a word is looked for, it may be shorter, and not the last. */
 export async function readProjectEvents(
   house: WebHouse,
-  { before, ...chosen }: ChosenEvents & { before: number | null },
+  { before, ...chosen }: ChosenEvents & { before: string | null },
 ): Promise<ProjectEventsPage> {
   const found: ProjectEvent[] = [];
   let next = before;
@@ -118,19 +118,20 @@ export async function readProjectEvents(
 /** Reads so many events, newest first, and tells those of them that have the wanted words, and where to go on. */
 export async function readEventBatch(
   { database }: WebHouse,
-  asked: ChosenEvents & { before: number | null; limit: number },
+  asked: ChosenEvents & { before: string | null; limit: number },
 ): Promise<ProjectEventsPage> {
   const { projectId, types, from, to, limit } = asked;
-  const before = Math.min(asked.before ?? Infinity, to ?? Infinity);
+  const told = asked.before === null ? null : readPlace(asked.before);
+  const before = told?.at ?? to;
   const page = {
     projectId,
     limit: limit + 1,
     ...(from !== null && { from }),
-    ...(before !== Infinity && { before }),
+    ...(before !== null && { before }),
   };
   const [flips, events] = await Promise.all([
-    types.includes("flip") ? listFlipsOfProject(database, page) : [],
-    types.includes("event") ? listEventsOfProject(database, page) : [],
+    types.includes("flip") ? listFlipsOfProject(database, { ...page, beforeId: told?.flipId ?? 0 }) : [],
+    types.includes("event") ? listEventsOfProject(database, { ...page, beforeId: told?.eventId ?? 0 }) : [],
   ]);
   const ids = [...new Set([...flips, ...events].map(({ checkId }) => checkId))];
   const checks = new Map((await findChecksByIds(database, ids)).map((check) => [check.id, check]));
@@ -140,14 +141,35 @@ export async function readEventBatch(
     const { name = "", tz: zone = DEFAULT_TZ } = check?.settings ?? {};
     return { check: { id: check?.uuid ?? "", name, zone } };
   };
-  const all = pageOf<ProjectEvent>(
-    [
-      ...flips.map((flip) => ({ type: "flip" as const, ...toldFlip(flip), ...about(flip.checkId) })),
-      ...events.map((event) => ({ ...toldEvent(event, named), ...about(event.checkId) })),
-    ],
-    limit,
-  );
-  return { ...all, events: all.events.filter((event) => hasWords(event, asked.text)) };
+  const all: ProjectEvent[] = [
+    ...flips.map((flip) => ({ type: "flip" as const, ...toldFlip(flip), ...about(flip.checkId) })),
+    ...events.map((event) => ({ ...toldEvent(event, named), ...about(event.checkId) })),
+  ];
+  const read = all.toSorted((one, other) => other.at - one.at).slice(0, limit);
+  return {
+    events: read.filter((event) => hasWords(event, asked.text)),
+    before: all.length > limit ? placeAfter(read, told) : null,
+  };
+}
+
+/**
+ * How far somebody has read: everything after `at`, and of what happened at that very instant the flips and the events
+ * from these ids on. A bulk act dates a thousand events alike, and so does a deadline that many checks share.
+ */
+type Place = { at: Instant; flipId: number; eventId: number };
+
+function readPlace(text: string): Place {
+  const [at = 0, flipId = 0, eventId = 0] = text.split(".").map(Number);
+  return { at, flipId, eventId };
+}
+
+function placeAfter(read: readonly ProjectEvent[], before: Place | null): string {
+  const at = read.at(-1)?.at ?? 0;
+  const reached = before?.at === at ? before : null;
+  const idOf = (type: ProjectEvent["type"]) => read.findLast((one) => one.type === type && one.at === at)?.id;
+  const flipId = idOf("flip") ?? reached?.flipId ?? Number.MAX_SAFE_INTEGER;
+  const eventId = idOf("event") ?? reached?.eventId ?? Number.MAX_SAFE_INTEGER;
+  return `${at}.${flipId}.${eventId}`;
 }
 
 function hasWords(event: ProjectEvent, text: string): boolean {

@@ -74,7 +74,9 @@ export const historyRoutes: readonly WebRoute[] = [
     path: "/web/api/checks/:check/events",
     access: "view",
     query: EventsQuery,
-    answer: async ({ house, check, query }) => ({ json: await readEvents(house, check, asked(query)) }),
+    answer: async ({ house, check, query }) => ({
+      json: await readEvents(house, check, { before: query.before ?? null, types: typesOf(query) }),
+    }),
   }),
   checkRoute({
     name: "check.explain",
@@ -111,7 +113,7 @@ export const historyRoutes: readonly WebRoute[] = [
     access: "view",
     query: ProjectEventsQuery,
     answer: async ({ house, project, query }) => ({
-      json: await readProjectEvents(house, { ...chosenOf(project.id, query), ...asked(query) }),
+      json: await readProjectEvents(house, { ...chosenOf(project.id, query), before: query.before ?? null }),
     }),
   }),
   projectRoute({
@@ -130,11 +132,10 @@ export const historyRoutes: readonly WebRoute[] = [
 const ALL_TYPES: readonly EventType[] = ["signal", "flip", "event"];
 
 function chosenOf(projectId: number, query: Omit<ProjectEventsQuery, "before">) {
-  const { types } = asked(query);
-  return { projectId, types, text: query.text ?? "", ...rangeOf(query) };
+  return { projectId, types: typesOf(query), text: query.text ?? "", ...rangeOf(query) };
 }
 
-function asked({ before, types }: { before?: number; types?: string }) {
+function typesOf({ types }: { types?: string }): EventType[] {
   const chosen = types?.split(",") ?? ALL_TYPES;
-  return { before: before ?? null, types: ALL_TYPES.filter((type) => chosen.includes(type)) };
+  return ALL_TYPES.filter((type) => chosen.includes(type));
 }

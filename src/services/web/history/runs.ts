@@ -24,7 +24,9 @@ export async function readRuns(house: WebHouse, check: CheckWithState, { before 
   const all = [...endedRuns(log, check), ...running(log, check), ...missing(flips), ...unseen(events)]
     .filter(({ at }) => at >= oldestAt && (before === null || at < before))
     .toSorted((one, other) => other.at - one.at);
-  const runs = all.slice(0, RUNS_PER_PAGE);
+  // What ended at one instant is not parted: the next page begins before it.
+  const lastAt = all[RUNS_PER_PAGE - 1]?.at ?? oldestAt;
+  const runs = all.filter(({ at }) => at >= lastAt);
   const shown = new Set(runs.map(({ n }) => n));
   const excerpts = await readExcerpts(house, {
     checkId: check.id,
