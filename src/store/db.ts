@@ -32,7 +32,7 @@ export type Db = {
 
 /** The pool of a process. */
 export type Database = Db & {
-  /** For transaction.ts and the job queue; everything else goes through `query`. */
+  /** For transaction.ts and the question whether the server answers; everything else goes through `query`. */
   readonly pool: pg.Pool;
   close(): Promise<void>;
 };

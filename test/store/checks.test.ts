@@ -228,9 +228,12 @@ describe("deleting", () => {
       updateCheck(tx, { checkId: check.id, patch, at: MONDAY_NOON }),
     );
     expect(updated).toBeNull();
-    expect(await listDeletedChecks(database.db, project.id)).toEqual([
+    const bin = (from: number, limit = 9) =>
+      listDeletedChecks(database.db, { projectId: project.id, from, limit });
+    expect(await bin(MONDAY_NOON)).toEqual([
       { id: check.id, uuid: check.uuid, name: "Gone", deletedAt: MONDAY_NOON },
     ]);
+    expect([await bin(MONDAY_NOON + 1), await bin(0, 0)]).toEqual([[], []]);
 
     const restore = () => inTransaction(database.db, (tx) => restoreCheck(tx, check.id));
     expect(await restore()).toBe(true);

@@ -224,10 +224,24 @@ describe("packed runs", () => {
         { checkId: nextCheckId++, runs: first },
       ]),
     );
-    const list = (from: number) => listPackedRuns(database.db, { checkId, from });
+    const list = (from: number, limit = 100) => listPackedRuns(database.db, { checkId, from, limit });
     expect(await list(0)).toEqual([run(1_000), run(2_001, null), run(2_500), run(3_000)]);
     expect(await list(2_001)).toEqual([run(2_001, null), run(2_500), run(3_000)]);
     expect(await list(3_001)).toEqual([]);
+    expect(await list(0, 3)).toEqual([run(2_001, null), run(2_500), run(3_000)]);
+  });
+
+  test("of a check that has many, no more are unpacked than are asked for", async () => {
+    const checkId = nextCheckId++;
+    await write((tx) => insertRunChunks(tx, [{ checkId, runs: [run(5_000), run(6_000)] }]));
+    await database.db.pool.query(
+      `insert into run_chunks (check_id, from_at, to_at, run_count, runs)
+       values ($1, to_timestamp(1), to_timestamp(2), 1, decode('ff', 'hex'))`,
+      [checkId],
+    );
+    const list = (limit: number) => listPackedRuns(database.db, { checkId, from: 0, limit });
+    expect(await list(2)).toEqual([run(5_000), run(6_000)]);
+    await expect(list(3)).rejects.toThrow("packed runs end in the middle");
   });
 
   test("are forgotten chunk by chunk, and with their check", async () => {
@@ -235,7 +249,7 @@ describe("packed runs", () => {
     const chunks = [[run(1_000), run(2_000)], [run(3_000)]].map((runs) => ({ checkId, runs }));
     await write((tx) => insertRunChunks(tx, chunks));
     const ends = async () =>
-      (await listPackedRuns(database.db, { checkId, from: 0 })).map((one) => one.endAt);
+      (await listPackedRuns(database.db, { checkId, from: 0, limit: 100 })).map((one) => one.endAt);
     const trim = (before: number) => write((tx) => trimRunChunks(tx, { checkIds: [checkId], before }));
     await trim(2_000);
     expect(await ends()).toEqual([1_000, 2_000, 3_000]);
@@ -256,7 +270,7 @@ describe("packed runs", () => {
     });
     expect(await prune()).toBe(0);
     for (const checkId of checkIds) {
-      const left = await listPackedRuns(database.db, { checkId, from: 0 });
+      const left = await listPackedRuns(database.db, { checkId, from: 0, limit: 100 });
       expect(left.map(({ endAt }) => endAt)).toEqual([5_000]);
     }
   });

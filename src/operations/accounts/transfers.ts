@@ -12,7 +12,8 @@ import {
   writeTransfer,
 } from "../../store/accounts/members.ts";
 import { type Account, findAccountById, type Project } from "../../store/accounts/projects.ts";
-import { countChecksOwnedBy, listCheckUuids } from "../../store/checks/check-search.ts";
+import { countChecks } from "../../store/checks/check-rows.ts";
+import { countChecksOwnedBy } from "../../store/checks/check-search.ts";
 import { lockOwnedChecks } from "../../store/checks/checks.ts";
 import type { Database } from "../../store/db.ts";
 import { inTransaction, type Tx } from "../../store/transaction.ts";
@@ -110,7 +111,7 @@ async function demandRoom(
   if (account === null || limit === null) return;
   await lockOwnedChecks(tx, account.id);
   const owned = await countChecksOwnedBy(tx, account.id);
-  const coming = (await listCheckUuids(tx, project.id)).length;
+  const coming = (await countChecks(tx, [project.id])).get(project.id) ?? 0;
   if (owned + coming > limit) {
     throw new AppError(
       "forbidden",

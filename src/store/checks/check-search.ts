@@ -143,14 +143,17 @@ export async function countChecksOwnedBy(db: Db, accountId: number): Promise<num
 const LIST_DELETED = statement<{ id: number; uuid: string; name: string; deleted_at: Instant }>({
   name: "checks.list_deleted",
   text: `select id, uuid, name, deleted_at from checks
-    where project_id = $1 and deleted_at is not null order by deleted_at desc`,
+    where project_id = $1 and deleted_at >= $2 order by deleted_at desc limit $3`,
 });
 
 export type DeletedCheck = { id: number; uuid: string; name: string; deletedAt: Instant };
 
-/** The checks of a project that can be taken back, the last deleted first. */
-export async function listDeletedChecks(db: Db, projectId: number): Promise<DeletedCheck[]> {
-  const { rows } = await db.query(LIST_DELETED, [projectId]);
+/** The checks of a project that were deleted since an instant, the last deleted first, at most `limit`. */
+export async function listDeletedChecks(
+  db: Db,
+  { projectId, from, limit }: { projectId: number; from: Instant; limit: number },
+): Promise<DeletedCheck[]> {
+  const { rows } = await db.query(LIST_DELETED, [projectId, toTimestamp(from), limit]);
   return rows.map(({ id, uuid, name, deleted_at }) => ({ id, uuid, name, deletedAt: deleted_at }));
 }
 

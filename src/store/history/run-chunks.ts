@@ -27,17 +27,24 @@ export async function insertRunChunks(tx: Tx, chunks: readonly RunChunk[]): Prom
 
 const LIST = statement<{ runs: Buffer }>({
   name: "run_chunks.list",
-  text: "select runs from run_chunks where check_id = $1 and to_at >= $2 order by from_at",
+  text: `select runs from (
+      select runs, from_at, sum(run_count) over (order by to_at desc, from_at desc) - run_count as newer_count
+      from run_chunks where check_id = $1 and to_at >= $2
+    ) as chunk
+    where newer_count < $3 order by from_at`,
 });
 
-/** The runs of a check that ended since an instant and have left the log, oldest first. */
+/**
+ * The newest runs of a check that ended since an instant and have left the log, at most `limit`, oldest first. A check
+ * that is pinged every second has millions of them, of which no more are unpacked than are asked for.
+ */
 export async function listPackedRuns(
   db: Db,
-  { checkId, from }: { checkId: number; from: Instant },
+  { checkId, from, limit }: { checkId: number; from: Instant; limit: number },
 ): Promise<EndedRun[]> {
-  const { rows } = await db.query(LIST, [checkId, toTimestamp(from)]);
+  const { rows } = await db.query(LIST, [checkId, toTimestamp(from), limit]);
   const runs = rows.flatMap((row) => unpackRuns(row.runs)).filter((run) => run.endAt >= from);
-  return runs.toSorted((a, b) => a.endAt - b.endAt);
+  return runs.toSorted((a, b) => a.endAt - b.endAt).slice(-limit);
 }
 
 const TRIM = statement({

@@ -1,11 +1,7 @@
 // The routes that read: projects as cards, the page of a project, its rows page by page, details of the rows that can
 // be seen, and what is in the bin.
-import {
-  DetailsQuery,
-  DETAIL_ROWS_MAX,
-  ROWS_PAGE_MAX,
-  RowsQuery,
-} from "../../../contract/web/requests/checks.ts";
+import { DetailsQuery, RowsQuery } from "../../../contract/web/requests/checks.ts";
+import { DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../../contract/web/requests/sizes.ts";
 import type { ProjectsBoot } from "../../../contract/web/boot.ts";
 import type { DeletedRow, RowsPage } from "../../../contract/web/check-row.ts";
 import { isUuid } from "../../../core/identity.ts";
@@ -90,16 +86,17 @@ const deleted = projectRoute({
   path: "/web/api/projects/:project/deleted",
   access: "view",
   answer: async ({ house, project, now }) => {
-    const found = await listDeletedChecks(house.database, project.id);
-    const listed: DeletedRow[] = found
-      .filter(({ deletedAt }) => deletedAt >= keptFrom("deletedCheck", now))
-      .slice(0, DELETED_LISTED_MAX)
-      .map(({ uuid, name, deletedAt }) => ({
-        id: uuid,
-        name,
-        deletedAt,
-        goneAt: deletedAt + DAYS_KEPT.deletedCheck * DAY_MS,
-      }));
+    const found = await listDeletedChecks(house.database, {
+      projectId: project.id,
+      from: keptFrom("deletedCheck", now),
+      limit: DELETED_LISTED_MAX,
+    });
+    const listed: DeletedRow[] = found.map(({ uuid, name, deletedAt }) => ({
+      id: uuid,
+      name,
+      deletedAt,
+      goneAt: deletedAt + DAYS_KEPT.deletedCheck * DAY_MS,
+    }));
     return { json: listed };
   },
 });

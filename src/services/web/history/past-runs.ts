@@ -23,7 +23,7 @@ export async function readPastRuns(
   { check, from }: { check: CheckWithState; from: Instant },
 ): Promise<EndedRun[]> {
   const [packed, logged] = await Promise.all([
-    listPackedRuns(database, { checkId: check.id, from }),
+    listPackedRuns(database, { checkId: check.id, from, limit: RUNS_READ_MAX }),
     listLoggedRuns(database, { checkId: check.id, from }),
   ]);
   return [...packed, ...logged].toSorted((one, other) => one.endAt - other.endAt).slice(-RUNS_READ_MAX);
