@@ -17,6 +17,7 @@ import {
   type RandomText,
   slugify,
   splitTags,
+  withTag,
   uniqueKey,
   uuidOfAnyCase,
 } from "./identity.ts";
@@ -148,6 +149,16 @@ describe("tags", () => {
     ["", false],
   ])("a check tagged 'prod db' has the tag %j: %s", (tag, expected) => {
     expect(hasTag({ tags: "prod db" }, tag)).toBe(expected);
+  });
+
+  test.each([
+    ["a b", { tag: "c", isOn: true }, "a b c"],
+    ["a b", { tag: "a", isOn: true }, "a b"],
+    ["a  b ", { tag: "a", isOn: false }, "b"],
+    ["a  b ", { tag: "c", isOn: false }, "a  b "],
+    ["", { tag: "c", isOn: true }, "c"],
+  ])("%j with %j are %j", (tags, change, expected) => {
+    expect(withTag(tags, change)).toBe(expected);
   });
 
   test("a check has exactly the tags it is split into", () => {

@@ -49,6 +49,13 @@ export function splitTags(tags: string): string[] {
   return tags.split(" ").filter((tag) => tag !== "");
 }
 
+/** The tags with one more or one less; the same text when it is so already. */
+export function withTag(tags: string, { tag, isOn }: { tag: string; isOn: boolean }): string {
+  const before = splitTags(tags);
+  if (before.includes(tag) === isOn) return tags;
+  return (isOn ? [...before, tag] : before.filter((one) => one !== tag)).join(" ");
+}
+
 /** Whether a check carries exactly this tag, in this letter case. No check carries the empty one. */
 export function hasTag(check: { tags: string }, tag: string): boolean {
   return splitTags(check.tags).includes(tag);

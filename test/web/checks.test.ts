@@ -247,6 +247,32 @@ describe("many checks at once", () => {
     expect(await rowOf(ids[2] ?? "")).toBeDefined();
   });
 
+  test("two who tag the same check at once both get their tag, and the channels their channel", async () => {
+    const channels = await Promise.all(
+      ["one", "two"].map((name) => at.channel(at.owner, { name, kind: "webhook" })),
+    );
+    const row = await make({ name: "wanted", channels: [] });
+    const wishes = [
+      ...["t1", "t2", "t3", "t4"].map((tag) => ({ do: "addTag", tag })),
+      ...channels.map(({ uuid }) => ({ do: "addChannel", channel: uuid })),
+    ];
+    await Promise.all(wishes.map((wish) => post(`${project()}/bulk`, { ids: [row.id], ...wish })));
+    const after = await rowOf(row.id);
+    expect(after?.tags.toSorted()).toEqual(["t1", "t2", "t3", "t4"]);
+    expect(after?.channels).toBe(2);
+  });
+
+  test("a tag that no longer fits is refused, and the others stay", async () => {
+    const tags = Array.from({ length: 5 }, (_, n) => String(n).repeat(99)).join(" ");
+    const row = await make({ name: "full", tags });
+    const { json } = await post(`${project()}/bulk`, { ids: [row.id], do: "addTag", tag: "six" });
+    expect(json).toEqual({
+      done: [],
+      refused: [{ id: row.id, error: "The tags of a check have at most 500 characters." }],
+    });
+    expect((await rowOf(row.id))?.tags).toHaveLength(5);
+  });
+
   test("a channel is added to and taken from each", async () => {
     const channel = await at.channel(at.owner, { name: "bulk", kind: "webhook" });
     const row = await make({ name: "bulk channel", channels: [] });

@@ -220,26 +220,11 @@ export async function listCheckNames(
 }
 
 /** What has to be known of a check to change it together with others. */
-export type BulkCheck = {
-  id: number;
-  uuid: string;
-  tags: string;
-  status: StoredStatus;
-  channelUuids: string[];
-};
+export type BulkCheck = { id: number; uuid: string; status: StoredStatus };
 
-const FIND_BULK = statement<{
-  id: number;
-  uuid: string;
-  tags: string;
-  status: StoredStatus;
-  channel_uuids: string[];
-}>({
+const FIND_BULK = statement<BulkCheck>({
   name: "check_rows.find_bulk",
-  text: `select c.id, c.uuid, c.tags, s.status,
-      array(select ch.uuid from check_channels cc join channels ch on ch.id = cc.channel_id
-        where cc.check_id = c.id order by ch.uuid)::text[] as channel_uuids
-    from checks c join check_states s on s.check_id = c.id
+  text: `select c.id, c.uuid, s.status from checks c join check_states s on s.check_id = c.id
     where c.uuid = any ($1::uuid[]) and c.project_id = $2`,
 });
 
@@ -249,5 +234,5 @@ export async function findBulkChecks(
   { uuids, projectId }: { uuids: readonly string[]; projectId: number },
 ): Promise<BulkCheck[]> {
   const { rows } = await db.query(FIND_BULK, [toTextArray(uuids), projectId]);
-  return rows.map(({ channel_uuids: channelUuids, ...check }) => ({ ...check, channelUuids }));
+  return rows;
 }

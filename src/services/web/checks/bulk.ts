@@ -2,8 +2,8 @@
 // refused holds up no other, and is told.
 import { type BulkAnswer, BulkRequest } from "../../../contract/web/requests/checks.ts";
 import { AppError } from "../../../core/errors.ts";
-import { splitTags } from "../../../core/identity.ts";
-import { pauseCheck, resumeCheck, updateCheck } from "../../../operations/change-check.ts";
+import { pauseCheck, resumeCheck } from "../../../operations/change-check.ts";
+import { type Adjustment, adjustCheck } from "../../../operations/changing/adjust-check.ts";
 import { binCheck, restoreCheck } from "../../../operations/changing/bin.ts";
 import { transferCheck } from "../../../operations/changing/transfer-check.ts";
 import type { Project } from "../../../store/accounts/projects.ts";
@@ -40,12 +40,18 @@ const bulk = projectRoute({
 
 type Act = (check: BulkCheck) => Promise<unknown>;
 
-async function each(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
+/** Does it for each, a few at once. After a fault nothing more is begun, and the fault is told once all have ended. */
+export async function each(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
   const waiting = [...ids];
   const worker = async () => {
-    for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) await work(id);
+    try {
+      for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) await work(id);
+    } finally {
+      waiting.length = 0;
+    }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  const ended = await Promise.allSettled(Array.from({ length: AT_ONCE }, worker));
+  for (const one of ended) if (one.status === "rejected") throw one.reason;
 }
 
 /** Null: it is done. What is no refusal is a fault, and ends the whole. */
@@ -79,10 +85,12 @@ async function actOf(ask: ProjectAsk, { do: what, ...given }: BulkRequest): Prom
       };
     case "addTag":
     case "removeTag":
-      return tagging(ask, { tag: needed(given.tag, "tag"), isAdded: what === "addTag" });
+      return adjusting(ask, { tag: needed(given.tag, "tag"), isOn: what === "addTag" });
     case "addChannel":
-    case "removeChannel":
-      return channelling(ask, { channel: needed(given.channel, "channel"), isAdded: what === "addChannel" });
+    case "removeChannel": {
+      const channel = await ownChannel(ask, needed(given.channel, "channel"));
+      return adjusting(ask, { channel, isOn: what === "addChannel" });
+    }
     case "move": {
       const { project: to } = await projectToEnter(ask, needed(given.project, "project"));
       return moving(ask, to);
@@ -95,31 +103,16 @@ function needed(value: string | undefined, field: string): string {
   return value;
 }
 
-function tagging(ask: ProjectAsk, { tag, isAdded }: { tag: string; isAdded: boolean }): Act {
-  return async (check) => {
-    const tags = splitTags(check.tags);
-    if (tags.includes(tag) === isAdded) return;
-    const next = isAdded ? [...tags, tag] : tags.filter((one) => one !== tag);
-    const change = { params: { tags: next.join(" ") }, channels: null, deriveSlug: false };
-    done(await updateCheck(ask.house.database, { ...commandFor(ask, check), ...change }));
-  };
+function adjusting(ask: ProjectAsk, adjustment: Adjustment): Act {
+  const { database } = ask.house;
+  return async (check) => done(await adjustCheck(database, { ...commandFor(ask, check), adjustment }));
 }
 
-async function channelling(
-  ask: ProjectAsk,
-  { channel, isAdded }: { channel: string; isAdded: boolean },
-): Promise<Act> {
-  const { database } = ask.house;
-  const found = await findChannelByUuid(database, channel);
-  if (found?.projectId !== ask.project.id)
+async function ownChannel({ house, project }: ProjectAsk, uuid: string): Promise<string> {
+  const found = await findChannelByUuid(house.database, uuid);
+  if (found?.projectId !== project.id)
     throw new WebRefusal("invalid", "There is no such channel.", "channel");
-  return async (check) => {
-    if (check.channelUuids.includes(channel) === isAdded) return;
-    const rest = check.channelUuids.filter((uuid) => uuid !== channel);
-    const channels = (isAdded ? [...rest, channel] : rest).join(",");
-    const change = { params: {}, channels, deriveSlug: false };
-    done(await updateCheck(database, { ...commandFor(ask, check), ...change }));
-  };
+  return uuid;
 }
 
 function moving(ask: ProjectAsk, to: Project): Act {

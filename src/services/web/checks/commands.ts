@@ -2,7 +2,8 @@
 // and how its outcome is told to a person. Bulk requests go through here as well.
 import type { CheckChange } from "../../../contract/web/requests/checks.ts";
 import type { CheckParams } from "../../../core/check.ts";
-import { type AppError, ERROR_TEXT } from "../../../core/errors.ts";
+import { type AppError, ERROR_TEXT, FIELD_PROBLEM, fieldText } from "../../../core/errors.ts";
+import { TAGS_LENGTH_MAX } from "../../../core/limits.ts";
 import { detectKind } from "../../../core/schedule/schedule.ts";
 import type { Command } from "../../../operations/change-check.ts";
 import { type CheckRecord, type ProjectAsk, WebRefusal } from "../route.ts";
@@ -52,6 +53,8 @@ function spaced(tags: string): string {
 const SENTENCES: Readonly<Record<string, string>> = {
   [ERROR_TEXT.checkLimit]: "The owner of the project has as many checks as they may have.",
   [ERROR_TEXT.notPaused]: "The check is not paused.",
+  [fieldText("tags", FIELD_PROBLEM.tooLong)]:
+    `The tags of a check have at most ${TAGS_LENGTH_MAX} characters.`,
 };
 
 type Outcome =
