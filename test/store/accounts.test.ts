@@ -5,11 +5,13 @@ import {
   countOperators,
   deleteAccount,
   findEmails,
+  findKnownFrom,
   lockAccount,
   lockOperators,
   writeEmail,
   writeOperator,
   writeProfile,
+  writeKnownFrom,
   writeSignedIn,
 } from "../../src/store/accounts/accounts.ts";
 import { listAccountFacts, listMigrations, readBacklog } from "../../src/store/accounts/admin.ts";
@@ -86,9 +88,12 @@ describe("Accounts", () => {
       await writeProfile(t, { accountId, name: "Bob", theme: "dark" });
       await writeProfile(t, { accountId, name: null, theme: null });
       await writeSignedIn(t, { accountId, at: NOW });
+      expect(await findKnownFrom(t, accountId)).toBeNull();
+      await writeKnownFrom(t, { accountId, at: NOW });
     });
     expect(await countOperators(database.db)).toBe(before + 1);
     expect(await tx((t) => lockOperators(t))).toContain(accountId);
+    expect(await findKnownFrom(database.db, accountId)).toBe(NOW);
     const changed = { name: "Bob", email: `${account.uuid}@example.org`, isOperator: true };
     expect(await findAccountById(database.db, accountId)).toMatchObject(changed);
     const { id: otherId, email: other } = await sampleAccount(database.db);

@@ -88,6 +88,26 @@ describe("migrating", () => {
     expect(rows).toEqual([{ tz: null }, { tz: "Asia/Tokyo" }]);
   });
 
+  test("browsers are strangers from before the password that an account had then", async () => {
+    const later = OUR_STEPS.filter((step) => step >= "0009");
+    for (const step of later) rmSync(join(directory, `${step}.sql`));
+    await migrate(options());
+    const query = (text: string) => database.db.pool.query(text);
+    await query(`insert into accounts (uuid, email, name, is_operator, created_at)
+        select gen_random_uuid(), name, name, false, now() from unnest(array['with', 'without']) name`);
+    await query(`insert into passwords (account_id, hash, changed_at)
+        select id, 'hash', '2026-11-16 12:00Z' from accounts where name = 'with'`);
+    copyOurs();
+    expect(await migrate(options())).toEqual(later);
+    const { rows } = await query(
+      "select name, browsers_known_from_at = '2026-11-16 12:00Z' as same from accounts order by name",
+    );
+    expect(rows).toEqual([
+      { name: "with", same: true },
+      { name: "without", same: null },
+    ]);
+  });
+
   test("a step that fails leaves nothing behind, keeps the earlier ones, and can be repaired", async () => {
     addNext("create table notes (id bigint primary key); select 1 / 0");
     await expect(migrate(options())).rejects.toThrow("division by zero");

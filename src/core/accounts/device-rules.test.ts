@@ -11,8 +11,8 @@ const signing = {
   isSame: Object.is,
 };
 const token = deviceToken(signing, { accountId: 7, id: ID, at: NOW });
-const read = (given: string, { accountId = 7, now = NOW, passwordAt = null as number | null } = {}) =>
-  readDevice(given, { signing, accountId, passwordAt, now });
+const read = (given: string, { accountId = 7, now = NOW, knownFromAt = null as number | null } = {}) =>
+  readDevice(given, { signing, accountId, knownFromAt, now });
 
 describe("A browser", () => {
   test.each([
@@ -20,15 +20,15 @@ describe("A browser", () => {
     ["after 179 days", read(token, { now: NOW + 179 * DAY_MS }), ID],
     ["after 180 days", read(token, { now: NOW + 180 * DAY_MS }), null],
     ["from the day after tomorrow", read(token, { now: NOW - 2 * DAY_MS }), null],
-    ["from before the password was set", read(token, { passwordAt: NOW + 1_000 }), null],
-    ["from the second in which it was set", read(token, { passwordAt: NOW + 999 }), ID],
-    ["from after it was set", read(token, { passwordAt: NOW - 1 }), ID],
+    ["from before the others were made strangers", read(token, { knownFromAt: NOW + 1 }), null],
+    ["from the very moment", read(token, { knownFromAt: NOW }), ID],
+    ["from after it", read(token, { knownFromAt: NOW - 1 }), ID],
     ["of another account", read(token, { accountId: 8 }), null],
     ["of nobody", read(token, { accountId: 0 }), null],
     ["with another id", read(token.replace(ID, `${ID}x`)), null],
     ["with a later date", read(token.replace(/\.\d+\./, (all) => `.${Number(all.slice(1, -1)) + 1}.`)), null],
     ["with nothing", read(""), null],
-    ["with no signature", read(`${ID}.${NOW / 1_000}.`), null],
+    ["with no signature", read(`${ID}.${NOW}.`), null],
     ["with a line break in it", read(`${token}\n`), null],
   ])("%s", (_, found, expected) => {
     expect(found).toBe(expected);

@@ -1,7 +1,7 @@
 // Browsers that somebody was signed in with before: how such a one is known again, and by what its tries are counted.
 // Otherwise strangers who guess would use up the tries of whoever an address belongs to. It opens nothing by itself.
 import type { Signing } from "../alerts/mail-tokens.ts";
-import { DAY_MS, type Instant, SECOND_MS } from "../instant.ts";
+import { DAY_MS, type Instant } from "../instant.ts";
 import { type AttemptKind, countedAddress } from "./attempt-rules.ts";
 import { SESSION_DAYS_MAX } from "./session-rules.ts";
 
@@ -10,12 +10,12 @@ export const DEVICE_DAYS_MAX = SESSION_DAYS_MAX;
 
 /** Clocks of ours may differ by so much. */
 const EARLY_MS_MAX = DAY_MS;
-const DEVICE = /^(?<id>[\w-]{16,64})\.(?<seconds>[0-9]{1,12})\.(?<signature>[0-9a-f]{64})$/;
+const DEVICE = /^(?<id>[\w-]{16,64})\.(?<at>[0-9]{1,15})\.(?<signature>[0-9a-f]{64})$/;
 
-type Device = { accountId: number; id: string; seconds: string };
+type Device = { accountId: number; id: string; at: string };
 
-function signatureOf(signing: Signing, { accountId, id, seconds }: Device): string {
-  return signing.sign(["device", accountId, id, seconds].join("\n"));
+function signatureOf(signing: Signing, { accountId, id, at }: Device): string {
+  return signing.sign(["device", accountId, id, at].join("\n"));
 }
 
 /** What a browser keeps when it was signed in to an account; `id` is random. */
@@ -23,26 +23,30 @@ export function deviceToken(
   signing: Signing,
   { accountId, id, at }: { accountId: number; id: string; at: Instant },
 ): string {
-  const seconds = String(Math.floor(at / SECOND_MS));
-  return `${id}.${seconds}.${signatureOf(signing, { accountId, id, seconds })}`;
+  return `${id}.${at}.${signatureOf(signing, { accountId, id, at: String(at) })}`;
 }
 
-/** `passwordAt`: when the password of the account was set; null: it has none. */
-export type DeviceReading = { signing: Signing; accountId: number; passwordAt: Instant | null; now: Instant };
+/** `knownFromAt`: since when browsers of the account are known; null: at whatever time they were signed in. */
+export type DeviceReading = {
+  signing: Signing;
+  accountId: number;
+  knownFromAt: Instant | null;
+  now: Instant;
+};
 
 /**
  * Which browser of this account it is; null: none that we know, too long ago, or known only from before the password
- * was set. Whoever knew the one before keeps nothing of it.
+ * was set, or all other sessions were ended. Whoever was in before that keeps nothing of it.
  */
 export function readDevice(
   token: string,
-  { signing, accountId, passwordAt, now }: DeviceReading,
+  { signing, accountId, knownFromAt, now }: DeviceReading,
 ): string | null {
-  const { id, seconds, signature } = DEVICE.exec(token)?.groups ?? {};
-  if (id === undefined || seconds === undefined || signature === undefined) return null;
-  if (!signing.isSame(signature, signatureOf(signing, { accountId, id, seconds }))) return null;
-  if (passwordAt !== null && Number(seconds) < Math.floor(passwordAt / SECOND_MS)) return null;
-  const ageMs = now - Number(seconds) * SECOND_MS;
+  const { id, at, signature } = DEVICE.exec(token)?.groups ?? {};
+  if (id === undefined || at === undefined || signature === undefined) return null;
+  if (!signing.isSame(signature, signatureOf(signing, { accountId, id, at }))) return null;
+  if (knownFromAt !== null && Number(at) < knownFromAt) return null;
+  const ageMs = now - Number(at);
   return ageMs >= -EARLY_MS_MAX && ageMs < DEVICE_DAYS_MAX * DAY_MS ? id : null;
 }
 

@@ -10,7 +10,7 @@ import { AppError } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
 import { USER_AGENT_LENGTH_MAX } from "../../core/limits.ts";
 import { digestOfToken, newToken } from "../../lib/secrets/secret-token.ts";
-import { writeSignedIn } from "../../store/accounts/accounts.ts";
+import { writeKnownFrom, writeSignedIn } from "../../store/accounts/accounts.ts";
 import {
   deleteOtherSessions,
   deleteSession,
@@ -82,12 +82,15 @@ export async function endSession(
   if (!ended) throw new AppError("not_found", "This session has ended already.");
 }
 
-/** Ends every session of an account but one; returns how many. */
+/** Ends every session of an account but one, and makes strangers of all browsers that were in; returns how many ended. */
 export function endOtherSessions(
   database: Database,
-  { accountId, keepId }: { accountId: number; keepId: number | null },
+  { accountId, keepId, now }: { accountId: number; keepId: number | null; now: Instant },
 ): Promise<number> {
-  return inTransaction(database, (tx) => deleteOtherSessions(tx, { accountId, keepId }));
+  return inTransaction(database, async (tx) => {
+    await writeKnownFrom(tx, { accountId, at: now });
+    return deleteOtherSessions(tx, { accountId, keepId });
+  });
 }
 
 /** The sessions of an account that are still good, those used last first. */

@@ -18,6 +18,29 @@ export async function writeSignedIn(
   await tx.query(SIGNED_IN, [accountId, toTimestamp(at)]);
 }
 
+const FIND_KNOWN_FROM = statement<{ browsers_known_from_at: Instant | null }>({
+  name: "accounts.find_known_from",
+  text: "select browsers_known_from_at from accounts where id = $1",
+});
+
+/** Since when browsers of an account are known; null: always, or there is no such account. */
+export async function findKnownFrom(db: Db, accountId: number): Promise<Instant | null> {
+  return (await db.query(FIND_KNOWN_FROM, [accountId])).rows[0]?.browsers_known_from_at ?? null;
+}
+
+const WRITE_KNOWN_FROM = statement({
+  name: "accounts.write_known_from",
+  text: "update accounts set browsers_known_from_at = $2 where id = $1",
+});
+
+/** Makes strangers of all browsers that were signed in to an account before. */
+export async function writeKnownFrom(
+  tx: Tx,
+  { accountId, at }: { accountId: number; at: Instant },
+): Promise<void> {
+  await tx.query(WRITE_KNOWN_FROM, [accountId, toTimestamp(at)]);
+}
+
 const FIND_EMAILS = statement<{ id: number; email: string }>({
   name: "accounts.find_emails",
   text: "select id, email from accounts where id = any ($1::bigint[])",

@@ -4,18 +4,14 @@ import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
 import { toTextArray, toTimestamp } from "../values.ts";
 
-const FIND_PASSWORD = statement<{ hash: string; changed_at: Instant }>({
+const FIND_PASSWORD = statement<{ hash: string }>({
   name: "passwords.find",
-  text: "select hash, changed_at from passwords where account_id = $1",
+  text: "select hash from passwords where account_id = $1",
 });
 
 /** The hash of an account's password; null: it has none. */
-export async function findPassword(
-  db: Db,
-  accountId: number,
-): Promise<{ hash: string; changedAt: Instant } | null> {
-  const [row] = (await db.query(FIND_PASSWORD, [accountId])).rows;
-  return row === undefined ? null : { hash: row.hash, changedAt: row.changed_at };
+export async function findPassword(db: Db, accountId: number): Promise<string | null> {
+  return (await db.query(FIND_PASSWORD, [accountId])).rows[0]?.hash ?? null;
 }
 
 const WRITE_PASSWORD = statement({

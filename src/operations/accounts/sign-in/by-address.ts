@@ -5,6 +5,7 @@ import { safeNext } from "../../../core/accounts/token-rules.ts";
 import type { Signing } from "../../../core/alerts/mail-tokens.ts";
 import { AppError } from "../../../core/errors.ts";
 import type { Instant } from "../../../core/instant.ts";
+import { findKnownFrom } from "../../../store/accounts/accounts.ts";
 import { findPassword } from "../../../store/accounts/credentials.ts";
 import { findAccountByEmail, findAccountById } from "../../../store/accounts/projects.ts";
 import type { Token } from "../../../store/accounts/tokens.ts";
@@ -28,15 +29,15 @@ export type LinkRequest = Known & {
   visitor: Visitor;
 };
 
-/** The known browser of an account that a request comes from, or null; and what its password is, if it has one. */
+/** The known browser of an account that a request comes from, or null; and the hash of its password, if it has one. */
 async function recognize(
   database: Database,
   { device, signing }: Known,
   { accountId, now }: { accountId: number; now: Instant },
 ) {
   const password = await findPassword(database, accountId);
-  const passwordAt = password?.changedAt ?? null;
-  return { deviceId: readDevice(device, { signing, accountId, passwordAt, now }), password };
+  const knownFromAt = await findKnownFrom(database, accountId);
+  return { deviceId: readDevice(device, { signing, accountId, knownFromAt, now }), password };
 }
 
 /** No account has this id: whoever is not there has no browser either. */
@@ -135,7 +136,7 @@ export async function signInWithPassword(database: Database, request: PasswordRe
   const of = { accountId: account?.id ?? NOBODY, now };
   const { deviceId, password } = await recognize(database, request, of);
   await countAttempts(database, passwordTries({ email, network, deviceId }), { now });
-  const isRight = await judged(request.password, password?.hash ?? null);
+  const isRight = await judged(request.password, password);
   if (account === null || !isRight) throw new AppError("invalid", "The address or the password is wrong.");
   return inTransaction(database, (tx) =>
     admit(tx, {

@@ -41,7 +41,7 @@ export async function confirmByPassword(
 ): Promise<void> {
   await countAttempts(database, [{ kind: "confirm", subject: String(accountId) }], { now });
   const stored = await findPassword(database, accountId);
-  if (!(await judged(password, stored?.hash ?? null))) throw new AppError("invalid", WRONG);
+  if (!(await judged(password, stored))) throw new AppError("invalid", WRONG);
   await prove(database, { sessionId, now });
 }
 

@@ -16,7 +16,7 @@ import {
   writePasskeyUse,
   writePassword,
 } from "../../../store/accounts/credentials.ts";
-import { lockAccount } from "../../../store/accounts/accounts.ts";
+import { lockAccount, writeKnownFrom } from "../../../store/accounts/accounts.ts";
 import { deleteOtherSessions } from "../../../store/accounts/sessions.ts";
 import { insertStep, takeStep } from "../../../store/accounts/steps.ts";
 import { voidAllTokens } from "../../../store/accounts/tokens.ts";
@@ -45,7 +45,7 @@ type Noted = "passwordSet" | "passwordRemoved" | "passkeyAdded" | "passkeyRemove
 
 export type PasswordChange = { person: Person; password: string; sessionId: number | null; now: Instant };
 
-/** Sets a password; all sessions but this one end, and so do links and codes. AppError `invalid` for one that is too short. */
+/** Sets a password; all sessions but this one end, known browsers, links and codes with them. AppError `invalid` for one that is too short. */
 export async function setPassword(database: Database, change: PasswordChange): Promise<void> {
   const { person, password, sessionId, now } = change;
   const problem = passwordProblem(password, { email: person.email });
@@ -54,6 +54,7 @@ export async function setPassword(database: Database, change: PasswordChange): P
   await inTransaction(database, async (tx) => {
     await writePassword(tx, { accountId: person.accountId, hash, at: now });
     await deleteOtherSessions(tx, { accountId: person.accountId, keepId: sessionId });
+    await writeKnownFrom(tx, { accountId: person.accountId, at: now });
     // Whoever was in here may have asked for a link, or for another address, that would lead back in.
     await voidAllTokens(tx, person.accountId);
     await note(tx, { person, what: "passwordSet", name: null, at: now });

@@ -220,8 +220,10 @@ const endOthers = accountRoute({
   path: `${PATH}/sessions/end-others`,
   body: EmptyForm,
   answer: async (ask) => {
-    await endOtherSessions(ask.house.database, { accountId: ask.account.id, keepId: ask.session.id });
-    return page(ask);
+    const { house, account: me, session, now } = ask;
+    await endOtherSessions(house.database, { accountId: me.id, keepId: session.id, now });
+    // That makes strangers of all browsers; this one stays known.
+    return { ...(await page(ask)), cookies: [deviceCookie(ask, me.id)] };
   },
 });
 

@@ -27,7 +27,7 @@ export function deviceCookie(ask: Asking, accountId: number): string {
   const { house, now } = ask;
   const { signing } = house;
   const url = siteUrlOf(house);
-  const before = readDevice(deviceOf(ask), { signing, accountId, passwordAt: null, now });
+  const before = readDevice(deviceOf(ask), { signing, accountId, knownFromAt: null, now });
   const value = deviceToken(signing, { accountId, id: before ?? newToken(), at: now });
   const maxAgeSeconds = (DEVICE_DAYS_MAX * DAY_MS) / SECOND_MS;
   return setCookie({ name: guardedName(DEVICE_COOKIE, url), value, maxAgeSeconds }, url);
