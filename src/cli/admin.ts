@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { KeyKind } from "../core/identity.ts";
 import { isUuid } from "../core/identity.ts";
+import { CHECK_LIMIT_MAX } from "../core/limits.ts";
 import { secretKeyOf } from "../operations/api-key.ts";
 import { createAccount } from "../operations/create-account.ts";
 import { createKeys } from "../operations/accounts/create-keys.ts";
@@ -30,8 +31,6 @@ Examples:
   $ overdue admin reset-2fa --account you@example.org     the phone is gone
   $ overdue admin invite --email colleague@example.org
   $ overdue admin list`;
-
-const CHECK_LIMIT_MAX = 1_000_000_000;
 
 /** What the command line calls a kind of key. */
 const KINDS: Readonly<Record<string, readonly KeyKind[]>> = {
@@ -161,7 +160,8 @@ function registerSetCheckLimit(admin: Command, context: CommandContext): void {
     .action((options: Options) =>
       onDatabase(context, async ({ database, config }) => {
         const checkLimit = options.limit === "default" ? null : options.limit;
-        await setCheckLimit(database, { email: options.account, checkLimit });
+        const now = await readDatabaseClock(database);
+        await setCheckLimit(database, { email: options.account, checkLimit, now });
         const effective = checkLimit ?? config.checkLimit;
         if (options.json) return printJson(context, { account: options.account, check_limit: effective });
         context.out(`${options.account} may now have ${effective ?? "any number of"} checks.\n`);

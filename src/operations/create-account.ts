@@ -2,14 +2,15 @@
 import { randomUUID } from "node:crypto";
 import { AppError } from "../core/errors.ts";
 import type { Instant } from "../core/instant.ts";
+import { ACCOUNT_NAME_LENGTH_MAX } from "../core/limits.ts";
 import type { Database } from "../store/db.ts";
 import { postgresErrorName } from "../store/errors.ts";
 import { type Account, insertAccount } from "../store/accounts/projects.ts";
 import { inTransaction } from "../store/transaction.ts";
+import { audit } from "./accounts/audit.ts";
 
 /** The longest address that mail can carry. */
 const EMAIL_LENGTH_MAX = 254;
-export const ACCOUNT_NAME_LENGTH_MAX = 200;
 /** One @, something on both sides, no spaces. Whether mail arrives there, only mail can tell. */
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 
@@ -30,7 +31,7 @@ export function normalEmail(text: string): string {
   return email;
 }
 
-/** Adds an account and returns it. AppError `conflict` when the address has one already. */
+/** Adds an account by the command line and returns it. AppError `conflict` when the address has one already. */
 export async function createAccount(database: Database, request: AccountRequest): Promise<Account> {
   if (request.name.length > ACCOUNT_NAME_LENGTH_MAX) {
     throw new AppError("invalid", `The name is longer than ${ACCOUNT_NAME_LENGTH_MAX} characters.`);
@@ -45,8 +46,14 @@ export async function createAccount(database: Database, request: AccountRequest)
     createdAt: request.now,
   };
   try {
-    const id = await inTransaction(database, (tx) => insertAccount(tx, account));
-    return { id, ...account };
+    return await inTransaction(database, async (tx) => {
+      const id = await insertAccount(tx, account);
+      const { email: subject, isOperator, checkLimit } = account;
+      const by = { projectId: null, accountId: null, keyId: null };
+      const after = { isOperator, checkLimit };
+      await audit(tx, { ...by, what: "account.created", subject, before: null, after, at: request.now });
+      return { id, ...account };
+    });
   } catch (error) {
     if (postgresErrorName(error) !== "unique_violation") throw error;
     throw new AppError("conflict", `There is an account for ${account.email} already.`);

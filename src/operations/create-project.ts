@@ -8,6 +8,7 @@ import { randomText } from "../lib/secrets/random-text.ts";
 import type { Database } from "../store/db.ts";
 import { insertProject } from "../store/accounts/projects.ts";
 import { inTransaction } from "../store/transaction.ts";
+import { audit } from "./accounts/audit.ts";
 import { addApiKey } from "./api-key.ts";
 
 export type ProjectRequest = { ownerId: number; name: string; secretKey: string; now: Instant };
@@ -15,12 +16,16 @@ export type ProjectRequest = { ownerId: number; name: string; secretKey: string;
 /** The API keys are in readable form here and never again. */
 export type CreatedProject = { uuid: string; apiKey: string; apiKeyReadonly: string; pingKey: string };
 
-/** Adds a project and its keys in one transaction. AppError `invalid` for a name that is empty or too long. */
+/** What a project may be called, or an AppError `invalid`. Lengths are as people count. */
+export function projectName(text: string): string {
+  const name = text.trim();
+  if (name !== "" && Array.from(name).length <= PROJECT_NAME_LENGTH_MAX) return name;
+  throw new AppError("invalid", `The name of a project has 1 to ${PROJECT_NAME_LENGTH_MAX} characters.`);
+}
+
+/** Adds a project and its keys by the command line, in one transaction. AppError `invalid` for a name that is empty or too long. */
 export async function createProject(database: Database, request: ProjectRequest): Promise<CreatedProject> {
-  const name = request.name.trim();
-  if (name === "" || name.length > PROJECT_NAME_LENGTH_MAX) {
-    throw new AppError("invalid", `The name of a project has 1 to ${PROJECT_NAME_LENGTH_MAX} characters.`);
-  }
+  const name = projectName(request.name);
   const { ownerId, secretKey, now } = request;
   const project = {
     uuid: randomUUID(),
@@ -34,6 +39,15 @@ export async function createProject(database: Database, request: ProjectRequest)
     const key = { projectId, name: "", secretKey, now };
     const apiKey = await addApiKey(tx, { ...key, kind: "readWrite" });
     const apiKeyReadonly = await addApiKey(tx, { ...key, kind: "readOnly" });
+    const by = { projectId, accountId: null, keyId: null };
+    await audit(tx, {
+      ...by,
+      what: "project.created",
+      subject: name,
+      before: null,
+      after: { name },
+      at: now,
+    });
     return { uuid: project.uuid, apiKey, apiKeyReadonly, pingKey: project.pingKey };
   });
 }

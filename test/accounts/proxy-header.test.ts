@@ -30,6 +30,18 @@ describe("The header of a proxy", () => {
     expect((await browser.ask("/web/api/account", as("no address"))).status).toBe(401);
   });
 
+  test("is kept in bounds, and the operator sees who came", async () => {
+    const browser = openBrowser(() => trusting.site);
+    const { headers } = as("talker@example.org");
+    const ask = { headers: { ...headers, "User-Agent": "x".repeat(5_000) } };
+    const { sessions } = (await browser.ask("/web/api/account", ask)).json as AccountPage;
+    expect(sessions.map(({ ua }) => ua.length)).toEqual([200]);
+    const { rows } = await trusting.db.pool.query(
+      "select signed_in_at is not null as came from accounts where email = 'talker@example.org'",
+    );
+    expect(rows).toEqual([{ came: true }]);
+  });
+
   test("serves many first requests of a new person at once", async () => {
     const browser = openBrowser(() => trusting.site);
     const replies = await Promise.all(

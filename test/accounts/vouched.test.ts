@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { AccountPage } from "../../src/contract/web/account.ts";
+import { signInVouched } from "../../src/operations/accounts/sign-in/vouched.ts";
 import { useCast } from "../api/cast.ts";
 import { freePort } from "../support/ping-process.ts";
 import { type Browser, locationOf, openBrowser } from "./browser.ts";
@@ -123,6 +124,25 @@ describe("The identity provider", () => {
     expect([impostor.status, impostor.text.includes("verified")]).toEqual([403, true]);
     const newcomer = await signIn(visitor(), "newcomer");
     expect([newcomer.status, newcomer.text.includes("newcomer@example.org")]).toEqual([403, true]);
+  });
+
+  test("lets a new person in by all windows that come back at once", async () => {
+    const now = await cast.now();
+    const visitorHere = { ua: "test", remoteAddr: null, network: "here", now };
+    const email = "twice@example.org";
+    const identified = {
+      issuer,
+      subject: "twice",
+      email,
+      isEmailVerified: true,
+      name: "",
+      authenticatedAt: now,
+    };
+    const request = { identified, createsAccounts: true, visitor: visitorHere, nextPath: null };
+    const kinds = await Promise.all(
+      Array.from({ length: 6 }, async () => (await signInVouched(cast.db, request)).kind),
+    );
+    expect(kinds).toEqual(Array.from({ length: 6 }, () => "signedIn"));
   });
 
   test("sends back only whom this browser has sent there, and once", async () => {

@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { digestOfKey, secretKeyOf } from "../../src/operations/api-key.ts";
 import { createAccount } from "../../src/operations/create-account.ts";
+import { listAudit } from "../../src/operations/accounts/audit.ts";
 import { createKeys } from "../../src/operations/accounts/create-keys.ts";
 import { createProject } from "../../src/operations/create-project.ts";
 import { setCheckLimit } from "../../src/operations/accounts/set-check-limit.ts";
@@ -150,15 +151,47 @@ describe("set-check-limit", () => {
   test("sets a limit, and null takes it away", async () => {
     const { email } = await newAccount();
     const limitOf = async () => (await findAccountByEmail(database.db, email))?.checkLimit;
-    await setCheckLimit(database.db, { email: email.toUpperCase(), checkLimit: 0 });
+    await setCheckLimit(database.db, { email: email.toUpperCase(), checkLimit: 0, now: NOW });
     expect(await limitOf()).toBe(0);
-    await setCheckLimit(database.db, { email, checkLimit: null });
+    await setCheckLimit(database.db, { email, checkLimit: null, now: NOW });
     expect(await limitOf()).toBeNull();
   });
 
   test("refuses an address without an account", async () => {
-    const wanted = { email: "nobody@example.org", checkLimit: 3 };
+    const wanted = { email: "nobody@example.org", checkLimit: 3, now: NOW };
     await expect(setCheckLimit(database.db, wanted)).rejects.toMatchObject({ code: "not_found" });
+  });
+});
+
+describe("what the command line does", () => {
+  const record = async (projectId: number | null, subject: string) =>
+    (await listAudit(database.db, { projectId })).entries
+      .filter((entry) => projectId !== null || entry.subject === subject)
+      .map(({ what, before, after, accountId, keyId }) => {
+        expect([accountId, keyId]).toEqual([null, null]);
+        return { what, before, after };
+      });
+
+  test("stands in the record of the installation: accounts and their limits", async () => {
+    const { email } = await newAccount({ isOperator: true });
+    for (const checkLimit of [5, 5]) await setCheckLimit(database.db, { email, checkLimit, now: NOW });
+    expect(await record(null, email)).toEqual([
+      { what: "account.limitChanged", before: { checkLimit: null }, after: { checkLimit: 5 } },
+      { what: "account.created", before: null, after: { isOperator: true, checkLimit: null } },
+    ]);
+  });
+
+  test("stands in the record of the project: that it was made, and its keys", async () => {
+    const { made } = await newProject("Recorded");
+    const project = await findProjectByUuid(database.db, made.uuid);
+    const kinds = ["readOnly"] as const;
+    const request = { projectUuid: made.uuid, kinds, name: "deploy", replace: true, now: NOW };
+    await createKeys(database.db, { ...request, secretKey: SECRET_KEY });
+    expect(await record(project?.id ?? 0, "")).toEqual([
+      { what: "key.created", before: null, after: { kind: "readOnly", name: "deploy" } },
+      { what: "key.revoked", before: { kind: "readOnly", name: "" }, after: null },
+      { what: "project.created", before: null, after: { name: "Recorded" } },
+    ]);
   });
 });
 

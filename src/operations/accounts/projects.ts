@@ -4,7 +4,6 @@ import { API_KEYS_MAX, PROJECTS_OWNED_MAX } from "../../core/accounts/member-rul
 import { AppError } from "../../core/errors.ts";
 import { type KeyKind, newPingKey } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
-import { PROJECT_NAME_LENGTH_MAX } from "../../core/limits.ts";
 import { randomText } from "../../lib/secrets/random-text.ts";
 import { lockAccount } from "../../store/accounts/accounts.ts";
 import { deleteMembersOfProject, lockProject } from "../../store/accounts/members.ts";
@@ -22,16 +21,11 @@ import { listApiKeys, revokeApiKey } from "../../store/keys.ts";
 import { inTransaction, type Tx } from "../../store/transaction.ts";
 import { addApiKey } from "../api-key.ts";
 import { inRetriedTransaction } from "../changing/retried.ts";
+import { projectName } from "../create-project.ts";
 import { type Actor, audit } from "./audit.ts";
 
 /** A project that is changed, by whom and when. */
 export type ProjectChange = { project: Project; by: Actor; now: Instant };
-
-function projectName(text: string): string {
-  const name = text.trim();
-  if (name !== "" && Array.from(name).length <= PROJECT_NAME_LENGTH_MAX) return name;
-  throw new AppError("invalid", `The name of a project has 1 to ${PROJECT_NAME_LENGTH_MAX} characters.`);
-}
 
 /** Makes a project without API keys: those are made where they are shown. */
 export async function openProject(

@@ -87,6 +87,16 @@ describe("a deadline that our blindness touches", () => {
     expect(await notices()).toEqual([]);
   });
 
+  test("does not excuse a failure that the job reported", async () => {
+    const check = await makeWatched(database, world);
+    const ping = await sampleIntake(database.db, { sight: sightUntil(RETRIES_END_AT, [BLIND]) });
+    const at = HOURLY_DOWN_AT + 3 * MINUTE_MS;
+    await ping([{ uuid: check.uuid, at, action: "fail" }]);
+    expect(await storedRow(database, check.id)).toMatchObject({ status: "down" });
+    expect(await owedFlips(database, world)).toMatchObject([{ at, owed: 2 }]);
+    expect(await notices()).toEqual([]);
+  });
+
   test("that is edited meanwhile is looked at where its new deadline is", async () => {
     const check = await makeWatched(database, world);
     await sweep(HOURLY_DOWN_AT + 2 * MINUTE_MS);

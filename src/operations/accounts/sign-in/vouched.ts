@@ -3,8 +3,10 @@ import { provenByProvider } from "../../../core/accounts/session-rules.ts";
 import { STEP_MS } from "../../../core/accounts/token-rules.ts";
 import { AppError } from "../../../core/errors.ts";
 import type { Instant } from "../../../core/instant.ts";
+import { USER_AGENT_LENGTH_MAX } from "../../../core/limits.ts";
 import { hmacSha256Hex } from "../../../lib/secrets/hashes.ts";
 import { digestOfToken } from "../../../lib/secrets/secret-token.ts";
+import { writeSignedIn } from "../../../store/accounts/accounts.ts";
 import { insertIdentity, useIdentity } from "../../../store/accounts/identities.ts";
 import { findAccountByEmail } from "../../../store/accounts/projects.ts";
 import { deleteSessionByDigest, insertSession } from "../../../store/accounts/sessions.ts";
@@ -83,6 +85,16 @@ export type VouchedRequest = {
  * provider has verified. AppError `forbidden` for everybody else.
  */
 export async function signInVouched(database: Database, request: VouchedRequest): Promise<Admitted> {
+  try {
+    return await letIn(database, request);
+  } catch (error) {
+    if (postgresErrorName(error) !== "unique_violation") throw error;
+    // Two windows of a new person came back at once: the other one has made the account, and it is known now.
+    return letIn(database, request);
+  }
+}
+
+async function letIn(database: Database, request: VouchedRequest): Promise<Admitted> {
   const { identified, createsAccounts, visitor, nextPath } = request;
   const { issuer, subject } = identified;
   const { now } = visitor;
@@ -155,9 +167,10 @@ export async function findProxySession(
         method: "proxy",
         createdAt: now,
         provenAt: now,
-        ua,
+        ua: ua.slice(0, USER_AGENT_LENGTH_MAX),
         remoteAddr,
       });
+      await writeSignedIn(tx, { accountId: account.id, at: now });
     });
   } catch (error) {
     // Two requests of a new person at once: the other one has made it.
