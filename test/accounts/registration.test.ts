@@ -61,6 +61,14 @@ describe("Where registration is open", () => {
 });
 
 describe("Where no mail is sent", () => {
+  test("the page to sign in points to the first link, as long as nobody runs the installation", async () => {
+    const read = async () => (await openBrowser(() => mute.site).ask("/accounts/login/")).text;
+    expect(await read()).toContain("Nobody runs this installation yet.");
+    await mute.db.pool.query("update accounts set is_operator = true where id = $1", [mute.mate.account.id]);
+    expect(await read()).not.toContain("Nobody runs this installation yet.");
+    await mute.db.pool.query("update accounts set is_operator = false");
+  });
+
   test("the page says what to do, and asks for no link", async () => {
     const browser = openBrowser(() => mute.site);
     const page = await browser.ask("/accounts/login/");
@@ -81,8 +89,30 @@ describe("Where no mail is sent", () => {
     const { link } = (await invite("b@example.org")).json as { link: string };
     expect(link.startsWith(`${mute.site}/accounts/invitation/`)).toBe(true);
     const browser = openBrowser(() => mute.site);
-    const joined = await browser.post(link.slice(mute.site.length), {});
+    const joined = await browser.post(link.slice(mute.site.length), { password: "a long way in" });
     expect(locationOf(joined)).toBe(`/projects/${mute.owner.project.uuid}/checks/`);
+  });
+
+  test("whoever is invited chooses a password, because no mail could let them in again", async () => {
+    await mute.db.pool.query("update accounts set is_operator = true where id = $1", [mute.owner.account.id]);
+    const invited = await mute.browse(`/web/api/projects/${mute.owner.project.uuid}/invitations`, {
+      method: "POST",
+      body: { email: "guest@example.org", role: "member" },
+    });
+    const path = (invited.json as { link: string }).link.slice(mute.site.length);
+    const browser = openBrowser(() => mute.site);
+    expect((await browser.ask(path)).text).toContain("Choose a password");
+    for (const form of [{}, { password: "short" }]) {
+      const again = await browser.post(path, form);
+      expect([again.status, again.text.includes("A password has at least 8 characters.")]).toEqual([
+        400,
+        true,
+      ]);
+    }
+    expect((await browser.post(path, { password: "a long way in" })).status).toBe(303);
+    const back = openBrowser(() => mute.site);
+    const login = { email: "guest@example.org", password: "a long way in" };
+    expect(locationOf(await back.post("/accounts/login/password/", login))).toBe("/");
   });
 
   test("the links of an operator end with being one, into projects, too", async () => {

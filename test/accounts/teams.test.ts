@@ -62,6 +62,25 @@ describe("An invitation", () => {
     expect((await openBrowser(() => cast.site).post(link, {})).status).toBe(404);
   });
 
+  test("makes one account, also when two of them are accepted at once", async () => {
+    const email = "twice@example.org";
+    const second = (await cast.browse("/web/api/projects", { method: "POST", body: { name: "Second" } }))
+      .json as { uuid: string };
+    const invite = async (uuid: string) => {
+      smtp.received.length = 0;
+      const body = { email, role: "member" };
+      await cast.browse(`/web/api/projects/${uuid}/invitations`, { method: "POST", body });
+      return mailedPath(email);
+    };
+    const links = [await invite(cast.owner.project.uuid), await invite(second.uuid)];
+    const answers = await Promise.all(links.map((link) => openBrowser(() => cast.site).post(link, {})));
+    expect(answers.map(({ status }) => status)).toEqual([303, 303]);
+    const entered = answers.filter((answer) => answer.headers.getSetCookie().length > 0);
+    expect(entered, "whoever comes second signs in").toHaveLength(1);
+    const places = answers.map(locationOf).filter((place) => place?.startsWith("/accounts/login/"));
+    expect(places).toHaveLength(1);
+  });
+
   test("opens no account that is there already: its owner signs in first", async () => {
     const email = cast.stranger.account.email;
     await cast.browse(path("/invitations"), { method: "POST", body: { email, role: "member" } });

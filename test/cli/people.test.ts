@@ -1,7 +1,7 @@
 // Letting people in from the command line: for whoever is locked out, and where no mail is sent.
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { isSetUpLink } from "../../src/operations/accounts/set-up.ts";
-import { readInvitation } from "../../src/operations/accounts/members.ts";
+import { readInvitation } from "../../src/operations/accounts/joining.ts";
 import {
   beginAuthenticator,
   finishAuthenticator,

@@ -1,14 +1,8 @@
-// Members of a project: inviting, joining, roles, leaving. What a role may do is core's; here it is looked up under the
+// Members of a project: inviting, roles, leaving. What a role may do is core's; here it is looked up under the
 // project's lock, so that nobody acts on a role that was taken away meanwhile.
 import { randomUUID } from "node:crypto";
 import { mayDo, mayRemoveMember, type Role } from "../../core/access.ts";
-import {
-  doesInvitationStand,
-  type GivenRole,
-  mayChangeRole,
-  mayGiveRole,
-  MEMBERS_MAX,
-} from "../../core/accounts/member-rules.ts";
+import { type GivenRole, mayChangeRole, mayGiveRole, MEMBERS_MAX } from "../../core/accounts/member-rules.ts";
 import { INVITATION_DAYS, linkToken } from "../../core/accounts/token-rules.ts";
 import type { Signing } from "../../core/alerts/mail-tokens.ts";
 import { AppError } from "../../core/errors.ts";
@@ -18,9 +12,7 @@ import {
   deleteInvitation,
   deleteInvitationsBy,
   deleteInvitationsOfEmail,
-  findInvitation,
   findInvitationByUuid,
-  type Invitation,
   insertInvitation,
   listInvitations,
 } from "../../store/accounts/invitations.ts";
@@ -28,21 +20,18 @@ import {
   deleteMember,
   deleteTransfer,
   findTransfer,
-  insertMember,
   listMembers,
   lockProject,
   type Member,
   writeRole,
 } from "../../store/accounts/members.ts";
-import { type Account, findAccountByEmail, type Project } from "../../store/accounts/projects.ts";
-import type { Database, Db } from "../../store/db.ts";
+import { findAccountByEmail, type Project } from "../../store/accounts/projects.ts";
+import type { Database } from "../../store/db.ts";
 import { inTransaction, type Tx } from "../../store/transaction.ts";
 import { normalEmail } from "../create-account.ts";
-import { admit, type Admitted, type Visitor } from "./sign-in/admit.ts";
 import { countAttempts } from "./sign-in/attempts.ts";
 import { audit } from "./audit.ts";
 import { mailInvitation } from "./mail.ts";
-import { findOrAddAccount } from "./set-up.ts";
 
 export type InvitationRequest = {
   /** Null: into the installation, by whoever runs it. */
@@ -140,71 +129,6 @@ export async function withdrawInvitation(
     const by = { projectId: project.id, accountId: actorId, keyId: null };
     await audit(tx, { ...by, what: "member.inviteEnded", subject: email, ...change, at: now });
   });
-}
-
-/** What an invitation's link stands for, and whether its address has an account. Null when it is not good. */
-export async function readInvitation(
-  db: Db,
-  { token, now }: { token: string; now: Instant },
-): Promise<{ invitation: Invitation; hasAccount: boolean } | null> {
-  const invitation = await findInvitation(db, digestOfToken(token));
-  if (invitation === null || now >= invitation.expiresAt) return null;
-  if (!doesInvitationStand(invitation.inviter, invitation)) return null;
-  return { invitation, hasAccount: (await findAccountByEmail(db, invitation.email)) !== null };
-}
-
-export type Acceptance = {
-  token: string;
-  /** Whoever is signed in; null: the account is made, if the address has none. */
-  account: Pick<Account, "id" | "email"> | null;
-  visitor: Visitor;
-};
-
-/**
- * Accepts an invitation: for whoever is signed in, or with a new account. The link alone opens no account that is there
- * already, because whoever invites may have seen it. AppError `unauthenticated` asks to sign in first.
- */
-export async function acceptInvitation(database: Database, request: Acceptance): Promise<Admitted | null> {
-  const { token, visitor } = request;
-  const { now } = visitor;
-  return inTransaction(database, async (tx) => {
-    // First the project, like everybody who takes rights away: what is read then stays so.
-    const found = await findInvitation(tx, digestOfToken(token));
-    if (found !== null && found.projectId !== null) await lockProject(tx, found.projectId);
-    const read = await readInvitation(tx, { token, now });
-    if (read === null || !(await deleteInvitation(tx, read.invitation.id))) {
-      throw new AppError("not_found", "This invitation was withdrawn, answered before, or its time is over.");
-    }
-    const { invitation, hasAccount } = read;
-    if (request.account === null && hasAccount) {
-      throw new AppError("unauthenticated", "Please sign in to accept the invitation.");
-    }
-    const account =
-      request.account ?? (await findOrAddAccount(tx, { email: invitation.email, name: "", now }));
-    await join(tx, { invitation, account, now });
-    if (request.account !== null) return null;
-    return admit(tx, { accountId: account.id, method: "link", visitor, nextPath: null });
-  });
-}
-
-async function join(
-  tx: Tx,
-  {
-    invitation,
-    account,
-    now,
-  }: { invitation: Invitation; account: Pick<Account, "id" | "email">; now: Instant },
-): Promise<void> {
-  const { projectId, role } = invitation;
-  if (projectId === null || role === null) return;
-  // A project that was removed is kept for a while with nobody in it, and so it stays.
-  if ((await listMembers(tx, projectId)).length === 0) {
-    throw new AppError("not_found", "The project was removed meanwhile.");
-  }
-  if (!(await insertMember(tx, { projectId, accountId: account.id, role, at: now }))) return;
-  const by = { projectId, accountId: account.id, keyId: null };
-  const after = { role };
-  await audit(tx, { ...by, what: "member.joined", subject: account.email, before: null, after, at: now });
 }
 
 export type MemberChange = { project: Project; actorId: number; memberUuid: string; now: Instant };

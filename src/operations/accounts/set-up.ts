@@ -5,6 +5,7 @@ import { passwordProblem } from "../../core/accounts/password-rules.ts";
 import { AppError } from "../../core/errors.ts";
 import { newPingKey } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
+import { ACCOUNT_NAME_LENGTH_MAX } from "../../core/limits.ts";
 import { randomText } from "../../lib/secrets/random-text.ts";
 import { countOperators, writeOperator } from "../../store/accounts/accounts.ts";
 import { writePassword } from "../../store/accounts/credentials.ts";
@@ -17,7 +18,7 @@ import {
 } from "../../store/accounts/projects.ts";
 import type { Database } from "../../store/db.ts";
 import { inTransaction, type Tx } from "../../store/transaction.ts";
-import { ACCOUNT_NAME_LENGTH_MAX, normalEmail } from "../create-account.ts";
+import { normalEmail } from "../create-account.ts";
 import { admit, type Admitted, type Visitor } from "./sign-in/admit.ts";
 import { audit } from "./audit.ts";
 import { hashed } from "./sign-in/password-turns.ts";
@@ -88,12 +89,14 @@ export async function finishSetUp(database: Database, request: SetUpRequest): Pr
 }
 
 /** The account of an address, made if there is none. */
-export async function findOrAddAccount(
-  tx: Tx,
-  { email, name, now }: { email: string; name: string; now: Instant },
-): Promise<Account> {
-  const found = await findAccountByEmail(tx, email);
-  if (found !== null) return found;
+export async function findOrAddAccount(tx: Tx, of: NewAccount): Promise<Account> {
+  return (await findAccountByEmail(tx, of.email)) ?? addAccount(tx, of);
+}
+
+type NewAccount = { email: string; name: string; now: Instant };
+
+/** A new account. The database refuses (`unique_violation`) an address that has one. */
+export async function addAccount(tx: Tx, { email, name, now }: NewAccount): Promise<Account> {
   const account = {
     uuid: randomUUID(),
     email,

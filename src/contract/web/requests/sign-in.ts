@@ -9,6 +9,7 @@ export const PasswordForm = Type.Object({ email: field(), password: field(), nex
 export const CodeForm = Type.Object({ code: field(), next: field() });
 export const SetUpForm = Type.Object({ email: field(), name: field(), password: field() });
 export const ConfirmForm = Type.Object({ password: field(), code: field(), next: field(), way: field() });
+export const JoinForm = Type.Object({ password: field() });
 export const EmptyForm = Type.Object({});
 export const NextQuery = Type.Object({ next: field() });
 

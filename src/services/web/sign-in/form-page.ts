@@ -118,6 +118,11 @@ ${hint !== null && html`<p class="sign-in-hint" id="hint-${id}">${hint}</p>\n`}<
 `;
 }
 
+/** The address of an account. `username` is what a password is kept with in the browser. */
+export function emailField(of: Omit<FieldOf, "name" | "label" | "type">): Html {
+  return field({ name: "email", label: "Email address", type: "email", ...of });
+}
+
 /** A form of ours; what is hidden travels along. */
 export function form(
   ask: Asking,

@@ -1,22 +1,22 @@
-// The pages behind links: signing in, the first account, another address, an invitation. Looking at one changes nothing,
+// The pages behind links: signing in, the first account, another address. Looking at one changes nothing,
 // because mail programs look at every link; what changes something is the button.
 import { EmptyForm, SetUpForm } from "../../../contract/web/requests/sign-in.ts";
 import { PASSWORD_LENGTH_MIN } from "../../../core/accounts/password-rules.ts";
 import { html } from "../../../lib/http/html.ts";
-import { acceptInvitation, readInvitation } from "../../../operations/accounts/members.ts";
 import { readEmailChange, useEmailChange } from "../../../operations/accounts/profile.ts";
 import { finishSetUp, isSetUpLink } from "../../../operations/accounts/set-up.ts";
 import { readLink, useLink } from "../../../operations/accounts/sign-in/by-address.ts";
-import { listProjectsOfAccount } from "../../../store/accounts/projects.ts";
 import { type Asking, openRoute, type WebAnswer, type WebRoute } from "../route.ts";
 import { demandOwnSignIn, entered, orAgain, visitorOf } from "./entering.ts";
-import { field, form, formPage, siteHref } from "./form-page.ts";
+import { emailField, field, form, formPage, siteHref } from "./form-page.ts";
 
-function tokenOf({ params }: Asking): string {
+/** What the link ends with. */
+export function tokenOf({ params }: Asking): string {
   return params["token"] ?? "";
 }
 
-function badLink(ask: Asking, trouble?: string): Promise<WebAnswer> {
+/** The page of a link that is not good. */
+export function badLink(ask: Asking, trouble?: string): Promise<WebAnswer> {
   return formPage(ask, {
     title: "This link is not valid",
     sentences: [
@@ -79,10 +79,7 @@ function setUpPage(ask: Asking, state: SetUpState): Promise<WebAnswer> {
       form(ask, {
         action: `/accounts/setup/${tokenOf(ask)}/`,
         parts: [
-          field({
-            name: "email",
-            label: "Email address",
-            type: "email",
+          emailField({
             value: email,
             autocomplete: "username",
             isFirst: wrong !== "password",
@@ -187,71 +184,6 @@ const followEmailChange = openRoute({
     ),
 });
 
-const showInvitation = openRoute({
-  name: "invitation.show",
-  method: "GET",
-  path: "/accounts/invitation/:token/",
-  access: "anyone",
-  answer: async (ask) => {
-    const token = tokenOf(ask);
-    const read = await readInvitation(ask.house.database, { token, now: ask.now });
-    if (read === null)
-      return badLink(ask, "The invitation was withdrawn, answered before, or its time is over.");
-    const { projectName, invitedBy, email } = read.invitation;
-    const into = projectName === null ? ask.house.site.name : `the project ${projectName}`;
-    const action = `/accounts/invitation/${token}/`;
-    const mustSignIn = ask.account === null && read.hasAccount;
-    const next = encodeURIComponent(action);
-    return formPage(ask, {
-      title: `Join ${into}?`,
-      sentences: [
-        `${invitedBy ?? "Whoever runs this installation"} invites you.`,
-        ask.account !== null
-          ? `You join as ${ask.account.email}.`
-          : read.hasAccount
-            ? `There is an account for ${email}: please sign in first.`
-            : `An account is made for ${email}.`,
-      ],
-      parts: mustSignIn
-        ? [
-            html`<p><a class="sign-in-button" href="${siteHref(ask, `/accounts/login/?next=${next}`)}">Sign in</a></p>\n`,
-          ]
-        : [form(ask, { action, parts: [], button: "Join" })],
-    });
-  },
-});
-
-const accept = openRoute({
-  name: "invitation.accept",
-  method: "POST",
-  path: "/accounts/invitation/:token/",
-  access: "anyone",
-  body: EmptyForm,
-  answer: async (ask) => {
-    const token = tokenOf(ask);
-    const { database } = ask.house;
-    return orAgain(
-      async () => {
-        const read = await readInvitation(database, { token, now: ask.now });
-        const accepted = await acceptInvitation(database, {
-          token,
-          account: ask.account,
-          visitor: visitorOf(ask),
-        });
-        const accountId = accepted?.kind === "signedIn" ? accepted.accountId : (ask.account?.id ?? 0);
-        const projects = await listProjectsOfAccount(database, accountId);
-        const joined = projects.find(({ id }) => id === read?.invitation.projectId);
-        const redirect = joined === undefined ? "/" : `/projects/${joined.uuid}/checks/`;
-        return accepted === null ? { redirect } : { ...entered(ask, accepted), redirect };
-      },
-      async (trouble, status) =>
-        status === 401
-          ? { redirect: `/accounts/login/?next=${encodeURIComponent(`/accounts/invitation/${token}/`)}` }
-          : badLink(ask, trouble),
-    );
-  },
-});
-
 export const linkRoutes: readonly WebRoute[] = [
   showLink,
   followLink,
@@ -259,6 +191,4 @@ export const linkRoutes: readonly WebRoute[] = [
   finish,
   showEmailChange,
   followEmailChange,
-  showInvitation,
-  accept,
 ];

@@ -10,6 +10,7 @@ import { html, type Html } from "../../../lib/http/html.ts";
 import { findWaiting, passSecondFactor } from "../../../operations/accounts/sign-in/admit.ts";
 import { askForLink, signInWithPassword } from "../../../operations/accounts/sign-in/by-address.ts";
 import { endSession } from "../../../operations/accounts/sessions.ts";
+import { countOperators } from "../../../store/accounts/accounts.ts";
 import { type Asking, openRoute, type WebAnswer, type WebRoute } from "../route.ts";
 import {
   demandOwnSignIn,
@@ -21,8 +22,20 @@ import {
   stepToken,
   visitorOf,
 } from "./entering.ts";
-import { buttonLink, divider, field, form, formPage, passkeyButton, siteHref } from "./form-page.ts";
+import {
+  buttonLink,
+  divider,
+  emailField,
+  field,
+  form,
+  formPage,
+  passkeyButton,
+  siteHref,
+} from "./form-page.ts";
 import { hasPasskeys } from "./webauthn.ts";
+
+const NOBODY_YET =
+  "Nobody runs this installation yet. What the program wrote when it was started has a link that makes the first account.";
 
 /** Where the cursor is put when the page is shown again. */
 type Wrong = "email" | "password" | "link" | null;
@@ -35,6 +48,7 @@ async function loginPage(ask: Asking, state: LoginState): Promise<WebAnswer> {
   return formPage(ask, {
     title: `Sign in to ${site.name}`,
     trouble: trouble ?? null,
+    sentences: (await countOperators(ask.house.database)) === 0 ? [NOBODY_YET] : [],
     parts: loginParts(ask, { email, next, wrong }),
     hasScript: true,
     ...(status !== undefined && { status }),
@@ -68,14 +82,7 @@ function passwordForm(ask: Asking, { email, next, wrong }: LoginFields): Html {
     action: "/accounts/login/password/",
     hidden: { next },
     parts: [
-      field({
-        name: "email",
-        label: "Email address",
-        type: "email",
-        value: email,
-        autocomplete: "username",
-        ...markOf(wrong === "email"),
-      }),
+      emailField({ value: email, autocomplete: "username", ...markOf(wrong === "email") }),
       field({
         name: "password",
         label: "Password",
@@ -94,15 +101,7 @@ function linkForm(ask: Asking, { email, next, wrong }: LoginFields): Html {
     action: "/accounts/login/link/",
     hidden: { next },
     parts: [
-      field({
-        name: "email",
-        id: "link-email",
-        label: "Email address",
-        type: "email",
-        value: email,
-        autocomplete: "email",
-        ...markOf(wrong === "link"),
-      }),
+      emailField({ id: "link-email", value: email, autocomplete: "email", ...markOf(wrong === "link") }),
     ],
     button: "Mail me a link",
     isQuiet: true,

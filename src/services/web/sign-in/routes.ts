@@ -23,6 +23,7 @@ import {
   visitorOf,
 } from "./entering.ts";
 import { formPage, SCRIPT_PATH, siteHref, STYLE_PATH } from "./form-page.ts";
+import { invitationRoutes } from "./invitation.ts";
 import { linkRoutes } from "./links.ts";
 import { loginRoutes } from "./login.ts";
 import type { OidcClient } from "./oidc.ts";
@@ -180,6 +181,7 @@ const script = openRoute({
 export const signInRoutes: readonly WebRoute[] = [
   ...loginRoutes,
   ...linkRoutes,
+  ...invitationRoutes,
   ...confirmRoutes,
   passkeyOptions,
   byPasskey,

@@ -20,7 +20,9 @@ export const SIGN_IN_STYLE = `
 .sign-in-field input { width: 100%; min-height: 44px; padding: 8px 12px; font: inherit; color: inherit;
   background: var(--bg, Field); border: 1px solid var(--line-strong, GrayText); border-radius: var(--radius-m, 8px); }
 .sign-in-field input[aria-invalid] { border-color: var(--down, CanvasText); }
+.sign-in-card code { white-space: nowrap; }
 .sign-in-card .sign-in-hint { margin: 4px 0 0; font-size: 0.8125rem; color: var(--ink-3, inherit); }
+.sign-in-card > .sign-in-hint { margin-top: 12px; }
 .sign-in-card button, .sign-in-button { display: block; width: 100%; min-height: 44px; padding: 10px 18px; text-align: center;
   font: inherit; font-weight: 600; line-height: 22px; cursor: pointer; text-decoration: none; border: 1px solid transparent;
   border-radius: var(--radius-m, 8px); background: var(--accent, ButtonFace); color: var(--accent-ink, ButtonText); }
@@ -34,6 +36,7 @@ export const SIGN_IN_STYLE = `
 .sign-in-or { display: flex; align-items: center; gap: 12px; margin: 18px 0 !important; font-size: 0.8125rem; }
 .sign-in-or::before, .sign-in-or::after { content: ""; flex: 1; border-top: 1px solid var(--line, GrayText); }
 .sign-in-passkey { margin: 0 0 10px; }
+.sign-in-passkey:last-child { margin: 0; }
 .sign-in-passkey .sign-in-trouble { margin-top: 10px; }
 .sign-in-card [hidden] { display: none; }
 @media (max-width: 480px) { .sign-in { padding-top: 24px; } .sign-in-card { padding: 22px 18px 24px; } }
