@@ -7,11 +7,13 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type Config, environmentWith, loadConfig } from "../src/config.ts";
+import { type Config, environmentIn, environmentWith, loadConfig } from "../src/config.ts";
 import { formatListenAddress } from "../src/lib/address.ts";
+import { giveLoginLink } from "../src/operations/accounts/sign-in/by-address.ts";
 import type { CreatedProject } from "../src/operations/create-project.ts";
 import { openDatabase } from "../src/store/db.ts";
 import { UnusableDatabaseError } from "../src/store/errors.ts";
+import { readDatabaseClock } from "../src/store/instance.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { listAccounts } from "../src/store/accounts/projects.ts";
 import { onOrphaned } from "../src/cli/trial/orphaned.ts";
@@ -25,16 +27,26 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const ARGS = parseArgs({
   allowPositionals: true,
   allowNegative: true,
-  options: { web: { type: "boolean", default: true } },
+  options: { web: { type: "boolean", default: true }, help: { type: "boolean" } },
 });
+const HELP = `Usage: npm run dev -- [--no-web] [folder]
+
+Runs everything with a private PostgreSQL, migrated and filled, and reload; prints a link to sign in, addresses and
+keys. The data is kept in the folder, .overdue/dev without one. With --no-web the pages are not built.
+`;
 const HOME = ARGS.positionals[0] ?? join(ROOT, ".overdue", "dev");
 const KEYS_FILE = join(HOME, "keys.json");
 const DATABASE = "overdue";
 const READY_TIMEOUT_MS = 60_000;
 const READY_POLL_MS = 100;
 
-/** Migrates, and seeds once. The keys are kept in a file of this machine, so that every start can show them. */
-async function prepare(url: string, config: Config): Promise<CreatedProject | null> {
+type Prepared = { email: string; signInLink: string; keys: CreatedProject | null };
+
+/**
+ * Migrates, seeds once, and makes a link that signs in. The keys are kept in a file of this machine, so that every start
+ * can show them.
+ */
+async function prepare(url: string, config: Config): Promise<Prepared> {
   const options = { url, applicationName: "overdue-dev", onError: () => {} };
   await migrate(options);
   const database = openDatabase(options);
@@ -44,10 +56,15 @@ async function prepare(url: string, config: Config): Promise<CreatedProject | nu
       const keys = await seed(database, { secretKey: config.secretKey });
       writeFileSync(KEYS_FILE, JSON.stringify(keys), { mode: 0o600 });
     }
+    const email = account?.email ?? SEED_EMAIL;
+    const { token } = await giveLoginLink(database, { email, now: await readDatabaseClock(database) });
+    const keys = existsSync(KEYS_FILE)
+      ? (JSON.parse(readFileSync(KEYS_FILE, "utf8")) as CreatedProject)
+      : null;
+    return { email, signInLink: `${config.siteUrl}/accounts/link/${token}/`, keys };
   } finally {
     await database.close();
   }
-  return existsSync(KEYS_FILE) ? (JSON.parse(readFileSync(KEYS_FILE, "utf8")) as CreatedProject) : null;
 }
 
 /** The process under `node --watch`. */
@@ -123,22 +140,23 @@ function describeStart({
   site,
   url,
   mail,
-  keys,
+  prepared: { email, signInLink, keys },
 }: {
   admin: string;
   site: string;
   url: string;
   mail: Mail;
-  keys: CreatedProject | null;
+  prepared: Prepared;
 }): string {
   const address = `${keys?.pingKey ?? "PING_KEY"}+my-first-job@${mail.domain}`;
   const rows = [
     ["Site", site],
+    ["Sign in, once", signInLink],
     ["API", `${site}/api/v3/`],
     ["API, described", `${site}/docs/api`],
     ["Health", `${admin}/healthz  ${admin}/readyz  ${admin}/metrics`],
     ["Database", url],
-    ["Account", SEED_EMAIL],
+    ["Account", email],
     ["Project", keys?.uuid],
     ["API key", keys?.apiKey],
     ["API key, read-only", keys?.apiKeyReadonly],
@@ -155,7 +173,7 @@ ${lines.join("\n")}
 
 Send a signal; the first one makes its check:
 
-  curl ${site}/ping/${keys?.pingKey ?? "PING_KEY"}/my-first-job?create=1
+  curl '${site}/ping/${keys?.pingKey ?? "PING_KEY"}/my-first-job?create=1'
 
 Or send it by mail, once there is a check:
 
@@ -164,7 +182,7 @@ Or send it by mail, once there is a check:
 
 And look at it:
 
-  curl -H 'X-Api-Key: ${keys?.apiKey ?? "API_KEY"}' ${site}/api/v3/checks/?slug=my-first-job
+  curl -H 'X-Api-Key: ${keys?.apiKey ?? "API_KEY"}' '${site}/api/v3/checks/?slug=my-first-job'
 
 A change below src/ restarts the process, one below web/ builds the pages anew. Ctrl-C stops everything;
 the data stays in ${HOME}, and is made anew when that folder is gone.
@@ -174,7 +192,7 @@ the data stays in ${HOME}, and is made anew when that folder is gone.
 
 /** Runs until a signal comes. Every part is stopped again, in reverse order, whatever happens. */
 async function dev(signal: AbortSignal): Promise<void> {
-  const { config } = loadConfig();
+  const { config } = loadConfig(environmentIn(ROOT));
   const admin = `http://${formatListenAddress(config.adminListen)}`;
   await refuseTakenAddress(admin);
   const server = await startPostgres({
@@ -184,13 +202,13 @@ async function dev(signal: AbortSignal): Promise<void> {
   });
   try {
     const url = server.url(DATABASE);
-    const keys = await prepare(url, config);
+    const prepared = await prepare(url, config);
     if (signal.aborted) return;
     const mail = await mailOf(config);
     const held = [startServer(url, mail), ...(ARGS.values.web ? [startWebBuild()] : [])];
     try {
       if (await untilReady(admin, signal))
-        process.stdout.write(describeStart({ admin, site: config.siteUrl, url, mail, keys }));
+        process.stdout.write(describeStart({ admin, site: config.siteUrl, url, mail, prepared }));
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
     } finally {
       await Promise.all(held.map(stopHeld));
@@ -209,6 +227,10 @@ function explain(error: unknown): string {
     : error.message;
 }
 
+if (ARGS.values.help === true) {
+  process.stdout.write(HELP);
+  process.exit();
+}
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort());
 onOrphaned(() => stop.abort());

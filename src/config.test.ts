@@ -1,9 +1,9 @@
 // The settings table and its loader: sources, aliases, secrets from files, refusals, and what is shown.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
-import { ConfigError, type Environment, loadConfig } from "./config.ts";
+import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
+import { ConfigError, type Environment, environmentIn, environmentWith, loadConfig } from "./config.ts";
 import { effectiveAsJson, renderEffective, renderEnvExample } from "./config/render.ts";
 import type { Setting } from "./config/setting.ts";
 import { SETTINGS } from "./config/table.ts";
@@ -305,5 +305,47 @@ describe("what is shown", () => {
   test(".env.example in the repository is the one that the table makes", () => {
     const committed = readFileSync(join(import.meta.dirname, "..", ".env.example"), "utf8");
     expect(committed).toBe(renderEnvExample());
+  });
+});
+
+describe("the file .env of a folder", () => {
+  afterEach(() => void vi.unstubAllEnvs());
+
+  function folderWith(text: string): string {
+    const made = mkdtempSync(join(folder, "started-in-"));
+    writeFileSync(join(made, ".env"), text);
+    return made;
+  }
+
+  test("its lines are settings, as Set-up prints them, and the environment wins over them", () => {
+    vi.stubEnv("OVERDUE_SITE_NAME", "of the environment");
+    vi.stubEnv("OVERDUE_SMTP_HOST", " ");
+    const read = environmentIn(
+      folderWith(
+        "# OVERDUE_LISTEN=0.0.0.0:1\nOVERDUE_SITE_NAME=of the file\nOVERDUE_SMTP_HOST=smtp.example.com\n" +
+          'OVERDUE_MAIL_FROM=Overdue <overdue@example.com>\nOVERDUE_SMTP_PASSWORD="a#b"\n',
+      ),
+    );
+    const { config } = loadConfig(read);
+    expect(config).toMatchObject({
+      siteName: "of the environment",
+      smtpHost: "smtp.example.com",
+      mailFrom: "Overdue <overdue@example.com>",
+      smtpPassword: "a#b",
+    });
+    expect(config.listen.port).toBe(8_000);
+  });
+
+  test("lines of other programs are left alone, and misspelt ones of ours are refused", () => {
+    const read = environmentIn(folderWith("DB_HOST=elsewhere\nOVERDUE_SITE_NAMES=x\n"));
+    expect(read["DB_HOST"]).toBeUndefined();
+    expect(problemsOf(read)).toEqual([expect.stringContaining("OVERDUE_SITE_NAMES is not a setting")]);
+  });
+
+  test("a folder without one, or with a folder of that name, adds nothing", () => {
+    const made = mkdtempSync(join(folder, "started-in-"));
+    expect(environmentIn(made)).toEqual(environmentWith({}));
+    mkdirSync(join(made, ".env"));
+    expect(environmentIn(made)).toEqual(environmentWith({}));
   });
 });

@@ -1,6 +1,8 @@
 // The only reader of the environment: turns it, once, into a checked and typed object that is handed on.
 // Every problem found is reported together, each with what to do about it.
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
 import type { Composition, Setting } from "./config/setting.ts";
 import { SETTINGS } from "./config/table.ts";
 import { didYouMean } from "./lib/nearest-name.ts";
@@ -33,6 +35,7 @@ export type LoadedConfig = { config: Config; effective: EffectiveSetting[] };
 
 const PREFIX = "OVERDUE_";
 const FILE_SUFFIX = "_FILE";
+const ENV_FILE = ".env";
 /** A secret is a line of text; whatever is larger is the wrong file. */
 const SECRET_FILE_BYTES_MAX = 64 * 1024;
 /** How much of a refused value a message repeats. */
@@ -77,6 +80,29 @@ export function loadConfig(environment: Environment = process.env): LoadedConfig
 /** The whole environment with some changes, for a process that is started from here. */
 export function environmentWith(changes: Environment): Environment {
   return { ...process.env, ...changes };
+}
+
+/**
+ * The environment, and below it our lines of the file `.env` in a folder, if there is one: for whoever starts the
+ * program by hand. Throws ConfigError when the file is there and cannot be read.
+ */
+export function environmentIn(folder: string): Environment {
+  const path = join(folder, ENV_FILE);
+  try {
+    const lines = Object.entries(parseEnv(readFileSync(path, "utf8")));
+    // The file may be another program's: other names mean something else there.
+    return environmentAbove(lines.filter(([name]) => name.startsWith(PREFIX)));
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
+    if (code === "ENOENT" || code === "EISDIR") return environmentWith({});
+    throw new ConfigError([`${path} cannot be read (${code}). Correct its permissions, or remove it.`]);
+  }
+}
+
+/** An empty variable counts as not set, and hides nothing. */
+function environmentAbove(lines: readonly (readonly [string, string | undefined])[]): Environment {
+  const isFree = (name: string) => !process.env[name]?.trim();
+  return { ...process.env, ...Object.fromEntries(lines.filter(([name]) => isFree(name))) };
 }
 
 /** What is wrong with one setting; collected, never shown alone. */

@@ -6,7 +6,7 @@ import { constants } from "node:os";
 import { CommandError, EXIT, type ServeOptions } from "./cli/command-context.ts";
 import { databaseOptionsOf } from "./cli/open-database.ts";
 import { runCommandLine } from "./cli/program.ts";
-import { type Config, ConfigError, environmentWith, loadConfig } from "./config.ts";
+import { type Config, ConfigError, type Environment, environmentIn, loadConfig } from "./config.ts";
 import { KEY_PREFIX } from "./core/identity.ts";
 import { formatListenAddress } from "./lib/address.ts";
 import { createLog, type KnownSecrets, type Log, secretRemover } from "./lib/log.ts";
@@ -94,7 +94,7 @@ async function serve(config: Config, { roles, onReady }: ServeOptions): Promise<
   }
   const admin = running.adminAddress;
   log.info({ admin: admin && `http://${formatListenAddress(admin)}` }, "ready");
-  await onReady?.();
+  await onReady?.(log);
   if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
   const failed = await running.stop();
   log.info({ failed }, "stopped");
@@ -134,10 +134,10 @@ function listenTrouble(error: unknown, config: Config): CommandError | null {
 }
 
 /** Whatever goes to standard error is cleaned of secrets, as the log is. */
-function errorWriter(): (text: string) => void {
+function errorWriter(environment: Environment): (text: string) => void {
   let known: KnownSecrets = {};
   try {
-    known = knownSecrets(loadConfig().config);
+    known = knownSecrets(loadConfig(environment).config);
   } catch (error) {
     // Settings that cannot be used are reported by the command itself.
     if (!(error instanceof ConfigError)) throw error;
@@ -146,14 +146,26 @@ function errorWriter(): (text: string) => void {
   return (text) => void process.stderr.write(clean(text));
 }
 
+/** The settings of the folder that this was started in. A file that cannot be read ends the process with a sentence. */
+function givenEnvironment(): Environment {
+  try {
+    return environmentIn(process.cwd());
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`overdue: ${error.message}\n`);
+    process.exit(EXIT.usage);
+  }
+}
+
 // A reader that has seen enough, such as head, closes the pipe.
 process.stdout.on("error", () => process.exit(EXIT.ok));
+const environment = givenEnvironment();
 process.exitCode = await runCommandLine(process.argv.slice(2), {
-  environment: environmentWith({}),
+  environment,
   version: VERSION,
   roleNames: ROLE_NAMES,
   out: (text) => void process.stdout.write(text),
-  err: errorWriter(),
+  err: errorWriter(environment),
   openObjects: objectStoreOf,
   serve,
 });

@@ -1,20 +1,31 @@
 // What every admin command does first: load the settings, open the database, and find out who is meant.
-import { type Config, loadConfig } from "../config.ts";
+import { resolve } from "node:path";
+import { type Config, type Environment, loadConfig } from "../config.ts";
 import { normalEmail } from "../operations/create-account.ts";
 import type { Database } from "../store/db.ts";
 import { type Account, findAccountByEmail, listAccounts } from "../store/accounts/projects.ts";
 import { CommandError, type CommandContext } from "./command-context.ts";
 import { withDatabase } from "./open-database.ts";
+import { DEFAULT_FOLDER, findRunning } from "./trial/running-trial.ts";
 
 export type Session = { database: Database; config: Config };
 
-/** Runs an admin command on the database that the settings name. */
+/** Runs an admin command on the database that the settings name, or on that of the trial that runs in this folder. */
 export async function onDatabase(
   context: CommandContext,
   work: (session: Session) => Promise<void>,
 ): Promise<void> {
-  const { config } = loadConfig(context.environment);
+  const config = configOf(context.environment);
   await withDatabase(config, (database) => work({ database, config }));
+}
+
+function configOf(environment: Environment): Config {
+  const { config } = loadConfig(environment);
+  if (config.databaseUrl !== null) return config;
+  const trial = findRunning(resolve(DEFAULT_FOLDER));
+  if (trial === null) return config;
+  const { databaseUrl, siteUrl } = trial;
+  return loadConfig({ ...environment, OVERDUE_DATABASE_URL: databaseUrl, OVERDUE_SITE_URL: siteUrl }).config;
 }
 
 /** The account with this address, or the only one there is. */

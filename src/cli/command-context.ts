@@ -1,5 +1,6 @@
 // What every command is handed, and how a command ends: its exit code, and errors that a person can act on.
 import type { Config, Environment } from "../config.ts";
+import type { Log } from "../lib/log.ts";
 import type { ObjectStore } from "../lib/object-store.ts";
 
 /** Exit codes of `overdue`; the help and docs/operating.md say the same. */
@@ -7,8 +8,8 @@ export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
 export type ServeOptions = {
   roles: readonly string[] | null;
-  /** Called once, when everything answers. */
-  onReady?: () => Promise<void>;
+  /** Called once, when everything answers, with the log of the process. */
+  onReady?: (log: Log) => Promise<void>;
 };
 
 export type CommandContext = {

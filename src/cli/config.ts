@@ -7,6 +7,8 @@ import { type CommandContext, printJson } from "./command-context.ts";
 const AFTER_HELP = `
 Values come from, the first one found: the file that NAME_FILE names (secrets only), the variable NAME, the
 name that Healthchecks uses for the same thing (SITE_ROOT, DB_HOST …), the default. Secrets are masked.
+Lines OVERDUE_… of a file .env in the folder where the program is started count as variables; what the environment
+says wins over them.
 
 Examples:
   $ overdue config                    check the settings and print them

@@ -13,7 +13,8 @@ export function databaseOptionsOf(config: Config): DatabaseOptions {
     throw new CommandError(
       "OVERDUE_DATABASE_URL is not set. Name the database, for instance\n" +
         "  export OVERDUE_DATABASE_URL=postgres://overdue@127.0.0.1:5432/overdue\n" +
-        "or try `overdue` alone, which brings a database of its own.",
+        "or try `overdue` alone, which brings a database of its own. Beside a trial that runs, `overdue admin`\n" +
+        "works in the folder that the trial was started in.",
       EXIT.usage,
     );
   }

@@ -22,7 +22,8 @@ Examples:
   $ overdue admin create-project --name Backups --json
   $ overdue serve                                          run everything in one process
 
-Settings come from OVERDUE_* variables; \`overdue config --example\` explains them all.
+Settings come from OVERDUE_* variables, or such lines of a file .env in the folder where the program is started;
+\`overdue config --example\` explains them all.
 Exit codes: 0 done, 1 failed, 2 wrong usage or settings.`;
 
 /** What the program does when it is told nothing. */

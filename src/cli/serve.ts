@@ -1,7 +1,13 @@
 // `overdue serve`: runs the chosen roles until it is told to stop. What a role is, main.ts knows.
 import type { Command } from "commander";
-import { loadConfig } from "../config.ts";
-import type { CommandContext } from "./command-context.ts";
+import { type Config, loadConfig } from "../config.ts";
+import { ensureOwnerLink } from "../operations/accounts/set-up.ts";
+import { readDatabaseClock } from "../store/instance.ts";
+import type { CommandContext, ServeOptions } from "./command-context.ts";
+import { withDatabase } from "./open-database.ts";
+
+/** The role that has the page of the link. */
+const WEB_ROLE = "web";
 
 /** Adds the command to the program. */
 export function registerServe(
@@ -20,8 +26,33 @@ export function registerServe(
     .action(async (options: { roles?: string }) => {
       const { config } = loadConfig(context.environment);
       const given = options.roles?.split(",").map((name) => name.trim()) ?? config.roles;
-      setExitCode(await context.serve(config, { roles: given }));
+      setExitCode(await context.serve(config, { roles: given, onReady: announcer(config, given) }));
     });
+}
+
+/**
+ * On an installation that nobody runs yet, the log has the link that makes the first account. Not where a proxy says who
+ * people are: no link lets anybody in there.
+ */
+function announcer(config: Config, roles: ServeOptions["roles"]): NonNullable<ServeOptions["onReady"]> {
+  const hasPages = roles === null || roles.includes("all") || roles.includes(WEB_ROLE);
+  return async (log) => {
+    if (!hasPages || config.remoteUserHeader !== null) return;
+    try {
+      const link = await ownerLink(config);
+      if (link !== null) log.warn({ link }, "nobody runs this installation yet: open the link to begin");
+    } catch (error) {
+      log.warn({ err: error }, "the link of the first account could not be made; the next start tries again");
+    }
+  };
+}
+
+/** The page on which the first account is made; null once somebody runs this installation. */
+export async function ownerLink(config: Config): Promise<string | null> {
+  return withDatabase(config, async (database) => {
+    const made = await ensureOwnerLink(database, { now: await readDatabaseClock(database) });
+    return made === null ? null : `${config.siteUrl}/accounts/setup/${made.token}/`;
+  });
 }
 
 function afterHelp({ roleNames }: CommandContext): string {
@@ -29,6 +60,7 @@ function afterHelp({ roleNames }: CommandContext): string {
 Without --roles, OVERDUE_ROLES decides; without that, all roles run. The process brings the schema up to date
 first (unless OVERDUE_MIGRATE_ON_START=false), logs JSON lines to standard output, and answers /healthz,
 /readyz and /metrics on OVERDUE_ADMIN_LISTEN. SIGTERM or SIGINT stops it in order, a second one at once.
+While nobody runs the installation, each start of the role web logs a link that makes the first account.
 
 Examples:
   $ overdue serve

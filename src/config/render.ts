@@ -13,7 +13,9 @@ export function renderEnvExample(): string {
   const lines = [
     "# Every setting of Overdue, with an example. Generated from the table in src/config/table.ts;",
     "# `npm run generate` writes it anew. Remove the # in front of a setting to change it.",
-    "# A secret can also be read from a file: set NAME_FILE to its path instead of NAME.",
+    "# As `.env` in the folder where the program is started, it is read; variables of the environment win.",
+    "# A value with # in it needs quotes there. A secret can also be read from a file of its own: set",
+    "# NAME_FILE to its path instead of NAME.",
   ];
   for (const group of new Set(settings.map((given) => given.group))) {
     lines.push("", `# --- ${group} ---`);

@@ -7,7 +7,7 @@ import { PING_MAIL_SETTINGS } from "./ping-mail.ts";
 import { type Composition, optionalSetting, setting } from "./setting.ts";
 import { SIGNAL_SETTINGS } from "./signals.ts";
 import { WATCHING_SETTINGS } from "./watching.ts";
-import { DEFAULT_API_REQUESTS_PER_MINUTE } from "../core/limits.ts";
+import { CHECK_LIMIT_MAX, DEFAULT_API_REQUESTS_PER_MINUTE } from "../core/limits.ts";
 import type { ListenAddress } from "../lib/address.ts";
 import {
   booleanKind,
@@ -25,7 +25,6 @@ import {
 const ROLES_MAX = 20;
 /** Shorter secrets can be guessed from a stolen key hash. */
 const SECRET_KEY_LENGTH_MIN = 32;
-const CHECK_LIMIT_MAX = 1_000_000_000;
 const API_REQUESTS_PER_MINUTE_MAX = 10_000_000;
 const POOL_SIZE_MIN = 2;
 const POOL_SIZE_MAX = 200;

@@ -10,7 +10,7 @@ const postgres = useDurablePostgres();
 const PASSWORD = "hunter2hunter2";
 const SECRET_KEY = "a-secret-of-the-operator-0123456789";
 
-type LogLine = { msg: string; service?: string; admin?: string; url?: string };
+type LogLine = { msg: string; service?: string; admin?: string; url?: string; link?: string };
 
 let child: ChildProcessWithoutNullStreams | null = null;
 afterEach(() => void child?.kill("SIGKILL"));
@@ -54,6 +54,40 @@ const messagesOf = (out: string) =>
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as LogLine);
+
+describe("on an installation that nobody runs yet", () => {
+  const BEGIN = "nobody runs this installation yet: open the link to begin";
+
+  test("each start logs a link that makes the first account, until there is one", async () => {
+    const settings = await environment({ OVERDUE_SITE_URL: "http://overdue.example.org" });
+    const running = serve({ ...settings, OVERDUE_LOG_LEVEL: "info" });
+    const { url } = await running.line("listening");
+    const { link = "" } = await running.line(BEGIN);
+    expect(link).toMatch(/^http:\/\/overdue\.example\.org\/accounts\/setup\/[\w-]{20,}\/$/);
+    const page = await fetch(`${url}${new URL(link).pathname}`);
+    expect([page.status, (await page.text()).includes("Create the first account")]).toEqual([200, true]);
+    running.process.kill("SIGTERM");
+    await running.ended;
+    await runOverdue(["admin", "create-account", "--operator", "--email", "a@example.org"], settings);
+    const again = serve(settings, "--roles", "web");
+    await again.line("ready");
+    again.process.kill("SIGTERM");
+    expect((await again.ended).out).not.toContain(BEGIN);
+  });
+
+  test("a process without pages, and one behind a proxy that knows everybody, logs none", async () => {
+    const settings = await environment();
+    for (const [changes, roles] of [
+      [{}, "ping,sweeper"],
+      [{ OVERDUE_REMOTE_USER_HEADER: "X-User" }, "web"],
+    ] as const) {
+      const running = serve({ ...settings, ...changes }, "--roles", roles);
+      await running.line("ready");
+      running.process.kill("SIGTERM");
+      expect((await running.ended).out).not.toContain(BEGIN);
+    }
+  });
+});
 
 describe("a process", () => {
   test("migrates, answers on its admin address, and stops in reverse order on SIGTERM", async () => {

@@ -67,6 +67,11 @@ test("it says where to begin, keeps its data, refuses a second start, and stops 
   expect(await isServed(port)).toBe(true);
   expect([await entry(folder), await entry(folder, passwordOf(folder))]).toEqual(["28P01", "in"]);
 
+  const admin = (...args: string[]) => start(["admin", ...args], { cwd: folder }).ended;
+  expect((await admin("create-account", "--email", "me@example.org")).code).toBe(0);
+  expect((await admin("login-link")).out).toContain(`http://localhost:${port}/accounts/link/`);
+  expect(statSync(join(folder, "overdue-data/running.json")).mode & 0o777).toBe(0o600);
+
   const again = start(["trial", "--port", String(await freePort())], { cwd: folder });
   const { code, err } = await again.ended;
   expect([code, err]).toEqual([1, expect.stringContaining("runs already on the data in")]);
@@ -77,6 +82,7 @@ test("it says where to begin, keeps its data, refuses a second start, and stops 
   child.kill("SIGINT");
   expect((await ended).code).toBe(0);
   expect([await isServed(port), databaseRuns(folder)]).toEqual([false, false]);
+  expect((await admin("list")).err).toContain("OVERDUE_DATABASE_URL is not set");
 
   const second = start(["trial", "--port", String(port)], { cwd: folder });
   expect(await second.ready).toContain("found in");

@@ -4,17 +4,15 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import { type Config, loadConfig } from "../../config.ts";
-import { ensureOwnerLink } from "../../operations/accounts/set-up.ts";
-import { readDatabaseClock } from "../../store/instance.ts";
 import { type CommandContext, CommandError, EXIT } from "../command-context.ts";
-import { withDatabase } from "../open-database.ts";
+import { ownerLink } from "../serve.ts";
 import { onOrphaned } from "./orphaned.ts";
 import { packagedPrograms } from "./postgres-programs.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "./private-postgres.ts";
+import { DEFAULT_FOLDER, forgetRunning, noteRunning } from "./running-trial.ts";
 import { renderWelcome } from "./welcome.ts";
 import { explainStart, refuseFullDisk, refuseTakenPort } from "./what-is-in-the-way.ts";
 
-const DEFAULT_FOLDER = "overdue-data";
 const DATABASE = "overdue";
 const PORT_MAX = 65_535;
 
@@ -65,7 +63,9 @@ async function runTrial(context: CommandContext, options: Options): Promise<numb
   // Under npx a signal ends npx and the shell between it and us, and we would never hear of it.
   onOrphaned(() => process.kill(process.pid, "SIGTERM"));
   try {
-    const config = trialConfig(context, { folder, port, url: server.socketUrl(DATABASE) });
+    const databaseUrl = server.socketUrl(DATABASE);
+    const config = trialConfig(context, { folder, port, url: databaseUrl });
+    noteRunning(folder, { databaseUrl, siteUrl: config.siteUrl });
     return await context.serve(config, {
       roles: null,
       onReady: async () => {
@@ -74,6 +74,7 @@ async function runTrial(context: CommandContext, options: Options): Promise<numb
       },
     });
   } finally {
+    forgetRunning(folder);
     await server.stop();
   }
 }
@@ -113,14 +114,6 @@ function trialConfig(
 /** An empty variable counts as not set, and must not hide what is chosen here. */
 function withoutEmpty(environment: CommandContext["environment"]): CommandContext["environment"] {
   return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()));
-}
-
-/** The page on which the first account is made; null once somebody runs this installation. */
-async function ownerLink(config: Config): Promise<string | null> {
-  return withDatabase(config, async (database) => {
-    const made = await ensureOwnerLink(database, { now: await readDatabaseClock(database) });
-    return made === null ? null : `${config.siteUrl}/accounts/setup/${made.token}/`;
-  });
 }
 
 function parsePort(text: string): number {

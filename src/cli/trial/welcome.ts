@@ -24,6 +24,8 @@ ${next.join("\n")}
                       Good for looking around, not for jobs that matter: nothing backs it up, and it
                       carries old libraries. For real use: a PostgreSQL (15 to 18) of yours in
                       OVERDUE_DATABASE_URL, and \`overdue serve\`.
+  Settings            OVERDUE_… in the environment, or in a file .env in this folder.
+  Locked out          \`overdue admin login-link\` in this folder, while this runs.
   Stop                Ctrl-C. The data stays; the next start finds it.
 
 `;
