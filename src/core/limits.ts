@@ -58,6 +58,10 @@ export const EMAIL_CHECK_MESSAGES_PER_MINUTE = 600;
 export const CHANNEL_NAME_LENGTH_MAX = 100;
 export const DELIVERY_ERROR_LENGTH_MAX = 200;
 export const PROJECT_NAME_LENGTH_MAX = 200;
+export const ACCOUNT_NAME_LENGTH_MAX = 200;
+export const API_KEY_NAME_LENGTH_MAX = 100;
+/** The largest limit of checks that an account, or the installation, can be given. */
+export const CHECK_LIMIT_MAX = 1_000_000_000;
 
 // Channels that are managed by API, commands or the dashboard.
 export const CHANNELS_PER_PROJECT_MAX = 500;

@@ -2,9 +2,7 @@
 // Instants are epoch milliseconds. No secret is ever in an answer, but for those that are shown once.
 import { type Static, Type } from "typebox";
 import { PASSWORD_LENGTH_MAX } from "../../core/accounts/password-rules.ts";
-
-const ACCOUNT_NAME_LENGTH_MAX = 200;
-const PASSKEY_NAME_LENGTH_MAX = 100;
+import { FIELD_LENGTHS } from "./requests/sizes.ts";
 
 export type ThemeName = "system" | "light" | "dark";
 export type SignInMethodName = "link" | "password" | "passkey" | "oidc" | "proxy" | "setUp" | "admin";
@@ -52,7 +50,7 @@ export type SessionRow = {
 /** PATCH /web/api/account → AccountPage. Whatever is left out stays. */
 export const ProfileBody = Type.Object(
   {
-    name: Type.Optional(Type.String({ maxLength: ACCOUNT_NAME_LENGTH_MAX })),
+    name: Type.Optional(Type.String({ maxLength: FIELD_LENGTHS.accountName })),
     theme: Type.Optional(Type.Union([Type.Literal("system"), Type.Literal("light"), Type.Literal("dark")])),
     /** Null: that of the browser, whichever that is. */
     zone: Type.Optional(Type.Union([Type.String({ maxLength: 36 }), Type.Null()])),
@@ -93,7 +91,7 @@ export type EmailBody = Static<typeof EmailBody>;
  */
 export const NewPasskeyBody = Type.Object(
   {
-    name: Type.String({ maxLength: PASSKEY_NAME_LENGTH_MAX }),
+    name: Type.String({ maxLength: FIELD_LENGTHS.passkeyName }),
     response: Type.Record(Type.String(), Type.Unknown()),
   },
   { additionalProperties: false },

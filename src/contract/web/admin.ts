@@ -3,6 +3,7 @@
 import { type Static, Type } from "typebox";
 import type { InvitingBy } from "../../core/accounts/member-rules.ts";
 import type { Health } from "../../core/alerts/operator.ts";
+import { CHECK_LIMIT_MAX } from "../../core/limits.ts";
 
 /** GET /web/api/admin/accounts?after= (operator) */
 export type AdminAccounts = {
@@ -35,7 +36,7 @@ export const AdminAccountsQuery = Type.Object(
 export const AdminAccountBody = Type.Object(
   {
     checkLimit: Type.Optional(
-      Type.Union([Type.Integer({ minimum: 0, maximum: 1_000_000_000 }), Type.Null()]),
+      Type.Union([Type.Integer({ minimum: 0, maximum: CHECK_LIMIT_MAX }), Type.Null()]),
     ),
     isOperator: Type.Optional(Type.Boolean()),
   },

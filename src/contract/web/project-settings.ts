@@ -2,9 +2,8 @@
 // Instants are epoch milliseconds. A key is in the answer that made it, and never again.
 import { type Static, Type } from "typebox";
 import type { InvitingBy } from "../../core/accounts/member-rules.ts";
-
-const PROJECT_FORM_NAME_LENGTH_MAX = 60;
-const KEY_NAME_LENGTH_MAX = 100;
+import { PROJECT_NAME_LENGTH_MAX } from "../../core/limits.ts";
+import { FIELD_LENGTHS } from "./requests/sizes.ts";
 
 export type RoleName = "owner" | "manager" | "member" | "readOnly";
 
@@ -66,7 +65,7 @@ export type KeyRow = {
 
 /** POST /web/api/projects { name } → { uuid, name } · PATCH /web/api/projects/:project { name } → ProjectSettings */
 export const ProjectBody = Type.Object(
-  { name: Type.String({ minLength: 1, maxLength: PROJECT_FORM_NAME_LENGTH_MAX }) },
+  { name: Type.String({ minLength: 1, maxLength: FIELD_LENGTHS.projectName }) },
   { additionalProperties: false },
 );
 export type ProjectBody = Static<typeof ProjectBody>;
@@ -96,7 +95,7 @@ export type RoleBody = Static<typeof RoleBody>;
 export const KeyBody = Type.Object(
   {
     kind: Type.Union([Type.Literal("readWrite"), Type.Literal("readOnly")]),
-    name: Type.String({ maxLength: KEY_NAME_LENGTH_MAX }),
+    name: Type.String({ maxLength: FIELD_LENGTHS.apiKeyName }),
   },
   { additionalProperties: false },
 );
@@ -119,7 +118,7 @@ export type TransferBody = Static<typeof TransferBody>;
 
 /** POST /web/api/projects/:project/remove { name } (reauth, the name typed again) → { removed: true } */
 export const RemoveProjectBody = Type.Object(
-  { name: Type.String({ maxLength: 200 }) },
+  { name: Type.String({ maxLength: PROJECT_NAME_LENGTH_MAX }) },
   { additionalProperties: false },
 );
 export type RemoveProjectBody = Static<typeof RemoveProjectBody>;

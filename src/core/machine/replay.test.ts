@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_SETTINGS } from "../check.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../instant.ts";
-import { compareSettings, type HistoricRun, replayHistory } from "./replay.ts";
+import { compareSettings, graceToPropose, type HistoricRun, replayHistory } from "./replay.ts";
 import type { Timing } from "./status.ts";
 
 const T = Date.UTC(2026, 5, 1);
@@ -105,6 +105,16 @@ describe("a change of settings", () => {
     const quiet = { ...DAILY, graceSeconds: quietGraceSeconds ?? 0 };
     expect(replayHistory(quiet, history)).toHaveLength(1);
     expect(replayHistory({ ...quiet, graceSeconds: quiet.graceSeconds - 60 }, history)).toHaveLength(2);
+  });
+
+  test.each([
+    [{ quietGraceSeconds: 900, runCount: 1 }, 900],
+    [{ quietGraceSeconds: 300, runCount: 29 }, null],
+    [{ quietGraceSeconds: 300, runCount: 30 }, 300],
+    [{ quietGraceSeconds: 600, runCount: 30 }, null],
+    [{ quietGraceSeconds: null, runCount: 30 }, null],
+  ])("from a grace of ten minutes, with %j, is proposed %s", (known, proposed) => {
+    expect(graceToPropose({ graceSeconds: 600 }, known)).toBe(proposed);
   });
 
   test("to what it was changes nothing", () => {

@@ -29,6 +29,18 @@ export type Comparison = {
   quietGraceSeconds: number | null;
 };
 
+/** A shorter grace is only proposed after so many runs: fewer say little about how late the job can be. */
+const RUNS_TO_SHORTEN = 30;
+
+/** The grace to propose to whoever is changing settings; null: theirs is as good as any. */
+export function graceToPropose(
+  { graceSeconds }: Pick<Timing, "graceSeconds">,
+  { quietGraceSeconds: quiet, runCount }: Pick<Comparison, "quietGraceSeconds"> & { runCount: number },
+): number | null {
+  if (quiet === null || quiet === graceSeconds) return null;
+  return quiet > graceSeconds || runCount >= RUNS_TO_SHORTEN ? quiet : null;
+}
+
 /** Nobody is put off by how many signals there were. */
 const NO_RATE = { ratePerMinute: Number.POSITIVE_INFINITY };
 

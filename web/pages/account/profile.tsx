@@ -1,4 +1,5 @@
 // What others see of an account and how it sees the pages: name, time zone and theme. Choices hold at once.
+import { FIELD_LENGTHS } from "../../../src/contract/web/requests/sizes.ts";
 import { type FormEvent, useState } from "react";
 import type { AccountPage, ThemeName } from "../../../src/contract/web/account.ts";
 import { troubleText } from "../../api/api.ts";
@@ -13,7 +14,6 @@ import { words as shared } from "../../words/shared.ts";
 import { useChange } from "./use-account.ts";
 
 const words = accountWords.profile;
-const NAME_LENGTH_MAX = 200;
 /** What stands for no zone in the list. */
 const AS_BROWSER = "";
 
@@ -42,7 +42,7 @@ function NameForm({ account }: { account: AccountPage }) {
         label={words.name}
         value={name}
         placeholder={words.namePlaceholder}
-        maxLength={NAME_LENGTH_MAX}
+        maxLength={FIELD_LENGTHS.accountName}
         autoComplete="name"
         dir="auto"
         onChange={(event) => setName(event.target.value)}

@@ -1,4 +1,5 @@
 // The form of a channel, drawn from the fields of its kind. The server judges; its sentence stands at the field.
+import { FIELD_LENGTHS } from "../../../src/contract/web/requests/sizes.ts";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
 import type {
@@ -157,7 +158,7 @@ function FormFields(props: Props & { form: ReturnType<typeof useChannelForm> }) 
         label={words.name}
         hint={words.nameHint}
         value={form.name}
-        maxLength={100}
+        maxLength={FIELD_LENGTHS.channelName}
         isOptional
         dir="auto"
         onChange={(change) => form.setName(change.target.value)}

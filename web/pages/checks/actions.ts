@@ -1,5 +1,6 @@
 // What can be done with checks, one or many: asks the server, says what was done, and offers the way back. Rows change
 // on screen when the server has answered, never before.
+import { BULK_CHECKS_MAX } from "../../../src/contract/web/requests/sizes.ts";
 import { checkName } from "../../../src/contract/web/list-words.ts";
 import type { BulkAnswer, BulkRequest } from "../../../src/contract/web/requests/checks.ts";
 import type { CheckRow } from "../../../src/contract/web/check-row.ts";
@@ -8,9 +9,6 @@ import { copyText } from "../../ui/copy.tsx";
 import { toast, toastTrouble } from "../../ui/toast.tsx";
 import { actionWords } from "../../words/check-actions.ts";
 import { boot } from "../../boot/boot.ts";
-
-/** As many as the server takes at once. */
-const AT_ONCE = 1_000;
 
 type Deed = Omit<BulkRequest, "ids">;
 
@@ -22,8 +20,8 @@ function pingUrl(id: string): string {
 /** Does something with many checks of a project, in as many requests as it takes. */
 async function inBulk(project: string, ids: readonly string[], deed: Deed): Promise<BulkAnswer> {
   const all: BulkAnswer = { done: [], refused: [] };
-  for (let from = 0; from < ids.length; from += AT_ONCE) {
-    const body = { ids: ids.slice(from, from + AT_ONCE), ...deed };
+  for (let from = 0; from < ids.length; from += BULK_CHECKS_MAX) {
+    const body = { ids: ids.slice(from, from + BULK_CHECKS_MAX), ...deed };
     const answer = await send<BulkAnswer>("POST", `/projects/${project}/bulk`, body);
     all.done.push(...answer.done);
     all.refused.push(...answer.refused);

@@ -1,4 +1,5 @@
 // A new project needs a name and nothing else.
+import { FIELD_LENGTHS } from "../../../src/contract/web/requests/sizes.ts";
 import { type FormEvent, useState } from "react";
 import { send, troubleText } from "../../api/api.ts";
 import { siteUrl } from "../../boot/boot.ts";
@@ -7,8 +8,6 @@ import { Button } from "../../ui/button.tsx";
 import { Dialog, FormActs } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { projectsWords } from "../../words/projects.ts";
-
-const NAME_LENGTH_MAX = 60;
 
 export function NewProject() {
   const [isOpen, setOpen] = useState(false);
@@ -43,7 +42,7 @@ export function NewProject() {
             label={projectsWords.name}
             value={name}
             onChange={(event) => setName(event.target.value)}
-            maxLength={NAME_LENGTH_MAX}
+            maxLength={FIELD_LENGTHS.projectName}
             required
             dir="auto"
             autoComplete="off"

@@ -1,4 +1,5 @@
 // The API keys of a project: made, shown once, and revoked.
+import { FIELD_LENGTHS } from "../../../src/contract/web/requests/sizes.ts";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import type {
@@ -19,7 +20,6 @@ import { settingsWords } from "../../words/settings.ts";
 import { useChange, useKeep } from "./use-settings.ts";
 
 const { keys: words, newKey: newWords } = settingsWords;
-const NAME_LENGTH_MAX = 100;
 
 export function ApiKeys({ settings }: { settings: ProjectSettings }) {
   const [isMaking, setMaking] = useState(false);
@@ -95,7 +95,7 @@ function NewKey({ project, onClose }: { project: string; onClose: () => void }) 
           isOptional
           placeholder={newWords.namePlaceholder}
           value={body.name}
-          maxLength={NAME_LENGTH_MAX}
+          maxLength={FIELD_LENGTHS.apiKeyName}
           autoComplete="off"
           dir="auto"
           onChange={(event) => setBody({ ...body, name: event.target.value })}

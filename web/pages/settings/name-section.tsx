@@ -1,4 +1,5 @@
 // The name of the project: saved by a button, and shown in the rail from then on.
+import { FIELD_LENGTHS } from "../../../src/contract/web/requests/sizes.ts";
 import { type FormEvent, useState } from "react";
 import type { ProjectSettings } from "../../../src/contract/web/project-settings.ts";
 import { troubleText } from "../../api/api.ts";
@@ -10,7 +11,6 @@ import { settingsWords } from "../../words/settings.ts";
 import { words as shared } from "../../words/shared.ts";
 import { useChange } from "./use-settings.ts";
 
-const NAME_LENGTH_MAX = 60;
 const words = settingsWords.name;
 
 export function NameSection({ settings }: { settings: ProjectSettings }) {
@@ -31,7 +31,7 @@ export function NameSection({ settings }: { settings: ProjectSettings }) {
           label={words.label}
           value={name}
           onChange={(event) => setName(event.target.value)}
-          maxLength={NAME_LENGTH_MAX}
+          maxLength={FIELD_LENGTHS.projectName}
           required
           dir="auto"
           autoComplete="off"

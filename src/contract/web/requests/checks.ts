@@ -10,6 +10,7 @@ import {
   SLUG_LENGTH_MAX,
   TAGS_LENGTH_MAX,
 } from "../../../core/limits.ts";
+import { BULK_CHECKS_MAX, DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "./sizes.ts";
 import { RULE } from "../../check-body.ts";
 
 const storable = (maxLength: number) => Type.String({ maxLength, [RULE]: "storable" });
@@ -18,12 +19,6 @@ const UuidText = Type.String({ pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{
 
 /** Descriptions may be long, and are no place to store files in. */
 const DESCRIPTION_LENGTH_MAX = 100_000;
-/** So many rows can be changed at once. */
-const BULK_CHECKS_MAX = 1_000;
-/** So many rows are looked at in detail at once. */
-export const DETAIL_ROWS_MAX = 100;
-/** The most lean rows in a page. */
-export const ROWS_PAGE_MAX = 1_000;
 
 const FIELDS = {
   name: storable(NAME_LENGTH_MAX),

@@ -1,7 +1,7 @@
 // What a change of settings would have done to the past of a check.
 import type { Replay, ScheduleRequest } from "../../../contract/web/history.ts";
 import type { Instant } from "../../../core/instant.ts";
-import { compareSettings } from "../../../core/machine/replay.ts";
+import { compareSettings, graceToPropose } from "../../../core/machine/replay.ts";
 import { isValidSchedule } from "../../../core/schedule/schedule.ts";
 import type { CheckWithState } from "../../../store/checks/checks.ts";
 import { listBlindIntervals } from "../../../store/intakes/blind-intervals.ts";
@@ -29,12 +29,17 @@ export async function readReplay(
   }));
   const { settings } = check;
   const after = { ...settings, ...wanted };
-  const compared = compareSettings({ before: settings, after }, { runs, blind, toAt: now });
+  const { quietGraceSeconds, ...compared } = compareSettings(
+    { before: settings, after },
+    { runs, blind, toAt: now },
+  );
+  const runCount = runs.length;
   return {
     fromAt: runs[0]?.endAt ?? now,
-    runCount: runs.length,
+    runCount,
     ...compared,
     before: [...compared.before],
     after: [...compared.after],
+    proposedGraceSeconds: graceToPropose(after, { quietGraceSeconds, runCount }),
   };
 }

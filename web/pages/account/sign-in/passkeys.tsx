@@ -1,4 +1,5 @@
 // Passkeys: made by the browser, named by the person, removed one by one.
+import { FIELD_LENGTHS } from "../../../../src/contract/web/requests/sizes.ts";
 import { startRegistration, WebAuthnError } from "@simplewebauthn/browser";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -15,7 +16,6 @@ import { accountWords } from "../../../words/account.ts";
 import { useChange, useRefresh, useWindows } from "../use-account.ts";
 
 const words = accountWords.passkeys;
-const NAME_LENGTH_MAX = 100;
 
 export function Passkeys({ account }: { account: AccountPage }) {
   const { open, show, close } = useWindows(account);
@@ -111,7 +111,7 @@ function NewPasskey({ onClose }: { onClose: () => void }) {
           label={words.name}
           placeholder={words.namePlaceholder}
           value={name}
-          maxLength={NAME_LENGTH_MAX}
+          maxLength={FIELD_LENGTHS.passkeyName}
           autoComplete="off"
           dir="auto"
           onChange={(event) => setName(event.target.value)}

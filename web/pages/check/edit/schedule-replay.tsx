@@ -12,8 +12,6 @@ import { useSettled } from "../../../parts/use-settled.ts";
 
 const TYPING_MS = 500;
 const ALERTS_SHOWN = 12;
-/** A shorter grace is only proposed after so many runs: fewer say little about how late the job can be. */
-const RUNS_TO_SHORTEN = 30;
 
 type Props = { id: string; asked: ScheduleRequest; onGrace: (seconds: number) => void };
 
@@ -47,10 +45,7 @@ export function ScheduleReplay({ id, asked, onGrace }: Props) {
 type OutcomeProps = { replay: Replay; graceSeconds: number; onGrace: (seconds: number) => void };
 
 function Outcome({ replay, graceSeconds, onGrace }: OutcomeProps) {
-  const { before, after, runCount, missedCount, quietGraceSeconds } = replay;
-  const isWorthwhile =
-    quietGraceSeconds !== null &&
-    (quietGraceSeconds > graceSeconds || (quietGraceSeconds < graceSeconds && runCount >= RUNS_TO_SHORTEN));
+  const { before, after, runCount, missedCount, proposedGraceSeconds } = replay;
   const isSame = before.length === after.length && before.every(({ at }, index) => at === after[index]?.at);
   return (
     <>
@@ -63,9 +58,9 @@ function Outcome({ replay, graceSeconds, onGrace }: OutcomeProps) {
         </span>
         .
       </p>
-      {isWorthwhile && (
+      {proposedGraceSeconds !== null && proposedGraceSeconds !== graceSeconds && (
         <p className="edit-quiet">
-          <Button onClick={() => onGrace(quietGraceSeconds)}>{words.quiet(quietGraceSeconds)}</Button>
+          <Button onClick={() => onGrace(proposedGraceSeconds)}>{words.quiet(proposedGraceSeconds)}</Button>
           <span className="muted">{words.quietWhy}</span>
         </p>
       )}
