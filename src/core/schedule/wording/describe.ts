@@ -4,16 +4,20 @@
 import type { Line } from "../firing.ts";
 import type { ParsedSchedule } from "../schedule.ts";
 import { dayPhrase } from "./days.ts";
-import { timePhrase } from "./times.ts";
+import { MAX_LISTED_TIMES, timePhrase } from "./times.ts";
 
-/** One sentence that says when the schedule fires and by which clock. */
-export function describe(schedule: ParsedSchedule): string {
+/**
+ * One sentence that says when the schedule fires and by which clock. More times of a day than `listedMax` are told by
+ * their stride, where they have one.
+ */
+export function describe(schedule: ParsedSchedule, listedMax = MAX_LISTED_TIMES): string {
   const zones = new Set(schedule.lines.map((line) => line.zone.name));
   const [zone = ""] = zones;
   const oneOfMany = zones.size > 1;
-  const phrases = schedule.lines.map((line) =>
-    oneOfMany ? `${linePhrase(line)}, ${zonePhrase(line.zone.name)}` : linePhrase(line),
-  );
+  const phrases = schedule.lines.map((line) => {
+    const phrase = linePhrase(line, listedMax);
+    return oneOfMany ? `${phrase}, ${zonePhrase(line.zone.name)}` : phrase;
+  });
   const told = [...new Set(phrases)];
   const text = told.join("; and ");
   if (oneOfMany) return sentence(text);
@@ -22,8 +26,8 @@ export function describe(schedule: ParsedSchedule): string {
   );
 }
 
-function linePhrase({ calendar: { rule } }: Line): string {
-  const time = timePhrase(rule);
+function linePhrase({ calendar: { rule } }: Line, listedMax: number): string {
+  const time = timePhrase(rule, listedMax);
   const days = dayPhrase(rule);
   const named = days.everyDay && time.partOfDay ? `every day ${days.text}`.trimEnd() : days.text;
   if (named === "") return time.text;

@@ -27,6 +27,11 @@ describe("what is expected, in a few words", () => {
     expect(cron("*/5 * * * *")).toBe("every 5 minutes, UTC");
   });
 
+  test("times that follow each other evenly are told by their stride where all of them would be many words", () => {
+    expect(cron("15 */4 * * *")).toBe("every 4 hours from 00:15 to 20:15 every day, UTC");
+    expect(cron("15 */8 * * *")).toBe("at 00:15, 08:15 and 16:15 every day, UTC");
+  });
+
   test("where the words would be many, the expression is shown", () => {
     const words = cron("1,7,13,29,44 3,7,9,15 1,5,9 * *", "America/New_York");
     expect(words).toBe("1,7,13,29,44 3,7,9,15 1,5,9 * *, New York");

@@ -6,6 +6,8 @@ import { describe } from "./describe.ts";
 
 /** A column of a list holds no more. */
 const WORDS_LENGTH_MAX = 60;
+/** Where the times of a day fill the column, only so few of them are told one by one. */
+const TIMES_LISTED = 2;
 
 type Expected = Pick<CheckSettings, "kind" | "timeoutSeconds" | "schedule" | "tz">;
 
@@ -14,13 +16,14 @@ export function expectedInShort({ kind, timeoutSeconds, schedule, tz }: Expected
   if (kind === "simple") return `every ${periodInWords(timeoutSeconds)}`;
   const parsed = parseSchedule({ text: schedule, tz });
   if (parsed === null) return schedule;
-  const sentence = describe(parsed);
   const zone = tz === "UTC" ? "UTC" : placeOf(tz);
-  const words = sentence
-    .slice(0, -1)
-    .replace(` ${tz} time`, ` ${zone}`)
-    .replace(/^(At|Every|On|In)\b/, (word) => word.toLowerCase());
-  if (words.length <= WORDS_LENGTH_MAX) return words;
+  for (const listedMax of [undefined, TIMES_LISTED]) {
+    const words = describe(parsed, listedMax)
+      .slice(0, -1)
+      .replace(` ${tz} time`, ` ${zone}`)
+      .replace(/^(At|Every|On|In)\b/, (word) => word.toLowerCase());
+    if (words.length <= WORDS_LENGTH_MAX) return words;
+  }
   const expression = schedule.trim().replaceAll(/\s*\n\s*/g, "; ");
   return `${expression}, ${zone}`;
 }

@@ -14,23 +14,23 @@ export type TimePhrase = {
 const HOURS = 24;
 const SIXTY = 60;
 /** Up to this many times of day are told one by one. */
-const MAX_LISTED_TIMES = 6;
+export const MAX_LISTED_TIMES = 6;
 
 type Times = { hours: readonly number[]; minutes: readonly number[]; seconds: readonly number[] };
 
-export function timePhrase(rule: CalendarRule): TimePhrase {
+export function timePhrase(rule: CalendarRule, listedMax: number): TimePhrase {
   const times = {
     hours: members(rule.hours),
     minutes: members(rule.minutes),
     seconds: members(rule.seconds),
   };
-  return { text: textOf(times), partOfDay: times.hours.length < HOURS };
+  return { text: textOf(times, listedMax), partOfDay: times.hours.length < HOURS };
 }
 
-function textOf(times: Times): string {
+function textOf(times: Times, listedMax: number): string {
   const { hours, minutes, seconds } = times;
   const count = hours.length * minutes.length * seconds.length;
-  if (hours.length < HOURS && count <= MAX_LISTED_TIMES) return listTimes(times);
+  if (hours.length < HOURS && count <= listedMax) return listTimes(times);
   if (seconds.length > 1 || seconds[0] !== 0) return secondsText(times);
   const [minute = 0] = minutes;
   if (minutes.length === 1) return hourlyText(times, minute);
