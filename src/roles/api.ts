@@ -104,7 +104,8 @@ async function makeHandlers(
   const { mailVerification, allowPrivateAddresses: allowPrivate } = config;
   const letters = lettersPath();
   const baseUrl = urls.site + OWN_API_PATH;
-  const ownHouse = { database, baseUrl, mailVerification, destinations: { allowPrivate }, log };
+  const destinations = { allowPrivate, sendsMail: config.smtpHost !== null };
+  const ownHouse = { database, baseUrl, mailVerification, destinations, log };
   return {
     api,
     own: ownApiHandler({ house: ownHouse, door: api.door, siteUrl, monotonic }),

@@ -105,7 +105,7 @@ async function makeHouse(
     mailDomain: config.pingMailListen === null ? null : config.pingMailDomain,
     version: metrics.version,
     mailVerification: config.mailVerification,
-    destinations: { allowPrivate: config.allowPrivateAddresses },
+    destinations: { allowPrivate: config.allowPrivateAddresses, sendsMail: config.smtpHost !== null },
     checkLimitDefault: config.checkLimit,
     pingLogLimit: config.pingLogLimit,
     signalsPerMinute: config.signalsPerMinute,

@@ -153,3 +153,20 @@ describe("a webhook", () => {
     await context.close();
   });
 });
+
+test("an address where no mail is sent says so in its row, and which setting sends it", async () => {
+  const room = await openRoom(used);
+  const { page, context, complaints } = room;
+  await room.ask("POST", `/projects/${room.project}/channels`, {
+    kind: "email",
+    name: "Postbox",
+    config: { value: "ops@example.org" },
+    checks: "*",
+  });
+  await room.go(`/projects/${room.project}/channels/`);
+  const row = page.getByRole("row", { name: /Postbox/ });
+  await expectSeen(row.getByText(/^This server sends no mail.*OVERDUE_SMTP_HOST/));
+  await expectSoon(() => page.title()).toContain("One channel needs you");
+  expect(complaints).toEqual([]);
+  await context.close();
+});

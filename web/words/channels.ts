@@ -6,7 +6,9 @@ import { plural } from "./number.ts";
 export const channelsWords = {
   tab: "Channels",
   title: (channels: readonly ChannelCard[]) => {
-    const broken = channels.filter(({ isEnabled, lastError }) => !isEnabled || lastError !== null).length;
+    const broken = channels.filter(
+      ({ isEnabled, lastError, warnings }) => !isEnabled || lastError !== null || warnings.length > 0,
+    ).length;
     if (channels.length === 0) return "Nobody is told yet";
     if (broken > 0) return `${numberWord(broken)} ${broken === 1 ? "channel needs" : "channels need"} you`;
     return `${numberWord(channels.length)} ${channels.length === 1 ? "channel" : "channels"}`;

@@ -3,8 +3,11 @@ import { describe, expect, test } from "vitest";
 import { addressWarnings } from "./address-warnings.ts";
 
 const warned = (url: unknown, allowPrivate = false) =>
-  addressWarnings({ kind: "slack", config: { url } }, { allowPrivate }).map(({ text }) => text);
+  addressWarnings({ kind: "slack", config: { url } }, { allowPrivate, sendsMail: true }).map(
+    ({ text }) => text,
+  );
 
+const REACH = { allowPrivate: false, sendsMail: true };
 const MAY_BE_ALLOWED = /OVERDUE_CHANNELS_ALLOW_PRIVATE_IPS=true/;
 
 describe("a warning", () => {
@@ -57,10 +60,20 @@ describe("a warning", () => {
     expect(warned("https://user:pass@10.0.0.1/s3cret?k=v").join()).not.toMatch(/user|pass|s3cret/);
   });
 
+  test("of a mail address is given where no mail is sent, and names the setting", () => {
+    const typed = { kind: "email", config: { value: "ops@example.org", down: true } };
+    expect(addressWarnings(typed, REACH)).toEqual([]);
+    expect(addressWarnings(typed, { ...REACH, sendsMail: false })).toEqual([
+      { field: "value", text: expect.stringContaining("OVERDUE_SMTP_HOST") },
+    ]);
+    const webhook = { kind: "webhook", config: { url_down: "https://example.org", value: "x" } };
+    expect(addressWarnings(webhook, { ...REACH, sendsMail: false })).toEqual([]);
+  });
+
   test("names its field, and a kind that is not known has none", () => {
     const config = { url_down: "http://10.0.0.1/", url_up: "https://example.org", url_notice: "localhost" };
-    const fields = addressWarnings({ kind: "webhook", config }, { allowPrivate: false });
+    const fields = addressWarnings({ kind: "webhook", config }, REACH);
     expect(fields.map(({ field }) => field)).toEqual(["url_down", "url_notice"]);
-    expect(addressWarnings({ kind: "nothing", config }, { allowPrivate: false })).toEqual([]);
+    expect(addressWarnings({ kind: "nothing", config }, REACH)).toEqual([]);
   });
 });

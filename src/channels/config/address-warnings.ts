@@ -5,9 +5,18 @@ import { kindNamed } from "../registry.ts";
 import { fieldsOf } from "./channel-config.ts";
 import { readAddress } from "./web-address.ts";
 
+/** The kind that needs no request to go out, and the field with its address. */
+const EMAIL = "email";
+const EMAIL_ADDRESS = "value";
+
 type Typed = { kind: string; config: Readonly<Record<string, unknown>> };
 
+/** How far messages of this installation get: where requests may go, and whether mail leaves at all. */
+export type Reach = DestinationPolicy & { sendsMail: boolean };
+
 const SETTING = "OVERDUE_CHANNELS_ALLOW_PRIVATE_IPS";
+const NO_MAIL =
+  "This server sends no mail: messages will fail. Whoever runs the server can have it sent with OVERDUE_SMTP_HOST.";
 
 const TEXTS: Readonly<Record<NonNullable<ReturnType<typeof foreseenTrouble>>, (host: string) => string>> = {
   private: (host) =>
@@ -18,19 +27,21 @@ const TEXTS: Readonly<Record<NonNullable<ReturnType<typeof foreseenTrouble>>, (h
     `${host} is not called, because this port belongs to another protocol than HTTP: messages will fail.`,
 };
 
-/** A sentence for each address that will be refused, by its field. What is not yet an address is passed over. */
+/** A sentence for each address that nothing will reach, by its field. What is not yet an address is passed over. */
 export function addressWarnings(
   { kind: name, config }: Typed,
-  policy: DestinationPolicy,
+  reach: Reach,
 ): { field: string; text: string }[] {
   const kind = kindNamed(name);
   if (kind === null) return [];
   return fieldsOf(kind).flatMap(([field, { format }]) => {
     const value = config[field];
-    if (format !== "uri" || typeof value !== "string" || value === "") return [];
+    if (typeof value !== "string" || value === "") return [];
+    if (name === EMAIL && field === EMAIL_ADDRESS) return reach.sendsMail ? [] : [{ field, text: NO_MAIL }];
+    if (format !== "uri") return [];
     const address = readAddress(value);
     const url = address.ok ? URL.parse(address.value) : null;
-    const trouble = url === null ? null : foreseenTrouble(url, policy);
+    const trouble = url === null ? null : foreseenTrouble(url, reach);
     return url === null || trouble === null ? [] : [{ field, text: TEXTS[trouble](url.host) }];
   });
 }

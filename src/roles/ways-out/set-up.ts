@@ -29,7 +29,7 @@ export function setUpPartsOf(config: Config, misses: RecentMisses): SetUpParts {
   return {
     missesSince: (at) => misses.since(at),
     mail: server && {
-      host: server.host,
+      host: `${server.host}:${server.port}`,
       from: server.from,
       send: async (mail) => {
         // A connection of its own: what is tried is what the settings say now.

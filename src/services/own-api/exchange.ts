@@ -7,7 +7,7 @@ import type { KeyKind } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
 import type { RateVerdict } from "../../core/request/rate-limit.ts";
 import type { Log } from "../../lib/log.ts";
-import type { DestinationPolicy } from "../../lib/outgoing/destination.ts";
+import type { Reach } from "../../channels/config/address-warnings.ts";
 import type { Database } from "../../store/db.ts";
 import type { KeyWithProject } from "../../store/keys.ts";
 
@@ -32,8 +32,8 @@ export type House = {
   baseUrl: string;
   /** Whether this installation asks addresses before it writes to them. */
   mailVerification: boolean;
-  /** Where channels may go, to warn of an address that will be refused. */
-  destinations: DestinationPolicy;
+  /** How far messages get, to warn of an address that nothing will reach. */
+  destinations: Reach;
   log: Log;
 };
 

@@ -5,7 +5,7 @@ import type { Instant } from "../../core/instant.ts";
 import type { Sight } from "../../core/machine/deadline.ts";
 import type { Log } from "../../lib/log.ts";
 import type { ObjectStore } from "../../lib/object-store.ts";
-import type { DestinationPolicy } from "../../lib/outgoing/destination.ts";
+import type { Reach } from "../../channels/config/address-warnings.ts";
 import type { FoundSession } from "../../operations/accounts/sessions.ts";
 import type { Database } from "../../store/db.ts";
 import type { SignInHouse } from "./sign-in/sign-in-house.ts";
@@ -39,8 +39,8 @@ export type WebHouse = {
   version: string;
   /** Whether addresses of mail channels are asked before they are written to. */
   mailVerification: boolean;
-  /** Where channels may go, to warn whoever types an address that will be refused. */
-  destinations: DestinationPolicy;
+  /** How far messages get, to warn whoever types an address that nothing will reach. */
+  destinations: Reach;
   /** The limit of an account that has none of its own; null means without limit. */
   checkLimitDefault: number | null;
   /** How many pings of a check are kept and listed, unless its account has a limit of its own. */

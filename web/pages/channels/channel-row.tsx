@@ -36,8 +36,8 @@ export function ChannelRow({ channel, kind, mayEdit, project, onOpen }: Props) {
       </td>
       <td>
         <Health channel={channel} />
-        {channel.warnings.map(({ field, text }) => (
-          <p key={field} className="warning">
+        {[...new Set(channel.warnings.map(({ text }) => text))].map((text) => (
+          <p key={text} className="warning">
             {text}
           </p>
         ))}

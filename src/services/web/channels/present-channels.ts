@@ -1,11 +1,10 @@
 // Kinds, channels and deliveries in the words of the contract.
 import { type Field, fieldsOf, shownConfig } from "../../../channels/config/channel-config.ts";
-import { addressWarnings } from "../../../channels/config/address-warnings.ts";
+import { addressWarnings, type Reach } from "../../../channels/config/address-warnings.ts";
 import type { AnyKind } from "../../../channels/channel-kind.ts";
 import { kindNamed } from "../../../channels/registry.ts";
 import type { ChannelCard, DeliveryRow, KindCard, KindField } from "../../../contract/web/channels.ts";
 import { GROUP, membersOf } from "../../../core/alerts/channel-request.ts";
-import type { DestinationPolicy } from "../../../lib/outgoing/destination.ts";
 import { isVerified } from "../../../operations/alerts/mail/verification.ts";
 import type { LoggedDelivery } from "../../../store/alerts/delivery-log.ts";
 import type { ManagedChannel } from "../../../store/alerts/managed-channels.ts";
@@ -56,7 +55,7 @@ function isRareUsed(kind: AnyKind, config: ManagedChannel["config"]): boolean {
 }
 
 /** A channel without its secrets. One of a kind that this release does not know shows nothing of its configuration. */
-export function presentChannel(channel: ManagedChannel, policy: DestinationPolicy): ChannelCard {
+export function presentChannel(channel: ManagedChannel, reach: Reach): ChannelCard {
   const kind = kindNamed(channel.kind);
   return {
     id: channel.uuid,
@@ -72,7 +71,7 @@ export function presentChannel(channel: ManagedChannel, policy: DestinationPolic
     lastNotifyAt: channel.lastNotifyAt,
     lastNotifyDurationMs: channel.lastNotifyDurationMs,
     lastError: channel.lastError,
-    warnings: addressWarnings(channel, policy),
+    warnings: addressWarnings(channel, reach),
   };
 }
 
