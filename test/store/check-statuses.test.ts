@@ -100,7 +100,7 @@ test("a check is read as core needs it, whichever way", async () => {
     state: { ...NEW_STATE, status, lastPingAt, lastStartAt, expectFromAt },
   };
   expect(watched.state).toMatchObject({ status: "up", lastStartAt: MONDAY_NOON + MINUTE_MS });
-  expect(await findWatchedChecks(database.db, [check.id])).toEqual([watched]);
+  expect(await findWatchedChecks(database.db, [check.id])).toEqual([{ id: check.id, ...watched }]);
   const scraped = { id: check.id, uuid: check.uuid, name: "n", tags: "x y", downAt, ...watched };
   expect(await listScrapedChecks(database.db, { projectId, ...EVERY_ONE })).toEqual([scraped]);
   const later = MONDAY_NOON + 60 * MINUTE_MS;

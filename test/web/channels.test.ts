@@ -64,7 +64,9 @@ describe("a channel", () => {
     const body = { kind: "webhook", name: "x", config: { url_dwon: "https://example.org" } };
     const reply = await stage.browse(channels, { method: "POST", body });
     expect(reply.status).toBe(400);
-    expect((reply.json as { error: string }).error).toContain("url_down");
+    expect((reply.json as { error: string }).error).toBe(
+      'Webhook has no field "url_dwon". Did you mean url_down?',
+    );
   });
 
   test("that leads into a private network is saved, with a warning that names the setting", async () => {

@@ -92,6 +92,18 @@ describe("ten thousand checks", () => {
     expect(boot.details[0]?.beats).toHaveLength(30);
   });
 
+  test("runs in progress are judged by one statement, in however many projects they are", async () => {
+    for (const name of ["one", "two", "three"]) {
+      const { json } = await at.browse("/web/api/projects", { method: "POST", body: { name } });
+      const { rows } = await at.db.pool.query<{ id: number }>("select id from projects where uuid = $1", [
+        (json as { uuid: string }).uuid,
+      ]);
+      await fillProject(at.db, { projectId: rows[0]?.id ?? 0, count: 200 });
+    }
+    const names = await statementsOf(() => at.browse("/web/api/projects"));
+    expect(names.filter((name) => name === "check_statuses.find_watched")).toHaveLength(1);
+  });
+
   test("all rows come in ten pages, one statement each, and the counts agree with them", async () => {
     const counts: Record<string, number> = {};
     let after = "";

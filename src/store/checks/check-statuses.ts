@@ -94,16 +94,20 @@ export async function tallyStatuses(
   return row === undefined ? null : { ...row, uncertain: row.uncertain ?? [] };
 }
 
-const FIND_WATCHED = statement<WatchedRow>({
+const FIND_WATCHED = statement<WatchedRow & { id: number }>({
   name: "check_statuses.find_watched",
-  text: `select ${WATCHED_COLUMNS}
+  text: `select c.id, ${WATCHED_COLUMNS}
     from checks c join check_states s on s.check_id = c.id
     where c.id = any ($1::bigint[]) and c.deleted_at is null`,
 });
 
 /** What decides about the status of these checks; deleted ones are left out. In no particular order. */
-export async function findWatchedChecks(db: Db, checkIds: readonly number[]): Promise<WatchedCheck[]> {
-  return (await db.query(FIND_WATCHED, [toNumberArray(checkIds)])).rows.map(toWatched);
+export async function findWatchedChecks(
+  db: Db,
+  checkIds: readonly number[],
+): Promise<(WatchedCheck & { id: number })[]> {
+  const { rows } = await db.query(FIND_WATCHED, [toNumberArray(checkIds)]);
+  return rows.map((row) => ({ id: row.id, ...toWatched(row) }));
 }
 
 /** A check as a scraper sees it. */

@@ -61,7 +61,7 @@ function toTag({ tag, count, rank }: { tag: string; count: number; rank: number 
   return { name: tag, count, state: SHOWN_STATES[rank] ?? "paused" };
 }
 
-/** The projects of an account, the worst first. */
+/** The projects of an account, each with how its checks are. */
 export async function projectCards({ house, account, now }: AccountAsk): Promise<ProjectCard[]> {
   const { database } = house;
   const projects = await listProjectsOfAccount(database, account.id);
@@ -90,21 +90,21 @@ export async function projectCards({ house, account, now }: AccountAsk): Promise
 /** Those that could not be told where they were counted are asked of core: runs in progress on a schedule. */
 async function settled(db: Db, tallies: readonly Tally[], now: Instant): Promise<Tally[]> {
   const uncertain = tallies.flatMap((tally) => tally.uncertain);
-  if (uncertain.length === 0) return [...tallies];
-  return Promise.all(
-    tallies.map(async (tally) => {
-      if (tally.uncertain.length === 0) return tally;
-      const checks = await findWatchedChecks(db, tally.uncertain);
-      const late = checks.filter((check) => statusAt(check, now) === "grace").length;
-      const moved = ([down = 0, wasLate = 0, up = 0, ...rest]: readonly number[]) => [
-        down,
-        wasLate + late,
-        up - late,
-        ...rest,
-      ];
-      return { ...tally, byRank: moved(tally.byRank), runningByRank: moved(tally.runningByRank) };
-    }),
-  );
+  const checks = uncertain.length === 0 ? [] : await findWatchedChecks(db, uncertain);
+  const late = new Set(checks.filter((check) => statusAt(check, now) === "grace").map(({ id }) => id));
+  return tallies.map((tally) => {
+    const count = tally.uncertain.filter((id) => late.has(id)).length;
+    return {
+      ...tally,
+      byRank: turnedLate(tally.byRank, count),
+      runningByRank: turnedLate(tally.runningByRank, count),
+    };
+  });
+}
+
+/** So many that were counted as up are late. */
+function turnedLate([down = 0, late = 0, up = 0, ...rest]: readonly number[], count: number): number[] {
+  return [down, late + count, up - count, ...rest];
 }
 
 /** Each check once, as its row is drawn: a run in progress is told unless there is something worse to tell. */

@@ -135,8 +135,8 @@ async function call(url: string, headers: Record<string, string>): Promise<Outco
       redirect: "manual",
       signal: AbortSignal.timeout(TEST_TIMEOUT_MS),
     });
-    const text = (await response.text()).slice(0, ECHO_BYTES_MAX);
-    return { status: response.status, location: response.headers.get("location"), echoed: readEcho(text) };
+    const location = response.headers.get("location");
+    return { status: response.status, location, echoed: readEcho(await beginningOf(response)) };
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const said =
@@ -149,6 +149,17 @@ async function call(url: string, headers: Record<string, string>): Promise<Outco
       },
     };
   }
+}
+
+/** As much as an echo can have: whoever answers there may never come to an end. */
+async function beginningOf({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of body ?? []) {
+    text += decoder.decode(bytes, { stream: true });
+    if (text.length > ECHO_BYTES_MAX) break;
+  }
+  return text.slice(0, ECHO_BYTES_MAX);
 }
 
 function readEcho(text: string): Echo | null {

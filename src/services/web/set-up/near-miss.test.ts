@@ -43,7 +43,16 @@ describe("a request that was not", () => {
 
   test("whoever runs the installation hears of an unknown check, and not of other paths", () => {
     const stranger = "7f3f8a52-1111-4222-8333-944445555666";
-    expect(explainStranger({ method: "GET", target: `/ping/${stranger}` })).toContain(stranger);
-    expect(explainStranger({ method: "GET", target: "/wp-login.php" })).toBeNull();
+    const heard = (target: string, method = "GET") => explainStranger({ method, target }, "/ping");
+    expect(heard(`/ping/${stranger}`)).toContain(stranger);
+    expect(heard(`/ping/${stranger}/start?rid=1`)).toContain(stranger);
+    expect(heard("/wp-login.php")).toBeNull();
+  });
+
+  test("nobody is told that a check is missing when the request failed for another reason", () => {
+    const other = "7f3f8a52-1111-4222-8333-944445555666";
+    expect(explainStranger({ method: "DELETE", target: `/ping/${other}` }, "/ping")).toBeNull();
+    expect(explainStranger({ method: "GET", target: `/ping/${other}/done` }, "/ping")).toBeNull();
+    expect(explainStranger({ method: "GET", target: `/checks/${other}/details/` }, "/ping")).toBeNull();
   });
 });

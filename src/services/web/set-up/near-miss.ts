@@ -15,6 +15,7 @@ export type WaitedFor = {
 
 const METHODS_TAKEN = ["GET", "HEAD", "POST"];
 const ACTIONS = "start, fail, log or an exit status from 0 to 255";
+const SIGNAL = /^(start|fail|log|\d{1,3})$/;
 /** Beyond these it is another UUID, and not a slip. */
 const DIFFERENCES_MAX = 4;
 const CUT_LENGTH_MIN = 8;
@@ -31,13 +32,19 @@ export function explainMiss({ method, target }: MissedRequest, check: WaitedFor)
   return near.find((text) => text !== null) ?? null;
 }
 
-/** What a stranger's request looks like to whoever runs the installation; null when it was no try to ping. */
-export function explainStranger({ target }: MissedRequest): string | null {
+/**
+ * What a stranger's request looks like to whoever runs the installation; null when it was no try to ping, or when it
+ * may have failed for another reason than that there is no such check.
+ */
+export function explainStranger({ method, target }: MissedRequest, pingPath: string): string | null {
   const segments = pathOf(target).split("/").filter(Boolean);
-  const uuid = segments.find((segment) => isUuid(segment.toLowerCase()));
-  if (uuid !== undefined)
-    return `There is no check ${uuid} here. It may be of another installation, or deleted.`;
-  return null;
+  const at = segments.findIndex((segment) => isUuid(segment.toLowerCase()));
+  const uuid = segments[at];
+  if (uuid === undefined || `/${segments.slice(0, at).join("/")}` !== pingPath) return null;
+  const [action, ...rest] = segments.slice(at + 1);
+  const isSignal = rest.length === 0 && (action === undefined || SIGNAL.test(action));
+  if (!isSignal || !METHODS_TAKEN.includes(method)) return null;
+  return `There is no check ${uuid} here. It may be of another installation, or deleted.`;
 }
 
 function explainRightUuid(

@@ -89,5 +89,10 @@ async function testMail(
     const said = `${mail.host} took the mail. Look whether it arrives, also among the unwanted.`;
     return { isSent: true, said, code: result.code, answer: result.response, tookMs };
   }
-  return { isSent: false, said: result.reason, code: result.code, answer: result.response, tookMs };
+  // A server that answers says itself what it does not like.
+  const said =
+    result.code === null
+      ? `${result.reason}: ${mail.host}. OVERDUE_SMTP_HOST, _PORT and _TLS say where it is and how it is spoken to.`
+      : result.reason;
+  return { isSent: false, said, code: result.code, answer: result.response, tookMs };
 }

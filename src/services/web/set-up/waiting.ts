@@ -25,7 +25,8 @@ export async function waitingFor({ house, account, project, role, check, now }: 
     pingPath: basePath(new URL(house.urls.ping)),
   };
   const nearMisses = house.setUp.missesSince(Date.now() - MISSES_AGE_MS).flatMap((miss): NearMiss[] => {
-    const text = explainMiss(miss, wanted) ?? (account.isOperator ? explainStranger(miss) : null);
+    const text =
+      explainMiss(miss, wanted) ?? (account.isOperator ? explainStranger(miss, wanted.pingPath) : null);
     if (text === null) return [];
     const { at, method, remoteAddr, ua } = miss;
     return [{ at, method, remoteAddr, ua, address: `${miss.host}${miss.target}`, text }];
