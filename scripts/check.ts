@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs, stripVTControlCharacters } from "node:util";
+import { endWithUs } from "../test/support/end-with-us.ts";
 import { type Count, countTests, NO_TESTS } from "./count-tests.ts";
 
 export type Step = {
@@ -122,6 +123,7 @@ async function run(step: Step): Promise<Outcome> {
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });
+  endWithUs(child, { signal: "TERM", group: true });
   const chunks: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
   child.stderr.on("data", (chunk: Buffer) => chunks.push(chunk));

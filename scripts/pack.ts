@@ -1,9 +1,9 @@
 // `npm run pack`: the package as people install it, in test-results/. Its manifest leaves out what only a checkout
-// needs: the tools, the scripts, and the Node that comes with `npm ci`, which would be 100 MB for nothing.
+// needs: the tools, the scripts, and the Node that comes with `npm ci`; whoever installs a package has one.
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { parseArgs, promisify } from "node:util";
 import { build } from "./build.ts";
 
 const run = promisify(execFile);
@@ -48,7 +48,17 @@ function modifiedAt(path: string): number {
   return statSync(path).mtimeMs;
 }
 
+const HELP = `Usage: npm run pack
+
+Builds, and makes the package that people install: test-results/overdue-<version>.tgz. Prints its path and size.
+`;
+
 if (import.meta.main) {
+  const { values } = parseArgs({ options: { help: { type: "boolean" } } });
+  if (values.help === true) {
+    process.stdout.write(HELP);
+    process.exit();
+  }
   await build();
   const path = await pack({ into: join(ROOT, "test-results") });
   process.stdout.write(`${path}  ${(statSync(path).size / 1_000).toFixed(0)} kB\n`);

@@ -6,9 +6,10 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { environmentWith } from "../src/config.ts";
 import { openBrowser, openPage, openWindow } from "../test/support/browser.ts";
+import { endWithUs } from "../test/support/end-with-us.ts";
 import { freePort } from "../test/support/ping-process.ts";
 import { build } from "./build.ts";
 import { pack } from "./pack.ts";
@@ -58,6 +59,7 @@ function startTrial(at: { tarball: string; folder: string; port: number }): {
     }),
     stdio: ["ignore", "pipe", "pipe"],
   });
+  endWithUs(child, { signal: "INT", group: true });
   let said = "";
   const link = new Promise<string>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`It did not start in time:\n${said}`)), START_MS_MAX);
@@ -132,8 +134,15 @@ function runLine(line: string): Promise<void> {
   });
 }
 
+const HELP = `Usage: npm run stopwatch [-- --picture FILE]
+
+Packs the package, goes the way of a new user from an empty folder to the first ping on screen, and times each step.
+With --picture, the last page is left in a file.
+`;
+
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { picture: { type: "string" } } });
+  const { values } = parseArgs({ options: { picture: { type: "string" }, help: { type: "boolean" } } });
+  if (values.help === true) return void process.stdout.write(HELP);
   await build();
   const folder = mkdtempSync(join(tmpdir(), "overdue-stopwatch-"));
   const tarball = await pack({ into: join(folder, ".tarball") });
@@ -142,8 +151,9 @@ async function main(): Promise<void> {
   );
   const watch = new Stopwatch();
   const { child, link } = startTrial({ tarball, folder, port: await freePort() });
-  const browser = await openBrowser();
+  let browser: Browser | null = null;
   try {
+    browser = await openBrowser();
     const address = await watch.step("npx fetches, starts and prints a link", "machine", () => link);
     const { page } = await openPage(await openWindow(browser));
     try {
@@ -153,7 +163,7 @@ async function main(): Promise<void> {
     }
     await watch.step("Ctrl-C stops it", "machine", () => stopGroup(child));
   } finally {
-    await browser.close();
+    await browser?.close();
     await stopGroup(child);
     rmSync(folder, { recursive: true, force: true });
   }

@@ -6,6 +6,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { endWithUs } from "../../test/support/end-with-us.ts";
 import { freePort, startPingProcess } from "../../test/support/ping-process.ts";
 import { startEngine } from "../store/engine.ts";
 import { mean, printTable, rounded, shown } from "../store/figures.ts";
@@ -66,19 +67,22 @@ async function withServers(stage: ApiStage, work: (ports: Ports) => Promise<void
     roles: "api",
     settings: { OVERDUE_API_RATE_LIMIT: "0" },
   });
-  const noop = await startAnsweringOnly();
   try {
-    await work({ ours: ours.port, noop: noop.port });
+    const noop = await startAnsweringOnly();
+    try {
+      await work({ ours: ours.port, noop: noop.port });
+    } finally {
+      await noop.stop();
+    }
   } finally {
-    await Promise.all([ours.stop(), noop.stop()]);
+    await ours.stop();
   }
 }
 
 async function startAnsweringOnly(): Promise<{ port: number; stop(): Promise<void> }> {
   const port = await freePort();
   const child = spawn(process.execPath, [ANSWERING, String(port)], { stdio: ["ignore", "pipe", "inherit"] });
-  const kill = () => child.kill("SIGKILL");
-  process.once("exit", kill);
+  endWithUs(child);
   const ended = once(child, "exit");
   const isReady = await Promise.race([once(child.stdout, "data").then(() => true), ended.then(() => false)]);
   if (!isReady) throw new Error("the server without the API did not start");
@@ -87,7 +91,6 @@ async function startAnsweringOnly(): Promise<{ port: number; stop(): Promise<voi
     stop: async () => {
       child.kill("SIGTERM");
       await ended;
-      process.off("exit", kill);
     },
   };
 }

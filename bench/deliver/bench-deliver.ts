@@ -43,19 +43,26 @@ async function measure(given: {
 }): Promise<Figures> {
   const { engine, receiver, size } = given;
   const scale = await createDeliverScale(engine, { size, receiverUrl: receiver.url });
-  const notifier = await startNotifier(scale.url);
   try {
-    const contest = { scale, receiver, size };
-    await warmUp(contest);
-    const latencies = await spread(contest);
-    const rates: number[] = [];
-    for (let round = 0; round < size.burstRounds; round += 1) rates.push(await burst(contest, round));
-    await requireComplete(contest);
-    return report({ size, latencies, rates });
+    const notifier = await startNotifier(scale.url);
+    try {
+      return await takeTurns({ scale, receiver, size });
+    } finally {
+      await notifier.stop();
+    }
   } finally {
-    await notifier.stop();
     await scale.close();
   }
+}
+
+async function takeTurns(contest: Contest): Promise<Figures> {
+  const { size } = contest;
+  await warmUp(contest);
+  const latencies = await spread(contest);
+  const rates: number[] = [];
+  for (let round = 0; round < size.burstRounds; round += 1) rates.push(await burst(contest, round));
+  await requireComplete(contest);
+  return report({ size, latencies, rates });
 }
 
 async function startNotifier(databaseUrl: string): Promise<PingProcess> {

@@ -38,8 +38,9 @@ const STATISTICS_MS = 1_500;
 
 /** Measures both in turns. Throws when the answers and the database do not agree. */
 export async function measureContest(contests: readonly [Contest, Contest]): Promise<[Measured, Measured]> {
-  const running = [await prepare(contests[0]), await prepare(contests[1])] as const;
+  const started: Stoppable[] = [];
   try {
+    const running = [await prepare(contests[0], started), await prepare(contests[1], started)] as const;
     const { rounds } = contests[0].size;
     for (const one of running) await warmUp(one);
     for (let round = 0; round < rounds; round++) {
@@ -47,13 +48,13 @@ export async function measureContest(contests: readonly [Contest, Contest]): Pro
       for (const one of round % 2 === 0 ? running : running.toReversed()) await runRound(one, hasCheckpoint);
     }
     for (const one of running) one.measured.latency = await steady(one);
+    return [running[0].measured, running[1].measured];
   } finally {
-    for (const { ours, pair, answeringOnly } of running) {
-      await Promise.all([ours, ...pair, answeringOnly].map((one) => one.stop()));
-    }
+    await Promise.all(started.map((one) => one.stop()));
   }
-  return [running[0].measured, running[1].measured];
 }
+
+type Stoppable = { stop(): Promise<void> };
 
 type Running = Contest & {
   ours: PingProcess;
@@ -63,18 +64,23 @@ type Running = Contest & {
   measured: Measured;
 };
 
-async function prepare(contest: Contest): Promise<Running> {
+/** Whatever it starts is in `started` at once, so that it is stopped also when the next one does not start. */
+async function prepare(contest: Contest, started: Stoppable[]): Promise<Running> {
+  const keep = <T extends Stoppable>(one: T): T => {
+    started.push(one);
+    return one;
+  };
   const { scale, bodyBytes, size, folder } = contest;
   const scriptPath = await writeScript(folder, { checkCount: scale.checkCount, bodyBytes });
   const settings = { OVERDUE_PING_LOG_LIMIT: String(LOG_ROWS), OVERDUE_SIGNALS_PER_MINUTE: "0" };
-  const ours = await startPingProcess({ databaseUrl: scale.url, port: await freePort(), settings });
+  const ours = keep(await startPingProcess({ databaseUrl: scale.url, port: await freePort(), settings }));
   const shared = {
     databaseUrl: scale.url,
     port: await freePort(),
     settings: { ...settings, OVERDUE_REUSE_PORT: "true" },
   };
-  const pair = [await startPingProcess(shared), await startPingProcess(shared)];
-  const answeringOnly = await startAnsweringOnly();
+  const pair = [keep(await startPingProcess(shared)), keep(await startPingProcess(shared))];
+  const answeringOnly = keep(await startAnsweringOnly());
   const measured: Measured = {
     label: scale.label,
     ours: [],

@@ -3,6 +3,7 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { endWithUs } from "../../test/support/end-with-us.ts";
 import { freePort } from "../../test/support/ping-process.ts";
 import type { RecordingOrder } from "./recording-only.ts";
 
@@ -16,10 +17,10 @@ const END_GRACE_MS = 60_000;
 export async function startAnsweringOnly(): Promise<{ port: number; stop(): Promise<void> }> {
   const port = await freePort();
   const child = spawn(process.execPath, [ANSWERING, String(port)], { stdio: ["ignore", "pipe", "inherit"] });
+  endWithUs(child);
   const ended = once(child, "exit");
   const isReady = await Promise.race([once(child.stdout, "data").then(() => true), ended.then(() => false)]);
   if (!isReady) throw new Error("the server without recording did not start");
-  process.once("exit", () => child.kill("SIGKILL"));
   return {
     port,
     stop: async () => {

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { endWithUs } from "../../test/support/end-with-us.ts";
 import { freePort, startPingProcess } from "../../test/support/ping-process.ts";
 import { type ApiStage, createApiStage } from "../api/stage.ts";
 import { startEngine } from "../store/engine.ts";
@@ -100,7 +101,7 @@ async function startBare(): Promise<{ port: number; stop(): void }> {
   const port = await freePort();
   const bare = spawn(process.execPath, [BARE, String(port)], { stdio: ["ignore", "pipe", "inherit"] });
   const stop = () => void bare.kill("SIGKILL");
-  process.once("exit", stop);
+  endWithUs(bare);
   const timer = setTimeout(stop, START_MS_MAX);
   const [said] = (await Promise.race([once(bare.stdout, "data"), once(bare, "exit")])) as unknown[];
   clearTimeout(timer);

@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { embeddedPostgres } from "../support/postgres-binaries.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 import { AlertReceiver } from "./alerts/alert-receiver.ts";
-import { PLANTED } from "./planted.ts";
-import type { Figures, Run } from "./scenario.ts";
+import type { Figures } from "./scenario.ts";
 import {
   playDiskBriefly,
   playOwedBriefly,
@@ -16,8 +15,8 @@ import {
   playUntakenBriefly,
 } from "./scenarios/alerts-brief.ts";
 import { onStage, type Stage } from "./stage/stage.ts";
+import { tinyRun } from "./tiny-run.ts";
 
-const SEED = 4;
 /** A bound for what hangs: a quiet machine needs a tenth of it. */
 const TIMEOUT_MS = 300_000;
 
@@ -34,18 +33,9 @@ type Given = {
 };
 
 async function play({ database, planted, parts }: Given): Promise<Figures> {
-  const preloads = planted === undefined ? [] : [moduleOf(planted)];
-  const run: Run = {
-    say: () => {},
-    size: "tiny",
-    seed: SEED,
-    backlogSignals: null,
-    preloads,
-    keepFiles: false,
-  };
   const receiver = await AlertReceiver.start();
   try {
-    return await onStage(run, { checks: 0, shared: { postgres, database } }, (stage) =>
+    return await onStage(tinyRun(planted), { checks: 0, shared: { postgres, database } }, (stage) =>
       parts(stage, receiver),
     );
   } finally {
@@ -121,9 +111,3 @@ describe.concurrent("after standing still", { timeout: TIMEOUT_MS }, () => {
     expect(found["false_alarms"]).toBeGreaterThan(0);
   });
 });
-
-function moduleOf(name: string): string {
-  const planted = PLANTED[name];
-  if (planted === undefined) throw new Error(`there is no planted fault "${name}"`);
-  return planted.module;
-}

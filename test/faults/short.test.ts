@@ -3,14 +3,12 @@
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { embeddedPostgres } from "../support/postgres-binaries.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
-import { PLANTED } from "./planted.ts";
-import type { Run } from "./scenario.ts";
 import { playAppliedTwice, playBriefly, playSilence } from "./scenarios/brief.ts";
 import type { Verdict } from "./signals/verdict.ts";
 import { onStage, type Stage } from "./stage/stage.ts";
+import { tinyRun } from "./tiny-run.ts";
 
 const CHECKS = 8;
-const SEED = 4;
 /** A bound for what hangs: a quiet machine needs a tenth of it. */
 const TIMEOUT_MS = 240_000;
 
@@ -23,16 +21,7 @@ afterAll(() => postgres.stop(), TIMEOUT_MS);
 type Given = { database: string; planted?: string; parts: (stage: Stage) => Promise<Verdict> };
 
 function play({ database, planted, parts }: Given): Promise<Verdict> {
-  const preloads = planted === undefined ? [] : [moduleOf(planted)];
-  const run: Run = {
-    say: () => {},
-    size: "tiny",
-    seed: SEED,
-    backlogSignals: null,
-    preloads,
-    keepFiles: false,
-  };
-  return onStage(run, { checks: CHECKS, shared: { postgres, database } }, parts);
+  return onStage(tinyRun(planted), { checks: CHECKS, shared: { postgres, database } }, parts);
 }
 
 describe.concurrent("under faults", { timeout: TIMEOUT_MS }, () => {
@@ -55,9 +44,3 @@ describe.concurrent("under faults", { timeout: TIMEOUT_MS }, () => {
     expect(tally.duplicated).toBeGreaterThan(0);
   });
 });
-
-function moduleOf(name: string): string {
-  const planted = PLANTED[name];
-  if (planted === undefined) throw new Error(`there is no planted fault "${name}"`);
-  return planted.module;
-}

@@ -5,38 +5,24 @@ import { randomUUID } from "node:crypto";
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { type Receiving, startReceiving } from "../../src/roles/receiving.ts";
 import { findCheckByUuid } from "../../src/store/checks/checks.ts";
-import { type Database, openDatabase } from "../../src/store/db.ts";
 import { listPings } from "../../src/store/history/pings.ts";
 import { listOpenIntakes } from "../../src/store/intakes/intakes.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { embeddedPostgres } from "../support/postgres-binaries.ts";
-import { type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { useOwnPostgres } from "../support/own-postgres.ts";
 import { sampleCheck, sampleProject } from "../support/sample.ts";
 import { signal } from "./scripted-ports.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
-let server: PostgresServer;
-let db: Database;
-beforeAll(async () => {
-  server = await startPostgres({ binaries: embeddedPostgres() });
-  const options = { url: server.url(), applicationName: "test", onError: () => {} };
-  await migrate(options);
-  db = openDatabase(options);
-}, 60_000);
-afterAll(async () => {
-  await db.close();
-  await server.stop();
-});
+const own = useOwnPostgres();
 
 const running = new Set<Receiving>();
 afterEach(async () => {
   for (const receiving of running) await stop(receiving);
-  await db.pool.query("truncate intakes, blind_intervals");
+  await own.db.pool.query("truncate intakes, blind_intervals");
 });
 
 async function start(settings: Record<string, string> = {}) {
@@ -47,7 +33,7 @@ async function start(settings: Record<string, string> = {}) {
   });
   const lines: string[] = [];
   const log = createLog({ level: "info", destination: { write: (line) => lines.push(line) } });
-  const databaseOptions = { url: server.url(), applicationName: "overdue", onError: () => {} };
+  const databaseOptions = { url: own.server.url(), applicationName: "overdue", onError: () => {} };
   const receiving = { ...(await startReceiving({ config, databaseOptions, log })), lines };
   running.add(receiving);
   await receiving.heart.start();
@@ -61,8 +47,8 @@ async function stop(receiving: Receiving): Promise<void> {
 }
 
 async function newChecks(count: number): Promise<string[]> {
-  const { id: projectId } = await sampleProject(db);
-  const checks = await Promise.all(Array.from({ length: count }, () => sampleCheck(db, { projectId })));
+  const { id: projectId } = await sampleProject(own.db);
+  const checks = await Promise.all(Array.from({ length: count }, () => sampleCheck(own.db, { projectId })));
   return checks.map(({ uuid }) => uuid);
 }
 
@@ -99,9 +85,9 @@ function load({ intake }: Pick<Receiving, "intake">, uuids: readonly string[], {
 async function compare(sent: readonly Sent[]) {
   const words = new Map<string, number>();
   for (const uuid of new Set(sent.map((one) => one.uuid))) {
-    const check = await findCheckByUuid(db, uuid);
+    const check = await findCheckByUuid(own.db, uuid);
     if (check === null) throw new Error("the check is gone");
-    const pings = await listPings(db, { checkId: check.id, afterN: 0, limit: 100_000 });
+    const pings = await listPings(own.db, { checkId: check.id, afterN: 0, limit: 100_000 });
     expect(pings.map(({ n }) => n).toReversed()).toEqual(pings.map((_, index) => index + 1));
     expect(check.state.pingCount).toBe(pings.length);
     for (const { ua } of pings) words.set(ua, (words.get(ua) ?? 0) + 1);
@@ -132,8 +118,10 @@ async function warmUp(receiving: Receiving, uuids: readonly string[]): Promise<v
 
 /** Every process of the server, because stopping only the first leaves the others at work. */
 function serverProcesses(): number[] {
-  const children = execFileSync("ps", ["-o", "pid=", "--ppid", String(server.pid())], { encoding: "utf8" });
-  return [server.pid(), ...children.trim().split(/\s+/).map(Number)];
+  const children = execFileSync("ps", ["-o", "pid=", "--ppid", String(own.server.pid())], {
+    encoding: "utf8",
+  });
+  return [own.server.pid(), ...children.trim().split(/\s+/).map(Number)];
 }
 
 describe("under load", () => {
@@ -144,7 +132,7 @@ describe("under load", () => {
     const sending = load(receiving, uuids);
     for (let cut = 0; cut < 30; cut += 1) {
       await sleep(60 + cut);
-      await db.pool.query(
+      await own.db.pool.query(
         "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'overdue-intake'",
       );
     }
@@ -163,9 +151,9 @@ describe("under load", () => {
     const sending = load(receiving, uuids);
     for (const awayMs of [100, 2_500]) {
       await sleep(300);
-      await server.crash();
+      await own.server.crash();
       await sleep(awayMs);
-      await server.resume();
+      await own.server.resume();
       await isDirect(receiving);
     }
     const sent = await sending.end();
@@ -173,7 +161,7 @@ describe("under load", () => {
     const result = await compare(sent);
     expect(result).toMatchObject({ refused: 0, lost: 0, duplicated: 0 });
     expect(result.slowestMs).toBeLessThan(2_000);
-    const { rows } = await db.pool.query("select * from blind_intervals");
+    const { rows } = await own.db.pool.query("select * from blind_intervals");
     expect(rows).toEqual([]);
   }, 60_000);
 
@@ -201,9 +189,9 @@ describe("under load", () => {
     const sending = load(receiving, uuids, { perSecond: 200 });
     await sleep(300);
     const crashedAt = receiving.intake.now();
-    await server.crash();
+    await own.server.crash();
     await sleep(1_500);
-    await server.resume();
+    await own.server.resume();
     await isDirect(receiving);
     const resumedAt = receiving.intake.now();
     await sleep(200);
@@ -212,7 +200,7 @@ describe("under load", () => {
     expect(result).toMatchObject({ lost: 0, duplicated: 0 });
     expect(result.refused).toBeGreaterThan(0);
     expect(result.slowestMs).toBeLessThan(2_000);
-    const blind = () => db.pool.query("select from_at, to_at, reason from blind_intervals");
+    const blind = () => own.db.pool.query("select from_at, to_at, reason from blind_intervals");
     await expect.poll(async () => (await blind()).rowCount, { timeout: 10_000 }).toBe(1);
     const [row] = (await blind()).rows;
     expect(row.reason).toBe("senders were refused");
@@ -227,19 +215,19 @@ describe("commits that the database has lost", () => {
     const uuids = await newChecks(5);
     await warmUp(receiving, uuids);
     // A copy of the files while the server is down is what a standby that is behind would have.
-    await server.crash();
-    const copy = `${server.dataDirectory}-copy`;
-    execFileSync("cp", ["-a", server.dataDirectory, copy]);
-    await server.resume();
+    await own.server.crash();
+    const copy = `${own.server.dataDirectory}-copy`;
+    execFileSync("cp", ["-a", own.server.dataDirectory, copy]);
+    await own.server.resume();
     await isDirect(receiving);
     const sending = load(receiving, uuids, { perSecond: 200 });
     await sleep(1_500);
     const before = await sending.end();
     await isDirect(receiving);
-    await server.crash();
-    rmSync(server.dataDirectory, { recursive: true });
-    renameSync(copy, server.dataDirectory);
-    await server.resume();
+    await own.server.crash();
+    rmSync(own.server.dataDirectory, { recursive: true });
+    renameSync(copy, own.server.dataDirectory);
+    await own.server.resume();
     await expect
       .poll(() => receiving.lines.some((line) => line.includes("has lost what it had confirmed")), {
         timeout: 10_000,
@@ -260,13 +248,13 @@ describe("a start", () => {
     const uuids = await newChecks(3);
     await warmUp(first, uuids);
     const firstId = first.heart.state().intakeId;
-    await server.crash();
+    await own.server.crash();
     const sending = load(first, uuids, { perSecond: 100 });
     await sleep(500);
     const sent = await sending.end();
     await stop(first);
-    await server.resume();
-    const open = async () => (await listOpenIntakes(db)).map(({ id }) => id);
+    await own.server.resume();
+    const open = async () => (await listOpenIntakes(own.db)).map(({ id }) => id);
     expect(await open()).toEqual([firstId]);
     const second = await start({ OVERDUE_SPOOL_FOLDER: folder });
     await isDirect(second);
@@ -279,9 +267,9 @@ describe("a start", () => {
   test("after a while without anybody writes that time as blind before anything can fire", async () => {
     const first = await start();
     await stop(first);
-    await db.pool.query("update intakes set beat_at = beat_at - interval '1 hour'");
+    await own.db.pool.query("update intakes set beat_at = beat_at - interval '1 hour'");
     const second = await start();
-    const { rows } = await db.pool.query("select from_at, to_at, reason from blind_intervals");
+    const { rows } = await own.db.pool.query("select from_at, to_at, reason from blind_intervals");
     expect(rows).toMatchObject([{ reason: "the intake did not accept" }]);
     expect(rows[0].to_at - rows[0].from_at).toBeGreaterThan(3_600_000);
     expect(second.heart.sight().watermarkAt).toBeNull();
@@ -293,7 +281,7 @@ test("a start that fails leaves no intake behind that others would wait for", as
   const file = join(temporaryFolder(), "a-file");
   writeFileSync(file, "");
   await expect(start({ OVERDUE_SPOOL_FOLDER: file })).rejects.toThrow(/a-file/);
-  expect(await listOpenIntakes(db)).toEqual([]);
+  expect(await listOpenIntakes(own.db)).toEqual([]);
 });
 
 describe("two intakes", () => {
@@ -315,10 +303,10 @@ describe("two intakes", () => {
     const [uuid = ""] = await newChecks(1);
     await warmUp(receiving, [uuid]);
     const was = receiving.heart.state().intakeId;
-    await db.pool.query("update intakes set closed_at = now(), lost = true");
+    await own.db.pool.query("update intakes set closed_at = now(), lost = true");
     await expect.poll(() => receiving.intake.state().confirmed.intakeId, { timeout: 5_000 }).not.toBe(was);
     await warmUp(receiving, [uuid]);
-    const { rows } = await db.pool.query("select last_seq from intakes where closed_at is null");
+    const { rows } = await own.db.pool.query("select last_seq from intakes where closed_at is null");
     expect(rows).toEqual([{ last_seq: 1 }]);
   }, 30_000);
 
@@ -326,12 +314,12 @@ describe("two intakes", () => {
     const receiving = await start({ OVERDUE_SPOOL_FOLDER: temporaryFolder() });
     const uuids = await newChecks(2);
     await warmUp(receiving, uuids);
-    await db.pool.query("delete from intakes");
+    await own.db.pool.query("delete from intakes");
     const sending = load(receiving, uuids, { perSecond: 100 });
     await sleep(1_500);
     const sent = await sending.end();
     await isDirect(receiving);
     expect(await compare(sent)).toMatchObject({ refused: 0, lost: 0 });
-    expect(await listOpenIntakes(db)).toHaveLength(1);
+    expect(await listOpenIntakes(own.db)).toHaveLength(1);
   }, 30_000);
 });

@@ -1,6 +1,6 @@
 // Mail in front of the real intake and a real, durable PostgreSQL: a 250 means that every recipient has its signal on
 // disk, and where one of them cannot have it, the whole message has to come again.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import pg from "pg";
 import { loadConfig } from "../../src/config.ts";
 import type { CheckSettings } from "../../src/core/check.ts";
@@ -8,12 +8,9 @@ import { createLog } from "../../src/lib/log.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { smtpRole } from "../../src/roles/smtp.ts";
 import type { CheckWithState } from "../../src/store/checks/checks.ts";
-import { type Database, openDatabase } from "../../src/store/db.ts";
 import { listPings } from "../../src/store/history/pings.ts";
-import { migrate } from "../../src/store/migrate.ts";
 import { temporaryFolder } from "../intake/support/folders.ts";
-import { embeddedPostgres } from "../support/postgres-binaries.ts";
-import { type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { useOwnPostgres } from "../support/own-postgres.ts";
 import { sampleCheck, sampleProject } from "../support/sample.ts";
 import { type MailClient, mailClient } from "./client.ts";
 import { DOMAIN } from "./server.ts";
@@ -22,23 +19,12 @@ const MESSAGE = Buffer.from("Subject: nightly run FAILED\r\n\r\nno space left\r\
 /** What a server needs at the most to start again, and everybody to notice. */
 const BACK_MS_MAX = 30_000;
 
-let server: PostgresServer;
-let db: Database;
-beforeAll(async () => {
-  server = await startPostgres({ binaries: embeddedPostgres() });
-  const options = { url: server.url(), applicationName: "test", onError: () => {} };
-  await migrate(options);
-  db = openDatabase(options);
-}, 60_000);
-afterAll(async () => {
-  await db.close();
-  await server.stop();
-});
+const own = useOwnPostgres();
 
 const closing: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
-  await db.pool.query("truncate intakes, blind_intervals");
+  await own.db.pool.query("truncate intakes, blind_intervals");
 });
 
 /** The role as a process runs it, with a client that is connected to it. */
@@ -49,7 +35,7 @@ async function start(settings: Record<string, string> = {}): Promise<MailClient>
     ...settings,
   });
   const log = createLog({ level: "fatal" });
-  const databaseOptions = { url: server.url(), applicationName: "overdue", onError: () => {} };
+  const databaseOptions = { url: own.server.url(), applicationName: "overdue", onError: () => {} };
   const role = smtpRole({ config, databaseOptions, log, metrics: createMetrics({ version: "test" }) });
   await role.open();
   await role.opened?.();
@@ -63,13 +49,13 @@ async function start(settings: Record<string, string> = {}): Promise<MailClient>
 }
 
 async function newChecks(...all: Partial<CheckSettings>[]): Promise<CheckWithState[]> {
-  const { id: projectId } = await sampleProject(db);
-  return Promise.all(all.map((settings) => sampleCheck(db, { projectId, ...settings })));
+  const { id: projectId } = await sampleProject(own.db);
+  return Promise.all(all.map((settings) => sampleCheck(own.db, { projectId, ...settings })));
 }
 
 const addressOf = ({ uuid }: CheckWithState) => `${uuid}@${DOMAIN}`;
 const kindsOf = async ({ id }: CheckWithState) =>
-  (await listPings(db, { checkId: id, afterN: 0, limit: 100 })).map(({ kind }) => kind);
+  (await listPings(own.db, { checkId: id, afterN: 0, limit: 100 })).map(({ kind }) => kind);
 const countsOf = async (checks: readonly CheckWithState[]) =>
   Promise.all(checks.map(async (check) => (await kindsOf(check)).length));
 
@@ -85,10 +71,10 @@ async function sendPatiently(client: MailClient, to: readonly string[]): Promise
 describe("A 250 to several recipients", () => {
   test("means that each has the message in its log, read with its own keywords", async () => {
     const client = await start();
-    const { id: projectId, pingKey } = await sampleProject(db);
-    const plain = await sampleCheck(db, { projectId });
-    const watching = await sampleCheck(db, { projectId, failureKw: "FAILED", filterSubject: true });
-    const named = await sampleCheck(db, {
+    const { id: projectId, pingKey } = await sampleProject(own.db);
+    const plain = await sampleCheck(own.db, { projectId });
+    const watching = await sampleCheck(own.db, { projectId, failureKw: "FAILED", filterSubject: true });
+    const named = await sampleCheck(own.db, {
       projectId,
       slug: "nightly",
       startKw: "space",
@@ -101,7 +87,7 @@ describe("A 250 to several recipients", () => {
       ["fail"],
       ["start"],
     ]);
-    const { rows } = await db.pool.query<{ body: Buffer }>(
+    const { rows } = await own.db.pool.query<{ body: Buffer }>(
       "select body from ping_bodies where check_id = any ($1)",
       [[plain.id, watching.id, named.id]],
     );
@@ -120,7 +106,7 @@ describe("A 250 to several recipients", () => {
     const client = await start();
     const checks = await newChecks({}, {});
     const [, locked] = checks;
-    const holder = new pg.Client({ connectionString: server.url() });
+    const holder = new pg.Client({ connectionString: own.server.url() });
     await holder.connect();
     closing.push(() => holder.end());
     await holder.query("begin");
@@ -138,9 +124,9 @@ describe("While PostgreSQL is away", () => {
     const client = await start();
     const checks = await newChecks({}, {});
     const to = checks.map(addressOf);
-    await server.crash();
+    await own.server.crash();
     expect(await client.send(MESSAGE, { to })).toMatch(/^451 4\.3\.0 /);
-    await server.resume();
+    await own.server.resume();
     await sendPatiently(client, to);
     for (const count of await countsOf(checks)) expect(count).toBeGreaterThanOrEqual(1);
   }, 60_000);
@@ -150,9 +136,9 @@ describe("While PostgreSQL is away", () => {
     const checks = await newChecks({}, {}, {});
     const to = checks.map(addressOf);
     expect(await client.send(MESSAGE, { to })).toBe("250 OK");
-    await server.crash();
+    await own.server.crash();
     for (let at = 0; at < 3; at += 1) expect(await client.send(MESSAGE, { to })).toBe("250 OK");
-    await server.resume();
+    await own.server.resume();
     await expect.poll(() => countsOf(checks).catch(() => []), { timeout: BACK_MS_MAX }).toEqual([4, 4, 4]);
   }, 60_000);
 
@@ -161,11 +147,11 @@ describe("While PostgreSQL is away", () => {
     const [known, unseen] = await newChecks({}, {});
     if (known === undefined || unseen === undefined) throw new Error("there are two");
     expect(await client.send(MESSAGE, { to: [addressOf(known)] })).toBe("250 OK");
-    await server.crash();
+    await own.server.crash();
     const to = [addressOf(known), addressOf(unseen)];
     expect(await client.send(MESSAGE, { to })).toMatch(/^451 4\.3\.0 /);
     expect(await client.send(MESSAGE, { to: [addressOf(known)] })).toBe("250 OK");
-    await server.resume();
+    await own.server.resume();
     await sendPatiently(client, to);
     // The message that was put off may be there as well: nothing was promised about it.
     const countOf = (check: CheckWithState) => countsOf([check]).then(([count = 0]) => count);

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
+import { endWithUs } from "./end-with-us.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const START_MS_MAX = 60_000;
@@ -37,7 +38,7 @@ export type PingProcessOptions = {
   ownGroup?: boolean;
 };
 
-/** Starts it and waits until it is ready. It is killed with this process at the latest. */
+/** Starts it and waits until it is ready. It is killed with this process at the latest, however that ends. */
 export async function startPingProcess(options: PingProcessOptions): Promise<PingProcess> {
   const { databaseUrl, port, settings = {}, nodeArguments = [], roles = "ping", ownGroup = false } = options;
   const child = spawn(process.execPath, [...nodeArguments, MAIN, "serve", "--roles", roles], {
@@ -51,12 +52,11 @@ export async function startPingProcess(options: PingProcessOptions): Promise<Pin
     stdio: ["ignore", "pipe", "pipe"],
   });
   const kill = () => child.kill("SIGKILL");
-  process.once("exit", kill);
+  endWithUs(child);
   let said = "";
   const life: { end: string | null } = { end: null };
   child.once("close", (code, signal) => {
     life.end = signal === null ? `exit code ${code}` : `signal ${signal}`;
-    process.off("exit", kill);
   });
   const ended = once(child, "close");
   const ready = Promise.withResolvers<void>();
