@@ -9,6 +9,8 @@ const used = useSite();
 /** As many as a phone shows, and more. */
 const FEW = 5;
 const MANY = 14;
+/** A tap that opens nothing never will. */
+const OPENS_MS = 10_000;
 const MEANT = { x: -140, y: 4 };
 
 async function openList(jobs: number) {
@@ -106,6 +108,21 @@ test("a tap opens the check", async () => {
   await row(page, "job 03").tap();
   await page.waitForURL("**/details/");
   expect(await page.locator(".toast").count()).toBe(0);
+  await context.close();
+});
+
+test.each([
+  ["to the left and back", { x: -60, y: 0 }],
+  ["to the right", { x: 60, y: 2 }],
+])("a tap right after a finger was dragged %s opens the check", async (_, by) => {
+  const { page, context, finger } = await openList(FEW);
+  for (const name of ["job 02", "job 03", "job 04"]) {
+    await drag(page, finger, { name, by });
+    await drag(page, finger, { name, by: { x: 0, y: 0 } });
+    await page.waitForURL("**/details/", { timeout: OPENS_MS });
+    await page.goBack();
+    await expectSeen(row(page, name));
+  }
   await context.close();
 });
 

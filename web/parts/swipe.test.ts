@@ -6,6 +6,7 @@ import { swiped } from "./swipe.ts";
 function makeRow() {
   const act = vi.fn<() => void>();
   const styles = new Map<string, string>();
+  const listeners = new Set<(event: TouchEvent) => void>();
   const place = {
     dataset: {} as Record<string, string | undefined>,
     style: {
@@ -13,18 +14,26 @@ function makeRow() {
       removeProperty: (name: string) => styles.delete(name),
     },
     setPointerCapture: () => undefined,
+    addEventListener: (_type: string, hear: (event: TouchEvent) => void) => listeners.add(hear),
+    removeEventListener: (_type: string, hear: (event: TouchEvent) => void) => listeners.delete(hear),
+  };
+  /** Whether the browser is told that a movement is not its own. */
+  const isTaken = () => {
+    const preventDefault = vi.fn<() => void>();
+    for (const hear of listeners) hear({ cancelable: true, preventDefault } as unknown as TouchEvent);
+    return preventDefault.mock.calls.length > 0;
   };
   const hands = swiped("Pause", act);
-  const touch = (pointerId: number, clientX: number, isPrimary = true) =>
+  const touch = (pointerId: number, clientX: number, isPrimary = true, clientY = 0) =>
     ({
       currentTarget: place,
       clientX,
-      clientY: 0,
+      clientY,
       pointerId,
       isPrimary,
       pointerType: "touch",
     }) as unknown as React.PointerEvent<HTMLElement>;
-  return { act, hands, touch, look: () => [place.dataset["swipe"], styles.get("--swipe")] };
+  return { act, hands, touch, isTaken, look: () => [place.dataset["swipe"], styles.get("--swipe")] };
 }
 
 const AT_REST = [undefined, undefined];
@@ -67,4 +76,19 @@ test("a row whose finger was lost goes back when the next one comes", () => {
   expect(row.look()).toEqual(AT_REST);
   other.hands.onPointerCancel(other.touch(2, 300));
   expect([row.act.mock.calls.length, other.act.mock.calls.length]).toEqual([0, 0]);
+});
+
+test.each([
+  ["to the left", -20, 4, true],
+  ["to the right", 20, 4, true],
+  ["down", 8, 20, false],
+  ["up", -8, -20, false],
+  ["hardly", -8, 8, false],
+])("a finger that goes %s is taken from the browser only when it goes to a side", (_, x, y, expected) => {
+  const { hands, touch, isTaken } = row;
+  hands.onPointerDown(touch(1, 300));
+  hands.onPointerMove(touch(1, 300 + x, true, y));
+  expect(isTaken()).toBe(expected);
+  hands.onPointerUp(touch(1, 300 + x, true, y));
+  expect(isTaken()).toBe(false);
 });

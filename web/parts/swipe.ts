@@ -12,8 +12,11 @@ const FARTHEST_PX = 160;
 type Place = HTMLElement;
 type Touched = React.PointerEvent<Place>;
 
+/** Where a finger goes: not yet known, aside to do something, or to the other side, where there is nothing. */
+type Way = "open" | "swipe" | "other";
+
 /** There is one finger that counts, so there is one gesture. */
-let gesture: { pointerId: number; place: Place; x: number; y: number; isSwipe: boolean } | null = null;
+let gesture: { pointerId: number; place: Place; x: number; y: number; way: Way } | null = null;
 
 /** Handlers for the row: what letting go will do, as it is shown beside the row, and the deed itself. */
 export function swiped(says: string, act: () => void) {
@@ -35,7 +38,8 @@ export function swiped(says: string, act: () => void) {
 function begin({ currentTarget: place, clientX, clientY, pointerId, pointerType, isPrimary }: Touched): void {
   if (pointerType !== "touch" || !isPrimary) return;
   putBack();
-  gesture = { pointerId, place, x: clientX, y: clientY, isSwipe: false };
+  gesture = { pointerId, place, x: clientX, y: clientY, way: "open" };
+  place.addEventListener("touchmove", keepFromFling, { passive: false });
 }
 
 /** Ends the gesture, its row where it was before, and says how far it had come. */
@@ -43,25 +47,35 @@ function putBack(): string | undefined {
   const place = gesture?.place;
   gesture = null;
   if (place === undefined) return undefined;
+  place.removeEventListener("touchmove", keepFromFling);
   const { swipe } = place.dataset;
   delete place.dataset["swipe"];
   place.style.removeProperty("--swipe");
   return swipe;
 }
 
+/**
+ * A finger that was dragged to the side begins a fling for the browser, though it may not scroll there, and a tap soon
+ * after only ends that fling: no click would come of it. So it is told that the movement is ours.
+ */
+function keepFromFling(event: TouchEvent): void {
+  if (gesture !== null && gesture.way !== "open" && event.cancelable) event.preventDefault();
+}
+
 function follow({ currentTarget: place, clientX, clientY, pointerId }: Touched): void {
   if (gesture?.pointerId !== pointerId) return;
   const aside = gesture.x - clientX;
-  if (!gesture.isSwipe) {
+  if (gesture.way === "open") {
     const down = Math.abs(clientY - gesture.y);
     if (Math.max(Math.abs(aside), down) < BEGINS_PX) return;
-    if (aside < BEGINS_PX || down > aside) {
-      gesture = null;
+    if (down > Math.abs(aside)) {
+      putBack();
       return;
     }
-    gesture.isSwipe = true;
-    place.setPointerCapture(pointerId);
+    gesture.way = aside > 0 ? "swipe" : "other";
+    if (gesture.way === "swipe") place.setPointerCapture(pointerId);
   }
+  if (gesture.way === "other") return;
   place.dataset["swipe"] = aside >= MEANT_PX ? "meant" : "begun";
   place.style.setProperty("--swipe", `${-Math.min(FARTHEST_PX, Math.max(0, aside))}px`);
 }
