@@ -88,6 +88,12 @@ describe("editing", () => {
     await button(form, "Every so often").click();
     await button(form, "Cron").click();
     await expectSoon(() => cron.inputValue()).toBe("0 3 * * *");
+    // A zone that was chosen here stays, also the one that checks begin with.
+    await form.getByLabel("Time zone").selectOption("UTC");
+    await cron.fill("");
+    await button(form, "OnCalendar").click();
+    await expectSoon(() => calendar.inputValue()).toBe("*-*-* 03:00");
+    expect(await form.getByLabel("Time zone").inputValue()).toBe("UTC");
     expect(complaints).toEqual([]);
     await context.close();
   });

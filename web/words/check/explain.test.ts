@@ -1,7 +1,15 @@
 // The steps of an explanation as sentences.
 import { expect, test } from "vitest";
 import type { Explanation, ExplanationStep } from "../../../src/contract/web/history.ts";
-import { firstDeliveryMs, formatOffset, stepText, summaryOf, toldText, zoneSum } from "./explain.ts";
+import {
+  firstDeliveryMs,
+  formatOffset,
+  silenceOf,
+  stepText,
+  summaryOf,
+  toldText,
+  zoneSum,
+} from "./explain.ts";
 
 const AT = Date.UTC(2026, 10, 15, 1);
 const READER = { now: AT + 3 * 3_600_000, zone: "Europe/Riga" };
@@ -77,4 +85,20 @@ test("the summary says what came, and how many heard of it", () => {
     "No signal had come at all when the grace time ended, today 03:00. It went down, and 1 channel heard of it.",
   );
   expect(firstDeliveryMs(explanation)).toBe(1_200);
+});
+
+test("a first success is no news, and the channels are not blamed for it", () => {
+  const explanation = {
+    flip: { id: 1, at: AT, from: "new", to: "up", reason: "success", takenBackAt: null },
+    zone: "Europe/Riga",
+    isEditedSince: false,
+    steps: [{ kind: "up", at: AT }],
+  } satisfies Explanation;
+  expect(summaryOf(explanation, READER)).toBe(
+    "A success came today 03:00, so it is up, and nobody was told.",
+  );
+  expect(silenceOf(explanation)).toContain("is no news");
+  const again = { ...explanation, flip: { ...explanation.flip, from: "down" as const } };
+  expect(summaryOf(again, READER)).toContain("it is up again");
+  expect(silenceOf(again)).toContain("no channel hears");
 });

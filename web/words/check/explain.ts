@@ -12,7 +12,7 @@ export const explainWords = {
   title: "What happened",
   past: "The last alert",
   drawer: (name: string) => `Why ${name} was reported`,
-  drawerUp: (name: string) => `Why ${name} is up again`,
+  drawerUp: (name: string) => `Why ${name} is up`,
   none: "Nothing to explain: this check has not been down yet.",
   edited: "The settings have been changed since. What was expected is told as it would be today.",
   more: "Every step",
@@ -20,6 +20,7 @@ export const explainWords = {
   zone: "Time zone",
   hops: "Who was told, hop by hop",
   nobody: "Nobody was told: no channel hears of this check.",
+  noNews: "Nobody was told: a first success, or one that ends a pause, is no news.",
   steps: "Step by step",
   total: (ms: number) => `From the deadline to the first delivered message it took ${formatDuration(ms)}.`,
 } as const;
@@ -51,7 +52,10 @@ export function summaryOf({ flip, steps }: Explanation, reader: Reader): string 
   const told = steps.filter((step) => step.kind === "told" && step.state === "sent").length;
   const after = told === 0 ? "nobody was told" : `${plural(told, "channel")} heard of it`;
   const at = formatWhen(flip.at, reader);
-  if (flip.to === "up") return `A success came ${at}, so it is up again, and ${after}.`;
+  if (flip.to === "up") {
+    const isUp = flip.from === "down" ? "it is up again" : "it is up";
+    return `A success came ${at}, so ${isUp}, and ${after}.`;
+  }
   const down = steps.find((step) => step.kind === "down");
   const success = steps.find((step) => step.kind === "success");
   const since = success === undefined ? "at all" : `since ${formatWhen(success.at, reader)}`;
@@ -64,6 +68,11 @@ export function summaryOf({ flip, steps }: Explanation, reader: Reader): string 
     case undefined:
       return `No signal had come ${since} when the grace time ended, ${at}. It went down, and ${after}.`;
   }
+}
+
+/** Why nobody was told. */
+export function silenceOf({ flip }: Explanation): string {
+  return flip.to === "up" && flip.from !== "down" ? explainWords.noNews : explainWords.nobody;
 }
 
 /** One step as a sentence. */
@@ -82,7 +91,7 @@ export function stepText(step: ExplanationStep, about: About): string {
     case "down":
       return downText(step);
     case "up":
-      return "up again: a success is enough";
+      return "up: a success is enough";
     case "takenBack":
       return "taken back: a signal from before had been on its way";
     case "told":

@@ -89,6 +89,7 @@ export const historyWords = {
   good: (days: number) => plural(days, "good day"),
   bad: (days: number) => `${plural(days, "day")} with trouble`,
   quiet: (days: number) => `${plural(days, "day")} without a signal`,
+  uncountedDays: (days: number) => `${plural(days, "day")} with too many changes to be counted`,
   share: (share: number) => formatShare(share),
   keys: {
     up: "signals came",

@@ -19,6 +19,8 @@ export type ReadSchedule = {
   /** Whose language the server says that it is. */
   readAs: SchedulePreview["scheduleKind"];
   readerZone: string;
+  /** Somebody has chosen the zone in this form: it stays, also where it is the one that checks begin with. */
+  isZoneChosen: boolean;
 };
 
 /**
@@ -27,10 +29,10 @@ export type ReadSchedule = {
  */
 export function readChange(
   was: Settings,
-  { kind, schedule, readAs, readerZone }: ReadSchedule,
+  { kind, schedule, readAs, readerZone, isZoneChosen }: ReadSchedule,
 ): Partial<Settings> {
   if (was.kind !== kind || was.schedule !== schedule || readAs === kind) return {};
-  const isOwnClock = readAs === null && was.tz === UNCHOSEN_ZONE;
+  const isOwnClock = readAs === null && was.tz === UNCHOSEN_ZONE && !isZoneChosen;
   return { schedule: SAMPLES[kind], ...(isOwnClock && { tz: readerZone }) };
 }
 

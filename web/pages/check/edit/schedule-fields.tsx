@@ -1,6 +1,6 @@
 // When a signal is expected: a period, a cron or an OnCalendar expression with its zone, and the grace time.
 import { useQueryClient } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, type RefObject, useRef } from "react";
 import { readerZone, zoneChoices } from "../../../boot/boot.ts";
 import { SelectField, TextArea } from "../../../ui/field.tsx";
 import { editWords as words } from "../../../words/check/edit.ts";
@@ -24,7 +24,8 @@ export type FieldsProps = {
 
 /** `preview`: how the server reads it, beside what is typed. */
 export function ScheduleFields({ form, set, at, preview }: FieldsProps & { preview: ReactNode }) {
-  const choose = useChoice({ form, set });
+  const zoneChosen = useRef(false);
+  const choose = useChoice({ form, set, zoneChosen });
   return (
     <>
       <fieldset className="edit-kinds">
@@ -51,7 +52,15 @@ export function ScheduleFields({ form, set, at, preview }: FieldsProps & { previ
           {...at("timeoutSeconds")}
         />
       ) : (
-        <Expression form={form} set={set} at={at} />
+        <Expression
+          form={form}
+          set={set}
+          at={at}
+          onZone={(tz) => {
+            zoneChosen.current = true;
+            set({ tz });
+          }}
+        />
       )}
       {preview}
       <SpanField
@@ -65,8 +74,13 @@ export function ScheduleFields({ form, set, at, preview }: FieldsProps & { previ
   );
 }
 
+type ChoiceProps = Pick<FieldsProps, "form" | "set"> & {
+  /** Whether somebody has chosen a zone since the form was opened. */
+  zoneChosen: RefObject<boolean>;
+};
+
 /** Changes to another kind at once; what becomes of the expression, when the server has said how it reads it. */
-function useChoice({ form, set }: Pick<FieldsProps, "form" | "set">) {
+function useChoice({ form, set, zoneChosen }: ChoiceProps) {
   const queryClient = useQueryClient();
   return async (kind: Settings["kind"]) => {
     if (kind === form.kind) return;
@@ -76,11 +90,12 @@ function useChoice({ form, set }: Pick<FieldsProps, "form" | "set">) {
     const reading = await queryClient.fetchQuery(readingOf(scheduleOf(form))).catch(() => null);
     if (reading === null) return;
     const { schedule } = form;
-    set((was) => readChange(was, { kind, schedule, readAs: reading.scheduleKind, readerZone }));
+    const read = { kind, schedule, readAs: reading.scheduleKind, readerZone };
+    set((was) => readChange(was, { ...read, isZoneChosen: zoneChosen.current }));
   };
 }
 
-function Expression({ form, set, at }: FieldsProps) {
+function Expression({ form, set, at, onZone }: FieldsProps & { onZone: (tz: string) => void }) {
   const isCron = form.kind === "cron";
   const zones = zoneChoices(form.tz, readerZone);
   return (
@@ -99,7 +114,7 @@ function Expression({ form, set, at }: FieldsProps) {
       <SelectField
         label={words.zone}
         value={form.tz}
-        onChange={(event) => set({ tz: event.target.value })}
+        onChange={(event) => onZone(event.target.value)}
         {...at("tz")}
       >
         {zones.map((zone) => (

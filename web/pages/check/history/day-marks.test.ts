@@ -1,6 +1,6 @@
 // A day of the strip, drawn and said.
 import { expect, test } from "vitest";
-import { dayText, isToldApart, kindOfDay } from "./day-marks.ts";
+import { dayText, isToldApart, kindOfDay, stripText } from "./day-marks.ts";
 
 const DAY = {
   day: "2026-11-15",
@@ -38,4 +38,11 @@ test("a day with trouble, one that was not wholly observed and one that was not 
   expect(isToldApart({ ...DAY, successCount: 3 })).toBe(false);
   expect(isToldApart(DAY)).toBe(false);
   expect(isToldApart({ ...DAY, isBefore: true, downMs: null, unseenMs: 4_000 })).toBe(false);
+});
+
+test("the strip says how many days there are of each kind, and nothing of kinds that it has not", () => {
+  expect(stripText(["before", "up", "up"], 0)).toBe("The last 90 days: 2 good days");
+  expect(stripText(["up", "down", "quiet", "uncounted", "uncounted", "unseen"], 1)).toBe(
+    "The last 90 days: 1 good day, 1 day with trouble, 1 day without a signal, 2 days with too many changes to be counted, 1 day not fully observed (our own outage)",
+  );
 });

@@ -29,3 +29,16 @@ export function dayText({ isBefore, downMs, failCount, successCount, unseenMs }:
   ].filter((text) => text !== null);
   return said.length === 0 ? words.day.nothing : said.join(", ");
 }
+
+/** The strip as a whole, in one sentence. Days that were not fully observed may be good ones otherwise. */
+export function stripText(kinds: readonly DayKind[], unseenDays: number): string {
+  const count = (kind: DayKind) => kinds.filter((one) => one === kind).length;
+  const said = [
+    words.good(count("up")),
+    count("down") > 0 ? words.bad(count("down")) : null,
+    count("quiet") > 0 ? words.quiet(count("quiet")) : null,
+    count("uncounted") > 0 ? words.uncountedDays(count("uncounted")) : null,
+    unseenDays > 0 ? words.unseen(unseenDays) : null,
+  ].filter((text) => text !== null);
+  return words.strip(said);
+}

@@ -4,7 +4,7 @@ import type { CheckPage, DayMark } from "../../../../src/contract/web/check-page
 import { useMinute } from "../../../live/clock.ts";
 import { historyWords as words } from "../../../words/check/page.ts";
 import { formatDay } from "../../../words/time.ts";
-import { type DayKind, dayText, isToldApart, kindOfDay } from "./day-marks.ts";
+import { type DayKind, dayText, isToldApart, kindOfDay, stripText } from "./day-marks.ts";
 
 const DAY_MS = 86_400_000;
 /** So much of a column is red at the least, to be seen. */
@@ -14,17 +14,10 @@ export function Ninety({ days, ninety }: Pick<CheckPage, "days" | "ninety">) {
   const now = useMinute();
   const named = (day: string) => formatDay(Date.parse(day), { now, zone: "UTC" });
   const kinds = days.map(kindOfDay);
-  const count = (kind: DayKind) => kinds.filter((one) => one === kind).length;
-  const said = [
-    words.good(count("up")),
-    count("down") > 0 ? words.bad(count("down")) : null,
-    count("quiet") > 0 ? words.quiet(count("quiet")) : null,
-    ninety.unseenDays > 0 ? words.unseen(ninety.unseenDays) : null,
-  ].filter((text) => text !== null);
   return (
     <section className="check-part" aria-labelledby="check-ninety">
       <h2 id="check-ninety">{words.ninety}</h2>
-      <div className="ninety" role="img" aria-label={words.strip(said)}>
+      <div className="ninety" role="img" aria-label={stripText(kinds, ninety.unseenDays)}>
         {days.map((day, index) => (
           <i
             key={day.day}
