@@ -95,6 +95,32 @@ describe("changing", () => {
     await context.close();
   });
 
+  test("what was just done is told beside the bar of the selected rows, and not over it", async () => {
+    const { page, context } = await openChecks();
+    for (const size of [
+      { width: 1280, height: 420 },
+      { width: 390, height: 700 },
+    ]) {
+      await page.setViewportSize(size);
+      await page.getByLabel("Select alpha backup").check();
+      await page.getByLabel("Select gamma sync").check();
+      await button(page, "Tags").click();
+      await page.getByLabel("New tag").fill(`of-${size.width}`);
+      await page.keyboard.press("Enter");
+      const toast = page.locator(".toast").filter({ hasText: `with of-${size.width}` });
+      await expectSeen(toast);
+      await page.keyboard.press("Escape");
+      const [told, bar] = await Promise.all([toast.boundingBox(), page.locator(".bulk").boundingBox()]);
+      const isClear =
+        told !== null && bar !== null && (told.y + told.height <= bar.y || bar.y + bar.height <= told.y);
+      expect({ size, told, bar, isClear }).toMatchObject({ isClear: true });
+      await undo(page, `with of-${size.width}`);
+      await page.getByLabel("Select alpha backup").uncheck();
+      await page.getByLabel("Select gamma sync").uncheck();
+    }
+    await context.close();
+  });
+
   test("several rows get a tag, which can be taken back", async () => {
     const { page, context } = await openChecks();
     await page.getByLabel("Select alpha backup").check();

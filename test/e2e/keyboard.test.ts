@@ -108,6 +108,41 @@ test("a check is made, found, picked with another, paused, and taken back", asyn
   await context.close();
 });
 
+test("Escape clears the search and leads to the list, where keys go on; where nothing was found the field stays", async () => {
+  const { page, context, ...room } = await openJobs();
+  await room.go(`/projects/${room.project}/checks/`);
+  await expectSeen(page.getByRole("link", { name: "gamma sync" }));
+  const inSearch = () => expectSoon(() => page.evaluate("document.activeElement.type")).toBe("search");
+  const search = async (text: string) => {
+    await press(page, "/");
+    await inSearch();
+    await page.keyboard.type(text);
+    await expectSoon(() => page.getByRole("searchbox").inputValue()).toBe(text);
+    await press(page, "Escape");
+    await expectSoon(() => page.getByRole("searchbox").inputValue()).toBe("");
+  };
+  for (const text of ["", "beta"]) {
+    await search(text);
+    await expectFocus(page, "Checks");
+    await expectSoon(() => page.locator(".row").count()).toBe(3);
+  }
+  await press(page, "/");
+  await inSearch();
+  await page.keyboard.type("nobody is called so");
+  await expectSoon(() => page.locator(".row").count()).toBe(0);
+  await press(page, "Escape");
+  await expectSoon(() => page.locator(".row").count()).toBe(3);
+  await inSearch();
+  await press(page, "Escape");
+  await expectFocus(page, "Checks");
+  await press(page, "j", "j");
+  const second = await page.locator(".is-cursor .row-link").textContent();
+  await press(page, "Enter");
+  await page.waitForURL("**/details/");
+  await expectSoon(() => page.title()).toContain(second ?? "");
+  await context.close();
+});
+
 test("a bar, a menu and a row that go away leave the focus beside where they were", async () => {
   const { page, context, ...room } = await openJobs();
   await room.go(`/projects/${room.project}/checks/`);

@@ -1,11 +1,9 @@
 // A tag, and the few of a row: what does not fit is counted, and the names are in the tooltip.
-const SHOWN_TAGS = 2;
-
 function Tag({ name }: { name: string }) {
   return <span className="tag clip">{name}</span>;
 }
 
-export function Tags({ names, most = SHOWN_TAGS }: { names: readonly string[]; most?: number }) {
+export function Tags({ names, most }: { names: readonly string[]; most: number }) {
   const rest = names.slice(most);
   return (
     <>

@@ -11,7 +11,10 @@ const ROWS_AHEAD = 6;
 const HEAD_REM = 2.5;
 const ROW_REM = 3.5;
 const ROW_PHONE_REM = 4.625;
+const REM_PX = 16;
 const PHONE = "(max-width: 720px)";
+/** What margins, the shape and the menu of a row take on a phone. */
+const PHONE_REST_PX = 96;
 /** After scrolling has come to rest for this long, the details of what is seen are fetched. */
 const REST_MS = 120;
 
@@ -32,6 +35,7 @@ export function CheckList(props: Props) {
   const { items, snapshot, picked, cursor, mayEdit, isAnyTold, onPick, onSee, onHold } = props;
   const place = useRef<HTMLDivElement>(null);
   const { virtual, above } = useLines(items, place);
+  const roomPx = useRoom(place);
   const shown = virtual.getVirtualItems();
   const ids = shown.flatMap(({ index }) => (items[index]?.kind === "row" ? [items[index].key] : []));
   useSeen(ids, snapshot, onSee);
@@ -41,6 +45,7 @@ export function CheckList(props: Props) {
     <div
       className={`list${picked.size > 0 ? " is-picking" : ""}`}
       role="table"
+      tabIndex={-1}
       aria-label={checksWords.list}
       aria-rowcount={items.length + 1}
       onPointerEnter={() => onHold(true)}
@@ -68,6 +73,7 @@ export function CheckList(props: Props) {
               mayEdit={mayEdit}
               isUntold={isAnyTold && row.channels === 0}
               isPassing={!whole.has(item.key)}
+              roomPx={roomPx}
               onPick={onPick}
             />
           );
@@ -123,6 +129,29 @@ function useAbove(place: React.RefObject<HTMLDivElement | null>): number {
     return () => observer.disconnect();
   }, [place]);
   return above;
+}
+
+/**
+ * The width of the column of names, as the head of the list has it; on a phone, where that is not drawn, what is left.
+ * Told as if letters had their usual size.
+ */
+function useRoom(place: React.RefObject<HTMLDivElement | null>): number {
+  const [roomPx, setRoomPx] = useState(0);
+  useLayoutEffect(() => {
+    const rows = place.current;
+    const head = rows?.previousElementSibling?.firstElementChild;
+    if (rows === null || head === null || head === undefined) return;
+    const read = () => {
+      const column = Number.parseFloat(getComputedStyle(head).gridTemplateColumns.split(" ")[1] ?? "");
+      const px = Number.isNaN(column) ? rows.clientWidth - PHONE_REST_PX : column;
+      setRoomPx((px / rem()) * REM_PX);
+    };
+    read();
+    const observer = new ResizeObserver(read);
+    observer.observe(rows);
+    return () => observer.disconnect();
+  }, [place]);
+  return roomPx;
 }
 
 function useCursorInSight(
@@ -194,7 +223,11 @@ function useHeights(): { head: number; row: number } {
 }
 
 function measure(): { head: number; row: number } {
-  const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
-  // The root is set to the text size of a page; the scale is that of the browser's own setting.
-  return { head: HEAD_REM * rem, row: (matchMedia(PHONE).matches ? ROW_PHONE_REM : ROW_REM) * rem };
+  const px = rem();
+  return { head: HEAD_REM * px, row: (matchMedia(PHONE).matches ? ROW_PHONE_REM : ROW_REM) * px };
+}
+
+/** The root is set to the text size of a page; the scale is that of the browser's own setting. */
+function rem(): number {
+  return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || REM_PX;
 }

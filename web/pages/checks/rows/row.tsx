@@ -19,10 +19,10 @@ import { formatBrief, formatDuration, formatExact } from "../../../words/time.ts
 import { pauseChecks, resumeChecks } from "../actions.ts";
 import { RowMenu } from "./row-menu.tsx";
 import { type Said, saidOfLast, saidOfNext } from "./row-words.ts";
+import { tagsBeside } from "./tag-room.ts";
 
-/** Beside a name so long there is room for one tag, for none, and the rest is counted. */
-const LONG_NAME = 16;
-const VERY_LONG_NAME = 20;
+/** What the word that nobody is told needs of the room for tags. */
+const UNTOLD_PX = 104;
 
 type Props = {
   row: CheckRow;
@@ -36,12 +36,15 @@ type Props = {
   isUntold: boolean;
   /** It has come into sight while somebody scrolls: what nobody can read then, or press, is left out. */
   isPassing: boolean;
+  /** The width of the column that name and tags share. */
+  roomPx: number;
   /** `isRange`: everything from the row picked before up to this one. */
   onPick: (id: string, isRange: boolean) => void;
 };
 
 export const Row = memo(function Row(props: Props) {
-  const { row, detail, index, top, isPicked, isCursor, isUntold, isPassing, onPick } = props;
+  const { row, detail, index, top, isPicked, isCursor, isPassing, onPick } = props;
+  const isUntold = props.isUntold && row.state !== "paused";
   const mayEdit = props.mayEdit && !isPassing;
   const now = useNow();
   const state = drawnAt(row, now);
@@ -74,8 +77,8 @@ export const Row = memo(function Row(props: Props) {
         <Link className="row-link clip" href={pageHref("check", { check: row.id })} title={name}>
           {name}
         </Link>
-        <Tags names={row.tags} most={isUntold ? 0 : tagsBeside(name)} />
-        {isUntold && state !== "paused" && <Untold />}
+        <NamedTags row={row} roomPx={props.roomPx - (isUntold ? UNTOLD_PX : 0)} />
+        {isUntold && <Untold />}
         {mayEdit && (
           <span className="row-acts">
             <RowMenu row={row} />
@@ -108,17 +111,16 @@ function swipeOf(row: CheckRow) {
   return swiped(isPaused ? actionWords.resume : actionWords.pause, () => void act(project(), [row]));
 }
 
+function NamedTags({ row, roomPx }: Pick<Props, "row" | "roomPx">) {
+  return <Tags names={row.tags} most={tagsBeside({ name: checkName(row), tags: row.tags, roomPx })} />;
+}
+
 function Untold() {
   return (
     <span className="tag row-untold" title={checksWords.untoldTitle}>
       {checksWords.untold}
     </span>
   );
-}
-
-function tagsBeside(name: string): number {
-  if (name.length > VERY_LONG_NAME) return 0;
-  return name.length > LONG_NAME ? 1 : 2;
 }
 
 /** The row is a link as a whole, also where something with a tooltip lies above the link. */
