@@ -89,6 +89,23 @@ test("a range of time and a zone are kept in the address, and shown again from i
   await context.close();
 });
 
+test("on a phone the choice of times is folded away until somebody wants it or the address has it", async () => {
+  const room = await openRoom(used, { screen: "phone" });
+  const { page, context } = room;
+  const url = `/projects/${room.project}/events/`;
+  await room.go(url);
+  await expectSeen(page.getByRole("heading", { name: "This fills by itself" }));
+  expect(await page.getByLabel("From").isVisible()).toBe(false);
+  await button(page, "times").click();
+  await expectSeen(page.getByLabel("From"));
+  await room.go(`${url}?from=2020-01-01T00%3A00`);
+  await expectSeen(page.getByLabel("From"));
+  await room.go(url);
+  await page.getByRole("link", { name: "To the checks" }).click();
+  await expectSeen(page.getByRole("heading", { name: "Nothing is watched yet" }));
+  await context.close();
+});
+
 test("an event leads to its check", async () => {
   const room = await openRoom(used);
   const { page, context } = room;

@@ -16,7 +16,8 @@ export const eventsWords = {
   noOlderChosen: "That is everything of this choice.",
   nothing: {
     title: "This fills by itself",
-    text: "Checks that go down or come up, pauses, edits and times we could not observe are listed here.",
+    text: "Checks that go down or come up, pauses, edits and times we could not observe are listed here, as soon as there is a check that has had a signal.",
+    act: "To the checks",
   },
   noMatch: { title: "Nothing matches", text: "Try other words or another time, or show everything." },
   noMatchYet: { title: "Nothing found yet", text: "Older events have not been looked through." },
@@ -25,6 +26,7 @@ export const eventsWords = {
   to: "Until",
   clock: (zone: string) => `by the clock of ${zone}`,
   anyTime: "Any time",
+  times: "times",
   zone: "Times in",
   zones: { mine: (zone: string) => `my zone (${zone})`, utc: "UTC", check: "the zone of each check" },
   download: "Download",

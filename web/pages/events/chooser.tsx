@@ -1,14 +1,18 @@
 // What is chosen of the log: kinds, a range of time, whose time, and the same as a file.
-import { useId } from "react";
+import { useId, useState } from "react";
 import { apiUrl } from "../../api/api.ts";
 import { readerZone } from "../../boot/boot.ts";
 import { Button } from "../../ui/button.tsx";
+import { Icon } from "../../ui/icon.tsx";
 import { eventsWords as words } from "../../words/events.ts";
 import { askedOf, type Choice, clockOf, SHOWN, ZONES } from "./choice.ts";
 
 type Props = { project: string; choice: Choice; onChoose: (change: Partial<Choice>) => void };
 
 export function Chooser({ project, choice, onChoose }: Props) {
+  // Only a phone folds it: there, it would push the log itself out of sight.
+  const [isFolded, setFolded] = useState(choice.from === "" && choice.to === "" && choice.zone === "mine");
+  const timesId = useId();
   return (
     <>
       <div className="events-bar">
@@ -25,6 +29,16 @@ export function Chooser({ project, choice, onChoose }: Props) {
             </button>
           ))}
         </span>
+        <button
+          type="button"
+          className="chip is-quiet events-fold"
+          aria-expanded={!isFolded}
+          aria-controls={timesId}
+          onClick={() => setFolded(!isFolded)}
+        >
+          {words.times}
+          <Icon name="down" size={12} />
+        </button>
         <span className="events-download" title={words.downloadTitle}>
           <span className="muted">{words.download}</span>
           {(["csv", "json"] as const).map((as) => (
@@ -40,7 +54,9 @@ export function Chooser({ project, choice, onChoose }: Props) {
           ))}
         </span>
       </div>
-      <Times choice={choice} onChoose={onChoose} />
+      <div id={timesId} className={`events-bar${isFolded ? " is-folded" : ""}`}>
+        <Times choice={choice} onChoose={onChoose} />
+      </div>
     </>
   );
 }
@@ -48,7 +64,7 @@ export function Chooser({ project, choice, onChoose }: Props) {
 function Times({ choice, onChoose }: Omit<Props, "project">) {
   const clockId = useId();
   return (
-    <div className="events-bar">
+    <>
       {(["from", "to"] as const).map((end) => (
         <label key={end} className="events-end">
           <span>{words[end]}</span>
@@ -84,6 +100,6 @@ function Times({ choice, onChoose }: Omit<Props, "project">) {
           ))}
         </select>
       </label>
-    </div>
+    </>
   );
 }

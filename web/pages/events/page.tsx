@@ -1,8 +1,10 @@
 // What happened in a project, newest first: changes to up and down, pauses, edits, time that was not observed.
 // Signals stand on the pages of their checks. What is searched for is found by the server.
+import { FIELD_LENGTHS } from "../../../src/contract/web/requests/sizes.ts";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { Link, useSearchParams } from "wouter";
+import type { DrawnState } from "../../../src/contract/web/check-row.ts";
 import { eventSentence } from "../../../src/contract/web/event-sentence.ts";
 import type { ProjectEvent, ProjectEventsPage } from "../../../src/contract/web/history.ts";
 import { get } from "../../api/api.ts";
@@ -28,7 +30,8 @@ export function EventsPage({ params }: PageProps) {
   const [choice, choose] = useChoice();
   const query = useEvents(project, choice);
   const events = query.data?.pages.flatMap((page) => page.events) ?? [];
-  const isChosen = choice.text.trim() !== "" || choice.from !== "" || choice.to !== "";
+  const { show, text, from, to } = choice;
+  const isChosen = show !== "all" || text.trim() !== "" || from !== "" || to !== "";
   const title = isChosen ? words.titleChosen : words.title(query.isSuccess ? events.length : 1);
   usePageTitle(title);
   return (
@@ -40,7 +43,7 @@ export function EventsPage({ params }: PageProps) {
           type="search"
           aria-label={words.searchLabel}
           placeholder={words.search}
-          maxLength={100}
+          maxLength={FIELD_LENGTHS.eventSearch}
           value={choice.text}
           onChange={(change) => choose({ text: change.target.value })}
         />
@@ -48,7 +51,9 @@ export function EventsPage({ params }: PageProps) {
       <Chooser project={project} choice={choice} onChoose={choose} />
       {query.isPending && <Loading />}
       {query.isError && <Failed error={query.error} onRetry={() => void query.refetch()} />}
-      {query.isSuccess && events.length === 0 && <Nothing isChosen={isChosen} isMore={query.hasNextPage} />}
+      {query.isSuccess && events.length === 0 && (
+        <Nothing project={project} isChosen={isChosen} isMore={query.hasNextPage} />
+      )}
       {events.length > 0 && <Log events={events} zone={choice.zone} />}
       {query.hasNextPage && (
         <p className="events-more">
@@ -77,7 +82,7 @@ function useEvents(project: string, choice: Choice) {
     queryKey: ["events", project, asked],
     queryFn: ({ pageParam }) =>
       get<ProjectEventsPage>(`/projects/${project}/events`, { before: pageParam, ...asked }),
-    initialPageParam: null as number | null,
+    initialPageParam: null as string | null,
     getNextPageParam: (page) => page.before,
   });
   const { refetch } = query;
@@ -85,9 +90,22 @@ function useEvents(project: string, choice: Choice) {
   return query;
 }
 
-function Nothing({ isChosen, isMore }: { isChosen: boolean; isMore: boolean }) {
-  const { title, text } = isMore ? words.noMatchYet : isChosen ? words.noMatch : words.nothing;
-  return <Empty title={title}>{text}</Empty>;
+function Nothing(props: { project: string; isChosen: boolean; isMore: boolean }) {
+  const { project, isChosen, isMore } = props;
+  if (isMore) return <Empty title={words.noMatchYet.title}>{words.noMatchYet.text}</Empty>;
+  if (isChosen) return <Empty title={words.noMatch.title}>{words.noMatch.text}</Empty>;
+  return (
+    <Empty
+      title={words.nothing.title}
+      action={
+        <Link className="button is-quiet" href={pageHref("checks", { project })}>
+          {words.nothing.act}
+        </Link>
+      }
+    >
+      {words.nothing.text}
+    </Empty>
+  );
 }
 
 function Log({ events, zone }: { events: readonly ProjectEvent[]; zone: Choice["zone"] }) {
@@ -110,7 +128,11 @@ function Log({ events, zone }: { events: readonly ProjectEvent[]; zone: Choice["
   );
 }
 
+/** As the states are drawn everywhere; what changed no state has no shape. */
+const MARKS: Readonly<Record<string, DrawnState>> = { paused: "paused", not_observed: "new" };
+
 function Line({ event, zone }: { event: ProjectEvent; zone: Choice["zone"] }) {
+  const mark = event.type === "flip" ? event.to : MARKS[event.kind];
   return (
     <tr>
       <td className="events-when">
@@ -123,7 +145,7 @@ function Line({ event, zone }: { event: ProjectEvent; zone: Choice["zone"] }) {
       </td>
       <td>
         <span className="events-what">
-          {event.type === "flip" && <StateShape state={event.to} />}
+          {mark !== undefined && <StateShape state={mark} />}
           <span>{eventSentence(event)}</span>
         </span>
       </td>
