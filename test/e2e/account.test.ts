@@ -4,7 +4,15 @@ import { Secret, TOTP } from "otpauth";
 import { expect, test } from "vitest";
 import { statement } from "../../src/store/db.ts";
 import { visit } from "../support/browser.ts";
-import { button, expectGone, notice, person, expectSeen, expectSoon } from "./at-the-screen.ts";
+import {
+  addAuthenticator,
+  button,
+  expectGone,
+  notice,
+  person,
+  expectSeen,
+  expectSoon,
+} from "./at-the-screen.ts";
 import { type Opened, useSite } from "./use-site.ts";
 
 const used = useSite();
@@ -72,11 +80,11 @@ test("times are those of the browser until a zone is chosen, and again afterward
     await reloaded;
   };
   expect(await zone.locator("option:checked").textContent()).toBe("As the browser: Europe/Riga");
-  await shown("times as the browser: Europe/Riga");
+  await shown("browser time: Europe/Riga");
   await choose("Asia/Tokyo");
   await shown("times in Asia/Tokyo");
   await choose("");
-  await shown("times as the browser: Europe/Riga");
+  await shown("browser time: Europe/Riga");
   expect(complaints).toEqual([]);
   await context.close();
 });
@@ -142,18 +150,7 @@ test("an authenticator app is asked for after the password, and a recovery code 
 
 test("a passkey is added and signs in", async () => {
   const { page, context } = await openAccount("passkey@example.org");
-  const tools = await context.newCDPSession(page);
-  await tools.send("WebAuthn.enable");
-  await tools.send("WebAuthn.addVirtualAuthenticator", {
-    options: {
-      protocol: "ctap2",
-      transport: "internal",
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
+  await addAuthenticator(page);
   await button(part(page, "Passkeys"), "Add a passkey").click();
   const form = page.getByRole("dialog");
   await form.getByLabel("Name").fill("laptop");

@@ -94,3 +94,19 @@ export async function person(used: UsedSite, email: string): Promise<number> {
   const { id } = await createAccount(database, { email, name: "", isOperator: false, checkLimit: null, now });
   return id;
 }
+
+/** Gives the browser an authenticator of its own, which answers without anybody touching it. */
+export async function addAuthenticator(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("WebAuthn.enable");
+  await session.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: "internal",
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+}

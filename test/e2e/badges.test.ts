@@ -19,7 +19,7 @@ test("the chosen badge is shown as a picture, and its address answers everybody 
   await page.getByLabel("Which checks").selectOption({ label: "Tag: backup" });
   await expectSoon(() => picture.getAttribute("src")).not.toBe(all);
   await expectSoon(width).toBeGreaterThan(0);
-  await page.getByLabel("States").selectOption({ label: "up, late and down" });
+  await page.getByLabel("States").selectOption({ label: "Up, late and down" });
   const address = await page.getByLabel("Address", { exact: true }).textContent();
   const answer = await fetch(address ?? "");
   expect(answer.headers.get("content-type")).toContain("image/svg+xml");

@@ -20,6 +20,8 @@ const used = useSite(
 );
 afterAll(() => smtp.close());
 
+const USED = "select used_at is not null as used from sign_in_tokens where purpose = 'setUp'";
+
 async function ownerLink(): Promise<string> {
   const { database, url } = used.site;
   const made = await ensureOwnerLink(database, { now: await readDatabaseClock(database) });
@@ -70,5 +72,7 @@ test("the owner comes in by the link, tests address and mail, makes a check and 
 
   const late = await used.open({ signedIn: false });
   expect((await late.page.goto(link))?.status()).toBe(404);
+  // Not only because there is an owner by now.
+  expect((await used.site.database.pool.query(USED)).rows).toEqual([{ used: true }]);
   await late.context.close();
 });

@@ -1,27 +1,11 @@
 // A passkey in a real browser: made on the account page's way, used to sign in and to prove it again, with Chromium's
 // own virtual authenticator. And the pages of signing in, which axe finds nothing wrong with, in both themes.
-import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { accessibilityTrouble, visit } from "../support/browser.ts";
-import { button, person, expectSeen } from "./at-the-screen.ts";
+import { addAuthenticator, button, person, expectSeen } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
 const used = useSite();
-
-async function addAuthenticator(page: Page): Promise<void> {
-  const session = await page.context().newCDPSession(page);
-  await session.send("WebAuthn.enable");
-  await session.send("WebAuthn.addVirtualAuthenticator", {
-    options: {
-      protocol: "ctap2",
-      transport: "internal",
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-}
 
 /** What the account page does when somebody adds a passkey. */
 const ADD = `(async () => {

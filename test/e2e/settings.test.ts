@@ -154,6 +154,7 @@ test("signals by name are taken with the ping key, with the new one after it was
   await button(pingKey, "Remove").click();
   await button(page.getByRole("dialog"), "Remove").click();
   await expectSeen(pingKey.getByText("There is no ping key"));
+  await expectSoon(() => ping(renewed)).toBe(404);
   await context.close();
 });
 

@@ -79,7 +79,7 @@ test("somebody new comes in by an invitation that was mailed", async () => {
   await theirs.page.locator("main form button").first().click();
   await theirs.page.waitForURL(`**/projects/${room.project}/checks/`);
   await expectSeen(theirs.page.getByRole("link", { name: "guarded job", exact: true }));
-  await expectSeen(theirs.page.getByText("times as the browser: Europe/Riga"));
+  await expectSeen(theirs.page.getByText("browser time: Europe/Riga"));
   await theirs.context.close();
   await context.close();
 });

@@ -3,9 +3,9 @@ import type { AccountPage, SignInMethodName, ThemeName } from "../../src/contrac
 import { plural } from "./number.ts";
 
 export const THEME_WORDS: Readonly<Record<ThemeName, string>> = {
-  system: "as the system",
-  light: "light",
-  dark: "dark",
+  system: "As the system",
+  light: "Light",
+  dark: "Dark",
 };
 
 export const METHOD_WORDS: Readonly<Record<SignInMethodName, string>> = {
@@ -19,16 +19,16 @@ export const METHOD_WORDS: Readonly<Record<SignInMethodName, string>> = {
 };
 
 export const REPORT_WORDS: Readonly<Record<AccountPage["reports"], string>> = {
-  off: "never",
-  daily: "every day",
-  weekly: "every week",
-  monthly: "every month",
+  off: "Never",
+  daily: "Every day",
+  weekly: "Every week",
+  monthly: "Every month",
 };
 
 export const REMINDER_WORDS: Readonly<Record<AccountPage["reminders"], string>> = {
-  off: "never",
-  hourly: "every hour",
-  daily: "every day",
+  off: "Never",
+  hourly: "Every hour",
+  daily: "Every day",
 };
 
 export const accountWords = {
@@ -53,7 +53,8 @@ export const accountWords = {
     label: "New address",
     send: "Send the link",
     sent: (email: string) => `A link is on its way to ${email}. It works for 15 minutes.`,
-    noMail: "No mail is sent from this installation, so the address cannot be proven and changed.",
+    noMail:
+      "No mail is sent from this installation, so it cannot be changed: a new address has to be proven.",
     fixed: "It comes from whoever signs you in, and is changed there.",
   },
   password: {
@@ -77,7 +78,7 @@ export const accountWords = {
     title: "Passkeys",
     about: "Sign in with your fingerprint, face or security key; nothing can be phished.",
     list: "Passkeys",
-    none: "There is none yet.",
+    none: "None is set up.",
     unnamed: "unnamed",
     add: "Add a passkey",
     dialogText: "Your browser will ask for your finger, face or key next.",

@@ -1,5 +1,5 @@
 // What the page of projects says.
-import { formatCount, numberWord } from "../../src/contract/web/list-words.ts";
+import { numberWord } from "../../src/contract/web/list-words.ts";
 import type { ProjectCard } from "../../src/contract/web/boot.ts";
 
 /** The title: what matters in all projects together. */
@@ -14,10 +14,12 @@ export function projectsTitle(cards: readonly ProjectCard[]): string {
   if (down > 0) {
     const broken = cards.filter(({ counts }) => counts.down > 0).length;
     const jobs = `${numberWord(down)} ${down === 1 ? "job needs" : "jobs need"} you`;
-    return broken > 1 ? `${jobs} in ${formatCount(broken)} projects` : jobs;
+    return broken > 1 ? `${jobs} in ${numberWord(broken).toLowerCase()} projects` : jobs;
   }
   if (late > 0) return `${numberWord(late)} ${late === 1 ? "job is" : "jobs are"} late`;
-  return cards.length === 1 ? "All is well" : `All is well in ${formatCount(cards.length)} projects`;
+  return cards.length === 1
+    ? "All is well"
+    : `All is well in ${numberWord(cards.length).toLowerCase()} projects`;
 }
 
 export const projectsWords = {
@@ -26,6 +28,7 @@ export const projectsWords = {
   name: "Name",
   create: "Create project",
   empty: "Nothing is watched yet",
+  emptyNext: "Open it and add the first check",
   noFlip: "Nothing has changed lately",
   wentDown: "went down",
   cameUp: "came up",

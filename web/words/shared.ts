@@ -40,7 +40,7 @@ export const words = {
   lagTitle: "Median time from a missed deadline to a delivered alert, last 24 hours",
   zone: (zone: string) => `times in ${zone}`,
   zoneTitle: (here: string) => `Your account says so. Your browser is in ${here}.`,
-  zoneOfBrowser: (here: string) => `times as the browser: ${here}`,
+  zoneOfBrowser: (here: string) => `browser time: ${here}`,
   zoneOfBrowserTitle: "Another time zone can be chosen in your account.",
   downCount: (count: number) => `${count} down`,
   close: "Close",
@@ -60,7 +60,7 @@ export const words = {
     burnt: "The time until the alert is used up",
     none: "Nothing is awaited",
   },
-  live: { on: "live", off: "reconnecting", polling: "updates every 10 s" },
+  live: { on: "live", off: "connecting", polling: "updates every 10 s" },
   pageMissing: {
     title: "There is nothing here",
     text: "The address may be mistyped, or what was here has been deleted or moved to a project you are not in.",

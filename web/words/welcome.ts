@@ -21,7 +21,8 @@ export const welcomeWords = {
     reached: (address: string, took: string) => `The server reached itself at ${address} in ${took}.`,
     again: "Test again",
     proxy: "A proxy in front? Lines for Caddy, nginx and Traefik",
-    proxyText: "Then set these and start the program again:",
+    proxyText:
+      "Then set these, in a file .env in the folder where the program is started, or in its environment, and start it again:",
     settings: "Settings",
     headers: "What arrived with your request",
     header: "Header",
@@ -29,13 +30,15 @@ export const welcomeWords = {
     missing: "did not arrive",
     you: "Your address, as the server sees it",
     local:
-      "This address works on this machine only. For jobs elsewhere, set OVERDUE_SITE_URL to a name that they can reach.",
+      "This address works on this machine only. For jobs elsewhere, set OVERDUE_SITE_URL to a name that they can reach, and let a proxy answer there, or the program itself: OVERDUE_LISTEN=0.0.0.0:8000.",
   },
   mail: {
     title: "Mail",
     skip: "Nothing else depends on it: you can do this later.",
     off: "No mail is sent yet. Alerts can go by many other channels too.",
     how: "What to set for it",
+    where:
+      "Put these lines into a file .env in the folder where the program is started, or into its environment, and start it again:",
     on: (host: string, from: string) => `Mail goes by ${host}, from ${from}.`,
     to: "Send a test to",
     send: "Send a test",

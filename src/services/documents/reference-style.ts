@@ -119,7 +119,7 @@ pre code{background:none;padding:0;overflow-wrap:normal}
 .skip{position:absolute;left:-999rem}
 .skip:focus{left:1rem;top:1rem;background:var(--surface);padding:8px 16px;z-index:2}
 .rail{padding:16px 16px 8px;border-bottom:1px solid var(--line)}
-.brand{display:inline-flex;align-items:center;gap:8px;padding:4px;color:var(--text);font-size:1.0625rem;font-weight:650;letter-spacing:-.015em;text-decoration:none}
+.brand{display:inline-flex;align-items:center;gap:8px;padding:4px 8px;color:var(--text);font-size:1.0625rem;font-weight:650;letter-spacing:-.015em;text-decoration:none}
 .brand circle{fill:var(--signal)}
 header,main,footer{padding:0 16px}
 h1{font-size:1.75rem;font-weight:620;letter-spacing:-.022em;line-height:1.2;margin:24px 0 8px;text-wrap:balance}

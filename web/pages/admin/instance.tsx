@@ -95,9 +95,7 @@ function Processes({ intakes }: { intakes: AdminState["intakes"] }) {
                 {isLost && <b className="admin-lost">{words.lost}, </b>}
                 <Ago at={beatAt} />
               </td>
-              <td>
-                {spoolEmpty ? words.receiving.spoolEmpty : words.receiving.spool(formatShare(spoolFill))}
-              </td>
+              <td>{spoolEmpty ? words.spoolEmpty : words.spool(formatShare(spoolFill))}</td>
               <td>
                 <When at={startedAt} />
               </td>

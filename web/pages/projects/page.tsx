@@ -87,7 +87,9 @@ function Card({ card }: { card: ProjectCard }) {
         {total === 0 && <li>{projectsWords.empty}</li>}
       </ul>
       <p className="project-flip">
-        {lastFlip === null ? (
+        {total === 0 ? (
+          projectsWords.emptyNext
+        ) : lastFlip === null ? (
           projectsWords.noFlip
         ) : (
           <>

@@ -50,6 +50,7 @@ export function MailStep({ mail }: { mail: MailState }) {
           <p>{words.off}</p>
           <details className="step-more">
             <summary>{words.how}</summary>
+            <p>{words.where}</p>
             <CodeBlock text={MAIL_LINES} label={words.settings} />
           </details>
         </>

@@ -21,7 +21,7 @@ export function Authenticator({ account }: { account: AccountPage }) {
     <Section title={words.title} about={words.about}>
       {totp === null ? (
         <>
-          <p>{words.off}</p>
+          <p className="rows-none">{words.off}</p>
           <Button onClick={() => show("totp")}>{words.add}</Button>
         </>
       ) : (

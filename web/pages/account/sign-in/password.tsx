@@ -20,7 +20,7 @@ export function PasswordSection({ account }: { account: AccountPage }) {
   const { hasPassword } = account;
   return (
     <Section title={words.title} about={words.about}>
-      <p>{hasPassword ? words.isSet : words.notSet}</p>
+      <p className="rows-none">{hasPassword ? words.isSet : words.notSet}</p>
       <div className="section-acts">
         <Button onClick={() => show("password")}>{hasPassword ? words.change : words.set}</Button>
         {hasPassword && (

@@ -92,7 +92,7 @@ function Addresses({ page: { addresses }, bySlug, onBySlug }: AddressProps) {
           {words.url}
           {slugUrl !== null && (
             <select
-              className="check-by"
+              className="select-bare check-by"
               aria-label={words.by}
               value={bySlug ? "slug" : "uuid"}
               onChange={(event) => onBySlug(event.target.value === "slug")}

@@ -7,7 +7,13 @@ import { readerZone } from "../../../boot/boot.ts";
 import { useMinute } from "../../../live/clock.ts";
 import { Drawer } from "../../../ui/dialog.tsx";
 import { Queried } from "../../../ui/page-state.tsx";
-import { explainWords as words, firstDeliveryMs, summaryOf, zoneSum } from "../../../words/check/explain.ts";
+import {
+  explainWords as words,
+  firstDeliveryMs,
+  silenceOf,
+  summaryOf,
+  zoneSum,
+} from "../../../words/check/explain.ts";
 import { TrackPicture } from "../track/track.tsx";
 import { trackOfSteps } from "../track/track-arithmetic.ts";
 import { useExplanation } from "../use-check.ts";
@@ -80,7 +86,7 @@ function AtLength({ id, explanation }: { id: string; explanation: Explanation })
         </>
       )}
       <h3>{words.hops}</h3>
-      {!isTold && <p className="muted">{words.nobody}</p>}
+      {!isTold && <p className="muted">{silenceOf(explanation)}</p>}
       {isTold && <Hops explanation={explanation} />}
       {deliveredMs !== null && <p>{words.total(deliveredMs)}</p>}
     </div>

@@ -14,9 +14,10 @@ import { useDurations } from "../use-check.ts";
 import { namedBars, scaleFor, tickText } from "./chart-arithmetic.ts";
 import { useWidth } from "./use-width.ts";
 
-const HEIGHT = 190;
+const HEIGHT = 198;
 const FOOT = 24;
-const HEAD = 18;
+/** Room above the highest bar for what is said of the band. */
+const HEAD = 26;
 const LEFT = 40;
 const BAR_MAX = 7;
 const LABEL_WIDTH = 92;
@@ -162,7 +163,7 @@ function Bars({ id, bars, usual }: { id: string; bars: readonly BarMark[]; usual
             strokeWidth={Math.max(1.5, Math.min(BAR_MAX, slot * 0.62))}
           />
         ))}
-        {usual !== null && <UsualText usual={usual} y={y} />}
+        {usual !== null && <UsualText usual={usual} />}
         <DayNames bars={bars} x={x} width={width} />
       </svg>
     </div>
@@ -187,12 +188,15 @@ function Usual(props: { usual: UsualDuration; y: (ms: number) => number; width: 
   return <rect className="chart-usual" x={LEFT} width={width - LEFT} y={y(usual.highMs)} height={height} />;
 }
 
-/** Over the bars, with a rim of its own, so that it can be read where one reaches into it. */
-function UsualText({ usual, y }: { usual: UsualDuration; y: (ms: number) => number }) {
+/** Above the bars, where none reaches it, with a piece of the band beside it. */
+function UsualText({ usual }: { usual: UsualDuration }) {
   return (
-    <text className="chart-usual-text" x={LEFT + 6} y={Math.max(11, y(usual.highMs) - 6)}>
-      {words.usual(usual.lowMs, usual.highMs)}
-    </text>
+    <>
+      <rect className="chart-usual is-key" x={LEFT} y={2} width={10} height={10} rx={2} />
+      <text x={LEFT + 16} y={11}>
+        {words.usual(usual.lowMs, usual.highMs)}
+      </text>
+    </>
   );
 }
 
