@@ -44,7 +44,7 @@ export function renderConformance({ spec, gaps }: { spec: string; gaps: string }
     "",
     `${rows.length} statements and ${built.length} answers to gaps, proved by ${counted(all)}. A file of cases holds what was asked of the reference server and the answer that is right; \`npm run conformance\` replays it against ours. After the tests, \`npm run check\` looks up every test named here in the reports of that very run, and is red when one is missing, was skipped or failed. Where a row is a field of an answer, \`test/proofs/mutations.test.ts\` takes the field away and renames it, and sees the first case named here fail each time.`,
     "",
-    "What a test of `src/core/` proves is the rule, not yet its way to a client: the passing of time is proved so until the process sends alerts.",
+    "What a test of `src/core/` proves is the rule; that it reaches people while time passes is proved by `npm run sim` and `npm run faults`.",
   ];
   let section = "";
   for (const [index, { id, heading, statement }] of statements.entries()) {
