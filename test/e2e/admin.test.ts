@@ -57,6 +57,8 @@ test("somebody is invited by a link that makes an account", async () => {
   const link = await (await expectSeen(page.getByLabel("Link of the invitation"))).textContent();
   const theirs = await used.open({ signedIn: false });
   await visit(theirs.page, link ?? "");
+  // No mail could let them in again.
+  await theirs.page.getByLabel("Choose a password").fill("correct horse battery");
   await theirs.page.locator("main form button").first().click();
   await theirs.page.waitForURL((url) => !url.pathname.startsWith("/accounts/"));
   await expectSeen(theirs.page.getByRole("heading", { level: 1 }));
