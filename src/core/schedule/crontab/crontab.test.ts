@@ -111,6 +111,7 @@ describe("what a job is called", () => {
     ["java -Xmx1g -jar /opt/etl.jar", "etl"],
     ["(./dump && ./upload)", "dump"],
     ["mail -s hello root%the text", "mail"],
+    ["constructor -x y", "constructor"],
     ["%", "job"],
     ["&&", "&&"],
   ])("%s is %s", (command, name) => {
@@ -190,6 +191,7 @@ describe("whatever is pasted", () => {
       `0 1 * * * ${fill("'\"( ")}`,
       `0 1 * * * ${fill("sudo ")}`,
       fill("#user "),
+      fill("#a\n"),
       fill("* "),
     ];
     for (const text of worst) {

@@ -1,7 +1,7 @@
 // Reads a crontab as cron does: its jobs with schedule, zone and a name for people, and the lines that are no job that
 // can be watched. The text itself is never changed here.
 
-import { CRONTAB_JOBS_MAX, SCHEDULE_LENGTH_MAX } from "../../limits.ts";
+import { CRONTAB_JOBS_MAX } from "../../limits.ts";
 import { isValidSchedule } from "../schedule.ts";
 import { zoneOf } from "../zone.ts";
 import { jobName } from "./job-name.ts";
@@ -56,7 +56,7 @@ export function readCrontab(text: string): Crontab {
   for (const [index, raw] of text.split(/\r?\n/).entries()) {
     const content = raw.trim();
     if (content.startsWith("#")) {
-      about = [...about, ...commentOf(content)];
+      about.push(...commentOf(content));
       continue;
     }
     tz = zoneSetBy(content) ?? tz;
@@ -66,13 +66,10 @@ export function readCrontab(text: string): Crontab {
       if (typeof read === "string") found.leftOut.push({ line, text: content, why: read });
       else if (found.jobs.length === CRONTAB_JOBS_MAX)
         found.leftOut.push({ line, text: content, why: "many" });
-      else
-        found.jobs.push({
-          line,
-          ...read,
-          name: unlike(taken, jobName(read.command)),
-          about: about.join("\n"),
-        });
+      else {
+        const name = unlike(taken, jobName(read.command));
+        found.jobs.push({ line, ...read, name, about: about.join("\n") });
+      }
     }
     about = [];
   }
@@ -93,8 +90,7 @@ function readJob(
   const [, when, rest = ""] = ONE_FIELD.exec(content) ?? FIVE_FIELDS.exec(content) ?? [];
   if (when === "@reboot") return "reboot";
   const schedule = when === undefined ? "" : (MACROS[when] ?? when.replace(/\s+/g, " "));
-  if (schedule.length > SCHEDULE_LENGTH_MAX || !isValidSchedule(schedule, { oncalendar: false }))
-    return "schedule";
+  if (!isValidSchedule(schedule, { oncalendar: false })) return "schedule";
   if (tz !== null && zoneOf(tz) === null) return "zone";
   const command = hasUsers ? (USER_AND_COMMAND.exec(rest)?.[1] ?? "") : rest;
   return command === "" ? "command" : { schedule, tz, command };

@@ -1,28 +1,31 @@
 // A name for a job, made from its command as a person would: the script, not the interpreter; the program with what it
 // is told to do, not what it is wrapped in. A guess that somebody may change afterwards.
+import { splitInput } from "./input.ts";
 
 /** Leaves room for a number behind it. */
 const NAME_LENGTH = 80;
 
-/** Programs that only run another one: which of their options have a value, and how many words come before the other. */
-const WRAPPERS: Readonly<Record<string, { valued: string; words: number }>> = {
-  sudo: { valued: "ughpCT", words: 0 },
-  doas: { valued: "uC", words: 0 },
-  nice: { valued: "n", words: 0 },
-  ionice: { valued: "cnp", words: 0 },
-  nohup: { valued: "", words: 0 },
-  setsid: { valued: "", words: 0 },
-  exec: { valued: "", words: 0 },
-  time: { valued: "fo", words: 0 },
-  env: { valued: "uCS", words: 0 },
-  chronic: { valued: "", words: 0 },
-  cronic: { valued: "", words: 0 },
-  flock: { valued: "wE", words: 1 },
-  timeout: { valued: "ks", words: 1 },
-  "systemd-cat": { valued: "tp", words: 0 },
-  "run-one": { valued: "", words: 0 },
-  stdbuf: { valued: "ioe", words: 0 },
-};
+/** Programs that only run another one, and which of their options have a value. */
+const WRAPPERS: ReadonlyMap<string, string> = new Map([
+  ["sudo", "ughpCT"],
+  ["doas", "uC"],
+  ["nice", "n"],
+  ["ionice", "cnp"],
+  ["nohup", ""],
+  ["setsid", ""],
+  ["exec", ""],
+  ["time", "fo"],
+  ["env", "uCS"],
+  ["chronic", ""],
+  ["cronic", ""],
+  ["flock", "wE"],
+  ["timeout", "ks"],
+  ["systemd-cat", "tp"],
+  ["run-one", ""],
+  ["stdbuf", "ioe"],
+]);
+/** Those that want a word of their own before the other program: a file, a span of time. */
+const TAKES_A_WORD = new Set(["flock", "timeout"]);
 /** What stands before the job proper, in the same line. */
 const PREPARES = new Set([
   "cd",
@@ -55,8 +58,8 @@ const WRAPPERS_MAX = 8;
 
 /** Never empty, and no longer than a check's name may be. */
 export function jobName(command: string): string {
-  const [before = command] = command.split(/(?<!\\)%/);
-  const name = nameWithin(before, DEPTH_MAX) ?? before.replace(/\s+/g, " ").trim();
+  const { run } = splitInput(command);
+  const name = nameWithin(run, DEPTH_MAX) ?? run.replace(/\s+/g, " ").trim();
   const points = Array.from(name === "" ? "job" : name);
   return points.slice(0, NAME_LENGTH).join("").trim();
 }
@@ -87,9 +90,10 @@ function unwrapped(words: readonly string[]): readonly string[] {
     const first = rest.findIndex((word) => !ASSIGNMENT.test(word));
     rest = first === -1 ? [] : rest.slice(first);
     const [program = "", ...after] = rest;
-    const wrapper = WRAPPERS[baseName(program)];
-    if (wrapper === undefined || after.length === 0 || count === WRAPPERS_MAX) return rest;
-    rest = afterOptions(after, wrapper.valued).slice(wrapper.words);
+    const wrapper = baseName(program);
+    const valued = WRAPPERS.get(wrapper);
+    if (valued === undefined || after.length === 0 || count === WRAPPERS_MAX) return rest;
+    rest = afterOptions(after, valued).slice(TAKES_A_WORD.has(wrapper) ? 1 : 0);
   }
 }
 

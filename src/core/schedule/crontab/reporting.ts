@@ -1,15 +1,15 @@
 // A crontab whose jobs report: the same text, with one command behind each job that tells how it ended. Lines that
 // cannot be continued safely stay as they are.
+import { splitInput } from "./input.ts";
 
 /** What a job is followed by, for its line; a line that is not asked about stays as it is. */
 export type ReportLines = ReadonlyMap<number, string>;
 export type ReportingCrontab = {
-  text: string /** The lines that were to report and could not be changed. */;
+  text: string;
+  /** The lines that were to report and could not be changed. */
   unchanged: number[];
 };
 
-/** From an unescaped percent sign on, cron gives the rest to the command as its input. */
-const INPUT = /(?<!\\)%/;
 const IN_BACKGROUND = /(?<!&)&\s*$/;
 /** The shell would take what is behind it for a comment, or for a part of the same word. */
 const SWALLOWS = /(?:^|\s)#|\\$/;
@@ -31,9 +31,8 @@ export function withReports(text: string, reports: ReportLines): ReportingCronta
 function continued(raw: string, report: string): string | null {
   const end = raw.endsWith("\r") ? "\r" : "";
   const content = raw.slice(0, raw.length - end.length);
-  const input = content.search(INPUT);
-  const command = input === -1 ? content : content.slice(0, input);
-  if (IN_BACKGROUND.test(command) || SWALLOWS.test(command)) return null;
-  const ended = command.trimEnd().replace(/;$/, "").trimEnd();
-  return `${ended}; ${report}${input === -1 ? "" : content.slice(input)}${end}`;
+  const { run, input } = splitInput(content);
+  if (IN_BACKGROUND.test(run) || SWALLOWS.test(run)) return null;
+  const ended = run.trimEnd().replace(/;$/, "").trimEnd();
+  return `${ended}; ${report}${input}${end}`;
 }
