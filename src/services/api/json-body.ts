@@ -2,17 +2,13 @@
 // mark, no broken UTF-8, neither nesting nor values without end. The content type is not looked at.
 import { AppError, ERROR_TEXT } from "../../core/errors.ts";
 import { requestObject } from "../../core/request/check-params.ts";
+import { isBeyondBounds, type JsonBounds } from "../../lib/http/json-bounds.ts";
 
-/** Deeper than any body of ours is, and far from where recursion hurts. */
-const NESTING_MAX = 100;
-/** A thousand names of checks are far below. A million values would take seconds, and nobody has shown a key yet. */
-const VALUES_MAX = 10_000;
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const OPENING = [0x5b, 0x7b];
-const CLOSING = [0x5d, 0x7d];
+/**
+ * Deeper than any body of ours is, and far from where recursion hurts; a thousand names of checks are far below. A million
+ * values would take seconds, and nobody has shown a key yet.
+ */
+const BOUNDS: JsonBounds = { nestingMax: 100, valuesMax: 10_000 };
 
 /** What a number that is read as infinite must have, at least: an exponent of two digits, or very many digits. */
 const MAY_OVERFLOW = /[eE]\+?\d{2}|\d{300}/;
@@ -28,7 +24,7 @@ export function parseBody(bytes: Uint8Array | null): Readonly<Record<string, unk
 }
 
 function parseJson(bytes: Uint8Array): unknown {
-  if (isTooMuch(bytes)) throw new AppError("invalid", ERROR_TEXT.unparsableBody);
+  if (isBeyondBounds(bytes, BOUNDS)) throw new AppError("invalid", ERROR_TEXT.unparsableBody);
   try {
     return parseNumbers(decoder.decode(bytes));
   } catch (error) {
@@ -49,26 +45,4 @@ function parseNumbers(text: string): unknown {
     (value === Infinity || value === -Infinity) && /[.eE]/.test(source) ? Number.NaN : value;
   // The compiler does not know the third argument yet.
   return JSON.parse(text, reviver as (key: string, value: unknown) => unknown);
-}
-
-/** In UTF-8 no byte of a longer character looks like one of these, so the bytes need no decoding. */
-function isTooMuch(bytes: Uint8Array): boolean {
-  let depth = 0;
-  let values = 0;
-  let isInText = false;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at] ?? 0;
-    if (isInText) {
-      if (byte === BACKSLASH) at += 1;
-      else if (byte === QUOTE) isInText = false;
-    } else if (byte === QUOTE) isInText = true;
-    else if (CLOSING.includes(byte)) depth -= 1;
-    else if (byte === COMMA || OPENING.includes(byte)) {
-      // One of these stands before each value but the first.
-      values += 1;
-      if (byte !== COMMA) depth += 1;
-      if (depth > NESTING_MAX || values > VALUES_MAX) return true;
-    }
-  }
-  return false;
 }

@@ -1,12 +1,13 @@
 // The body of a request of the dashboard: JSON from scripts, fields from plain forms. It is taken in as bytes, bounded by
 // the framework, and read when it is known who sent it: reading costs more than sending, and everything else waits.
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { isBeyondBounds, type JsonBounds } from "../../../lib/http/json-bounds.ts";
 import { WebRefusal } from "../route.ts";
 
 /** A form of ours has a handful of short fields. */
 const FORM_BYTES_MAX = 32 * 1024;
-/** A thousand ids and what belongs to them are far below. */
-const VALUES_MAX = 10_000;
+/** A thousand ids and what belongs to them are far below; how deep a body may be, its judge says. */
+const BOUNDS: JsonBounds = { valuesMax: 10_000, nestingMax: Number.POSITIVE_INFINITY };
 
 /** Takes the bytes of bodies for all routes of an app. */
 export function addBodyReader(app: FastifyInstance): void {
@@ -21,7 +22,7 @@ export function readBody({ body, headers }: Pick<FastifyRequest, "body" | "heade
     if (body.length > FORM_BYTES_MAX) throw tooLarge();
     return Object.fromEntries(new URLSearchParams(textOf(body)));
   }
-  if (hasTooManyValues(body)) throw tooLarge();
+  if (isBeyondBounds(body, BOUNDS)) throw tooLarge();
   try {
     return JSON.parse(textOf(body));
   } catch {
@@ -35,22 +36,4 @@ function textOf(bytes: Uint8Array): string {
 
 function tooLarge(): WebRefusal {
   return new WebRefusal("too_large", "The request is too large.");
-}
-
-const QUOTE = 34;
-const BACKSLASH = 92;
-/** A comma, a bracket, a brace: one of them stands before each value but the first. */
-const BEFORE_VALUES: ReadonlySet<number | undefined> = new Set([44, 91, 123]);
-
-/** Counted without reading it: an object with a hundred thousand names takes seconds to judge. */
-function hasTooManyValues(bytes: Uint8Array): boolean {
-  let count = 0;
-  let isInText = false;
-  for (let at = 0; at < bytes.length && count < VALUES_MAX; at += 1) {
-    const byte = bytes[at];
-    if (byte === QUOTE) isInText = !isInText;
-    else if (isInText) at += byte === BACKSLASH ? 1 : 0;
-    else if (BEFORE_VALUES.has(byte)) count += 1;
-  }
-  return count >= VALUES_MAX;
 }
