@@ -7,6 +7,7 @@ import {
   type FoundJobs,
 } from "../../../contract/web/requests/crontab.ts";
 import { pingUrl } from "../../../contract/urls.ts";
+import { curlLine } from "../../../contract/web/requests/signal-line.ts";
 import { CRONTAB_JOBS_MAX } from "../../../core/limits.ts";
 import { type CrontabJob, type LeftOutReason, readCrontab } from "../../../core/schedule/crontab/crontab.ts";
 import { withReports } from "../../../core/schedule/crontab/reporting.ts";
@@ -94,7 +95,7 @@ async function makeAll(
 
 /** Tells how the job ended, whatever that was. */
 function report(address: string): string {
-  return `curl -fsS -m 10 --retry 5 -o /dev/null ${address}/$?`;
+  return curlLine(`${address}/$?`, { isQuiet: true });
 }
 
 export const crontabRoutes: readonly WebRoute[] = [find, make];

@@ -1,6 +1,7 @@
 // What the page that waits for a first ping is told: what arrived, what nearly did, and what to try.
 import type { Arrival, NearMiss, Waiting } from "../../../contract/web/set-up.ts";
 import { pingUrl } from "../../../contract/urls.ts";
+import { curlLine } from "../../../contract/web/requests/signal-line.ts";
 import { mayDo } from "../../../core/access.ts";
 import { MINUTE_MS } from "../../../core/instant.ts";
 import { basePath } from "../../../lib/http/request-target.ts";
@@ -37,7 +38,7 @@ export async function waitingFor({ house, account, project, role, check, now }: 
     now,
     arrivals: pings.map(arrivalOf),
     nearMisses: nearMisses.slice(0, SHOWN_MAX),
-    curl: `curl -fsS -m 10 --retry 5${onlyPost ? " -X POST" : ""} ${address}`,
+    curl: curlLine(address, { onlyPost }),
     hints: hintsFor({ address, onlyPost, ignored: pings.some(({ kind }) => kind === "ign") }),
   };
 }

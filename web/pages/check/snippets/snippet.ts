@@ -1,5 +1,6 @@
 // What a snippet is: lines to put into a job so that it sends its signals. Snippets are data; the same test runs each
 // of them for real wherever its interpreter is at hand.
+import { curlLine } from "../../../../src/contract/web/requests/signal-line.ts";
 
 /** What the lines are filled in with. */
 export type Facts = {
@@ -31,7 +32,7 @@ export type Snippet = {
 /** The placeholder that stands for the job in lines of a shell. */
 export const JOB = "/usr/local/bin/job.sh";
 
-/** curl as it has to be called: it fails on errors, gives up after 10 s, and tries again five times. */
+/** A signal from a line of a shell. */
 export function curl({ isPostOnly }: Facts, address: string): string {
-  return `curl -fsS -m 10 --retry 5 -o /dev/null${isPostOnly ? " -X POST" : ""} ${address}`;
+  return curlLine(address, { onlyPost: isPostOnly, isQuiet: true });
 }
