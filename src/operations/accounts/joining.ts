@@ -10,8 +10,8 @@ import { deleteInvitation, findInvitation, type Invitation } from "../../store/a
 import { insertMember, listMembers, lockProject } from "../../store/accounts/members.ts";
 import { type Account, findAccountByEmail } from "../../store/accounts/projects.ts";
 import type { Database, Db } from "../../store/db.ts";
-import { postgresErrorName } from "../../store/errors.ts";
 import { inTransaction, type Tx } from "../../store/transaction.ts";
+import { againIfMadeMeanwhile } from "../changing/retried.ts";
 import { audit } from "./audit.ts";
 import { addAccount } from "./set-up.ts";
 import { admit, type Admitted, type Visitor } from "./sign-in/admit.ts";
@@ -41,14 +41,9 @@ export type Acceptance = {
  * Accepts an invitation: for whoever is signed in, or with a new account. The link alone opens no account that is there
  * already, because whoever invites may have seen it. AppError `unauthenticated` asks to sign in first.
  */
-export async function acceptInvitation(database: Database, request: Acceptance): Promise<Admitted | null> {
-  try {
-    return await accept(database, request);
-  } catch (error) {
-    if (postgresErrorName(error) !== "unique_violation") throw error;
-    // Two invitations of a new address were accepted at once: the account is there now, and asks for its owner.
-    return accept(database, request);
-  }
+export function acceptInvitation(database: Database, request: Acceptance): Promise<Admitted | null> {
+  // Two invitations of a new address may be accepted at once: the account is there then, and asks for its owner.
+  return againIfMadeMeanwhile(() => accept(database, request));
 }
 
 async function accept(database: Database, request: Acceptance): Promise<Admitted | null> {

@@ -44,3 +44,13 @@ function obstacleOf(error: unknown): "busy" | "vanished" | null {
   const name = postgresErrorName(error);
   return name === null ? null : (OBSTACLES[name] ?? null);
 }
+
+/** Does something once more when somebody else has made the same row in that very moment: it is there now. */
+export async function againIfMadeMeanwhile<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (postgresErrorName(error) !== "unique_violation") throw error;
+    return work();
+  }
+}

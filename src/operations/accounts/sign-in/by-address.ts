@@ -29,15 +29,14 @@ export type LinkRequest = Known & {
   visitor: Visitor;
 };
 
-/** The known browser of an account that a request comes from, or null; and the hash of its password, if it has one. */
-async function recognize(
+/** The known browser of an account that a request comes from, or null. */
+async function deviceOf(
   database: Database,
   { device, signing }: Known,
   { accountId, now }: { accountId: number; now: Instant },
-) {
-  const password = await findPassword(database, accountId);
+): Promise<string | null> {
   const knownFromAt = await findKnownFrom(database, accountId);
-  return { deviceId: readDevice(device, { signing, accountId, knownFromAt, now }), password };
+  return readDevice(device, { signing, accountId, knownFromAt, now });
 }
 
 /** No account has this id: whoever is not there has no browser either. */
@@ -55,7 +54,7 @@ export async function askForLink(database: Database, request: LinkRequest): Prom
   const { now, network } = visitor;
   const email = normalEmail(request.email);
   const known = await findAccountByEmail(database, email);
-  const { deviceId } = await recognize(database, request, { accountId: known?.id ?? NOBODY, now });
+  const deviceId = await deviceOf(database, request, { accountId: known?.id ?? NOBODY, now });
   await countAttempts(database, linkTries({ email, network, deviceId }), { now });
   const nextPath = safeNext(request.nextPath);
   try {
@@ -133,10 +132,10 @@ export async function signInWithPassword(database: Database, request: PasswordRe
   const { now, network } = visitor;
   const email = request.email.trim().toLowerCase();
   const account = await findAccountByEmail(database, email);
-  const of = { accountId: account?.id ?? NOBODY, now };
-  const { deviceId, password } = await recognize(database, request, of);
+  const accountId = account?.id ?? NOBODY;
+  const deviceId = await deviceOf(database, request, { accountId, now });
   await countAttempts(database, passwordTries({ email, network, deviceId }), { now });
-  const isRight = await judged(request.password, password);
+  const isRight = await judged(request.password, await findPassword(database, accountId));
   if (account === null || !isRight) throw new AppError("invalid", "The address or the password is wrong.");
   return inTransaction(database, (tx) =>
     admit(tx, {

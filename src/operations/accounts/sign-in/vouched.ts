@@ -14,6 +14,7 @@ import { insertStep, takeStep } from "../../../store/accounts/steps.ts";
 import type { Database } from "../../../store/db.ts";
 import { postgresErrorName } from "../../../store/errors.ts";
 import { inTransaction } from "../../../store/transaction.ts";
+import { againIfMadeMeanwhile } from "../../changing/retried.ts";
 import { normalEmail } from "../../create-account.ts";
 import { admit, type Admitted, type Visitor } from "./admit.ts";
 import { countAttempts } from "./attempts.ts";
@@ -84,14 +85,9 @@ export type VouchedRequest = {
  * Lets somebody in for whom the provider vouches: known by who they are there, or the first time by an address that the
  * provider has verified. AppError `forbidden` for everybody else.
  */
-export async function signInVouched(database: Database, request: VouchedRequest): Promise<Admitted> {
-  try {
-    return await letIn(database, request);
-  } catch (error) {
-    if (postgresErrorName(error) !== "unique_violation") throw error;
-    // Two windows of a new person came back at once: the other one has made the account, and it is known now.
-    return letIn(database, request);
-  }
+export function signInVouched(database: Database, request: VouchedRequest): Promise<Admitted> {
+  // Two windows of a new person may come back at once: one makes the account, and it is known to the other.
+  return againIfMadeMeanwhile(() => letIn(database, request));
 }
 
 async function letIn(database: Database, request: VouchedRequest): Promise<Admitted> {
