@@ -94,7 +94,7 @@ async function serve(config: Config, { roles, onReady }: ServeOptions): Promise<
   }
   const admin = running.adminAddress;
   log.info({ admin: admin && `http://${formatListenAddress(admin)}` }, "ready");
-  await onReady?.(log);
+  await onReady?.({ log, roles: names });
   if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
   const failed = await running.stop();
   log.info({ failed }, "stopped");

@@ -8,9 +8,12 @@ export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
 export type ServeOptions = {
   roles: readonly string[] | null;
-  /** Called once, when everything answers, with the log of the process. */
-  onReady?: (log: Log) => Promise<void>;
+  /** Called once, when everything answers. */
+  onReady?: (ready: Ready) => Promise<void>;
 };
+
+/** The log of the process, and the roles that run in it. */
+export type Ready = { log: Log; roles: readonly string[] };
 
 export type CommandContext = {
   environment: Environment;

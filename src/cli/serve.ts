@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { type Config, loadConfig } from "../config.ts";
 import { ensureOwnerLink } from "../operations/accounts/set-up.ts";
 import { readDatabaseClock } from "../store/instance.ts";
-import type { CommandContext, ServeOptions } from "./command-context.ts";
+import type { CommandContext, Ready } from "./command-context.ts";
 import { withDatabase } from "./open-database.ts";
 
 /** The role that has the page of the link. */
@@ -26,7 +26,7 @@ export function registerServe(
     .action(async (options: { roles?: string }) => {
       const { config } = loadConfig(context.environment);
       const given = options.roles?.split(",").map((name) => name.trim()) ?? config.roles;
-      setExitCode(await context.serve(config, { roles: given, onReady: announcer(config, given) }));
+      setExitCode(await context.serve(config, { roles: given, onReady: announcer(config) }));
     });
 }
 
@@ -34,10 +34,9 @@ export function registerServe(
  * On an installation that nobody runs yet, the log has the link that makes the first account. Not where a proxy says who
  * people are: no link lets anybody in there.
  */
-function announcer(config: Config, roles: ServeOptions["roles"]): NonNullable<ServeOptions["onReady"]> {
-  const hasPages = roles === null || roles.includes("all") || roles.includes(WEB_ROLE);
-  return async (log) => {
-    if (!hasPages || config.remoteUserHeader !== null) return;
+function announcer(config: Config): (ready: Ready) => Promise<void> {
+  return async ({ log, roles }) => {
+    if (!roles.includes(WEB_ROLE) || config.remoteUserHeader !== null) return;
     try {
       const link = await ownerLink(config);
       if (link !== null) log.warn({ link }, "nobody runs this installation yet: open the link to begin");

@@ -1,5 +1,6 @@
 // The role that answers outsiders about checks: the Management API, badges, pages for scrapers and the documents
 // that describe the API. All of it only works with the database.
+import { reachOf } from "../channels/config/address-warnings.ts";
 import { KINDS } from "../channels/registry.ts";
 import type { Config } from "../config.ts";
 import { OWN_API_PATH } from "../contract/own/routes.ts";
@@ -101,10 +102,10 @@ async function makeHandlers(
     monotonic,
   });
   const identify: ApiHandler["door"]["identifyKey"] = (request, key) => api.door.identifyKey(request, key);
-  const { mailVerification, allowPrivateAddresses: allowPrivate } = config;
+  const { mailVerification } = config;
   const letters = lettersPath();
   const baseUrl = urls.site + OWN_API_PATH;
-  const destinations = { allowPrivate, sendsMail: config.smtpHost !== null };
+  const destinations = reachOf(config);
   const ownHouse = { database, baseUrl, mailVerification, destinations, log };
   return {
     api,

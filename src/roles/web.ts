@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../config.ts";
 import { SECOND_MS } from "../core/instant.ts";
+import { reachOf } from "../channels/config/address-warnings.ts";
 import { publicUrls } from "../contract/urls.ts";
 import type { RecentMisses } from "../lib/http/recent-misses.ts";
 import type { Log } from "../lib/log.ts";
@@ -105,7 +106,7 @@ async function makeHouse(
     mailDomain: config.pingMailListen === null ? null : config.pingMailDomain,
     version: metrics.version,
     mailVerification: config.mailVerification,
-    destinations: { allowPrivate: config.allowPrivateAddresses, sendsMail: config.smtpHost !== null },
+    destinations: reachOf(config),
     checkLimitDefault: config.checkLimit,
     pingLogLimit: config.pingLogLimit,
     signalsPerMinute: config.signalsPerMinute,

@@ -14,6 +14,11 @@ type Typed = { kind: string; config: Readonly<Record<string, unknown>> };
 /** How far messages of this installation get: where requests may go, and whether mail leaves at all. */
 export type Reach = DestinationPolicy & { sendsMail: boolean };
 
+/** As the settings have it. */
+export function reachOf(set: { allowPrivateAddresses: boolean; smtpHost: string | null }): Reach {
+  return { allowPrivate: set.allowPrivateAddresses, sendsMail: set.smtpHost !== null };
+}
+
 const SETTING = "OVERDUE_CHANNELS_ALLOW_PRIVATE_IPS";
 const NO_MAIL =
   "This server sends no mail: messages will fail. Whoever runs the server can have it sent with OVERDUE_SMTP_HOST.";

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { type Command, Option } from "commander";
-import { addressWarnings } from "../../channels/config/address-warnings.ts";
+import { addressWarnings, reachOf } from "../../channels/config/address-warnings.ts";
 import { type Field, fieldsOf } from "../../channels/config/channel-config.ts";
 import { CONFIG_RULES } from "../../channels/config/config-rules.ts";
 import { KINDS, kindNamed } from "../../channels/registry.ts";
@@ -48,35 +48,29 @@ export function registerChannelAdd(channel: Command, context: CommandContext): v
     .option("--disabled", "it is not used yet")
     .option("--json", "print one JSON object: uuid, made")
     .action((options: AddOptions) =>
-      onDatabase(
-        context,
-        async ({ database, config: { mailVerification, allowPrivateAddresses, smtpHost } }) => {
-          const { kind, name, checks } = options;
-          const { channel: added, made } = await createChannel(database, {
-            projectId: await projectIdOf(database, options.project),
-            kind,
-            name,
-            config: { ...(await fromFile(options.config)), ...fromOptions(kind, options.set) },
-            isEnabled: options.disabled !== true,
-            checks,
-            once: null,
-            rules: CONFIG_RULES,
-            mailVerification,
-            by: COMMAND_LINE,
-            at: await readDatabaseClock(database),
-          });
-          if (options.json) return printJson(context, { uuid: added.uuid, made });
-          context.out(`Made the channel ${added.uuid}. It hears of ${added.checkCount} checks.\n`);
-          for (const { field, text: warning } of addressWarnings(added, {
-            allowPrivate: allowPrivateAddresses,
-            sendsMail: smtpHost !== null,
-          })) {
-            context.out(`${field}: ${warning}\n`);
-          }
-          if (Object.keys(made).length === 0) return;
-          context.out(`\n${renderColumns(Object.entries(made))}\nThis is not shown again.\n`);
-        },
-      ),
+      onDatabase(context, async ({ database, config }) => {
+        const { kind, name, checks } = options;
+        const { channel: added, made } = await createChannel(database, {
+          projectId: await projectIdOf(database, options.project),
+          kind,
+          name,
+          config: { ...(await fromFile(options.config)), ...fromOptions(kind, options.set) },
+          isEnabled: options.disabled !== true,
+          checks,
+          once: null,
+          rules: CONFIG_RULES,
+          mailVerification: config.mailVerification,
+          by: COMMAND_LINE,
+          at: await readDatabaseClock(database),
+        });
+        if (options.json) return printJson(context, { uuid: added.uuid, made });
+        context.out(`Made the channel ${added.uuid}. It hears of ${added.checkCount} checks.\n`);
+        for (const { field, text: warning } of addressWarnings(added, reachOf(config))) {
+          context.out(`${field}: ${warning}\n`);
+        }
+        if (Object.keys(made).length === 0) return;
+        context.out(`\n${renderColumns(Object.entries(made))}\nThis is not shown again.\n`);
+      }),
     );
 }
 

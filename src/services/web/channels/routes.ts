@@ -37,7 +37,10 @@ export const channelRoutes: readonly WebRoute[] = [
         json: {
           channels: page.items.map((channel) => presentChannel(channel, house.destinations)),
           kinds: KINDS.map(presentKind),
-          told: toldBy(page.items, { asksFirst: house.mailVerification, sendsMail: house.signIn.mail }),
+          told: toldBy(page.items, {
+            asksFirst: house.mailVerification,
+            sendsMail: house.destinations.sendsMail,
+          }),
         },
       };
     },

@@ -7,7 +7,7 @@ import type {
   StateCounts,
   TagCount,
 } from "../../../contract/web/boot.ts";
-import { SHOWN_STATES } from "../../../contract/web/check-row.ts";
+import { isUrgent, SHOWN_STATES } from "../../../contract/web/check-row.ts";
 import { type Instant, MINUTE_MS } from "../../../core/instant.ts";
 import { statusAt } from "../../../core/machine/status.ts";
 import { listProjectsOfAccount } from "../../../store/accounts/projects.ts";
@@ -111,8 +111,7 @@ function turnedLate([down = 0, late = 0, up = 0, ...rest]: readonly number[], co
 function countsOf(tally: Tally | undefined): StateCounts {
   const counts = { new: 0, up: 0, late: 0, down: 0, paused: 0, running: 0 };
   for (const [rank, state] of SHOWN_STATES.entries()) {
-    const isWorse = state === "down" || state === "late";
-    const running = isWorse ? 0 : (tally?.runningByRank[rank] ?? 0);
+    const running = isUrgent(state) ? 0 : (tally?.runningByRank[rank] ?? 0);
     counts[state] = (tally?.byRank[rank] ?? 0) - running;
     counts.running += running;
   }
