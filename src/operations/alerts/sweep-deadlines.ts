@@ -74,7 +74,14 @@ export async function sweepDeadlines(database: Database, options: SweepOptions):
   const aside = await listPoisonedChecks(database, PUT_ASIDE_MAX);
   const except = aside.filter(({ untilAt }) => untilAt > now).map(({ checkId }) => checkId);
   const range = { through: sight.watermarkAt - 1, except, limit };
-  const sweep: Sweep = { database, moment: { now, sight }, range, batchesLeft: batchesMax, swept };
+  const sweep: Sweep = {
+    database,
+    moment: { now, sight },
+    range,
+    batchesLeft: batchesMax,
+    swept,
+    carefulBefore: Promise.resolve(),
+  };
   // Most of the time there is nothing or little, and one look is enough.
   const first = await sweepOn(sweep, 0);
   if (first !== null) {
@@ -91,6 +98,8 @@ type Sweep = {
   range: { through: Instant; except: number[]; limit: number };
   batchesLeft: number;
   swept: Swept;
+  /** Ends with the careful batch that was begun last, however it ends. */
+  carefulBefore: Promise<unknown>;
 };
 
 /** Sweeps batch after batch until nothing is left that nobody else holds. */
@@ -107,11 +116,10 @@ async function sweepLane(sweep: Sweep, from: Instant): Promise<void> {
 
 /** Sweeps one batch; returns where the next one begins, or null: there is none. */
 async function sweepOn(sweep: Sweep, from: Instant): Promise<Instant | null> {
-  const { database, moment, range, swept } = sweep;
+  const { range, swept } = sweep;
   sweep.batchesLeft -= 1;
-  const batch = await sweepBatch(database, { range: { ...range, from }, moment });
+  const batch = await sweepBatch(sweep, from);
   add(swept, batch);
-  range.except.push(...batch.poisoned.map(({ checkId }) => checkId));
   if (batch.looked < range.limit) {
     swept.isComplete = true;
     return null;
@@ -139,15 +147,31 @@ type BatchSwept = Pick<Swept, "looked" | "moved" | "fired" | "excused" | "poison
   lastAt: Instant | null;
 };
 
-async function sweepBatch(database: Database, batch: Batch): Promise<BatchSwept> {
+async function sweepBatch(sweep: Sweep, from: Instant): Promise<BatchSwept> {
+  const batch = { range: { ...sweep.range, from }, moment: sweep.moment };
   for (let tries = 1; ; tries += 1) {
     try {
-      return await inTransaction(database, (tx) => sweepWhole(tx, batch), PATIENT);
+      return await inTransaction(sweep.database, (tx) => sweepWhole(tx, batch), PATIENT);
     } catch (error) {
-      if (isPoison(error)) return inTransaction(database, (tx) => sweepCarefully(tx, batch), PATIENT);
+      if (isPoison(error)) return sweepInTurn(sweep, batch);
       if (tries === TRIES_MAX || !isPassing(error)) throw error;
     }
   }
+}
+
+/**
+ * Careful batches go one after the other: a check that is put aside stays due, so a lane that looked between the
+ * commit of the other and its news would put it aside a second time. The exceptions of a batch are the sweep's own
+ * list, so they are up to date when its turn comes.
+ */
+function sweepInTurn(sweep: Sweep, batch: Batch): Promise<BatchSwept> {
+  const careful = sweep.carefulBefore.then(async () => {
+    const done = await inTransaction(sweep.database, (tx) => sweepCarefully(tx, batch), PATIENT);
+    sweep.range.except.push(...done.poisoned.map(({ checkId }) => checkId));
+    return done;
+  });
+  sweep.carefulBefore = careful.catch(() => undefined);
+  return careful;
 }
 
 function isPassing(error: unknown): boolean {
