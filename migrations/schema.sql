@@ -229,6 +229,8 @@ create index checks_project on checks (project_id, id) WHERE (deleted_at IS NULL
 -- Reader: checks.find_by_slug, for pings by key and slug, and the list filter.
 create index checks_slug on checks (project_id, slug) WHERE ((deleted_at IS NULL) AND (slug <> ''::text));
 -- Index checks_uuid_key: Reader: checks.find_by_uuid, for pings and the API.
+-- Readers: checks.list_deleted, for the bin of a project; projects.prune, and the foreign key that it wakes.
+create index checks_with_deleted on checks (project_id, deleted_at);
 
 -- The record of each message owed: attempts, next try, what was said. Bounded by age.
 create table deliveries (

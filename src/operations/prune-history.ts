@@ -83,8 +83,10 @@ export async function pruneHistory(database: Database, options: PruneOptions): P
   const runs = await pruneRuns(database, options);
   removed["runHistory"] = runs.removed;
   removed["deletedChecks"] = await removeDeletedChecks(database, { now, limit: checksMax });
-  // A project that was removed waits for its checks.
-  removed["projects"] = await inTransaction(database, (tx) => pruneRemovedProjects(tx, { limit: rowsMax }));
+  // A project that was removed waits for its checks. All projects are looked at, so not in every round.
+  if (runs.through === 0) {
+    removed["projects"] = await inTransaction(database, (tx) => pruneRemovedProjects(tx, { limit: rowsMax }));
+  }
   const isComplete = runs.through === 0 && Object.values(removed).every((count) => count === 0);
   return { removed, isComplete, runsThrough: runs.through };
 }

@@ -193,4 +193,21 @@ describe("the work is bounded", () => {
     expect(await prune({ checksMax: 9 })).toMatchObject({ removed: { deletedChecks: 1 }, isComplete: false });
     expect(await prune({ checksMax: 9 })).toMatchObject({ removed: { deletedChecks: 0 }, isComplete: true });
   });
+
+  test("removed projects are looked for once all checks were gone through, not in every round", async () => {
+    const { project } = await newCheck(fresh.db);
+    const removed = await sampleProject(fresh.db);
+    await fresh.db.pool.query("delete from members where project_id = $1", [removed.id]);
+    await fresh.db.pool.query(
+      `insert into checks overriding system value select (jsonb_populate_record(c, jsonb_build_object(
+          'id', c.id + i, 'uuid', gen_random_uuid(), 'badge_uuid', gen_random_uuid()))).*
+        from checks c, generate_series(1, 200) i where c.project_id = $1`,
+      [project.id],
+    );
+    const first = await prune({});
+    expect(first.runsThrough).toBeGreaterThan(0);
+    expect(first.removed).not.toHaveProperty("projects");
+    const last = await pruneHistory(fresh.db, { now: NOW, runsAfter: first.runsThrough });
+    expect(last).toMatchObject({ removed: { projects: 1 }, runsThrough: 0 });
+  });
 });

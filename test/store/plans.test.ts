@@ -8,8 +8,10 @@ import {
   findOldestMatch,
   listChecks,
   listCheckUuids,
+  listDeletedChecks,
   listTagTexts,
 } from "../../src/store/checks/check-search.ts";
+import { listChangedChecks } from "../../src/store/checks/check-rows.ts";
 import { lockStates, writeStates } from "../../src/store/checks/check-states.ts";
 import { findDueStates, moveSweep } from "../../src/store/checks/sweeping.ts";
 import { listScrapedChecks, tallyStatuses } from "../../src/store/checks/check-statuses.ts";
@@ -24,6 +26,7 @@ import { findKeyWithProject } from "../../src/store/keys.ts";
 import { findBody, trimBodies } from "../../src/store/history/ping-bodies.ts";
 import { findPing, listPings, trimPings } from "../../src/store/history/pings.ts";
 import { listPackedRuns, pruneRunChunks, trimRunChunks } from "../../src/store/history/run-chunks.ts";
+import { statement } from "../../src/store/db.ts";
 import type { Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON } from "../support/sample.ts";
@@ -40,9 +43,10 @@ const FILL = `
     select i % 500 + 1, 'readWrite', '', '', sha256(i::text::bytea), '2026-01-01' from generate_series(1, 5000) i;
   insert into checks (uuid, badge_uuid, project_id, name, slug, tags, description, kind, timeout_seconds,
       grace_seconds, schedule, tz, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject,
-      filter_body, filter_http_body, filter_default_fail, created_at, updated_at)
+      filter_body, filter_http_body, filter_default_fail, created_at, updated_at, deleted_at)
     select gen_random_uuid(), gen_random_uuid(), i % 500 + 1, 'job ' || i, 'job-' || i, '', '', 'simple', 3600,
-      600, '', 'UTC', false, '', '', '', '', false, false, false, false, '2026-01-01', '2026-01-01'
+      600, '', 'UTC', false, '', '', '', '', false, false, false, false, '2026-01-01', '2026-01-01',
+      case when i % 50 = 1 then timestamptz '2026-11-17' end
     from generate_series(1, ${CHECK_COUNT}) i;
   insert into check_states (check_id, status, ping_count, coalesced_count, rate_count, down_at, sweep_at)
     select i, 'up', 3, 0, 0, at, at
@@ -75,7 +79,7 @@ beforeAll(async () => {
   await client.connect();
   await client.query("set synchronous_commit = off; set jit = off");
   for (const step of FILL.split(";\n")) if (step.trim() !== "") await client.query(step);
-}, 60_000);
+}, 120_000);
 afterAll(() => client.end());
 
 type PlanNode = { "Node Type": string; "Index Name"?: string; "Relation Name"?: string; Plans?: PlanNode[] };
@@ -139,6 +143,11 @@ const states = IDS.map((checkId) => {
   return { checkId, state: NEW_STATE, downAt: null, sweepAt: null, lastSuccessN: null, today: null };
 });
 
+const FOREIGN_KEY = statement({
+  name: "foreign_key",
+  text: "select 1 from only checks x where $1::bigint operator(pg_catalog.=) project_id for key share of x",
+});
+
 const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
   ["lock states", ["check_states_pkey"], (tx) => lockStates(tx, IDS)],
   ["write states", ["check_states_pkey"], (tx) => writeStates(tx, states)],
@@ -190,6 +199,17 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
   ["list uuids of a project", ["checks_project"], (tx) => listCheckUuids(tx, 7)],
   ["list tags of a project", ["checks_project"], (tx) => listTagTexts(tx, 7)],
   [
+    "list what was deleted in a project",
+    ["checks_with_deleted"],
+    (tx) => listDeletedChecks(tx, { projectId: 7, from: MONDAY_NOON, limit: 100 }),
+  ],
+  [
+    // In the words of PostgreSQL, which asks this for each project that is removed.
+    "what the foreign key asks of the checks of a project",
+    ["checks_with_deleted"],
+    (tx) => tx.query(FOREIGN_KEY, [7]),
+  ],
+  [
     "find an upsert's match",
     ["check_states_pkey", "checks_project"],
     (tx) => findOldestMatch(tx, { projectId: 7, criteria: { name: "job 6" } }),
@@ -229,6 +249,19 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
     "prune run chunks",
     ["run_chunks_check"],
     (tx) => pruneRunChunks(tx, { checkIds: IDS.slice(0, 200), before: 0 }),
+  ],
+  [
+    // Asked every second, while thousands of other projects are not watched.
+    "find what has changed in watched projects",
+    [
+      "check_channels_pkey",
+      "check_states_pkey",
+      "checks_pkey",
+      "checks_project",
+      "flips_check",
+      "pings_check",
+    ],
+    (tx) => listChangedChecks(tx, { projectIds: IDS.map((_, i) => i + 1), since: 3, limit: 100 }),
   ],
   [
     "find the last flips of projects",

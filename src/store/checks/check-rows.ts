@@ -128,9 +128,13 @@ export async function findLeanChecks(db: Db, uuids: readonly string[]): Promise<
 }
 
 const LIST_CHANGED = leanStatement("check_rows.list_changed", {
-  chosen: `select c.id ${WITH_STATE} and c.project_id = any ($1::bigint[])
-      and (age(c.xmin) <= age($2::text::xid) or age(s.xmin) <= age($2::text::xid))
-    order by c.id limit $3`,
+  // Project by project, and ordered afterwards: nearly nothing has changed, and whoever looks for the first of it in the
+  // order of ids goes through the checks of everybody. Of 400,000 that took 390 ms, this way 50.
+  chosen: `select changed.id from unnest($1::bigint[]) as p (id) cross join lateral (
+      select c.id ${WITH_STATE} and c.project_id = p.id
+        and (age(c.xmin) <= age($2::text::xid) or age(s.xmin) <= age($2::text::xid)) offset 0
+    ) as changed
+    order by changed.id limit $3`,
   order: "c.id",
 });
 

@@ -61,16 +61,18 @@ export async function insertEvents(tx: Tx, events: readonly Omit<CheckEvent, "id
 const LIST = statement<EventRow>({
   name: "events.list",
   text: `select id, check_id, at, kind, account_id, detail from events
-    where check_id = $1 and ($2::timestamptz is null or at < $2)
-    order by at desc, id desc limit $3`,
+    where check_id = $1 and ($2::timestamptz is null or at >= $2) and ($3::timestamptz is null or at < $3)
+      and ($4::text is null or kind = $4)
+    order by at desc, id desc limit $5`,
 });
 
-/** The newest events of a check, at most `limit`, older than `before` if that is given. */
+/** The newest events of a check in [from, before), at most `limit`; an absent end is open, an absent kind is any. */
 export async function listEvents(
   db: Db,
-  range: { checkId: number; before?: Instant; limit: number },
+  range: { checkId: number; from?: Instant; before?: Instant; kind?: string; limit: number },
 ): Promise<CheckEvent[]> {
-  const { rows } = await db.query(LIST, [range.checkId, toTimestamp(range.before ?? null), range.limit]);
+  const { checkId, from = null, before = null, kind = null, limit } = range;
+  const { rows } = await db.query(LIST, [checkId, toTimestamp(from), toTimestamp(before), kind, limit]);
   return rows.map(toEvent);
 }
 
