@@ -237,6 +237,7 @@ function schemaService(
         migrate: config.migrateOnStart,
         waitMs,
         onWaiting: (error) => log.warn({ err: error }, "waiting for the database"),
+        onTurn: () => log.info("another process brings the schema up to date; waiting for it"),
         signal,
       });
       onReady();

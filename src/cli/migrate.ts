@@ -13,6 +13,8 @@ Examples:
   $ overdue migrate --plan    see what is missing
   $ overdue migrate           apply it`;
 
+const WAITING = "Another process brings the schema up to date; waiting for it. Ctrl-C ends the wait.\n";
+
 /** Adds the command to the program. */
 export function registerMigrate(program: Command, context: CommandContext): void {
   program
@@ -25,7 +27,7 @@ export function registerMigrate(program: Command, context: CommandContext): void
       const database = databaseOptionsOf(loadConfig(context.environment).config);
       const done = options.plan
         ? { applied: [], pending: (await planMigrations(database)).pending }
-        : { applied: await migrate(database), pending: [] };
+        : { applied: await migrate({ ...database, onTurn: () => context.err(WAITING) }), pending: [] };
       if (options.json) return printJson(context, done);
       context.out(`${sentenceFor(done)}\n`);
     });

@@ -19,8 +19,12 @@ const UNREACHABLE_CODES = new Set([
   "57P02",
   "57P03",
 ]);
-/** The driver gives these no code; the last one is about a connection that broke between two statements. */
-const UNREACHABLE_TEXT = /timeout exceeded when trying to connect|connection terminated|is not queryable/i;
+/**
+ * The driver gives these no code. The first two are about a server that is too slow when it is connected to, the last
+ * one about a connection that broke between two statements.
+ */
+const UNREACHABLE_TEXT =
+  /timeout exceeded when trying to connect|query read timeout|connection terminated|is not queryable/i;
 
 const ADVICE: Readonly<Record<string, string>> = {
   ECONNREFUSED: "Nothing listens there. Is PostgreSQL running, and are host and port right?",
@@ -32,6 +36,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   "28000": "The server does not let that user in from here (pg_hba.conf).",
   "3D000": "There is no such database. Create it first, for instance with `createdb overdue`.",
   "42501": "That user may not do this. Make it the owner of the database.",
+  "53100": "The disk of the database server is full. Make room there; nothing else needs to be done.",
   "53300": "The server has no connection left. Raise max_connections or lower OVERDUE_DATABASE_POOL_SIZE.",
   "57P03": "The server is still starting.",
 };

@@ -16,6 +16,8 @@ export type PrepareOptions = {
   waitMs: number;
   /** Told once, when the database is away at the first try. */
   onWaiting(error: unknown): void;
+  /** Told when another process migrates and this one waits for it. */
+  onTurn(): void;
   signal: AbortSignal;
 };
 
@@ -25,7 +27,10 @@ export async function prepareDatabase(options: PrepareOptions): Promise<string[]
   for (let attempt = 1; ; attempt++) {
     options.signal.throwIfAborted();
     try {
-      if (options.migrate) return await migrate(options.database);
+      if (options.migrate) {
+        const { signal } = options;
+        return await migrate({ ...options.database, onTurn: () => options.onTurn(), signal });
+      }
       await refuseTransactionPooling(options.database);
       await verifySchema(options.database);
       return [];

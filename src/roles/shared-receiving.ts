@@ -63,7 +63,7 @@ export function sharedReceiving(resources: ReceivingResources & { metrics: Metri
 
 function troubleOf({ intake, heart }: Receiving): string | null {
   if (intake.state().isBlocked)
-    return "signals are refused: the database is away, and nothing takes its place";
+    return "signals are refused: the database is away or cannot write, and nothing takes its place";
   if (intake.state().isDetour && !heart.mayPromise()) return "signals are refused: the lease has ended";
   return null;
 }

@@ -9,6 +9,8 @@ const NAMES_BY_CODE = {
   "40P01": "deadlock_detected",
   "57014": "query_canceled",
   "25006": "read_only_transaction",
+  "53100": "disk_full",
+  "53200": "out_of_memory",
 } as const;
 
 export type PostgresErrorName = (typeof NAMES_BY_CODE)[keyof typeof NAMES_BY_CODE];
@@ -45,12 +47,14 @@ export class OutOfTimeError extends Error {
   override readonly name = "OutOfTimeError";
 }
 
-/** Somebody else holds what is needed, it took too long, or a standby has not taken over yet. */
+/** Somebody else holds what is needed, it took too long, a standby has not taken over yet, or the server has no room. */
 const PASSING: readonly PostgresErrorName[] = [
   "lock_not_available",
   "deadlock_detected",
   "query_canceled",
   "read_only_transaction",
+  "disk_full",
+  "out_of_memory",
 ];
 
 /** True when the same request may succeed later; whether a commit in doubt was done, the next look tells. */

@@ -4,11 +4,12 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type RunnerOption, runner } from "node-pg-migrate";
 import type pg from "pg";
 import { connectAlone, type DatabaseOptions } from "./db.ts";
-import { UnusableDatabaseError } from "./errors.ts";
+import { postgresErrorName, UnusableDatabaseError } from "./errors.ts";
 import { refuseTransactionPooling } from "./pooler.ts";
 
 const MIGRATIONS_DIRECTORY = fileURLToPath(new URL("../../migrations/", import.meta.url));
@@ -18,10 +19,16 @@ const MIGRATIONS_TABLE = "schema_migrations";
 const ADVISORY_LOCK_KEY = 7_064_531_920;
 /** How long a step may wait for a table that a running process holds, before it gives way. */
 const STEP_LOCK_TIMEOUT_MS = 10_000;
+/** How often it is asked whether the other process is done. */
+const TURN_POLL_MS = 200;
 
 export type MigrateOptions = DatabaseOptions & {
   /** Another folder of steps, for tests. */
   directory?: string;
+  /** Told once, when another process migrates and this one waits for it. */
+  onTurn?: () => void;
+  /** Ends that wait. A step that has begun is finished. */
+  signal?: AbortSignal;
 };
 
 /** Names of the steps that the database has, and of those it lacks, in order. */
@@ -32,15 +39,15 @@ type Step = { name: string; path: string; text: string; checksum: string };
 
 /**
  * Applies every missing step and returns their names. Several processes may call it at once: one works, the
- * others wait and find nothing left. Throws UnusableDatabaseError on a newer or an altered schema.
+ * others wait and find nothing left. Throws UnusableDatabaseError on a newer or an altered schema and where a table
+ * stays locked, and the reason of the signal.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   await refuseTransactionPooling(options);
   const steps = readSteps(options.directory ?? MIGRATIONS_DIRECTORY);
   const client = await connectAlone({ ...options, statementTimeoutMs: 0 });
   try {
-    await client.query("set lock_timeout = 0");
-    await client.query("select pg_advisory_lock($1)", [ADVISORY_LOCK_KEY]);
+    await takeTurn(client, options);
     await client.query(`set lock_timeout = ${STEP_LOCK_TIMEOUT_MS}`);
     const { pending } = await comparePlan(client, steps);
     if (pending.length > 0) await runSteps(client, steps, options.directory ?? MIGRATIONS_DIRECTORY);
@@ -48,6 +55,18 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   } finally {
     // Ends the session, and with it the lock and any transaction that a failed step left open.
     await client.end();
+  }
+}
+
+/** Asked again and again instead of waited for in the server: a process that is told to stop must not hang there. */
+async function takeTurn(client: pg.Client, { onTurn, signal }: MigrateOptions): Promise<void> {
+  for (let isFirst = true; ; isFirst = false) {
+    const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
+      ADVISORY_LOCK_KEY,
+    ]);
+    if (rows[0]?.taken === true) return;
+    if (isFirst) onTurn?.();
+    await sleep(TURN_POLL_MS, undefined, signal && { signal });
   }
 }
 
@@ -155,5 +174,12 @@ async function runSteps(client: pg.Client, steps: Step[], directory: string): Pr
     // The advisory lock is held already; it also covers the comparison above.
     noLock: true,
     log: () => {},
+  }).catch((error: unknown) => {
+    if (postgresErrorName(error) !== "lock_not_available") throw error;
+    throw new UnusableDatabaseError(
+      `A migration waited ${STEP_LOCK_TIMEOUT_MS / 1_000} s for a table that another session holds, such as a backup, ` +
+        "and was taken back. Try again when that is over; pg_stat_activity shows who is there.",
+      { cause: error },
+    );
   });
 }

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { connectAlone } from "../../src/store/db.ts";
 import { UnusableDatabaseError } from "../../src/store/errors.ts";
 import { migrate, planMigrations, verifySchema } from "../../src/store/migrate.ts";
 import { useDatabase } from "../support/database.ts";
@@ -64,6 +65,22 @@ describe("migrating", () => {
   test("several processes at once do it once", async () => {
     const done = await Promise.all([migrate(options()), migrate(options()), migrate(options())]);
     expect(done.toSorted((a, b) => b.length - a.length)).toEqual([OUR_STEPS, [], []]);
+  });
+
+  test("whoever waits for another process says so, and stops waiting when told to", async () => {
+    const other = await connectAlone(options());
+    try {
+      await other.query("select pg_advisory_lock(7064531920)");
+      const stop = new AbortController();
+      const waits = Promise.withResolvers<void>();
+      const migrating = migrate({ ...options(), onTurn: waits.resolve, signal: stop.signal });
+      await waits.promise;
+      stop.abort();
+      await expect(migrating).rejects.toThrow("aborted");
+    } finally {
+      await other.end();
+    }
+    expect(await planMigrations(options())).toEqual({ applied: [], pending: OUR_STEPS });
   });
 
   test("a later step runs alone, and a generated schema.sql beside it is no step", async () => {
@@ -127,6 +144,22 @@ describe("migrating", () => {
     await migrate(options());
     expect(await secret()).not.toBe(first);
   });
+});
+
+test("a table that somebody holds is told in words, and the step can be tried again", async () => {
+  await migrate(options());
+  // The wait of a real step is longer.
+  addNext("set local lock_timeout = 50; alter table accounts add column note text");
+  const backup = await connectAlone(options());
+  try {
+    await backup.query("begin; lock accounts in access share mode");
+    // As pg_dump does, which holds its tables for as long as it takes.
+    await backup.query("set idle_in_transaction_session_timeout = 0");
+    await expect(migrate(options())).rejects.toThrow(/waited 10 s .* Try again/);
+  } finally {
+    await backup.end();
+  }
+  expect(await migrate(options())).toEqual([NEXT]);
 });
 
 describe("refusing", () => {
