@@ -122,15 +122,26 @@ function stopSignal(log: Log): AbortSignal {
   return controller.signal;
 }
 
+const LISTEN_ADVICE: Readonly<Record<string, string>> = {
+  EADDRINUSE: "Another process is there.",
+  EADDRNOTAVAIL: "This machine has no such address.",
+  EACCES: "This user may not listen there; ports below 1024 are for root.",
+};
+
 /** The address that cannot be taken, in words; null for any other error. */
 function listenTrouble(error: unknown, config: Config): CommandError | null {
   if (!(error instanceof Error) || !("syscall" in error) || error.syscall !== "listen") return null;
-  const isAdmin = !("port" in error) || error.port === config.adminListen.port;
-  const address = formatListenAddress(isAdmin ? config.adminListen : config.listen);
-  const setting = isAdmin ? "OVERDUE_ADMIN_LISTEN" : "OVERDUE_LISTEN";
-  return new CommandError(
-    `Cannot listen on ${address} (${error.message}). Is another process there? ${setting} names another place.`,
-  );
+  const places = [
+    { setting: "OVERDUE_ADMIN_LISTEN", address: config.adminListen },
+    { setting: "OVERDUE_PING_MAIL_LISTEN", address: config.pingMailListen },
+  ];
+  const port = "port" in error ? error.port : config.adminListen.port;
+  const known = places.find(({ address }) => address?.port === port);
+  const { setting, address } = known ?? { setting: "OVERDUE_LISTEN", address: config.listen };
+  const place = address === null ? "" : ` on ${formatListenAddress(address)}`;
+  const advice = LISTEN_ADVICE["code" in error ? String(error.code) : ""];
+  const why = advice === undefined ? `(${error.message}).` : `(${error.message}). ${advice}`;
+  return new CommandError(`Cannot listen${place} ${why} ${setting} names another place.`);
 }
 
 /** Whatever goes to standard error is cleaned of secrets, as the log is. */

@@ -1,13 +1,17 @@
 // `overdue serve`: runs the chosen roles until it is told to stop. What a role is, main.ts knows.
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { type Config, loadConfig } from "../config.ts";
 import { ensureOwnerLink } from "../operations/accounts/set-up.ts";
+import { isDatabaseAway } from "../store/errors.ts";
 import { readDatabaseClock } from "../store/instance.ts";
 import type { CommandContext, Ready } from "./command-context.ts";
 import { withDatabase } from "./open-database.ts";
 
 /** The role that has the page of the link. */
 const WEB_ROLE = "web";
+const LINK_TRIES_MAX = 5;
+const LINK_PAUSE_MS = 1_000;
 
 /** Adds the command to the program. */
 export function registerServe(
@@ -46,12 +50,19 @@ function announcer(config: Config): (ready: Ready) => Promise<void> {
   };
 }
 
-/** The page on which the first account is made; null once somebody runs this installation. */
+/** The page on which the first account is made; null once somebody runs this installation. A busy server is asked again. */
 export async function ownerLink(config: Config): Promise<string | null> {
-  return withDatabase(config, async (database) => {
-    const made = await ensureOwnerLink(database, { now: await readDatabaseClock(database) });
-    return made === null ? null : `${config.siteUrl}/accounts/setup/${made.token}/`;
-  });
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await withDatabase(config, async (database) => {
+        const made = await ensureOwnerLink(database, { now: await readDatabaseClock(database) });
+        return made === null ? null : `${config.siteUrl}/accounts/setup/${made.token}/`;
+      });
+    } catch (error) {
+      if (tries === LINK_TRIES_MAX || !isDatabaseAway(error)) throw error;
+      await sleep(LINK_PAUSE_MS);
+    }
+  }
 }
 
 function afterHelp({ roleNames }: CommandContext): string {

@@ -2,7 +2,7 @@
 // the operations it calls, and the heart that beats for it. Protocols are joined to it elsewhere.
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import type { Config } from "../config.ts";
+import { type Config, ConfigError } from "../config.ts";
 import type { Batch, SignalTarget } from "../core/accepted.ts";
 import { type Instant, SECOND_MS } from "../core/instant.ts";
 import type { Entered } from "../core/machine/intake-beat.ts";
@@ -94,6 +94,17 @@ export async function startReceiving(resources: ReceivingResources): Promise<Rec
   }
 }
 
+/** A folder that cannot be made or written to is a matter of the settings, and the message says which. */
+function refuseFolder(folder: string | null): (error: unknown) => never {
+  return (error) => {
+    const isOfSystem = error instanceof Error && "syscall" in error && "path" in error;
+    if (folder === null || !isOfSystem) throw error;
+    throw new ConfigError([
+      `OVERDUE_SPOOL_FOLDER cannot be used (${error.message}). Name a folder on a local disk that this user may write to.`,
+    ]);
+  };
+}
+
 type Parts = { database: Database; lookupDatabase: Database; spooling: Spooling };
 
 async function join(
@@ -107,7 +118,7 @@ async function join(
   const intakeId = randomUUID();
   const monotonic = () => performance.now();
   // The file comes before the row: a row without a file would hold up everybody if this process died now.
-  const spool = await spooling.open(intakeId);
+  const spool = await spooling.open(intakeId).catch(refuseFolder(config.spoolFolder));
   const known = await spooling.openKnown(Date.now());
   const enter = entrance(resources, database);
   const arriving = { spooling, hasSpool: spool !== null, log };

@@ -14,6 +14,7 @@ import {
 import type { Log } from "../lib/log.ts";
 import type { RecentMisses } from "../lib/http/recent-misses.ts";
 import { addFigures, type Metrics } from "../lib/metrics.ts";
+import { nothingHere } from "../services/web/serving/send.ts";
 import type { Service } from "../lib/service.ts";
 
 /** A role that is served on the public port, or opens and closes with it. */
@@ -81,7 +82,7 @@ export function siteService(parts: readonly SitePart[], resources: SiteResources
         handlers.push(...(await open(first)), ...(first.length < parts.length ? [NOT_YET] : []));
         const onRefused = () => openParts.forEach((part) => part.turnedAway?.());
         if (parts.some(({ ownAddress }) => ownAddress === undefined)) {
-          const opening = makeListener({ handlers, onRefused }, resources);
+          const opening = makeListener({ handlers, onRefused, ...pageOf(parts, resources) }, resources);
           await opening.start();
           listener = opening;
         }
@@ -128,8 +129,17 @@ async function openInOrder(parts: readonly SitePart[], openParts: SitePart[]): P
   return brought;
 }
 
+/** Where there is a dashboard, whoever mistypes an address of it finds the way back. */
+function pageOf(
+  parts: readonly SitePart[],
+  { config }: SiteResources,
+): Pick<HttpListenerOptions, "unwantedPage"> {
+  if (!parts.some(({ name }) => name === "web")) return {};
+  return { unwantedPage: nothingHere({ name: config.siteName, url: config.siteUrl }) };
+}
+
 function makeListener(
-  served: Pick<HttpListenerOptions, "handlers" | "onRefused">,
+  served: Pick<HttpListenerOptions, "handlers" | "onRefused" | "unwantedPage">,
   { config, log, misses }: SiteResources,
 ): HttpListener {
   return httpListener({

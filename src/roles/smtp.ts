@@ -1,7 +1,7 @@
 // The role that receives signals by mail, at a port of its own, and hands them to the intake of the process. Without an
 // address and a domain in the settings it does nothing, and is well.
 import { readFileSync } from "node:fs";
-import type { Config } from "../config.ts";
+import { type Config, ConfigError } from "../config.ts";
 import { addFigures, type Figure } from "../lib/metrics.ts";
 import { type MailServer, mailServer } from "../services/smtp/server.ts";
 import type { SignalRoleResources } from "./ping.ts";
@@ -77,14 +77,18 @@ function readCertificate(config: Config): { cert: string; key: string } | null {
   const certificate = config.pingMailCertificate;
   const key = config.pingMailCertificateKey;
   if (certificate === null || key === null) return null;
-  return { cert: readPem(certificate), key: readPem(key) };
+  return {
+    cert: readPem(certificate, "OVERDUE_PING_MAIL_CERTIFICATE"),
+    key: readPem(key, "OVERDUE_PING_MAIL_CERTIFICATE_KEY"),
+  };
 }
 
-function readPem(path: string): string {
+function readPem(path: string, setting: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw new Error(`The file ${path} for STARTTLS cannot be read.`, { cause: error });
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigError([`${setting} names a file that cannot be read (${why}).`]);
   }
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { callOverdue, runOverdue } from "./run-overdue.ts";
 
-vi.setConfig({ testTimeout: 30_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 describe("help", () => {
   test("--help names every command, with examples and exit codes", async () => {

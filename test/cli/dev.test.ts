@@ -2,28 +2,23 @@
 // is killed without a chance to clean up.
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test, vi } from "vitest";
+import { freePort } from "../support/ports.ts";
 import { endOf } from "./run-overdue.ts";
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const DEV = fileURLToPath(new URL("../../scripts/dev.ts", import.meta.url));
-const GONE_TIMEOUT_MS = 20_000;
+const GONE_TIMEOUT_MS = 60_000;
 const folder = mkdtempSync(join(tmpdir(), "overdue-dev-"));
 // The database runs as another user when the tests run as root.
 chmodSync(folder, 0o755);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const port = await new Promise<number>((resolve) => {
-  const probe = createServer().listen(0, "127.0.0.1", () => {
-    const address = probe.address();
-    probe.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-  });
-});
+const port = await freePort();
 
 function start(): {
   child: ChildProcessWithoutNullStreams;

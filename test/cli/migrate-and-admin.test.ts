@@ -4,7 +4,7 @@ import pg from "pg";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { callOverdue, runOverdue, useDurablePostgres } from "./run-overdue.ts";
 
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const postgres = useDurablePostgres();
 const SECRET_KEY = "a-secret-of-the-operator-0123456789";

@@ -34,7 +34,7 @@ function isRunning(pid: number): boolean {
 
 test("under npm it ends with its shell", async () => {
   const pid = await orphan({ npm_lifecycle_event: "faults" });
-  await expect.poll(() => isRunning(pid), { timeout: 15_000 }).toBe(false);
+  await expect.poll(() => isRunning(pid), { timeout: 40_000 }).toBe(false);
 });
 
 test("started by hand it goes on", async () => {

@@ -13,7 +13,7 @@ import { Secret, TOTP } from "otpauth";
 import { openTestDatabase } from "../support/database.ts";
 import { callOverdue, useDurablePostgres } from "./run-overdue.ts";
 
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const postgres = useDurablePostgres();
 let environment: Record<string, string> = {};

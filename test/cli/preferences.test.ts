@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { callOverdue, useDurablePostgres } from "./run-overdue.ts";
 
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const postgres = useDurablePostgres();
 let environment: Record<string, string> = {};

@@ -5,7 +5,7 @@ import pg from "pg";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { callOverdue, runOverdue, useDurablePostgres } from "./run-overdue.ts";
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const postgres = useDurablePostgres();
 let environment: Record<string, string>;

@@ -11,8 +11,8 @@ import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 import { embeddedPostgres } from "../support/postgres-binaries.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-const RUN_TIMEOUT_MS = 30_000;
-const START_TIMEOUT_MS = 60_000;
+const RUN_TIMEOUT_MS = 90_000;
+const START_TIMEOUT_MS = 120_000;
 
 export type Ended = { code: number | null; out: string; err: string };
 export type Environment = Record<string, string>;

@@ -1,10 +1,12 @@
 // `overdue serve` as a supervisor sees it: starts, says where it is, answers, stops, and keeps its secrets.
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { ROLE_NAMES } from "../../src/roles.ts";
 import { endOf, type Environment, runOverdue, startOverdue, useDurablePostgres } from "./run-overdue.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const postgres = useDurablePostgres();
 const PASSWORD = "hunter2hunter2";
@@ -33,17 +35,24 @@ function serve(settings: Environment, ...args: string[]) {
   child = started;
   const ended = endOf(started);
   let text = "";
-  const waiting: { message: string; resolve(line: LogLine): void }[] = [];
+  const looks = new Set<() => void>();
   started.stdout.on("data", (chunk: string) => {
     text += chunk;
-    for (const one of waiting) {
-      const line = text.split("\n").find((candidate) => candidate.includes(`"msg":"${one.message}"`));
-      if (line?.endsWith("}")) one.resolve(JSON.parse(line) as LogLine);
-    }
+    for (const look of looks) look();
   });
+  const said = (message: string) =>
+    new Promise<LogLine>((resolve) => {
+      const look = () => {
+        const line = text.split("\n").find((candidate) => candidate.includes(`"msg":"${message}"`));
+        if (line?.endsWith("}")) resolve(JSON.parse(line) as LogLine);
+      };
+      looks.add(look);
+      // It may have been said already, and nothing after it.
+      look();
+    });
   const line = (message: string) =>
     Promise.race([
-      new Promise<LogLine>((resolve) => waiting.push({ message, resolve })),
+      said(message),
       ended.then(({ out, err }) => Promise.reject(new Error(`ended before "${message}":\n${out}${err}`))),
     ]);
   return { process: started, line, ended };
@@ -73,6 +82,22 @@ describe("on an installation that nobody runs yet", () => {
     await again.line("ready");
     again.process.kill("SIGTERM");
     expect((await again.ended).out).not.toContain(BEGIN);
+  });
+
+  test("the link comes also where the database is too busy for the first try", async () => {
+    const settings = await environment();
+    await runOverdue(["migrate"], settings);
+    const busy = new pg.Client({ connectionString: settings["OVERDUE_DATABASE_URL"] });
+    await busy.connect();
+    await busy.query("begin; lock table sign_in_tokens");
+    const running = serve({ ...settings, OVERDUE_LOG_LEVEL: "info" }, "--roles", "web");
+    await running.line("ready");
+    // Longer than anybody waits for a lock.
+    await sleep(2_000);
+    await busy.end();
+    expect((await running.line(BEGIN)).link).toContain("/accounts/setup/");
+    running.process.kill("SIGTERM");
+    await running.ended;
   });
 
   test("a process without pages, and one behind a proxy that knows everybody, logs none", async () => {
@@ -178,18 +203,46 @@ describe("a start that cannot succeed ends with code 1 and a sentence", () => {
     const first = serve(await environment());
     const [{ url }, { admin }] = await Promise.all([first.line("listening"), first.line("ready")]);
     const taken = String(admin).replace("http://", "");
-    const { code, err } = await runOverdue(["serve"], await environment({ OVERDUE_ADMIN_LISTEN: taken }));
-    expect(code).toBe(1);
-    expect(err).toContain(`Cannot listen on ${taken}`);
-    expect(err).toContain("OVERDUE_ADMIN_LISTEN names another place");
     const pings = String(url).replace("http://", "");
-    const second = await runOverdue(["serve"], await environment({ OVERDUE_LISTEN: pings }));
-    expect(second.code).toBe(1);
-    expect(second.err).toContain(`Cannot listen on ${pings}`);
-    expect(second.err).toContain("OVERDUE_LISTEN names another place");
+    const mail = { OVERDUE_PING_MAIL_LISTEN: pings, OVERDUE_PING_MAIL_DOMAIN: "ping.example.org" };
+    const [asAdmin, asPings, asMail] = await Promise.all(
+      [{ OVERDUE_ADMIN_LISTEN: taken }, { OVERDUE_LISTEN: pings }, mail].map(async (settings) =>
+        runOverdue(["serve"], await environment(settings)),
+      ),
+    );
+    const refusal = (at: string, setting: string) => ({
+      code: 1,
+      err: expect.stringMatching(
+        `Cannot listen on ${at} .* Another process is there. ${setting} names another`,
+      ),
+    });
+    expect(asAdmin).toMatchObject(refusal(taken, "OVERDUE_ADMIN_LISTEN"));
+    expect(asPings).toMatchObject(refusal(pings, "OVERDUE_LISTEN"));
+    expect(asMail).toMatchObject(refusal(pings, "OVERDUE_PING_MAIL_LISTEN"));
     first.process.kill("SIGTERM");
     await first.ended;
   });
+});
+
+test("a folder or a file that cannot be used ends it with code 2, and the setting is named", async () => {
+  // Below a file nothing can be made, not even by root.
+  const nowhere = `${import.meta.filename}/nothing`;
+  const mail = {
+    OVERDUE_PING_MAIL_LISTEN: "127.0.0.1:0",
+    OVERDUE_PING_MAIL_DOMAIN: "ping.example.org",
+    OVERDUE_PING_MAIL_CERTIFICATE: nowhere,
+    OVERDUE_PING_MAIL_CERTIFICATE_KEY: nowhere,
+  };
+  const [spool, certificate] = await Promise.all(
+    [{ OVERDUE_SPOOL_FOLDER: nowhere }, mail].map(async (settings) =>
+      runOverdue(["serve"], await environment(settings)),
+    ),
+  );
+  const refusal = (text: RegExp) => ({ code: 2, err: expect.stringMatching(text) });
+  expect(spool).toMatchObject(refusal(/OVERDUE_SPOOL_FOLDER cannot be used .*ENOTDIR/));
+  expect(certificate).toMatchObject(
+    refusal(/OVERDUE_PING_MAIL_CERTIFICATE names a file that cannot be read/),
+  );
 });
 
 describe("a database that comes and goes", () => {
@@ -209,7 +262,7 @@ describe("a database that comes and goes", () => {
     expect(await readyStatus()).toBe(503);
     expect((await fetch(`${admin}/healthz`)).status).toBe(200);
     await postgres.server().resume();
-    await vi.waitFor(async () => expect(await readyStatus()).toBe(200), { timeout: 20_000 });
+    await vi.waitFor(async () => expect(await readyStatus()).toBe(200), { timeout: 60_000 });
     running.process.kill("SIGTERM");
     expect((await running.ended).code).toBe(0);
   });

@@ -10,13 +10,13 @@ import pg from "pg";
 import { afterAll, expect, test, vi } from "vitest";
 import { packagedPrograms } from "../../src/cli/trial/postgres-programs.ts";
 import { startPrivatePostgres } from "../../src/cli/trial/private-postgres.ts";
-import { freePort } from "../support/ping-process.ts";
+import { freePort } from "../support/ports.ts";
 import { callOverdue, endOf } from "./run-overdue.ts";
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-const GONE_TIMEOUT_MS = 20_000;
+const GONE_TIMEOUT_MS = 60_000;
 const NOBODY = 65_534;
 const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
@@ -92,6 +92,28 @@ test("it says where to begin, keeps its data, refuses a second start, and stops 
     timeout: GONE_TIMEOUT_MS,
     interval: 100,
   });
+});
+
+test("a database that is killed comes back, and what a person is told of it is a sentence", async () => {
+  const folder = newFolder();
+  const port = await freePort();
+  const { child, ready, ended } = start(["trial", "--port", String(port)], { cwd: folder });
+  await ready;
+  const postmaster = Number(
+    readFileSync(join(folder, "overdue-data/postgres/postmaster.pid"), "utf8").split("\n")[0],
+  );
+  process.kill(postmaster, "SIGKILL");
+  let said = "";
+  child.stderr.on("data", (chunk: string) => {
+    said += chunk;
+  });
+  const WITHIN = { timeout: GONE_TIMEOUT_MS, interval: 100 };
+  await vi.waitFor(() => expect(said).toContain("The trial database runs again."), WITHIN);
+  expect(said).toContain("has ended by itself");
+  await vi.waitFor(async () => expect(await entry(folder, passwordOf(folder))).toBe("in"), WITHIN);
+  child.kill("SIGINT");
+  expect((await ended).code).toBe(0);
+  expect(databaseRuns(folder)).toBe(false);
 });
 
 /** Whether the trial's database lets somebody in who comes by its socket. */

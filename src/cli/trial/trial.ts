@@ -6,6 +6,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { type Config, loadConfig } from "../../config.ts";
 import { type CommandContext, CommandError, EXIT } from "../command-context.ts";
 import { ownerLink } from "../serve.ts";
+import { keepRunning } from "./keep-running.ts";
 import { onOrphaned } from "./orphaned.ts";
 import { packagedPrograms } from "./postgres-programs.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "./private-postgres.ts";
@@ -62,6 +63,7 @@ async function runTrial(context: CommandContext, options: Options): Promise<numb
   const server = await startDatabase(folder);
   // Under npx a signal ends npx and the shell between it and us, and we would never hear of it.
   onOrphaned(() => process.kill(process.pid, "SIGTERM"));
+  const leave = keepRunning(server, { say: (text) => context.err(`overdue: ${text}\n`) });
   try {
     const databaseUrl = server.socketUrl(DATABASE);
     const config = trialConfig(context, { folder, port, url: databaseUrl });
@@ -74,6 +76,7 @@ async function runTrial(context: CommandContext, options: Options): Promise<numb
       },
     });
   } finally {
+    leave();
     forgetRunning(folder);
     await server.stop();
   }

@@ -16,6 +16,7 @@ describe("a start that failed", () => {
     [new NoProgramsError("There is no trial database for this machine"), "OVERDUE_DATABASE_URL"],
     [coded("ENOENT"), "made for systems with glibc"],
     [coded("EACCES"), "Name a folder that you may write to"],
+    [coded("EEXIST"), "Name a folder that you may write to"],
     [new Error("initdb: error: No space left on device"), "The disk of /srv/data is full"],
     [new Error("PostgreSQL did not start:\nFATAL: data directory has wrong ownership"), "wrong ownership"],
   ])("%s", (error, expected) => {

@@ -11,6 +11,9 @@ const MEGABYTE = 1024 * 1024;
 /** A fresh database with its log takes 70 MB; an old one needs room to go on. */
 const FREE_MEGABYTES_MIN = { first: 300, later: 50 };
 
+/** Nobody lets us write there, or something is there that is no folder. */
+const NO_FOLDER_CODES = new Set(["EACCES", "EPERM", "EROFS", "EEXIST", "ENOTDIR"]);
+
 const INSTEAD =
   "With a PostgreSQL (15 to 18) of yours Overdue runs anywhere:\n" +
   "  export OVERDUE_DATABASE_URL=postgres://user:password@host:5432/database\n" +
@@ -67,7 +70,7 @@ export function explainStart(error: unknown, folder: string): CommandError | nul
       `The trial database cannot run here: it is made for systems with glibc, and not for Alpine.\n${INSTEAD}`,
     );
   }
-  if (code === "EACCES" || code === "EPERM" || code === "EROFS") {
+  if (typeof code === "string" && NO_FOLDER_CODES.has(code)) {
     return new CommandError(
       `The data cannot be kept in ${folder} (${error.message}). Name a folder that you may write to: ` +
         "`overdue trial --data <folder>`.",

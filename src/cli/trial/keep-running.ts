@@ -1,0 +1,42 @@
+// Starts the database of a trial again when it ends without having been told to: on a full disk it gives up, and a system
+// that is short of memory ends it. Without this the trial would go on without it, for ever.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { PrivatePostgres } from "./private-postgres.ts";
+
+/** Time for what is left of the old server to end, and for somebody to make room. */
+const PAUSE_MS = 3_000;
+const REASON_LENGTH_MAX = 500;
+
+export type Watched = Pick<PrivatePostgres, "postmaster" | "relaunch">;
+
+/** Watches until it is told to stop. `say` gets sentences for the terminal: when it ended, why it does not come, when it is back. */
+export function keepRunning(
+  server: Watched,
+  { say, pauseMs = PAUSE_MS }: { say: (text: string) => void; pauseMs?: number },
+): () => void {
+  const over = new AbortController();
+  const watch = () => {
+    const again = () => void bringBack().catch(() => {});
+    const { exitCode, signalCode } = server.postmaster();
+    if (exitCode === null && signalCode === null) server.postmaster().once("exit", again);
+    else again();
+  };
+  const bringBack = async () => {
+    if (over.signal.aborted) return;
+    say("The trial database has ended by itself. Is the disk full, or the memory? Starting it again …");
+    for (let tries = 1; ; tries += 1) {
+      await sleep(pauseMs, undefined, { signal: over.signal });
+      try {
+        await server.relaunch();
+        break;
+      } catch (error) {
+        const said = String(error instanceof Error ? error.message : error).slice(-REASON_LENGTH_MAX);
+        if (tries === 1) say(`It does not start yet; trying on. ${said.trimEnd()}`);
+      }
+    }
+    say("The trial database runs again.");
+    watch();
+  };
+  watch();
+  return () => over.abort();
+}
