@@ -12,6 +12,16 @@ import { inTransaction, type Tx } from "../store/transaction.ts";
 /** The prefix that tells the kind, and eight characters more: enough to tell keys apart, useless to guess from. */
 const SHOWN_LENGTH = 12;
 
+/** What of a key may be shown and kept in sight. */
+export function prefixOf(key: string): string {
+  return key.slice(0, SHOWN_LENGTH);
+}
+
+/** What a key is called in the record of changes: without a name by its beginning, when made as well as when ended. */
+export function keySubject({ name, prefix }: { name: string; prefix: string }): string {
+  return name || `${prefix}…`;
+}
+
 /** The digest that a key is stored and looked up by: HMAC-SHA-256 with the instance's secret. */
 export function digestOfKey({ key, secretKey }: { key: string; secretKey: string }): Buffer {
   return createHmac("sha256", secretKey).update(key).digest();
@@ -26,7 +36,7 @@ export async function addApiKey(tx: Tx, request: KeyRequest): Promise<string> {
     projectId: request.projectId,
     kind: request.kind,
     name: request.name,
-    prefix: key.slice(0, SHOWN_LENGTH),
+    prefix: prefixOf(key),
     digest: digestOfKey({ key, secretKey: request.secretKey }),
     createdAt: request.now,
   });

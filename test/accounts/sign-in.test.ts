@@ -1,6 +1,7 @@
 // The ways in, over HTTP against the whole program and a real mail server: set-up link, mailed link, password, second
 // step, signing out, proving again; and what strangers learn by trying.
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import pg from "pg";
+import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { Secret, TOTP } from "otpauth";
 import { ATTEMPTS, type AttemptKind } from "../../src/core/accounts/attempt-rules.ts";
 import { digestOfToken } from "../../src/lib/secrets/secret-token.ts";
@@ -29,17 +30,30 @@ const cast = useCast({
 });
 afterAll(() => smtp.close());
 beforeEach(async () => {
+  // Mails of the test before may still be on their way.
+  await vi.waitUntil(async () => (await dueLetters()) === 0, { timeout: WAIT_MS, interval: 50 });
   smtp.received.length = 0;
   await cast.db.pool.query("delete from attempts");
 });
 
-const WAIT_MS = 20_000;
+async function dueLetters(): Promise<number> {
+  const { rows } = await cast.db.pool.query<{ count: number }>(
+    "select count(*) as count from letters where state = 'pending' and next_try_at <= now()",
+  );
+  return Number(rows[0]?.count);
+}
+
+const WAIT_MS = 40_000;
 const PASSWORD = "a horse and a staple";
 
-async function mailTo(address: string): Promise<ReceivedMail> {
+/** The next mail to an address of which that is true; what has come besides is forgotten. */
+async function mailTo(
+  address: string,
+  isWanted: (mail: ReceivedMail) => boolean = () => true,
+): Promise<ReceivedMail> {
   const end = performance.now() + WAIT_MS;
   while (performance.now() < end) {
-    const found = smtp.received.find((mail) => mail.to.includes(address));
+    const found = smtp.received.find((mail) => mail.to.includes(address) && isWanted(mail));
     if (found !== undefined) {
       smtp.received.length = 0;
       return found;
@@ -49,14 +63,11 @@ async function mailTo(address: string): Promise<ReceivedMail> {
   throw new Error(`no mail came to ${address}`);
 }
 
-async function pathIn(mail: ReceivedMail): Promise<string> {
-  const link = new RegExp(`${cast.site}(/accounts/[a-z_]+/[^\\s"<]+)`).exec(await textOf(mail));
-  if (link?.[1] === undefined) throw new Error("the mail has no link");
-  return link[1];
-}
-
-async function textOf(mail: ReceivedMail): Promise<string> {
-  return mail.mail.text ?? "";
+/** The link of the next mail to an address that has one: notes about the account come as well. */
+async function linkTo(address: string): Promise<string> {
+  const linkIn = ({ mail }: ReceivedMail) =>
+    new RegExp(`${cast.site}(/accounts/[a-z_]+/[^\\s"<]+)`).exec(mail.text ?? "")?.[1];
+  return linkIn(await mailTo(address, (mail) => linkIn(mail) !== undefined)) ?? "";
 }
 
 /** Leaves no try of a kind to anybody who is counted by this. */
@@ -74,6 +85,18 @@ async function withPassword(): Promise<void> {
   const { account } = cast.owner;
   const person = { accountId: account.id, email: account.email };
   await setPassword(cast.db, { person, password: PASSWORD, sessionId: null, now: await cast.now() });
+}
+
+/** An app of the owner, and its recovery codes. */
+async function withApp(): Promise<{ app: TOTP; codes: string[] }> {
+  const { account } = cast.owner;
+  const of = { person: { accountId: account.id, email: account.email }, secretKey: cast.secretKey };
+  const now = await cast.now();
+  await cast.db.pool.query("delete from authenticators");
+  const { secret } = await beginAuthenticator(cast.db, { ...of, siteName: "Overdue", now });
+  const app = new TOTP({ secret: Secret.fromBase32(secret.replaceAll(" ", "")) });
+  const codes = await finishAuthenticator(cast.db, { ...of, code: app.generate({ timestamp: now }), now });
+  return { app, codes };
 }
 
 describe("The set-up link", () => {
@@ -118,7 +141,7 @@ describe("A mailed link", () => {
       next: "/accounts/profile/",
     });
     expect(locationOf(asked)).toBe("/accounts/login_link_sent/");
-    const path = await pathIn(await mailTo("owner@example.org"));
+    const path = await linkTo("owner@example.org");
     for (let look = 0; look < 3; look++)
       expect((await visitor().ask(path)).text).toContain("owner@example.org");
     const entered = await browser.post(path, {});
@@ -134,7 +157,7 @@ describe("A mailed link", () => {
 
   test("ends with a new password, like every session", async () => {
     await visitor().post("/accounts/login/link/", { email: "owner@example.org" });
-    const path = await pathIn(await mailTo("owner@example.org"));
+    const path = await linkTo("owner@example.org");
     expect((await visitor().ask(path)).status).toBe(200);
     await withPassword();
     expect((await visitor().post(path, {})).status).toBe(404);
@@ -150,6 +173,23 @@ describe("A mailed link", () => {
       "select count(*) as count from sign_in_tokens where email is not null",
     );
     expect(rows).toEqual([{ count: 0 }]);
+  });
+
+  test("costs the same work for nobody, down to the commit", async () => {
+    const query = vi.spyOn(pg.Client.prototype, "query");
+    const workFor = async (email: string): Promise<string[]> => {
+      query.mockClear();
+      await visitor().post("/accounts/login/link/", { email });
+      const said = query.mock.calls.map(([what]) => JSON.stringify(what));
+      const from = said.findIndex((text) => text.includes("tokens.insert"));
+      // Others work meanwhile, each with a connection of its own.
+      const own = said.filter((_, at) => at >= from && query.mock.contexts[at] === query.mock.contexts[from]);
+      return own.slice(0, own.findIndex((text) => /commit|rollback/i.test(text)) + 1);
+    };
+    const [known, unknown] = [await workFor("stranger@example.org"), await workFor("nobody@example.org")];
+    query.mockRestore();
+    expect([known.length, known.at(-1)]).toEqual([3, expect.stringMatching(/commit/i)]);
+    expect([unknown.length, unknown.at(-1)]).toEqual([3, known.at(-1)]);
   });
 
   test("is asked for so often only, by address and by network", async () => {
@@ -170,7 +210,7 @@ describe("A mailed link", () => {
   test("leads nowhere but to pages of ours", async () => {
     const browser = visitor();
     await browser.post("/accounts/login/link/", { email: "owner@example.org", next: "//evil.example" });
-    const path = await pathIn(await mailTo("owner@example.org"));
+    const path = await linkTo("owner@example.org");
     expect(locationOf(await browser.post(path, {}))).toBe("/");
   });
 });
@@ -234,7 +274,7 @@ describe("A password", () => {
     await mine.post("/accounts/logout/", {});
     const other = visitor();
     await other.post("/accounts/login/link/", { email: "stranger@example.org" });
-    await other.post(await pathIn(await mailTo("stranger@example.org")), {});
+    await other.post(await linkTo("stranger@example.org"), {});
     await other.post("/accounts/logout/", {});
     await useUp("passwordByAddress", "owner@example.org");
     await useUp("passwordByNetwork", "127.0.0.1");
@@ -403,24 +443,77 @@ describe("Somebody who is signed in", () => {
     const subject = await confirmSubject();
     const code = /^\d{6}/.exec(subject)?.[0] ?? "";
     const other = visitor();
-    expect((await other.post("/accounts/confirm/", { way: "code", code })).status).toBe(303);
+    expect((await other.post("/accounts/confirm/", { way: "mailed", mailed: code })).status).toBe(303);
     const proven = await browser.post("/accounts/confirm/", {
-      way: "code",
-      code,
+      way: "mailed",
+      mailed: code,
       next: "/accounts/profile/",
     });
     expect(locationOf(proven)).toBe("/accounts/profile/");
     expect((await put()).status).toBe(200);
     await cast.db.pool.query("update sessions set proven_at = proven_at - interval '31 minutes'");
-    const used = await browser.post("/accounts/confirm/", { way: "code", code });
+    const used = await browser.post("/accounts/confirm/", { way: "mailed", mailed: code });
     expect(used.status).toBe(400);
   });
 
+  test("who has an app proves it again with its code as well, or with a recovery code", async () => {
+    await withPassword();
+    const { app, codes } = await withApp();
+    const browser = visitor();
+    await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
+    await browser.post("/accounts/login/two_factor/", { code: codes[0] ?? "" });
+    const forget = () => cast.db.pool.query("update sessions set proven_at = now() - interval '1 hour'");
+    await forget();
+    const page = await browser.ask("/accounts/confirm/");
+    expect(page.text).toContain("so its code is asked for as well");
+    expect(page.text.match(/name="(password|code|mailed)"/g)).toEqual(['name="password"', 'name="code"']);
+    const prove = async (form: Readonly<Record<string, string>>) =>
+      (await browser.post("/accounts/confirm/", form)).status;
+    const right = { way: "password", password: PASSWORD };
+    const [, second = "", third = ""] = codes;
+    expect(await prove(right)).toBe(400);
+    expect(await prove({ way: "code", code: second })).toBe(400);
+    expect(await prove({ ...right, code: "000000" })).toBe(400);
+    expect(await prove({ ...right, password: "wrong", code: second })).toBe(400);
+    expect((await browser.send("DELETE", "/web/api/account/totp")).status).toBe(403);
+    // What was refused has used nothing up.
+    expect(await prove({ ...right, code: second })).toBe(303);
+    await forget();
+    expect(await prove({ ...right, code: second })).toBe(400);
+    const next = app.generate({ timestamp: Date.now() + 30_000 });
+    expect(await prove({ ...right, code: next })).toBe(303);
+    await forget();
+    expect(await prove({ ...right, code: next })).toBe(400);
+    await cast.db.pool.query("delete from attempts");
+    const asked = await browser.post("/accounts/confirm/", { way: "mail" });
+    expect(asked.text.match(/name="(password|code|mailed)"/g)).toEqual(['name="mailed"', 'name="code"']);
+    const mailed = /^\d{6}/.exec(await confirmSubject())?.[0] ?? "";
+    expect(await prove({ way: "mailed", mailed })).toBe(400);
+    expect(await prove({ way: "mailed", mailed, code: third })).toBe(303);
+    expect((await browser.send("DELETE", "/web/api/account/totp")).status).toBe(200);
+  });
+
+  test("who has an app and no password proves it again with its code alone", async () => {
+    await withPassword();
+    const { codes } = await withApp();
+    const browser = visitor();
+    await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
+    await browser.post("/accounts/login/two_factor/", { code: codes[0] ?? "" });
+    expect((await browser.send("DELETE", "/web/api/account/password")).status).toBe(200);
+    await cast.db.pool.query("update sessions set proven_at = now() - interval '1 hour'");
+    const page = await browser.ask("/accounts/confirm/");
+    expect(page.text.match(/name="(password|code|mailed)"/g)).toEqual(['name="code"']);
+    const wrong = await browser.post("/accounts/confirm/", { way: "code", code: codes[0] ?? "" });
+    expect([wrong.status, wrong.text.includes("was mailed")]).toEqual([400, false]);
+    expect((await browser.post("/accounts/confirm/", { way: "code", code: codes[1] ?? "" })).status).toBe(
+      303,
+    );
+    expect((await browser.send("DELETE", "/web/api/account/totp")).status).toBe(200);
+  });
+
   async function confirmSubject(): Promise<string> {
-    for (;;) {
-      const mail = await mailTo("owner@example.org");
-      if (/^\d{6}/.test(mail.mail.subject ?? "")) return mail.mail.subject ?? "";
-    }
+    const isCode = ({ mail }: ReceivedMail) => /^\d{6}/.test(mail.subject ?? "");
+    return (await mailTo("owner@example.org", isCode)).mail.subject ?? "";
   }
 
   test("sees the sessions, ends others, and leaves", async () => {
@@ -444,6 +537,16 @@ describe("Somebody who is signed in", () => {
     );
   });
 
+  test("sees where a session certainly comes from, whatever its browser says", async () => {
+    await withPassword();
+    const browser = visitor();
+    const headers = { "X-Forwarded-For": "198.51.100.1, 192.0.2.66" };
+    const form = { email: "owner@example.org", password: PASSWORD };
+    await browser.ask("/accounts/login/password/", { method: "POST", form, headers });
+    const { sessions } = (await browser.ask("/web/api/account", { headers })).json as AccountPage;
+    expect(sessions.find(({ isThis }) => isThis)?.remoteAddr).toBe("192.0.2.66");
+  });
+
   test("moves to another address by a link there, and the old one is told", async () => {
     await withPassword();
     const browser = visitor();
@@ -455,14 +558,14 @@ describe("Somebody who is signed in", () => {
     expect((await browser.send("POST", "/web/api/account/email", { email: "New@Example.org" })).status).toBe(
       200,
     );
-    const path = await pathIn(await mailTo("new@example.org"));
+    const path = await linkTo("new@example.org");
     await visitor().post("/accounts/login/link/", { email: "owner@example.org" });
-    const waiting = await pathIn(await mailTo("owner@example.org"));
+    const waiting = await linkTo("owner@example.org");
     expect((await visitor().ask(path)).text).toContain("new@example.org");
     expect((await visitor().post(path, {})).text).toContain("new@example.org");
     expect((await visitor().post(waiting, {})).status).toBe(404);
-    const told = await mailTo("owner@example.org");
-    expect(told.mail.subject).toContain("email address was changed");
+    const isTold = ({ mail }: ReceivedMail) => mail.subject?.includes("email address was changed") === true;
+    await mailTo("owner@example.org", isTold);
     expect(((await browser.ask("/web/api/account")).json as AccountPage).email).toBe("new@example.org");
     await cast.db.pool.query(
       "update accounts set email = 'owner@example.org' where email = 'new@example.org'",

@@ -32,7 +32,7 @@ const settingsOf = async (as: Account): Promise<ProjectSettings> =>
   (await cast.browse(path("/settings"), { as })).json as ProjectSettings;
 
 async function mailedPath(address: string): Promise<string> {
-  for (let tries = 0; tries < 400; tries++) {
+  for (let tries = 0; tries < 800; tries++) {
     const found = smtp.received.find((mail) => mail.to.includes(address));
     const link = found && new RegExp(`${cast.site}(/[^\\s]+)`).exec(found.mail.text ?? "")?.[1];
     if (link !== undefined) return link;

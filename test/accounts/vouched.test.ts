@@ -6,7 +6,7 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { AccountPage } from "../../src/contract/web/account.ts";
 import { signInVouched } from "../../src/operations/accounts/sign-in/vouched.ts";
 import { useCast } from "../api/cast.ts";
-import { freePort } from "../support/ping-process.ts";
+import { freePort } from "../support/ports.ts";
 import { type Browser, locationOf, openBrowser } from "./browser.ts";
 
 type Claims = { email: string; email_verified: boolean; name?: string };

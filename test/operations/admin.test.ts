@@ -192,6 +192,12 @@ describe("what the command line does", () => {
       { what: "key.revoked", before: { kind: "readOnly", name: "" }, after: null },
       { what: "project.created", before: null, after: { name: "Recorded" } },
     ]);
+    const { entries } = await listAudit(database.db, { projectId: project?.id ?? 0 });
+    expect(entries.map(({ subject }) => subject)).toEqual([
+      "deploy",
+      expect.stringMatching(/^odr_\w{8}…$/),
+      "Recorded",
+    ]);
   });
 });
 

@@ -1,13 +1,18 @@
 // Operators who step down, are put down or close their accounts at the same time: somebody is always left. And an
-// account that is closed while somebody joins its project.
+// account that is closed while somebody joins its project, a project that is removed while it gets a check.
 import { describe, expect, test } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import { changeAccount } from "../../src/operations/accounts/administer.ts";
+import { audit } from "../../src/operations/accounts/audit.ts";
 import { closeAccount } from "../../src/operations/accounts/profile.ts";
-import { countOperators, writeOperator } from "../../src/store/accounts/accounts.ts";
+import { takeProjectDown } from "../../src/operations/accounts/projects.ts";
+import { createCheck } from "../../src/operations/change-check.ts";
+import { lockOperators, writeOperator } from "../../src/store/accounts/accounts.ts";
 import { insertMember, listMembers, lockProject } from "../../src/store/accounts/members.ts";
 import type { Account } from "../../src/store/accounts/projects.ts";
+import { listChecks } from "../../src/store/checks/check-search.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
+import { creation } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON as NOW, sampleAccount, sampleProject } from "../support/sample.ts";
 
@@ -36,10 +41,40 @@ describe("Two operators at once", () => {
       const [one, other] = [await newOperator(), await newOperator()];
       const results = await Promise.allSettled(act(one, other));
       const refusals = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
-      expect([refusals.length, await countOperators(database.db)]).toEqual([1, 1]);
+      const left = await inTransaction(database.db, lockOperators);
+      expect([refusals.length, left.length]).toEqual([1, 1]);
       expect(refusals[0]).toBeInstanceOf(AppError);
     }
   });
+});
+
+test("Operators can still work while it is judged who of them is left", async () => {
+  const { db } = database;
+  const operator = await newOperator();
+  const change = { projectId: null, accountId: operator.id, keyId: null, before: null, after: null, at: NOW };
+  await inTransaction(db, async (tx) => {
+    expect(await lockOperators(tx)).toContain(operator.id);
+    await inTransaction(db, (other) => audit(other, { ...change, what: "project.renamed", subject: "Shop" }));
+  });
+});
+
+test("An account that is closed takes its name and the addresses that it had out of the record", async () => {
+  const { db } = database;
+  const [person, actor] = [await sampleAccount(db), await sampleAccount(db)];
+  const was = "maiden-name@example.org";
+  const about = { projectId: null, accountId: actor.id, keyId: null, at: NOW };
+  await inTransaction(db, async (tx) => {
+    await audit(tx, { ...about, what: "account.created", subject: was, before: null, after: null });
+    const sides = { before: { email: was }, after: { email: person.email } };
+    const own = { ...about, accountId: person.id, subject: person.email };
+    await audit(tx, { ...own, what: "account.emailChanged", ...sides });
+    await audit(tx, { ...own, what: "account.changed", before: { name: "" }, after: { name: "Noor" } });
+  });
+  await close(person);
+  const { rows } = await db.pool.query<{ text: string }>("select e::text as text from audit_entries e");
+  const record = rows.map(({ text }) => text).join("\n");
+  for (const gone of [was, person.email, "Noor"]) expect(record).not.toContain(gone);
+  expect(record).toContain("account.closed");
 });
 
 test("An account is not closed with a project that somebody is joining", async () => {
@@ -51,17 +86,33 @@ test("An account is not closed with a project that somebody is joining", async (
     await lockProject(tx, projectId);
     await insertMember(tx, { projectId, accountId: guest.id, role: "member", at: NOW });
     joined.resolve();
-    await waitedFor();
+    await somebodyWaits();
   });
   await joined.promise;
   await expect(close(owner)).rejects.toMatchObject({ code: "conflict" });
   await joining;
   expect((await listMembers(db, projectId)).map(({ accountId }) => accountId)).toEqual([owner.id, guest.id]);
-
-  /** Until somebody waits for what is held here. */
-  async function waitedFor(): Promise<void> {
-    const waiting =
-      "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-    while ((await db.pool.query(waiting)).rowCount === 0) await new Promise((done) => setTimeout(done, 5));
-  }
 });
+
+test("A project that is being removed gets no check any more, which nobody would see", async () => {
+  const { db } = database;
+  const project = await sampleProject(db);
+  const removed = Promise.withResolvers<void>();
+  const removing = inTransaction(db, async (tx) => {
+    await takeProjectDown(tx, { project, by: { accountId: null, keyId: null }, now: NOW });
+    removed.resolve();
+    await somebodyWaits();
+  });
+  await removed.promise;
+  expect(await createCheck(db, creation(project.id))).toEqual({ kind: "not found" });
+  await removing;
+  expect(await listChecks(db, { projectId: project.id })).toEqual([]);
+});
+
+/** Until somebody waits for what the caller holds. */
+async function somebodyWaits(): Promise<void> {
+  const waiting =
+    "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+  const { pool } = database.db;
+  while ((await pool.query(waiting)).rowCount === 0) await new Promise((done) => setTimeout(done, 5));
+}

@@ -2,11 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import {
-  countOperators,
   deleteAccount,
   findEmails,
   findKnownFrom,
   lockAccount,
+  hasOperator,
   lockOperators,
   writeEmail,
   writeOperator,
@@ -16,7 +16,11 @@ import {
 } from "../../src/store/accounts/accounts.ts";
 import { listAccountFacts, listMigrations, readBacklog } from "../../src/store/accounts/admin.ts";
 import {
+  type AuditMentions,
+  findAuditMentions,
   forgetAuditedAddress,
+  forgetAuditedProfile,
+  listFormerAddresses,
   insertAuditEntry,
   listAuditEntries,
   pruneAuditEntries,
@@ -40,6 +44,7 @@ import {
   insertMember,
   listMembers,
   listTransfersTo,
+  holdProject,
   lockProject,
   writeRole,
   writeTransfer,
@@ -80,7 +85,8 @@ describe("Accounts", () => {
   test("change, are counted and locked, and go with what is theirs", async () => {
     const account = await sampleAccount(database.db);
     const accountId = account.id;
-    const before = await countOperators(database.db);
+    await database.db.pool.query("update accounts set is_operator = false");
+    expect(await hasOperator(database.db)).toBe(false);
     await tx(async (t) => {
       expect(await lockAccount(t, accountId)).toBe(true);
       await writeOperator(t, { accountId, isOperator: true });
@@ -91,8 +97,8 @@ describe("Accounts", () => {
       expect(await findKnownFrom(t, accountId)).toBeNull();
       await writeKnownFrom(t, { accountId, at: NOW });
     });
-    expect(await countOperators(database.db)).toBe(before + 1);
-    expect(await tx((t) => lockOperators(t))).toContain(accountId);
+    expect(await hasOperator(database.db)).toBe(true);
+    expect(await tx((t) => lockOperators(t))).toEqual([accountId]);
     expect(await findKnownFrom(database.db, accountId)).toBe(NOW);
     const changed = { name: "Bob", email: `${account.uuid}@example.org`, isOperator: true };
     expect(await findAccountById(database.db, accountId)).toMatchObject(changed);
@@ -267,6 +273,7 @@ describe("Projects", () => {
     const project = await sampleProject(database.db);
     const check = await sampleCheck(database.db, { projectId: project.id });
     await tx(async (t) => {
+      await holdProject(t, project.id);
       expect(await lockProject(t, project.id)).toBe(true);
       await renameProject(t, { projectId: project.id, name: "Other" });
       await writePingKey(t, { projectId: project.id, pingKey: "another" });
@@ -306,19 +313,64 @@ describe("The record", () => {
       await insertAuditEntry(t, { ...entry, projectId: project.id, at: NOW + 1 });
       await insertAuditEntry(t, { ...entry, projectId: null });
     });
+    const email = "eve@example.org";
+    const forget = async () => {
+      const mentions = await findAuditMentions(database.db, email);
+      await tx((t) => forgetAuditedAddress(t, { email, instead: "(gone)", mentions }));
+    };
     const page = { projectId: project.id, beforeId: Number.MAX_SAFE_INTEGER, limit: 9 };
     const [newer, older] = await listAuditEntries(database.db, page);
     expect([newer?.at, older?.at, newer?.email]).toEqual([NOW + 1, NOW, account.email]);
     expect(await listAuditEntries(database.db, { ...page, beforeId: newer?.id ?? 0 })).toEqual([older]);
     expect(await listAuditEntries(database.db, { ...page, projectId: null })).toHaveLength(1);
-    await tx((t) => forgetAuditedAddress(t, { email: "eve@example.org", instead: "(gone)" }));
+    await forget();
     const [forgotten] = await listAuditEntries(database.db, page);
     expect(forgotten).toMatchObject({ subject: "(gone)", after: { email: "(gone)" } });
     const others = "steve@example.org, eve@example.org.uk, eve@example.org.";
     await tx((t) => insertAuditEntry(t, { ...entry, projectId: project.id, subject: others, at: NOW + 1 }));
-    await tx((t) => forgetAuditedAddress(t, { email: "eve@example.org", instead: "(gone)" }));
+    await forget();
     const [kept] = await listAuditEntries(database.db, page);
     expect(kept?.subject).toBe("steve@example.org, eve@example.org.uk, (gone).");
     expect(await tx((t) => pruneAuditEntries(t, { before: NOW + 1, limit: 9 }))).toBe(2);
+  });
+
+  test("forgets a person where the address was found and in what came since, and looks nowhere else", async () => {
+    const { id: accountId } = await sampleAccount(database.db);
+    const { email: taken } = await sampleAccount(database.db);
+    const email = "ann@example.org";
+    const entry = { projectId: null, accountId, keyId: null, at: NOW } as const;
+    const moved = async (from: string) =>
+      tx((t) =>
+        insertAuditEntry(t, {
+          ...entry,
+          what: "account.emailChanged",
+          subject: email,
+          before: { email: from },
+          after: { email },
+        }),
+      );
+    await moved("old@example.org");
+    await moved(taken);
+    expect(await listFormerAddresses(database.db, accountId)).toEqual(["old@example.org"]);
+    const sides = { before: { name: "Ann" }, after: { name: "Anna" } };
+    await tx((t) => insertAuditEntry(t, { ...entry, what: "account.changed", subject: email, ...sides }));
+    const mentions = await findAuditMentions(database.db, email);
+    expect(mentions.ids).toHaveLength(3);
+    await moved("late@example.org");
+    const forget = async (found: AuditMentions) => {
+      await tx((t) => forgetAuditedAddress(t, { email, instead: "(gone)", mentions: found }));
+      return (
+        await listAuditEntries(database.db, { projectId: null, beforeId: Number.MAX_SAFE_INTEGER, limit: 4 })
+      ).filter((one) => JSON.stringify(one).includes(email)).length;
+    };
+    const far = mentions.head + 1_000_000;
+    expect(await forget({ ids: [], head: far })).toBe(4);
+    expect(await forget({ ids: mentions.ids, head: far })).toBe(1);
+    expect(await forget(mentions)).toBe(0);
+    await tx((t) => forgetAuditedProfile(t, accountId));
+    const { rows } = await database.db.pool.query(
+      "select from audit_entries where after::text like '%Anna%'",
+    );
+    expect(rows).toEqual([]);
   });
 });

@@ -80,7 +80,10 @@ describe("Credentials", () => {
     await expect(tx((t) => insertPasskey(t, { ...passkey, uuid: randomUUID() }))).rejects.toThrow(
       /credential_id/,
     );
-    await tx((t) => writePasskeyUse(t, { passkeyId: found?.id ?? 0, useCount: 7, at: NOW + 1 }));
+    const use = (useCount: number) =>
+      tx((t) => writePasskeyUse(t, { passkeyId: found?.id ?? 0, useCount, at: NOW + 1 }));
+    expect([await use(0), await use(0), await use(7)]).toEqual([true, true, true]);
+    expect([await use(7), await use(6), await use(0)]).toEqual([false, false, false]);
     expect(await findPasskey(database.db, passkey.credentialId)).toMatchObject({
       useCount: 7,
       lastUsedAt: NOW + 1,

@@ -95,6 +95,7 @@ const SECURITY_WORDS: Readonly<Record<SecurityNews, string>> = {
   passkeyRemoved: "A passkey was removed",
   totpAdded: "An authenticator app was set up",
   totpRemoved: "The authenticator app was removed",
+  providerAdded: "The identity provider lets you in from now on",
   emailChanged: "The email address was changed",
 };
 

@@ -14,7 +14,13 @@ import {
   mayGiveRole,
 } from "./member-rules.ts";
 import { passwordProblem } from "./password-rules.ts";
-import { isStepFresh, readTypedCode, shownRecoveryCode, stepAt } from "./second-factor-rules.ts";
+import {
+  isProofEnough,
+  isStepFresh,
+  readTypedCode,
+  shownRecoveryCode,
+  stepAt,
+} from "./second-factor-rules.ts";
 import { isAlive, isProven, isProvenAnew, isSeenDue, provenByProvider } from "./session-rules.ts";
 import { confirmCode, isTokenGood, linkToken, safeNext } from "./token-rules.ts";
 
@@ -175,6 +181,25 @@ describe("Passwords and codes", () => {
       false,
       false,
     ]);
+  });
+});
+
+describe("Proving once more who is there", () => {
+  const ways = { password: true, app: true };
+  const nothing = { password: false, mailedCode: false, appCode: false };
+  test.each([
+    ["the password without an app", { ...ways, app: false }, { password: true }, true],
+    ["a mailed code without an app", { password: false, app: false }, { mailedCode: true }, true],
+    ["nothing", { password: false, app: false }, {}, false],
+    ["the password alone beside an app", ways, { password: true }, false],
+    ["a mailed code alone beside an app", { ...ways, password: false }, { mailedCode: true }, false],
+    ["password and mailed code beside an app", ways, { password: true, mailedCode: true }, false],
+    ["the app's code alone beside a password", ways, { appCode: true }, false],
+    ["the app's code alone without a password", { ...ways, password: false }, { appCode: true }, true],
+    ["password and code", ways, { password: true, appCode: true }, true],
+    ["mailed code and code", ways, { mailedCode: true, appCode: true }, true],
+  ])("by %s", (_, set, shown, isEnough) => {
+    expect(isProofEnough(set, { ...nothing, ...shown })).toBe(isEnough);
   });
 });
 

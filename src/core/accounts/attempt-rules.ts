@@ -21,6 +21,8 @@ export const ATTEMPTS = {
   passwordByDevices: { count: 100, spanMs: DAY_MS },
   /** Codes of an app and recovery codes. */
   secondFactor: { count: 96, spanMs: DAY_MS },
+  secondFactorByDevice: { count: 20, spanMs: DAY_MS },
+  secondFactorByDevices: { count: 100, spanMs: DAY_MS },
   /** Codes that are mailed to prove again who is there. */
   confirm: { count: 10, spanMs: DAY_MS },
   confirmMail: { count: 10, spanMs: DAY_MS },

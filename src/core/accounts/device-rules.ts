@@ -88,3 +88,19 @@ export function linkTries({ email, network, deviceId }: Trying): Counted[] {
     { kind: "linkByAddress", subject: countedAddress(email) },
   ];
 }
+
+/** What the code of the second step is counted by: whoever has learned the password must not use up its owner's tries. */
+export function codeTries({
+  accountId,
+  deviceId,
+}: {
+  accountId: number;
+  deviceId: string | null;
+}): Counted[] {
+  const account = String(accountId);
+  if (deviceId === null) return [{ kind: "secondFactor", subject: account }];
+  return [
+    { kind: "secondFactorByDevice", subject: deviceId },
+    { kind: "secondFactorByDevices", subject: account },
+  ];
+}

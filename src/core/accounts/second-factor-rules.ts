@@ -1,4 +1,5 @@
-// Codes of authenticator apps and recovery codes: which step of time may be used, and what a typed code is.
+// Codes of authenticator apps and recovery codes: which step of time may be used, what a typed code is, and what proves
+// once more who is there where such an app is set up.
 import { type Instant, SECOND_MS } from "../instant.ts";
 
 export const TOTP_STEP_SECONDS = 30;
@@ -32,4 +33,19 @@ export function readTypedCode(typed: string): { kind: "totp" | "recovery"; code:
 /** A recovery code as it is shown. */
 export function shownRecoveryCode(code: string): string {
   return `${code.slice(0, RECOVERY_LENGTH / 2)}-${code.slice(RECOVERY_LENGTH / 2)}`;
+}
+
+/** What an account can be asked for. */
+export type SetUpWays = { password: boolean; app: boolean };
+
+/** What somebody has typed and was found to be right. A recovery code stands for one of the app. */
+export type Shown = { password: boolean; mailedCode: boolean; appCode: boolean };
+
+/**
+ * Whether somebody who is signed in has proven once more who it is. Where an app is set up, its code is needed, as it is
+ * for signing in; beside it the password, or a mailed code in its place. Without a password the code is enough.
+ */
+export function isProofEnough(ways: SetUpWays, { password, mailedCode, appCode }: Shown): boolean {
+  const isFirstShown = password || mailedCode;
+  return ways.app ? appCode && (isFirstShown || !ways.password) : isFirstShown;
 }

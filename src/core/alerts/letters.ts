@@ -25,6 +25,7 @@ export type SecurityNews =
   | "passkeyRemoved"
   | "totpAdded"
   | "totpRemoved"
+  | "providerAdded"
   | "emailChanged";
 
 /** Letters about accounts. Links and codes are made from the UUIDs when the mail is written. */

@@ -41,20 +41,26 @@ export function clientAddressReader(
 }
 
 /**
- * A reader of the network that a request comes from, for whoever counts requests. Proxies append to what they got, so
- * the sender can write what it likes to the left: only the last address that is no trusted proxy's is certain.
+ * A reader of the address that a request certainly comes from; empty: unknown. Proxies append to what they got, so the
+ * sender can write what it likes to the left: only the last address that is no trusted proxy's is certain.
  */
-export function networkReader(
+export function certainAddressReader(
   trustedProxies: readonly string[],
 ): (forwarding: Pick<Forwarding, "peer" | "forwardedFor">) => string {
   const isTrusted = trustedPeers(trustedProxies);
   return ({ peer, forwardedFor }) => {
     let address = peer === undefined ? "" : peerAddress(peer);
-    if (forwardedFor === undefined) return networkOf(address);
+    if (forwardedFor === undefined) return address;
     const items = (typeof forwardedFor === "string" ? forwardedFor : forwardedFor.join(",")).split(",");
     while (items.length > 0 && isTrusted(address)) address = addressOf(items.pop()?.trim() ?? "") ?? "";
-    return networkOf(address);
+    return address;
   };
+}
+
+/** A reader of the network of that address, for whoever counts requests. */
+export function networkReader(trustedProxies: readonly string[]): ReturnType<typeof certainAddressReader> {
+  const read = certainAddressReader(trustedProxies);
+  return (forwarding) => networkOf(read(forwarding));
 }
 
 /** Tells whether the other end of a connection is one of these proxies. */

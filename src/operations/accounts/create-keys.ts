@@ -7,7 +7,7 @@ import type { Database } from "../../store/db.ts";
 import { listApiKeys, revokeApiKey } from "../../store/keys.ts";
 import { findProjectByUuid } from "../../store/accounts/projects.ts";
 import { inTransaction, type Tx } from "../../store/transaction.ts";
-import { addApiKey } from "../api-key.ts";
+import { addApiKey, keySubject, prefixOf } from "../api-key.ts";
 import { audit } from "./audit.ts";
 
 export type KeysRequest = {
@@ -37,9 +37,12 @@ export async function createKeys(database: Database, request: KeysRequest): Prom
     const revokedCount = request.replace ? await revokeEarlier(tx, { ...request, projectId: project.id }) : 0;
     const keys: Partial<Record<KeyKind, string>> = {};
     for (const kind of request.kinds) {
-      keys[kind] = await addApiKey(tx, { ...request, projectId: project.id, kind });
+      const key = await addApiKey(tx, { ...request, projectId: project.id, kind });
+      keys[kind] = key;
+      const subject = keySubject({ name: request.name, prefix: prefixOf(key) });
       const after = { kind, name: request.name };
-      await note(tx, { ...request, projectId: project.id, what: "key.created", before: null, after });
+      const { now } = request;
+      await note(tx, { now, projectId: project.id, subject, what: "key.created", before: null, after });
     }
     return { keys, pingKey: project.pingKey, revokedCount };
   });
@@ -53,20 +56,19 @@ async function revokeEarlier(tx: Tx, request: KeysRequest & { projectId: number 
     if (!revoked) continue;
     count += 1;
     const before = { kind: key.kind, name: key.name };
-    await note(tx, { ...request, what: "key.revoked", before, after: null });
+    const { projectId, now } = request;
+    await note(tx, { now, projectId, subject: keySubject(key), what: "key.revoked", before, after: null });
   }
   return count;
 }
 
 type KeySide = { kind: KeyKind; name: string };
-type Noted = { projectId: number; now: Instant } & (
+type Noted = { projectId: number; now: Instant; subject: string } & (
   | { what: "key.created"; before: null; after: KeySide }
   | { what: "key.revoked"; before: KeySide; after: null }
 );
 
 /** In the same words as what is done on the page of settings. */
-async function note(tx: Tx, { projectId, now, what, before, after }: Noted): Promise<void> {
-  const { name, kind } = before ?? after;
-  const by = { projectId, accountId: null, keyId: null };
-  await audit(tx, { ...by, what, subject: name || kind, before, after, at: now });
+async function note(tx: Tx, { now: at, ...noted }: Noted): Promise<void> {
+  await audit(tx, { ...noted, accountId: null, keyId: null, at });
 }

@@ -15,7 +15,13 @@ import {
   writeEmail,
   writeProfile,
 } from "../../store/accounts/accounts.ts";
-import { forgetAuditedAddress } from "../../store/accounts/audit.ts";
+import {
+  type AuditMentions,
+  findAuditMentions,
+  forgetAuditedAddress,
+  forgetAuditedProfile,
+  listFormerAddresses,
+} from "../../store/accounts/audit.ts";
 import { forgetInvitationsOf } from "../../store/accounts/invitations.ts";
 import { deleteMember, listMembers, lockProject } from "../../store/accounts/members.ts";
 import {
@@ -153,12 +159,14 @@ const SOMEBODY = "(closed account)";
 
 /**
  * Closes an account: what belongs to nobody else goes with it, projects that only it was a member of included, and its
- * address is taken out of the record. AppError `conflict` while others depend on it.
+ * name and addresses are taken out of the record. AppError `conflict` while others depend on it.
  */
 export async function closeAccount(
   database: Database,
   { account, now }: { account: Account; now: Instant },
 ): Promise<void> {
+  // The record is long: it is looked through before anything is locked.
+  const mentions = await findMentions(database, account);
   await inRetriedTransaction(database, async (tx) => {
     // In this order, as whoever changes operators: nobody waits for a lock that is held by who waits for it.
     const operatorIds = await lockOperators(tx);
@@ -186,8 +194,11 @@ export async function closeAccount(
     }
     await forgetInvitationsOf(tx, account.email);
     await deleteOtherSessions(tx, { accountId: account.id, keepId: null });
+    await forgetAuditedProfile(tx, account.id);
     await deleteAccount(tx, account.id);
-    await forgetAuditedAddress(tx, { email: account.email, instead: SOMEBODY });
+    for (const [email, found] of mentions) {
+      await forgetAuditedAddress(tx, { email, instead: SOMEBODY, mentions: found });
+    }
     const nobody = { projectId: null, accountId: null, keyId: null };
     await audit(tx, {
       ...nobody,
@@ -198,4 +209,13 @@ export async function closeAccount(
       at: now,
     });
   });
+}
+
+/** Where in the record the addresses stand that somebody has, and had. */
+async function findMentions(database: Database, { id, email }: Account): Promise<Map<string, AuditMentions>> {
+  const mentions = new Map<string, AuditMentions>();
+  for (const address of [email, ...(await listFormerAddresses(database, id))]) {
+    mentions.set(address, await findAuditMentions(database, address));
+  }
+  return mentions;
 }

@@ -19,7 +19,7 @@ import { markChecksDeleted } from "../../store/checks/project-checks.ts";
 import type { Database } from "../../store/db.ts";
 import { listApiKeys, revokeApiKey } from "../../store/keys.ts";
 import { inTransaction, type Tx } from "../../store/transaction.ts";
-import { addApiKey } from "../api-key.ts";
+import { addApiKey, keySubject, prefixOf } from "../api-key.ts";
 import { inRetriedTransaction } from "../changing/retried.ts";
 import { projectName } from "../create-project.ts";
 import { type Actor, audit } from "./audit.ts";
@@ -94,7 +94,7 @@ export async function makeApiKey(
     }
     const key = await addApiKey(tx, { projectId: project.id, kind, name: name.trim(), secretKey, now });
     const after = { kind, name: name.trim() };
-    const subject = name.trim() || kind;
+    const subject = keySubject({ name: name.trim(), prefix: prefixOf(key) });
     await audit(tx, {
       ...by,
       projectId: project.id,
@@ -119,7 +119,7 @@ export async function endApiKey(
       throw new AppError("not_found", "There is no such key, or it was revoked before.");
     }
     const before = { kind: key.kind, name: key.name };
-    const subject = key.name || `${key.prefix}…`;
+    const subject = keySubject(key);
     await audit(tx, {
       ...by,
       projectId: project.id,

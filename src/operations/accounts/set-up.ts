@@ -7,7 +7,7 @@ import { newPingKey } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
 import { ACCOUNT_NAME_LENGTH_MAX } from "../../core/limits.ts";
 import { randomText } from "../../lib/secrets/random-text.ts";
-import { countOperators, writeOperator } from "../../store/accounts/accounts.ts";
+import { hasOperator, writeOperator } from "../../store/accounts/accounts.ts";
 import { writePassword } from "../../store/accounts/credentials.ts";
 import { countOwnedProjects } from "../../store/accounts/project-changes.ts";
 import {
@@ -36,7 +36,7 @@ export async function ensureOwnerLink(
   { now }: { now: Instant },
 ): Promise<{ token: string } | null> {
   return inTransaction(database, async (tx) => {
-    if ((await countOperators(tx)) > 0) return null;
+    if (await hasOperator(tx)) return null;
     const token = await giveRandom(tx, {
       purpose: "setUp",
       accountId: null,
@@ -54,7 +54,7 @@ export async function isSetUpLink(
   { token, now }: { token: string; now: Instant },
 ): Promise<boolean> {
   if ((await readToken(database, { token, purposes: ["setUp"], now })) === null) return false;
-  return (await countOperators(database)) === 0;
+  return !(await hasOperator(database));
 }
 
 export type SetUpRequest = {
@@ -79,7 +79,7 @@ export async function finishSetUp(database: Database, request: SetUpRequest): Pr
   const hash = await hashed(request.password);
   return inTransaction(database, async (tx) => {
     await takeToken(tx, { token, purposes: ["setUp"], now });
-    if ((await countOperators(tx)) > 0) throw new AppError("conflict", "Somebody else was faster.");
+    if (await hasOperator(tx)) throw new AppError("conflict", "Somebody else was faster.");
     const account = await findOrAddAccount(tx, { email, name: request.name, now });
     await writeOperator(tx, { accountId: account.id, isOperator: true });
     await writePassword(tx, { accountId: account.id, hash, at: now });

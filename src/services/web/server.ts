@@ -1,8 +1,7 @@
 // The dashboard as a handler of the shared listener: Fastify finds the route, serving/respond.ts answers it.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { fastify, type FastifyReply, type FastifyRequest } from "fastify";
-import { SCHEME_LENGTH_MAX } from "../../core/limits.ts";
-import { clientAddressReader, networkReader } from "../../lib/http/client-address.ts";
+import { certainAddressReader } from "../../lib/http/client-address.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
 import { basePath, sitePath } from "../../lib/http/request-target.ts";
 import type { WebHouse } from "./house.ts";
@@ -43,8 +42,7 @@ export async function webHandler(options: WebOptions): Promise<WebHandler> {
     parts: {
       house,
       siteUrl,
-      addressOf: clientAddressReader(trustedProxies, { schemeLengthMax: SCHEME_LENGTH_MAX }),
-      networkOf: networkReader(trustedProxies),
+      addressOf: certainAddressReader(trustedProxies),
     },
     base: basePath(siteUrl),
     counts: {},

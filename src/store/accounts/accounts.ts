@@ -52,22 +52,25 @@ export async function findEmails(db: Db, accountIds: readonly number[]): Promise
   return new Map(rows.map(({ id, email }) => [id, email]));
 }
 
-const HAS_OPERATOR = statement<{ count: number }>({
-  name: "accounts.count_operators",
-  text: "select count(*) as count from accounts where is_operator",
+const HAS_OPERATOR = statement<{ has_one: boolean }>({
+  name: "accounts.has_operator",
+  text: "select exists (select from accounts where is_operator) as has_one",
 });
 
-/** How many accounts may administer the installation. */
-export async function countOperators(db: Db): Promise<number> {
-  return (await db.query(HAS_OPERATOR, [])).rows[0]?.count ?? 0;
+/** Whether anybody may administer the installation. */
+export async function hasOperator(db: Db): Promise<boolean> {
+  return (await db.query(HAS_OPERATOR, [])).rows[0]?.has_one ?? false;
 }
 
 const LOCK_OPERATORS = statement<{ id: number }>({
   name: "accounts.lock_operators",
-  text: "select id from accounts where is_operator order by id for update",
+  text: "select id from accounts where is_operator order by id for no key update",
 });
 
-/** Who may administer the installation. Until the end of the transaction nobody else makes them fewer. */
+/**
+ * Who may administer the installation. Until the end of the transaction nobody else makes them fewer; rows that refer to
+ * them can be written meanwhile, so that they are not kept from their work.
+ */
 export async function lockOperators(tx: Tx): Promise<number[]> {
   return (await tx.query(LOCK_OPERATORS, [])).rows.map(({ id }) => id);
 }

@@ -1,11 +1,11 @@
-// The record of who changed what. Entries are added and forgotten, and never changed, but for the address of somebody
-// who has closed the account.
+// The record of who changed what. Entries are added and forgotten, and never changed, but for the name and the address
+// of somebody who has closed the account.
 import type { AuditWord } from "../../core/accounts/audit-words.ts";
 import type { Instant } from "../../core/instant.ts";
 import { type Db, statement } from "../db.ts";
 import { amongOldest } from "../pruning.ts";
 import type { Tx } from "../transaction.ts";
-import { toTimestamp } from "../values.ts";
+import { toNumberArray, toTimestamp } from "../values.ts";
 
 export type NewAuditEntry = {
   projectId: number | null;
@@ -93,20 +93,76 @@ export async function listAuditEntries(
   }));
 }
 
-const FORGET = statement({
-  name: "audit.forget_address",
-  text: `update audit_entries set subject = regexp_replace(subject, $2, $5, 'g'),
-      before = regexp_replace(before::text, $4, $5, 'g')::jsonb, after = regexp_replace(after::text, $4, $5, 'g')::jsonb
-    where position($1 in subject) > 0 or position($3 in before::text) > 0 or position($3 in after::text) > 0`,
+const MENTIONED =
+  "(position($1 in subject) > 0 or position($2 in before::text) > 0 or position($2 in after::text) > 0)";
+
+const FIND_HEAD = statement<{ head: number }>({
+  name: "audit.find_head",
+  text: "select coalesce(max(id), 0) as head from audit_entries",
+});
+const FIND_MENTIONS = statement<{ id: number }>({
+  name: "audit.find_mentions",
+  text: `select id from audit_entries where ${MENTIONED}`,
 });
 
-/** Puts something else where an address stands, and not where it is part of another. For whoever closes the account. */
+/** Entries with an address in them, and the number of the newest one before they were looked for. */
+export type AuditMentions = { ids: readonly number[]; head: number };
+
+/** Looks for an address in the whole record, which takes a while: to be done before anything is locked. */
+export async function findAuditMentions(db: Db, email: string): Promise<AuditMentions> {
+  const head = (await db.query(FIND_HEAD, [])).rows[0]?.head ?? 0;
+  const { rows } = await db.query(FIND_MENTIONS, [email, inJson(email)]);
+  return { ids: rows.map(({ id }) => id), head };
+}
+
+/** Whoever writes an entry gets its number first: so many before the newest one may not have been there to be seen. */
+const IN_FLIGHT_MAX = 1_000;
+
+const FORGET = statement({
+  name: "audit.forget_address",
+  text: `update audit_entries set subject = regexp_replace(subject, $3, $5, 'g'),
+      before = regexp_replace(before::text, $4, $5, 'g')::jsonb, after = regexp_replace(after::text, $4, $5, 'g')::jsonb
+    where (id = any ($6::bigint[]) or id > $7) and ${MENTIONED}`,
+});
+
+/**
+ * Puts something else where an address stands, and not where it is part of another: in the entries that were found, and
+ * in those that have come since. For whoever closes the account.
+ */
 export async function forgetAuditedAddress(
   tx: Tx,
-  { email, instead }: { email: string; instead: string },
+  { email, instead, mentions }: { email: string; instead: string; mentions: AuditMentions },
 ): Promise<void> {
-  const inJson = JSON.stringify(email).slice(1, -1);
-  await tx.query(FORGET, [email, wholeAddress(email), inJson, wholeAddress(inJson), instead]);
+  const patterns = [wholeAddress(email), wholeAddress(inJson(email))];
+  const where = [toNumberArray(mentions.ids), mentions.head - IN_FLIGHT_MAX];
+  await tx.query(FORGET, [email, inJson(email), ...patterns, instead, ...where]);
+}
+
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+const FORGET_PROFILE = statement({
+  name: "audit.forget_profile",
+  text: `update audit_entries set before = null, after = null
+    where account_id = $1 and what = 'account.changed' and (before is not null or after is not null)`,
+});
+
+/** Forgets what somebody was called, and what else of the profile was changed to what. */
+export async function forgetAuditedProfile(tx: Tx, accountId: number): Promise<void> {
+  await tx.query(FORGET_PROFILE, [accountId]);
+}
+
+const FORMER = statement<{ email: string }>({
+  name: "audit.former_addresses",
+  text: `select distinct e.before ->> 'email' as email from audit_entries e
+    where e.account_id = $1 and e.what = 'account.emailChanged' and e.before ->> 'email' is not null
+      and not exists (select from accounts a where a.email = e.before ->> 'email')`,
+});
+
+/** Addresses that an account had before, as far as the record goes back; those that somebody has now are left out. */
+export async function listFormerAddresses(db: Db, accountId: number): Promise<string[]> {
+  return (await db.query(FORMER, [accountId])).rows.map(({ email }) => email);
 }
 
 /** A pattern for an address with no letter or sign in front of it or behind it that would make it another one. */

@@ -127,15 +127,19 @@ export async function listPasskeys(db: Db, accountId: number): Promise<Passkey[]
 
 const USE_PASSKEY = statement({
   name: "passkeys.use",
-  text: "update passkeys set use_count = $2, last_used_at = $3 where id = $1",
+  text: `update passkeys set use_count = $2, last_used_at = $3
+    where id = $1 and (use_count < $2 or (use_count = 0 and $2 = 0))`,
 });
 
-/** Writes down that a passkey was used, and what it has counted. */
+/**
+ * Writes down that a passkey was used, and what it has counted; many never count. False: it is gone, or has counted as
+ * far before, so that two have the same one.
+ */
 export async function writePasskeyUse(
   tx: Tx,
   { passkeyId, useCount, at }: { passkeyId: number; useCount: number; at: Instant },
-): Promise<void> {
-  await tx.query(USE_PASSKEY, [passkeyId, useCount, toTimestamp(at)]);
+): Promise<boolean> {
+  return (await tx.query(USE_PASSKEY, [passkeyId, useCount, toTimestamp(at)])).count === 1;
 }
 
 const DELETE_PASSKEY = statement<{ name: string }>({

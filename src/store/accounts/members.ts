@@ -50,6 +50,16 @@ export async function lockProject(tx: Tx, projectId: number): Promise<boolean> {
   return (await tx.query(LOCK, [projectId])).count === 1;
 }
 
+const HOLD = statement({
+  name: "projects.hold",
+  text: "select from projects where id = $1 for key share",
+});
+
+/** Waits for whoever is removing a project just now, and lets nobody remove it until the transaction ends. */
+export async function holdProject(tx: Tx, projectId: number): Promise<void> {
+  await tx.query(HOLD, [projectId]);
+}
+
 const INSERT = statement({
   name: "members.insert",
   text: `insert into members (project_id, account_id, role, created_at) values ($1, $2, $3, $4)

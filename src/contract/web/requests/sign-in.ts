@@ -8,7 +8,16 @@ export const LinkForm = Type.Object({ email: field(), next: field() });
 export const PasswordForm = Type.Object({ email: field(), password: field(), next: field() });
 export const CodeForm = Type.Object({ code: field(), next: field() });
 export const SetUpForm = Type.Object({ email: field(), name: field(), password: field() });
-export const ConfirmForm = Type.Object({ password: field(), code: field(), next: field(), way: field() });
+export const ConfirmForm = Type.Object({
+  /** By what it is to be proven: password, mailed, code; or mail, to be sent a code. */
+  way: field(),
+  password: field(),
+  /** The code from the mail. */
+  mailed: field(),
+  /** Of the app, or a recovery code. */
+  code: field(),
+  next: field(),
+});
 export const JoinForm = Type.Object({ password: field() });
 export const EmptyForm = Type.Object({});
 export const NextQuery = Type.Object({ next: field() });

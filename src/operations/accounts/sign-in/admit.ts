@@ -1,5 +1,6 @@
 // The last step of every way in: a session, or first the second factor. Every way in ends here, so that none of them
 // forgets it.
+import { codeTries } from "../../../core/accounts/device-rules.ts";
 import { readTypedCode } from "../../../core/accounts/second-factor-rules.ts";
 import type { SignInMethod } from "../../../core/accounts/session-rules.ts";
 import { SECOND_FACTOR_MS } from "../../../core/accounts/token-rules.ts";
@@ -10,7 +11,7 @@ import { findAuthenticator } from "../../../store/accounts/authenticators.ts";
 import { findStep, insertStep, takeStep } from "../../../store/accounts/steps.ts";
 import type { Database } from "../../../store/db.ts";
 import { inTransaction, type Tx } from "../../../store/transaction.ts";
-import { countAttempts } from "./attempts.ts";
+import { countAttempts, deviceOf, type Known } from "./attempts.ts";
 import { useTypedCode } from "./authenticator.ts";
 import { openSession } from "../sessions.ts";
 
@@ -76,18 +77,22 @@ export async function findWaiting(
   return { accountId: step.accountId, method, nextPath };
 }
 
-export type SecondFactorRequest = { token: string; code: string; visitor: Visitor; secretKey: string };
+export type SecondFactorRequest = Known & {
+  token: string;
+  code: string;
+  visitor: Visitor;
+  secretKey: string;
+};
 
 /** Takes the code of an app, or a recovery code. AppError `invalid` for a wrong one, `unauthenticated` when it is late. */
-export async function passSecondFactor(
-  database: Database,
-  { token, code, visitor, secretKey }: SecondFactorRequest,
-): Promise<Admitted> {
+export async function passSecondFactor(database: Database, request: SecondFactorRequest): Promise<Admitted> {
+  const { token, code, visitor, secretKey } = request;
   const { now, ua, remoteAddr } = visitor;
   const waiting = await findWaiting(database, { token, now });
   if (waiting === null) throw new AppError("unauthenticated", "That took too long. Please sign in again.");
   const { accountId, method, nextPath } = waiting;
-  await countAttempts(database, [{ kind: "secondFactor", subject: String(accountId) }], { now });
+  const deviceId = await deviceOf(database, request, { accountId, now });
+  await countAttempts(database, codeTries({ accountId, deviceId }), { now });
   const typed = readTypedCode(code);
   return inTransaction(database, async (tx) => {
     const isRight = typed !== null && (await useTypedCode(tx, { accountId, typed, now, secretKey }));

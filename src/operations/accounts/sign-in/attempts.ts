@@ -1,12 +1,27 @@
 // Counts what may be tried only so often, by network, address or account. Whom it counts is stored as a digest.
 import { takeAttempt } from "../../../core/accounts/attempt-rules.ts";
-import type { Counted } from "../../../core/accounts/device-rules.ts";
+import { type Counted, readDevice } from "../../../core/accounts/device-rules.ts";
+import type { Signing } from "../../../core/alerts/mail-tokens.ts";
 import { AppError } from "../../../core/errors.ts";
 import { type Instant, MINUTE_MS } from "../../../core/instant.ts";
 import { digestOfToken } from "../../../lib/secrets/secret-token.ts";
+import { findKnownFrom } from "../../../store/accounts/accounts.ts";
 import { lockAttempts, writeAttempts } from "../../../store/accounts/steps.ts";
 import type { Database } from "../../../store/db.ts";
 import { inRetriedTransaction } from "../../changing/retried.ts";
+
+/** What a browser says to have been signed in before; empty: nothing. Our signature tells whether it was. */
+export type Known = { device: string; signing: Signing };
+
+/** The known browser of an account that a request comes from, or null. */
+export async function deviceOf(
+  database: Database,
+  { device, signing }: Known,
+  { accountId, now }: { accountId: number; now: Instant },
+): Promise<string | null> {
+  const knownFromAt = await findKnownFrom(database, accountId);
+  return readDevice(device, { signing, accountId, knownFromAt, now });
+}
 
 /** Counts one try of each of these. AppError `rate_limited` when one of them is used up; nothing is counted then. */
 export async function countAttempts(
@@ -27,5 +42,5 @@ export async function countAttempts(
 
 function waitText(waitMs: number): string {
   const minutes = Math.max(1, Math.ceil(waitMs / MINUTE_MS));
-  return `That were too many tries. Please come back in ${minutes === 1 ? "a minute" : `${minutes} minutes`}.`;
+  return `Those were too many tries. Please come back in ${minutes === 1 ? "a minute" : `${minutes} minutes`}.`;
 }

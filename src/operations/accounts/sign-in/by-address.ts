@@ -1,26 +1,21 @@
 // The ways in that an address begins: a mailed link, and a password. Whoever tries learns nothing about whether an
 // address has an account: answers are the same, and so is the work.
-import { linkTries, passwordTries, readDevice } from "../../../core/accounts/device-rules.ts";
+import { linkTries, passwordTries } from "../../../core/accounts/device-rules.ts";
 import { safeNext } from "../../../core/accounts/token-rules.ts";
-import type { Signing } from "../../../core/alerts/mail-tokens.ts";
 import { AppError } from "../../../core/errors.ts";
 import type { Instant } from "../../../core/instant.ts";
-import { findKnownFrom } from "../../../store/accounts/accounts.ts";
 import { findPassword } from "../../../store/accounts/credentials.ts";
 import { findAccountByEmail, findAccountById } from "../../../store/accounts/projects.ts";
-import type { Token } from "../../../store/accounts/tokens.ts";
+import { type Token, voidTokens } from "../../../store/accounts/tokens.ts";
 import type { Database } from "../../../store/db.ts";
 import { inTransaction } from "../../../store/transaction.ts";
 import { normalEmail } from "../../create-account.ts";
 import { admit, type Admitted, type Visitor } from "./admit.ts";
-import { countAttempts } from "./attempts.ts";
+import { countAttempts, deviceOf, type Known } from "./attempts.ts";
 import { mailToken } from "../mail.ts";
 import { judged } from "./password-turns.ts";
 import { addFirstProject, findOrAddAccount } from "../set-up.ts";
 import { giveRandom, giveSigned, readToken, takeToken } from "./tokens.ts";
-
-/** What a browser says to have been signed in before; empty: nothing. Our signature tells whether it was. */
-type Known = { device: string; signing: Signing };
 
 export type LinkRequest = Known & {
   email: string;
@@ -29,21 +24,8 @@ export type LinkRequest = Known & {
   visitor: Visitor;
 };
 
-/** The known browser of an account that a request comes from, or null. */
-async function deviceOf(
-  database: Database,
-  { device, signing }: Known,
-  { accountId, now }: { accountId: number; now: Instant },
-): Promise<string | null> {
-  const knownFromAt = await findKnownFrom(database, accountId);
-  return readDevice(device, { signing, accountId, knownFromAt, now });
-}
-
 /** No account has this id: whoever is not there has no browser either. */
 const NOBODY = 0;
-
-/** Nothing is kept: the work was only done so that it takes as long. */
-class NobodyThere extends Error {}
 
 /**
  * Mails a link to whoever has an account, or may make one. Answers the same for everybody; AppError `invalid` for what
@@ -57,20 +39,17 @@ export async function askForLink(database: Database, request: LinkRequest): Prom
   const deviceId = await deviceOf(database, request, { accountId: known?.id ?? NOBODY, now });
   await countAttempts(database, linkTries({ email, network, deviceId }), { now });
   const nextPath = safeNext(request.nextPath);
-  try {
-    await inTransaction(database, async (tx) => {
-      const account = await findAccountByEmail(tx, email);
-      const of =
-        account === null
-          ? ({ purpose: "register", accountId: null, email } as const)
-          : ({ purpose: "signIn", accountId: account.id, email: null } as const);
-      const tokenUuid = await giveSigned(tx, signing, { ...of, nextPath, now });
-      await mailToken(tx, { kind: "signIn", tokenUuid, at: now });
-      if (account === null && !registrationOpen) throw new NobodyThere();
-    });
-  } catch (error) {
-    if (!(error instanceof NobodyThere)) throw error;
-  }
+  await inTransaction(database, async (tx) => {
+    const account = await findAccountByEmail(tx, email);
+    const of =
+      account === null
+        ? ({ purpose: "register", accountId: null, email } as const)
+        : ({ purpose: "signIn", accountId: account.id, email: null } as const);
+    const tokenUuid = await giveSigned(tx, signing, { ...of, nextPath, now });
+    // Nothing is kept for nobody. It is written and taken back, so that it takes as long: the commit is what takes time.
+    if (account === null && !registrationOpen) await voidTokens(tx, of);
+    else await mailToken(tx, { kind: "signIn", tokenUuid, at: now });
+  });
 }
 
 /** What a mailed link is for, before it is used: whose it is. Null when it is not good. */

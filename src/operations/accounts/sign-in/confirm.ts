@@ -1,6 +1,6 @@
-// Proving once more who sits in front of a browser that is signed in: by the password, the app, a passkey, or a code
-// that is mailed.
-import { readTypedCode } from "../../../core/accounts/second-factor-rules.ts";
+// Proving once more who sits in front of a browser that is signed in: by the password or a code that is mailed, with the
+// code of the app where there is one, or by a passkey.
+import { isProofEnough, readTypedCode } from "../../../core/accounts/second-factor-rules.ts";
 import { confirmCode, isTokenGood } from "../../../core/accounts/token-rules.ts";
 import type { Signing } from "../../../core/alerts/mail-tokens.ts";
 import { AppError } from "../../../core/errors.ts";
@@ -11,7 +11,7 @@ import { listIdentities } from "../../../store/accounts/identities.ts";
 import { proveSession } from "../../../store/accounts/sessions.ts";
 import { findNewestToken, useToken } from "../../../store/accounts/tokens.ts";
 import type { Database } from "../../../store/db.ts";
-import { inTransaction } from "../../../store/transaction.ts";
+import { inTransaction, type Tx } from "../../../store/transaction.ts";
 import { countAttempts } from "./attempts.ts";
 import { useTypedCode } from "./authenticator.ts";
 import { mailToken } from "../mail.ts";
@@ -34,15 +34,43 @@ export async function confirmWays(database: Database, accountId: number): Promis
 
 const WRONG = "That is wrong, or was used before.";
 
-/** Proves a session by its account's password. AppError `invalid`. */
-export async function confirmByPassword(
-  database: Database,
-  { accountId, sessionId, now, password }: Proving & { password: string },
-): Promise<void> {
+export type Proof = Proving & {
+  /** What was typed; empty: nothing. */
+  password: string;
+  mailed: string;
+  code: string;
+  signing: Signing;
+  secretKey: string;
+};
+
+/**
+ * Proves a session by what was typed: the password, or a mailed code, and where an app is set up its code or a recovery
+ * code as well. AppError `invalid` does not say which of them is wrong, and nothing is used up then.
+ */
+export async function confirmByTyping(database: Database, proof: Proof): Promise<void> {
+  const { accountId, sessionId, now, secretKey } = proof;
   await countAttempts(database, [{ kind: "confirm", subject: String(accountId) }], { now });
   const stored = await findPassword(database, accountId);
-  if (!(await judged(password, stored))) throw new AppError("invalid", WRONG);
-  await prove(database, { sessionId, now });
+  const password = proof.password !== "" && (await judged(proof.password, stored));
+  await inTransaction(database, async (tx) => {
+    const app = ((await findAuthenticator(tx, accountId))?.confirmedAt ?? null) !== null;
+    const typed = readTypedCode(proof.code);
+    const shown = {
+      password,
+      mailedCode: await useMailedCode(tx, proof),
+      appCode: typed !== null && (await useTypedCode(tx, { accountId, typed, now, secretKey })),
+    };
+    if (!isProofEnough({ password: stored !== null, app }, shown)) throw new AppError("invalid", WRONG);
+    await proveSession(tx, { sessionId, at: now });
+  });
+}
+
+async function useMailedCode(tx: Tx, { accountId, mailed, signing, now }: Proof): Promise<boolean> {
+  const token = await findNewestToken(tx, { accountId, purpose: "confirm" });
+  const typed = readTypedCode(mailed);
+  if (token === null || typed === null || !isTokenGood(token, now)) return false;
+  if (!signing.isSame(typed.code, confirmCode(signing, token.uuid))) return false;
+  return useToken(tx, { tokenId: token.id, at: now });
 }
 
 /** Mails a code. AppError `rate_limited`. */
@@ -54,28 +82,6 @@ export async function mailConfirmCode(
   await inTransaction(database, async (tx) => {
     const of = { purpose: "confirm", accountId, email: null, nextPath: null, now } as const;
     await mailToken(tx, { kind: "confirm", tokenUuid: await giveSigned(tx, signing, of), at: now });
-  });
-}
-
-export type CodeProof = Proving & { code: string; signing: Signing; secretKey: string };
-
-/** Proves a session by what was typed: a mailed code, one of the app, or a recovery code. AppError `invalid`. */
-export async function confirmByCode(database: Database, proof: CodeProof): Promise<void> {
-  const { accountId, sessionId, now, signing, secretKey } = proof;
-  await countAttempts(database, [{ kind: "confirm", subject: String(accountId) }], { now });
-  const typed = readTypedCode(proof.code);
-  await inTransaction(database, async (tx) => {
-    const mailed = await findNewestToken(tx, { accountId, purpose: "confirm" });
-    const isMailed =
-      mailed !== null &&
-      typed !== null &&
-      isTokenGood(mailed, now) &&
-      signing.isSame(typed.code, confirmCode(signing, mailed.uuid)) &&
-      (await useToken(tx, { tokenId: mailed.id, at: now }));
-    const isRight =
-      isMailed || (typed !== null && (await useTypedCode(tx, { accountId, typed, now, secretKey })));
-    if (!isRight) throw new AppError("invalid", WRONG);
-    await proveSession(tx, { sessionId, at: now });
   });
 }
 

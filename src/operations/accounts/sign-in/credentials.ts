@@ -153,22 +153,27 @@ export async function passkeysOf(database: Database, accountId: number): Promise
   return listPasskeys(database, accountId);
 }
 
-/** Writes down that a passkey was used. */
+/** Writes down that a passkey was used. AppError `invalid` when it was taken away, or used elsewhere, meanwhile. */
 export async function usePasskey(
   database: Database,
   { passkey, useCount, now }: { passkey: Passkey; useCount: number; now: Instant },
 ): Promise<void> {
-  await inTransaction(database, (tx) => writePasskeyUse(tx, { passkeyId: passkey.id, useCount, at: now }));
+  await inTransaction(database, (tx) => countUse(tx, { passkeyId: passkey.id, useCount, at: now }));
 }
 
-/** Lets somebody in whose passkey was found to be right. */
+async function countUse(tx: Tx, use: { passkeyId: number; useCount: number; at: Instant }): Promise<void> {
+  if (await writePasskeyUse(tx, use)) return;
+  throw new AppError("invalid", "The answer of the passkey is not good. Please try again.");
+}
+
+/** Lets somebody in whose passkey was found to be right. AppError `invalid`, likewise. */
 export async function signInWithPasskey(
   database: Database,
   request: { passkey: Passkey; useCount: number; visitor: Visitor; nextPath: string | null },
 ): Promise<Admitted> {
   const { passkey, useCount, visitor, nextPath } = request;
   return inTransaction(database, async (tx) => {
-    await writePasskeyUse(tx, { passkeyId: passkey.id, useCount, at: visitor.now });
+    await countUse(tx, { passkeyId: passkey.id, useCount, at: visitor.now });
     return admit(tx, { accountId: passkey.accountId, method: "passkey", visitor, nextPath });
   });
 }

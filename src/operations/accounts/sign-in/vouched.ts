@@ -8,16 +8,18 @@ import { hmacSha256Hex } from "../../../lib/secrets/hashes.ts";
 import { digestOfToken } from "../../../lib/secrets/secret-token.ts";
 import { writeSignedIn } from "../../../store/accounts/accounts.ts";
 import { insertIdentity, useIdentity } from "../../../store/accounts/identities.ts";
-import { findAccountByEmail } from "../../../store/accounts/projects.ts";
+import { type Account, findAccountByEmail } from "../../../store/accounts/projects.ts";
 import { deleteSessionByDigest, insertSession } from "../../../store/accounts/sessions.ts";
 import { insertStep, takeStep } from "../../../store/accounts/steps.ts";
 import type { Database } from "../../../store/db.ts";
 import { postgresErrorName } from "../../../store/errors.ts";
-import { inTransaction } from "../../../store/transaction.ts";
+import { inTransaction, type Tx } from "../../../store/transaction.ts";
 import { againIfMadeMeanwhile } from "../../changing/retried.ts";
 import { normalEmail } from "../../create-account.ts";
 import { admit, type Admitted, type Visitor } from "./admit.ts";
 import { countAttempts } from "./attempts.ts";
+import { audit } from "../audit.ts";
+import { tellSecurity } from "../mail.ts";
 import { type FoundSession, findSession } from "../sessions.ts";
 import { addFirstProject, findOrAddAccount } from "../set-up.ts";
 
@@ -106,13 +108,24 @@ async function letIn(database: Database, request: VouchedRequest): Promise<Admit
         );
       }
       const account = known ?? (await findOrAddAccount(tx, { email, name: identified.name, now }));
-      if (known === null) await addFirstProject(tx, { accountId: account.id, now });
       await insertIdentity(tx, { issuer, subject, accountId: account.id, at: now });
+      if (known === null) await addFirstProject(tx, { accountId: account.id, now });
+      else await tellOfProvider(tx, { account, issuer, now });
       accountId = account.id;
     }
     const provenAt = provenByProvider(identified.authenticatedAt, now);
     return admit(tx, { accountId, method: "oidc", provenAt, visitor, nextPath });
   });
+}
+
+/** A way into an account that was there before: its owner hears of it, like of every other. */
+async function tellOfProvider(
+  tx: Tx,
+  { account, issuer, now }: { account: Account; issuer: string; now: Instant },
+): Promise<void> {
+  const by = { projectId: null, accountId: account.id, keyId: null, before: null, at: now };
+  await audit(tx, { ...by, what: "account.providerAdded", subject: account.email, after: { issuer } });
+  await tellSecurity(tx, { accountId: account.id, what: "providerAdded", at: now });
 }
 
 /** An address that anybody could have typed there would open somebody else's account here. */

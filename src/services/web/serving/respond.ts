@@ -4,7 +4,7 @@ import type { FastifyRequest } from "fastify";
 import { judgeBody, judgeQuery, type Judged } from "../../../contract/web/requests/judge.ts";
 import type { WebTrouble } from "../../../contract/web/boot.ts";
 import { AppError, type ErrorCode, HTTP_STATUS } from "../../../core/errors.ts";
-import type { clientAddressReader, networkReader } from "../../../lib/http/client-address.ts";
+import { type certainAddressReader, networkOf } from "../../../lib/http/client-address.ts";
 import { isDatabaseAway } from "../../../store/errors.ts";
 import type { Arrival, Session, WebHouse } from "../house.ts";
 import { type Asking, type WebAnswer, WebRefusal, type WebRoute } from "../route.ts";
@@ -13,12 +13,12 @@ import { readCookies } from "./cookies.ts";
 import { lookUp, ReauthError, SignInError } from "./lookup.ts";
 import { originTrouble } from "./same-origin.ts";
 import { refusalAnswer } from "./send.ts";
+import { sentenceOf } from "./sentence.ts";
 
 export type RespondParts = {
   house: WebHouse;
   siteUrl: URL;
-  addressOf: ReturnType<typeof clientAddressReader>;
-  networkOf: ReturnType<typeof networkReader>;
+  addressOf: ReturnType<typeof certainAddressReader>;
 };
 
 type Asked = { route: WebRoute; request: FastifyRequest };
@@ -44,19 +44,17 @@ export function isPagePath(url: string): boolean {
   return !url.startsWith("/web/");
 }
 
-function arrivalOf({ house, addressOf, networkOf }: RespondParts, { raw }: FastifyRequest): Arrival {
+function arrivalOf({ house, addressOf }: RespondParts, { raw }: FastifyRequest): Arrival {
   const { headers, socket } = raw;
   const peer = socket.remoteAddress;
-  const forwarded = {
-    forwardedFor: headers["x-forwarded-for"],
-    forwardedProto: headers["x-forwarded-proto"],
-  };
+  // What is shown of a session, too: whoever breaks in must not be able to come from the owner's address.
+  const address = addressOf({ peer, forwardedFor: headers["x-forwarded-for"] });
   return {
     cookies: readCookies(headers.cookie),
     headers,
     peer,
-    remoteAddr: addressOf({ peer, ...forwarded }).remoteAddr,
-    network: networkOf({ peer, forwardedFor: forwarded.forwardedFor }),
+    remoteAddr: address === "" ? null : address,
+    network: networkOf(address),
     ua: headers["user-agent"] ?? "",
     now: house.now(),
   };
@@ -153,9 +151,4 @@ function clientStatusOf(error: unknown): number | null {
   return isOurs && typeof statusCode === "number" && statusCode >= 400 && statusCode < 500
     ? statusCode
     : null;
-}
-
-/** The API's texts are made for programs; a person gets a sentence. */
-function sentenceOf(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }

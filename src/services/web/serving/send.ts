@@ -115,6 +115,17 @@ const TITLES: Readonly<Record<number, string>> = {
   503: "That did not work",
 };
 
+const HOME = "To the dashboard";
+
+/** What is shown at an address that leads to no part of the program. */
+export function nothingHere(site: { name: string; url: string }): {
+  headers: Readonly<Record<string, string>>;
+  html: string;
+} {
+  const page = { title: TITLES[404] ?? "", sentences: ["There is no page at this address."], home: HOME };
+  return { headers: PAGE_HEADERS, html: renderPage(page, site) };
+}
+
 /** A refusal: data for a script, and a page for a person. */
 export function refusalAnswer(
   { status, trouble, isPage }: { status: number; trouble: WebTrouble; isPage: boolean },
@@ -126,7 +137,7 @@ export function refusalAnswer(
   const { "Content-Type": _, ...pageHeaders } = PAGE_HEADERS;
   return {
     status,
-    html: renderPage({ title, sentences: [trouble.error] }, site),
+    html: renderPage({ title, sentences: [trouble.error], home: HOME }, site),
     headers: { ...pageHeaders, ...headers },
   };
 }

@@ -8,8 +8,8 @@ import {
 import type { Html } from "../../../lib/http/html.ts";
 import { html } from "../../../lib/http/html.ts";
 import {
-  confirmByCode,
-  confirmByPassword,
+  confirmByTyping,
+  type ConfirmWays,
   confirmWays,
   mailConfirmCode,
   prove,
@@ -27,23 +27,57 @@ const HOME = "/accounts/profile/";
 async function confirmPage(ask: Asking & AccountAsk, state: ConfirmState): Promise<WebAnswer> {
   const { house, account } = ask;
   const ways = await confirmWays(house.database, account.id);
-  const { mail, oidc } = house.signIn;
   const { next, isMailed = false } = state;
-  const parts: Html[] = [];
-  if (isMailed || ways.app) {
-    const label = isMailed ? "Code from the mail" : "Code of your authenticator app, or a recovery code";
-    const code = field({ name: "code", label, autocomplete: "one-time-code", isFirst: true });
-    parts.push(form(ask, way("code", next, [code], "Confirm")));
-  } else if (ways.password) {
-    const password = field({
-      name: "password",
-      label: "Password",
-      type: "password",
-      autocomplete: "current-password",
-      isFirst: true,
-    });
-    parts.push(form(ask, way("password", next, [password], "Confirm")));
+  const parts = typedForm(ask, ways, { next, isMailed });
+  const others = otherWays(ask, ways, { next, isMailed });
+  if (parts.length > 0 && others.length > 0) parts.push(divider("or"));
+  parts.push(...others);
+  if (parts.length === 0) {
+    parts.push(
+      html`<p>Nothing is set up to prove it with. Sign out and in again, or ask whoever runs this for a link.</p>\n`,
+    );
   }
+  const asksForBoth = ways.app && (isMailed || ways.password);
+  return formPage(ask, {
+    title: "Confirm that it is you",
+    trouble: state.trouble ?? null,
+    sentences: [
+      isMailed
+        ? `A code of six digits was mailed to ${account.email}. It is good for 15 minutes.`
+        : `You are signed in as ${account.email}. What you are about to do asks for more than that.`,
+      ...(asksForBoth ? ["You have an authenticator app, so its code is asked for as well."] : []),
+    ],
+    parts: [...parts, html`<p class="sign-in-or"><a href="${siteHref(ask, next ?? HOME)}">Back</a></p>\n`],
+    hasScript: true,
+    ...(state.status !== undefined && { status: state.status }),
+  });
+}
+
+type Shown = { next: string | null; isMailed: boolean };
+
+/** What can be typed: the password, or the code from a mail, and the code of the app where there is one. */
+function typedForm(ask: Asking, ways: ConfirmWays, { next, isMailed }: Shown): Html[] {
+  const fields: Html[] = [];
+  if (isMailed) {
+    const label = "Code from the mail";
+    fields.push(
+      field({ name: "mailed", label, autocomplete: ways.app ? "off" : "one-time-code", isFirst: true }),
+    );
+  } else if (ways.password) {
+    const of = { type: "password", autocomplete: "current-password", isFirst: true } as const;
+    fields.push(field({ name: "password", label: "Password", ...of }));
+  }
+  if (ways.app) {
+    const label = "Code of your authenticator app, or a recovery code";
+    fields.push(field({ name: "code", label, autocomplete: "one-time-code", isFirst: fields.length === 0 }));
+  }
+  if (fields.length === 0) return [];
+  return [form(ask, way(isMailed ? "mailed" : ways.password ? "password" : "code", next, fields, "Confirm"))];
+}
+
+function otherWays(ask: Asking, ways: ConfirmWays, { next, isMailed }: Shown): Html[] {
+  const { house } = ask;
+  const { mail, oidc } = house.signIn;
   const others: Html[] = [];
   if (ways.passkey && hasPasskeys(house)) {
     others.push(
@@ -54,33 +88,15 @@ async function confirmPage(ask: Asking & AccountAsk, state: ConfirmState): Promi
     const path = `/accounts/oidc/confirm/?next=${encodeURIComponent(next ?? HOME)}`;
     others.push(buttonLink(ask, { path, text: `Use ${oidc.name}` }));
   }
-  if (mail)
-    others.push(
-      form(ask, {
-        ...way("mail", next, [], isMailed ? "Mail another code" : "Mail me a code"),
-        isQuiet: true,
-      }),
-    );
-  if (parts.length > 0 && others.length > 0) parts.push(divider("or"));
-  parts.push(...others);
-  if (parts.length === 0) {
-    parts.push(
-      html`<p>Nothing is set up to prove it with. Sign out and in again, or ask whoever runs this for a link.</p>\n`,
-    );
+  // Where the app's code is enough, a mail would add nothing.
+  if (mail && (ways.password || !ways.app)) {
+    const text = isMailed ? "Mail another code" : ways.app ? MAIL_INSTEAD : "Mail me a code";
+    others.push(form(ask, { ...way("mail", next, [], text), isQuiet: true }));
   }
-  return formPage(ask, {
-    title: "Confirm that it is you",
-    trouble: state.trouble ?? null,
-    sentences: [
-      isMailed
-        ? `A code of six digits was mailed to ${account.email}. It is good for 15 minutes.`
-        : `You are signed in as ${account.email}. What you are about to do asks for more than that.`,
-    ],
-    parts: [...parts, html`<p class="sign-in-or"><a href="${siteHref(ask, next ?? HOME)}">Back</a></p>\n`],
-    hasScript: true,
-    ...(state.status !== undefined && { status: state.status }),
-  });
+  return others;
 }
+
+const MAIL_INSTEAD = "Mail me a code instead of the password";
 
 function way(name: string, next: string | null, parts: readonly Html[], button: string) {
   return { action: "/accounts/confirm/", hidden: { next, way: name }, parts, button };
@@ -116,13 +132,11 @@ const confirm = accountRoute({
           if (house.signIn.mail) await mailConfirmCode(database, { accountId: account.id, now, signing });
           return confirmPage(ask, { next, isMailed: house.signIn.mail });
         }
-        if (body.way === "code")
-          await confirmByCode(database, { ...proving, code: body.code ?? "", signing, secretKey });
-        else await confirmByPassword(database, { ...proving, password: body.password ?? "" });
+        const { password = "", mailed = "", code = "" } = body;
+        await confirmByTyping(database, { ...proving, password, mailed, code, signing, secretKey });
         return done;
       },
-      (trouble, status) =>
-        confirmPage(ask, { trouble, status, next, isMailed: body.way === "code" && house.signIn.mail }),
+      (trouble, status) => confirmPage(ask, { trouble, status, next, isMailed: body.way === "mailed" }),
     );
   },
 });

@@ -1,5 +1,6 @@
 // How the pages of signing in look: a card with a few sentences, fields and buttons. They work without a script, load
 // nothing from elsewhere, and take their colours from the style sheet of the dashboard where it is built.
+import { ICON_HREF, MARK_SVG } from "../../../lib/http/house-mark.ts";
 import { html, type Html, trusted } from "../../../lib/http/html.ts";
 import { basePath } from "../../../lib/http/request-target.ts";
 import type { Asking, WebAnswer } from "../route.ts";
@@ -66,11 +67,12 @@ function render(ask: Asking, page: FormPage, styles: readonly string[]): string 
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title} – ${site.name}</title>
+<link rel="icon" href="${ICON_HREF}">
 ${styles.map((path) => html`<link rel="stylesheet" href="${siteHref(ask, path)}">\n`)}${
   hasScript && html`<script src="${siteHref(ask, SCRIPT_PATH)}" defer></script>\n`
 }</head>
 <body class="sign-in">
-<header class="sign-in-head"><a href="${siteHref(ask, "/")}">${MARK}<span>${site.name}</span></a></header>
+<header class="sign-in-head"><a href="${siteHref(ask, "/")}">${trusted(MARK_SVG)}<span>${site.name}</span></a></header>
 <main class="sign-in-card">
 <h1>${title}</h1>
 ${trouble !== null && html`<p class="sign-in-trouble" id="trouble" role="alert">${trouble}</p>\n`}${sentences.map(
@@ -80,10 +82,6 @@ ${trouble !== null && html`<p class="sign-in-trouble" id="trouble" role="alert">
 </html>
 `.source;
 }
-
-const MARK = trusted(
-  '<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true"><path d="M12 2.5a9.5 9.5 0 1 0 9.5 9.5" fill="none" stroke="currentColor" stroke-width="2.4" stroke-linecap="round"/><path d="M12 7v5l3.2 2.2" fill="none" stroke="currentColor" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/><circle cx="18.6" cy="5.4" r="2.6" class="sign-in-signal"/></svg>',
-);
 
 export type FieldOf = {
   name: string;

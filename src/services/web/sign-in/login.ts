@@ -10,7 +10,7 @@ import { html, type Html } from "../../../lib/http/html.ts";
 import { findWaiting, passSecondFactor } from "../../../operations/accounts/sign-in/admit.ts";
 import { askForLink, signInWithPassword } from "../../../operations/accounts/sign-in/by-address.ts";
 import { endSession } from "../../../operations/accounts/sessions.ts";
-import { countOperators } from "../../../store/accounts/accounts.ts";
+import { hasOperator } from "../../../store/accounts/accounts.ts";
 import { type Asking, openRoute, type WebAnswer, type WebRoute } from "../route.ts";
 import {
   demandOwnSignIn,
@@ -48,7 +48,7 @@ async function loginPage(ask: Asking, state: LoginState): Promise<WebAnswer> {
   return formPage(ask, {
     title: `Sign in to ${site.name}`,
     trouble: trouble ?? null,
-    sentences: (await countOperators(ask.house.database)) === 0 ? [NOBODY_YET] : [],
+    sentences: (await hasOperator(ask.house.database)) ? [] : [NOBODY_YET],
     parts: loginParts(ask, { email, next, wrong }),
     hasScript: true,
     ...(status !== undefined && { status }),
@@ -196,7 +196,7 @@ const linkSent = openRoute({
         ask.house.signIn.registrationOpen
           ? "A link is on its way. It is good for one use, within an hour."
           : "If there is an account for this address, a link is on its way. It is good for one use, within an hour.",
-        "Nothing there after a few minutes? Look among the unwanted mails, too.",
+        "Nothing there after a few minutes? Look in the folder for spam, too.",
       ],
       parts: [html`<p><a href="${siteHref(ask, "/accounts/login/")}">Back to signing in</a></p>\n`],
     }),
@@ -240,8 +240,10 @@ const secondFactor = openRoute({
   body: CodeForm,
   answer: async (ask) => {
     demandOwnSignIn(ask);
-    const { database, secretKey } = ask.house;
-    const request = { token: stepToken(ask), code: ask.body.code ?? "", visitor: visitorOf(ask), secretKey };
+    const { database, secretKey, signing } = ask.house;
+    const known = { device: deviceOf(ask), signing };
+    const { code = "" } = ask.body;
+    const request = { token: stepToken(ask), code, visitor: visitorOf(ask), secretKey, ...known };
     return orAgain(
       async () => entered(ask, await passSecondFactor(database, request)),
       (trouble, status) =>

@@ -8,6 +8,7 @@ import {
   ClientSecretPost,
   type Configuration,
   discovery,
+  enableNonRepudiationChecks,
   fetchUserInfo,
   None,
   randomNonce,
@@ -87,12 +88,18 @@ export function oidcClient(settings: OidcSettings): OidcClient {
   };
 }
 
-function discover({ issuer, clientId, clientSecret }: OidcSettings): Promise<Configuration> {
+async function discover({ issuer, clientId, clientSecret }: OidcSettings): Promise<Configuration> {
   const url = new URL(issuer);
   const authentication = clientSecret === null ? None() : ClientSecretPost(clientSecret);
   // Whoever runs the installation has named this address; on one machine it may well be plain.
   const execute = url.protocol === "http:" ? [allowInsecureRequests] : [];
-  return discovery(url, clientId, undefined, authentication, { execute, timeout: TIMEOUT_SECONDS });
+  const options = { execute, timeout: TIMEOUT_SECONDS };
+  const config = await discovery(url, clientId, undefined, authentication, options);
+  const { id_token_signing_alg_values_supported: algorithms = ["RS256"] } = config.serverMetadata();
+  // The library believes the connection alone. A provider that signs with nothing but the client's secret has no keys
+  // to ask for, and is believed so.
+  if (!algorithms.every((name) => name.startsWith("HS"))) enableNonRepudiationChecks(config);
+  return config;
 }
 
 function identified(

@@ -9,7 +9,7 @@ export const SIGN_IN_STYLE = `
 .sign-in-head { padding: 0 4px 16px; }
 .sign-in-head a { display: inline-flex; gap: 8px; align-items: center; color: inherit; text-decoration: none;
   font-weight: 650; font-size: 1.0625rem; letter-spacing: -0.015em; }
-.sign-in-signal { fill: var(--down-mark, #d33); }
+.sign-in-head circle { fill: var(--down-mark, #d33); }
 .sign-in-card { padding: 28px 28px 30px; background: var(--surface, Canvas); border: 1px solid var(--line, GrayText);
   border-radius: var(--radius-l, 12px); box-shadow: var(--shadow-m, none); }
 .sign-in-card h1 { margin: 0 0 12px; font-size: 1.375rem; line-height: 1.3; font-weight: 620; letter-spacing: -0.01em; }
