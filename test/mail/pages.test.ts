@@ -74,7 +74,7 @@ describe("A page", () => {
     expect(policy).toContain("frame-ancestors 'none'");
     const style = /<style>([^]*)<\/style>/.exec(text)?.[1] ?? "";
     expect(policy).toContain(`'sha256-${createHash("sha256").update(style).digest("base64")}'`);
-    expect(text).not.toMatch(/<script|<img|<link|style="|\son\w+=/i);
+    expect(text).not.toMatch(/<script|<img|<link(?! rel="icon" href="data:)|style="|\son\w+=/i);
     expect(text).toContain('<meta name="referrer" content="no-referrer">');
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       "cache-control": "no-store",

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { formatListenAddress, type ListenAddress } from "../address.ts";
-import { answerPlainly } from "./answer.ts";
+import { answerPlainly, SAFETY_HEADERS } from "./answer.ts";
 import { type ConnectionCounts, HttpConnections } from "./connections.ts";
 import type { Log } from "../log.ts";
 import type { Service } from "../service.ts";
@@ -29,6 +29,8 @@ export type HttpListenerOptions = {
   reusePort?: boolean;
   /** Told of requests that nobody wants. */
   onUnwanted?: (request: IncomingMessage) => void;
+  /** What a person is shown instead of a word in plain text who goes to an address that nobody wants. */
+  unwantedPage?: { headers: Readonly<Record<string, string>>; html: string };
   /** How long an idle connection is kept open. */
   keepAliveMs?: number;
   /** Somebody was turned away, or cut off in the middle of a request, because there were too many. */
@@ -79,7 +81,7 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
       const handler = options.handlers.find((one) => one.handles(request));
       if (handler === undefined) {
         options.onUnwanted?.(request);
-        answerPlainly(response, 404);
+        answerUnwanted(options, request, response);
       } else handler.handle(request, response);
     } catch (error) {
       log.error({ err: error, method: request.method }, "request failed");
@@ -107,6 +109,19 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
     trouble: () => (server.listening ? null : "does not listen"),
     connectionCounts: () => connections.counts(),
   };
+}
+
+/** A browser that goes somewhere asks for a page; programs do not. */
+function answerUnwanted(
+  { unwantedPage: page }: HttpListenerOptions,
+  { method, headers }: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const isPerson = method === "GET" && (headers.accept ?? "").includes("text/html");
+  if (!isPerson || page === undefined) return answerPlainly(response, 404);
+  const length = { "Content-Length": String(Buffer.byteLength(page.html)) };
+  response.writeHead(404, { ...SAFETY_HEADERS, ...page.headers, ...length });
+  response.end(page.html);
 }
 
 function createListeningServer({

@@ -136,8 +136,8 @@ function refusal(status: number, error: string): HttpAnswer {
   };
 }
 
-/** The page runs nothing and loads nothing but letters; its own style sheet is all that it may use besides. */
+/** The page runs nothing and loads nothing but letters; its own style sheet and icon are all that it may use besides. */
 function pagePolicy(style: string): string {
   const digest = createHash("sha256").update(style).digest("base64");
-  return `default-src 'none'; style-src 'sha256-${digest}'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+  return `default-src 'none'; style-src 'sha256-${digest}'; font-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 }

@@ -4,6 +4,7 @@ import type { JsonSchema } from "../../contract/openapi/components.ts";
 import type { OpenApiDocument, OpenApiOperation, OpenApiParameter } from "../../contract/openapi/document.ts";
 import type { Theme } from "../../contract/web/boot.ts";
 import { fieldsHtml, schemaType } from "./reference-schema.ts";
+import { ICON_HREF, MARK_SVG } from "../../lib/http/house-mark.ts";
 import { escapeHtml } from "../../lib/http/html.ts";
 import { proseHtml } from "./reference-text.ts";
 
@@ -17,10 +18,6 @@ export type PageOptions = {
   style: string;
   theme: Theme;
 };
-
-/** The mark of the house, as the dashboard draws it. */
-const MARK =
-  '<svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true"><path d="M12 2.5a9.5 9.5 0 1 0 9.5 9.5" fill="none" stroke="currentColor" stroke-width="2.4" stroke-linecap="round"/><path d="M12 7v5l3.2 2.2" fill="none" stroke="currentColor" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/><circle cx="18.6" cy="5.4" r="2.6"/></svg>';
 
 /** The page for a document. */
 export function referencePage(document: OpenApiDocument<string>, options: PageOptions): string {
@@ -60,11 +57,12 @@ export function referencePage(document: OpenApiDocument<string>, options: PageOp
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(info.title)}</title>
+<link rel="icon" href="${ICON_HREF}">
 <style>${style}</style>
 </head>
 <body>
 <a class="skip" href="#content">Skip to the reference</a>
-<nav class="rail" aria-label="Operations"><a class="brand" href="${escapeHtml(home)}">${MARK}Overdue</a>
+<nav class="rail" aria-label="Operations"><a class="brand" href="${escapeHtml(home)}">${MARK_SVG}Overdue</a>
 <a class="back" href="${escapeHtml(home)}">← Dashboard</a>
 <details><summary>Contents</summary>${navigation}<p>Types</p><ul><li><a href="#schemas">Schemas</a></li></ul></details></nav>
 <header><h1>${escapeHtml(info.title)}</h1><p class="muted">Version ${escapeHtml(info.version)} at <code>${escapeHtml(base)}</code>. The same as an <a href="${escapeHtml(`${base}/openapi.json`)}">OpenAPI document</a>. See also: <a href="${escapeHtml(other.url)}">${escapeHtml(other.title)}</a>.</p></header>

@@ -1,6 +1,7 @@
 // The HTML of every page of the dashboard: what to load, and the data of the first page as JSON. It holds no inline
 // script, and the policy allows none.
 import { BOOT_ELEMENT, type Boot, type Theme } from "../../../contract/web/boot.ts";
+import { ICON_HREF } from "../../../lib/http/house-mark.ts";
 import { type Html, html, trusted } from "../../../lib/http/html.ts";
 import type { Entry } from "./assets.ts";
 
@@ -44,7 +45,7 @@ export function renderDocument({ load, boot, theme, title, firstSight }: Documen
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="${theme === "system" ? "light dark" : theme}">
 <title>${title}</title>
-<link rel="icon" href="data:,">
+<link rel="icon" type="image/svg+xml" href="${ICON_HREF}">
 ${load.styles.map((name) => html`<link rel="stylesheet" href="${at(name)}">\n`)}${load.preloads.map(
   (name) => html`<link ${preload} href="${at(name)}">\n`,
 )}<script type="module" src="${at(load.script)}"></script>
