@@ -1,5 +1,5 @@
 // `npm run screenshots`: pictures of every page, of projects without checks, with a dozen and with ten thousand, in both
-// themes, on a desktop and on a phone, in test-results/screenshots/. For people to look at; it judges nothing.
+// themes, on a desktop, a tablet and a phone, in test-results/screenshots/. For people to look at; it judges nothing.
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -23,7 +23,7 @@ import { seedAccount, seedProject } from "./seed.ts";
 
 const FOLDER = join(import.meta.dirname, "../test-results/screenshots");
 const THEMES: readonly Theme[] = ["light", "dark"];
-const SCREENS: readonly Screen[] = ["desktop", "phone"];
+const SCREENS: readonly Screen[] = ["desktop", "tablet", "phone"];
 /** How many checks there are in the project that is shown. */
 const SIZES = { empty: 0, dozen: 12, thousands: 10_000 } as const;
 type Size = keyof typeof SIZES;
@@ -111,7 +111,9 @@ async function take(browser: Browser, { site, accountId }: Stage, shot: Shot): P
   const context = await openWindow(browser, { theme, screen, ...signedIn });
   try {
     const { page, complaints } = await openPage(context);
-    await visit(page, site.url + listed.path).catch((error: unknown) => complaints.push(String(error)));
+    await visit(page, site.url + listed.path)
+      .then(() => page.waitForFunction("[...document.images].every((image) => image.complete)"))
+      .catch((error: unknown) => complaints.push(String(error)));
     await page.screenshot({ path: join(FOLDER, `${listed.name}-${size}-${theme}-${screen}.png`) });
     for (const complaint of complaints)
       process.stdout.write(`${listed.name} ${size} ${theme} ${screen}: ${complaint}\n`);

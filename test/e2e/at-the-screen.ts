@@ -9,7 +9,7 @@ import { visit } from "../support/browser.ts";
 import type { Opened, OpenOptions, UsedSite } from "./use-site.ts";
 
 /** A bound for what never comes, not for what is slow. */
-const NEVER_MS = 30_000;
+const NEVER_MS = 60_000;
 
 /** Waits until a question about the page is answered as expected. */
 export function expectSoon<T>(question: () => Promise<T> | T, message?: string) {

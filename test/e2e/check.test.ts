@@ -47,6 +47,33 @@ async function choose(page: Page, entry: string): Promise<void> {
   await page.getByRole("menuitem", { name: entry }).click();
 }
 
+describe("everything that came", () => {
+  test("starts, log entries, ignored requests and pauses are listed, and a signal opens", async () => {
+    const { page, context, complaints, id, ...room } = await openCheck("talking job", { methods: "POST" });
+    await signal(used, id, "/start", "");
+    await signal(used, id, "/log", "half of it is done");
+    await signal(used, id);
+    await signal(used, id, "", "all of it is done");
+    await room.ask("POST", `/checks/${id}/pause`);
+    await room.go(`/checks/${id}/details/`);
+    await (await expectSeen(button(page, "everything"))).click();
+    const lines = page.getByRole("table", { name: "Everything that came and happened" }).locator("tbody tr");
+    const said = () => lines.locator(".check-outcome").allTextContents();
+    await expectSoon(async () => (await said()).toSorted()).toEqual(
+      ["Ignored request", "Log entry", "Start of a run", "Success", "came up", "was paused"].toSorted(),
+    );
+    await lines.getByRole("link", { name: /^Log entry/ }).click();
+    await page.waitForURL(/\/runs\/2\/$/);
+    await expectSeen(page.getByRole("dialog").getByText("half of it is done"));
+    await page.keyboard.press("Escape");
+    await expectSoon(() => lines.count(), "the list stays as it was chosen").toBe(6);
+    await button(page, "runs").click();
+    await expectSoon(() => page.locator(".check-runs tbody tr").count()).toBe(1);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});
+
 describe("editing", () => {
   test("the form tells the next ten times while one types, names the mistake, saves, and can be undone", async () => {
     const { page, context, complaints } = await openCheck("edited job");
@@ -109,7 +136,7 @@ describe("editing", () => {
     const form = page.getByRole("dialog", { name: "Edit hasty job" });
     await button(form, "Cron").click();
     const cron = form.getByLabel("Cron expression");
-    await cron.fill("5 4 * * *", { timeout: 5_000 });
+    await cron.fill("5 4 * * *");
     const answered = page.waitForResponse("**/web/api/schedule");
     held.resolve();
     await answered;
@@ -250,7 +277,7 @@ describe("beside it", () => {
     const text = await drawer.textContent();
     expect(text).toContain("A run said that it failed");
     expect(text).toContain("Operations");
-    expect(text).toMatch(/From the deadline to the first delivered message it took|heard of it/);
+    expect(text).toMatch(/From the change to the first delivered message it took|heard of it/);
     await context.close();
   });
 

@@ -2,6 +2,7 @@
 // with the pointer and with the keyboard alone.
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import type { CheckRow } from "../../src/contract/web/check-row.ts";
 import { accessibilityTrouble } from "../support/browser.ts";
 import {
   button,
@@ -105,7 +106,7 @@ describe("changing", () => {
       await page.getByLabel("Select alpha backup").check();
       await page.getByLabel("Select gamma sync").check();
       await button(page, "Tags").click();
-      await page.getByLabel("New tag").fill(`of-${size.width}`);
+      await page.getByLabel("New tags").fill(`of-${size.width}`);
       await page.keyboard.press("Enter");
       const toast = page.locator(".toast").filter({ hasText: `with of-${size.width}` });
       await expectSeen(toast);
@@ -121,16 +122,26 @@ describe("changing", () => {
     await context.close();
   });
 
-  test("several rows get a tag, which can be taken back", async () => {
-    const { page, context } = await openChecks();
+  test("several rows get tags, which can be taken back", async () => {
+    const { page, context, ...room } = await openChecks();
+    // Not all of them have room in a row.
+    const tags = async (name: string) => {
+      const { rows } = await room.ask<{ rows: CheckRow[] }>(
+        "GET",
+        `/projects/${room.project}/checks?limit=1000`,
+      );
+      return rows.find((one) => one.name === name)?.tags;
+    };
     await page.getByLabel("Select alpha backup").check();
     await page.getByLabel("Select gamma sync").check();
     await button(page, "Tags").click();
-    await page.getByLabel("New tag").fill("nightly");
+    await page.getByLabel("New tags").fill("nightly  staging");
     await page.keyboard.press("Enter");
     await expectSoon(() => tagsOf(page, "gamma sync")).toContain("nightly");
+    await expectSoon(() => tags("alpha backup")).toEqual(["prod", "db", "nightly", "staging"]);
     await page.keyboard.press("Escape");
-    await undo(page, "Tagged 2 checks with nightly");
+    await undo(page, "Tagged 2 checks with nightly, staging");
+    await expectSoon(() => tags("alpha backup")).toEqual(["prod", "db"]);
     await expectSoon(() => tagsOf(page, "gamma sync")).toEqual(["staging"]);
     await context.close();
   });

@@ -17,10 +17,26 @@ test.each(PAGES)("$name, in both themes", async ({ path, isPublic }) => {
   await visit(page, used.site.url + address.replace("/runs/0/", `/runs/${subjects.run}/`));
   expect(await page.title()).not.toBe("");
   expect(await page.locator("h1").count(), "one heading above all").toBe(1);
+  // Without one, browsers ask for a picture that is not there.
+  const icon = await page.locator("link[rel=icon]").getAttribute("href");
+  expect(icon).toMatch(/^data:image\/svg\+xml,./);
   for (const theme of THEMES) {
     await page.emulateMedia({ colorScheme: theme });
     expect(await accessibilityTrouble(page), theme).toEqual([]);
   }
   expect(complaints).toEqual([]);
+  await context.close();
+});
+
+test("an address that leads nowhere, with the way back", async () => {
+  const { page, context } = await used.open();
+  const answer = await page.goto(`${used.site.url}/nothing/here/`);
+  expect(answer?.status()).toBe(404);
+  for (const theme of THEMES) {
+    await page.emulateMedia({ colorScheme: theme });
+    expect(await accessibilityTrouble(page), theme).toEqual([]);
+  }
+  await page.getByRole("link", { name: "To the dashboard" }).click();
+  await page.waitForURL(`${used.site.url}/`);
   await context.close();
 });

@@ -152,11 +152,11 @@ test("a bar, a menu and a row that go away leave the focus beside where they wer
   await tabTo(page, "Tags");
   // The field of the menu comes first, and the arrows lead from it to the entries and back.
   await press(page, "Enter");
-  await expectFocus(page, "New tag");
+  await expectFocus(page, "New tags");
   await press(page, "ArrowDown");
   await expectFocus(page, "prod");
   await press(page, "ArrowUp");
-  await expectFocus(page, "New tag");
+  await expectFocus(page, "New tags");
   await press(page, "Escape");
   await expectFocus(page, "Tags");
   await tabTo(page, "Clear the selection");

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { build } from "../../scripts/build.ts";
 import { pack } from "../../scripts/pack.ts";
 import { endOf } from "../cli/run-overdue.ts";
-import { freePort } from "../support/ping-process.ts";
+import { freePort } from "../support/ports.ts";
 
 const run = promisify(execFile);
 
@@ -59,8 +59,10 @@ test("the command runs, also as a trial with its threads and its pages", async (
   const child = spawn(process.execPath, [COMMAND, "trial", "--port", String(port)], { cwd: folder, env: {} });
   const ended = endOf(child);
   const link = await new Promise<string>((resolve, reject) => {
+    let said = "";
     child.stdout.on("data", (text: string) => {
-      const found = /http:\S+\/accounts\/setup\/\S+/.exec(text)?.[0];
+      said += text;
+      const found = /(http:\S+\/accounts\/setup\/\S+)\s/.exec(said)?.[1];
       if (found !== undefined) resolve(found);
     });
     void ended.then(({ out, err }) => reject(new Error(out + err)));

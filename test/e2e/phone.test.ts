@@ -10,7 +10,7 @@ const used = useSite();
 const FEW = 5;
 const MANY = 14;
 /** A tap that opens nothing never will. */
-const OPENS_MS = 10_000;
+const OPENS_MS = 30_000;
 const MEANT = { x: -140, y: 4 };
 
 async function openList(jobs: number) {
@@ -132,5 +132,23 @@ test("what a swipe does stands in the menu of the row too", async () => {
   await page.getByRole("menuitem", { name: "Pause" }).tap();
   await expectSoon(() => stateOf(page, "job 02")).toBe("paused");
   await expectSeen(button(page, "Undo"));
+  await context.close();
+});
+
+test("the second line of a row says what came last, when it is expected, and what comes next", async () => {
+  const { page, context } = await openList(3);
+  const at = async (part: string) => {
+    const box = await row(page, "job 01").locator(part).boundingBox();
+    return {
+      left: box?.x ?? 0,
+      right: (box?.x ?? 0) + (box?.width ?? 0),
+      middle: (box?.y ?? 0) + (box?.height ?? 0) / 2,
+    };
+  };
+  await expectSeen(row(page, "job 01").getByText("every day"));
+  const [last, expected, next] = [await at(".row-last"), await at(".row-expected"), await at(".row-next")];
+  expect(expected.left).toBeGreaterThanOrEqual(last.right);
+  expect(next.left).toBeGreaterThanOrEqual(expected.right);
+  for (const { middle } of [last, next]) expect(Math.abs(middle - expected.middle)).toBeLessThan(3);
   await context.close();
 });

@@ -5,7 +5,7 @@ import { createTransport } from "nodemailer";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { CheckPage } from "../../src/contract/web/check-page.ts";
-import { freePort } from "../support/ping-process.ts";
+import { freePort } from "../support/ports.ts";
 import { button, expectGone, openRoom, type Room, expectSeen, signal, expectSoon } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
@@ -66,6 +66,31 @@ test("the output is downloaded as it came", async () => {
   await (await expectSeen(drawer(page).getByRole("link", { name: /^Download/ }))).click();
   const file = await (await waiting).path();
   expect(await readFile(file, "utf8")).toBe("line one\nline two\nall is well\n");
+  await context.close();
+});
+
+test("colours of a terminal are left out of what is shown and compared, and stay in the file and the copy", async () => {
+  const room = await openRoom(used);
+  const { page, context } = room;
+  const { id } = await room.make("colourful job");
+  await signal(used, id, "", "start\nfine\n");
+  const came = "start\n\u001b[1;31mdisk is full\u001b[0m\n";
+  await signal(used, id, "/fail", came);
+  await room.go(`/checks/${id}/details/`);
+  await expectSoon(() => rows(page).first().locator("code").textContent()).toBe("start disk is full");
+  await page.goto(`${used.site.url}/checks/${id}/runs/2/`);
+  const difference = drawer(page).getByRole("region", { name: "Against the last success" });
+  await expectSoon(() => difference.locator(".is-new").allTextContents()).toEqual(["+disk is full"]);
+  await drawer(page).getByRole("tab", { name: "Text" }).click();
+  await expectSoon(() => drawer(page).locator("pre").textContent()).toBe("start\ndisk is full\n");
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await button(drawer(page), "Copy").click();
+  await expectSoon(() => page.evaluate("navigator.clipboard.readText()")).toBe(came);
+  const waiting = page.waitForEvent("download");
+  await drawer(page)
+    .getByRole("link", { name: /^Download/ })
+    .click();
+  expect(await readFile(await (await waiting).path(), "utf8")).toBe(came);
   await context.close();
 });
 

@@ -1,7 +1,7 @@
 // The first run: the address is tried, a mail that cannot go out says why, and the first signal is seen when it
 // comes; a mistake on the way is named.
 import { expect, test } from "vitest";
-import { button, openRoom, expectSeen } from "./at-the-screen.ts";
+import { button, expectGone, openRoom, expectSeen } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
 /** A mail server that is not there. */
@@ -67,6 +67,21 @@ test("the owner is told by mail with one press, and the step says so", async () 
     `/projects/${room.project}/channels`,
   );
   expect(channels.map(({ kind }) => kind)).toEqual(["email"]);
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+test("whoever sees the first signal before anybody is told sees that mended, too", async () => {
+  const room = await openWelcome();
+  const { page, context, complaints } = room;
+  await page.getByLabel("Name").fill("nightly backup");
+  await button(page, "Create the check").click();
+  const line = await (await expectSeen(page.getByLabel("Command that sends the first signal"))).textContent();
+  await fetch(/https?:\S+$/.exec(line ?? "")?.[0] ?? "");
+  await expectSeen(page.getByText("nobody is told: no channel hears of it yet"));
+  await page.getByRole("button", { name: /^Mail .+@/ }).click();
+  await expectGone(page.getByText("nobody is told: no channel hears of it yet"));
+  await expectGone(page.getByRole("link", { name: "Add a channel" }));
   expect(complaints).toEqual([]);
   await context.close();
 });

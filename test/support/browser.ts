@@ -6,13 +6,14 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--force-color-profile=srgb"];
 /** A page that is not there by then will not come, however busy the machine is. */
-const PATIENCE_MS = 40_000;
+const PATIENCE_MS = 60_000;
 
 export type Theme = "light" | "dark";
-export type Screen = "desktop" | "phone" | "zoomed";
+export type Screen = "desktop" | "tablet" | "phone" | "zoomed";
 
 const SCREENS: Readonly<Record<Screen, object>> = {
   desktop: { viewport: { width: 1280, height: 800 } },
+  tablet: { viewport: { width: 820, height: 1_180 }, isMobile: true, hasTouch: true },
   phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true },
   /** A window of 1280 by 1024 at 400 %. */
   zoomed: { viewport: { width: 320, height: 256 } },

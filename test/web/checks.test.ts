@@ -2,6 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { ChecksBoot, ProjectsBoot } from "../../src/contract/web/boot.ts";
+import type { CreatedChannel } from "../../src/contract/web/channels.ts";
+import type { CheckPage } from "../../src/contract/web/check-page.ts";
 import type { BulkAnswer } from "../../src/contract/web/requests/checks.ts";
 import type { CheckRow, DeletedRow, RowDetail, RowsPage } from "../../src/contract/web/check-row.ts";
 import { useDashboard } from "./dashboard.ts";
@@ -227,6 +229,23 @@ describe("a check that was moved", () => {
   });
 });
 
+test("a mail channel without a name is called by its address on the page of a check", async () => {
+  const { status, json } = await post(`${project()}/channels`, {
+    kind: "email",
+    name: "",
+    config: { value: "ops@example.org" },
+    checks: [],
+  });
+  expect(status).toBe(201);
+  const { channel } = json as CreatedChannel;
+  const row = await make({ name: "told by mail", channels: [channel.id] });
+  const page = (await at.browse(checkPath(row))).json as CheckPage;
+  expect(page.channels.find(({ id }) => id === channel.id)).toMatchObject({
+    name: "ops@example.org",
+    isOn: true,
+  });
+});
+
 describe("many checks at once", () => {
   test("each is done by itself; those that are not there are told", async () => {
     const rows = await Promise.all(["x1", "x2", "x3"].map((name) => make({ name, tags: "old" })));
@@ -268,6 +287,7 @@ describe("many checks at once", () => {
     const { json } = await post(`${project()}/bulk`, { ids: [row.id], do: "addTag", tag: "six" });
     expect(json).toEqual({
       done: [],
+      same: [],
       refused: [{ id: row.id, error: "The tags of a check have at most 500 characters." }],
     });
     expect((await rowOf(row.id))?.tags).toHaveLength(5);
@@ -282,6 +302,22 @@ describe("many checks at once", () => {
     expect((await rowOf(row.id))?.channels).toBe(1);
     await bulk("removeChannel");
     expect((await rowOf(row.id))?.channels).toBe(0);
+  });
+
+  test("those that were so already are named, so that taking it back leaves them alone", async () => {
+    const channel = await at.channel(at.owner, { name: "known", kind: "webhook" });
+    const [had, others] = await Promise.all([
+      make({ name: "had it all", channels: [channel.uuid], tags: "prod" }),
+      make({ name: "had nothing", channels: [] }),
+    ]);
+    const bulk = async (body: object) =>
+      (await post(`${project()}/bulk`, { ids: [had.id, others.id], ...body })).json as BulkAnswer;
+    expect((await bulk({ do: "addChannel", channel: channel.uuid })).same).toEqual([had.id]);
+    expect((await bulk({ do: "addTag", tag: "prod" })).same).toEqual([had.id]);
+    await post(`${project()}/bulk`, { ids: [had.id], do: "pause" });
+    expect((await bulk({ do: "pause" })).same).toEqual([had.id]);
+    await post(`${project()}/bulk`, { ids: [had.id], do: "resume" });
+    expect((await bulk({ do: "resume" })).same).toEqual([had.id]);
   });
 
   test("a missing part is named", async () => {

@@ -26,13 +26,14 @@ export type Dashboard = Cast & {
 /** Call at the top of a test file. */
 export function useDashboard(options: CastOptions = {}): Dashboard {
   const cast = useCast({ roles: ["web", "api"], ...options });
-  const tokens = new Map<number, string>();
+  // Whoever asks many things at once signs in once: many at the same time would wait for each other.
+  const tokens = new Map<number, Promise<string>>();
   const headersOf = async (account: Account | null): Promise<Record<string, string>> => {
     const origin = { Origin: cast.site, "Sec-Fetch-Site": "same-origin" };
     if (account === null) return origin;
-    const token = tokens.get(account.id) ?? (await signIn(cast, account));
+    const token = tokens.get(account.id) ?? signIn(cast, account);
     tokens.set(account.id, token);
-    return { ...origin, Cookie: `overdue_session=${token}` };
+    return { ...origin, Cookie: `overdue_session=${await token}` };
   };
   const browse = async (path: string, { method = "GET", as, body, headers = {} }: Browsing = {}) => {
     const who = await headersOf(as === undefined ? cast.owner.account : as);

@@ -25,6 +25,7 @@ import { insertEvents } from "../../src/store/history/events.ts";
 import { insertBlindInterval } from "../../src/store/intakes/blind-intervals.ts";
 import { registerIntake } from "../../src/store/intakes/intakes.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
+import { sampleIntake } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON, sampleCheck, sampleProject } from "../support/sample.ts";
 
@@ -114,6 +115,19 @@ beforeAll(async () => {
 });
 
 describe("runs", () => {
+  test("that end between the reading of the check and that of its log are not told a second time as going on", async () => {
+    const { db } = database;
+    const { id: projectId } = await sampleProject(db);
+    const { uuid } = await sampleCheck(db, { projectId });
+    const record = await sampleIntake(db);
+    await record([{ uuid, action: "start", at: NOW }]);
+    const before = await findCheckByUuid(db, uuid);
+    await record([{ uuid, action: "success", at: NOW + MINUTE_MS }]);
+    if (before === null) throw new Error("the check has gone");
+    const { runs } = await readRuns(house, before, { before: null });
+    expect(runs.map(({ outcome, at }) => [outcome, at])).toEqual([["success", NOW + MINUTE_MS]]);
+  });
+
   test("are told newest first, with the night on which nothing came", async () => {
     const { runs, before } = await readRuns(house, check, { before: null });
     expect(runs.map(({ outcome, isLate, durationMs }) => [outcome, isLate, durationMs])).toEqual([
@@ -192,8 +206,35 @@ describe("the log", () => {
   test("has signals and changes, of the types that are asked for", async () => {
     const all = await readEvents(house, check, { before: null, types: ["signal", "flip", "event"] });
     expect(all.events.filter(({ type }) => type === "signal")).toHaveLength(NIGHTS.length);
+    const failure = all.events.findIndex((row) => row.type === "signal" && row.kind === "fail");
+    expect(all.events[failure - 1], "what it caused stands above it").toMatchObject({
+      type: "flip",
+      to: "down",
+    });
     const flips = await readEvents(house, check, { before: null, types: ["flip"] });
     expect(flips.events.map((row) => row.type === "flip" && row.to)).toEqual(["down", "up", "down", "up"]);
+  });
+
+  test("has every signal once, page by page, also those that came at one instant", async () => {
+    const { db } = database;
+    const { id: projectId } = await sampleProject(db);
+    const { uuid } = await sampleCheck(db, { projectId });
+    const record = await sampleIntake(db);
+    // The hundredth, which ends a page, is one of five at its instant.
+    const sent = Array.from(
+      { length: 150 },
+      (_, index) => NOW - 10 * Math.min(index, Math.max(98, index - 4)),
+    );
+    await record(sent.toReversed().map((at) => ({ uuid, at, body: `output ${at}` })));
+    const found = await findCheckByUuid(db, uuid);
+    if (found === null) throw new Error("the check has gone");
+    const logs = { ...house, pingLogLimit: 1_000 };
+    const first = await readEvents(logs, found, { before: null, types: ["signal"] });
+    const second = await readEvents(logs, found, { before: first.before, types: ["signal"] });
+    const signals = [...first.events, ...second.events].filter(({ type }) => type === "signal");
+    expect([first.events.length, second.before]).toEqual([103, null]);
+    expect(new Set(signals.map((row) => row.type === "signal" && row.n)).size).toBe(sent.length);
+    expect(signals.every((row) => row.type === "signal" && row.excerpt === `output ${row.at}`)).toBe(true);
   });
 
   test("of a project names the check", async () => {
@@ -397,6 +438,26 @@ describe("how it has been", () => {
     };
     await inTransaction(db, (tx) => insertEvents(tx, [missed]));
     expect(await unseen()).toEqual([true, true, false, false, false]);
+  });
+
+  test("nothing of it is hidden by a thousand changes of settings, and a thousand pauses after them", async () => {
+    const { db } = database;
+    const event = { checkId: check.id, accountId: null, detail: {} };
+    const missedAt = THREE_AT_NIGHT + 2 * DAY_MS + 5 * HOUR_MS;
+    const after = (kind: string, from: number) =>
+      Array.from({ length: 1_000 }, (_, i) => ({ ...event, at: from + i, kind }));
+    await inTransaction(db, (tx) =>
+      insertEvents(tx, [
+        { ...event, at: missedAt, kind: "not_observed" },
+        ...after("edited", NOW),
+        ...after("paused", NOW + MINUTE_MS),
+      ]),
+    );
+    const { days } = await readAvailability(house, { check, now: NOW });
+    expect(days.at(-3)?.isUnseen).toBe(true);
+    const { runs } = await readRuns(house, check, { before: NOW - DAY_MS });
+    expect(runs.filter(({ outcome }) => outcome === "unseen").map(({ at }) => at)).toContain(missedAt);
+    expect((await readExplanation(house, { check, flipId: null })).isEditedSince).toBe(true);
   });
 });
 

@@ -14,7 +14,7 @@ import { insertMember } from "../../src/store/accounts/members.ts";
 import { insertChannel } from "../../src/store/alerts/channels.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
-import { freePort } from "../support/ping-process.ts";
+import { freePort } from "../support/ports.ts";
 import { sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";
 
 const database = useDatabase();

@@ -104,7 +104,8 @@ describe("ten thousand checks", () => {
     expect(names.filter((name) => name === "check_statuses.find_watched")).toHaveLength(1);
   });
 
-  test("all rows come in ten pages, one statement each, and the counts agree with them", async () => {
+  /** All rows, counted by how they are drawn, and the statements that they took. */
+  async function countRows() {
     const counts: Record<string, number> = {};
     let after = "";
     let pages = 0;
@@ -123,11 +124,23 @@ describe("ten thousand checks", () => {
         after = `&after=${next}`;
       }
     });
+    return { counts, pages, names };
+  }
+
+  test("all rows come in ten pages, one statement each, and the counts agree with them", async () => {
+    const countsNow = async () => ((await overview()).json as ChecksBoot).counts;
+    let before = await countsNow();
+    let read = await countRows();
+    // Checks that became late meanwhile, as they do at full minutes, are up in the one and late in the other.
+    for (let after = await countsNow(); after.late !== before.late; after = await countsNow()) {
+      before = after;
+      read = await countRows();
+    }
+    const { counts, pages, names } = read;
     expect(pages).toBeLessThanOrEqual(11);
     expect(names.filter((name) => name.startsWith("check_rows."))).toHaveLength(pages);
-    const boot = (await overview()).json as ChecksBoot;
     for (const state of ["down", "up", "late", "new", "paused", "running"] as const) {
-      expect(counts[state] ?? 0, state).toBe(boot.counts[state]);
+      expect(counts[state] ?? 0, state).toBe(before[state]);
     }
   });
 });

@@ -10,7 +10,7 @@ import type {
   Waiting,
 } from "../../src/contract/web/set-up.ts";
 import { testAddress } from "../../src/services/web/set-up/address.ts";
-import { freePort } from "../support/ping-process.ts";
+import { freePort } from "../support/ports.ts";
 import { startSmtp } from "../receivers/smtp.ts";
 import { useDashboard } from "./dashboard.ts";
 
@@ -30,16 +30,18 @@ let check = "";
 
 beforeAll(async () => {
   await stage.db.pool.query("update accounts set is_operator = true where id = $1", [stage.owner.account.id]);
-  const made = await stage.browse(`/web/api/projects/${stage.owner.project.uuid}/checks`, {
-    method: "POST",
-    body: { name: "First job", slug: "first-job", methods: "POST" },
-  });
-  if (made.status !== 201) throw new Error(made.text);
-  check = (made.json as { id: string }).id;
+  check = await make({ name: "First job", slug: "first-job", methods: "POST" });
 });
 
-const waiting = async (as = stage.owner.account) =>
-  (await stage.browse(`/web/api/checks/${check}/waiting`, { as })).json as Waiting;
+async function make(body: object): Promise<string> {
+  const path = `/web/api/projects/${stage.owner.project.uuid}/checks`;
+  const made = await stage.browse(path, { method: "POST", body });
+  if (made.status !== 201) throw new Error(made.text);
+  return (made.json as { id: string }).id;
+}
+
+const waiting = async (as = stage.owner.account, id = check) =>
+  (await stage.browse(`/web/api/checks/${id}/waiting`, { as })).json as Waiting;
 
 describe("the wait for the first ping", () => {
   test("gives the line to try, and names what is wrong with requests that came close", async () => {
@@ -64,6 +66,26 @@ describe("the wait for the first ping", () => {
     expect(ignored.hints.join()).toContain("takes POST only");
     await stage.ask(`/ping/${check}`, { method: "POST" });
     expect((await waiting()).arrivals[0]).toMatchObject({ kind: "success", method: "POST", by: "http" });
+  });
+
+  test("tells nothing that came before the check was there", async () => {
+    const id = await make({ name: "Later job" });
+    await stage.ask("/ping/7f3f8a52-2222-4222-8333-944445555666");
+    expect(JSON.stringify(await waiting(stage.owner.account, id))).toContain("7f3f8a52-2222");
+    await stage.db.pool.query("update checks set created_at = now() + interval '1 minute' where uuid = $1", [
+      id,
+    ]);
+    expect((await waiting(stage.owner.account, id)).nearMisses).toEqual([]);
+  });
+
+  test("says how many channels hear of the check, also of one that was added meanwhile", async () => {
+    expect((await waiting()).channels).toBe(0);
+    const { uuid } = await stage.channel(stage.owner, { name: "hook", kind: "webhook" });
+    await stage.browse(`/web/api/projects/${stage.owner.project.uuid}/bulk`, {
+      method: "POST",
+      body: { ids: [check], do: "addChannel", channel: uuid },
+    });
+    expect((await waiting()).channels).toBe(1);
   });
 
   test("strangers' requests are for whoever runs the installation, and nobody else", async () => {

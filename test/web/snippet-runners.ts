@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { JOB } from "../../web/pages/check/snippets/snippet.ts";
 
 const run = promisify(execFile);
-const RUN_MS_MAX = 110_000;
+const RUN_MS_MAX = 290_000;
 const EXIT_STATUS = 3;
 
 /** `mailPort`: where the mail server listens that stands for the one of the machine. */

@@ -52,7 +52,7 @@ function variantsToRun(snippet: Snippet): Variant[] {
 describe.each(SNIPPETS.map((snippet) => [snippet.label, snippet] as const))("%s", (_, snippet) => {
   for (const variant of variantsToRun(snippet)) {
     for (const isWell of COMPILED.has(snippet.name) ? [variant === "success"] : [true, false]) {
-      test(`${variant}: the job ${isWell ? "succeeds" : "fails"}`, { timeout: 120_000 }, async ({ skip }) => {
+      test(`${variant}: the job ${isWell ? "succeeds" : "fails"}`, { timeout: 300_000 }, async ({ skip }) => {
         const reason = reasonToSkip(snippet.name);
         if (reason !== null) skip(reason);
         const text = snippetText(snippet, variant, facts);

@@ -4,8 +4,8 @@ import type { WebTrouble } from "../../src/contract/web/boot.ts";
 import { boot, siteUrl } from "../boot/boot.ts";
 import { words } from "../words/shared.ts";
 
-/** Longer than the server waits for its database. */
-const ANSWER_MS_MAX = 20_000;
+/** Longer than the server waits for its database, which is half a minute: its own sentence is better than ours. */
+const ANSWER_MS_MAX = 40_000;
 
 const UNAUTHENTICATED = 401;
 const FORBIDDEN = 403;
@@ -88,16 +88,21 @@ async function readJson(response: Response): Promise<unknown> {
   }
 }
 
+/** Where we are, below the site: the server puts the path of the site in front of it again. */
+function thisPage(): string {
+  const { pathname, search } = location;
+  const { base } = boot.site;
+  return `${pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : pathname}${search}`;
+}
+
 /** The session has ended: sign in, and come back to this very page. */
 function leaveForSignIn(): void {
-  const next = `${location.pathname}${location.search}`;
-  location.assign(siteUrl(`/accounts/login/?next=${encodeURIComponent(next)}`));
+  location.assign(siteUrl(`/accounts/login/?next=${encodeURIComponent(thisPage())}`));
 }
 
 /** Something dangerous was asked for: prove who you are, and come back to this very page. */
 export function leaveForProof(): void {
-  const next = `${location.pathname}${location.search}`;
-  location.assign(siteUrl(`/accounts/confirm/?next=${encodeURIComponent(next)}`));
+  location.assign(siteUrl(`/accounts/confirm/?next=${encodeURIComponent(thisPage())}`));
 }
 
 function sentenceFor(status: number): string {

@@ -1,7 +1,8 @@
-// The store opens one stream for all who listen, ends it with the last of them, and tries again after trouble.
+// The store opens one stream for all who listen, ends it with the last of them, and tries again after trouble; and what
+// comes late, twice or not at all does not make it show what is not.
 import { beforeEach, expect, test, vi } from "vitest";
 import { get, Trouble } from "../api/api.ts";
-import { checksStore } from "./checks-store.ts";
+import { checksStore, onFlip } from "./checks-store.ts";
 import { watchProject } from "./watch-project.ts";
 
 vi.mock("../api/api.ts", () => ({
@@ -32,6 +33,24 @@ const overview = (id: string) => ({
   tags: [],
   cursor: "1",
 });
+
+/** A row as far as the store looks at it. */
+const row = (id: string, change = 1) => ({ id, name: id, slug: "", tags: [], change });
+const told = (name: string, data: unknown) =>
+  watched.mock.lastCall?.[2].onEvent({ name, data: JSON.stringify(data) });
+
+/** A store of which everything is here. Its first rows come with the page, the others by one page behind it. */
+async function completeStore(id: string, first: object[], all: object[]) {
+  asked.mockImplementation(async (path) =>
+    path.endsWith("/overview")
+      ? { ...overview(id), rows: first, total: all.length }
+      : { rows: all, next: null },
+  );
+  const store = checksStore(id);
+  store.listen(() => undefined);
+  await vi.waitFor(() => expect(store.snapshot().isComplete).toBe(true), 5_000);
+  return store;
+}
 
 beforeEach(() => {
   asked.mockReset();
@@ -64,7 +83,6 @@ test("a page that begins to listen after trouble has it tried again, although so
 });
 
 test("whoever only watches has no more rows fetched than come with the page; whoever listens has all of them", async () => {
-  const row = (id: string) => ({ id, name: id, slug: "", tags: [], change: 1 });
   asked.mockImplementation(async (path) =>
     path.endsWith("/overview")
       ? { ...overview("three"), rows: [row("a")], total: 2 }
@@ -112,4 +130,51 @@ test("a page of a project that is not ours any more is loaded anew, to be told s
   store.reload();
   await vi.waitFor(() => expect(reload).toHaveBeenCalledOnce());
   vi.unstubAllGlobals();
+});
+
+test("an older row takes the place of no newer one, whether a page or the stream brings it", async () => {
+  const store = await completeStore("six", [row("a", 5)], [row("a", 3), row("b", 3)]);
+  const changes = () => [...store.snapshot().rows.values()].map(({ id, change }) => `${id}${change}`);
+  expect(changes()).toEqual(["a5", "b3"]);
+  told("rows", { rows: [row("a", 4), row("b", 6)], removed: [], total: 2 });
+  expect(changes()).toEqual(["a5", "b6"]);
+});
+
+test("what came with the page and is in none of those behind it has gone meanwhile", async () => {
+  const store = await completeStore("seven", [row("gone"), row("a")], [row("a"), row("b"), row("c")]);
+  expect([...store.snapshot().rows.keys()]).toEqual(["a", "b", "c"]);
+  expect(store.snapshot().total).toBe(3);
+});
+
+test("where the server counts another number of checks, everything is asked for again", async () => {
+  await completeStore("eight", [row("a")], [row("a"), row("b")]);
+  const overviews = () => asked.mock.calls.filter(([path]) => path.endsWith("/overview")).length;
+  told("rows", { rows: [row("c")], removed: ["b"], total: 2 });
+  expect(overviews()).toBe(1);
+  told("rows", { rows: [], removed: [], total: 3 });
+  expect(overviews()).toBe(2);
+});
+
+test("a flip that is told again after a reconnection is heard once", async () => {
+  await completeStore("nine", [row("a")], [row("a")]);
+  const heard: string[] = [];
+  const stop = onFlip(({ to }) => heard.push(to));
+  const flip = { check: "a", name: "a", to: "down", at: 1, reason: "fail" };
+  for (const one of [flip, flip, { ...flip, to: "up", at: 2 }, flip]) told("flip", one);
+  expect(heard).toEqual(["down", "up"]);
+  stop();
+});
+
+test("details are asked for once, again when their row has changed, and again after they could not be had", async () => {
+  const store = await completeStore("ten", [row("a")], [row("a")]);
+  asked.mockReset().mockImplementation(async () => [{ id: "a", beats: "u" }]);
+  await store.fetchDetails(["a"]);
+  await store.fetchDetails(["a"]);
+  expect(asked).toHaveBeenCalledOnce();
+  told("rows", { rows: [row("a", 2)], removed: [], total: 1 });
+  asked.mockRejectedValueOnce(new Error("the server is away"));
+  await store.fetchDetails(["a"]);
+  await store.fetchDetails(["a"]);
+  expect(asked).toHaveBeenCalledTimes(3);
+  expect(store.snapshot().details.get("a")?.beats).toBe("u");
 });

@@ -54,7 +54,7 @@ export function Notice(props: { kind: NoticeKind; title: ReactNode; children?: R
   return (
     <div className={`notice is-${kind}`} role={kind === "good" || kind === "bad" ? "status" : undefined}>
       <div className="notice-head">
-        {(kind === "good" || kind === "bad") && <StateShape state={SHAPES[kind]} />}
+        {(kind === "good" || kind === "bad") && <StateShape state={SHAPES[kind]} label={null} />}
         <span>{title}</span>
       </div>
       {children}

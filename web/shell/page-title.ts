@@ -14,28 +14,24 @@ export function usePageTitle(title: string): void {
   }, [title, down]);
 }
 
+/** The mark of the house, as the document brought it. */
+let mark: string | null = null;
+
 /** Keeps the picture of the tab in step with what is down; the shell calls it. */
 export function useFavicon(): void {
   const down = useDownCount();
   useEffect(() => {
-    let link = document.querySelector<HTMLLinkElement>("link[rel~='icon']");
-    if (link === null) {
-      link = document.createElement("link");
-      link.rel = "icon";
-      document.head.append(link);
-    }
-    link.type = "image/svg+xml";
-    link.href = `data:image/svg+xml,${encodeURIComponent(faviconSvg(down))}`;
+    const icon = document.querySelector<HTMLLinkElement>("link[rel~='icon']");
+    if (icon === null) return;
+    mark ??= icon.href;
+    icon.href = down > 0 ? countedIcon(down) : mark;
   }, [down]);
 }
 
-/** The mark of the house; with something down, a red ground and its number. */
-function faviconSvg(down: number): string {
-  const open = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">';
-  if (down > 0) {
-    const text = down > COUNT_SHOWN_MAX ? `${COUNT_SHOWN_MAX}+` : String(down);
-    const size = [0, 24, 20, 15][text.length] ?? 15;
-    return `${open}<rect width="32" height="32" rx="8" fill="#d3232f"/><text x="16" y="${16 + size * 0.36}" font-family="system-ui,sans-serif" font-size="${size}" font-weight="700" text-anchor="middle" fill="#fff">${text}</text></svg>`;
-  }
-  return `${open}<rect width="32" height="32" rx="8" fill="#17181d"/><g fill="none" stroke="#fff" stroke-linecap="round" stroke-linejoin="round"><path d="M16 6a10 10 0 1 0 10 10" stroke-width="2.8"/><path d="M16 10.5V16l3.6 2.4" stroke-width="2.6"/></g><circle cx="23" cy="9" r="3" fill="#2fb67c"/></svg>`;
+/** A red ground, and how many are down. */
+function countedIcon(down: number): string {
+  const text = down > COUNT_SHOWN_MAX ? `${COUNT_SHOWN_MAX}+` : String(down);
+  const size = [0, 24, 20, 15][text.length] ?? 15;
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#d3232f"/><text x="16" y="${16 + size * 0.36}" font-family="system-ui,sans-serif" font-size="${size}" font-weight="700" text-anchor="middle" fill="#fff">${text}</text></svg>`;
+  return `data:image/svg+xml,${encodeURIComponent(svg)}`;
 }

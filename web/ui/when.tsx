@@ -27,7 +27,7 @@ export function Day({ at }: Props) {
 
 function Stamp({ at, text, zone = readerZone }: Props & { text: string; zone?: string }) {
   return (
-    <time dateTime={new Date(at).toISOString()} title={formatExact(at, zone)}>
+    <time className="stamp" dateTime={new Date(at).toISOString()} title={formatExact(at, zone)}>
       {text}
     </time>
   );

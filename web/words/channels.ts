@@ -19,7 +19,6 @@ export const channelsWords = {
     text: "Mail, chat, a webhook or a pager. A test shows what the receiver answered, before it matters.",
   },
   columns: { name: "Channel", hears: "Hears of", last: "Last message", act: "Actions" },
-  unnamed: "unnamed",
   hears: (count: number) => (count === 0 ? "no check" : plural(count, "check")),
   neverUsed: "never used",
   worked: "delivered",

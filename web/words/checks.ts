@@ -104,6 +104,7 @@ export const newCheckWords = {
   units: { minutes: "minutes", hours: "hours", days: "days" },
   unit: "Unit",
   next: (times: string) => `Next: ${times}`,
+  unread: "What you type is read back here, with its next times.",
   create: "Create check",
   crontab: "Many at once, from a crontab",
 } as const;

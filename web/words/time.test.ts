@@ -76,6 +76,9 @@ describe("Moments in the reader's zone", () => {
   test("the day is the reader's, not UTC's", () => {
     const late = Date.UTC(2026, 10, 15, 23, 30);
     expect(dayNumber(late, "Europe/Riga")).toBe(dayNumber(late, "UTC") + 1);
+    // Half past one in Riga, where the day has just begun: what UTC calls today was yesterday.
+    expect(formatWhen(NOW, { now: late, zone: "Europe/Riga" })).toBe("yesterday 10:30");
+    expect(formatWhen(NOW, { now: late, zone: "UTC" })).toBe("today 08:30");
   });
 
   test("the exact form has day, second and zone", () => {

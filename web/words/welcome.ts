@@ -93,7 +93,7 @@ export const waitingWords = {
   waiting: "listening",
   arrived: "It arrived",
   arrivedText: "From now on you are told when it does not.",
-  arrivedUntold: "From now on its silence is noticed, but nobody is told: there is no channel yet.",
+  arrivedUntold: "From now on its silence is noticed, but nobody is told: no channel hears of it yet.",
   addChannel: "Add a channel",
   open: "Open the check",
   arrivals: "What came",

@@ -38,5 +38,9 @@ test("colours, bells and halves of characters are taken out; line breaks and tab
   expect(printable("\u001b[1;31mred\u001b[0m\u0007 [x]\r\na\tb\rc\u0000\ud800")).toBe(
     "red [x]\na\tb\nc\ufffd",
   );
+  const [esc, bell] = ["\u001b", "\u0007"];
+  const written = `${esc}]0;title${bell}a ${esc}]8;;https://x${esc}\\link${esc}]8;;${esc}\\ ${esc}(Bb${esc}7c ${esc}[3`;
+  expect(printable(written)).toBe("a link bc ");
+  expect(printable(`never ${esc}]ended\nnext`)).toBe("never ]ended\nnext");
   expect(oneLine("  a\u00a0b\r\n\tc ")).toBe("a b c");
 });

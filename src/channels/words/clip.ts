@@ -22,8 +22,16 @@ export function clipEnd(text: string, lengthMax: number): string {
 const HALF_AT_END = /[\ud800-\udbff]$/;
 const HALF_AT_START = /^[\udc00-\udfff]/;
 
-/** What a program writes to colour its output, or to move about on a screen. */
-const COLOURS = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[ -/]*[@-~]`, "g");
+const [ESC, BELL] = [27, 7].map((code) => String.fromCharCode(code));
+
+/**
+ * What a program writes to colour its output, to move about on a screen (also when the text ends within it), to name
+ * the window or link a word, and to choose a set of characters.
+ */
+const COLOURS = new RegExp(
+  `${ESC}(?:\\[[0-?]*[ -/]*(?:[@-~]|$)|\\][^${BELL}${ESC}\n]*(?:${BELL}|${ESC}\\\\)|[ -/]+[0-~]|[=>78cDEM])`,
+  "g",
+);
 
 /** Without what no screen shows: control characters other than line breaks and tabs, and halves of characters. */
 export function printable(text: string): string {

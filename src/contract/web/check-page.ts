@@ -42,6 +42,7 @@ export type UsualDuration = { count: number; lowMs: number; highMs: number; medi
 export type CheckChannel = {
   id: string;
   kind: string;
+  /** What it is called; never empty. */
   name: string;
   /** Whether it hears of this check. */
   isOn: boolean;

@@ -1,6 +1,6 @@
 // What is said of events, on their page as well as in the file that is taken along from it: what each is called, in one
 // sentence, so that both are searched by the same words, and how far a file goes back.
-import type { ProjectEvent } from "./history.ts";
+import type { EventRow } from "./history.ts";
 
 const DOWN_REASONS = {
   timeout: "went down: nothing came until the deadline",
@@ -21,7 +21,7 @@ const TAKEN_BACK = "taken back: a signal had been received in time";
 export const EVENTS_IN_FILE_MAX = 10_000;
 
 /** "went down: nothing came until the deadline", and whether that proved wrong. */
-export function eventSentence(event: ProjectEvent): string {
+export function eventSentence(event: Exclude<EventRow, { type: "signal" }>): string {
   if (event.type === "flip") {
     const change = event.to === "up" ? "came up" : DOWN_REASONS[event.reason];
     return event.takenBackAt === null ? change : `${change}; ${TAKEN_BACK}`;

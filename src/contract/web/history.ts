@@ -47,6 +47,8 @@ export type DiffLine = { mark: " " | "+" | "-"; text: string };
 export type RunBody = {
   /** As text; null: it cannot be read as text, or not at all just now. */
   text: string | null;
+  /** The text as it is shown, without what colours a terminal or moves about on it; null: as it came. */
+  plain: string | null;
   size: number;
   isBinary: boolean;
   /** Why it cannot be read. */
@@ -57,7 +59,7 @@ export type RunBody = {
 
 export type ToldDelivery = {
   id: number;
-  /** Null: it is gone, or another project's. */
+  /** Null: it is gone, or another project's. Its name is what it is called, and never empty. */
   channel: { id: string; kind: string; name: string } | null;
   /** The channel belongs to the project that the check was in then; of that nothing more is told here. */
   isElsewhere: boolean;

@@ -59,6 +59,15 @@ export function checkName({ name }: Pick<CheckRow, "name">): string {
   return name === "" ? "unnamed" : name;
 }
 
+type Callable = { name: string; kind: string; config?: Readonly<Record<string, unknown>> };
+
+/** What a channel is called: its name, or the address that it writes to, or at least how it tells. */
+export function channelName({ name, kind, config }: Callable): string {
+  if (name !== "") return name;
+  const address = kind === "email" ? config?.["value"] : null;
+  return typeof address === "string" ? address : kind;
+}
+
 /** The title of the page: what matters, never just "Checks". */
 export function checksTitle(counts: StateCounts, total: number): string {
   const need = counts.down + counts.late;

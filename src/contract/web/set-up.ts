@@ -67,6 +67,8 @@ export type MailTest = {
 /** GET /web/api/checks/:check/waiting (whoever may see the check); ask once a second while the page waits. */
 export type Waiting = {
   now: number;
+  /** How many channels hear of the check. */
+  channels: number;
   /** The newest first, at most five. */
   arrivals: Arrival[];
   /** Requests that look as if they were meant for this check, the newest first, at most five. */

@@ -22,11 +22,11 @@ export type Adjustment = { isOn: boolean } & ({ tag: string } | { channel: strin
 type AdjustRequest = CheckName &
   Omit<Edit, "params" | "channels" | "deriveSlug"> & { adjustment: Adjustment };
 
-/** What is so already stays without a trace. Refused: more tags than fit, or an unknown channel. */
+/** What is so already stays without a trace, and is not changed. Refused: more tags than fit, or an unknown channel. */
 export function adjustCheck(
   database: Database,
   request: AdjustRequest,
-): Promise<{ kind: "adjusted"; check: CheckWithChannels } | Refused | Absent> {
+): Promise<{ kind: "adjusted"; check: CheckWithChannels; isChanged: boolean } | Refused | Absent> {
   const { adjustment } = request;
   return inRetriedTransaction(database, async (tx) => {
     const locked = await lockCheck(tx, request);

@@ -8,6 +8,7 @@ import type { UniqueCriteria } from "../../core/request/unique.ts";
 import { countChecksOwnedBy } from "../../store/checks/check-search.ts";
 import { insertState } from "../../store/checks/check-states.ts";
 import { insertCheck, lockCreation, lockOwnedChecks } from "../../store/checks/checks.ts";
+import { holdProject } from "../../store/accounts/members.ts";
 import { findProjectOwner } from "../../store/accounts/projects.ts";
 import type { Tx } from "../../store/transaction.ts";
 import { assignChosen, type ChosenChannels } from "./chosen-channels.ts";
@@ -34,6 +35,8 @@ export async function lockQuota(
   tx: Tx,
   { projectId, checkLimitDefault }: LimitDefault & { projectId: number },
 ): Promise<CheckQuota | null> {
+  // First, and apart: one that is just being removed has no owner afterwards, and must not get a check that nobody sees.
+  await holdProject(tx, projectId);
   const owner = await findProjectOwner(tx, projectId);
   if (owner === null) return null;
   const checkCountMax = owner.checkLimit ?? checkLimitDefault;

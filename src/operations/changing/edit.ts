@@ -39,7 +39,7 @@ export async function editCheck(
   tx: Tx,
   { check, stored }: LockedCheck,
   edit: Edit,
-): Promise<{ kind: "edited"; check: CheckWithChannels } | Refused> {
+): Promise<{ kind: "edited"; check: CheckWithChannels; isChanged: boolean } | Refused> {
   const { projectId, id: checkId } = check;
   const { at, sight, accountId } = edit;
   const chosen =
@@ -69,7 +69,7 @@ export async function editCheck(
   });
   if (isChanged) await auditCheck(tx, { what: "check.changed", check: written, by: edit, at, ...detail });
   const uuids = chosen?.uuids ?? current;
-  return { kind: "edited", check: present({ check: written, stored: next }, uuids) };
+  return { kind: "edited", check: present({ check: written, stored: next }, uuids), isChanged };
 }
 
 /** The fields of `after` that `before` has otherwise. */

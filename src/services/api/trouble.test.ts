@@ -17,6 +17,8 @@ describe("a database is away", () => {
     ["when others hold what is needed", fromServer("55P03")],
     ["when a statement takes too long", fromServer("57014")],
     ["when it can only be read", fromServer("25006")],
+    ["when its disk is full", fromServer("53100")],
+    ["when it is too slow to be connected to", new Error("Query read timeout")],
     ["when a commit is in doubt", new CommitInDoubtError("not confirmed")],
   ])("%s", (_when, error) => {
     expect(isDatabaseAway(error)).toBe(true);

@@ -1,4 +1,5 @@
 // The form of a channel, drawn from the fields of its kind. The server judges; its sentence stands at the field.
+import { channelName } from "../../../src/contract/web/list-words.ts";
 import { FIELD_LENGTHS } from "../../../src/contract/web/requests/sizes.ts";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
@@ -50,7 +51,7 @@ export function ChannelForm(props: Props) {
     <Dialog
       isOpen
       onClose={onClose}
-      title={channel === null ? words.newTitle(kind.title) : words.editTitle(channel.name || kind.title)}
+      title={channel === null ? words.newTitle(kind.title) : words.editTitle(channelName(channel))}
       description={kind.about}
       footer={
         <>
@@ -70,16 +71,17 @@ export function ChannelForm(props: Props) {
 
 function useChannelForm({ kind, channel, project, onDone, onClose }: Props) {
   const [name, setName] = useState(channel?.name ?? "");
-  const [values, setValues] = useState<FormValues>(() => valuesOf(kind.fields, channel));
+  const [begun] = useState(() => valuesOf(kind.fields, channel));
+  const [values, setValues] = useState(begun);
   const [isForAll, setForAll] = useState(true);
   const [wrong, setWrong] = useState<Wrong | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [made, setMade] = useState<Record<string, string> | null>(null);
   /** Answers with the secrets that were made, to be shown once. */
   const save = async (): Promise<CreatedChannel> => {
-    const config = configOf(kind.fields, { values, isNew: channel === null });
+    const config = configOf(kind.fields, { values, before: channel === null ? null : begun });
     if (channel !== null) {
-      const change = { name, config };
+      const change = { ...(name !== channel.name && { name }), config };
       return { channel: await send<ChannelCard>("PATCH", `/channels/${channel.id}`, change), made: {} };
     }
     const body = { kind: kind.name, name, config, checks: isForAll ? "*" : [] };

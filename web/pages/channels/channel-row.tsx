@@ -1,4 +1,5 @@
 // One channel: what it is, whether it works, and what can be done with it.
+import { channelName } from "../../../src/contract/web/list-words.ts";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ChannelCard, KindCard } from "../../../src/contract/web/channels.ts";
@@ -25,7 +26,7 @@ export function ChannelRow({ channel, kind, mayEdit, project, onOpen }: Props) {
   return (
     <tr className={channel.isEnabled ? undefined : "is-off"}>
       <td>
-        <span className="channels-name">{channel.name === "" ? words.unnamed : channel.name}</span>
+        <span className="channels-name">{channelName(channel)}</span>
         <span className="muted channels-kind">
           {kind?.title ?? channel.kind}
           {summaryOf(channel, kind)}
@@ -54,13 +55,13 @@ export function ChannelRow({ channel, kind, mayEdit, project, onOpen }: Props) {
 }
 
 /** The first setting that tells where it goes, if it is no secret. */
-function summaryOf({ config }: ChannelCard, kind: KindCard | undefined): string {
+function summaryOf(channel: ChannelCard, kind: KindCard | undefined): string {
   const shown = kind?.fields.find(
     ({ name, type, isSecret }) =>
-      (type === "text" || type === "address") && !isSecret && (config[name] ?? "") !== "",
+      (type === "text" || type === "address") && !isSecret && (channel.config[name] ?? "") !== "",
   );
-  const value = shown === undefined ? undefined : config[shown.name];
-  return typeof value === "string" ? ` · ${value}` : "";
+  const value = shown === undefined ? undefined : channel.config[shown.name];
+  return typeof value === "string" && value !== channelName(channel) ? ` · ${value}` : "";
 }
 
 function Health({ channel }: { channel: ChannelCard }) {
@@ -112,7 +113,7 @@ function More({ channel, project, onEdit }: { channel: ChannelCard; project: str
       <Dialog
         isOpen={isAsking}
         onClose={() => setAsking(false)}
-        title={words.removeTitle(channel.name === "" ? words.unnamed : channel.name)}
+        title={words.removeTitle(channelName(channel))}
         description={words.removeText}
         footer={
           <>

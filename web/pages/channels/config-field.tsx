@@ -1,4 +1,5 @@
 // One field of a channel's configuration, by its type.
+import { channelName } from "../../../src/contract/web/list-words.ts";
 import type { ChannelCard, KindField } from "../../../src/contract/web/channels.ts";
 import { SelectField, TextArea, TextField, Tick } from "../../ui/field.tsx";
 import { channelsWords as words, fieldLabel } from "../../words/channels.ts";
@@ -65,12 +66,12 @@ function Members(props: {
     <fieldset className="field channels-members">
       <legend>{label}</legend>
       {members.length === 0 && <p className="hint">{words.membersNone}</p>}
-      {members.map(({ id, name, kind }) => (
+      {members.map((member) => (
         <Tick
-          key={id}
-          label={`${name === "" ? words.unnamed : name} (${kind})`}
-          checked={chosen.includes(id)}
-          onCheckedChange={(on) => turn(id, on === true)}
+          key={member.id}
+          label={`${channelName(member)} (${member.kind})`}
+          checked={chosen.includes(member.id)}
+          onCheckedChange={(on) => turn(member.id, on === true)}
         />
       ))}
       {error !== null && (

@@ -1,7 +1,7 @@
 // From what is stored to the form and back.
 import { expect, test } from "vitest";
 import type { ChannelCard, KindField } from "../../../src/contract/web/channels.ts";
-import { configOf, mistakeOf, typedAddresses, valuesOf } from "./config-values.ts";
+import { configOf, type FormValues, mistakeOf, typedAddresses, valuesOf } from "./config-values.ts";
 
 function field(name: string, given: Partial<KindField>): KindField {
   return {
@@ -34,16 +34,30 @@ test("a new channel begins with what its kind falls back to", () => {
   expect(valuesOf(FIELDS, null)).toEqual({ url: "", priority: "3", up: true, headers: "", members: [] });
 });
 
-test("a stored one shows everything but its secrets, and sends them only when they were typed", () => {
-  const values = valuesOf(FIELDS, STORED);
-  expect(values).toMatchObject({ url: "", priority: "5", up: false, headers: "A: b: c" });
-  expect(configOf(FIELDS, { values, isNew: false })).toEqual({
-    priority: 5,
-    up: false,
+test("a new channel is sent whole", () => {
+  const values = { ...valuesOf(FIELDS, null), url: "https://a", headers: "A: b: c" };
+  expect(configOf(FIELDS, { values, before: null })).toEqual({
+    url: "https://a",
+    priority: 3,
+    up: true,
     headers: { A: "b: c" },
     members: [],
   });
-  expect(configOf(FIELDS, { values: { ...values, url: "https://new" }, isNew: false })).toHaveProperty("url");
+});
+
+test("a stored one shows everything but its secrets, and sends what was changed, and nothing else", () => {
+  const before = valuesOf(FIELDS, STORED);
+  expect(before).toMatchObject({ url: "", priority: "5", up: false, headers: "A: b: c" });
+  expect(configOf(FIELDS, { values: { ...before }, before })).toEqual({});
+  const typed: [FormValues, object][] = [
+    [{ url: "https://new" }, { url: "https://new" }],
+    [{ priority: "4" }, { priority: 4 }],
+    [{ members: ["a"] }, { members: ["a"] }],
+    [{ headers: "" }, { headers: {} }],
+  ];
+  for (const [change, sent] of typed) {
+    expect(configOf(FIELDS, { values: { ...before, ...change }, before })).toEqual(sent);
+  }
 });
 
 test("a sentence about a field stands at the field, under the name that people see", () => {

@@ -36,12 +36,16 @@ export function typedAddresses(fields: readonly KindField[], values: FormValues)
   );
 }
 
-/** What is sent. An empty secret of a channel that exists is left out: what is stored stays. */
+/**
+ * What is sent: of a channel that exists the fields that were changed, so that two who edit it at once do not undo each
+ * other's work, and a secret that was left empty stays as it is stored. `before` null: it is new.
+ */
 export function configOf(
   fields: readonly KindField[],
-  { values, isNew }: { values: FormValues; isNew: boolean },
+  { values, before }: { values: FormValues; before: FormValues | null },
 ): Record<string, unknown> {
-  const sent = fields.filter(({ name, isSecret }) => isNew || !isSecret || values[name] !== "");
+  const isSame = (name: string) => JSON.stringify(values[name]) === JSON.stringify(before?.[name]);
+  const sent = fields.filter(({ name }) => before === null || !isSame(name));
   return Object.fromEntries(sent.map((field) => [field.name, typedValue(field, values[field.name])]));
 }
 

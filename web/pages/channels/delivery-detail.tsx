@@ -17,7 +17,7 @@ const SHAPES = {
 export function DeliveryMark({ delivery }: { delivery: DeliveryRow }) {
   return (
     <span className="channels-outcome">
-      <StateShape state={SHAPES[delivery.state]} />
+      <StateShape state={SHAPES[delivery.state]} label={null} />
       <span>{deliveryOutcome(delivery)}</span>
     </span>
   );

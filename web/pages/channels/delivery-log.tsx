@@ -1,4 +1,5 @@
 // What was sent by a channel, newest first, with the way to send something again that was given up.
+import { channelName } from "../../../src/contract/web/list-words.ts";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ChannelCard, DeliveriesPage, DeliveryRow } from "../../../src/contract/web/channels.ts";
@@ -27,9 +28,8 @@ export function DeliveryLog({ project, channel, mayEdit, onClose }: Props) {
       .then(() => toast({ text: words.retried }), toastTrouble)
       .finally(() => void query.refetch());
   };
-  const name = channel.name === "" ? words.unnamed : channel.name;
   return (
-    <Drawer isOpen onClose={onClose} title={words.logTitle(name)}>
+    <Drawer isOpen onClose={onClose} title={words.logTitle(channelName(channel))}>
       {query.isPending && <Loading />}
       {query.isError && <Failed error={query.error} onRetry={() => void query.refetch()} />}
       {query.isSuccess && deliveries.length === 0 && <Empty title={words.logNone} />}

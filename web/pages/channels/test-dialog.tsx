@@ -1,4 +1,5 @@
 // Sends a test and shows what came of it: the request, the answer and the time it took.
+import { channelName } from "../../../src/contract/web/list-words.ts";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import type { ChannelCard, DeliveryRow } from "../../../src/contract/web/channels.ts";
@@ -33,7 +34,7 @@ export function TestDialog(props: {
       isOpen
       onClose={onClose}
       title={words.testing.title}
-      description={channel.name}
+      description={channelName(channel)}
       footer={<Button onClick={onClose}>{shared.close}</Button>}
     >
       {planned.isPending && <Loading rows={2} />}

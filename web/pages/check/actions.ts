@@ -12,7 +12,7 @@ import { copyText } from "../../ui/copy.tsx";
 import { toast, toastTrouble } from "../../ui/toast.tsx";
 import { actionWords } from "../../words/check-actions.ts";
 import { checkWords as words } from "../../words/check/page.ts";
-import { checkKey } from "./use-check.ts";
+import { refreshCheck } from "../../api/refresh-check.ts";
 
 type Verb = "pause" | "resume" | "ping" | "clear" | "restore";
 
@@ -23,7 +23,7 @@ function useDoing({ row, projectId }: CheckPage) {
   const store = checksStore(projectId);
   const taken = (changed: CheckRow) => {
     store.take({ rows: [changed], removed: [], total: store.snapshot().total });
-    return client.invalidateQueries({ queryKey: checkKey(changed.id) });
+    return refreshCheck(client, changed.id);
   };
   return {
     id: row.id,
@@ -33,7 +33,7 @@ function useDoing({ row, projectId }: CheckPage) {
     taken,
     ask: async (verb: Verb) => taken(await send<CheckRow>("POST", `/checks/${row.id}/${verb}`)),
     gone: () => store.take({ rows: [], removed: [row.id], total: store.snapshot().total }),
-    refresh: () => client.invalidateQueries({ queryKey: checkKey(row.id) }),
+    refresh: () => refreshCheck(client, row.id),
   };
 }
 

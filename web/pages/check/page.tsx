@@ -20,7 +20,7 @@ import { Head, type Over } from "./head.tsx";
 import { DurationChart } from "./history/durations.tsx";
 import { Months } from "./history/months.tsx";
 import { Ninety } from "./history/ninety.tsx";
-import { RunsTable } from "./history/runs.tsx";
+import { Runs } from "./history/runs.tsx";
 import { Promised } from "./promise.tsx";
 import { RunDrawer } from "./run/run-drawer.tsx";
 import { TimeTrack } from "./track/track.tsx";
@@ -73,7 +73,7 @@ function Shown({ page, n }: { page: Page; n: string | null }) {
             <>
               <Ninety days={page.days} ninety={page.ninety} />
               <DurationChart id={row.id} usual={page.usual} />
-              <RunsTable id={row.id} query={runs} usual={page.usual} />
+              <Runs id={row.id} query={runs} usual={page.usual} />
               <Months months={page.months} />
             </>
           )}
@@ -96,7 +96,7 @@ function FirstSignal({ row, project }: { row: Page["row"]; project: string }) {
   return (
     <section className="panel check-waiting" aria-labelledby="check-waiting">
       <h2 id="check-waiting">{words.first}</h2>
-      <WaitingFor check={row.id} channelsOf={row.channels === 0 ? project : null} />
+      <WaitingFor check={row.id} project={project} />
     </section>
   );
 }

@@ -11,11 +11,11 @@ export function Promised({ page, row, lastSuccessAt }: Props) {
   const parts = promiseOf({ page, row, lastSuccessAt, reader: { now: useNow(), zone: readerZone } });
   return (
     <p className="check-promise">
-      {parts.map(({ text, is }, index) =>
+      {parts.map(({ text, is, isWhole }, index) =>
         is === undefined ? (
           text
         ) : (
-          <b key={index} className={`is-${is}`}>
+          <b key={index} className={`is-${is}${isWhole ? " is-whole" : ""}`}>
             {text}
           </b>
         ),

@@ -9,15 +9,13 @@ import { get } from "../../api/api.ts";
 import { takeBootPage } from "../../boot/boot.ts";
 import { checksStore } from "../../live/checks-store.ts";
 import { serverNow } from "../../live/clock.ts";
+import { checkKey, refreshCheck } from "../../api/refresh-check.ts";
 
 /** Whoever sends a signal every second is shown in steps. */
 const REFRESH_MS_MIN = 3_000;
 const GATHER_MS = 150;
 
 const embedded = takeBootPage("check")?.check ?? null;
-
-/** Everything about a check lies under this key. */
-export const checkKey = (id: string) => ["check", id] as const;
 
 export function useCheckPage(id: string) {
   return useQuery({
@@ -68,7 +66,7 @@ export function useLiveRow({ projectId, row }: Pick<CheckPage, "projectId" | "ro
     const waitMs = Math.max(GATHER_MS, askedAt.current + REFRESH_MS_MIN - serverNow());
     const timer = setTimeout(() => {
       askedAt.current = serverNow();
-      void client.invalidateQueries({ queryKey: checkKey(row.id) });
+      void refreshCheck(client, row.id);
     }, waitMs);
     return () => clearTimeout(timer);
   }, [isNews, change, client, row.id]);

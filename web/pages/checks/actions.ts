@@ -1,6 +1,5 @@
 // What can be done with checks, one or many: asks the server, says what was done, and offers the way back. Rows change
 // on screen when the server has answered, never before.
-import { BULK_CHECKS_MAX } from "../../../src/contract/web/requests/sizes.ts";
 import { checkName } from "../../../src/contract/web/list-words.ts";
 import type { BulkAnswer, BulkRequest } from "../../../src/contract/web/requests/checks.ts";
 import type { CheckRow } from "../../../src/contract/web/check-row.ts";
@@ -9,43 +8,42 @@ import { copyText } from "../../ui/copy.tsx";
 import { toast, toastTrouble } from "../../ui/toast.tsx";
 import { actionWords } from "../../words/check-actions.ts";
 import { boot } from "../../boot/boot.ts";
-
-type Deed = Omit<BulkRequest, "ids">;
+import { carryOut, type Deed, type Outcome, type Step } from "./bulk/in-bulk.ts";
 
 /** The address that a job sends its signals to. */
 function pingUrl(id: string): string {
   return `${boot.site.pingUrl}/${id}`;
 }
 
-/** Does something with many checks of a project, in as many requests as it takes. */
-async function inBulk(project: string, ids: readonly string[], deed: Deed): Promise<BulkAnswer> {
-  const all: BulkAnswer = { done: [], refused: [] };
-  for (let from = 0; from < ids.length; from += BULK_CHECKS_MAX) {
-    const body = { ids: ids.slice(from, from + BULK_CHECKS_MAX), ...deed };
-    const answer = await send<BulkAnswer>("POST", `/projects/${project}/bulk`, body);
-    all.done.push(...answer.done);
-    all.refused.push(...answer.refused);
-  }
-  return all;
+type Told = {
+  project: string;
+  rows: readonly CheckRow[];
+  steps: readonly Step[];
+  said: (what: string) => string;
+};
+
+/** Does it, says what was done, and offers to take that back; also when it broke off. False: nothing was done. */
+async function perform({ project, rows, steps, said }: Told): Promise<boolean> {
+  const ask = (request: BulkRequest) => send<BulkAnswer>("POST", `/projects/${project}/bulk`, request);
+  const { done, undo, ...failed } = await carryOut(ask, steps);
+  tellTrouble(failed);
+  if (done.length === 0) return failed.refused.length === 0 && failed.fault === null;
+  const isDone = new Set(done);
+  const text = said(named(rows.filter(({ id }) => isDone.has(id))));
+  const takeBack = async () => tellTrouble(await carryOut(ask, undo));
+  toast({ text, ...(undo.length > 0 && { undo: takeBack }) });
+  return failed.fault === null;
 }
 
-type Told = { deed: Deed; said: string; back: Deed | null; project: string; rows: readonly CheckRow[] };
+function tellTrouble({ refused, fault }: Pick<Outcome, "refused" | "fault">): void {
+  const [first] = refused;
+  if (first !== undefined) toast({ kind: "trouble", text: actionWords.refused(refused.length, first.error) });
+  if (fault !== null) toastTrouble(fault);
+}
 
-/** Does it, says so, and offers to take it back for those that were changed. */
-async function perform({ project, rows, deed, said, back }: Told): Promise<boolean> {
-  try {
-    const ids = rows.map(({ id }) => id);
-    const { done, refused } = await inBulk(project, ids, deed);
-    const [first] = refused;
-    if (first !== undefined)
-      toast({ kind: "trouble", text: actionWords.refused(refused.length, first.error) });
-    if (done.length === 0) return refused.length === 0;
-    toast({ text: said, ...(back !== null && { undo: () => inBulk(project, done, back) }) });
-    return true;
-  } catch (error) {
-    toastTrouble(error);
-    return false;
-  }
+/** The same done to all of them in one step. */
+function once(rows: readonly CheckRow[], deed: Deed, back: Deed | null): Step[] {
+  return [{ ids: rows.map(({ id }) => id), deed, back }];
 }
 
 /** "nightly-backup" or "3 checks". */
@@ -56,34 +54,35 @@ function named(rows: readonly CheckRow[]): string {
 
 export function pauseChecks(project: string, chosen: readonly CheckRow[]): Promise<boolean> {
   const rows = chosen.filter(({ state }) => state !== "paused");
-  if (rows.length === 0) return Promise.resolve(true);
-  const said = actionWords.paused(named(rows));
-  return perform({ project, rows, deed: { do: "pause" }, said, back: { do: "resume" } });
+  const steps = once(rows, { do: "pause" }, { do: "resume" });
+  return perform({ project, rows, steps, said: actionWords.paused });
 }
 
 export function resumeChecks(project: string, chosen: readonly CheckRow[]): Promise<boolean> {
   const rows = chosen.filter(({ state }) => state === "paused");
-  if (rows.length === 0) return Promise.resolve(true);
-  const said = actionWords.resumed(named(rows));
-  return perform({ project, rows, deed: { do: "resume" }, said, back: { do: "pause" } });
+  const steps = once(rows, { do: "resume" }, { do: "pause" });
+  return perform({ project, rows, steps, said: actionWords.resumed });
 }
 
 export function deleteChecks(project: string, rows: readonly CheckRow[]): Promise<boolean> {
-  const said = actionWords.deleted(named(rows));
-  return perform({ project, rows, deed: { do: "delete" }, said, back: { do: "restore" } });
+  const steps = once(rows, { do: "delete" }, { do: "restore" });
+  return perform({ project, rows, steps, said: actionWords.deleted });
 }
 
-/** Adds a tag, or takes it off; the way back leaves alone those that had it, or had it not, before. */
+/** Adds tags, or takes them off; the way back leaves alone those that had one, or had it not, before. */
 export function tagChecks(
   project: string,
-  chosen: readonly CheckRow[],
-  { tag, isOn }: { tag: string; isOn: boolean },
-) {
-  const rows = chosen.filter(({ tags }) => tags.includes(tag) !== isOn);
-  const deed: Deed = { do: isOn ? "addTag" : "removeTag", tag };
-  const back: Deed = { do: isOn ? "removeTag" : "addTag", tag };
-  const said = isOn ? actionWords.tagged(named(rows), tag) : actionWords.untagged(named(rows), tag);
-  return rows.length === 0 ? Promise.resolve(true) : perform({ project, rows, deed, said, back });
+  rows: readonly CheckRow[],
+  { tags, isOn }: { tags: readonly string[]; isOn: boolean },
+): Promise<boolean> {
+  const [does, undoes] = isOn ? (["addTag", "removeTag"] as const) : (["removeTag", "addTag"] as const);
+  const steps = tags.flatMap((tag) => {
+    const wanted = rows.filter((row) => row.tags.includes(tag) !== isOn);
+    return once(wanted, { do: does, tag }, { do: undoes, tag });
+  });
+  const list = tags.join(", ");
+  const said = (what: string) => (isOn ? actionWords.tagged(what, list) : actionWords.untagged(what, list));
+  return perform({ project, rows, steps, said });
 }
 
 /** Lets a channel hear of the checks, or not any more. */
@@ -92,10 +91,12 @@ export function connectChecks(
   rows: readonly CheckRow[],
   { channel, name, isOn }: { channel: string; name: string; isOn: boolean },
 ): Promise<boolean> {
-  const deed: Deed = { do: isOn ? "addChannel" : "removeChannel", channel };
-  const back: Deed = { do: isOn ? "removeChannel" : "addChannel", channel };
-  const said = isOn ? actionWords.connected(named(rows), name) : actionWords.disconnected(named(rows), name);
-  return perform({ project, rows, deed, said, back });
+  const on: Deed = { do: "addChannel", channel };
+  const off: Deed = { do: "removeChannel", channel };
+  const steps = isOn ? once(rows, on, off) : once(rows, off, on);
+  const said = (what: string) =>
+    isOn ? actionWords.connected(what, name) : actionWords.disconnected(what, name);
+  return perform({ project, rows, steps, said });
 }
 
 export function moveChecks(
@@ -103,8 +104,8 @@ export function moveChecks(
   rows: readonly CheckRow[],
   to: { id: string; name: string },
 ): Promise<boolean> {
-  const said = actionWords.moved(named(rows), to.name);
-  return perform({ project, rows, deed: { do: "move", project: to.id }, said, back: null });
+  const steps = once(rows, { do: "move", project: to.id }, null);
+  return perform({ project, rows, steps, said: (what) => actionWords.moved(what, to.name) });
 }
 
 export async function restoreCheck(
@@ -112,7 +113,8 @@ export async function restoreCheck(
   { id, name }: { id: string; name: string },
 ): Promise<boolean> {
   try {
-    const { refused } = await inBulk(project, [id], { do: "restore" });
+    const body: BulkRequest = { ids: [id], do: "restore" };
+    const { refused } = await send<BulkAnswer>("POST", `/projects/${project}/bulk`, body);
     const [first] = refused;
     if (first !== undefined) toast({ kind: "trouble", text: first.error });
     else toast({ text: actionWords.restored(checkName({ name })) });

@@ -106,7 +106,7 @@ export function FirstSignal(props: {
   return (
     <section className="first">
       <h2>{firstSignalWords.send(name)}</h2>
-      <WaitingFor check={row.id} channelsOf={channelsOf} />
+      <WaitingFor check={row.id} project={project} />
     </section>
   );
 }

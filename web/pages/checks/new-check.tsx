@@ -238,16 +238,22 @@ function Preview({ form }: { form: Form }) {
     schedule: form.kind === "simple" ? "* * * * *" : form.schedule.trim(),
     tz: form.tz,
   };
+  const isEmpty = form.kind !== "simple" && form.schedule.trim() === "";
   const { data } = useQuery({
     queryKey: ["schedule", asked],
     queryFn: () => send<SchedulePreview>("POST", "/schedule", asked),
-    enabled: form.kind === "simple" || form.schedule.trim() !== "",
+    enabled: !isEmpty,
     placeholderData: keepPreviousData,
     retry: false,
   });
-  if (data === undefined) return null;
+  if (isEmpty) return <p className="preview muted">{newCheckWords.unread}</p>;
+  // What was typed before is no answer to nothing.
+  if (data === undefined || asked.schedule === "") return null;
   if ("error" in data) return <p className="preview muted">{data.error}</p>;
-  const times = data.nextAt.slice(0, TIMES_SHOWN).map((at) => formatWhen(at, { now, zone: form.tz }));
+  // No line ends between a day and its time.
+  const times = data.nextAt
+    .slice(0, TIMES_SHOWN)
+    .map((at) => formatWhen(at, { now, zone: form.tz }).replaceAll(" ", "\u00a0"));
   return (
     <div className="preview" aria-live="polite">
       <b>{data.sentence}</b>

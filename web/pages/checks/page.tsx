@@ -24,7 +24,7 @@ import { actionWords } from "../../words/check-actions.ts";
 import { checksWords } from "../../words/checks.ts";
 import { words } from "../../words/shared.ts";
 import { copyListAsCode } from "./actions.ts";
-import { BulkBar } from "./bulk-bar.tsx";
+import { BulkBar } from "./bulk/bulk-bar.tsx";
 import { DeletedChecks } from "./deleted.tsx";
 import { Filters, ShowAllLink } from "./filters.tsx";
 import { FirstSignal, NothingYet } from "./first-signal.tsx";

@@ -2,7 +2,8 @@
 // later, but what happens then is said.
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ProjectHead } from "../../../src/contract/web/boot.ts";
-import type { ChannelCard, ChannelsPage, CreatedChannel } from "../../../src/contract/web/channels.ts";
+import type { ChannelsPage, CreatedChannel } from "../../../src/contract/web/channels.ts";
+import { channelName } from "../../../src/contract/web/list-words.ts";
 import { get, send, troubleText } from "../../api/api.ts";
 import { boot } from "../../boot/boot.ts";
 import { useCurrentProject } from "../../shell/current-project.ts";
@@ -39,9 +40,9 @@ function InProject({ n, project, hasMail }: { n: number; project: ProjectHead; h
       <Queried query={query} rows={2}>
         {({ channels, told }) =>
           isTold ? (
-            <p>{words.told(channels.filter(({ id }) => told.includes(id)).map(toldName))}</p>
+            <p>{words.told(channels.filter(({ id }) => told.includes(id)).map(channelName))}</p>
           ) : hasAny ? (
-            <p>{words.toldNot(channels.map(toldName))}</p>
+            <p>{words.toldNot(channels.map(channelName))}</p>
           ) : mayEdit ? (
             <Nobody project={project.id} hasMail={hasMail} />
           ) : (
@@ -56,13 +57,6 @@ function InProject({ n, project, hasMail }: { n: number; project: ProjectHead; h
   );
 }
 
-/** Its name, or else its address, or at least how it tells. */
-function toldName({ name, config, kind }: ChannelCard): string {
-  const { value } = config;
-  if (name !== "") return name;
-  return typeof value === "string" ? value : kind;
-}
-
 function Nobody({ project, hasMail }: { project: string; hasMail: boolean }) {
   const client = useQueryClient();
   const email = boot.account?.email ?? "";
@@ -74,7 +68,11 @@ function Nobody({ project, hasMail }: { project: string; hasMail: boolean }) {
         config: { value: email },
         checks: "*",
       }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["channels", project] }),
+    // The step before this one says whether anybody is told of what came.
+    onSuccess: () =>
+      Promise.all(
+        [["channels", project], ["waiting"]].map((queryKey) => client.invalidateQueries({ queryKey })),
+      ),
   });
   return (
     <>

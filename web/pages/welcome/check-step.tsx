@@ -97,7 +97,7 @@ function Awaited({ check, project }: { check: CheckRow; project: ProjectHead }) 
   const isHere = hasArrived(data);
   return (
     <Step n={4} state={isHere ? "done" : "open"} title={`${words.title}: ${checkName(check)}`}>
-      <WaitingFor check={check.id} channelsOf={check.channels === 0 ? project.id : null} />
+      <WaitingFor check={check.id} project={project.id} />
       {isHere && <ButtonLink href={pageHref("checks", { project: project.id })}>{words.toChecks}</ButtonLink>}
     </Step>
   );

@@ -13,7 +13,7 @@ export function Step(props: { n: number; state: StepState; title: string; childr
         {state === "open" ? (
           <span aria-hidden="true">{n}</span>
         ) : (
-          <StateShape state={state === "done" ? "up" : "down"} size={24} />
+          <StateShape state={state === "done" ? "up" : "down"} size={24} label={null} />
         )}
         <span className="sr">{words.states[state]}</span>
       </span>

@@ -35,15 +35,15 @@ export function hasArrived(waiting: Waiting | undefined): boolean {
   return waiting?.arrivals.some(({ kind }) => kind !== "ignored") ?? false;
 }
 
-/** `channelsOf`: the project whose channels somebody has to set up before anyone is told; null: the check has one. */
-export function WaitingFor({ check, channelsOf }: { check: string; channelsOf: string | null }) {
+/** `project`: where channels are set up, which has to be done before anyone is told. */
+export function WaitingFor({ check, project }: { check: string; project: string }) {
   const query = useWaiting(check);
   return (
     <Queried query={query} rows={2}>
       {(waiting) => (
         <div className="waiting">
           {hasArrived(waiting) ? (
-            <Arrived check={check} arrivals={waiting.arrivals} channelsOf={channelsOf} />
+            <Arrived check={check} waiting={waiting} project={project} />
           ) : (
             <Listening waiting={waiting} />
           )}
@@ -53,22 +53,19 @@ export function WaitingFor({ check, channelsOf }: { check: string; channelsOf: s
   );
 }
 
-function Arrived(props: { check: string; arrivals: readonly Arrival[]; channelsOf: string | null }) {
-  const { check, arrivals, channelsOf } = props;
-  const first = arrivals.find(({ kind }) => kind !== "ignored");
+function Arrived({ check, waiting, project }: { check: string; waiting: Waiting; project: string }) {
+  const isTold = waiting.channels > 0;
+  const first = waiting.arrivals.find(({ kind }) => kind !== "ignored");
   return (
     <Notice kind="good" title={words.arrived}>
       <p>
-        {first !== undefined && <Came arrival={first} />}{" "}
-        {channelsOf === null ? words.arrivedText : words.arrivedUntold}
+        {first !== undefined && <Came arrival={first} />} {isTold ? words.arrivedText : words.arrivedUntold}
       </p>
       <div className="section-acts">
         <ButtonLink href={pageHref("check", { check })} kind="primary">
           {words.open}
         </ButtonLink>
-        {channelsOf !== null && (
-          <ButtonLink href={pageHref("channels", { project: channelsOf })}>{words.addChannel}</ButtonLink>
-        )}
+        {!isTold && <ButtonLink href={pageHref("channels", { project })}>{words.addChannel}</ButtonLink>}
       </div>
     </Notice>
   );

@@ -21,7 +21,7 @@ export const editWords = {
   every: "Every",
   presets: "Usual periods",
   cron: "Cron expression",
-  cronHint: "minute hour day month weekday; several lines are several schedules",
+  cronHint: "minute hour day month weekday",
   oncalendar: "OnCalendar expression",
   oncalendarHint: "as systemd has it: Mon..Fri *-*-* 09:00; several lines are several schedules",
   zone: "Time zone",
@@ -42,12 +42,12 @@ export const editWords = {
   startKw: "Start",
   successKw: "Success",
   failureKw: "Failure",
-  where: "Look for them in",
+  where: "Look for keywords in",
   filterSubject: "the subject of mails",
   filterBody: "the text of mails",
   filterHttpBody: "the body of requests",
   otherwise: "What has none of them",
-  filterDefaultFail: "counts as a failure",
+  filterDefaultFail: "counts as a failure (otherwise it is noted and ignored)",
 } as const;
 
 export const replayWords = {

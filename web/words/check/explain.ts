@@ -22,7 +22,7 @@ export const explainWords = {
   nobody: "Nobody was told: no channel hears of this check.",
   noNews: "Nobody was told: a first success, or one that ends a pause, is no news.",
   steps: "Step by step",
-  total: (ms: number) => `From the deadline to the first delivered message it took ${formatDuration(ms)}.`,
+  total: (ms: number) => `From the change to the first delivered message it took ${formatDuration(ms)}.`,
 } as const;
 
 /** "03:00" or, where the seconds tell something, "03:00:01". */
@@ -151,7 +151,7 @@ function missingChannel({ isElsewhere }: Delivery): string {
 
 /** "Slack #ops told, answered 200 in 0.3 s" */
 export function toldText(step: Delivery, reader: Reader): string {
-  const name = step.channel?.name || step.channel?.kind || missingChannel(step);
+  const name = step.channel?.name ?? missingChannel(step);
   const tries = step.attempts > 1 ? `, on attempt ${step.attempts}` : "";
   const reason = step.reason === null ? "" : `: ${step.reason}`;
   switch (step.state) {

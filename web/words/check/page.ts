@@ -171,7 +171,9 @@ export function againstUsual(
 }
 
 export const runsWords = {
-  title: "Runs",
+  titles: { runs: "Runs", log: "Everything that came and happened" },
+  list: "What is listed",
+  lists: { runs: "runs", log: "everything" },
   columns: {
     outcome: "Outcome",
     started: "Started",
@@ -183,6 +185,12 @@ export const runsWords = {
   none: "No runs yet.",
   older: "Older runs",
   open: (outcome: string, when: string) => `${outcome}, ${when}: open this run`,
+} as const;
+
+export const logWords = {
+  columns: { what: "What", when: "When", took: "Took", from: "From" },
+  older: "Older",
+  open: (title: string, when: string) => `${title}, ${when}: open this signal`,
 } as const;
 
 export const toldWords = {

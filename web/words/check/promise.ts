@@ -4,8 +4,8 @@ import type { CheckPage } from "../../../src/contract/web/check-page.ts";
 import { type CheckRow, drawnAt } from "../../../src/contract/web/check-row.ts";
 import { formatClock, formatDay, formatSpan, formatWhen, type Reader } from "../time.ts";
 
-/** A piece of the sentence; some are said louder. */
-type Part = { text: string; is?: "strong" | "bad" | "late" };
+/** A piece of the sentence; some are said louder, and a time or a span is not parted by the end of a line. */
+type Part = { text: string; is?: "strong" | "bad" | "late"; isWhole?: true };
 
 export type Told = {
   page: Pick<CheckPage, "expectation" | "settings">;
@@ -18,6 +18,7 @@ const SECOND_MS = 1_000;
 
 const plain = (text: string): Part => ({ text });
 const strong = (text: string): Part => ({ text, is: "strong" });
+const time = (text: string): Part => ({ text, is: "strong", isWhole: true });
 
 /** "at 03:00 every day, Europe/Riga time", to stand inside a sentence. */
 export function insideSentence(sentence: string): string {
@@ -38,14 +39,14 @@ function deadlines({ page, row, reader }: Told): Part[] {
   const state = drawnAt(row, reader.now);
   if (fuse === null || state === "down" || state === "running" || state === "paused" || state === "new") {
     const grace = formatSpan(page.settings.graceSeconds * SECOND_MS);
-    return [plain(". Late from then on, alert "), strong(`${grace} later`), plain(".")];
+    return [plain(". Late from then on, alert "), time(`${grace} later`), plain(".")];
   }
   const late = formatWhen(fuse.lateAt, reader);
   const alert = sameDayClock(fuse.alertAt, fuse.lateAt, reader);
   if (state === "late") {
-    return [plain(". Late since "), strong(late), plain(", alert at "), strong(alert), plain(".")];
+    return [plain(". Late since "), time(late), plain(", alert at "), time(alert), plain(".")];
   }
-  return [plain(". Late from "), strong(late), plain(" on, alert at "), strong(alert), plain(".")];
+  return [plain(". Late from "), time(late), plain(" on, alert at "), time(alert), plain(".")];
 }
 
 /** The clock alone where the day has just been told. */
@@ -57,7 +58,7 @@ function sameDayClock(at: number, toldAt: number, reader: Reader): string {
 function lastCame({ row, lastSuccessAt, reader }: Told): Part[] {
   if (row.state === "new") return [];
   if (lastSuccessAt === null) return [plain(" No success has come yet.")];
-  const came = [plain(" The last success came "), strong(formatWhen(lastSuccessAt, reader))];
+  const came = [plain(" The last success came "), time(formatWhen(lastSuccessAt, reader))];
   if (row.state === "down" && row.downReason === "timeout") return [...came, plain("; nothing came since.")];
   return [...came, plain(".")];
 }
@@ -72,19 +73,19 @@ function standing({ page, row, reader }: Told, state: ReturnType<typeof drawnAt>
           : row.exitStatus === null || row.exitStatus === 0
             ? [plain(" Then a run failed.")]
             : [plain(" Then a run failed with exit code "), strong(String(row.exitStatus)), plain(".")];
-      return [...failed, plain(" "), { text: `Down for ${since(row.downSince)}.`, is: "bad" }];
+      return [...failed, plain(" "), { text: `Down for ${since(row.downSince)}.`, is: "bad", isWhole: true }];
     }
     case "late": {
       const alertAt = row.fuse?.alertAt ?? reader.now;
       const text =
         alertAt > reader.now ? `Alert in ${formatSpan(alertAt - reader.now)}.` : "The alert is due.";
-      return [plain(" "), { text, is: "late" }];
+      return [plain(" "), { text, is: "late", isWhole: true }];
     }
     case "running": {
-      const running = [plain(" Running for "), strong(since(row.runningSince))];
+      const running = [plain(" Running for "), time(since(row.runningSince))];
       if (row.fuse === null) return [...running, plain(".")];
       const by = formatWhen(row.fuse.alertAt, reader);
-      return [...running, plain("; alert if it has not ended by "), strong(by), plain(".")];
+      return [...running, plain("; alert if it has not ended by "), time(by), plain(".")];
     }
     case "paused":
       return [

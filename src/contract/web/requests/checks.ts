@@ -84,8 +84,11 @@ export const BulkRequest = Type.Object(
 );
 export type BulkRequest = Static<typeof BulkRequest>;
 
-/** What became of it: the ids of those that were changed (or were so already), and of those that were not. */
-export type BulkAnswer = { done: string[]; refused: { id: string; error: string }[] };
+/**
+ * What became of it: the ids of those that are as wanted now, which of them were so already (whoever takes it back
+ * leaves them alone), and those that are not.
+ */
+export type BulkAnswer = { done: string[]; same: string[]; refused: { id: string; error: string }[] };
 
 /** A page of lean rows. */
 export const RowsQuery = Type.Object({

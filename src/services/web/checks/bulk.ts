@@ -28,17 +28,21 @@ const bulk = projectRoute({
     const ids = [...new Set(body.ids)];
     const found = await findBulkChecks(house.database, { uuids: ids, projectId: project.id });
     const checks = new Map(found.map((check) => [check.uuid, check]));
-    const answer: BulkAnswer = { done: [], refused: [] };
+    const answer: BulkAnswer = { done: [], same: [], refused: [] };
     await each(ids, async (id) => {
-      const trouble = await troubleOf(checks.get(id), act);
-      if (trouble === null) answer.done.push(id);
-      else answer.refused.push({ id, error: trouble });
+      const outcome = await outcomeOf(checks.get(id), act);
+      if ("error" in outcome) return void answer.refused.push({ id, ...outcome });
+      answer.done.push(id);
+      if (!outcome.isChanged) answer.same.push(id);
     });
     return { json: answer };
   },
 });
 
-type Act = (check: BulkCheck) => Promise<unknown>;
+/** Whether there was anything to change. */
+type Act = (check: BulkCheck) => Promise<{ isChanged: boolean }>;
+
+const CHANGED = { isChanged: true };
 
 /** Does it for each, a few at once. After a fault nothing more is begun, and the fault is told once all have ended. */
 export async function each(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
@@ -54,14 +58,17 @@ export async function each(ids: readonly string[], work: (id: string) => Promise
   for (const one of ended) if (one.status === "rejected") throw one.reason;
 }
 
-/** Null: it is done. What is no refusal is a fault, and ends the whole. */
-async function troubleOf(check: BulkCheck | undefined, act: Act): Promise<string | null> {
-  if (check === undefined) return "The check is not there any more.";
+/** What is no refusal is a fault, and ends the whole. */
+async function outcomeOf(
+  check: BulkCheck | undefined,
+  act: Act,
+): Promise<{ isChanged: boolean } | { error: string }> {
+  if (check === undefined) return { error: "The check is not there any more." };
   try {
-    await act(check);
-    return null;
+    const { isChanged } = await act(check);
+    return { isChanged };
   } catch (error) {
-    if (error instanceof WebRefusal || error instanceof AppError) return error.message;
+    if (error instanceof WebRefusal || error instanceof AppError) return { error: error.message };
     throw error;
   }
 }
@@ -71,17 +78,27 @@ async function actOf(ask: ProjectAsk, { do: what, ...given }: BulkRequest): Prom
   const command = (check: BulkCheck) => commandFor(ask, check);
   switch (what) {
     case "pause":
-      return async (check) => done(await pauseCheck(database, command(check)));
+      return async (check) => {
+        done(await pauseCheck(database, command(check)));
+        return { isChanged: check.status !== "paused" };
+      };
     case "resume":
-      // Those that are not paused are as wanted.
-      return async (check) =>
-        check.status === "paused" ? done(await resumeCheck(database, command(check))) : null;
+      return async (check) => {
+        // Those that are not paused are as wanted.
+        if (check.status !== "paused") return { isChanged: false };
+        done(await resumeCheck(database, command(check)));
+        return CHANGED;
+      };
     case "delete":
-      return async (check) => done(await binCheck(database, command(check)));
+      return async (check) => {
+        done(await binCheck(database, command(check)));
+        return CHANGED;
+      };
     case "restore":
       return async (check) => {
         const { checkId: _, ...by } = command(check);
-        return done(await restoreCheck(database, { ...by, uuid: check.uuid, checkLimitDefault }));
+        done(await restoreCheck(database, { ...by, uuid: check.uuid, checkLimitDefault }));
+        return CHANGED;
       };
     case "addTag":
     case "removeTag":
@@ -118,8 +135,10 @@ async function ownChannel({ house, project }: ProjectAsk, uuid: string): Promise
 function moving(ask: ProjectAsk, to: Project): Act {
   const { house, project: from } = ask;
   const { checkLimitDefault } = house;
-  return async (check) =>
+  return async (check) => {
     done(await transferCheck(house.database, { ...commandFor(ask, check), checkLimitDefault, to, from }));
+    return CHANGED;
+  };
 }
 
 export const bulkRoutes: readonly WebRoute[] = [bulk];

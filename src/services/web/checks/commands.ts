@@ -7,6 +7,7 @@ import { TAGS_LENGTH_MAX } from "../../../core/limits.ts";
 import { detectKind } from "../../../core/schedule/schedule.ts";
 import type { Command } from "../../../operations/change-check.ts";
 import { type CheckRecord, type ProjectAsk, WebRefusal } from "../route.ts";
+import { sentenceOf } from "../serving/sentence.ts";
 
 type Circumstances = Pick<ProjectAsk, "house" | "account" | "project" | "now">;
 
@@ -69,7 +70,7 @@ export function done<O extends Outcome>(
 ): Exclude<O, { kind: "refused" | "not found" | "other project" }> {
   if (outcome.kind === "refused") {
     const { code, text } = outcome as { code: AppError["code"]; text: string };
-    throw new WebRefusal(code, SENTENCES[text] ?? `${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
+    throw new WebRefusal(code, SENTENCES[text] ?? sentenceOf(text));
   }
   if (outcome.kind === "not found" || outcome.kind === "other project") {
     throw new WebRefusal("not_found", "The check is not there any more.");

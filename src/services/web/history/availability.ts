@@ -15,8 +15,8 @@ import type { WebHouse } from "../house.ts";
 import { SHOWN_DAYS } from "./past-runs.ts";
 
 const MONTHS_SHOWN = 3;
-/** Of what happened to a check, so much is looked through for signals that were due while we could not receive. */
-const EVENTS_READ_MAX = 1_000;
+/** So many signals that were due while we could not receive are looked at. */
+const MISSED_READ_MAX = 1_000;
 
 type Availability = Pick<CheckPage, "days" | "ninety" | "months">;
 type Facts = {
@@ -36,13 +36,12 @@ export async function readAvailability(
   const days = shownDays(now);
   const months = shownMonths(now);
   const from = Math.min(...[...days, ...months].map((period) => period.from));
-  const [changes, blind, totals, events] = await Promise.all([
+  const [changes, blind, totals, missed] = await Promise.all([
     listStatusChanges(database, { checkIds: [check.id], from, limitEach: STATUS_CHANGES_READ_MAX }),
     listBlindIntervals(database, { from, to: now }),
     listDays(database, { checkId: check.id, fromDay: dayOf(from) }),
-    listEvents(database, { checkId: check.id, limit: EVENTS_READ_MAX }),
+    listEvents(database, { checkId: check.id, from, kind: "not_observed", limit: MISSED_READ_MAX }),
   ]);
-  const missed = events.filter(({ kind }) => kind === "not_observed");
   const all = [...totals, ...(check.today === null ? [] : [check.today])];
   const facts: Facts = {
     history: {

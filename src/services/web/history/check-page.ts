@@ -1,5 +1,6 @@
 // The page of a check, put together from what the other files of this folder read.
 import type { CheckChannel, CheckPage } from "../../../contract/web/check-page.ts";
+import { channelName } from "../../../contract/web/list-words.ts";
 import { pingUrl } from "../../../contract/urls.ts";
 import { mayDo, type Role } from "../../../core/access.ts";
 import type { Instant } from "../../../core/instant.ts";
@@ -49,12 +50,12 @@ export async function readCheckPage(
     ...availability,
     usual: usualOfLog(log),
     channels: channels.map(
-      ({ uuid, kind, name, disabledAt, disabledReason }): CheckChannel => ({
-        id: uuid,
-        kind,
-        name,
-        isOn: check.channelUuids.includes(uuid),
-        disabledReason: disabledAt === null ? null : (disabledReason ?? ""),
+      (channel): CheckChannel => ({
+        id: channel.uuid,
+        kind: channel.kind,
+        name: channelName(channel),
+        isOn: check.channelUuids.includes(channel.uuid),
+        disabledReason: channel.disabledAt === null ? null : (channel.disabledReason ?? ""),
       }),
     ),
     lastFlip: lastFlip === undefined ? null : toldFlip(lastFlip),

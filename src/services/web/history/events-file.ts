@@ -106,7 +106,7 @@ function cutSentence(readMax: number): string {
 }
 
 function jsonOf({ at, check, ...event }: ProjectEvent): object {
-  const what = eventSentence({ at, check, ...event });
+  const what = eventSentence({ at, ...event });
   return event.type === "flip"
     ? {
         at: isoTime(at),

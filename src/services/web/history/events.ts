@@ -17,10 +17,12 @@ import { type CheckEvent, listEvents, listEventsOfProject } from "../../../store
 import { listFlips, listFlipsOfProject } from "../../../store/history/flips.ts";
 import { findEmails } from "../../../store/accounts/accounts.ts";
 import type { WebHouse } from "../house.ts";
-import { FLIPS_READ_MAX, readExcerpts, readLog } from "./kept-log.ts";
+import { type KeptPing, readExcerpts, readLog } from "./kept-log.ts";
 import { toldFlip } from "./told.ts";
 
 const EVENTS_PER_PAGE = 100;
+/** What happened at one instant is not parted, so more than a page is read: so many may share its last instant. */
+const READ_PER_PAGE = 2 * EVENTS_PER_PAGE;
 
 /** While somebody waits for a word to be found, so many batches are looked through; the rest with the next page. */
 const BATCHES_PER_SEARCH_MAX = 20;
@@ -35,38 +37,46 @@ export async function readEvents(
   check: CheckWithState,
   { before, types }: EventsAsked,
 ): Promise<EventsPage> {
-  const range = before === null ? {} : { before };
+  const range = { checkId: check.id, ...(before !== null && { before }), limit: READ_PER_PAGE };
   const [log, flips, events] = await Promise.all([
     types.includes("signal") ? readLog(house, check) : [],
-    types.includes("flip")
-      ? listFlips(house.database, { checkId: check.id, ...range, limit: FLIPS_READ_MAX })
-      : [],
-    types.includes("event")
-      ? listEvents(house.database, { checkId: check.id, ...range, limit: EVENTS_PER_PAGE + 1 })
-      : [],
+    types.includes("flip") ? listFlips(house.database, range) : [],
+    types.includes("event") ? listEvents(house.database, range) : [],
   ]);
-  const signals = log.filter(({ at }) => before === null || at < before).slice(0, EVENTS_PER_PAGE + 1);
-  const excerpts = await readExcerpts(house, { checkId: check.id, pings: signals });
+  const signals = log.filter(({ at }) => before === null || at < before);
   const named = await namesOf(house.database, events);
-  const rows = [
-    ...signals.map(
-      ({ at, n, kind, exitStatus, durationMs, scheme, method, remoteAddr }): EventRow => ({
-        type: "signal",
-        at,
-        n,
-        kind,
-        exitStatus,
-        durationMs,
-        source: [scheme === "email" ? scheme : `${scheme} ${method}`, remoteAddr]
-          .filter(Boolean)
-          .join(" from "),
-        excerpt: excerpts.get(n) ?? null,
-      }),
-    ),
-    ...flips.map((flip): EventRow => ({ type: "flip", ...toldFlip(flip) })),
-    ...events.map((event) => toldEvent(event, named)),
-  ];
-  return pageOf(rows, EVENTS_PER_PAGE);
+  // What a signal caused is newer than the signal, if only by a blink.
+  const page = pageOf<EventRow>(
+    [
+      ...flips.map((flip): EventRow => ({ type: "flip", ...toldFlip(flip) })),
+      ...events.map((event) => toldEvent(event, named)),
+      ...signals.map(toldSignal),
+    ],
+    EVENTS_PER_PAGE,
+  );
+  const shown = new Set(page.events.map((event) => (event.type === "signal" ? event.n : null)));
+  const pings = signals.filter(({ n }) => shown.has(n));
+  const excerpts = await readExcerpts(house, { checkId: check.id, pings });
+  return { ...page, events: page.events.map((event) => withExcerpt(event, excerpts)) };
+}
+
+function toldSignal(ping: KeptPing): EventRow {
+  const { at, n, kind, exitStatus, durationMs, scheme, method, remoteAddr } = ping;
+  const source = [scheme === "email" ? scheme : `${scheme} ${method}`, remoteAddr].filter(Boolean);
+  return {
+    type: "signal",
+    at,
+    n,
+    kind,
+    exitStatus,
+    durationMs,
+    source: source.join(" from "),
+    excerpt: null,
+  };
+}
+
+function withExcerpt(event: EventRow, excerpts: ReadonlyMap<number, string>): EventRow {
+  return event.type === "signal" ? { ...event, excerpt: excerpts.get(event.n) ?? null } : event;
 }
 
 /** Which events of a project are wanted. */

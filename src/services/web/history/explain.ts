@@ -14,7 +14,6 @@ import { readDeliveries, toldFlip } from "./told.ts";
 
 /** A change of the clocks is worth a word for so long. */
 const CLOCK_CHANGE_TOLD_MS = 31 * DAY_MS;
-const EDITS_READ_MAX = 50;
 
 /**
  * The explanation of one flip; without one, of the newest to down, or else of the newest. Throws "not found" when
@@ -30,10 +29,10 @@ export async function readExplanation(
       ? (flips.find(({ to }) => to === "down") ?? flips[0])
       : flips.find(({ id }) => id === flipId);
   if (flip === undefined) throw new AppError("not_found", ERROR_TEXT.notFound);
-  const [log, told, events] = await Promise.all([
+  const [log, told, edits] = await Promise.all([
     readLog(house, check),
     readDeliveries(house.database, { flipId: flip.id, projectId: check.projectId }),
-    listEvents(house.database, { checkId: check.id, limit: EDITS_READ_MAX }),
+    listEvents(house.database, { checkId: check.id, from: flip.at + 1, kind: "edited", limit: 1 }),
   ]);
   const before = log.filter(({ at }) => at <= flip.at);
   const steps: ExplanationStep[] = [
@@ -49,7 +48,7 @@ export async function readExplanation(
     flip: toldFlip(flip),
     zone: check.settings.kind === "simple" ? "UTC" : check.settings.tz,
     steps: steps.toSorted((one, other) => one.at - other.at),
-    isEditedSince: events.some(({ kind, at }) => kind === "edited" && at > flip.at),
+    isEditedSince: edits.length > 0,
   };
 }
 

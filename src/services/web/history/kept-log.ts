@@ -1,5 +1,6 @@
 // The log of a check as pages show it: all that is kept, newest first. It is a few hundred rows at most, so every view
 // of it is cut from the whole.
+import { printable } from "../../../channels/words/clip.ts";
 import { runDurations } from "../../../core/machine/run-durations.ts";
 import { forgottenThrough, pingsListed } from "../../../core/retention.ts";
 import { findLogLimits } from "../../../store/checks/ping-targets.ts";
@@ -46,5 +47,7 @@ export async function readExcerpts(
 
 function lineOf(bytes: Uint8Array): string {
   const text = new TextDecoder("utf-8").decode(bytes);
-  return text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
+  return printable(text)
+    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim();
 }

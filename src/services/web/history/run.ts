@@ -1,5 +1,6 @@
 // One signal with everything that is known of it: what it carried, how that compares with the last success, and whom
 // it caused to be told.
+import { printable } from "../../../channels/words/clip.ts";
 import type { Run, RunBody } from "../../../contract/web/history.ts";
 import { AppError, ERROR_TEXT } from "../../../core/errors.ts";
 import { type MailBounds, readMail } from "../../../lib/mail/bounded-mail.ts";
@@ -78,11 +79,13 @@ async function shownBody(house: WebHouse, ping: KeptPing): Promise<RunBody | nul
   if (ping.bodySize === null) return null;
   const read = await bytesOf(house, ping);
   if (read.kind === "none") return null;
-  const empty = { text: null, size: ping.bodySize, isBinary: false, trouble: null, mail: null };
+  const empty = { text: null, plain: null, size: ping.bodySize, isBinary: false, trouble: null, mail: null };
   if (read.kind === "unavailable") return { ...empty, trouble: read.reason };
   const text = textOf(read.body);
   const mail = ping.scheme === "email" ? await decodedMail(read.body) : null;
-  return { ...empty, text: text?.slice(0, SHOWN_TEXT_MAX) ?? null, isBinary: text === null, mail };
+  const shown = text?.slice(0, SHOWN_TEXT_MAX) ?? null;
+  const plain = shown === null ? null : printable(shown);
+  return { ...empty, text: shown, plain: plain === shown ? null : plain, isBinary: text === null, mail };
 }
 
 /** Null: bytes that are no text. A character that was cut in two at the end is no reason to doubt the rest. */
@@ -97,7 +100,7 @@ async function decodedMail(bytes: Uint8Array): Promise<RunBody["mail"]> {
   return {
     subject: mail.subject ?? "",
     from: mail.from?.address ?? "",
-    text: (mail.text ?? "").slice(0, SHOWN_TEXT_MAX),
+    text: printable((mail.text ?? "").slice(0, SHOWN_TEXT_MAX)),
     html: mail.html?.slice(0, SHOWN_TEXT_MAX) ?? null,
   };
 }
@@ -109,7 +112,12 @@ async function diffOf(
   const success = older.find(({ kind, bodySize }) => kind === "success" && bodySize !== null);
   if (success === undefined || ping.kind === "start") return null;
   const against = await shownBody(house, success);
-  const [before, after] = [against?.mail?.text ?? against?.text, body.mail?.text ?? body.text];
-  if (before === undefined || before === null || after === null) return null;
+  const [before, after] = [shownText(against), shownText(body)];
+  if (before === null || after === null) return null;
   return { againstN: success.n, againstAt: success.at, ...diffLines({ before, after }) };
+}
+
+/** What a reader sees of a body; null: nothing. */
+function shownText(body: RunBody | null): string | null {
+  return body?.mail?.text ?? body?.plain ?? body?.text ?? null;
 }

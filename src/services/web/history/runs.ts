@@ -8,7 +8,7 @@ import type { WebHouse } from "../house.ts";
 import { FLIPS_READ_MAX, type KeptPing, readExcerpts, readLog } from "./kept-log.ts";
 
 const RUNS_PER_PAGE = 50;
-/** More gaps than these between the runs of a page are not told one by one. */
+/** More times than these that were not observed are not told one by one. */
 const GAPS_READ_MAX = 200;
 
 type Page = { before: number | null };
@@ -17,11 +17,12 @@ type Page = { before: number | null };
 export async function readRuns(house: WebHouse, check: CheckWithState, { before }: Page): Promise<RunsPage> {
   const log = await readLog(house, check);
   const oldestAt = log.at(-1)?.at ?? check.createdAt;
-  const [flips, events] = await Promise.all([
-    listFlips(house.database, { checkId: check.id, from: oldestAt, limit: FLIPS_READ_MAX }),
-    listEvents(house.database, { checkId: check.id, limit: GAPS_READ_MAX }),
+  const range = { checkId: check.id, from: oldestAt, ...(before !== null && { before }) };
+  const [flips, gaps] = await Promise.all([
+    listFlips(house.database, { ...range, limit: FLIPS_READ_MAX }),
+    listEvents(house.database, { ...range, kind: "not_observed", limit: GAPS_READ_MAX }),
   ]);
-  const all = [...endedRuns(log, check), ...running(log, check), ...missing(flips), ...unseen(events)]
+  const all = [...endedRuns(log, check), ...running(log, check), ...missing(flips), ...gaps.map(unseen)]
     .filter(({ at }) => at >= oldestAt && (before === null || at < before))
     .toSorted((one, other) => other.at - one.at);
   // What ended at one instant is not parted: the next page begins before it.
@@ -58,8 +59,10 @@ function endedRuns(log: readonly KeptPing[], { settings }: CheckWithState): RunR
 }
 
 function running(log: readonly KeptPing[], { state }: CheckWithState): RunRow[] {
-  const { lastStartAt } = state;
-  if (lastStartAt === null) return [];
+  const { lastStartAt, pingCount } = state;
+  // The log was read after the state: what came in between may have ended this run, which stands there as ended then.
+  const isOver = log.some(({ n, kind }) => n > pingCount && (kind === "success" || kind === "fail"));
+  if (lastStartAt === null || isOver) return [];
   const start = log.find(({ kind, at }) => kind === "start" && at === lastStartAt);
   return [{ ...NOTHING, n: start?.n ?? null, outcome: "running", at: lastStartAt, startAt: lastStartAt }];
 }
@@ -70,10 +73,8 @@ function missing(flips: readonly StoredFlip[]): RunRow[] {
     .map(({ at }) => ({ ...NOTHING, outcome: "missing", at }));
 }
 
-function unseen(events: readonly CheckEvent[]): RunRow[] {
-  return events
-    .filter(({ kind }) => kind === "not_observed")
-    .map(({ at }) => ({ ...NOTHING, outcome: "unseen", at }));
+function unseen({ at }: CheckEvent): RunRow {
+  return { ...NOTHING, outcome: "unseen", at };
 }
 
 const NOTHING = {

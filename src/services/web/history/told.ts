@@ -1,4 +1,5 @@
 // Rows of the history in the words of the contract.
+import { channelName } from "../../../contract/web/list-words.ts";
 import type { ToldDelivery, ToldFlip } from "../../../contract/web/history.ts";
 import { type Channel, findChannelsByIds } from "../../../store/alerts/channels.ts";
 import { type Delivery, listDeliveriesOfFlip } from "../../../store/alerts/deliveries.ts";
@@ -36,11 +37,11 @@ function toldUnnamed(delivery: Delivery, { isElsewhere }: { isElsewhere: boolean
 /** A delivery with the channel that it goes by; null: it is gone. */
 export function toldDelivery(
   delivery: Delivery,
-  channel: Pick<Channel, "uuid" | "kind" | "name"> | null,
+  channel: (Pick<Channel, "uuid" | "kind" | "name"> & Partial<Pick<Channel, "config">>) | null,
 ): ToldDelivery {
   return {
     id: delivery.id,
-    channel: channel && { id: channel.uuid, kind: channel.kind, name: channel.name },
+    channel: channel && { id: channel.uuid, kind: channel.kind, name: channelName(channel) },
     isElsewhere: false,
     state: delivery.state,
     createdAt: delivery.createdAt,

@@ -86,7 +86,7 @@ async function testMail(
   });
   const tookMs = Math.round(performance.now() - startedAt);
   if (result.kind === "sent") {
-    const said = `${mail.host} took the mail. Look whether it arrives, also among the unwanted.`;
+    const said = `${mail.host} took the mail. Look whether it arrives, also in the folder for spam.`;
     return { isSent: true, said, code: result.code, answer: result.response, tookMs };
   }
   // A server that answers says itself what it does not like.

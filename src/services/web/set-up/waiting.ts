@@ -12,6 +12,8 @@ import { explainMiss, explainStranger } from "./near-miss.ts";
 const SHOWN_MAX = 5;
 /** Older tries belong to another story. */
 const MISSES_AGE_MS = 15 * MINUTE_MS;
+/** Misses are dated by the clock of this process, checks by that of the database. */
+const CLOCKS_APART_MS = 1_000;
 const SHOWN_KINDS = { success: "success", start: "start", fail: "fail", log: "log", ign: "ignored" } as const;
 
 /** The answer for a check; misses of strangers are shown to whoever runs the installation only. */
@@ -25,7 +27,9 @@ export async function waitingFor({ house, account, project, role, check, now }: 
     pingKey: mayDo(role, "manageKeys") ? project.pingKey : null,
     pingPath: basePath(new URL(house.urls.ping)),
   };
-  const nearMisses = house.setUp.missesSince(Date.now() - MISSES_AGE_MS).flatMap((miss): NearMiss[] => {
+  // Before it was there, nobody can have meant it.
+  const ageMs = Math.min(MISSES_AGE_MS, house.now() - check.createdAt + CLOCKS_APART_MS);
+  const nearMisses = house.setUp.missesSince(Date.now() - ageMs).flatMap((miss): NearMiss[] => {
     const text =
       explainMiss(miss, wanted) ?? (account.isOperator ? explainStranger(miss, wanted.pingPath) : null);
     if (text === null) return [];
@@ -36,6 +40,7 @@ export async function waitingFor({ house, account, project, role, check, now }: 
   const onlyPost = settings.methods === "POST";
   return {
     now,
+    channels: check.channelUuids.length,
     arrivals: pings.map(arrivalOf),
     nearMisses: nearMisses.slice(0, SHOWN_MAX),
     curl: curlLine(address, { onlyPost }),

@@ -8,7 +8,7 @@ import { pageHref } from "../../../shell/page-address.ts";
 import { Toggle } from "../../../ui/field.tsx";
 import { toast, toastTrouble } from "../../../ui/toast.tsx";
 import { toldWords as words } from "../../../words/check/page.ts";
-import { checkKey } from "../use-check.ts";
+import { refreshCheck } from "../../../api/refresh-check.ts";
 
 export function WhoIsTold({ page, mayEdit }: { page: CheckPage; mayEdit: boolean }) {
   const { channels, row, projectId } = page;
@@ -16,14 +16,14 @@ export function WhoIsTold({ page, mayEdit }: { page: CheckPage; mayEdit: boolean
   const [busy, setBusy] = useState<string | null>(null);
   const tell = async (ids: readonly string[]) => {
     await send("PATCH", `/checks/${row.id}`, { channels: ids });
-    await client.invalidateQueries({ queryKey: checkKey(row.id) });
+    await refreshCheck(client, row.id);
   };
-  const turn = async ({ id, name, kind }: CheckChannel, isOn: boolean) => {
+  const turn = async ({ id, name }: CheckChannel, isOn: boolean) => {
     const before = channels.filter((one) => one.isOn).map((one) => one.id);
     setBusy(id);
     try {
       await tell(isOn ? [...before, id] : before.filter((one) => one !== id));
-      const said = isOn ? words.on(name || kind) : words.quiet(name || kind);
+      const said = isOn ? words.on(name) : words.quiet(name);
       toast({ text: said, undo: () => tell(before) });
     } catch (error) {
       toastTrouble(error);
@@ -65,8 +65,12 @@ export function WhoIsTold({ page, mayEdit }: { page: CheckPage; mayEdit: boolean
 function ChannelName({ channel: { name, kind, disabledReason } }: { channel: CheckChannel }) {
   return (
     <>
-      <bdi>{name || kind}</bdi>
-      <span className="muted"> · {disabledReason === null ? kind : disabledReason || words.off}</span>
+      <bdi>{name}</bdi>
+      {disabledReason === null ? (
+        name !== kind && <span className="muted"> · {kind}</span>
+      ) : (
+        <span className="muted"> · {disabledReason || words.off}</span>
+      )}
     </>
   );
 }

@@ -16,7 +16,7 @@ import { editWords as words } from "../../../words/check/edit.ts";
 import { codeWords } from "../../../words/check/signal.ts";
 import { words as shared } from "../../../words/shared.ts";
 import { changeLine } from "../as-code.ts";
-import { checkKey } from "../use-check.ts";
+import { refreshCheck } from "../../../api/refresh-check.ts";
 import { FilterFields } from "./filter-fields.tsx";
 import { changeOf, isOtherSchedule, type Settings, scheduleOf } from "./form-state.ts";
 import { type FieldsProps, ScheduleFields } from "./schedule-fields.tsx";
@@ -121,7 +121,7 @@ function useSaving(page: CheckPage, { before, onClose }: { before: Settings; onC
   const { id } = page.row;
   const put = async (change: Partial<Settings>) => {
     const row = await send<CheckRow>("PATCH", `/checks/${id}`, change);
-    await client.invalidateQueries({ queryKey: checkKey(id) });
+    await refreshCheck(client, id);
     return row;
   };
   const save = async (change: Partial<Settings>) => {

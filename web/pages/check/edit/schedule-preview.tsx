@@ -32,7 +32,8 @@ export function SchedulePreview({ asked }: { asked: ScheduleRequest }) {
   const settled = useSettled(asked, TYPING_MS);
   const { data, error } = useReading(settled);
   if (error !== null) return <p className="edit-preview mistake">{troubleText(error)}</p>;
-  if (data === undefined) return null;
+  // What was typed before is no answer to nothing.
+  if (data === undefined || (settled.kind !== "simple" && settled.schedule === "")) return null;
   if ("error" in data) {
     return (
       <p className="edit-preview mistake" role="status">

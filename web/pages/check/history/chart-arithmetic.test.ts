@@ -23,10 +23,12 @@ test("the axis is labelled in one unit", () => {
   expect(tickText(600_000, 300_000)).toBe("10 m");
   expect(tickText(7_200_000, 3_600_000)).toBe("2 h");
   expect(tickText(200, 100)).toBe("200 ms");
+  expect([0, 500, 1_000].map((ms) => tickText(ms, 500))).toEqual(["0 s", "0.5 s", "1 s"]);
 });
 
 test("the first and the last bar are named", () => {
   expect(namedBars(60, 5)).toEqual([0, 15, 30, 44, 59]);
   expect(namedBars(1, 5)).toEqual([0]);
   expect(namedBars(0, 5)).toEqual([]);
+  expect(namedBars(2, 1)).toEqual([0]);
 });

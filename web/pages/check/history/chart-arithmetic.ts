@@ -34,18 +34,21 @@ export function scaleFor(highestMs: number): Scale {
   return { topMs, ticksMs };
 }
 
-/** "15 m", "1 h", "0.2 s": short, for the axis. */
+/** Up to here steps are told in milliseconds; with longer ones the axis reaches seconds. */
+const MILLISECONDS_STEP_MAX = 200;
+
+/** "15 m", "1 h", "0.5 s": short, for the axis. */
 export function tickText(ms: number, stepMs: number): string {
   if (stepMs >= DAY_MS) return `${ms / DAY_MS} d`;
   if (stepMs >= HOUR_MS) return `${ms / HOUR_MS} h`;
   if (stepMs >= MINUTE_MS) return `${ms / MINUTE_MS} m`;
-  if (stepMs >= SECOND_MS) return `${ms / SECOND_MS} s`;
+  if (stepMs > MILLISECONDS_STEP_MAX) return `${ms / SECOND_MS} s`;
   return `${ms} ms`;
 }
 
-/** Indexes of the bars that are named below: evenly spread, the first and the last among them. */
+/** Indexes of the bars that are named below: evenly spread, the first and, if there is room, the last among them. */
 export function namedBars(count: number, most: number): number[] {
-  if (count <= 1) return count === 1 ? [0] : [];
+  if (count <= 1 || most <= 1) return count === 0 ? [] : [0];
   const wanted = Math.min(most, count);
   return [...new Set(Array.from({ length: wanted }, (_, k) => Math.round((k * (count - 1)) / (wanted - 1))))];
 }

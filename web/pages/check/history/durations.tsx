@@ -9,7 +9,7 @@ import { useMinute } from "../../../live/clock.ts";
 import { pageHref } from "../../../shell/page-address.ts";
 import { Queried } from "../../../ui/page-state.tsx";
 import { againstUsual, chartWords as words } from "../../../words/check/page.ts";
-import { formatDay, formatDuration, formatWhen } from "../../../words/time.ts";
+import { formatClock, formatDay, formatDuration, formatWhen } from "../../../words/time.ts";
 import { useDurations } from "../use-check.ts";
 import { namedBars, scaleFor, tickText } from "./chart-arithmetic.ts";
 import { useWidth } from "./use-width.ts";
@@ -18,7 +18,8 @@ const HEIGHT = 198;
 const FOOT = 24;
 /** Room above the highest bar for what is said of the band. */
 const HEAD = 26;
-const LEFT = 40;
+/** Room for "800 ms". */
+const LEFT = 50;
 const BAR_MAX = 7;
 const LABEL_WIDTH = 92;
 /** As many bars as can be told apart. */
@@ -81,7 +82,11 @@ function Chart({ id, figures, usual }: ChartProps) {
 type Given = { usual: UsualDuration | null; now: number };
 
 function runBars({ points }: Figures, { usual, now }: Given): BarMark[] {
-  return points.slice(-BARS_MAX).map(({ at, durationMs, outcome, n }) => {
+  const shown = points.slice(-BARS_MAX);
+  const dayOf = (at: number) => formatDay(at, { now, zone: readerZone });
+  // Bars of one day would all be named alike.
+  const isOneDay = new Set(shown.map(({ at }) => dayOf(at))).size === 1;
+  return shown.map(({ at, durationMs, outcome, n }) => {
     const when = formatWhen(at, { now, zone: readerZone });
     const against = usual === null ? null : againstUsual(durationMs, usual);
     const said = [formatDuration(durationMs), outcome === "fail" ? words.failed : null, against];
@@ -90,7 +95,7 @@ function runBars({ points }: Figures, { usual, now }: Given): BarMark[] {
       ms: durationMs,
       is: outcome === "fail" ? "down" : usual !== null && durationMs > usual.highMs ? "late" : "up",
       when,
-      day: formatDay(at, { now, zone: readerZone }),
+      day: isOneDay ? formatClock(at, readerZone) : dayOf(at),
       said: said.filter((text) => text !== null).join(" · "),
       n,
     };
@@ -202,7 +207,9 @@ function UsualText({ usual }: { usual: UsualDuration }) {
 
 function DayNames(props: { bars: readonly BarMark[]; x: (index: number) => number; width: number }) {
   const { bars, x, width } = props;
-  const named = namedBars(bars.length, Math.max(2, Math.floor((width - LEFT) / LABEL_WIDTH)));
+  // Few bars stand close together at the left.
+  const most = Math.floor((x(bars.length - 1) - x(0)) / LABEL_WIDTH) + 1;
+  const named = namedBars(bars.length, most);
   return named.map((index) => {
     const isLast = index === bars.length - 1 && bars.length > 12;
     return (

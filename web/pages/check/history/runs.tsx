@@ -1,4 +1,5 @@
-// The table of runs, newest first; a row opens the run beside the page. Older ones come by the page.
+// The table of runs, newest first; a row opens the run beside the page. Older ones come by the page. Whoever looks for
+// what is no run (a log entry, an ignored request, a pause) shows everything instead.
 import type { DrawnState } from "../../../../src/contract/web/check-row.ts";
 import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
 import { useState } from "react";
@@ -14,6 +15,7 @@ import { Failed, Loading } from "../../../ui/page-state.tsx";
 import { When } from "../../../ui/when.tsx";
 import { againstUsual, outcomeWord, runsWords as words } from "../../../words/check/page.ts";
 import { formatDuration, formatWhen } from "../../../words/time.ts";
+import { Log } from "./log.tsx";
 
 /** A page of the server is longer than a screen; it is shown in such steps. */
 const SHOWN_STEP = 15;
@@ -24,7 +26,26 @@ type Props = {
   usual: UsualDuration | null;
 };
 
-export function RunsTable({ id, query, usual }: Props) {
+export function Runs(props: Props) {
+  const [shown, setShown] = useState<"runs" | "log">("runs");
+  return (
+    <section className="check-part" aria-labelledby="check-runs">
+      <div className="check-part-head">
+        <h2 id="check-runs">{words.titles[shown]}</h2>
+        <div className="check-switch" role="group" aria-label={words.list}>
+          {(["runs", "log"] as const).map((one) => (
+            <button key={one} type="button" aria-pressed={shown === one} onClick={() => setShown(one)}>
+              {words.lists[one]}
+            </button>
+          ))}
+        </div>
+      </div>
+      {shown === "runs" ? <RunsTable {...props} /> : <Log id={props.id} />}
+    </section>
+  );
+}
+
+function RunsTable({ id, query, usual }: Props) {
   const [most, setMost] = useState(SHOWN_STEP);
   if (query.data === undefined) {
     return query.isError ? <Failed error={query.error} onRetry={() => void query.refetch()} /> : <Loading />;
@@ -36,8 +57,7 @@ export function RunsTable({ id, query, usual }: Props) {
   };
   const { columns } = words;
   return (
-    <section className="check-part" aria-labelledby="check-runs">
-      <h2 id="check-runs">{words.title}</h2>
+    <>
       {runs.length === 0 ? (
         <p className="muted">{words.none}</p>
       ) : (
@@ -67,7 +87,7 @@ export function RunsTable({ id, query, usual }: Props) {
           {words.older}
         </Button>
       )}
-    </section>
+    </>
   );
 }
 

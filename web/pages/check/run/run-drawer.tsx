@@ -17,7 +17,7 @@ import { Queried } from "../../../ui/page-state.tsx";
 import { checkKeys } from "../../../words/check/page.ts";
 import { runTitle, runWords as words } from "../../../words/check/run.ts";
 import { formatWhen } from "../../../words/time.ts";
-import { checkKey } from "../use-check.ts";
+import { checkKey } from "../../../api/refresh-check.ts";
 import { Caused } from "./caused.tsx";
 import { RunFacts } from "./run-facts.tsx";
 import { RunOutput } from "./run-output.tsx";

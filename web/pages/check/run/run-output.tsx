@@ -34,7 +34,7 @@ export function RunOutput({ id, run }: { id: string; run: Run }) {
   );
 }
 
-function tabsOf({ diff }: Run, { text, mail }: RunBody): Tab[] {
+function tabsOf({ diff }: Run, { text, plain, mail }: RunBody): Tab[] {
   const tabs: Tab[] = [];
   if (mail !== null) {
     tabs.push({ name: "mail", label: words.tabs.mail, body: <Mail mail={mail} /> });
@@ -43,7 +43,7 @@ function tabsOf({ diff }: Run, { text, mail }: RunBody): Tab[] {
   }
   if (text !== null) {
     const label = mail === null ? words.tabs.text : words.tabs.raw;
-    tabs.push({ name: "text", label, body: <SearchedText text={text} /> });
+    tabs.push({ name: "text", label, body: <SearchedText text={plain ?? text} raw={text} /> });
   }
   if (diff !== null) tabs.push({ name: "diff", label: words.tabs.diff, body: <RunDiff diff={diff} /> });
   return tabs;
@@ -62,7 +62,7 @@ function Mail({ mail: { subject, from, text } }: { mail: NonNullable<RunBody["ma
           <dd dir="auto">{subject}</dd>
         </div>
       </dl>
-      <SearchedText text={text} />
+      <SearchedText text={text} raw={text} />
     </>
   );
 }

@@ -1,10 +1,10 @@
-// Text with a search: matches are marked and counted, Enter goes from one to the next.
+// Text with a search: matches are marked and counted, Enter goes from one to the next. What is copied is as it came.
 import { useDeferredValue, useEffect, useRef, useState } from "react";
 import { CopyButton } from "../../../ui/copy.tsx";
 import { runWords as words } from "../../../words/check/run.ts";
 import { splitByMatches } from "./split-matches.ts";
 
-export function SearchedText({ text }: { text: string }) {
+export function SearchedText({ text, raw }: { text: string; raw: string }) {
   const [search, setSearch] = useState("");
   const [current, setCurrent] = useState(0);
   const pieces = splitByMatches(text, useDeferredValue(search));
@@ -38,7 +38,7 @@ export function SearchedText({ text }: { text: string }) {
             {words.found(count)}
           </span>
         )}
-        <CopyButton text={text} />
+        <CopyButton text={raw} />
       </div>
       <pre tabIndex={0} aria-label={words.output} dir="auto">
         {pieces.map((piece, index) => {

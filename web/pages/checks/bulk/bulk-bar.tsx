@@ -1,16 +1,17 @@
 // What can be done with the picked rows, in a bar at the foot of the screen. Everything but moving can be undone.
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import type { ChannelsPage } from "../../../src/contract/web/channels.ts";
-import type { CheckRow } from "../../../src/contract/web/check-row.ts";
-import type { ProjectHead } from "../../../src/contract/web/boot.ts";
-import { get } from "../../api/api.ts";
-import { otherProjects } from "../../boot/rights.ts";
-import { Button, IconButton } from "../../ui/button.tsx";
-import { Icon } from "../../ui/icon.tsx";
-import { Menu, MenuHead, MenuItem } from "../../ui/menu.tsx";
-import { actionWords } from "../../words/check-actions.ts";
-import { connectChecks, deleteChecks, moveChecks, pauseChecks, resumeChecks, tagChecks } from "./actions.ts";
+import type { ChannelsPage } from "../../../../src/contract/web/channels.ts";
+import type { CheckRow } from "../../../../src/contract/web/check-row.ts";
+import type { ProjectHead } from "../../../../src/contract/web/boot.ts";
+import { channelName } from "../../../../src/contract/web/list-words.ts";
+import { get } from "../../../api/api.ts";
+import { otherProjects } from "../../../boot/rights.ts";
+import { Button, IconButton } from "../../../ui/button.tsx";
+import { Icon } from "../../../ui/icon.tsx";
+import { Menu, MenuHead, MenuItem } from "../../../ui/menu.tsx";
+import { actionWords } from "../../../words/check-actions.ts";
+import { connectChecks, deleteChecks, moveChecks, pauseChecks, resumeChecks, tagChecks } from "../actions.ts";
 
 type Props = { project: ProjectHead; rows: readonly CheckRow[]; tags: readonly string[]; onDone: () => void };
 
@@ -66,8 +67,8 @@ function TagMenu({
   const [text, setText] = useState("");
   const add = (event: FormEvent) => {
     event.preventDefault();
-    const tag = text.trim().replaceAll(/\s+/g, "-");
-    if (tag !== "") void tagChecks(project, rows, { tag, isOn: true });
+    const given = [...new Set(text.split(/\s+/).filter((tag) => tag !== ""))];
+    if (given.length > 0) void tagChecks(project, rows, { tags: given, isOn: true });
     setText("");
   };
   const worn = [...new Set(rows.flatMap((row) => row.tags))];
@@ -94,7 +95,7 @@ function TagMenu({
       </form>
       {worn.length > 0 && <MenuHead>{actionWords.removeTag}</MenuHead>}
       {worn.map((tag) => (
-        <MenuItem key={tag} onPick={() => void tagChecks(project, rows, { tag, isOn: false })}>
+        <MenuItem key={tag} onPick={() => void tagChecks(project, rows, { tags: [tag], isOn: false })}>
           {tag}
         </MenuItem>
       ))}
@@ -110,16 +111,17 @@ function ChannelMenu({ project, rows }: { project: string; rows: readonly CheckR
   const channels = data?.channels ?? [];
   if (channels.length === 0) return null;
   const entry = (isOn: boolean) =>
-    channels.map(({ id, name, kind }) => (
-      <MenuItem
-        key={`${id} ${isOn}`}
-        onPick={() =>
-          void connectChecks(project, rows, { channel: id, name: name === "" ? kind : name, isOn })
-        }
-      >
-        {name === "" ? kind : name}
-      </MenuItem>
-    ));
+    channels.map((channel) => {
+      const name = channelName(channel);
+      return (
+        <MenuItem
+          key={`${channel.id} ${isOn}`}
+          onPick={() => void connectChecks(project, rows, { channel: channel.id, name, isOn })}
+        >
+          {name}
+        </MenuItem>
+      );
+    });
   return (
     <Menu trigger={<Button kind="bare">{actionWords.channels}</Button>}>
       <MenuHead>{actionWords.addChannel}</MenuHead>
