@@ -11,8 +11,10 @@ export default defineConfig({
     // Two at a time share the machine with the database they talk to.
     maxWorkers: 2,
     // Bounds for what hangs, not for what is slow: the machine may be busy with other things.
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    // What is waited for usually comes at once; the usual second is too short for a machine that stutters.
+    expect: { poll: { timeout: 20_000 } },
     projects: [
       { extends: true, test: { name: "unit", include: UNIT } },
       {
@@ -40,8 +42,8 @@ export default defineConfig({
           globalSetup: ["test/support/set-up-e2e.ts"],
           // One browser at a time is enough for two cores.
           fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
         },
       },
     ],

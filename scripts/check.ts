@@ -84,7 +84,7 @@ const STEPS: readonly Step[] = [
       "--reporter=json",
       `--outputFile.json=${REPORT_PATH}`,
     ],
-    minutesMax: 45,
+    minutesMax: 75,
     report: REPORT_PATH,
     leaves: CONFORMANCE_PATH,
   },

@@ -18,7 +18,7 @@ import { migrate } from "../src/store/migrate.ts";
 import { listAccounts } from "../src/store/accounts/projects.ts";
 import { onOrphaned } from "../src/cli/trial/orphaned.ts";
 import { DataInUseError } from "../src/cli/trial/private-postgres.ts";
-import { freePort } from "../test/support/ping-process.ts";
+import { freePort } from "../test/support/ports.ts";
 import { startPostgres } from "../test/support/postgres.ts";
 import { embeddedPostgres } from "../test/support/postgres-binaries.ts";
 import { seed, SEED_EMAIL } from "./seed.ts";

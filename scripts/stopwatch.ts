@@ -10,7 +10,7 @@ import type { Browser, Page } from "playwright-core";
 import { environmentWith } from "../src/config.ts";
 import { openBrowser, openPage, openWindow } from "../test/support/browser.ts";
 import { endWithUs } from "../test/support/end-with-us.ts";
-import { freePort } from "../test/support/ping-process.ts";
+import { freePort } from "../test/support/ports.ts";
 import { build } from "./build.ts";
 import { pack } from "./pack.ts";
 

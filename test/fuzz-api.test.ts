@@ -19,7 +19,7 @@ import { rawRequest } from "./ping/raw-http.ts";
 const REQUESTS = 120;
 const RAW_REQUESTS = 300;
 const CHECKS = 4;
-const RUN_MS_MAX = 120_000;
+const RUN_MS_MAX = 300_000;
 
 /** Values for texts whose rules a schema cannot say. */
 const RIGHT_TEXTS: Readonly<Record<string, readonly string[]>> = {

@@ -188,7 +188,7 @@ export const SETTINGS = {
     fallbackMeans: "the one kept in the database",
     secret: true,
     meaning:
-      "The secret that API keys are hashed with. The first migration makes one and keeps it in the database; set this to keep it elsewhere. Changing it makes every API key invalid. `openssl rand -hex 32` makes one.",
+      "The secret that API keys are hashed with. The first migration makes one and keeps it in the database; set this to keep it elsewhere. Changing it makes every API key, badge address, mailed link and authenticator app invalid. `openssl rand -hex 32` makes one.",
     // Too short on purpose: an example that worked would be in use somewhere.
     example: "output-of-openssl-rand",
     aliases: ["SECRET_KEY"],

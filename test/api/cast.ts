@@ -16,7 +16,7 @@ import { readDatabaseClock } from "../../src/store/instance.ts";
 import { type Account, findProjectByUuid, type Project } from "../../src/store/accounts/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
-import { freePort } from "../support/ping-process.ts";
+import { freePort } from "../support/ports.ts";
 
 /** Somebody with a project of their own. */
 export type Player = { account: Account; project: Project; rw: string; ro: string; pingKey: string };

@@ -176,7 +176,7 @@ describe("ten thousand checks", () => {
        select c.id, h.id from checks c, channels h where c.project_id = $1 and h.project_id = $1`,
       [project.id],
     );
-  }, 60_000);
+  }, 120_000);
 
   /** The names of the statements that a request took. Loops of the server run beside it. */
   async function statementsOf(path: string, key: string): Promise<{ names: string[]; count: number }> {

@@ -4,7 +4,7 @@ import { type Database, openDatabase } from "../../src/store/db.ts";
 import { findProjectByUuid } from "../../src/store/accounts/projects.ts";
 import type { Dialect } from "../conformance/dialects.ts";
 import { type ServerUnderTest, startServerUnderTest } from "../conformance/server-under-test.ts";
-import { freePort } from "../support/ping-process.ts";
+import { freePort } from "../support/ports.ts";
 import type { PostgresServer } from "../support/postgres.ts";
 import { type CountingProxy, startCountingProxy } from "./counting-proxy.ts";
 

@@ -4,7 +4,7 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import { type Send, spelledOut } from "./case-file.ts";
 import type { Answer } from "./judging/comparison.ts";
 
-const ANSWER_WAIT_MS = 5_000;
+const ANSWER_WAIT_MS = 30_000;
 
 /** A request whose holes are filled. */
 export type FilledRequest = {

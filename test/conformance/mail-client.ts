@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 /** The last line of each answer, the greeting first. */
 export type Dialogue = readonly string[];
 
-const ANSWER_WAIT_MS = 10_000;
+const ANSWER_WAIT_MS = 30_000;
 
 /** Says the lines one after the other, each when the one before it was answered. */
 export function mailClient({ port }: { port: number }): (lines: readonly string[]) => Promise<Dialogue> {

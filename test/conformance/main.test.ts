@@ -9,7 +9,7 @@ import type { Readable } from "node:stream";
 import { afterAll, describe, expect, test } from "vitest";
 
 const MAIN = join(import.meta.dirname, "main.ts");
-const START_MS_MAX = 120_000;
+const START_MS_MAX = 240_000;
 
 type Command = ChildProcessByStdio<null, Readable, Readable>;
 

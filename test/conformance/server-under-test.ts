@@ -3,7 +3,8 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { openDatabase } from "../../src/store/db.ts";
-import { freePort, startPingProcess } from "../support/ping-process.ts";
+import { startPingProcess } from "../support/ping-process.ts";
+import { freePort } from "../support/ports.ts";
 import type { PostgresServer } from "../support/postgres.ts";
 import type { Setup } from "./case-file.ts";
 import type { Dialect } from "./dialects.ts";

@@ -18,7 +18,7 @@ import { onStage, type Stage } from "./stage/stage.ts";
 import { tinyRun } from "./tiny-run.ts";
 
 /** A bound for what hangs: a quiet machine needs a tenth of it. */
-const TIMEOUT_MS = 300_000;
+const TIMEOUT_MS = 600_000;
 
 let postgres: PostgresServer;
 beforeAll(async () => {

@@ -10,7 +10,7 @@ import { tinyRun } from "./tiny-run.ts";
 
 const CHECKS = 8;
 /** A bound for what hangs: a quiet machine needs a tenth of it. */
-const TIMEOUT_MS = 240_000;
+const TIMEOUT_MS = 600_000;
 
 let postgres: PostgresServer;
 beforeAll(async () => {

@@ -7,6 +7,7 @@ import { DatabaseClock } from "../../src/intake/clock.ts";
 import { DirectIntake } from "../../src/intake/direct.ts";
 import type { BatchSpool, IntakeParts, RecordHow } from "../../src/intake/direct/parts.ts";
 import type { Recorded } from "../../src/intake/direct/replay.ts";
+import { awakeMs } from "../support/awake.ts";
 
 /** What the database does with a batch: it answers, is away, or commits and loses the answer. */
 export type Behaviour = "answers" | "away" | "hangs" | "in doubt";
@@ -32,7 +33,7 @@ export class ScriptedDatabase {
     this.inFlightMax = Math.max(this.inFlightMax, this.inFlight);
     try {
       if (this.behaviour === "hangs") {
-        await sleep(Math.max(0, how.giveUpAtMs - performance.now()));
+        await sleep(Math.max(0, how.giveUpAtMs - awakeMs()));
         throw new Error("gave up");
       }
       await sleep(this.delayMs);
@@ -153,7 +154,8 @@ export function scripted(given: Partial<IntakeParts> & { spoolless?: boolean } =
     hasEntered: () => true,
     mayPromise: () => true,
     onTrouble: (error, what) => troubles.push(`${what}: ${error instanceof Error ? error.message : "?"}`),
-    monotonic: () => performance.now(),
+    // A machine that stutters would make signals wait for longer than they may.
+    monotonic: awakeMs,
     ...given,
   });
   const ping: Scripted["ping"] = async (word, { create = false, ...fields } = {}) => {

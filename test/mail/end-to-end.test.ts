@@ -27,7 +27,7 @@ beforeEach(() => {
   smtp.received.length = 0;
 });
 
-const WAIT_MS = 20_000;
+const WAIT_MS = 40_000;
 
 /** Mails take a second or two: letters are looked for every two seconds. */
 async function mailTo(

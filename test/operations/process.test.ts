@@ -137,12 +137,12 @@ describe("a process that receives pings and has a spool", () => {
         ])
         .then(({ rows }) => Number(rows[0].ping_count));
     await expect.poll(count, { timeout: 20_000 }).toBe(2);
-    await expect.poll(() => ping(second.lines, stranger), { timeout: 10_000 }).toBe(200);
+    await expect.poll(() => ping(second.lines, stranger)).toBe(200);
     expect(await again.stop()).toEqual([]);
     const { rows } = await migrated.db.pool.query("select * from intakes where closed_at is null or lost");
     expect(rows).toEqual([]);
     await proxy.close();
-  }, 60_000);
+  }, 120_000);
 
   test("told to stop before the database is there, it stops in order", async () => {
     const settings = { OVERDUE_SPOOL_FOLDER: temporaryFolder() };
@@ -156,5 +156,5 @@ describe("a process that receives pings and has a spool", () => {
       line.includes("service stopped") ? [JSON.parse(line)["service"]] : [],
     );
     expect(stopped).toEqual(["site", "schema, if there", "admin", "pool"]);
-  }, 60_000);
+  }, 120_000);
 });

@@ -54,12 +54,12 @@ async function logOf(id: string, key = cast.owner.rw): Promise<DeliveryJson[]> {
 }
 
 async function until<T>(look: () => Promise<T | null | undefined | false>): Promise<T> {
-  for (let tries = 0; tries < 200; tries += 1) {
+  for (let tries = 0; tries < 600; tries += 1) {
     const found = await look();
     if (found !== null && found !== undefined && found !== false) return found;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error("it did not happen within ten seconds");
+  throw new Error("it did not happen within thirty seconds");
 }
 
 async function read(id: string): Promise<DeliveryJson> {

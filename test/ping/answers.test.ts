@@ -253,9 +253,9 @@ describe("headers", () => {
       `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`,
     );
     const expires = Date.parse(headers["expires"] ?? "");
-    expect(Math.abs(Date.now() - expires)).toBeLessThan(2_500);
+    expect(Math.abs(Date.now() - expires)).toBeLessThan(30_000);
     expect(headers["expires"]).toMatch(/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/);
-    expect(Math.abs(Date.parse(headers["date"] ?? "") - expires)).toBeLessThanOrEqual(1_000);
+    expect(Math.abs(Date.parse(headers["date"] ?? "") - expires)).toBeLessThanOrEqual(10_000);
     return lines.filter((line) => !/^(Date|Expires):/.test(line)).toSorted();
   }
 

@@ -141,7 +141,7 @@ describe("a connection that is too slow", () => {
   let hasty: TestServer;
 
   beforeAll(async () => {
-    hasty = await startPingServer({ requestTimeoutMs: 400 });
+    hasty = await startPingServer({ requestTimeoutMs: 1_000 });
   });
   beforeEach(() => {
     hasty.intake.signals.length = 0;
@@ -166,8 +166,8 @@ describe("a connection that is too slow", () => {
       await connection.closed();
     }
     const takenMs = performance.now() - startedAt;
-    expect(takenMs).toBeGreaterThan(350);
-    expect(takenMs).toBeLessThan(5_000);
+    expect(takenMs).toBeGreaterThan(900);
+    expect(takenMs).toBeLessThan(20_000);
     expect(hasty.intake.signals).toHaveLength(1);
   });
 
@@ -195,7 +195,7 @@ describe("a connection that is too slow", () => {
   test("may be idle between two requests", async () => {
     const connection = await RawConnection.open(hasty.port, get());
     expect(await connection.next()).toMatchObject({ status: 200 });
-    await pause(1_200);
+    await pause(2_200);
     connection.send(get());
     expect(await connection.next()).toMatchObject({ status: 200 });
     connection.close();
@@ -203,7 +203,7 @@ describe("a connection that is too slow", () => {
 });
 
 test("a sender that never reads its answers is cut off, and holds up nobody", async () => {
-  const hasty = await startPingServer({ requestTimeoutMs: 500 });
+  const hasty = await startPingServer({ requestTimeoutMs: 1_500 });
   const deaf = await RawConnection.open(hasty.port);
   deaf.socket.pause();
   const flood = get().repeat(2_000);
@@ -231,7 +231,7 @@ test("a thousand idle connections do not stop others", async () => {
   const startedAt = performance.now();
   const answers = await Promise.all(Array.from({ length: 50 }, () => rawRequest(server.port, get())));
   expect(answers.every(({ status }) => status === 200)).toBe(true);
-  expect(performance.now() - startedAt).toBeLessThan(3_000);
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
   expect(server.service.connectionCounts().open).toBeGreaterThanOrEqual(1_000);
   for (const connection of idle) connection.close();
   await expect.poll(() => server.service.connectionCounts().open).toBeLessThan(100);
@@ -252,7 +252,7 @@ test("where idle connections fill the house, those that wait make room for those
 });
 
 test("whoever is turned away at the door, or in the middle of a request, is told to the intake", async () => {
-  const narrow = await startPingServer({ connectionsMax: 20 });
+  const narrow = await startPingServer({ connectionsMax: 20, answerWithinMs: 60_000 });
   const gate = Promise.withResolvers<void>();
   narrow.intake.acceptance = async () => {
     await gate.promise;
@@ -315,7 +315,7 @@ describe("garbage", () => {
 
 describe("stopping", () => {
   test("lets requests that have begun end well, closes what is idle, and takes nothing new", async () => {
-    const stopping = await startPingServer({ stopGraceMs: 5_000 });
+    const stopping = await startPingServer({ stopGraceMs: 30_000, answerWithinMs: 30_000 });
     const gate = Promise.withResolvers<void>();
     stopping.intake.acceptance = async () => {
       await gate.promise;
@@ -327,11 +327,11 @@ describe("stopping", () => {
       stopping.port,
       `POST /ping/${UUID} HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nha`,
     );
-    await pause(50);
+    // Whoever comes later has been heard: so have they.
+    expect(await rawRequest(stopping.port, get("/ping/abc"))).toMatchObject({ status: 404 });
     const stopped = stopping.service.stop();
     expect(await silent.closed()).toBe("");
     half.send("lf");
-    await pause(50);
     await expect(RawConnection.open(stopping.port)).rejects.toThrow("ECONNREFUSED");
     gate.resolve();
     expect(await busy.next()).toMatchObject({ status: 200 });
@@ -346,7 +346,7 @@ describe("stopping", () => {
     const startedAt = performance.now();
     await pause(50);
     await stopping.service.stop();
-    expect(performance.now() - startedAt).toBeLessThan(1_500);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
     expect(await slow.closed()).toBe("");
   });
 

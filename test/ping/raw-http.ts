@@ -13,7 +13,7 @@ export type RawAnswer = {
   body: string;
 };
 
-const ANSWER_WAIT_MS = 10_000;
+const ANSWER_WAIT_MS = 30_000;
 
 export class RawConnection {
   readonly socket: Socket;

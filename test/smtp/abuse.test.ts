@@ -15,7 +15,7 @@ import { bareClient, type ClientOptions, mailClient } from "./client.ts";
 import { ADDRESS, DOMAIN, type StartedServer, startMailServer } from "./server.ts";
 
 const CROWD = 10_000;
-const CROWD_MS_MAX = 180_000;
+const CROWD_MS_MAX = 600_000;
 const MESSAGE = Buffer.from("Subject: x\r\n\r\nhello\r\n");
 
 async function started(options: Partial<MailServerOptions> = {}): Promise<StartedServer> {
@@ -51,7 +51,7 @@ async function deliverOnce(port: number): Promise<string> {
 }
 
 /** Mail programs have days. This is only for a test that should end; on a busy machine a try takes seconds. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 const RETRY_MS = 100;
 
 describe("Too many", () => {
@@ -142,7 +142,7 @@ describe("Too large", () => {
     const large = Buffer.alloc(EMAIL_BYTES_MAX + 1, "x");
     expect(await sender.send(large, { to: [ADDRESS] })).toMatch(/^552 /);
     expect(signals).toEqual([]);
-  }, 30_000);
+  });
 
   test("all messages together: the one that is too much is put off, and its time is excused", async () => {
     const { port, signals, refusals } = await started({ bytesHeldMax: 100_000 });
@@ -194,7 +194,7 @@ describe("Too large", () => {
     const message = Buffer.concat([MESSAGE, Buffer.alloc(4 * 1024 * 1024, "x\r\n")]);
     for (let at = 0; at < 9; at += 1) expect(await sender.send(message, { to: [ADDRESS] })).toBe("250 OK");
     expect(signals.map(({ body }) => body?.length)).toEqual([...Array(8).fill(4 * 1024 * 1024), 10_000]);
-  }, 30_000);
+  });
 
   test("a command line closes the connection", async () => {
     const { port } = await started();

@@ -129,7 +129,7 @@ describe("While PostgreSQL is away", () => {
     await own.server.resume();
     await sendPatiently(client, to);
     for (const count of await countsOf(checks)) expect(count).toBeGreaterThanOrEqual(1);
-  }, 60_000);
+  }, 120_000);
 
   test("a process with a spool promises, and keeps it, once for each recipient", async () => {
     const client = await start({ OVERDUE_SPOOL_FOLDER: temporaryFolder() });
@@ -140,7 +140,7 @@ describe("While PostgreSQL is away", () => {
     for (let at = 0; at < 3; at += 1) expect(await client.send(MESSAGE, { to })).toBe("250 OK");
     await own.server.resume();
     await expect.poll(() => countsOf(checks).catch(() => []), { timeout: BACK_MS_MAX }).toEqual([4, 4, 4]);
-  }, 60_000);
+  }, 120_000);
 
   test("one recipient that nobody has seen yet puts the whole message off", async () => {
     const client = await start({ OVERDUE_SPOOL_FOLDER: temporaryFolder() });
@@ -157,5 +157,5 @@ describe("While PostgreSQL is away", () => {
     const countOf = (check: CheckWithState) => countsOf([check]).then(([count = 0]) => count);
     expect(await countOf(unseen)).toBeGreaterThanOrEqual(1);
     await expect.poll(() => countOf(known), { timeout: BACK_MS_MAX }).toBeGreaterThanOrEqual(3);
-  }, 60_000);
+  }, 120_000);
 });

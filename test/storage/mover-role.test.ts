@@ -13,7 +13,7 @@ import { useDatabase } from "../support/database.ts";
 import { isS3ServerInstalled, S3Server, WHY_SKIPPED } from "../support/s3-server.ts";
 import { sampleCheck, sampleProject } from "../support/sample.ts";
 
-const MOVED_WITHIN_MS = 25_000;
+const MOVED_WITHIN_MS = 60_000;
 
 const database = useDatabase();
 

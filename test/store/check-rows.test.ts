@@ -120,7 +120,7 @@ describe("what has changed", () => {
       const seen = await look();
       expect(await since(seen.cursor)).toEqual([]);
       return seen;
-    }, 10_000);
+    }, 40_000);
     const changed = () => since(cursor);
     await record([{ uuid: fresh.uuid }]);
     expect(await changed()).toEqual(["fresh"]);
@@ -162,7 +162,7 @@ describe("what has changed", () => {
       const { xmin } = await readHead(db);
       expect(xmin).toBeGreaterThanOrEqual(xmax);
       return xmin;
-    }, 10_000);
+    }, 40_000);
     const flip = { at: MONDAY_NOON, from: "up" as const, to: "down" as const, reason: "timeout" as const };
     const [id] = await inTransaction(db, (tx) => insertFlips(tx, [{ checkId: up.id, flip }]));
     const expected = {

@@ -141,6 +141,9 @@ describe("events", () => {
     expect(await listEvents(database.db, { checkId: 1, before: EDITED.at, limit: 10 })).toEqual(
       events.slice(1),
     );
+    for (const one of [{ from: EDITED.at }, { kind: "edited" }]) {
+      expect(await listEvents(database.db, { checkId: 1, ...one, limit: 10 })).toEqual(events.slice(0, 1));
+    }
   });
 
   test("are forgotten when they are old or their check is gone", async () => {

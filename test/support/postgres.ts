@@ -1,7 +1,7 @@
 // A private, real PostgreSQL for tests, benchmarks and development: the one of the trial, listening on loopback as
 // well, that can be made to crash. Gone without trace when it is stopped or when this process dies.
-import { createServer } from "node:net";
 import { type PrivatePostgres, startPrivatePostgres } from "../../src/cli/trial/private-postgres.ts";
+import { freePort } from "./ports.ts";
 import type { PostgresBinaries } from "./postgres-binaries.ts";
 
 const SUPERUSER = "overdue";
@@ -68,17 +68,6 @@ function startOn(port: number, options: PostgresOptions): Promise<PrivatePostgre
         : { fsync: "on", synchronous_commit: "on", full_page_writes: "on" }),
       ...options.settings,
     },
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() => (address === null || typeof address === "string" ? reject() : resolve(address.port)));
-    });
   });
 }
 

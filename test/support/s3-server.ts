@@ -8,11 +8,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ObjectStore, type ObjectStoreOptions, openObjectStore } from "../../src/lib/object-store.ts";
-import { freePort } from "./ping-process.ts";
+import { freePort } from "./ports.ts";
 
 /** Where .ci/install puts it. */
 const PROGRAM = "/usr/local/bin/versitygw";
-const START_ATTEMPTS_MAX = 200;
+const START_ATTEMPTS_MAX = 600;
 const START_POLL_MS = 50;
 const CALL_MS_MAX = 10_000;
 const OBJECT_BYTES_MAX = 1_000_000;

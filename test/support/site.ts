@@ -8,7 +8,8 @@ import { type Database, openDatabase } from "../../src/store/db.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
-import { freePort, type PingProcess, startPingProcess } from "./ping-process.ts";
+import { type PingProcess, startPingProcess } from "./ping-process.ts";
+import { freePort } from "./ports.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const MANIFEST = join(ROOT, "dist/web/.vite/manifest.json");

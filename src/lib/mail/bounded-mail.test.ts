@@ -25,9 +25,10 @@ describe("a mail that is made to be hard to read", () => {
     ["very many lines of HTML", `Content-Type: text/html\r\n\r\n${"x\r\n".repeat(170_000)}`],
     ["a header with very many groups", `From: ${"a:".repeat(120_000)}\r\n\r\nx`],
   ])("%s: is done with at once", async (_name, mail) => {
-    const startedAtMs = performance.now();
+    // Of the processor, since other processes may hold this one up.
+    const before = process.cpuUsage();
     await readMail(bytesOf(mail), BOUNDS);
-    expect(performance.now() - startedAtMs).toBeLessThan(MOMENT_MS);
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(MOMENT_MS);
   });
 });
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { uniqueKey } from "../../../src/core/identity.ts";
 import { sha1Hex } from "../../../src/lib/secrets/hashes.ts";
-import { freePort } from "../../support/ping-process.ts";
+import { freePort } from "../../support/ports.ts";
 import type { Client, Scene } from "../client.ts";
 import { type Ended, runProgram, whileRunning } from "../program.ts";
 

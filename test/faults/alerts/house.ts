@@ -8,7 +8,7 @@ import { demand } from "../waiting.ts";
 import type { Member } from "./crowd.ts";
 
 const TOGETHER_MAX = 50;
-const TAKEN_MS_MAX = 60_000;
+const TAKEN_MS_MAX = 180_000;
 
 type InnerWish = Omit<ProcessWish, "spool">;
 

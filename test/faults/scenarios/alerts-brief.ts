@@ -21,7 +21,7 @@ import { playDiskLost } from "./disk-lost.ts";
 import { startStill, stopBeforeFiring, stopOneThatReceives } from "./sweeper-still.ts";
 
 /** A bound for what hangs. */
-const STEP_MS_MAX = 90_000;
+const STEP_MS_MAX = 180_000;
 const OWED = 24;
 const CHANNELS = 2;
 const GRACE_SECONDS = 2;

@@ -9,7 +9,7 @@ import type { Stage } from "../stage/stage.ts";
 import { demand } from "../waiting.ts";
 
 /** Bounds for what hangs. */
-const STEP_MS_MAX = 60_000;
+const STEP_MS_MAX = 180_000;
 
 type Cast = { proxy: DatabaseProxy; receiver: PingProcess };
 

@@ -11,7 +11,7 @@ import type { Load } from "../signals/load.ts";
 import { copyCluster, makeStandby, SlowLink } from "../stage/copies.ts";
 import { readBlind } from "../stage/intake-rows.ts";
 import type { PingProcess } from "../stage/ping-process.ts";
-import { quietPort } from "../stage/ports.ts";
+import { freePort } from "../../support/ports.ts";
 import type { DatabaseProxy } from "../stage/proxy.ts";
 import { onStage, type Stage } from "../stage/stage.ts";
 import { warmUp } from "../stage/warm-up.ts";
@@ -70,7 +70,7 @@ async function promoteStandby(stage: Stage): Promise<Result> {
   const standby = await startPostgres({
     binaries: embeddedPostgres(),
     keepDataIn: folder,
-    port: await quietPort(),
+    port: await freePort(),
     settings: { primary_conninfo: `host=127.0.0.1 port=${link.port} user=overdue application_name=standby` },
   });
   await demand(() => isStreaming(stage), { withinMs: 30_000, what: "the standby follows" });
@@ -102,7 +102,7 @@ async function restoreBackup(stage: Stage, ageMs: number): Promise<Result> {
   const restored = await startPostgres({
     binaries: embeddedPostgres(),
     keepDataIn: folder,
-    port: await quietPort(),
+    port: await freePort(),
   });
   stage.moveTo(restored);
   proxy.redirect(restored.port);

@@ -15,7 +15,7 @@ import {
 } from "../scenario.ts";
 import type { Target } from "../signals/outgoing.ts";
 import type { PingProcess } from "../stage/ping-process.ts";
-import { quietPort } from "../stage/ports.ts";
+import { freePort } from "../../support/ports.ts";
 import { onStage, type Stage } from "../stage/stage.ts";
 import { warmUp } from "../stage/warm-up.ts";
 
@@ -46,7 +46,7 @@ export const mail: Scenario = {
 };
 
 async function play(stage: Stage, { rounds, senders }: Plan): Promise<Result> {
-  const port = await quietPort();
+  const port = await freePort();
   const proxy = await stage.proxy();
   const receiver = await stage.receiver({
     name: "mailed",

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
 import type { PostgresServer } from "../../support/postgres.ts";
-import { quietPort } from "./ports.ts";
+import { freePort } from "../../support/ports.ts";
 
 const run = promisify(execFile);
 
@@ -64,7 +64,7 @@ export class SlowLink {
   }
 
   static async open(options: { targetPort: number; delayMs: number }): Promise<SlowLink> {
-    const link = new SlowLink({ ...options, port: await quietPort() });
+    const link = new SlowLink({ ...options, port: await freePort() });
     await new Promise<void>((resolve) => void link.#server.listen(link.port, "127.0.0.1", resolve));
     return link;
   }

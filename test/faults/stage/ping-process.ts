@@ -8,7 +8,7 @@ import { demand } from "../waiting.ts";
 import type { Guardian } from "./guardian.ts";
 
 const MAIN = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
-const START_MS_MAX = 90_000;
+const START_MS_MAX = 240_000;
 const STOP_MS_MAX = 60_000;
 const LOG_TAIL_LINES = 15;
 const LOG_LINE_LENGTH_MAX = 300;

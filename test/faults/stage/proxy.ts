@@ -2,7 +2,7 @@
 // on whole messages, so that a cut never leaves half of one behind.
 import { createServer, type Server, type Socket, connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { quietPort } from "./ports.ts";
+import { freePort } from "../../support/ports.ts";
 import { asksForCommit, confirmsCommit, isAtRest, type WireMessage, WireReader, writesLog } from "./wire.ts";
 
 /**
@@ -53,7 +53,7 @@ export class DatabaseProxy {
 
   /** Listens on loopback in front of a server on loopback. */
   static async open({ targetPort }: { targetPort: number }): Promise<DatabaseProxy> {
-    const proxy = new DatabaseProxy({ port: await quietPort(), targetPort });
+    const proxy = new DatabaseProxy({ port: await freePort(), targetPort });
     await new Promise<void>((resolve, reject) => {
       proxy.#server.once("error", reject);
       proxy.#server.listen(proxy.port, "127.0.0.1", () => resolve());

@@ -19,7 +19,7 @@ import { Ledger } from "../signals/ledger.ts";
 import type { Target } from "../signals/outgoing.ts";
 import { type Guardian, startGuardian } from "./guardian.ts";
 import { PingProcess } from "./ping-process.ts";
-import { quietPort } from "./ports.ts";
+import { freePort } from "../../support/ports.ts";
 import { DatabaseProxy } from "./proxy.ts";
 
 const DATABASE = "overdue";
@@ -120,8 +120,8 @@ export class Stage {
       spool === null ? {} : { OVERDUE_SPOOL_FOLDER: this.subfolder(spool) };
     const made = new PingProcess({
       name,
-      port: await quietPort(),
-      adminPort: await quietPort(),
+      port: await freePort(),
+      adminPort: await freePort(),
       logPath: join(this.folder, `${name}.log`),
       environment: { OVERDUE_DATABASE_URL: databaseUrl, ...spoolSettings, ...STEADY, ...environment },
       preloads: [...this.run.preloads, ...(wish.preloads ?? [])],
@@ -222,7 +222,7 @@ export async function onStage<T>(
 async function startOwnPostgres({ binaries, postgres }: StageOptions): Promise<PostgresServer> {
   return startPostgres({
     binaries: binaries ?? embeddedPostgres(),
-    port: await quietPort(),
+    port: await freePort(),
     settings: postgres ?? {},
   });
 }

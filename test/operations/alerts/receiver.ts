@@ -23,7 +23,7 @@ export type Behaviour =
   | { kind: "hangs up" };
 
 const WELL: Behaviour = { kind: "answers", code: 200, body: "ok" };
-const SEND_MS = 5_000;
+const SEND_MS = 20_000;
 
 export class Receiver {
   /** Everything that arrived, answered well or not. */

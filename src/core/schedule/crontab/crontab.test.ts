@@ -195,10 +195,11 @@ describe("whatever is pasted", () => {
       fill("* "),
     ];
     for (const text of worst) {
-      const begun = performance.now();
+      // Of the processor, since other processes may hold this one up.
+      const before = process.cpuUsage();
       const { jobs } = readCrontab(text.slice(0, CRONTAB_LENGTH_MAX));
       withReports(text, new Map(jobs.map(({ line }) => [line, "x"])));
-      expect(performance.now() - begun, text.slice(0, 20)).toBeLessThan(2_000);
+      expect(process.cpuUsage(before).user / 1_000, text.slice(0, 20)).toBeLessThan(2_000);
     }
   });
 });

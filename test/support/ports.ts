@@ -1,5 +1,5 @@
-// Ports for what is stopped and started again: outside of the range from which the system takes the ports of
-// outgoing connections, so that nobody else has taken one when its owner returns.
+// Ports for what is started, or stopped and started again: outside of the range from which the system takes the ports
+// of outgoing connections and of whoever does not care, so that nobody else has taken one when its owner comes.
 import { createServer } from "node:net";
 
 const LOWEST = 12_000;
@@ -9,7 +9,7 @@ const ATTEMPTS_MAX = 200;
 const handedOut = new Set<number>();
 
 /** A port on loopback that nobody listens on, and that is given to nobody else in this process. */
-export async function quietPort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const port = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST));
     if (handedOut.has(port) || !(await isFree(port))) continue;
