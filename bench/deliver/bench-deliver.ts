@@ -1,7 +1,8 @@
 // How fast messages leave: the real notifier, with webhooks, to a receiver on the same machine. Spread over a minute it
 // is asked how long each takes from the commit of its flip; all at once, how many a second there are.
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort, type PingProcess, startPingProcess } from "../../test/support/ping-process.ts";
+import { type PingProcess, startPingProcess } from "../../test/support/ping-process.ts";
+import { freePort } from "../../test/support/ports.ts";
 import { type Engine, startEngine } from "../store/engine.ts";
 import { mean, printTable, quantile, rounded, shown } from "../store/figures.ts";
 import { createDeliverScale, type DeliverScale } from "./deliver-scale.ts";

@@ -1,7 +1,8 @@
 // Measures everything that is compared, in rounds: each once in each round, for the same time, in both databases.
 // In one round a checkpoint begins in the middle of each, and what is answered is compared with what is recorded.
 import { setTimeout as pause } from "node:timers/promises";
-import { freePort, type PingProcess, startPingProcess } from "../../test/support/ping-process.ts";
+import { type PingProcess, startPingProcess } from "../../test/support/ping-process.ts";
+import { freePort } from "../../test/support/ports.ts";
 import { type Latency, measureLatency } from "./open-loop.ts";
 import { measureBaseline, writeScript } from "./pgbench.ts";
 import { type PingScale, readRecorded, recordedBetween } from "./ping-scale.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { endWithUs } from "../../test/support/end-with-us.ts";
-import { freePort } from "../../test/support/ping-process.ts";
+import { freePort } from "../../test/support/ports.ts";
 import type { RecordingOrder } from "./recording-only.ts";
 
 const run = promisify(execFile);
