@@ -24,7 +24,7 @@ export const channelsWords = {
   worked: "delivered",
   failed: (reason: string) => `failed: ${reason}`,
   off: (reason: string | null) => `switched off${reason === null || reason === "" ? "" : `: ${reason}`}`,
-  unverified: "waits for the address to agree; the link is in the mail",
+  unverified: "waits for the address to agree, by the link that is mailed to it",
   gallery: { title: "How shall people be told?", text: "Each kind says what it needs." },
   newTitle: (kind: string) => `New channel: ${kind}`,
   editTitle: (name: string) => `Edit ${name}`,
