@@ -1,19 +1,15 @@
 // What is good for one use, used by many at the very same time: one of them gets in, and no other. What was asked of one
 // account, answered for another. And codes that somebody guesses who has learned the password.
-import { Secret, TOTP } from "otpauth";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ATTEMPTS } from "../../src/core/accounts/attempt-rules.ts";
 import { giveLoginLink } from "../../src/operations/accounts/sign-in/by-address.ts";
-import {
-  beginAuthenticator,
-  finishAuthenticator,
-} from "../../src/operations/accounts/sign-in/authenticator.ts";
 import { openSession } from "../../src/operations/accounts/sessions.ts";
 import type { Account } from "../../src/store/accounts/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { type Reply, useCast } from "../api/cast.ts";
 import { type Browser, openBrowser } from "./browser.ts";
 import { VirtualAuthenticator } from "./virtual-authenticator.ts";
+import { withApp } from "./with-app.ts";
 
 const ORIGIN = "https://overdue.example.org";
 const SESSION = "__Host-overdue_session";
@@ -42,16 +38,6 @@ async function linkOf({ email }: Account): Promise<string> {
 async function countIn(browsers: readonly Browser[]): Promise<number> {
   const replies = await Promise.all(browsers.map((browser) => browser.ask("/web/api/account")));
   return replies.filter(({ status }) => status === 200).length;
-}
-
-async function withApp({ id: accountId, email }: Account): Promise<{ app: TOTP; codes: string[] }> {
-  const of = { person: { accountId, email }, secretKey: cast.secretKey };
-  const now = await cast.now();
-  await cast.db.pool.query("delete from authenticators");
-  const { secret } = await beginAuthenticator(cast.db, { ...of, siteName: "Overdue", now });
-  const app = new TOTP({ secret: Secret.fromBase32(secret.replaceAll(" ", "")) });
-  const codes = await finishAuthenticator(cast.db, { ...of, code: app.generate({ timestamp: now }), now });
-  return { app, codes };
 }
 
 /** So many stand at the second step, each by a link of its own. */
@@ -93,7 +79,7 @@ describe("By many at once", () => {
 
   test("a code of the app, and a recovery code, let one in each", async () => {
     const { account } = cast.mate;
-    const { app, codes } = await withApp(account);
+    const { app, codes } = await withApp(cast, account);
     for (const code of [() => codes[0] ?? "", () => app.generate({ timestamp: Date.now() + 30_000 })]) {
       const browsers = await atSecondStep(account);
       await passCode(browsers, code());
@@ -141,7 +127,7 @@ describe("What one account was asked for", () => {
 describe("Codes that somebody guesses who has come to the second step", () => {
   test("cost a browser that was in before none of its tries, and it has not many either", async () => {
     const { account } = cast.mate;
-    const { codes } = await withApp(account);
+    const { codes } = await withApp(cast, account);
     const pass = async (browser: Browser, code = "a guess") => {
       await browser.post(await linkOf(account), {});
       return (await browser.post("/accounts/login/two_factor/", { code })).status;

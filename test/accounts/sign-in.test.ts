@@ -17,6 +17,7 @@ import { inTransaction } from "../../src/store/transaction.ts";
 import { useCast } from "../api/cast.ts";
 import { type ReceivedMail, startSmtp } from "../receivers/smtp.ts";
 import { type Browser, locationOf, openBrowser } from "./browser.ts";
+import { withApp } from "./with-app.ts";
 
 const smtp = await startSmtp();
 const cast = useCast({
@@ -85,18 +86,6 @@ async function withPassword(): Promise<void> {
   const { account } = cast.owner;
   const person = { accountId: account.id, email: account.email };
   await setPassword(cast.db, { person, password: PASSWORD, sessionId: null, now: await cast.now() });
-}
-
-/** An app of the owner, and its recovery codes. */
-async function withApp(): Promise<{ app: TOTP; codes: string[] }> {
-  const { account } = cast.owner;
-  const of = { person: { accountId: account.id, email: account.email }, secretKey: cast.secretKey };
-  const now = await cast.now();
-  await cast.db.pool.query("delete from authenticators");
-  const { secret } = await beginAuthenticator(cast.db, { ...of, siteName: "Overdue", now });
-  const app = new TOTP({ secret: Secret.fromBase32(secret.replaceAll(" ", "")) });
-  const codes = await finishAuthenticator(cast.db, { ...of, code: app.generate({ timestamp: now }), now });
-  return { app, codes };
 }
 
 describe("The set-up link", () => {
@@ -458,7 +447,7 @@ describe("Somebody who is signed in", () => {
 
   test("who has an app proves it again with its code as well, or with a recovery code", async () => {
     await withPassword();
-    const { app, codes } = await withApp();
+    const { app, codes } = await withApp(cast, cast.owner.account);
     const browser = visitor();
     await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
     await browser.post("/accounts/login/two_factor/", { code: codes[0] ?? "" });
@@ -495,7 +484,7 @@ describe("Somebody who is signed in", () => {
 
   test("who has an app and no password proves it again with its code alone", async () => {
     await withPassword();
-    const { codes } = await withApp();
+    const { codes } = await withApp(cast, cast.owner.account);
     const browser = visitor();
     await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
     await browser.post("/accounts/login/two_factor/", { code: codes[0] ?? "" });

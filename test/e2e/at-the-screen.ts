@@ -36,6 +36,16 @@ export function button(place: Page | Locator, name: string): Locator {
   return place.getByRole("button", { name, exact: true });
 }
 
+/** The row of a check in the list, by its whole name. */
+export function row(page: Page, name: string): Locator {
+  return page.locator(".row", { has: page.getByTitle(name, { exact: true }) });
+}
+
+/** The word that a row says of its check's state. */
+export function stateOf(page: Page, name: string): Promise<string | null> {
+  return row(page, name).locator(".state-word").textContent();
+}
+
 /** What the page says about something that was just done. */
 export function notice(page: Page, text: string): Locator {
   return page.locator(".toast", { hasText: text });

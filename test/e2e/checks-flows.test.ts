@@ -12,16 +12,15 @@ import {
   notice,
   openRoom,
   type Room,
+  row,
+  stateOf,
   undo,
 } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
 const used = useSite();
 
-const row = (page: Page, name: string) =>
-  page.locator(".row", { has: page.getByTitle(name, { exact: true }) });
 const names = (page: Page) => page.locator(".row .row-link").allTextContents();
-const stateOf = (page: Page, name: string) => row(page, name).locator(".state-word").textContent();
 const tagsOf = (page: Page, name: string) => row(page, name).locator(".tag").allTextContents();
 
 /** A project with three jobs, one of them paused, and its page of checks. */

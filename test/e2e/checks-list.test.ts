@@ -16,16 +16,15 @@ import {
   openRoom,
   person,
   type Room,
+  row,
   signal,
+  stateOf,
   undo,
 } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
 const used = useSite();
 
-const row = (page: Page, name: string) =>
-  page.locator(".row", { has: page.getByTitle(name, { exact: true }) });
-const stateOf = (page: Page, name: string) => row(page, name).locator(".state-word").textContent();
 const box = (page: Page, name: string) => page.getByRole("checkbox", { name: `Select ${name}`, exact: true });
 const sql = (text: string, values: readonly unknown[]) => used.site.database.pool.query(text, [...values]);
 

@@ -2,14 +2,20 @@
 // title and the picture of the tab count what is down, and a second tab sees the same.
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { button, openRoom, expectGone, expectSeen, signal, expectSoon } from "./at-the-screen.ts";
+import {
+  button,
+  expectGone,
+  expectSeen,
+  expectSoon,
+  openRoom,
+  row,
+  signal,
+  stateOf,
+} from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
 const used = useSite();
 
-const row = (page: Page, name: string) =>
-  page.locator(".row", { has: page.getByTitle(name, { exact: true }) });
-const stateOf = (page: Page, name: string) => row(page, name).locator(".state-word").textContent();
 const picture = async (page: Page) =>
   decodeURIComponent((await page.locator("link[rel~=icon]").getAttribute("href")) ?? "");
 

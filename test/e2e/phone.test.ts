@@ -2,7 +2,7 @@
 // that thinks better of it pause nothing.
 import type { CDPSession, Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { button, expectSeen, expectSoon, notice, openRoom, undo } from "./at-the-screen.ts";
+import { button, expectSeen, expectSoon, notice, openRoom, row, stateOf, undo } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
 const used = useSite();
@@ -20,10 +20,6 @@ async function openList(jobs: number) {
   await expectSeen(row(room.page, "job 03"));
   return { ...room, finger: await room.context.newCDPSession(room.page) };
 }
-
-const row = (page: Page, name: string) =>
-  page.locator(".row", { has: page.getByTitle(name, { exact: true }) });
-const stateOf = (page: Page, name: string) => row(page, name).locator(".state-word").textContent();
 
 /** Puts a finger on a row and moves it in steps, as the browser's own touch events; lets go unless told. */
 async function drag(

@@ -1,0 +1,22 @@
+// An authenticator app for somebody of the cast, set up as the account page would.
+import { Secret, TOTP } from "otpauth";
+import {
+  beginAuthenticator,
+  finishAuthenticator,
+} from "../../src/operations/accounts/sign-in/authenticator.ts";
+import type { Account } from "../../src/store/accounts/projects.ts";
+import type { Cast } from "../api/cast.ts";
+
+/** Takes the place of whatever apps there are; answers with the app and its recovery codes. */
+export async function withApp(
+  cast: Cast,
+  { id: accountId, email }: Pick<Account, "id" | "email">,
+): Promise<{ app: TOTP; codes: string[] }> {
+  const of = { person: { accountId, email }, secretKey: cast.secretKey };
+  const now = await cast.now();
+  await cast.db.pool.query("delete from authenticators");
+  const { secret } = await beginAuthenticator(cast.db, { ...of, siteName: "Overdue", now });
+  const app = new TOTP({ secret: Secret.fromBase32(secret.replaceAll(" ", "")) });
+  const codes = await finishAuthenticator(cast.db, { ...of, code: app.generate({ timestamp: now }), now });
+  return { app, codes };
+}
