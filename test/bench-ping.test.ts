@@ -17,6 +17,7 @@ test(
       "over_sum_of_parts",
       "p50_ms",
       "p99_ms",
+      "p99_between_checkpoints_ms",
       "large_over_small",
     ];
     for (const name of names) expect(figures[`ping.body_${name}`], name).toBeGreaterThan(0);

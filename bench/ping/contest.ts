@@ -26,12 +26,21 @@ export type Measured = {
   httpAlone: number[];
   batchSize: number;
   hotShare: number;
+  /** At a steady rate: while a checkpoint is made, and without one. */
   latency: Latency;
+  latencyBetween: Latency;
   /** How many answers 200 were compared with the database. */
   counted: number;
 };
 
 const BATCH_SIZE_MAX = 500;
+const UNMEASURED: Latency = {
+  count: 0,
+  p50Ms: Number.NaN,
+  p99Ms: Number.NaN,
+  p999Ms: Number.NaN,
+  maxMs: Number.NaN,
+};
 /** The log rows that are kept, so that trimming is part of what is measured. */
 const LOG_ROWS = 100;
 /** The server counts updates of its tables with this much delay. */
@@ -48,7 +57,10 @@ export async function measureContest(contests: readonly [Contest, Contest]): Pro
       const hasCheckpoint = round === Math.floor(rounds / 2);
       for (const one of round % 2 === 0 ? running : running.toReversed()) await runRound(one, hasCheckpoint);
     }
-    for (const one of running) one.measured.latency = await steady(one);
+    for (const one of running) {
+      one.measured.latencyBetween = await steady(one, (work) => work);
+      one.measured.latency = await steady(one, (work) => acrossCheckpoint(one, work));
+    }
     return [running[0].measured, running[1].measured];
   } finally {
     await Promise.all(started.map((one) => one.stop()));
@@ -92,7 +104,8 @@ async function prepare(contest: Contest, started: Stoppable[]): Promise<Running>
     httpAlone: [],
     batchSize: Number.NaN,
     hotShare: Number.NaN,
-    latency: { count: 0, p50Ms: Number.NaN, p99Ms: Number.NaN, p999Ms: Number.NaN, maxMs: Number.NaN },
+    latency: UNMEASURED,
+    latencyBetween: UNMEASURED,
     counted: 0,
   };
   return { ...contest, ours, pair, answeringOnly, scriptPath, measured };
@@ -111,7 +124,7 @@ async function runRound(running: Running, hasCheckpoint: boolean): Promise<void>
   const { scale, size, bodyBytes, measured, answeringOnly, scriptPath } = running;
   const { url, uuidsPath } = scale;
   const { seconds, connections } = size;
-  const during = <T>(work: Promise<T>) => (hasCheckpoint ? acrossCheckpoint(running, work) : work);
+  const during: During = (work) => (hasCheckpoint ? acrossCheckpoint(running, work) : work);
   const byOne = await measureWhole(running, { port: running.ours.port, during });
   measured.ours.push(byOne.perSecond);
   measured.batchSize = byOne.batchSize;
@@ -129,11 +142,14 @@ async function runRound(running: Running, hasCheckpoint: boolean): Promise<void>
   measured.httpAlone.push((await countAnswered(http)) / seconds);
 }
 
+/** What happens beside the work. */
+type During = <T>(work: Promise<T>) => Promise<T>;
+
 type Whole = { perSecond: number; batchSize: number; hotShare: number };
 
 async function measureWhole(
   { scale, size, bodyBytes, measured }: Running,
-  { port, during }: { port: number; during: <T>(work: Promise<T>) => Promise<T> },
+  { port, during }: { port: number; during: During },
 ): Promise<Whole> {
   const { seconds, connections } = size;
   const before = await readRecorded(scale);
@@ -160,11 +176,10 @@ async function acrossCheckpoint<T>({ scale, size }: Running, work: Promise<T>): 
   return result;
 }
 
-async function steady(running: Running): Promise<Latency> {
-  const { scale, size, bodyBytes, ours } = running;
+async function steady({ scale, size, bodyBytes, ours }: Running, during: During): Promise<Latency> {
   const load = { port: ours.port, uuidsPath: scale.uuidsPath, bodyBytes, perSecond: size.steadyPerSecond };
   const before = await readRecorded(scale);
-  const latency = await acrossCheckpoint(running, measureLatency({ ...load, seconds: size.steadySeconds }));
+  const latency = await during(measureLatency({ ...load, seconds: size.steadySeconds }));
   const { pings } = recordedBetween(before, await readRecorded(scale));
   if (pings !== latency.count)
     throw new Error(`${latency.count} answers 200 at a steady rate, ${pings} recorded`);
