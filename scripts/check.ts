@@ -1,11 +1,19 @@
 // The one judge of a change, the same for people and CI: every step in order, one line each, and a last line
-// that counts. A step that fails does not keep the others from running.
+// that counts. A step that fails does not keep the others from running. Tests that failed are tried once more
+// and named all the same: docs/decisions/0020 says why.
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs, stripVTControlCharacters } from "node:util";
 import { endWithUs } from "../test/support/end-with-us.ts";
-import { type Count, countTests, NO_TESTS } from "./count-tests.ts";
+import {
+  type Count,
+  countTests,
+  failedFiles,
+  failureLines,
+  NO_TESTS,
+  withFilesRunAgain,
+} from "./test-report.ts";
 
 export type Step = {
   name: string;
@@ -18,17 +26,38 @@ export type Step = {
   report?: string;
   /** What else it leaves for a later step; what an earlier run left is removed before. */
   leaves?: string;
+  /** How the files of its failed tests, added to the arguments, are run once more; where the report then is. */
+  again?: { args: readonly string[]; report: string; minutesMax: number };
 };
 
 const ROOT = join(import.meta.dirname, "..");
 const REPORT_PATH = join(ROOT, "test-results/vitest.json");
+const AGAIN_PATH = join(ROOT, "test-results/vitest-again.json");
 const CONFORMANCE_PATH = join(ROOT, "test-results/conformance.json");
 
 /** Time for output to arrive after a step was told to end, before it is killed. */
 const KILL_GRACE_MS = 5_000;
 
+/** Files of failed tests that are run again. When more failed it was no accident, and nothing is run again. */
+const FILES_AGAIN_MAX = 3;
+
+/** Lines of a failed step that are shown: of failed tests the first, of anything else the last ones. */
+const LINES_MAX = 400;
+
+/** Where the runner begins to tell what failed; before it stands each test that passed. */
+const FAILURES_BEGIN = /^⎯+ (?:Failed|Unhandled) /m;
+
 /** What a shell expects of a program that was told to stop. */
 const INTERRUPTED = 130;
+
+const testsInto = (path: string): string[] => [
+  "run",
+  "--allowOnly=false",
+  "--silent=passed-only",
+  "--reporter=default",
+  "--reporter=json",
+  `--outputFile.json=${path}`,
+];
 
 const STEPS: readonly Step[] = [
   {
@@ -77,15 +106,10 @@ const STEPS: readonly Step[] = [
     name: "tests",
     what: "all tests pass: rules, tidy rules, documents, database",
     program: ["vitest", "vitest"],
-    args: [
-      "run",
-      "--allowOnly=false",
-      "--reporter=default",
-      "--reporter=json",
-      `--outputFile.json=${REPORT_PATH}`,
-    ],
-    minutesMax: 75,
+    args: testsInto(REPORT_PATH),
+    minutesMax: 60,
     report: REPORT_PATH,
+    again: { args: [...testsInto(AGAIN_PATH), "--maxWorkers=1"], report: AGAIN_PATH, minutesMax: 15 },
     leaves: CONFORMANCE_PATH,
   },
   {
@@ -107,11 +131,14 @@ Usage: npm run check [-- --only NAME[,NAME...]]
 Steps, in order:
 ${STEPS.map(({ name, what }) => `  ${name.padEnd(10)}${what}`).join("\n")}
 
+Tests that failed are run once more, when they are in at most ${FILES_AGAIN_MAX} files. What passes then is named as
+unsteady and counts as passed.
+
 The last line is "N passed, N failed": each step counts as one, of the tests each counts for itself.
 The exit code is 1 when anything failed, or when tests were asked for and none ran.
 `;
 
-type Outcome = { exitCode: number; output: string; seconds: number };
+type Outcome = { exitCode: number; isLate: boolean; output: string; seconds: number };
 
 /** Runs a step's program and collects what it prints; past its time it is ended and counts as failed. */
 async function run(step: Step): Promise<Outcome> {
@@ -157,7 +184,12 @@ async function run(step: Step): Promise<Outcome> {
   process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
   if (isLate) chunks.push(Buffer.from(`Ended after ${step.minutesMax} minutes, its limit.\n`));
   const output = Buffer.concat(chunks).toString("utf8");
-  return { exitCode: isLate ? 1 : exitCode, output, seconds: (performance.now() - startedAt) / 1_000 };
+  return {
+    exitCode: isLate ? 1 : exitCode,
+    isLate,
+    output,
+    seconds: (performance.now() - startedAt) / 1_000,
+  };
 }
 
 /** The file behind a package's program, so that it runs on the Node that runs us. */
@@ -173,16 +205,11 @@ function programPath([packageName, program]: readonly [string, string]): string 
 export async function runSteps(steps: readonly Step[], print: (text: string) => void): Promise<Count> {
   const total: Count = { ...NO_TESTS };
   for (const step of steps) {
-    const { report, leaves } = step;
     // What an earlier run left behind must not be counted.
-    for (const path of [report, leaves]) if (path !== undefined) rmSync(path, { force: true });
-    const { exitCode, output, seconds } = await run(step);
-    const count =
-      report === undefined ? plainCount(exitCode) : countTests({ report: readReport(report), exitCode });
-    const verdict = count.failed === 0 ? "ok" : "FAILED";
-    const detail = report === undefined ? "" : `  ${formatCount(count)}`;
-    print(`${step.name.padEnd(10)} ${verdict.padEnd(7)}${seconds.toFixed(1).padStart(6)} s${detail}\n`);
-    if (count.failed > 0) print(`\n${output.trimEnd()}\n\n`);
+    for (const path of [step.report, step.leaves, step.again?.report]) {
+      if (path !== undefined) rmSync(path, { force: true });
+    }
+    const count = await judge(step, print);
     total.passed += count.passed;
     total.failed += count.failed;
     total.skipped += count.skipped;
@@ -190,6 +217,57 @@ export async function runSteps(steps: readonly Step[], print: (text: string) => 
   // Programs read this line; what was skipped stands in the line of its step.
   print(`${formatCount({ ...total, skipped: 0 })}\n`);
   return total;
+}
+
+/** Runs one step, prints its line and, where something failed, what it said. */
+async function judge(step: Step, print: (text: string) => void): Promise<Count> {
+  const outcome = await run(step);
+  const { output, seconds } = outcome;
+  const first = countOf(step, outcome);
+  const report = step.report === undefined ? null : readReport(step.report);
+  const verdict = first.failed === 0 ? "ok" : "FAILED";
+  const detail = step.report === undefined ? "" : `  ${formatCount(first)}`;
+  print(`${step.name.padEnd(10)} ${verdict.padEnd(7)}${seconds.toFixed(1).padStart(6)} s${detail}\n`);
+  if (first.failed === 0) return first;
+  for (const line of failureLines(report)) print(`  ${line.replace(`${ROOT}/`, "")}\n`);
+  print(`\n${whatFailed(output)}\n\n`);
+  return (await tryAgain(step, outcome, print)) ?? first;
+}
+
+/**
+ * Runs the files of failed tests once more, with nothing beside them. Says whether they passed, and returns the
+ * new count if they did; null where there was nothing to try, or it failed again.
+ */
+async function tryAgain(step: Step, first: Outcome, print: (text: string) => void): Promise<Count | null> {
+  const { again, report } = step;
+  if (again === undefined || report === undefined) return null;
+  const files = failedFiles(readReport(report)).map((path) => path.replace(`${ROOT}/`, ""));
+  // An error outside of every test, or a runner that was ended, has no file that could be tried.
+  const isOfTests = !/^⎯+ Unhandled /m.test(stripVTControlCharacters(first.output)) && !first.isLate;
+  if (!isOfTests || files.length === 0 || files.length > FILES_AGAIN_MAX) return null;
+  const outcome = await run({ ...step, ...again, args: [...again.args, ...files] });
+  const second = countOf({ ...step, ...again }, outcome);
+  const verdict = second.failed === 0 ? "UNSTEADY" : "FAILED";
+  print(
+    `${"  again".padEnd(10)} ${verdict}${outcome.seconds.toFixed(1).padStart(6)} s  ${formatCount(second)}\n`,
+  );
+  if (second.failed > 0) return null;
+  print(`Passed only when run again: ${files.join(", ")}. Somebody has to find out why.\n`);
+  const merged = withFilesRunAgain(readReport(report) ?? "", readReport(again.report) ?? "");
+  writeFileSync(report, merged);
+  return countTests({ report: merged, exitCode: 0 });
+}
+
+function countOf({ report }: Step, { exitCode }: Outcome): Count {
+  return report === undefined ? plainCount(exitCode) : countTests({ report: readReport(report), exitCode });
+}
+
+/** The part of a failed step's output that tells what failed, bounded. */
+function whatFailed(output: string): string {
+  const text = stripVTControlCharacters(output).trimEnd();
+  const beginsAt = text.search(FAILURES_BEGIN);
+  if (beginsAt < 0) return text.split("\n").slice(-LINES_MAX).join("\n");
+  return text.slice(beginsAt).split("\n").slice(0, LINES_MAX).join("\n");
 }
 
 function readReport(path: string): string | null {
