@@ -140,12 +140,15 @@ describe("the stream of a project", () => {
 
   test("whoever comes back with the last id is told what has happened meanwhile, and nothing older", async () => {
     const first = await listen(`${project()}/live?after=${await quietCursor()}`);
+    const witness = await listen(`${project()}/live`);
     const before = await make("before the break");
     await until(() => rowIn(first, ({ id }) => id === before.id));
     const lastId = await until(() => first.events.findLast(({ id }) => id !== null)?.id ?? undefined);
     first.close();
     const meanwhile = await make("during the break");
     await at.ask(`/ping/${meanwhile.id}/fail`);
+    // Told to everybody who was there by then: nobody but the id can bring it to who comes later.
+    await until(() => rowIn(witness, ({ id, state }) => id === meanwhile.id && state === "down"));
     const second = await listen(`${project()}/live`, { "Last-Event-ID": lastId });
     const row = await until(() => rowIn(second, ({ id }) => id === meanwhile.id));
     expect(row.state).toBe("down");
@@ -194,7 +197,12 @@ describe("the stream of a project", () => {
     } as Db;
     const hub = new LiveHub({ database, now: Date.now, receiving: () => null });
     const told: string[] = [];
-    const watcher = { accountId: 1, begin: () => {}, end: () => {}, send: (text: string) => told.push(text) };
+    const { rows } = await at.db.pool.query<{ id: number }>(
+      "select id from sessions where account_id = $1 limit 1",
+      [at.owner.account.id],
+    );
+    const who = { accountId: at.owner.account.id, sessionId: Number(rows[0]?.id) };
+    const watcher = { ...who, begin: () => {}, end: () => {}, send: (text: string) => told.push(text) };
     hub.add({ ...watcher, projectId: at.owner.project.id }, xmin);
     await expect(hub.tick()).rejects.toThrow("went away");
     isBroken = false;

@@ -55,6 +55,15 @@ test("a proxy's page instead of our answer, and no answer at all, are sentences,
   expect(proxy.message).not.toBe(nobody.message);
 });
 
+test("an answer that breaks off is a sentence, and not what the browser calls it", async () => {
+  const broken = new Response("", { status: 200 });
+  vi.spyOn(broken, "text").mockRejectedValueOnce(new TypeError("network error"));
+  fetched.mockResolvedValueOnce(broken);
+  const trouble = await troubleOf(get("/rows"));
+  expect([trouble.name, trouble.status]).toEqual(["Trouble", 0]);
+  expect(trouble.message).toMatch(/^[A-Z].*\.$/);
+});
+
 test("whose session has ended is led to where one signs in, and from there back to this page", async () => {
   answers(401, '{"error":"You are not signed in."}');
   await troubleOf(get("/rows"));

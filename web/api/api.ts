@@ -55,6 +55,7 @@ export function apiUrl(path: string, query: Query = {}): string {
 async function ask<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   const limit = AbortSignal.timeout(ANSWER_MS_MAX);
   let response: Response;
+  let text: string;
   try {
     response = await fetch(apiUrl(path), {
       method,
@@ -66,20 +67,21 @@ async function ask<T>(method: Method, path: string, body?: unknown, signal?: Abo
       credentials: "same-origin",
       signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
     });
+    // An answer that breaks off is none.
+    text = await response.text();
   } catch (error) {
     if (signal?.aborted === true) throw error;
     throw new Trouble(0, {});
   }
   if (response.status === UNAUTHENTICATED && boot.account !== null) leaveForSignIn();
-  const answer = await readJson(response);
+  const answer = readJson(text);
   if (response.ok) return answer as T;
   const trouble = new Trouble(response.status, answer ?? {});
   if (trouble.needsProof) leaveForProof();
   throw trouble;
 }
 
-async function readJson(response: Response): Promise<unknown> {
-  const text = await response.text();
+function readJson(text: string): unknown {
   try {
     return text === "" ? null : JSON.parse(text);
   } catch {

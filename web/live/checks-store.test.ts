@@ -119,6 +119,29 @@ test("a page on screen that cannot be asked for anew says so, and is asked for a
   vi.useRealTimers();
 });
 
+test("the rest of a long list that could not be fetched is asked for again, and the stream is live all the while", async () => {
+  vi.useFakeTimers();
+  let isAway = true;
+  asked.mockImplementation(async (path) => {
+    if (path.endsWith("/overview")) return { ...overview("eleven"), rows: [row("a")], total: 2 };
+    if (isAway) throw new Trouble(503, {});
+    return { rows: [row("a"), row("b")], next: null };
+  });
+  const store = checksStore("eleven");
+  store.listen(() => undefined);
+  await vi.advanceTimersByTimeAsync(1);
+  watched.mock.lastCall?.[2].onState("live");
+  // Twice: after the page itself was fetched, and after a try that was for the rest alone.
+  await vi.advanceTimersByTimeAsync(8_000);
+  expect([store.snapshot().isComplete, store.snapshot().live]).toEqual([false, "live"]);
+  isAway = false;
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect([...store.snapshot().rows.keys()]).toEqual(["a", "b"]);
+  expect([store.snapshot().isComplete, store.snapshot().trouble]).toEqual([true, null]);
+  expect(watched).toHaveBeenCalledOnce();
+  vi.useRealTimers();
+});
+
 test("a page of a project that is not ours any more is loaded anew, to be told so by the server", async () => {
   const reload = vi.fn<() => void>();
   vi.stubGlobal("location", { reload });
@@ -153,6 +176,20 @@ test("where the server counts another number of checks, everything is asked for 
   expect(overviews()).toBe(1);
   told("rows", { rows: [], removed: [], total: 3 });
   expect(overviews()).toBe(2);
+});
+
+test("where the server says that too much has happened, everything is asked for again, by a stream of its own", async () => {
+  const store = await completeStore("twelve", [row("a")], [row("a")]);
+  asked.mockImplementation(async () => ({
+    ...overview("twelve"),
+    rows: [row("a", 9)],
+    total: 1,
+    cursor: "8",
+  }));
+  told("reload", { why: "Too much has happened meanwhile." });
+  expect(left).toHaveBeenCalledOnce();
+  await vi.waitFor(() => expect(store.snapshot().rows.get("a")?.change).toBe(9));
+  expect(watched.mock.lastCall?.[1]).toBe("8");
 });
 
 test("a flip that is told again after a reconnection is heard once", async () => {

@@ -1,7 +1,6 @@
 // All checks of a project as this tab knows them: filled from the page or from the server, completed in the
 // background, kept up to date by the stream. It holds and tells; how a list is ordered and drawn is not its business.
 import { DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../src/contract/web/requests/sizes.ts";
-import { useMemo, useSyncExternalStore } from "react";
 import type {
   ChecksBoot,
   ProjectHead,
@@ -110,7 +109,7 @@ class ChecksStore {
   }
 
   /** Takes rows that an answer of the server brought, as if they had come by the stream. */
-  take({ rows, removed }: Omit<RowsEvent, "total"> & { total?: number }): void {
+  take({ rows, removed }: Omit<RowsEvent, "total">): void {
     for (const row of rows) {
       const known = this.#rows.get(row.id);
       if (known === undefined || known.change <= row.change) this.#rows.set(row.id, row);
@@ -147,7 +146,7 @@ class ChecksStore {
   putInOrder(): void {
     if (this.#isInOrder || this.#loading !== null) return;
     this.#loading = this.#complete()
-      .catch((trouble: unknown) => this.#tell({ trouble }))
+      .catch((trouble: unknown) => this.#tryLater(trouble))
       .finally(() => {
         this.#loading = null;
       });
@@ -180,20 +179,22 @@ class ChecksStore {
       this.#fill(await get<ChecksBoot>(`/projects/${this.#id}/overview`));
       if (this.#isRestNeeded()) await this.#complete();
     } catch (trouble) {
-      this.#tell({ trouble });
-      if (this.#snapshot.project !== null) this.#loadLater(trouble);
+      this.#tryLater(trouble);
     } finally {
       this.#loading = null;
     }
   }
 
-  /** Rows are on screen, and nobody tells any more whether they are true. */
-  #loadLater(trouble: unknown): void {
-    this.#tell({ live: "reconnecting" });
+  /** Where rows are on screen: nobody tells any more whether they are true, or the others are still missing. */
+  #tryLater(trouble: unknown): void {
+    this.#tell({ trouble });
+    if (this.#snapshot.project === null) return;
     if (trouble instanceof Trouble && NOT_OURS.includes(trouble.status)) return location.reload();
+    if (this.#stopWatching === null) this.#tell({ live: "reconnecting" });
     setTimeout(() => {
-      const isDone = this.#stopWatching !== null || this.#listeners.size + this.#watchers.size === 0;
-      if (!isDone) this.#loading ??= this.#load();
+      if (this.#listeners.size + this.#watchers.size === 0) return;
+      if (this.#stopWatching === null) this.#loading ??= this.#load();
+      else if (this.#listeners.size > 0) this.putInOrder();
     }, LOAD_AGAIN_MS);
   }
 
@@ -244,7 +245,8 @@ class ChecksStore {
     // Only now, and on its own, so that the browser may answer in between: until here the first rows are on screen, and
     // the counts are the server's.
     await pause(0);
-    this.#tell({ version: this.#snapshot.version + 1, isComplete: true, total: this.#rows.size });
+    const version = this.#snapshot.version + 1;
+    this.#tell({ version, isComplete: true, total: this.#rows.size, trouble: null });
   }
 
   #hear({ name, data }: LiveEvent): void {
@@ -288,13 +290,4 @@ export function checksStore(project: string): ChecksStore {
     stores.set(project, store);
   }
   return store;
-}
-
-const nobody = () => () => undefined;
-
-/** All rows of a project, as far as they are here yet; null: of none. */
-export function useAllRows(project: string | null): readonly CheckRow[] {
-  const store = project === null ? null : checksStore(project);
-  const known = useSyncExternalStore(store?.listen ?? nobody, () => store?.snapshot() ?? null);
-  return useMemo(() => [...(known?.rows.values() ?? [])], [store, known?.version]);
 }

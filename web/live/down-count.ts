@@ -21,13 +21,16 @@ export function countDownOf(project: string | null): void {
 
 /** Of the project that the tab is about, or of the given one. */
 export function useDownCount(project?: string): number {
-  return useSyncExternalStore(listen, () => {
-    const of = project ?? shownProject;
-    if (of !== null) return counts.get(of) ?? 0;
-    let sum = 0;
-    for (const count of counts.values()) sum += count;
-    return sum;
-  });
+  return useSyncExternalStore(listen, () => downCount(project));
+}
+
+/** The same for whoever asks once. */
+export function downCount(project?: string): number {
+  const of = project ?? shownProject;
+  if (of !== null) return counts.get(of) ?? 0;
+  let sum = 0;
+  for (const count of counts.values()) sum += count;
+  return sum;
 }
 
 function tell(): void {

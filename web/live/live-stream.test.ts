@@ -143,9 +143,51 @@ describe("The stream", () => {
     stream.restart("3");
     newest().dispatchEvent(new Event("open"));
     const before = asked.mock.calls.length;
-    await vi.advanceTimersByTimeAsync(60_000);
+    await vi.advanceTimersByTimeAsync(40_000);
     expect(asked).toHaveBeenCalledTimes(before);
     expect(newest().url).toBe("http://x/live?after=3");
+    stream.close();
+  });
+
+  test("begins again for who joins at the older cursor: those who are there have not read what is newer", () => {
+    const stream = new LiveStream(addresses, "5", sink);
+    stream.restart("9");
+    expect(newest().url).toBe("http://x/live?after=5");
+    stream.restart("3");
+    expect(newest().url).toBe("http://x/live?after=3");
+    // As numbers: in the order of texts ten would come before nine.
+    stream.restart("10");
+    expect(newest().url).toBe("http://x/live?after=3");
+    stream.close();
+  });
+
+  test("that is dead without a word is opened anew from where it was; a sign of life is enough", async () => {
+    const stream = new LiveStream(addresses, "5", sink);
+    newest().dispatchEvent(new Event("open"));
+    newest().say("rows", "{}", "6");
+    for (let call = 0; call < 8; call += 1) {
+      await vi.advanceTimersByTimeAsync(15_000);
+      newest().say("here", "{}", "");
+    }
+    expect([FakeSource.made.length, states]).toEqual([1, ["live"]]);
+    await vi.advanceTimersByTimeAsync(45_000);
+    expect([FakeSource.made.length, newest().url]).toEqual([2, "http://x/live?after=6"]);
+    expect(FakeSource.made[0]?.readyState).toBe(FakeSource.CLOSED);
+    expect(states).toEqual(["live", "reconnecting"]);
+    expect(events).toEqual(["rows {}"]);
+    stream.close();
+  });
+
+  test("that is refused is polled once in ten seconds, and not twice", async () => {
+    const stream = new LiveStream(addresses, "5", sink);
+    for (let refusal = 0; refusal < 3; refusal += 1) {
+      newest().refuse();
+      if (refusal < 2) await vi.advanceTimersByTimeAsync(5_000);
+    }
+    await vi.advanceTimersByTimeAsync(1);
+    const before = asked.mock.calls.length;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(asked.mock.calls.length - before).toBe(6);
     stream.close();
   });
 });

@@ -1,7 +1,7 @@
 // The stream of a project's changes: server-sent events where they come through, polling where a proxy holds them
 // back. Knows nothing of rows: it passes on what came and says how it came. Runs in the worker or in the page.
 
-import { type ChangesPage, LIVE_EVENTS } from "../../src/contract/web/live.ts";
+import { type ChangesPage, HERE_EVENT, LIVE_EVENTS, type ReloadEvent } from "../../src/contract/web/live.ts";
 
 export type LiveState = "live" | "reconnecting" | "polling";
 export type LiveEvent = { name: string; data: string };
@@ -9,8 +9,10 @@ export type LiveAddresses = { stream: string; changes: string };
 
 type Sink = { onEvent: (event: LiveEvent) => void; onState: (state: LiveState) => void };
 
-/** The server says something at least every 15 s; whoever has not connected after this much waits in vain. */
+/** Whoever has not connected after this much waits in vain. */
 const OPENING_MS_MAX = 10_000;
+/** The server says something every 15 s. A connection can be dead without a word, and would be called live for ever. */
+const SILENT_MS_MAX = 45_000;
 const POLL_MS = 10_000;
 /** What holds a stream back may hold an answer back, too; without an end nothing would ever be asked again. */
 const ANSWER_MS_MAX = 20_000;
@@ -20,12 +22,14 @@ const RETRY_STREAM_MS = 5 * 60_000;
 const REFUSALS_MAX = 3;
 /** The session has ended, or the project is not ours any more: whoever asks for the whole page is told so. */
 export const NOT_OURS = [401, 403, 404];
-const RELOAD: LiveEvent = {
-  name: "reload",
-  data: JSON.stringify({ why: "It may not be watched any more." }),
-};
 const RECONNECT_MS_MIN = 1_000;
 const RECONNECT_MS_MAX = 30_000;
+
+/** As if the server had said that everything has to be fetched anew. */
+export function reloadEvent(why: string): LiveEvent {
+  const data: ReloadEvent = { why };
+  return { name: "reload", data: JSON.stringify(data) };
+}
 
 export class LiveStream {
   readonly #addresses: LiveAddresses;
@@ -48,9 +52,12 @@ export class LiveStream {
     this.#open();
   }
 
-  /** Begins again at a cursor: for somebody who joins later and knows less than was already told. */
+  /**
+   * Begins again for somebody who joins later, at the older of the two cursors: who joins may know less than was told
+   * already, and those who are there may not have been told yet what is on the page of who joins.
+   */
   restart(cursor: string): void {
-    this.#cursor = cursor;
+    if (Number(cursor) < Number(this.#cursor)) this.#cursor = cursor;
     this.#pollingSince = null;
     this.#open();
   }
@@ -69,18 +76,29 @@ export class LiveStream {
     this.#source = source;
     this.#timer = setTimeout(() => this.#poll(), OPENING_MS_MAX);
     source.addEventListener("open", () => {
-      clearTimeout(this.#timer);
+      this.#hear();
       this.#failures = 0;
       this.#pollingSince = null;
       this.#sink.onState("live");
     });
+    source.addEventListener(HERE_EVENT, () => this.#hear());
     for (const name of LIVE_EVENTS) {
       source.addEventListener(name, (event: MessageEvent<string>) => {
+        this.#hear();
         if (event.lastEventId !== "") this.#cursor = event.lastEventId;
         this.#sink.onEvent({ name, data: event.data });
       });
     }
     source.addEventListener("error", () => this.#fail(source));
+  }
+
+  /** Somebody is there. Whoever is not heard for too long after this is given up, and connected to anew. */
+  #hear(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#sink.onState("reconnecting");
+      this.#open();
+    }, SILENT_MS_MAX);
   }
 
   /** The browser reconnects by itself after an interruption, but gives up when the answer is no stream. */
@@ -100,6 +118,7 @@ export class LiveStream {
   }
 
   #poll(): void {
+    clearTimeout(this.#timer);
     this.#source?.close();
     this.#source = null;
     this.#pollingSince ??= Date.now();
@@ -128,7 +147,8 @@ export class LiveStream {
         credentials: "same-origin",
         signal: AbortSignal.timeout(ANSWER_MS_MAX),
       });
-      if (NOT_OURS.includes(response.status)) this.#sink.onEvent(RELOAD);
+      if (NOT_OURS.includes(response.status))
+        this.#sink.onEvent(reloadEvent("It may not be watched any more."));
       if (!response.ok) throw new Error(`answered ${response.status}`);
       const { events, cursor } = (await response.json()) as ChangesPage;
       // Somebody has begun again at another cursor, or nobody listens any more.

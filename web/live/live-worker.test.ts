@@ -69,7 +69,7 @@ test("two tabs of a project have one stream, and both hear what comes", () => {
   for (const tab of [one, other]) tab.say({ kind: "leave" });
 });
 
-test("a tab that joins may know less than was told: the stream begins again where it has read", () => {
+test("a tab that joins has the stream begin again: it may know less than was told", () => {
   const [one, other] = [openTab(), openTab()];
   one.watch("/b", "9");
   other.watch("/b", "7");
@@ -102,4 +102,41 @@ test("a tab that was closed cannot say so: it is given up when it answers no mor
   }
   expect(streams.map(({ isClosed }) => isClosed)).toEqual([true, false]);
   there.say({ kind: "leave" });
+});
+
+test("after a night in which the computer slept, every tab that answers is still there", () => {
+  const tab = openTab();
+  tab.watch("/g", "1");
+  // Timers stand still meanwhile, and the clock does not.
+  vi.setSystemTime(Date.now() + 8 * 3_600_000);
+  vi.advanceTimersByTime(30_000);
+  expect(tab.heard.at(-1)).toEqual({ kind: "there?" });
+  expect(streams[0]?.isClosed).toBe(false);
+  tab.say({ kind: "here" });
+  vi.advanceTimersByTime(30_000);
+  expect(streams[0]?.isClosed).toBe(false);
+  tab.say({ kind: "leave" });
+});
+
+test("a tab that was put to sleep and taken for closed is told so when it wakes, once", () => {
+  const tab = openTab();
+  tab.watch("/h", "1");
+  vi.advanceTimersByTime(5 * 30_000);
+  expect(streams[0]?.isClosed).toBe(true);
+  const before = tab.heard.length;
+  // It answers all calls that have waited for it.
+  for (let call = 0; call < 3; call += 1) tab.say({ kind: "here" });
+  expect(tab.heard.slice(before)).toEqual([{ kind: "lost" }]);
+  tab.watch("/h", "9");
+  expect(streams.at(-1)).toMatchObject({ address: "/h", cursors: ["9"], isClosed: false });
+  tab.say({ kind: "leave" });
+});
+
+test("a tab that has left by itself is not told that it was lost", () => {
+  const tab = openTab();
+  tab.watch("/i", "1");
+  tab.say({ kind: "leave" });
+  const before = tab.heard.length;
+  tab.say({ kind: "here" });
+  expect(tab.heard).toHaveLength(before);
 });

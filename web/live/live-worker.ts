@@ -7,16 +7,25 @@ export type ToWorker =
   | { kind: "watch"; addresses: LiveAddresses; cursor: string }
   | { kind: "leave" }
   | { kind: "here" };
+/** To a tab. "lost": it was taken for closed, and has missed what came since. */
 export type FromWorker =
   | { kind: "event"; event: LiveEvent }
   | { kind: "state"; state: LiveState }
-  | { kind: "there?" };
+  | { kind: "there?" }
+  | { kind: "lost" };
 
-type Watcher = { port: MessagePort; heardAt: number };
+type Watcher = {
+  port: MessagePort;
+  /** Calls in a row that it has not answered. */
+  unansweredCount: number;
+  /** It was taken for closed, and would have to be told so. */
+  isGivenUp: boolean;
+};
 type Watched = { stream: LiveStream; watchers: Set<Watcher>; state: LiveState };
 
 const ROLL_CALL_MS = 30_000;
-const SILENT_MS_MAX = 100_000;
+/** Counted and not timed: after a night in which the computer slept, everybody would have been silent for hours. */
+const UNANSWERED_COUNT_MAX = 3;
 
 const watched = new Map<string, Watched>();
 
@@ -63,18 +72,28 @@ function say({ port }: Watcher, message: FromWorker): void {
 addEventListener("connect", (event) => {
   const [port] = (event as MessageEvent).ports;
   if (port === undefined) return;
-  const watcher: Watcher = { port, heardAt: Date.now() };
+  const watcher: Watcher = { port, unansweredCount: 0, isGivenUp: false };
   port.addEventListener("message", ({ data }: MessageEvent<ToWorker>) => {
-    watcher.heardAt = Date.now();
+    watcher.unansweredCount = 0;
     if (data.kind === "watch") watch(watcher, data.addresses, data.cursor);
     else if (data.kind === "leave") leave(watcher);
+    // A tab in the background may be put to sleep by the browser, and wake up long after.
+    else if (watcher.isGivenUp) say(watcher, { kind: "lost" });
+    watcher.isGivenUp = false;
   });
   port.start();
 });
 
 setInterval(() => {
-  for (const { watchers } of watched.values()) {
-    tellAll(watchers, { kind: "there?" });
-    for (const watcher of watchers) if (Date.now() - watcher.heardAt > SILENT_MS_MAX) leave(watcher);
-  }
+  for (const watcher of [...watched.values()].flatMap(({ watchers }) => [...watchers])) call(watcher);
 }, ROLL_CALL_MS);
+
+function call(watcher: Watcher): void {
+  if (watcher.unansweredCount >= UNANSWERED_COUNT_MAX) {
+    watcher.isGivenUp = true;
+    leave(watcher);
+    return;
+  }
+  watcher.unansweredCount += 1;
+  say(watcher, { kind: "there?" });
+}

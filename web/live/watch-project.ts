@@ -1,6 +1,6 @@
 // How a tab listens to a project: through the shared worker where there is one, by itself where not (some phones).
 import { apiUrl } from "../api/api.ts";
-import { type LiveEvent, type LiveState, LiveStream } from "./live-stream.ts";
+import { type LiveEvent, type LiveState, LiveStream, reloadEvent } from "./live-stream.ts";
 import type { FromWorker, ToWorker } from "./live-worker.ts";
 
 type Sink = { onEvent: (event: LiveEvent) => void; onState: (state: LiveState) => void };
@@ -23,14 +23,21 @@ export function watchProject(project: string, cursor: string, sink: Sink): () =>
   worker.port.addEventListener("message", ({ data }: MessageEvent<FromWorker>) => {
     if (data.kind === "event") sink.onEvent(data.event);
     else if (data.kind === "state") sink.onState(data.state);
+    else if (data.kind === "lost") sink.onEvent(reloadEvent("The tab was asleep."));
     else say({ kind: "here" });
   });
   worker.port.start();
   say({ kind: "watch", addresses, cursor });
   const leave = () => say({ kind: "leave" });
+  // Whoever goes back to a page that the browser has kept finds it as it was left, and this as well.
+  const comeBack = ({ persisted }: PageTransitionEvent) => {
+    if (persisted) sink.onEvent(reloadEvent("The page was left, and is shown again."));
+  };
   addEventListener("pagehide", leave);
+  addEventListener("pageshow", comeBack);
   return () => {
     removeEventListener("pagehide", leave);
+    removeEventListener("pageshow", comeBack);
     leave();
     worker.port.close();
   };

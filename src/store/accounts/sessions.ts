@@ -3,7 +3,7 @@ import type { SignInMethod } from "../../core/accounts/session-rules.ts";
 import type { Instant } from "../../core/instant.ts";
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
-import { toTimestamp } from "../values.ts";
+import { toNumberArray, toTimestamp } from "../values.ts";
 import { ACCOUNT_COLUMNS, type Account, type AccountRow, toAccount } from "./projects.ts";
 
 export type Theme = "system" | "light" | "dark";
@@ -123,12 +123,36 @@ export async function listSessionsOfAccount(db: Db, accountId: number): Promise<
   return (await db.query(LIST, [accountId])).rows.map(toSession);
 }
 
-const TOUCH = statement({
-  name: "sessions.touch",
-  text: "update sessions set seen_at = $2, remote_addr = coalesce($3, remote_addr) where id = $1 and seen_at < $2",
+/** Somebody who watches a project by a session. */
+export type Watching = { sessionId: number; projectId: number };
+
+const LIST_WATCHING = statement<{ session_id: number; project_id: number }>({
+  name: "sessions.list_watching",
+  text: `select distinct s.id as session_id, m.project_id
+    from unnest($1::bigint[], $2::bigint[]) as w (session_id, project_id)
+      join sessions s on s.id = w.session_id
+      join members m on m.project_id = w.project_id and m.account_id = s.account_id`,
 });
 
-/** Writes down that a session is in use, and from where if that is known. */
+/** Which of them are still signed in, and still members. */
+export async function listWatching(db: Db, watching: readonly Watching[]): Promise<Watching[]> {
+  const { rows } = await db.query(LIST_WATCHING, [
+    toNumberArray(watching.map(({ sessionId }) => sessionId)),
+    toNumberArray(watching.map(({ projectId }) => projectId)),
+  ]);
+  return rows.map((row) => ({ sessionId: row.session_id, projectId: row.project_id }));
+}
+
+const TOUCH = statement({
+  name: "sessions.touch",
+  text: `update sessions set seen_at = $2, remote_addr = coalesce($3, remote_addr)
+    where id in (select id from sessions where id = $1 and seen_at < $2 for update skip locked)`,
+});
+
+/**
+ * Writes down that a session is in use, and from where if that is known. A page asks for many things at once: whoever
+ * comes while another one writes it does not wait.
+ */
 export async function touchSession(
   tx: Tx,
   { sessionId, at, remoteAddr }: { sessionId: number; at: Instant; remoteAddr: string | null },

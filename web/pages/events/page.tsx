@@ -9,7 +9,7 @@ import { eventSentence } from "../../../src/contract/web/event-sentence.ts";
 import type { ProjectEvent, ProjectEventsPage } from "../../../src/contract/web/history.ts";
 import { get } from "../../api/api.ts";
 import { readerZone } from "../../boot/boot.ts";
-import { onFlip } from "../../live/checks-store.ts";
+import { onFlips } from "../../live/on-flips.ts";
 import { useSettled } from "../../parts/use-settled.ts";
 import { pageHref, type PageProps } from "../../shell/page-address.ts";
 import { usePageTitle } from "../../shell/page-title.ts";
@@ -75,7 +75,7 @@ function useChoice(): [Choice, (change: Partial<Choice>) => void] {
   return [choice, (change) => setSearch(choiceQuery({ ...choice, ...change }), { replace: true })];
 }
 
-/** The pages of the log. A flip that is told live brings the newest page anew. */
+/** The pages of the log. Flips that are told live have all pages that are shown asked for anew, once for all of them. */
 function useEvents(project: string, choice: Choice) {
   const asked = useSettled(askedOf(choice, readerZone), TYPING_MS);
   const query = useInfiniteQuery({
@@ -86,7 +86,7 @@ function useEvents(project: string, choice: Choice) {
     getNextPageParam: (page) => page.before,
   });
   const { refetch } = query;
-  useEffect(() => onFlip(() => void refetch()), [refetch]);
+  useEffect(() => onFlips(() => void refetch()), [refetch]);
   return query;
 }
 

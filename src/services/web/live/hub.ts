@@ -13,6 +13,7 @@ import {
   listCheckNames,
   readHead,
 } from "../../../store/checks/check-rows.ts";
+import { listWatching } from "../../../store/accounts/sessions.ts";
 import type { Db } from "../../../store/db.ts";
 import { listChangedFlips, type NamedFlip } from "../../../store/history/newest-flips.ts";
 import { downMessage, flipMessage, FLIPS_LOOKED_AT } from "./changes.ts";
@@ -131,6 +132,8 @@ export class LiveHub {
     const isTooMuch = changed.length >= CHANGES_MAX;
     for (const [projectId, mine] of rows) this.#watched.get(projectId)?.feed.take(mine);
     await this.#findGone(counts);
+    // Asked last: of what has happened since somebody was let out, nothing is told to them.
+    await this.#letGo();
     // After the last question: when one of them fails, all of it is read again by the next look, and told once.
     this.#cursor = head.xmin;
     for (const { id } of fresh) this.#remember(id);
@@ -149,6 +152,16 @@ export class LiveHub {
       if (messages.length === 0) continue;
       const text = eventText(messages, watched.cursor);
       for (const watcher of watched.watchers) watcher.send(text);
+    }
+  }
+
+  /** Ends the streams of whoever was signed out, or is no member any more, before anything else is told to them. */
+  async #letGo(): Promise<void> {
+    const watchers = this.#watchers();
+    const still = await listWatching(this.#options.database, watchers);
+    const allowed = new Set(still.map(({ sessionId, projectId }) => `${sessionId}/${projectId}`));
+    for (const watcher of watchers) {
+      if (!allowed.has(`${watcher.sessionId}/${watcher.projectId}`)) watcher.end();
     }
   }
 

@@ -9,7 +9,7 @@ import { changesSince } from "./changes.ts";
 import { eventText } from "./hub.ts";
 import { openWatcher, type Watcher } from "./watcher.ts";
 
-/** So often it is asked whether whoever watches still may. */
+/** So often it is asked whether the session has grown too old; whether it was ended, every look of the hub asks. */
 const ALLOWED_EVERY_MS = MINUTE_MS;
 
 const changes = projectRoute({
@@ -32,7 +32,7 @@ const live = projectRoute({
   access: "view",
   query: LiveQuery,
   answer: async (ask) => {
-    const { house, account, project, query, headers } = ask;
+    const { house, account, session, project, query, headers } = ask;
     const refusal = house.live.refusalFor(account.id);
     if (refusal !== null) throw new WebRefusal("rate_limited", refusal);
     // Read before joining, so that the first look of the hub begins no later than this.
@@ -47,8 +47,8 @@ const live = projectRoute({
           return;
         }
         const closed: { end: () => void } = { end: () => {} };
-        const options = { projectId: project.id, accountId: account.id, onClose: () => closed.end() };
-        const watcher = openWatcher(response, options);
+        const who = { projectId: project.id, accountId: account.id, sessionId: session.id };
+        const watcher = openWatcher(response, { ...who, onClose: () => closed.end() });
         house.live.add(watcher, xmin);
         closed.end = watching(ask, watcher);
         void resume(ask, watcher, after);

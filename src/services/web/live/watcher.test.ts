@@ -33,7 +33,12 @@ class FakeResponse extends EventEmitter {
 function open(accountId = 1) {
   const response = new FakeResponse();
   const onClose = vi.fn<() => void>();
-  const watcher = openWatcher(response as unknown as ServerResponse, { projectId: 1, accountId, onClose });
+  const watcher = openWatcher(response as unknown as ServerResponse, {
+    projectId: 1,
+    accountId,
+    sessionId: 1,
+    onClose,
+  });
   return { response, watcher, onClose };
 }
 
@@ -57,12 +62,12 @@ describe("a watcher", () => {
   test("hears something every fifteen seconds, until it is gone", () => {
     const { response, onClose } = open();
     vi.advanceTimersByTime(31_000);
-    expect(response.text.match(/: still here/g)).toHaveLength(2);
+    expect(response.text.match(/^event: here\ndata: .+\n\n/gm)).toHaveLength(2);
     response.socket.emit("end");
     expect(response.destroyed).toBe(true);
     expect(onClose).toHaveBeenCalledOnce();
     vi.advanceTimersByTime(31_000);
-    expect(response.text.match(/: still here/g)).toHaveLength(2);
+    expect(response.text.match(/^event: here\ndata: .+\n\n/gm)).toHaveLength(2);
   });
 
   test("is given up when it does not read any more", () => {

@@ -1,10 +1,13 @@
 // One browser at the end of a stream of server-sent events: what is written to it, when it is given up, and that it
 // hears something every few seconds even when nothing happens.
 import type { ServerResponse } from "node:http";
+import { HERE_EVENT } from "../../../contract/web/live.ts";
 import { SAFETY_HEADERS } from "../../../lib/http/answer.ts";
 
-/** A proxy closes connections on which nothing is heard for a minute or so. */
-const COMMENT_EVERY_MS = 15_000;
+/** A proxy closes connections on which nothing is heard for a minute or so; a browser gives them up after 45 s. */
+const HERE_EVERY_MS = 15_000;
+/** An event and no comment: scripts do not hear comments. Without data it would be none. */
+const HERE = `event: ${HERE_EVENT}\ndata: {}\n\n`;
 /** Whoever has left so much unread does not read any more. */
 const UNREAD_BYTES_MAX = 4 * 1024 * 1024;
 /** How long a browser waits before it comes back. */
@@ -20,6 +23,7 @@ const HEADERS = {
 export type Watcher = {
   projectId: number;
   accountId: number;
+  sessionId: number;
   /** Finished text of events. What is sent before `begin` waits for it. */
   send(text: string): void;
   /** Sends this first, and then what has come meanwhile. */
@@ -31,13 +35,14 @@ export type Watcher = {
 export type WatcherOptions = {
   projectId: number;
   accountId: number;
+  sessionId: number;
   /** The other side has gone, or was given up. Called once. */
   onClose: () => void;
 };
 
 /** Opens the stream on an answer that has not begun. */
 export function openWatcher(response: ServerResponse, options: WatcherOptions): Watcher {
-  const { projectId, accountId, onClose } = options;
+  const { projectId, accountId, sessionId, onClose } = options;
   let waiting: string[] | null = [];
   response.writeHead(200, { ...HEADERS, ...SAFETY_HEADERS });
   const write = (text: string) => {
@@ -46,7 +51,7 @@ export function openWatcher(response: ServerResponse, options: WatcherOptions): 
     if (response.writableLength > UNREAD_BYTES_MAX) response.destroy();
   };
   write(`retry: ${RETRY_MS}\n\n`);
-  const timer = setInterval(() => write(": still here\n\n"), COMMENT_EVERY_MS).unref();
+  const timer = setInterval(() => write(HERE), HERE_EVERY_MS).unref();
   response.on("close", () => {
     clearInterval(timer);
     socket?.off("end", gone);
@@ -61,6 +66,7 @@ export function openWatcher(response: ServerResponse, options: WatcherOptions): 
   return {
     projectId,
     accountId,
+    sessionId,
     send: (text) => {
       if (waiting === null) write(text);
       else waiting.push(text);

@@ -1,0 +1,78 @@
+// How a tab listens through the shared worker: it passes on what comes, answers when it is called, says when it leaves,
+// and asks for everything anew when it has missed something.
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { FromWorker, ToWorker } from "./live-worker.ts";
+import { watchProject } from "./watch-project.ts";
+
+vi.mock("../api/api.ts", () => ({ apiUrl: (path: string) => `/below/web/api${path}` }));
+
+const said: ToWorker[] = [];
+let hears: (event: { data: FromWorker }) => void;
+const port = {
+  addEventListener: (_: string, listener: typeof hears) => (hears = listener),
+  postMessage: (message: ToWorker) => said.push(message),
+  start: () => undefined,
+  close: vi.fn<() => void>(),
+};
+/** The window, as far as pages come and go in it. */
+const page = new EventTarget();
+const told: string[] = [];
+const sink = {
+  onEvent: ({ name }: { name: string }) => told.push(name),
+  onState: (state: string) => told.push(state),
+};
+
+beforeEach(() => {
+  said.length = 0;
+  told.length = 0;
+  port.close.mockReset();
+  vi.stubGlobal(
+    "SharedWorker",
+    class {
+      port = port;
+    },
+  );
+  vi.stubGlobal("location", { href: "https://x.test/below/checks/" });
+  vi.stubGlobal("addEventListener", page.addEventListener.bind(page));
+  vi.stubGlobal("removeEventListener", page.removeEventListener.bind(page));
+});
+afterEach(() => vi.unstubAllGlobals());
+
+const shown = (persisted: boolean) => page.dispatchEvent(Object.assign(new Event("pageshow"), { persisted }));
+
+test("a tab says what it watches by whole addresses, passes on what comes, and answers every call", () => {
+  const leave = watchProject("p", "7", sink);
+  expect(said).toEqual([
+    {
+      kind: "watch",
+      addresses: {
+        stream: "https://x.test/below/web/api/projects/p/live",
+        changes: "https://x.test/below/web/api/projects/p/changes",
+      },
+      cursor: "7",
+    },
+  ]);
+  hears({ data: { kind: "state", state: "live" } });
+  hears({ data: { kind: "event", event: { name: "rows", data: "{}" } } });
+  expect(told).toEqual(["live", "rows"]);
+  hears({ data: { kind: "there?" } });
+  expect(said.at(-1)).toEqual({ kind: "here" });
+  leave();
+  expect(said.at(-1)).toEqual({ kind: "leave" });
+  expect(port.close).toHaveBeenCalledOnce();
+});
+
+test("a tab that was taken for closed, or is shown again after it was left, asks for everything anew", () => {
+  const leave = watchProject("p", "7", sink);
+  shown(false);
+  expect(told).toEqual([]);
+  hears({ data: { kind: "lost" } });
+  expect(told).toEqual(["reload"]);
+  page.dispatchEvent(new Event("pagehide"));
+  expect(said.at(-1)).toEqual({ kind: "leave" });
+  shown(true);
+  expect(told).toEqual(["reload", "reload"]);
+  leave();
+  shown(true);
+  expect(told).toHaveLength(2);
+});
