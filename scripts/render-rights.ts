@@ -27,7 +27,9 @@ const HEAD = `# Who may do what
 
 Every page and every request of the dashboard, and who may call it. Printed from the table that the server serves (\`src/services/web/routes.ts\`) and \`src/core/access.ts\`; \`test/web/matrix.test.ts\` asks the real server for each cell. 401: nobody is signed in (pages lead to signing in instead). 403: the role does not allow it. 404: there is nothing that this person may see. "again" means that it has to be proven once more who is there, unless that was done in the last half hour.
 
-Rights are judged when something is done, not when it was begun. An invitation ends when whoever sent it may invite no more: removed, gone, made a member or reader, handed the project over, no operator any more; and it is judged once more when it is accepted. There is always an operator: two who step down at once are judged one after the other. A check that is moved to another project takes its history along, and not the names and answers of the channels that heard of it before; the log of those channels does not name it any more.
+Rights are judged when something is done, not when it was begun. An invitation ends when whoever sent it may invite no more: removed, gone, made a member or reader, handed the project over, no operator any more; and it is judged once more when it is accepted. There is always an operator: two who step down at once are judged one after the other. A check that is moved to another project takes its history along, and not the names and answers of the channels that heard of it before; the log of those channels does not name it any more. A page that is open ends with the right to look at it.
+
+Not in the table, because no session opens them: ping addresses, badges, the APIs and metrics pages, which are opened by what stands in their address or by a key (\`src/core/access.ts\`), the documents of the APIs, which are for everybody, and the pages that mails link to (\`/integrations/…/verify\`, \`/integrations/…/unsub\`, \`/accounts/unsubscribe_reports/…\`, \`/api/v3/bounces/\`), where a signature in the address, or in the mail that came back, is the right to do this one thing.
 
 `;
 

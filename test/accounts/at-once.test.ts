@@ -1,5 +1,6 @@
 // What is good for one use, used by many at the very same time: one of them gets in, and no other. What was asked of one
 // account, answered for another. And codes that somebody guesses who has learned the password.
+import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ATTEMPTS } from "../../src/core/accounts/attempt-rules.ts";
 import { giveLoginLink } from "../../src/operations/accounts/sign-in/by-address.ts";
@@ -75,6 +76,17 @@ describe("By many at once", () => {
       303, 404, 404, 404, 404, 404,
     ]);
     expect(await countIn(browsers)).toBe(1);
+  });
+
+  test("a link that somebody holds for longer than one wait for it lasts lets in all the same", async () => {
+    const path = await linkOf(cast.owner.account);
+    const holder = await cast.db.pool.connect();
+    await holder.query("begin; select from sign_in_tokens for update");
+    const entering = visitor().post(path, {});
+    await sleep(700);
+    await holder.query("commit");
+    holder.release();
+    expect((await entering).status).toBe(303);
   });
 
   test("a code of the app, and a recovery code, let one in each", async () => {

@@ -27,6 +27,8 @@ async function ownersBrowser(): Promise<Browser> {
   return browser;
 }
 
+const PASSWORD = "a few words in a row";
+
 type CreationOptions = Parameters<VirtualAuthenticator["create"]>[0];
 type RequestOptions = Parameters<VirtualAuthenticator["get"]>[0];
 
@@ -48,6 +50,7 @@ async function enter(browser: Browser, key: VirtualAuthenticator, faults: Faults
 describe("A passkey", () => {
   test("is added, lets its owner in, and is taken away again", async () => {
     const browser = await ownersBrowser();
+    await browser.send("PUT", "/web/api/account/password", { password: PASSWORD });
     const key = new VirtualAuthenticator(ORIGIN);
     const added = await register(browser, key);
     expect([added.status, (added.json as AccountPage).passkeys]).toMatchObject([200, [{ name: "Phone" }]]);
@@ -63,6 +66,30 @@ describe("A passkey", () => {
     const uuid = page.passkeys[0]?.uuid ?? "";
     expect((await other.send("DELETE", `/web/api/account/passkeys/${uuid}`)).status).toBe(200);
     expect((await enter(visitor(), key)).status).toBe(400);
+  });
+
+  test("is not taken away while it is the last way in, nor is a password", async () => {
+    const browser = await ownersBrowser();
+    await cast.db.pool.query("delete from passwords");
+    await cast.db.pool.query("delete from passkeys");
+    const key = new VirtualAuthenticator(ORIGIN);
+    const page = (await register(browser, key)).json as AccountPage;
+    const noPasskey = async (status: number) => {
+      const reply = await browser.send("DELETE", `/web/api/account/passkeys/${page.passkeys[0]?.uuid}`);
+      expect(reply.status, reply.text).toBe(status);
+    };
+    await noPasskey(409);
+    expect((await enter(visitor(), key)).status).toBe(200);
+    const set = await browser.send("PUT", "/web/api/account/password", { password: PASSWORD });
+    expect(set.status).toBe(200);
+    await noPasskey(200);
+    const noPassword = await browser.send("DELETE", "/web/api/account/password");
+    expect([noPassword.status, noPassword.text.includes("Nothing else opens this account")]).toEqual([
+      409,
+      true,
+    ]);
+    const { hasPassword } = (await browser.ask("/web/api/account")).json as AccountPage;
+    expect(hasPassword).toBe(true);
   });
 
   test("is refused when it was made for another site, or by nobody in particular", async () => {

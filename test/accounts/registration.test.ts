@@ -11,6 +11,7 @@ import { registerIntake } from "../../src/store/intakes/intakes.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDashboard } from "../web/dashboard.ts";
 import { locationOf, openBrowser } from "./browser.ts";
+import { withApp } from "./with-app.ts";
 
 const open = useDashboard({
   roles: ["web"],
@@ -208,6 +209,23 @@ describe("Where no mail is sent", () => {
     ]) {
       expect((await change(wrong)).status).toBe(400);
     }
+  });
+
+  test.each([
+    ["the password is set anew", "PUT", "/password", { password: "other words in a row" }],
+    ["all other sessions are ended", "POST", "/sessions/end-others", {}],
+  ])("who has given the password begins anew when %s", async (_what, method, path, body) => {
+    const { account } = mute.owner;
+    const password = "a few words in a row";
+    await mute.browse("/web/api/account/password", { method: "PUT", body: { password } });
+    const { codes } = await withApp(mute, account);
+    const waiting = openBrowser(() => mute.site);
+    const asked = await waiting.post("/accounts/login/password/", { email: account.email, password });
+    expect(locationOf(asked)).toBe("/accounts/login/two_factor/");
+    expect((await mute.browse(`/web/api/account${path}`, { method, body })).status).toBe(200);
+    expect((await waiting.post("/accounts/login/two_factor/", { code: codes[0] ?? "" })).status).toBe(401);
+    expect((await waiting.ask("/web/api/account")).status).toBe(401);
+    await mute.db.pool.query("delete from authenticators");
   });
 
   test("choices that are made at once are all kept", async () => {

@@ -3,8 +3,14 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { AccountPage } from "../../src/contract/web/account.ts";
 import type { AuditPage, KeyMade, ProjectSettings } from "../../src/contract/web/project-settings.ts";
+import { PROJECTS_OWNED_MAX } from "../../src/core/accounts/member-rules.ts";
 import { createLog } from "../../src/lib/log.ts";
+import { changeProjectName } from "../../src/operations/accounts/projects.ts";
+import { lockAccount } from "../../src/store/accounts/accounts.ts";
+import { lockProject } from "../../src/store/accounts/members.ts";
+import { renameProject } from "../../src/store/accounts/project-changes.ts";
 import type { Account } from "../../src/store/accounts/projects.ts";
+import { inTransaction } from "../../src/store/transaction.ts";
 import { startSmtp } from "../receivers/smtp.ts";
 import { useDashboard } from "../web/dashboard.ts";
 import { locationOf, openBrowser } from "./browser.ts";
@@ -95,6 +101,19 @@ describe("An invitation", () => {
     expect((await settingsOf(cast.stranger.account)).role).toBe("member");
   });
 
+  test("whose time is over is listed no more", async () => {
+    const email = "too-late@example.org";
+    await cast.browse(path("/invitations"), { method: "POST", body: { email, role: "member" } });
+    const listed = async () =>
+      (await settingsOf(cast.owner.account)).invitations.some((invitation) => invitation.email === email);
+    expect(await listed()).toBe(true);
+    await cast.db.pool.query(
+      "update invitations set expires_at = now() - interval '1 minute' where email = $1",
+      [email],
+    );
+    expect(await listed()).toBe(false);
+  });
+
   test("ends when whoever sent it may invite no more", async () => {
     const { mate } = cast;
     for (const end of ["demoted", "removed"]) {
@@ -158,6 +177,58 @@ describe("An invitation", () => {
   });
 });
 
+describe("Two who change a project at once", () => {
+  test("are written down with what each of them found", async () => {
+    const { db, owner } = cast;
+    const stale = owner.project;
+    const by = { accountId: owner.account.id, keyId: null };
+    const rename = async (name: string) =>
+      changeProjectName(db, { project: stale, by, now: await cast.now(), name });
+    const second = await inTransaction(db, async (tx) => {
+      await lockProject(tx, stale.id);
+      await renameProject(tx, { projectId: stale.id, name: "By the first" });
+      const waiting = rename("By the second");
+      await expect.poll(waiters, { timeout: 20_000, interval: 5 }).not.toEqual([]);
+      return { waiting };
+    });
+    await second.waiting;
+    await rename(stale.name);
+    const { rows } = await db.pool.query<{ before: unknown; after: unknown }>(
+      "select before, after from audit_entries where what = 'project.renamed' order by id desc limit 2",
+    );
+    expect(rows).toEqual([
+      { before: { name: "By the second" }, after: { name: stale.name } },
+      { before: { name: "By the first" }, after: { name: "By the second" } },
+    ]);
+  });
+
+  test("wait for each other, also when that takes long", async () => {
+    const { db, owner } = cast;
+    const tries = new Set<string>();
+    const late = await inTransaction(db, async (tx) => {
+      await lockAccount(tx, owner.account.id);
+      const waiting = cast.browse("/web/api/account", { method: "PATCH", body: { theme: "dark" } });
+      const countTries = async () => {
+        for (const begun of await waiters()) tries.add(begun);
+        return tries.size;
+      };
+      await expect.poll(countTries, { timeout: 20_000, interval: 5 }).toBeGreaterThan(1);
+      return { waiting };
+    });
+    const { status, json } = await late.waiting;
+    expect([status, (json as AccountPage).theme]).toEqual([200, "dark"]);
+  });
+
+  /** When each transaction has begun that waits for a lock. */
+  async function waiters(): Promise<string[]> {
+    const { rows } = await cast.db.pool.query<{ begun: string }>(
+      `select xact_start::text as begun from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rows.map(({ begun }) => begun);
+  }
+});
+
 describe("Members", () => {
   test("are changed by owner and managers, who change neither the owner nor themselves", async () => {
     const { owner, mate, stranger } = cast;
@@ -218,6 +289,18 @@ describe("A project", () => {
     await cast.browse(path("/checks"), { method: "POST", body: { name: "one" } });
     expect((await act("accept", mate.account)).status).toBe(403);
     await cast.db.pool.query("update accounts set check_limit = null where id = $1", [mate.account.id]);
+    await cast.db.pool.query(
+      `with made as (
+          insert into projects (uuid, name, badge_key, created_at)
+            select gen_random_uuid(), 'one of many', gen_random_uuid(), now() from generate_series(1, $2::int)
+            returning id
+        ) insert into members (project_id, account_id, role, created_at) select id, $1, 'owner', now() from made`,
+      [mate.account.id, PROJECTS_OWNED_MAX],
+    );
+    expect((await act("accept", mate.account)).text).toContain(`You own ${PROJECTS_OWNED_MAX} projects`);
+    await cast.db.pool.query(
+      "delete from members m using projects p where p.id = m.project_id and p.name = 'one of many'",
+    );
     const late = { email: "from-before@example.org", role: "manager" };
     await cast.browse(path("/invitations"), { method: "POST", body: late });
     const link = await mailedPath(late.email);

@@ -8,6 +8,7 @@ import { signInVouched } from "../../src/operations/accounts/sign-in/vouched.ts"
 import { useCast } from "../api/cast.ts";
 import { freePort } from "../support/ports.ts";
 import { type Browser, locationOf, openBrowser } from "./browser.ts";
+import { withApp } from "./with-app.ts";
 
 type Claims = { email: string; email_verified: boolean; name?: string };
 
@@ -118,6 +119,54 @@ describe("The identity provider", () => {
     expect(((await again.ask("/web/api/account")).json as AccountPage).email).toBe("owner@example.org");
     if (was !== undefined) PEOPLE["owner"] = was;
   });
+
+  test("asks for the code of the app before somebody new opens an account that has one", async () => {
+    await cast.db.pool.query("delete from oidc_identities");
+    const { codes } = await withApp(cast, cast.owner.account);
+    const browser = visitor();
+    const asked = await signIn(browser, "owner");
+    expect(locationOf(asked)).toBe("/accounts/login/two_factor/");
+    expect((await browser.ask("/web/api/account")).status).toBe(401);
+    // Coming back does not help: until the code was typed, nobody is known.
+    expect(locationOf(await signIn(visitor(), "owner"))).toBe("/accounts/login/two_factor/");
+    const wrong = await browser.post("/accounts/login/two_factor/", { code: "aaaaa-aaaaa" });
+    expect(wrong.status).toBe(400);
+    const entered = await browser.post("/accounts/login/two_factor/", { code: codes[0] ?? "" });
+    expect([entered.status, locationOf(entered)]).toEqual([303, "/accounts/profile/"]);
+    const page = (await browser.ask("/web/api/account")).json as AccountPage;
+    expect(page.identities).toMatchObject([{ issuer, subject: "owner" }]);
+    expect(page.sessions.find(({ isThis }) => isThis)?.method).toBe("oidc");
+    expect(locationOf(await signIn(visitor(), "owner"))).toBe("/accounts/profile/");
+    await cast.db.pool.query("delete from authenticators");
+  });
+
+  test("is forgotten by whoever proves it again, and not as the last way in", async () => {
+    const browser = visitor();
+    await signIn(browser, "owner");
+    const remove = (subject: string) =>
+      browser.send("POST", "/web/api/account/identities/remove", { issuer, subject });
+    expect((await remove("owner")).text).toContain("Nothing else opens this account");
+    const password = "a few words in a row";
+    expect((await browser.send("PUT", "/web/api/account/password", { password })).status).toBe(200);
+    expect((await remove("somebody else")).status).toBe(404);
+    await cast.db.pool.query("update sessions set proven_at = proven_at - interval '1 hour'");
+    expect([(await remove("owner")).status, await knownAs("owner")]).toEqual([403, true]);
+    await browser.post("/accounts/confirm/", { way: "password", password });
+    const removed = await remove("owner");
+    expect([removed.status, (removed.json as AccountPage).identities]).toEqual([200, []]);
+    expect(await knownAs("owner")).toBe(false);
+    const { rows } = await cast.db.pool.query(
+      `select what, subject, before from audit_entries where what = 'account.providerRemoved'`,
+    );
+    const what = "account.providerRemoved";
+    expect(rows).toEqual([{ what, subject: "owner@example.org", before: { issuer } }]);
+    await cast.db.pool.query("delete from passwords");
+  });
+
+  async function knownAs(subject: string): Promise<boolean> {
+    const { rows } = await cast.db.pool.query("select from oidc_identities where subject = $1", [subject]);
+    return rows.length > 0;
+  }
 
   test("lets nobody in by an address that is not verified, or that has no account", async () => {
     const impostor = await signIn(visitor(), "impostor");

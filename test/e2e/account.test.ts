@@ -23,6 +23,12 @@ const LONG_AGO = statement<object>({
   text: "update sessions set proven_at = now() - interval '2 hours', created_at = now() - interval '3 hours'",
 });
 
+const ADD_IDENTITY = statement<object>({
+  name: "e2e.add_identity",
+  text: `insert into oidc_identities (issuer, subject, account_id, created_at, last_used_at)
+    values ('https://id.example.org', 'somebody', $1, now(), now())`,
+});
+
 const part = (page: Page, title: string) =>
   page.locator("section.section", { has: page.getByRole("heading", { name: title, exact: true }) });
 
@@ -162,6 +168,7 @@ test("an authenticator app is asked for after the password, and a recovery code 
 
 test("a passkey is added and signs in", async () => {
   const { page, context } = await openAccount("passkey@example.org");
+  await setPassword(page);
   await addAuthenticator(page);
   await button(part(page, "Passkeys"), "Add a passkey").click();
   const form = page.getByRole("dialog");
@@ -179,6 +186,25 @@ test("a passkey is added and signs in", async () => {
   await button(page, "Remove laptop").click();
   await button(page.getByRole("dialog"), "Remove").click();
   await expectSeen(notice(page, "The passkey was removed."));
+  await context.close();
+});
+
+test("an identity of the provider is removed, but not as the last way in", async () => {
+  const { page, context, accountId } = await openAccount("provider@example.org");
+  await used.site.database.query(ADD_IDENTITY, [accountId]);
+  await page.reload();
+  const remove = async () => {
+    await button(page, "Remove https://id.example.org").click();
+    await button(page.getByRole("dialog"), "Remove").click();
+  };
+  await remove();
+  await expectSeen(page.getByRole("dialog").getByText("Nothing else opens this account"));
+  expect(await accessibilityTrouble(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await setPassword(page);
+  await remove();
+  await expectSeen(notice(page, "The identity was removed."));
+  await expectGone(part(page, "Identity providers"));
   await context.close();
 });
 

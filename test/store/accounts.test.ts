@@ -64,6 +64,7 @@ import {
   findSessionByDigest,
   insertSession,
   listSessionsOfAccount,
+  listWatching,
   proveSession,
   pruneSessions,
   touchSession,
@@ -180,6 +181,11 @@ describe("Sessions", () => {
       provenAt: NOW + 9,
       remoteAddr: "192.0.2.1",
     });
+    await tx(async (writing) => {
+      await touchSession(writing, { sessionId: id, at: NOW + 6, remoteAddr: null });
+      await tx((t) => touchSession(t, { sessionId: id, at: NOW + 7, remoteAddr: null }));
+    });
+    expect((await findSessionByDigest(database.db, own))?.session.seenAt, "nobody has waited").toBe(NOW + 6);
     expect(await tx((t) => deleteSessionByDigest(t, own))).toBe(true);
     expect(await tx((t) => deleteSessionByDigest(t, own))).toBe(false);
   });
@@ -198,6 +204,22 @@ describe("Sessions", () => {
     expect(await tx((t) => deleteOtherSessions(t, { accountId: mine.id, keepId: third }))).toBe(1);
     expect(await tx((t) => pruneSessions(t, { before: NOW + 2, limit: 9 }))).toBe(0);
     expect(await tx((t) => pruneSessions(t, { before: NOW + 3, limit: 9 }))).toBe(1);
+  });
+});
+
+describe("Whoever watches a project", () => {
+  test("may go on while signed in and a member, and not by the session of somebody else", async () => {
+    const [owner, other] = [await sampleAccount(database.db), await sampleAccount(database.db)];
+    const { id: projectId } = await sampleProject(database.db, { ownerId: owner.id });
+    const { id: elsewhereId } = await sampleProject(database.db, { ownerId: other.id });
+    const sessionId = await tx((t) => insertSession(t, sessionOf(owner.id)));
+    const othersId = await tx((t) => insertSession(t, sessionOf(other.id)));
+    const mine = { sessionId, projectId };
+    const asked = [mine, mine, { sessionId, projectId: elsewhereId }, { sessionId: othersId, projectId }];
+    expect(await listWatching(database.db, asked)).toEqual([mine]);
+    expect(await listWatching(database.db, [])).toEqual([]);
+    await tx((t) => deleteSession(t, { accountId: owner.id, sessionId }));
+    expect(await listWatching(database.db, asked)).toEqual([]);
   });
 });
 

@@ -22,8 +22,14 @@ import {
   writePasskeyUse,
   writePassword,
 } from "../../src/store/accounts/credentials.ts";
-import { insertIdentity, listIdentities, useIdentity } from "../../src/store/accounts/identities.ts";
 import {
+  deleteIdentity,
+  insertIdentity,
+  listIdentities,
+  useIdentity,
+} from "../../src/store/accounts/identities.ts";
+import {
+  deleteStepsOf,
   findStep,
   insertStep,
   lockAttempts,
@@ -132,8 +138,13 @@ describe("Credentials", () => {
     await tx((t) => insertIdentity(t, { ...who, accountId, at: NOW }));
     expect(await tx((t) => useIdentity(t, { ...who, at: NOW + 1 }))).toBe(accountId);
     expect(await listIdentities(database.db, accountId)).toEqual([
-      { issuer: who.issuer, createdAt: NOW, lastUsedAt: NOW + 1 },
+      { ...who, createdAt: NOW, lastUsedAt: NOW + 1 },
     ]);
+    const { id: otherId } = await sampleAccount(database.db);
+    expect(await tx((t) => insertIdentity(t, { ...who, accountId: otherId, at: NOW }))).toBe(false);
+    expect(await tx((t) => deleteIdentity(t, { ...who, accountId: otherId }))).toBe(false);
+    expect(await tx((t) => deleteIdentity(t, { ...who, accountId }))).toBe(true);
+    expect(await listIdentities(database.db, accountId)).toEqual([]);
   });
 });
 
@@ -189,6 +200,10 @@ describe("Steps and tries", () => {
     expect(await tx((t) => takeStep(t, { ...named, kind: "passkey" }))).toBeNull();
     expect(await tx((t) => takeStep(t, named))).toEqual(step);
     expect(await tx((t) => takeStep(t, named))).toBeNull();
+    const { id: accountId } = await sampleAccount(database.db);
+    await tx((t) => insertStep(t, { ...step, accountId }));
+    await tx((t) => deleteStepsOf(t, accountId));
+    expect(await findStep(database.db, named)).toBeNull();
     await tx((t) => insertStep(t, step));
     expect(await tx((t) => pruneSteps(t, { before: NOW + 1, limit: 9 }))).toBe(0);
     expect(await tx((t) => pruneSteps(t, { before: NOW + 2, limit: 9 }))).toBe(1);

@@ -129,7 +129,15 @@ export const accountWords = {
   identities: {
     title: "Identity providers",
     about: "Accounts elsewhere that open this one.",
+    known: (subject: string) => `Known there as ${subject}`,
+    added: "added",
     used: "used",
+    remove: "Remove",
+    removeOf: (issuer: string) => `Remove ${issuer}`,
+    removeTitle: "Remove this identity?",
+    removeText:
+      "It does not open this account any more. Whoever signs in there with your verified address comes back, and you are told.",
+    removed: "The identity was removed.",
   },
   sessions: {
     title: "Sessions",

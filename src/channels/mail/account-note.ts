@@ -96,6 +96,7 @@ const SECURITY_WORDS: Readonly<Record<SecurityNews, string>> = {
   totpAdded: "An authenticator app was set up",
   totpRemoved: "The authenticator app was removed",
   providerAdded: "The identity provider lets you in from now on",
+  providerRemoved: "An identity of the provider was removed",
   emailChanged: "The email address was changed",
 };
 

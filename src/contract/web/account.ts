@@ -1,6 +1,7 @@
 // What the pages of an account and the server say to each other: profile, ways to sign in, sessions, preferences.
 // Instants are epoch milliseconds. No secret is ever in an answer, but for those that are shown once.
 import { type Static, Type } from "typebox";
+import { RULE } from "../check-body.ts";
 import { PASSWORD_LENGTH_MAX } from "../../core/accounts/password-rules.ts";
 import { FIELD_LENGTHS } from "./requests/sizes.ts";
 
@@ -24,7 +25,7 @@ export type AccountPage = {
   totp: { since: number; codesLeft: number } | null;
   passkeys: PasskeyRow[];
   /** Accounts at the identity provider that may come in as this one. */
-  identities: { issuer: string; since: number; lastUsedAt: number }[];
+  identities: IdentityRow[];
   sessions: SessionRow[];
   /** What may be done here: nothing of it where a proxy says who people are. */
   offers: { passwords: boolean; passkeys: boolean; mail: boolean; changeEmail: boolean };
@@ -36,6 +37,9 @@ export type AccountPage = {
 };
 
 export type PasskeyRow = { uuid: string; name: string; createdAt: number; lastUsedAt: number | null };
+
+/** `subject` is what the provider calls somebody. */
+export type IdentityRow = { issuer: string; subject: string; since: number; lastUsedAt: number };
 
 export type SessionRow = {
   id: number;
@@ -118,6 +122,19 @@ export type TotpCodeBody = Static<typeof TotpCodeBody>;
 
 /** Shown once. POST /web/api/account/totp/codes (reauth) makes new ones; the old ones end. */
 export type RecoveryCodes = { codes: string[] };
+
+/** What providers call themselves and their people is far shorter. */
+const IdentityText = Type.String({ maxLength: 2_000, [RULE]: "storable" });
+
+/** POST /web/api/account/identities/remove (reauth) → AccountPage: this one of the provider opens the account no more. */
+export const IdentityBody = Type.Object(
+  {
+    issuer: IdentityText,
+    subject: IdentityText,
+  },
+  { additionalProperties: false },
+);
+export type IdentityBody = Static<typeof IdentityBody>;
 
 // DELETE /web/api/account/password, /account/totp, /account/passkeys/:uuid (all reauth) → AccountPage
 // DELETE /web/api/account/sessions/:id → AccountPage · POST /web/api/account/sessions/end-others → AccountPage

@@ -13,6 +13,7 @@ export const AUDIT_WORDS = {
   "account.totpRemoved": "removed the authenticator app",
   "account.codesRenewed": "made new recovery codes",
   "account.providerAdded": "came in by the identity provider for the first time",
+  "account.providerRemoved": "removed an identity of the provider",
   "account.limitChanged": "changed the limit of checks",
   "account.operatorChanged": "changed who may administer",
   "project.created": "created the project",

@@ -26,6 +26,7 @@ export type SecurityNews =
   | "totpAdded"
   | "totpRemoved"
   | "providerAdded"
+  | "providerRemoved"
   | "emailChanged";
 
 /** Letters about accounts. Links and codes are made from the UUIDs when the mail is written. */

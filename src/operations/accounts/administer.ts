@@ -5,7 +5,8 @@ import type { Instant } from "../../core/instant.ts";
 import { lockOperators, writeOperator } from "../../store/accounts/accounts.ts";
 import { findAccountByUuid, listProjectsOfAccount } from "../../store/accounts/projects.ts";
 import type { Database } from "../../store/db.ts";
-import { inTransaction, type Tx } from "../../store/transaction.ts";
+import type { Tx } from "../../store/transaction.ts";
+import { inRetriedTransaction } from "../changing/retried.ts";
 import { audit } from "./audit.ts";
 import { endInvitationsBy } from "./members.ts";
 import { changeCheckLimit } from "./set-check-limit.ts";
@@ -25,7 +26,7 @@ export type AccountChange = {
  */
 export async function changeAccount(database: Database, change: AccountChange): Promise<void> {
   const { actorId, accountUuid, now } = change;
-  await inTransaction(database, async (tx) => {
+  await inRetriedTransaction(database, async (tx) => {
     // Before anything is read: two who step down at once are judged one after the other.
     const operatorIds = await lockOperators(tx);
     if (!operatorIds.includes(actorId)) {

@@ -10,8 +10,8 @@ import { deleteInvitation, findInvitation, type Invitation } from "../../store/a
 import { insertMember, listMembers, lockProject } from "../../store/accounts/members.ts";
 import { type Account, findAccountByEmail } from "../../store/accounts/projects.ts";
 import type { Database, Db } from "../../store/db.ts";
-import { inTransaction, type Tx } from "../../store/transaction.ts";
-import { againIfMadeMeanwhile } from "../changing/retried.ts";
+import type { Tx } from "../../store/transaction.ts";
+import { againIfMadeMeanwhile, inRetriedTransaction } from "../changing/retried.ts";
 import { audit } from "./audit.ts";
 import { addAccount } from "./set-up.ts";
 import { admit, type Admitted, type Visitor } from "./sign-in/admit.ts";
@@ -50,7 +50,7 @@ async function accept(database: Database, request: Acceptance): Promise<Admitted
   const { token, visitor } = request;
   const { now } = visitor;
   const hash = await hashFor(database, request);
-  return inTransaction(database, async (tx) => {
+  return inRetriedTransaction(database, async (tx) => {
     // First the project, like everybody who takes rights away: what is read then stays so.
     const found = await findInvitation(tx, digestOfToken(token));
     if (found !== null && found.projectId !== null) await lockProject(tx, found.projectId);

@@ -28,6 +28,7 @@ import {
 import { findAccountByEmail, type Project } from "../../store/accounts/projects.ts";
 import type { Database } from "../../store/db.ts";
 import { inTransaction, type Tx } from "../../store/transaction.ts";
+import { inRetriedTransaction } from "../changing/retried.ts";
 import { normalEmail } from "../create-account.ts";
 import { countAttempts } from "./sign-in/attempts.ts";
 import { audit } from "./audit.ts";
@@ -58,7 +59,7 @@ export async function invite(
   const uuid = randomUUID();
   const token = linkToken(signing, { purpose: "invite", uuid });
   const projectId = project?.id ?? null;
-  await inTransaction(database, async (tx) => {
+  await inRetriedTransaction(database, async (tx) => {
     if (project !== null) await demandRoom(tx, { projectId: project.id, inviterId, email, role });
     else if ((await findAccountByEmail(tx, email)) !== null) {
       throw new AppError("conflict", `There is an account for ${email} already.`);
@@ -152,7 +153,7 @@ export async function changeRole(
   change: MemberChange & { role: GivenRole },
 ): Promise<void> {
   const { project, actorId, role, now } = change;
-  await inTransaction(database, async (tx) => {
+  await inRetriedTransaction(database, async (tx) => {
     const { actor, member } = await bothMembers(tx, change);
     const isChanger = member.accountId === actorId;
     if (!mayChangeRole(actor.role, { role: member.role, isChanger }) || !mayGiveRole(actor.role, role)) {
@@ -170,7 +171,7 @@ export async function changeRole(
 /** Lets a member out. AppError `forbidden` where the roles do not allow it. */
 export async function removeMember(database: Database, change: MemberChange): Promise<void> {
   const { project, actorId } = change;
-  await inTransaction(database, async (tx) => {
+  await inRetriedTransaction(database, async (tx) => {
     const { actor, member } = await bothMembers(tx, change);
     const isRemover = member.accountId === actorId;
     if (!mayRemoveMember(actor.role, { role: member.role, isRemover })) throw notAllowed();
@@ -183,7 +184,7 @@ export async function leaveProject(
   database: Database,
   { project, accountId, now }: { project: Project; accountId: number; now: Instant },
 ): Promise<void> {
-  await inTransaction(database, async (tx) => {
+  await inRetriedTransaction(database, async (tx) => {
     await lockProject(tx, project.id);
     const member = (await listMembers(tx, project.id)).find((one) => one.accountId === accountId);
     if (member === undefined) throw new AppError("not_found", "You are no member of it.");

@@ -31,6 +31,7 @@ import {
   listProjectsOfAccount,
 } from "../../store/accounts/projects.ts";
 import { deleteOtherSessions, type Person as Shown, type Theme } from "../../store/accounts/sessions.ts";
+import { deleteStepsOf } from "../../store/accounts/steps.ts";
 import { voidAllTokens } from "../../store/accounts/tokens.ts";
 import { findPreferences, writePreferences } from "../../store/alerts/preferences.ts";
 import type { Database } from "../../store/db.ts";
@@ -66,7 +67,7 @@ export async function changeProfile(
   if (name !== undefined && name.length > ACCOUNT_NAME_LENGTH_MAX) {
     throw new AppError("invalid", `The name is longer than ${ACCOUNT_NAME_LENGTH_MAX} characters.`);
   }
-  await inTransaction(database, async (tx) => {
+  await inRetriedTransaction(database, async (tx) => {
     // Two choices of one page come at once; neither may write back what it has read before the other.
     await lockAccount(tx, account.id);
     const before = { name: account.name, theme: account.theme, ...(await findPreferences(tx, account.id)) };
@@ -125,7 +126,7 @@ export async function useEmailChange(
   { token, now }: { token: string; now: Instant },
 ): Promise<string> {
   try {
-    return await inTransaction(database, async (tx) => {
+    return await inRetriedTransaction(database, async (tx) => {
       const used = await takeToken(tx, { token, purposes: ["changeEmail"], now });
       const { accountId, email } = used;
       const old = accountId === null ? null : await emailOf(tx, accountId);
@@ -133,6 +134,7 @@ export async function useEmailChange(
       await writeEmail(tx, { accountId, email });
       // Links that wait in the old mailbox must not open the account any more.
       await voidAllTokens(tx, accountId);
+      await deleteStepsOf(tx, accountId);
       await tellSecurity(tx, { accountId, what: "emailChanged", at: now, to: old });
       const by = { projectId: null, accountId, keyId: null };
       const sides = { before: { email: old }, after: { email } };

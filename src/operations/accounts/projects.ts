@@ -6,7 +6,7 @@ import { type KeyKind, newPingKey } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
 import { randomText } from "../../lib/secrets/random-text.ts";
 import { lockAccount } from "../../store/accounts/accounts.ts";
-import { deleteMembersOfProject, lockProject } from "../../store/accounts/members.ts";
+import { deleteMembersOfProject, listMembers, lockProject } from "../../store/accounts/members.ts";
 import {
   countOwnedProjects,
   hideProject,
@@ -39,7 +39,7 @@ export async function openProject(
     badgeKey: randomUUID(),
     createdAt: now,
   };
-  return inTransaction(database, async (tx) => {
+  return inRetriedTransaction(database, async (tx) => {
     await lockAccount(tx, accountId);
     if ((await countOwnedProjects(tx, accountId)) >= PROJECTS_OWNED_MAX) {
       throw new AppError("conflict", `An account owns at most ${PROJECTS_OWNED_MAX} projects.`);
@@ -59,16 +59,28 @@ export async function openProject(
   });
 }
 
+/** The project as it is, locked. AppError `not_found` when somebody has removed it meanwhile. */
+async function locked(tx: Tx, { id, uuid }: Project): Promise<Project> {
+  await lockProject(tx, id);
+  const project = await findProjectByUuid(tx, uuid);
+  // One that was removed is kept for a while, with nobody in it.
+  const isThere = project !== null && (await listMembers(tx, id)).length > 0;
+  if (!isThere) throw new AppError("not_found", "It is gone already.");
+  return project;
+}
+
 /** Gives a project another name. */
 export async function changeProjectName(
   database: Database,
   { project, by, now, name }: ProjectChange & { name: string },
 ): Promise<void> {
   const next = projectName(name);
-  if (next === project.name) return;
-  await inTransaction(database, async (tx) => {
+  await inRetriedTransaction(database, async (tx) => {
+    // What it was is read under the lock: somebody else may have renamed it since the request began.
+    const { name: before } = await locked(tx, project);
+    if (next === before) return;
     await renameProject(tx, { projectId: project.id, name: next });
-    const sides = { before: { name: project.name }, after: { name: next } };
+    const sides = { before: { name: before }, after: { name: next } };
     await audit(tx, {
       ...by,
       projectId: project.id,
@@ -86,8 +98,8 @@ export async function makeApiKey(
   request: ProjectChange & { kind: KeyKind; name: string; secretKey: string },
 ): Promise<string> {
   const { project, by, now, kind, name, secretKey } = request;
-  return inTransaction(database, async (tx) => {
-    await lockProject(tx, project.id);
+  return inRetriedTransaction(database, async (tx) => {
+    await locked(tx, project);
     const keys = (await listApiKeys(tx, project.id)).filter(({ revokedAt }) => revokedAt === null);
     if (keys.length >= API_KEYS_MAX) {
       throw new AppError("conflict", `A project has at most ${API_KEYS_MAX} API keys.`);
@@ -138,11 +150,12 @@ export async function changePingKey(
   { project, by, now, to }: ProjectChange & { to: "new" | "none" },
 ): Promise<void> {
   const pingKey = to === "new" ? newPingKey(randomText) : null;
-  await inTransaction(database, async (tx) => {
+  await inRetriedTransaction(database, async (tx) => {
+    const { name: subject, pingKey: before } = await locked(tx, project);
     await writePingKey(tx, { projectId: project.id, pingKey });
-    const sides = { before: { hasKey: project.pingKey !== null }, after: { hasKey: pingKey !== null } };
+    const sides = { before: { hasKey: before !== null }, after: { hasKey: pingKey !== null } };
     const what = "key.pingKeyChanged";
-    await audit(tx, { ...by, projectId: project.id, what, subject: project.name, ...sides, at: now });
+    await audit(tx, { ...by, projectId: project.id, what, subject, ...sides, at: now });
   });
 }
 
@@ -152,10 +165,9 @@ export async function removeProject(database: Database, change: ProjectChange): 
 }
 
 /** The same inside the caller's transaction. */
-export async function takeProjectDown(tx: Tx, { project, by, now }: ProjectChange): Promise<void> {
-  await lockProject(tx, project.id);
-  if ((await findProjectByUuid(tx, project.uuid)) === null)
-    throw new AppError("not_found", "It is gone already.");
+export async function takeProjectDown(tx: Tx, change: ProjectChange): Promise<void> {
+  const { by, now } = change;
+  const project = await locked(tx, change.project);
   await markChecksDeleted(tx, { projectId: project.id, at: now });
   for (const key of await listApiKeys(tx, project.id)) {
     await revokeApiKey(tx, { keyId: key.id, projectId: project.id, at: now });

@@ -22,6 +22,7 @@ import {
   touchSession,
   trimSessions,
 } from "../../store/accounts/sessions.ts";
+import { deleteStepsOf } from "../../store/accounts/steps.ts";
 import type { Database } from "../../store/db.ts";
 import { inTransaction, type Tx } from "../../store/transaction.ts";
 
@@ -89,6 +90,7 @@ export function endOtherSessions(
 ): Promise<number> {
   return inTransaction(database, async (tx) => {
     await writeKnownFrom(tx, { accountId, at: now });
+    await deleteStepsOf(tx, accountId);
     return deleteOtherSessions(tx, { accountId, keepId });
   });
 }

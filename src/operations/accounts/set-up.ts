@@ -18,6 +18,7 @@ import {
 } from "../../store/accounts/projects.ts";
 import type { Database } from "../../store/db.ts";
 import { inTransaction, type Tx } from "../../store/transaction.ts";
+import { inRetriedTransaction } from "../changing/retried.ts";
 import { normalEmail } from "../create-account.ts";
 import { admit, type Admitted, type Visitor } from "./sign-in/admit.ts";
 import { audit } from "./audit.ts";
@@ -77,7 +78,7 @@ export async function finishSetUp(database: Database, request: SetUpRequest): Pr
     throw new AppError("not_found", "This link was used before, or its time is over.");
   }
   const hash = await hashed(request.password);
-  return inTransaction(database, async (tx) => {
+  return inRetriedTransaction(database, async (tx) => {
     await takeToken(tx, { token, purposes: ["setUp"], now });
     if (await hasOperator(tx)) throw new AppError("conflict", "Somebody else was faster.");
     const account = await findOrAddAccount(tx, { email, name: request.name, now });

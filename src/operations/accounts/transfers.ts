@@ -1,5 +1,5 @@
 // Handing a project over: its owner asks a member, and the member accepts or declines.
-import { mayBeAsked } from "../../core/accounts/member-rules.ts";
+import { mayBeAsked, PROJECTS_OWNED_MAX } from "../../core/accounts/member-rules.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
 import {
@@ -11,12 +11,14 @@ import {
   writeRole,
   writeTransfer,
 } from "../../store/accounts/members.ts";
+import { countOwnedProjects } from "../../store/accounts/project-changes.ts";
 import { type Account, findAccountById, type Project } from "../../store/accounts/projects.ts";
 import { countChecks } from "../../store/checks/check-rows.ts";
 import { countChecksOwnedBy } from "../../store/checks/check-search.ts";
 import { lockOwnedChecks } from "../../store/checks/checks.ts";
 import type { Database } from "../../store/db.ts";
-import { inTransaction, type Tx } from "../../store/transaction.ts";
+import type { Tx } from "../../store/transaction.ts";
+import { inRetriedTransaction } from "../changing/retried.ts";
 import { audit } from "./audit.ts";
 import { mailTransfer } from "./mail.ts";
 import { endInvitationsBy } from "./members.ts";
@@ -38,7 +40,7 @@ export async function askToTakeOver(
   change: TransferChange & { toUuid: string; byMail: boolean },
 ): Promise<void> {
   const { project, actorId, now, toUuid, byMail } = change;
-  await inTransaction(database, async (tx) => {
+  await inRetriedTransaction(database, async (tx) => {
     const { members } = await ownerOf(tx, change);
     const member = members.find(({ uuid }) => uuid === toUuid) ?? null;
     if (member === null || !mayBeAsked(member)) {
@@ -62,7 +64,7 @@ export async function askToTakeOver(
 /** The owner asks no more, or whoever was asked declines. AppError `not_found` when nobody is asked. */
 export async function endTransfer(database: Database, change: TransferChange): Promise<void> {
   const { project, actorId, now } = change;
-  await inTransaction(database, async (tx) => {
+  await inRetriedTransaction(database, async (tx) => {
     await lockProject(tx, project.id);
     const transfer = await findTransfer(tx, project.id);
     if (transfer === null) throw new AppError("not_found", "Nobody is asked to take this project over.");
@@ -79,7 +81,7 @@ export async function takeOver(
   database: Database,
   { project, actorId, now, checkLimitDefault }: TransferChange & { checkLimitDefault: number | null },
 ): Promise<void> {
-  await inTransaction(database, async (tx) => {
+  await inRetriedTransaction(database, async (tx) => {
     await lockProject(tx, project.id);
     const transfer = await findTransfer(tx, project.id);
     const members = await listMembers(tx, project.id);
@@ -107,8 +109,12 @@ async function demandRoom(
     checkLimitDefault,
   }: { project: Project; account: Account | null; checkLimitDefault: number | null },
 ): Promise<void> {
-  const limit = account?.checkLimit ?? checkLimitDefault;
-  if (account === null || limit === null) return;
+  if (account === null) return;
+  if ((await countOwnedProjects(tx, account.id)) >= PROJECTS_OWNED_MAX) {
+    throw new AppError("forbidden", `You own ${PROJECTS_OWNED_MAX} projects, which is as many as one may.`);
+  }
+  const limit = account.checkLimit ?? checkLimitDefault;
+  if (limit === null) return;
   await lockOwnedChecks(tx, account.id);
   const owned = await countChecksOwnedBy(tx, account.id);
   const coming = (await countChecks(tx, [project.id])).get(project.id) ?? 0;

@@ -4,7 +4,10 @@ import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
 import { toTimestamp } from "../values.ts";
 
-export type Identity = { issuer: string; createdAt: Instant; lastUsedAt: Instant };
+/** Somebody at a provider: whom it calls by this name, and no two by the same. */
+export type IdentityName = { issuer: string; subject: string };
+
+export type Identity = IdentityName & { createdAt: Instant; lastUsedAt: Instant };
 
 const USE = statement<{ account_id: number }>({
   name: "identities.use",
@@ -14,7 +17,7 @@ const USE = statement<{ account_id: number }>({
 /** The account that somebody of the provider is, and that they came now; null: nobody yet. */
 export async function useIdentity(
   tx: Tx,
-  { issuer, subject, at }: { issuer: string; subject: string; at: Instant },
+  { issuer, subject, at }: IdentityName & { at: Instant },
 ): Promise<number | null> {
   return (await tx.query(USE, [issuer, subject, toTimestamp(at)])).rows[0]?.account_id ?? null;
 }
@@ -22,24 +25,43 @@ export async function useIdentity(
 const INSERT = statement({
   name: "identities.insert",
   text: `insert into oidc_identities (issuer, subject, account_id, created_at, last_used_at)
-    values ($1, $2, $3, $4, $4)`,
+    values ($1, $2, $3, $4, $4) on conflict do nothing`,
 });
 
-/** From now on somebody of the provider is this account. */
+/** From now on somebody of the provider is this account. False: they are one already. */
 export async function insertIdentity(
   tx: Tx,
-  { issuer, subject, accountId, at }: { issuer: string; subject: string; accountId: number; at: Instant },
-): Promise<void> {
-  await tx.query(INSERT, [issuer, subject, accountId, toTimestamp(at)]);
+  { issuer, subject, accountId, at }: IdentityName & { accountId: number; at: Instant },
+): Promise<boolean> {
+  return (await tx.query(INSERT, [issuer, subject, accountId, toTimestamp(at)])).count === 1;
 }
 
-const LIST = statement<{ issuer: string; created_at: Instant; last_used_at: Instant }>({
+const DELETE = statement({
+  name: "identities.delete",
+  text: "delete from oidc_identities where account_id = $1 and issuer = $2 and subject = $3",
+});
+
+/** Somebody of the provider is this account no more. False: they were not. */
+export async function deleteIdentity(
+  tx: Tx,
+  { issuer, subject, accountId }: IdentityName & { accountId: number },
+): Promise<boolean> {
+  return (await tx.query(DELETE, [accountId, issuer, subject])).count === 1;
+}
+
+const LIST = statement<{ issuer: string; subject: string; created_at: Instant; last_used_at: Instant }>({
   name: "identities.list",
-  text: "select issuer, created_at, last_used_at from oidc_identities where account_id = $1 order by created_at",
+  text: `select issuer, subject, created_at, last_used_at from oidc_identities
+    where account_id = $1 order by created_at, issuer, subject`,
 });
 
 /** The providers by which an account may come in. */
 export async function listIdentities(db: Db, accountId: number): Promise<Identity[]> {
   const { rows } = await db.query(LIST, [accountId]);
-  return rows.map((row) => ({ issuer: row.issuer, createdAt: row.created_at, lastUsedAt: row.last_used_at }));
+  return rows.map(({ issuer, subject, created_at: createdAt, last_used_at: lastUsedAt }) => ({
+    issuer,
+    subject,
+    createdAt,
+    lastUsedAt,
+  }));
 }

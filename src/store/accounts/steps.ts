@@ -66,6 +66,16 @@ export async function takeStep(
   return row === undefined ? null : toStep(row, digest);
 }
 
+const DELETE_OF = statement({
+  name: "steps.delete_of",
+  text: "delete from sign_in_steps where account_id = $1",
+});
+
+/** Whoever is on the way into an account has to begin anew. */
+export async function deleteStepsOf(tx: Tx, accountId: number): Promise<void> {
+  await tx.query(DELETE_OF, [accountId]);
+}
+
 function toStep(row: StepRow, digest: Buffer): Step {
   return {
     digest,

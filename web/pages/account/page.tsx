@@ -7,11 +7,12 @@ import { accountWords as words } from "../../words/account.ts";
 import { Closing } from "./closing.tsx";
 import { EmailSection } from "./sign-in/email.tsx";
 import { Letters } from "./letters.tsx";
+import { Identities } from "./sign-in/identities.tsx";
 import { Passkeys } from "./sign-in/passkeys.tsx";
 import { PasswordSection } from "./sign-in/password.tsx";
 import { Profile } from "./profile.tsx";
 import { OwnProjects } from "./projects.tsx";
-import { Identities, Sessions } from "./sessions.tsx";
+import { Sessions } from "./sessions.tsx";
 import { Authenticator } from "./sign-in/authenticator.tsx";
 import { useAccount } from "./use-account.ts";
 

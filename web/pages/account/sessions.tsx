@@ -1,4 +1,4 @@
-// Where the account is signed in, and what other accounts open it.
+// Where the account is signed in.
 import type { AccountPage, SessionRow } from "../../../src/contract/web/account.ts";
 import { Row, Rows, Section } from "../../parts/section.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -66,26 +66,5 @@ function Session({ session }: { session: SessionRow }) {
         )
       }
     />
-  );
-}
-
-export function Identities({ account }: { account: AccountPage }) {
-  const { title, about, used } = accountWords.identities;
-  return (
-    <Section title={title} about={about}>
-      <Rows label={title}>
-        {account.identities.map(({ issuer, lastUsedAt }) => (
-          <Row
-            key={issuer}
-            name={issuer}
-            about={
-              <>
-                {used} <Ago at={lastUsedAt} />
-              </>
-            }
-          />
-        ))}
-      </Rows>
-    </Section>
   );
 }

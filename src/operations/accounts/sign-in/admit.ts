@@ -8,11 +8,14 @@ import { AppError } from "../../../core/errors.ts";
 import type { Instant } from "../../../core/instant.ts";
 import { digestOfToken, newToken } from "../../../lib/secrets/secret-token.ts";
 import { findAuthenticator } from "../../../store/accounts/authenticators.ts";
+import type { IdentityName } from "../../../store/accounts/identities.ts";
 import { findStep, insertStep, takeStep } from "../../../store/accounts/steps.ts";
 import type { Database } from "../../../store/db.ts";
-import { inTransaction, type Tx } from "../../../store/transaction.ts";
+import type { Tx } from "../../../store/transaction.ts";
+import { inRetriedTransaction } from "../../changing/retried.ts";
 import { countAttempts, deviceOf, type Known } from "./attempts.ts";
 import { useTypedCode } from "./authenticator.ts";
+import { linkIdentity } from "./identities.ts";
 import { openSession } from "../sessions.ts";
 
 /** The browser that somebody comes in with. */
@@ -39,31 +42,45 @@ export type Admission = {
   provenAt?: Instant;
   visitor: Visitor;
   nextPath: string | null;
+  /**
+   * Somebody of the provider who comes for the first time, and is this account from then on. So far only an address
+   * speaks for them, as in a mailed link: it must not be a way around the app.
+   */
+  newIdentity?: IdentityName;
 };
 
 /** Lets somebody in who has proven to be the owner of an account by one way. */
 export async function admit(tx: Tx, admission: Admission): Promise<Admitted> {
   const { accountId, method, visitor, nextPath } = admission;
   const { now, ua, remoteAddr } = visitor;
-  const { provenAt = now } = admission;
-  const app = NEEDS_SECOND.includes(method) ? await findAuthenticator(tx, accountId) : null;
+  const { provenAt = now, newIdentity = null } = admission;
+  const needsSecond = NEEDS_SECOND.includes(method) || newIdentity !== null;
+  const app = needsSecond ? await findAuthenticator(tx, accountId) : null;
   if (app !== null && app.confirmedAt !== null) {
     const token = newToken();
     await insertStep(tx, {
       digest: digestOfToken(token),
       kind: "secondFactor",
       accountId,
-      about: { method, nextPath },
+      about: { method, nextPath, newIdentity },
       createdAt: now,
       expiresAt: now + SECOND_FACTOR_MS,
     });
     return { kind: "secondFactor", token };
   }
+  if (newIdentity !== null) await linkIdentity(tx, { identity: newIdentity, accountId, now });
   const session = await openSession(tx, { accountId, method, provenAt, now, ua, remoteAddr });
   return { kind: "signedIn", token: session.token, sessionId: session.id, accountId, nextPath };
 }
 
-type Waiting = { accountId: number; method: SignInMethod; nextPath: string | null };
+type Waiting = {
+  accountId: number;
+  method: SignInMethod;
+  nextPath: string | null;
+  newIdentity: IdentityName | null;
+};
+
+type About = Pick<Waiting, "method" | "nextPath"> & Partial<Pick<Waiting, "newIdentity">>;
 
 /** Who waits at the second step; null: nobody, or the time is over. */
 export async function findWaiting(
@@ -72,9 +89,9 @@ export async function findWaiting(
 ): Promise<Waiting | null> {
   const step = await findStep(database, { digest: digestOfToken(token), kind: "secondFactor" });
   if (step === null || step.accountId === null || now >= step.expiresAt) return null;
-  // Written above, in this shape.
-  const { method, nextPath } = step.about as Pick<Waiting, "method" | "nextPath">;
-  return { accountId: step.accountId, method, nextPath };
+  // Written above, in this shape, or by the release before, which knew no identities there.
+  const { method, nextPath, newIdentity = null } = step.about as About;
+  return { accountId: step.accountId, method, nextPath, newIdentity };
 }
 
 export type SecondFactorRequest = Known & {
@@ -90,15 +107,16 @@ export async function passSecondFactor(database: Database, request: SecondFactor
   const { now, ua, remoteAddr } = visitor;
   const waiting = await findWaiting(database, { token, now });
   if (waiting === null) throw new AppError("unauthenticated", "That took too long. Please sign in again.");
-  const { accountId, method, nextPath } = waiting;
+  const { accountId, method, nextPath, newIdentity } = waiting;
   const deviceId = await deviceOf(database, request, { accountId, now });
   await countAttempts(database, codeTries({ accountId, deviceId }), { now });
   const typed = readTypedCode(code);
-  return inTransaction(database, async (tx) => {
+  return inRetriedTransaction(database, async (tx) => {
     const isRight = typed !== null && (await useTypedCode(tx, { accountId, typed, now, secretKey }));
     if (!isRight) throw new AppError("invalid", "The code is wrong, or it was used before.");
     const taken = await takeStep(tx, { digest: digestOfToken(token), kind: "secondFactor" });
     if (taken === null) throw new AppError("unauthenticated", "That took too long. Please sign in again.");
+    if (newIdentity !== null) await linkIdentity(tx, { identity: newIdentity, accountId, now });
     const session = await openSession(tx, { accountId, method, now, ua, remoteAddr });
     return { kind: "signedIn", token: session.token, sessionId: session.id, accountId, nextPath };
   });

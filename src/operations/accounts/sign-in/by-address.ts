@@ -9,6 +9,7 @@ import { findAccountByEmail, findAccountById } from "../../../store/accounts/pro
 import { type Token, voidTokens } from "../../../store/accounts/tokens.ts";
 import type { Database } from "../../../store/db.ts";
 import { inTransaction } from "../../../store/transaction.ts";
+import { inRetriedTransaction } from "../../changing/retried.ts";
 import { normalEmail } from "../../create-account.ts";
 import { admit, type Admitted, type Visitor } from "./admit.ts";
 import { countAttempts, deviceOf, type Known } from "./attempts.ts";
@@ -39,7 +40,7 @@ export async function askForLink(database: Database, request: LinkRequest): Prom
   const deviceId = await deviceOf(database, request, { accountId: known?.id ?? NOBODY, now });
   await countAttempts(database, linkTries({ email, network, deviceId }), { now });
   const nextPath = safeNext(request.nextPath);
-  await inTransaction(database, async (tx) => {
+  await inRetriedTransaction(database, async (tx) => {
     const account = await findAccountByEmail(tx, email);
     const of =
       account === null
@@ -72,7 +73,7 @@ export async function useLink(
   { token, visitor }: { token: string; visitor: Visitor },
 ): Promise<Admitted> {
   const { now } = visitor;
-  return inTransaction(database, async (tx) => {
+  return inRetriedTransaction(database, async (tx) => {
     const used = await takeToken(tx, { token, purposes: ["signIn", "register"], now });
     const accountId = used.accountId ?? (await register(used));
     return admit(tx, { accountId, method: "link", visitor, nextPath: used.nextPath });
@@ -116,7 +117,7 @@ export async function signInWithPassword(database: Database, request: PasswordRe
   await countAttempts(database, passwordTries({ email, network, deviceId }), { now });
   const isRight = await judged(request.password, await findPassword(database, accountId));
   if (account === null || !isRight) throw new AppError("invalid", "The address or the password is wrong.");
-  return inTransaction(database, (tx) =>
+  return inRetriedTransaction(database, (tx) =>
     admit(tx, {
       accountId: account.id,
       method: "password",

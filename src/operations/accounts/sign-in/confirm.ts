@@ -12,6 +12,7 @@ import { proveSession } from "../../../store/accounts/sessions.ts";
 import { findNewestToken, useToken } from "../../../store/accounts/tokens.ts";
 import type { Database } from "../../../store/db.ts";
 import { inTransaction, type Tx } from "../../../store/transaction.ts";
+import { inRetriedTransaction } from "../../changing/retried.ts";
 import { countAttempts } from "./attempts.ts";
 import { useTypedCode } from "./authenticator.ts";
 import { mailToken } from "../mail.ts";
@@ -52,7 +53,7 @@ export async function confirmByTyping(database: Database, proof: Proof): Promise
   await countAttempts(database, [{ kind: "confirm", subject: String(accountId) }], { now });
   const stored = await findPassword(database, accountId);
   const password = proof.password !== "" && (await judged(proof.password, stored));
-  await inTransaction(database, async (tx) => {
+  await inRetriedTransaction(database, async (tx) => {
     const app = ((await findAuthenticator(tx, accountId))?.confirmedAt ?? null) !== null;
     const typed = readTypedCode(proof.code);
     const shown = {

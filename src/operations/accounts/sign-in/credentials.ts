@@ -18,17 +18,19 @@ import {
 } from "../../../store/accounts/credentials.ts";
 import { lockAccount, writeKnownFrom } from "../../../store/accounts/accounts.ts";
 import { deleteOtherSessions } from "../../../store/accounts/sessions.ts";
-import { insertStep, takeStep } from "../../../store/accounts/steps.ts";
+import { deleteStepsOf, insertStep, takeStep } from "../../../store/accounts/steps.ts";
 import { voidAllTokens } from "../../../store/accounts/tokens.ts";
 import type { Database } from "../../../store/db.ts";
 import { postgresErrorName } from "../../../store/errors.ts";
 import { inTransaction, type Tx } from "../../../store/transaction.ts";
+import { inRetriedTransaction } from "../../changing/retried.ts";
 import { admit, type Admitted, type Visitor } from "./admit.ts";
 import { countAttempts } from "./attempts.ts";
 import { audit } from "../audit.ts";
 import type { Person } from "./authenticator.ts";
 import { tellSecurity } from "../mail.ts";
 import { hashed } from "./password-turns.ts";
+import { demandWayIn, type Removal } from "./ways-in.ts";
 
 async function note(
   tx: Tx,
@@ -51,24 +53,24 @@ export async function setPassword(database: Database, change: PasswordChange): P
   const problem = passwordProblem(password, { email: person.email });
   if (problem !== null) throw new AppError("invalid", problem);
   const hash = await hashed(password);
-  await inTransaction(database, async (tx) => {
+  await inRetriedTransaction(database, async (tx) => {
     await writePassword(tx, { accountId: person.accountId, hash, at: now });
     await deleteOtherSessions(tx, { accountId: person.accountId, keepId: sessionId });
     await writeKnownFrom(tx, { accountId: person.accountId, at: now });
     // Whoever was in here may have asked for a link, or for another address, that would lead back in.
     await voidAllTokens(tx, person.accountId);
+    await deleteStepsOf(tx, person.accountId);
     await note(tx, { person, what: "passwordSet", name: null, at: now });
   });
 }
 
-/** Takes the password away. AppError `not_found` when there is none. */
-export async function removePassword(
-  database: Database,
-  { person, now }: { person: Person; now: Instant },
-): Promise<void> {
-  await inTransaction(database, async (tx) => {
-    if (!(await deletePassword(tx, person.accountId)))
-      throw new AppError("not_found", "There is no password.");
+/** Takes the password away. AppError `not_found` when there is none, `conflict` for the last way into the account. */
+export async function removePassword(database: Database, { person, offers, now }: Removal): Promise<void> {
+  const { accountId } = person;
+  await inRetriedTransaction(database, async (tx) => {
+    await lockAccount(tx, accountId);
+    if (!(await deletePassword(tx, accountId))) throw new AppError("not_found", "There is no password.");
+    await demandWayIn(tx, { accountId, offers });
     await note(tx, { person, what: "passwordRemoved", name: null, at: now });
   });
 }
@@ -117,7 +119,7 @@ export async function addPasskey(
 ): Promise<void> {
   const { accountId } = person;
   try {
-    await inTransaction(database, async (tx) => {
+    await inRetriedTransaction(database, async (tx) => {
       await lockAccount(tx, accountId);
       if ((await listPasskeys(tx, accountId)).length >= PASSKEYS_MAX) {
         throw new AppError("conflict", `An account has at most ${PASSKEYS_MAX} passkeys.`);
@@ -131,14 +133,17 @@ export async function addPasskey(
   }
 }
 
-/** Takes a passkey away. AppError `not_found`. */
+/** Takes a passkey away. AppError `not_found`, or `conflict` for the last way into the account. */
 export async function removePasskey(
   database: Database,
-  { person, uuid, now }: { person: Person; uuid: string; now: Instant },
+  { person, uuid, offers, now }: Removal & { uuid: string },
 ): Promise<void> {
-  await inTransaction(database, async (tx) => {
-    const name = await deletePasskey(tx, { accountId: person.accountId, uuid });
+  const { accountId } = person;
+  await inRetriedTransaction(database, async (tx) => {
+    await lockAccount(tx, accountId);
+    const name = await deletePasskey(tx, { accountId, uuid });
     if (name === null) throw new AppError("not_found", "There is no such passkey.");
+    await demandWayIn(tx, { accountId, offers });
     await note(tx, { person, what: "passkeyRemoved", name, at: now });
   });
 }
@@ -172,7 +177,7 @@ export async function signInWithPasskey(
   request: { passkey: Passkey; useCount: number; visitor: Visitor; nextPath: string | null },
 ): Promise<Admitted> {
   const { passkey, useCount, visitor, nextPath } = request;
-  return inTransaction(database, async (tx) => {
+  return inRetriedTransaction(database, async (tx) => {
     await countUse(tx, { passkeyId: passkey.id, useCount, at: visitor.now });
     return admit(tx, { accountId: passkey.accountId, method: "passkey", visitor, nextPath });
   });

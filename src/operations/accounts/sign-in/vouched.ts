@@ -8,20 +8,18 @@ import { hmacSha256Hex } from "../../../lib/secrets/hashes.ts";
 import { digestOfToken } from "../../../lib/secrets/secret-token.ts";
 import { writeSignedIn } from "../../../store/accounts/accounts.ts";
 import { insertIdentity, useIdentity } from "../../../store/accounts/identities.ts";
-import { type Account, findAccountByEmail } from "../../../store/accounts/projects.ts";
+import { findAccountByEmail } from "../../../store/accounts/projects.ts";
 import { deleteSessionByDigest, insertSession } from "../../../store/accounts/sessions.ts";
 import { insertStep, takeStep } from "../../../store/accounts/steps.ts";
 import type { Database } from "../../../store/db.ts";
 import { postgresErrorName } from "../../../store/errors.ts";
-import { inTransaction, type Tx } from "../../../store/transaction.ts";
-import { againIfMadeMeanwhile } from "../../changing/retried.ts";
+import { inTransaction } from "../../../store/transaction.ts";
+import { againIfMadeMeanwhile, inRetriedTransaction } from "../../changing/retried.ts";
 import { normalEmail } from "../../create-account.ts";
 import { admit, type Admitted, type Visitor } from "./admit.ts";
 import { countAttempts } from "./attempts.ts";
-import { audit } from "../audit.ts";
-import { tellSecurity } from "../mail.ts";
 import { type FoundSession, findSession } from "../sessions.ts";
-import { addFirstProject, findOrAddAccount } from "../set-up.ts";
+import { addAccount, addFirstProject, findOrAddAccount } from "../set-up.ts";
 
 /** What has to be remembered until the provider sends somebody back. */
 export type ProviderStep = {
@@ -96,36 +94,26 @@ async function letIn(database: Database, request: VouchedRequest): Promise<Admit
   const { identified, createsAccounts, visitor, nextPath } = request;
   const { issuer, subject } = identified;
   const { now } = visitor;
-  return inTransaction(database, async (tx) => {
-    let accountId = await useIdentity(tx, { issuer, subject, at: now });
-    if (accountId === null) {
-      const email = verifiedEmail(identified);
-      const known = await findAccountByEmail(tx, email);
-      if (known === null && !createsAccounts) {
-        throw new AppError(
-          "forbidden",
-          `There is no account for ${email} here. Ask whoever runs this to invite you.`,
-        );
-      }
-      const account = known ?? (await findOrAddAccount(tx, { email, name: identified.name, now }));
-      await insertIdentity(tx, { issuer, subject, accountId: account.id, at: now });
-      if (known === null) await addFirstProject(tx, { accountId: account.id, now });
-      else await tellOfProvider(tx, { account, issuer, now });
-      accountId = account.id;
+  const provenAt = provenByProvider(identified.authenticatedAt, now);
+  const how = { method: "oidc", provenAt, visitor, nextPath } as const;
+  return inRetriedTransaction(database, async (tx) => {
+    const knownId = await useIdentity(tx, { issuer, subject, at: now });
+    if (knownId !== null) return admit(tx, { ...how, accountId: knownId });
+    const email = verifiedEmail(identified);
+    const account = await findAccountByEmail(tx, email);
+    if (account !== null)
+      return admit(tx, { ...how, accountId: account.id, newIdentity: { issuer, subject } });
+    if (!createsAccounts) {
+      throw new AppError(
+        "forbidden",
+        `There is no account for ${email} here. Ask whoever runs this to invite you.`,
+      );
     }
-    const provenAt = provenByProvider(identified.authenticatedAt, now);
-    return admit(tx, { accountId, method: "oidc", provenAt, visitor, nextPath });
+    const { id: accountId } = await addAccount(tx, { email, name: identified.name, now });
+    await insertIdentity(tx, { issuer, subject, accountId, at: now });
+    await addFirstProject(tx, { accountId, now });
+    return admit(tx, { ...how, accountId });
   });
-}
-
-/** A way into an account that was there before: its owner hears of it, like of every other. */
-async function tellOfProvider(
-  tx: Tx,
-  { account, issuer, now }: { account: Account; issuer: string; now: Instant },
-): Promise<void> {
-  const by = { projectId: null, accountId: account.id, keyId: null, before: null, at: now };
-  await audit(tx, { ...by, what: "account.providerAdded", subject: account.email, after: { issuer } });
-  await tellSecurity(tx, { accountId: account.id, what: "providerAdded", at: now });
 }
 
 /** An address that anybody could have typed there would open somebody else's account here. */
@@ -165,7 +153,7 @@ export async function findProxySession(
   const found = await findSession(database, { token, now, remoteAddr });
   if (found !== null && found.account.email === email) return found;
   try {
-    await inTransaction(database, async (tx) => {
+    await inRetriedTransaction(database, async (tx) => {
       const account = await findOrAddAccount(tx, { email, name: "", now });
       await addFirstProject(tx, { accountId: account.id, now });
       const digest = digestOfToken(token);

@@ -47,7 +47,12 @@ export async function accountPage({ house, account, session, now }: AccountAsk):
       createdAt: passkey.createdAt,
       lastUsedAt: passkey.lastUsedAt,
     })),
-    identities: identities.map(({ issuer, createdAt: since, lastUsedAt }) => ({ issuer, since, lastUsedAt })),
+    identities: identities.map(({ issuer, subject, createdAt: since, lastUsedAt }) => ({
+      issuer,
+      subject,
+      since,
+      lastUsedAt,
+    })),
     sessions: sessions.map((one) => ({ ...one, isThis: one.id === session.id })).map(shownSession),
     offers: {
       passwords: isOwn,

@@ -2,6 +2,7 @@
 import {
   CloseBody,
   EmailBody,
+  IdentityBody,
   NewPasskeyBody,
   PasswordBody,
   ProfileBody,
@@ -23,6 +24,8 @@ import {
   removePassword,
   setPassword,
 } from "../../../operations/accounts/sign-in/credentials.ts";
+import { unlinkIdentity } from "../../../operations/accounts/sign-in/identities.ts";
+import type { Removal } from "../../../operations/accounts/sign-in/ways-in.ts";
 import { type AccountAsk, accountRoute, type Asking, WebRefusal, type WebRoute } from "../route.ts";
 import { pathNumber } from "../serving/path-number.ts";
 import { demandOwnSignIn, deviceCookie, noCookies, visitorOf } from "../sign-in/entering.ts";
@@ -38,6 +41,18 @@ type Ask = Asking & AccountAsk;
 
 function personOf({ account: { id, email } }: Ask): { accountId: number; email: string } {
   return { accountId: id, email };
+}
+
+/** Who takes a way in away, and which there are here. */
+function removalOf(ask: Ask): Removal {
+  const { signIn } = ask.house;
+  const offers = {
+    proxy: signIn.proxyHeader !== null,
+    mail: signIn.mail,
+    passkeys: hasPasskeys(ask.house),
+    issuer: signIn.oidc?.issuer ?? null,
+  };
+  return { person: personOf(ask), offers, now: ask.now };
 }
 
 async function page(ask: Ask) {
@@ -81,7 +96,7 @@ const noPassword = accountRoute({
   method: "DELETE",
   path: `${PATH}/password`,
   answer: async (ask) => {
-    await removePassword(ask.house.database, { person: personOf(ask), now: ask.now });
+    await removePassword(ask.house.database, removalOf(ask));
     return page(ask);
   },
 });
@@ -144,7 +159,19 @@ const noPasskey = accountRoute({
   answer: async (ask) => {
     const uuid = ask.params["uuid"] ?? "";
     if (!isUuid(uuid)) throw new WebRefusal("not_found", "There is no such passkey.");
-    await removePasskey(ask.house.database, { person: personOf(ask), uuid, now: ask.now });
+    await removePasskey(ask.house.database, { ...removalOf(ask), uuid });
+    return page(ask);
+  },
+});
+
+const noIdentity = accountRoute({
+  ...dangerous,
+  name: "account.removeIdentity",
+  method: "POST",
+  path: `${PATH}/identities/remove`,
+  body: IdentityBody,
+  answer: async (ask) => {
+    await unlinkIdentity(ask.house.database, { ...removalOf(ask), identity: ask.body });
     return page(ask);
   },
 });
@@ -252,6 +279,7 @@ export const accountRoutes: readonly WebRoute[] = [
   passkeyOptions,
   newPasskey,
   noPasskey,
+  noIdentity,
   totp,
   confirmTotp,
   newCodes,
