@@ -57,6 +57,10 @@ export type CheckPage = {
   settings: Required<Omit<CheckChange, "channels">>;
   createdAt: number;
   pingCount: number;
+  /** Null: there was none, or the log does not go back to it. */
+  lastSuccessAt: number | null;
+  /** Whether one has ever come. */
+  hasSucceeded: boolean;
   addresses: {
     url: string;
     /** By key and slug; null: the project has no key, the check no slug, or another has the same. */
@@ -76,4 +80,6 @@ export type CheckPage = {
   channels: CheckChannel[];
   /** The newest change to up or down. */
   lastFlip: ToldFlip | null;
+  /** When the signal was expected whose absence made it down last; null: it is not down, or for another reason. */
+  missedAt: number | null;
 };

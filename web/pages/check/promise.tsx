@@ -5,10 +5,10 @@ import { readerZone } from "../../boot/boot.ts";
 import { useNow } from "../../live/clock.ts";
 import { promiseOf } from "../../words/check/promise.ts";
 
-type Props = { page: CheckPage; row: CheckRow; lastSuccessAt: number | null };
+type Props = { page: CheckPage; row: CheckRow };
 
-export function Promised({ page, row, lastSuccessAt }: Props) {
-  const parts = promiseOf({ page, row, lastSuccessAt, reader: { now: useNow(), zone: readerZone } });
+export function Promised({ page, row }: Props) {
+  const parts = promiseOf({ page, row, reader: { now: useNow(), zone: readerZone } });
   return (
     <p className="check-promise">
       {parts.map(({ text, is, isWhole }, index) =>

@@ -27,15 +27,16 @@ const row = (change: Partial<CheckRow>): CheckRow => ({
   ...change,
 });
 
-function said(change: Partial<CheckRow>, { zone = "Europe/Riga", manualResume = false } = {}): string {
+type Success = Pick<Told["page"], "lastSuccessAt" | "hasSucceeded">;
+const SUCCEEDED: Success = { lastSuccessAt: EXPECTED - DAY + 14 * 60_000, hasSucceeded: true };
+
+function said(
+  change: Partial<CheckRow>,
+  { zone = "Europe/Riga", manualResume = false, success = SUCCEEDED } = {},
+): string {
   const settings = { kind: "cron", tz: "Europe/Riga", graceSeconds: 3_000, manualResume };
-  const page = { expectation: { sentence: "At 03:00 every day, Europe/Riga time.", nextAt: [] }, settings };
-  const told = {
-    page,
-    row: row(change),
-    lastSuccessAt: EXPECTED - DAY + 14 * 60_000,
-    reader: { now: NOW, zone },
-  };
+  const expectation = { sentence: "At 03:00 every day, Europe/Riga time.", nextAt: [] };
+  const told = { page: { expectation, settings, ...success }, row: row(change), reader: { now: NOW, zone } };
   return promiseOf(told as unknown as Told)
     .map(({ text }) => text)
     .join("");
@@ -52,6 +53,15 @@ describe("the sentence of a check", () => {
     const fuse = { fromAt: NOW - DAY, lateAt: NOW - 60_000, alertAt: NOW + 11 * 60_000 };
     expect(said({ fuse })).toContain("Late since today 06:00, alert at 06:12.");
     expect(said({ fuse })).toMatch(/Alert in 11 min\.$/);
+  });
+  test("that fails tells a success that is older than the log from one that never came", () => {
+    const failed = { state: "down", downReason: "fail", downSince: NOW - HOUR } as const;
+    const forgotten = said(failed, { success: { lastSuccessAt: null, hasSucceeded: true } });
+    const never = said(failed, { success: { lastSuccessAt: null, hasSucceeded: false } });
+    expect(forgotten).toContain(
+      "alert 50 min later. The last success is older than the log. Then a run failed.",
+    );
+    expect(never).toContain("No success has come yet. Then a run failed.");
   });
   test("that went silent says so, and for how long", () => {
     const text = said({ state: "down", downReason: "timeout", downSince: NOW - 131 * 60_000 });

@@ -8,9 +8,8 @@ import { formatClock, formatDay, formatSpan, formatWhen, type Reader } from "../
 type Part = { text: string; is?: "strong" | "bad" | "late"; isWhole?: true };
 
 export type Told = {
-  page: Pick<CheckPage, "expectation" | "settings">;
+  page: Pick<CheckPage, "expectation" | "settings" | "lastSuccessAt" | "hasSucceeded">;
   row: CheckRow;
-  lastSuccessAt: number | null;
   reader: Reader;
 };
 
@@ -55,9 +54,10 @@ function sameDayClock(at: number, toldAt: number, reader: Reader): string {
   return formatDay(at, reader) === formatDay(toldAt, reader) ? clock : formatWhen(at, reader);
 }
 
-function lastCame({ row, lastSuccessAt, reader }: Told): Part[] {
+function lastCame({ page: { lastSuccessAt, hasSucceeded }, row, reader }: Told): Part[] {
   if (row.state === "new") return [];
-  if (lastSuccessAt === null) return [plain(" No success has come yet.")];
+  if (lastSuccessAt === null)
+    return [plain(hasSucceeded ? " The last success is older than the log." : " No success has come yet.")];
   const came = [plain(" The last success came "), time(formatWhen(lastSuccessAt, reader))];
   if (row.state === "down" && row.downReason === "timeout") return [...came, plain("; nothing came since.")];
   return [...came, plain(".")];

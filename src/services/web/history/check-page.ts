@@ -14,7 +14,8 @@ import type { CheckRecord } from "../route.ts";
 import { readAvailability } from "./availability.ts";
 import { usualOfLog } from "./durations.ts";
 import { expectationOf } from "./expectation.ts";
-import { readLog } from "./kept-log.ts";
+import { missedAt } from "./explain.ts";
+import { type KeptPing, readLog } from "./kept-log.ts";
 import { toldFlip } from "./told.ts";
 
 /** Some of the newest may be taken back. */
@@ -41,6 +42,7 @@ export async function readCheckPage(
     settings: check.settings,
     createdAt: check.createdAt,
     pingCount: check.state.pingCount,
+    ...lastSuccessOf(check, log),
     addresses: {
       url: pingUrl(house.urls, check.uuid),
       slugUrl,
@@ -59,7 +61,23 @@ export async function readCheckPage(
       }),
     ),
     lastFlip: lastFlip === undefined ? null : toldFlip(lastFlip),
+    missedAt:
+      lastFlip?.to === "down" ? missedAt(check, { flip: lastFlip, before: upTo(log, lastFlip) }) : null,
   };
+}
+
+function upTo(log: readonly KeptPing[], flip: { at: Instant }): KeptPing[] {
+  return log.filter(({ at }) => at <= flip.at);
+}
+
+/** What is up ended with a success last; of every other check the log tells, as far as it goes back. */
+function lastSuccessOf(
+  { state, lastSuccessN }: CheckRecord,
+  log: readonly KeptPing[],
+): Pick<CheckPage, "lastSuccessAt" | "hasSucceeded"> {
+  const logged = log.find(({ kind }) => kind === "success")?.at ?? null;
+  const lastSuccessAt = state.status === "up" ? state.lastPingAt : logged;
+  return { lastSuccessAt, hasSucceeded: lastSuccessAt !== null || lastSuccessN !== null };
 }
 
 /** The address by key and slug, where it leads to this check and to no other. */

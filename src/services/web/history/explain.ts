@@ -54,6 +54,17 @@ export async function readExplanation(
 
 type Past = { flip: StoredFlip; before: readonly KeptPing[] };
 
+/** When the signal was expected whose absence made a flip; null: something failed, or a run had begun and took too long. */
+export function missedAt(
+  { settings }: Pick<CheckWithState, "settings">,
+  { flip, before }: Past,
+): Instant | null {
+  if (flip.reason !== "timeout") return null;
+  const dueAt = flip.at - graceMs(settings);
+  const start = before.find(({ kind }) => kind === "start");
+  return start?.at === dueAt ? null : dueAt;
+}
+
 function stepsDown(check: CheckWithState, { flip, before }: Past): ExplanationStep[] {
   const { graceSeconds } = check.settings;
   const success = before.find(({ kind }) => kind === "success");
@@ -71,11 +82,12 @@ function stepsDown(check: CheckWithState, { flip, before }: Past): ExplanationSt
       { kind: "down", at: flip.at, rule: "failure", graceSeconds },
     ];
   }
-  const dueAt = flip.at - graceMs(check.settings);
-  if (start?.at === dueAt) {
+  const dueAt = missedAt(check, { flip, before });
+  if (dueAt === null && start !== undefined) {
     return [...came, startStep(start.at), { kind: "down", at: flip.at, rule: "overrun", graceSeconds }];
   }
-  return [...came, expectedStep(check, dueAt), { kind: "down", at: flip.at, rule: "silence", graceSeconds }];
+  const expected = dueAt === null ? [] : [expectedStep(check, dueAt)];
+  return [...came, ...expected, { kind: "down", at: flip.at, rule: "silence", graceSeconds }];
 }
 
 function stepsUp(flip: StoredFlip, before: readonly KeptPing[]): ExplanationStep[] {

@@ -27,7 +27,7 @@ const facts = (change: Partial<TrackFacts["row"]>): TrackFacts => ({
     ...change,
   },
   runs: [run(NOW - 100 * MIN)],
-  graceMs: 10 * MIN,
+  missedAt: NOW - 30 * MIN,
   usualMs: 5 * MIN,
   now: NOW,
 });
@@ -40,6 +40,18 @@ test("silence is drawn as the missing run, its grace, and the time since", () =>
     fromAt: NOW - 20 * MIN,
     toAt: NOW,
   });
+});
+
+test("a run that took too long was not expected when it began", () => {
+  const overrun = facts({
+    state: "down",
+    downReason: "timeout",
+    downSince: NOW - 20 * MIN,
+    runningSince: NOW - 30 * MIN,
+  });
+  const track = trackOf({ ...overrun, missedAt: null });
+  expect(track?.expectedAt).toBeNull();
+  expect(track?.bars.map(({ kind }) => kind)).toEqual(["down", "success", "running"]);
 });
 
 test("a failure has no expected run", () => {

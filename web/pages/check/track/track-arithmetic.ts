@@ -8,7 +8,8 @@ export type Bar = { kind: BarKind; fromAt: number; toAt: number };
 export type TrackFacts = {
   row: Pick<CheckRow, "state" | "fuse" | "runningSince" | "downSince" | "downReason" | "lastPingAt">;
   runs: readonly RunRow[];
-  graceMs: number;
+  /** When the signal was expected that did not come; null: that is not why it is down. */
+  missedAt: number | null;
   usualMs: number;
   now: number;
 };
@@ -53,11 +54,10 @@ function lastTold({ row }: TrackFacts, ended: readonly RunRow[]): RunRow | null 
   return ended.find(({ outcome }) => outcome === "success") ?? ended[0] ?? null;
 }
 
-function deadlinesOf({ row, graceMs }: TrackFacts): Pick<Track, "expectedAt" | "alertAt"> {
+function deadlinesOf({ row, missedAt }: TrackFacts): Pick<Track, "expectedAt" | "alertAt"> {
   if (row.state === "down") {
     if (row.downSince === null) return { expectedAt: null, alertAt: null };
-    const isSilence = row.downReason === "timeout";
-    return { expectedAt: isSilence ? row.downSince - graceMs : null, alertAt: row.downSince };
+    return { expectedAt: row.downReason === "timeout" ? missedAt : null, alertAt: row.downSince };
   }
   if (row.fuse === null) return { expectedAt: null, alertAt: null };
   const { lateAt, alertAt } = row.fuse;

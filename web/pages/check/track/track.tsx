@@ -11,7 +11,6 @@ import { useWidth } from "../history/use-width.ts";
 import { type Bar, type BarKind, placeOf, type Track, trackOf } from "./track-arithmetic.ts";
 import { type Labelled, labelWidth, type Placed, placeLabels } from "./track-labels.ts";
 
-const SECOND_MS = 1_000;
 /** Top and height of each kind of bar, from the line. */
 const BOXES: Readonly<Record<BarKind, { y: number; height: number; minWidth: number }>> = {
   success: { y: -8, height: 16, minWidth: 10 },
@@ -37,7 +36,7 @@ export function TimeTrack({ page, row, runs }: Props) {
     row,
     runs,
     now,
-    graceMs: page.settings.graceSeconds * SECOND_MS,
+    missedAt: page.missedAt,
     usualMs: page.usual?.medianMs ?? 0,
   });
   if (track === null) return null;
