@@ -2,6 +2,7 @@
 // job succeeds or fails, and the signals have to arrive as the snippet promises.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AcceptedSignal, SignalSource } from "../../src/core/accepted.ts";
+import type { Acceptance } from "../../src/intake/intake.ts";
 import { SNIPPETS, snippetText } from "../../web/pages/check/snippets/all.ts";
 import { type Facts, type Snippet, type Variant, VARIANTS } from "../../web/pages/check/snippets/snippet.ts";
 import { startPingServer, stopPingServers, type TestServer, UUID } from "../ping/ping-server.ts";
@@ -57,6 +58,9 @@ describe.each(SNIPPETS.map((snippet) => [snippet.label, snippet] as const))("%s"
         if (reason !== null) skip(reason);
         const text = snippetText(snippet, variant, facts);
         if (text === null) throw new Error("the snippet has no lines");
+        // Whoever is told to come back later does, and the signal is not lost.
+        if (variant === "success" && isWell && !NO_SECOND_TRY.includes(snippet.name))
+          refuseOnce({ kind: "busy", retryAfterSeconds: 1 });
         const before = server.intake.signals.length;
         const mailsBefore = mails.signals.length;
         await runSnippet(snippet.name, { text, isWell, mailPort: mails.port });
@@ -66,6 +70,33 @@ describe.each(SNIPPETS.map((snippet) => [snippet.label, snippet] as const))("%s"
     }
   }
 });
+
+/** wget comes back after broken connections only, and a mail is brought by whoever took it. */
+const NO_SECOND_TRY = ["wget", "mail"];
+
+/** Refuses the next signal, and none after it. */
+function refuseOnce(refusal: Acceptance): void {
+  server.intake.acceptance = async () => {
+    server.intake.acceptance = null;
+    return refusal;
+  };
+}
+
+const SHELLS = ["crontab", "systemd", "bash", "wget", "docker", "kubernetes", "github", "gitlab", "restic"];
+
+test.each(SHELLS)(
+  "%s: a start that cannot be sent keeps no job from running",
+  { timeout: 300_000 },
+  async (name) => {
+    const snippet = SNIPPETS.find((one) => one.name === name);
+    const text = snippet === undefined ? null : snippetText(snippet, "whole", facts);
+    if (text === null) throw new Error("the snippet has no lines");
+    const before = server.intake.signals.length;
+    refuseOnce({ kind: "unknown" });
+    await runSnippet(name, { text, isWell: true, mailPort: mails.port });
+    expect(arrivedSince(before)).toEqual([{ kind: "success", rid: null }]);
+  },
+);
 
 /** However the job went: one mail, with what it printed. */
 function expectMailed(came: readonly AcceptedSignal[]): void {
@@ -100,17 +131,7 @@ test("every snippet gives up after ten seconds and tries again", () => {
 });
 
 test("a check that takes POST only is sent POST by every shell", () => {
-  for (const name of [
-    "crontab",
-    "systemd",
-    "bash",
-    "wget",
-    "docker",
-    "kubernetes",
-    "github",
-    "gitlab",
-    "restic",
-  ]) {
+  for (const name of SHELLS) {
     const snippet = SNIPPETS.find((one) => one.name === name);
     const text = snippet && snippetText(snippet, "success", { ...facts, isPostOnly: true });
     expect(text, name).toMatch(/-X POST|--post-data/);

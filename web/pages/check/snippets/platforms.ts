@@ -70,6 +70,9 @@ const kubernetes: Snippet = {
   },
 };
 
+/** A signal that cannot be sent must not keep the job from running, nor count as its failure. */
+const tried = (facts: Facts, address: string) => `${curl(facts, address)} || true`;
+
 const workflow = ({ cron }: Facts, steps: readonly string[]) =>
   [
     "on:",
@@ -87,23 +90,23 @@ const github: Snippet = {
   label: "GitHub Actions",
   note: "Schedules of GitHub run in UTC and are often late: give this check a generous grace time.",
   texts: {
-    success: (facts) => workflow(facts, ["- run: ./job.sh", `- run: ${curl(facts, facts.url)}`]),
+    success: (facts) => workflow(facts, ["- run: ./job.sh", `- run: ${tried(facts, facts.url)}`]),
     whole: (facts) =>
       workflow(facts, [
-        `- run: ${curl(facts, `${facts.url}/start`)}`,
+        `- run: ${tried(facts, `${facts.url}/start`)}`,
         "- run: ./job.sh",
-        `- run: ${curl(facts, facts.url)}`,
+        `- run: ${tried(facts, facts.url)}`,
         "- if: failure()",
-        `  run: ${curl(facts, `${facts.url}/fail`)}`,
+        `  run: ${tried(facts, `${facts.url}/fail`)}`,
       ]),
     rid: (facts) =>
       workflow(facts, [
         `- run: echo "RID=${NEW_ID}" >> "$GITHUB_ENV"`,
-        `- run: ${curl(facts, `"${facts.url}/start?rid=$RID"`)}`,
+        `- run: ${tried(facts, `"${facts.url}/start?rid=$RID"`)}`,
         "- run: ./job.sh",
-        `- run: ${curl(facts, `"${facts.url}?rid=$RID"`)}`,
+        `- run: ${tried(facts, `"${facts.url}?rid=$RID"`)}`,
         "- if: failure()",
-        `  run: ${curl(facts, `"${facts.url}/fail?rid=$RID"`)}`,
+        `  run: ${tried(facts, `"${facts.url}/fail?rid=$RID"`)}`,
       ]),
   },
 };
@@ -113,17 +116,31 @@ const gitlab: Snippet = {
   label: "GitLab CI",
   note: "The time is set under Build → Pipeline schedules.",
   texts: {
-    success: (facts) => ["job:", "  script:", "    - ./job.sh", `    - ${curl(facts, facts.url)}`].join("\n"),
+    success: (facts) =>
+      ["job:", "  script:", "    - ./job.sh", `    - ${tried(facts, facts.url)}`].join("\n"),
     whole: (facts) =>
       [
         "job:",
         "  before_script:",
-        `    - ${curl(facts, `${facts.url}/start`)}`,
+        `    - ${tried(facts, `${facts.url}/start`)}`,
         "  script:",
         "    - ./job.sh",
         "  after_script:",
         '    - if [ "$CI_JOB_STATUS" = success ]; then s=0; else s=fail; fi',
-        `    - ${curl(facts, `${facts.url}/$s`)}`,
+        `    - ${tried(facts, `${facts.url}/$s`)}`,
+      ].join("\n"),
+    // The last part runs in a shell of its own, which sees files and no variables of the others.
+    rid: (facts) =>
+      [
+        "job:",
+        "  before_script:",
+        "    - cat /proc/sys/kernel/random/uuid > .rid",
+        `    - ${tried(facts, `"${facts.url}/start?rid=$(cat .rid)"`)}`,
+        "  script:",
+        "    - ./job.sh",
+        "  after_script:",
+        '    - if [ "$CI_JOB_STATUS" = success ]; then s=0; else s=fail; fi',
+        `    - ${tried(facts, `"${facts.url}/$s?rid=$(cat .rid)"`)}`,
       ].join("\n"),
   },
 };
@@ -138,6 +155,7 @@ const task = (name: string, url: string, indent: string) =>
     "  register: signal",
     "  until: signal is succeeded",
     "  retries: 5",
+    "  ignore_errors: true",
     "  delegate_to: localhost",
     "  run_once: true",
   ]

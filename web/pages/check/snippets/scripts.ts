@@ -127,7 +127,7 @@ const ruby: Snippet = {
         `  uri = URI(URL + path${variant === "rid" ? " + RID" : ""})`,
         '  limits = { use_ssl: uri.scheme == "https", open_timeout: 10, read_timeout: 10 }',
         "  5.times do |attempt|",
-        "    return Net::HTTP.start(uri.host, uri.port, limits) { |http| http.post(uri.request_uri, body) }",
+        "    return Net::HTTP.start(uri.host, uri.port, limits) { |http| http.post(uri.request_uri, body).value }",
         "  rescue StandardError",
         "    sleep 2**attempt",
         "  end",

@@ -120,18 +120,26 @@ const powershell: Snippet = {
   },
 };
 
+/** What cannot be sent must not keep the job from running, nor count as its failure. */
 function powershellWhole(url: string, tail: string): string {
   return [
     `$url = '${url}'`,
     "$ErrorActionPreference = 'Stop'",
-    invoke(`"$url/start${tail}"`),
+    "",
+    "function Signal($path, $body) {",
+    "  try {",
+    `    ${invoke(`"$url$path${tail}" -Body $body`)}`,
+    '  } catch { Write-Warning "$_" }',
+    "}",
+    "",
+    "Signal '/start'",
     "try {",
     "  & C:\\jobs\\job.ps1",
-    `  ${invoke(`"$url${tail}"`)}`,
     "} catch {",
-    `  ${invoke(`"$url/fail${tail}" -Body "$_"`)}`,
+    "  Signal '/fail' \"$_\"",
     "  throw",
     "}",
+    "Signal ''",
   ].join("\n");
 }
 
@@ -142,16 +150,21 @@ const windowsTask: Snippet = {
   texts: {
     success: ({ url, isPostOnly }) =>
       `schtasks /create /tn job /sc daily /st 03:00 /tr "cmd /c C:\\jobs\\job.bat && curl.exe -fsS -m 10 --retry 5 -o NUL${isPostOnly ? " -X POST" : ""} ${url}"`,
-    whole: ({ url, isPostOnly }) => {
-      const line = `curl.exe -fsS -m 10 --retry 5 -o NUL${isPostOnly ? " -X POST" : ""}`;
-      return [
-        "rem C:\\jobs\\watched.bat, to be run by the task",
-        `${line} ${url}/start`,
-        "call C:\\jobs\\job.bat",
-        `${line} ${url}/%ERRORLEVEL%`,
-      ].join("\n");
-    },
+    whole: (facts) => batch(facts, ""),
+    rid: (facts) => batch(facts, "?rid=%rid%"),
   },
 };
+
+function batch({ url, isPostOnly }: Facts, tail: string): string {
+  const line = `curl.exe -fsS -m 10 --retry 5 -o NUL${isPostOnly ? " -X POST" : ""}`;
+  const newId = "powershell -NoProfile -Command [guid]::NewGuid().ToString()";
+  return [
+    "rem C:\\jobs\\watched.bat, to be run by the task",
+    ...(tail === "" ? [] : [`for /f %%i in ('${newId}') do set rid=%%i`]),
+    `${line} "${url}/start${tail}"`,
+    "call C:\\jobs\\job.bat",
+    `${line} "${url}/%ERRORLEVEL%${tail}"`,
+  ].join("\n");
+}
 
 export const SHELL_SNIPPETS: readonly Snippet[] = [crontab, systemd, bash, wget, powershell, windowsTask];

@@ -1,21 +1,25 @@
 // Snippets for backup programs, routers and mail.
-import { curl, type Snippet } from "./snippet.ts";
+import { curl, type Facts, type Snippet } from "./snippet.ts";
 
 const restic: Snippet = {
   name: "restic",
   label: "restic",
   texts: {
     success: (facts) => `restic backup /srv && ${curl(facts, facts.url)}`,
-    whole: (facts) =>
-      [
-        curl(facts, `${facts.url}/start`),
-        "output=$(restic backup /srv 2>&1)",
-        "status=$?",
-        `printf %s "$output" | tail -c 100000 |`,
-        `  curl -fsS -m 10 --retry 5 -o /dev/null --data-binary @- ${facts.url}/$status`,
-      ].join("\n"),
+    whole: (facts) => backup(facts, ""),
+    rid: (facts) => ["rid=$(cat /proc/sys/kernel/random/uuid)", backup(facts, "?rid=$rid")].join("\n"),
   },
 };
+
+function backup(facts: Facts, tail: string): string {
+  return [
+    curl(facts, `"${facts.url}/start${tail}"`),
+    "output=$(restic backup /srv 2>&1)",
+    "status=$?",
+    'printf %s "$output" | tail -c 100000 |',
+    `  curl -fsS -m 10 --retry 5 -o /dev/null --data-binary @- "${facts.url}/$status${tail}"`,
+  ].join("\n");
+}
 
 const borgmatic: Snippet = {
   name: "borgmatic",
