@@ -2,6 +2,7 @@
 // stands in its log, and what was given up can be sent again.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Receiver, startReceiver } from "../receivers/receiver.ts";
+import { accessibilityTrouble } from "../support/browser.ts";
 import {
   button,
   expectGone,
@@ -37,6 +38,40 @@ async function withWebhook(name: string): Promise<Room> {
   await expectSeen(room.page.getByText(name, { exact: true }));
   return room;
 }
+
+test("of which checks a channel hears is chosen at the channel", async () => {
+  const room = await withWebhook("Pager");
+  const { page, context, complaints } = room;
+  const { id } = await room.make("nightly job");
+  await room.make("hourly job");
+  await room.go(`/projects/${room.project}/channels/`);
+  await button(page, "Pager hears of 2 checks: show them").click();
+  const window = page.getByRole("dialog", { name: "Checks that Pager hears of" });
+  const nightly = window.getByRole("switch", { name: "nightly job" });
+  await expectSoon(() => nightly.isChecked()).toBe(true);
+  expect(await accessibilityTrouble(page)).toEqual([]);
+  const told = async () =>
+    (await room.ask<{ channels: { isOn: boolean }[] }>("GET", `/checks/${id}`)).channels.map(
+      ({ isOn }) => isOn,
+    );
+  await nightly.click();
+  await expectSoon(() => nightly.isChecked()).toBe(false);
+  expect(await told()).toEqual([false]);
+  await expectSeen(window.getByText("1 of 2 checks"));
+  await nightly.click();
+  await expectSoon(() => nightly.isChecked()).toBe(true);
+  expect(await told()).toEqual([true]);
+  await window.getByLabel("Find a check").fill("night");
+  await expectSoon(() => window.getByRole("switch").count()).toBe(1);
+  await button(window, "None of them").click();
+  await expectSeen(window.getByText("0 of 1 check"));
+  await window.getByLabel("Find a check").fill("");
+  await expectSeen(window.getByText("1 of 2 checks"));
+  await page.keyboard.press("Escape");
+  await expectSeen(button(page, "Pager hears of 1 check: show them"));
+  expect(complaints).toEqual([]);
+  await context.close();
+});
 
 describe("a webhook", () => {
   test("is made in a form, its secret is shown once, and the test shows what the receiver answered", async () => {

@@ -5,6 +5,7 @@ import type {
   ChannelsPage,
   CreatedChannel,
   DeliveriesPage,
+  HeardChecks,
 } from "../../src/contract/web/channels.ts";
 import { useDashboard } from "./dashboard.ts";
 
@@ -133,6 +134,25 @@ describe("a channel", () => {
       await stage.browse(`/web/api/channels/${ids[name]}`, { method: "DELETE" });
     }
     expect(await told()).toEqual(["ops"]);
+  });
+
+  test("tells of which checks it hears, and of no others", async () => {
+    const checks = `/web/api/projects/${stage.owner.project.uuid}/checks`;
+    const make = async (name: string, heard: string[]) =>
+      (
+        (await stage.browse(checks, { method: "POST", body: { name, channels: heard } })).json as {
+          id: string;
+        }
+      ).id;
+    const id = await make("heard", [made.channel.id]);
+    const other = await make("unheard", []);
+    const path = `/web/api/channels/${made.channel.id}/checks`;
+    const heard = (await stage.browse(path)).json as HeardChecks;
+    expect(heard.ids).toContain(id);
+    expect(heard.ids).not.toContain(other);
+    expect(heard.from).toBeNull();
+    await stage.browse(`/web/api/checks/${id}`, { method: "PATCH", body: { channels: [] } });
+    expect(((await stage.browse(path)).json as HeardChecks).ids).not.toContain(id);
   });
 
   test("is gone when it was deleted", async () => {

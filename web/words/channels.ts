@@ -1,5 +1,5 @@
 // What the page of channels says.
-import { numberWord } from "../../src/contract/web/list-words.ts";
+import { formatCount, numberWord } from "../../src/contract/web/list-words.ts";
 import type { ChannelCard, DeliveryRow } from "../../src/contract/web/channels.ts";
 import { plural } from "./number.ts";
 
@@ -20,6 +20,7 @@ export const channelsWords = {
   },
   columns: { name: "Channel", hears: "Hears of", last: "Last message", act: "Actions" },
   hears: (count: number) => (count === 0 ? "no check" : plural(count, "check")),
+  hearsOf: (name: string, checks: string) => `${name} hears of ${checks}: show them`,
   neverUsed: "never used",
   worked: "delivered",
   failed: (reason: string) => `failed: ${reason}`,
@@ -70,6 +71,19 @@ export const channelsWords = {
   attempts: (count: number) => plural(count, "attempt"),
   nextTry: "next try",
   took: (duration: string) => `in ${duration}`,
+} as const;
+
+/** The window that says of which checks a channel hears. */
+export const heardWords = {
+  title: (name: string) => `Checks that ${name} hears of`,
+  about: "What is switched holds at once.",
+  find: "Find a check",
+  list: "Checks",
+  count: (on: number, all: number) => `${formatCount(on)} of ${plural(all, "check")}`,
+  all: "All of them",
+  nothing: "None of them",
+  none: "No check is called like that.",
+  more: (count: number) => `${plural(count, "more check")}: type to find them.`,
 } as const;
 
 /** What can be done about a reason that only whoever runs the installation can change. */

@@ -61,6 +61,9 @@ export type ChannelsPage = {
 /** A new channel, with the secrets that were made for it: they are shown now, or never. */
 export type CreatedChannel = { channel: ChannelCard; made: Record<string, string> };
 
+/** Of which checks a channel hears, by their UUIDs; `from` is what has to be asked for the rest, null: there is none. */
+export type HeardChecks = { ids: string[]; from: number | null };
+
 /** A line of the delivery log. */
 export type DeliveryRow = ToldDelivery & {
   kind: "flip" | "correction" | "notice" | "disabled" | "operator" | "test";
@@ -102,5 +105,5 @@ export const TypedConfig = Type.Object(
   { additionalProperties: false },
 );
 
-/** A page of the delivery log; `from` is told by the page before it. */
-export const DeliveriesQuery = Type.Object({ from: Type.Optional(Type.Integer({ minimum: 1 })) });
+/** A page of the delivery log, or of the checks of a channel; `from` is told by the page before it. */
+export const ChannelPartQuery = Type.Object({ from: Type.Optional(Type.Integer({ minimum: 1 })) });

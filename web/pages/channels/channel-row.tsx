@@ -4,6 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ChannelCard, KindCard } from "../../../src/contract/web/channels.ts";
 import { send } from "../../api/api.ts";
+import { checksStore } from "../../live/checks-store.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Icon } from "../../ui/icon.tsx";
@@ -19,7 +20,7 @@ type Props = {
   kind: KindCard | undefined;
   mayEdit: boolean;
   project: string;
-  onOpen: (what: "edit" | "test" | "log") => void;
+  onOpen: (what: "edit" | "test" | "log" | "checks") => void;
 };
 
 export function ChannelRow({ channel, kind, mayEdit, project, onOpen }: Props) {
@@ -33,7 +34,14 @@ export function ChannelRow({ channel, kind, mayEdit, project, onOpen }: Props) {
         </span>
       </td>
       <td className="channels-hears" data-label={words.columns.hears}>
-        {words.hears(channel.checkCount)}
+        <button
+          type="button"
+          className="link"
+          aria-label={words.hearsOf(channelName(channel), words.hears(channel.checkCount))}
+          onClick={() => onOpen("checks")}
+        >
+          {words.hears(channel.checkCount)}
+        </button>
       </td>
       <td>
         <Health channel={channel} />
@@ -87,9 +95,12 @@ function Health({ channel }: { channel: ChannelCard }) {
 function More({ channel, project, onEdit }: { channel: ChannelCard; project: string; onEdit: () => void }) {
   const client = useQueryClient();
   const [isAsking, setAsking] = useState(false);
-  const again = () => client.invalidateQueries({ queryKey: ["channels", project] });
+  const again = () => {
+    void client.invalidateQueries({ queryKey: ["channels", project] });
+    checksStore(project).reload();
+  };
   const act = (work: Promise<unknown>, text: string) => {
-    work.then(() => toast({ text }), toastTrouble).finally(() => void again());
+    work.then(() => toast({ text }), toastTrouble).finally(again);
   };
   const turn = () =>
     act(send("PATCH", `/channels/${channel.id}`, { isEnabled: !channel.isEnabled }), words.saved);

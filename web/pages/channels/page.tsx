@@ -5,6 +5,7 @@ import { useSearchParams } from "wouter";
 import type { ChannelCard, ChannelsPage as Page } from "../../../src/contract/web/channels.ts";
 import { get } from "../../api/api.ts";
 import { mayIn } from "../../boot/rights.ts";
+import { checksStore } from "../../live/checks-store.ts";
 import type { PageProps } from "../../shell/page-address.ts";
 import { usePageTitle } from "../../shell/page-title.ts";
 import { Button } from "../../ui/button.tsx";
@@ -14,6 +15,7 @@ import { ChannelForm } from "./channel-form.tsx";
 import { ChannelRow } from "./channel-row.tsx";
 import { DeliveryLog } from "./delivery-log.tsx";
 import { Gallery } from "./gallery.tsx";
+import { HeardChecks } from "./heard-checks.tsx";
 import { TestDialog } from "./test-dialog.tsx";
 import "./page.css";
 
@@ -21,7 +23,7 @@ import "./page.css";
 type Over =
   | { what: "gallery" }
   | { what: "new"; kind: string }
-  | { what: "edit" | "test" | "log"; channel: ChannelCard }
+  | { what: "edit" | "test" | "log" | "checks"; channel: ChannelCard }
   | null;
 
 export function ChannelsPage({ params }: PageProps) {
@@ -113,9 +115,14 @@ function Windows(props: {
   onOver: (over: Over) => void;
 }) {
   const { page, mayEdit, project, over, onOver } = props;
+  const mayEditChecks = mayIn(project, "editChecks");
   const client = useQueryClient();
   const close = () => onOver(null);
-  const changed = () => void client.invalidateQueries({ queryKey: ["channels", project] });
+  const changed = () => {
+    void client.invalidateQueries({ queryKey: ["channels", project] });
+    // Who is told of a check stands in its row, and nothing else tells that row.
+    checksStore(project).reload();
+  };
   switch (over?.what) {
     case undefined:
       return null;
@@ -138,6 +145,8 @@ function Windows(props: {
     }
     case "test":
       return <TestDialog project={project} channel={over.channel} onClose={close} onDone={changed} />;
+    case "checks":
+      return <HeardChecks {...{ project, mayEdit: mayEditChecks }} channel={over.channel} onClose={close} />;
     case "log":
       return <DeliveryLog {...{ project, mayEdit }} channel={over.channel} onClose={close} />;
   }

@@ -2,7 +2,14 @@
 import { addressWarnings } from "../../../channels/config/address-warnings.ts";
 import { CONFIG_RULES } from "../../../channels/config/config-rules.ts";
 import { KINDS } from "../../../channels/registry.ts";
-import { ChannelChange, DeliveriesQuery, NewChannel, TypedConfig } from "../../../contract/web/channels.ts";
+import {
+  ChannelChange,
+  ChannelPartQuery,
+  type HeardChecks,
+  NewChannel,
+  TypedConfig,
+} from "../../../contract/web/channels.ts";
+import { ROWS_PAGE_MAX } from "../../../contract/web/requests/sizes.ts";
 import { CHANNELS_PER_PROJECT_MAX } from "../../../core/limits.ts";
 import { deleteChannel, updateChannel } from "../../../operations/alerts/channels/change-channel.ts";
 import { getChannel } from "../../../operations/alerts/channels/changing-channels.ts";
@@ -10,6 +17,7 @@ import { createChannel } from "../../../operations/alerts/channels/create-channe
 import {
   getDelivery,
   listChannelPage,
+  listChecksOfChannel,
   listDeliveries,
   retryDelivery,
   testChannel,
@@ -119,12 +127,26 @@ export const channelRoutes: readonly WebRoute[] = [
     method: "GET",
     path: "/web/api/channels/:channel/deliveries",
     access: "view",
-    query: DeliveriesQuery,
+    query: ChannelPartQuery,
     answer: async ({ house, project, channel, query }) => {
       const which = { projectId: project.id, uuid: channel.uuid };
       const range = { from: query.from ?? null, limit: DELIVERIES_PER_PAGE };
       const { items, next } = await listDeliveries(house.database, { ...which, ...range });
       return { json: { deliveries: items.map(presentDelivery), from: next } };
+    },
+  }),
+  channelRoute({
+    name: "channel.checks",
+    method: "GET",
+    path: "/web/api/channels/:channel/checks",
+    access: "view",
+    query: ChannelPartQuery,
+    answer: async ({ house, project, channel, query }) => {
+      const which = { projectId: project.id, uuid: channel.uuid };
+      const range = { from: query.from ?? null, limit: ROWS_PAGE_MAX };
+      const { items, next } = await listChecksOfChannel(house.database, { ...which, ...range });
+      const heard: HeardChecks = { ids: items.map(({ uuid }) => uuid), from: next };
+      return { json: heard };
     },
   }),
   channelRoute({
