@@ -1,7 +1,7 @@
 // The page of badges: the picture is loaded from the address that is offered, follows what is chosen, and is what
 // somebody without an account gets.
 import { expect, test } from "vitest";
-import { openRoom, expectSeen, expectSoon } from "./at-the-screen.ts";
+import { button, openRoom, expectSeen, expectSoon } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
 const used = useSite();
@@ -29,6 +29,27 @@ test("the chosen badge is shown as a picture, and its address answers everybody 
   await expectSoon(() => page.getByLabel("Address", { exact: true }).textContent()).toMatch(/\.json$/);
   const told = await fetch((await page.getByLabel("Address", { exact: true }).textContent()) ?? "");
   expect(await told.json()).toMatchObject({ total: 2 });
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+test("one check has a badge of its own, reached from its page", async () => {
+  const room = await openRoom(used);
+  const { page, context, complaints } = room;
+  await room.make('another "job"');
+  const { id } = await room.make("watched job");
+  await room.go(`/checks/${id}/details/`);
+  await button(page, "More to do with this check").click();
+  await page.getByRole("menuitem", { name: "Badge of this check" }).click();
+  await page.waitForURL(`**/projects/${room.project}/badges/?check=${id}`);
+  await expectSoon(() => page.getByLabel("Check", { exact: true }).inputValue()).toBe(id);
+  await expectSeen(page.getByRole("img", { name: "State of watched job" }));
+  const address = async () => (await page.getByLabel("Address", { exact: true }).textContent()) ?? "";
+  expect(await (await fetch(await address())).text()).toContain("watched job");
+  await page.getByLabel("Check", { exact: true }).selectOption({ label: 'another "job"' });
+  await expectSeen(page.getByRole("img", { name: 'State of another "job"' }));
+  expect(await (await fetch(await address())).text()).toContain("another ");
+  expect(await page.getByLabel("HTML").textContent()).toContain('alt="State of another &quot;job&quot;">');
   expect(complaints).toEqual([]);
   await context.close();
 });

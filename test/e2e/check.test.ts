@@ -67,6 +67,17 @@ describe("everything that came", () => {
     await expectSeen(page.getByRole("dialog").getByText("half of it is done"));
     await page.keyboard.press("Escape");
     await expectSoon(() => lines.count(), "the list stays as it was chosen").toBe(6);
+    await button(page, "logs").click();
+    await expectSoon(said).toEqual(["Log entry"]);
+    await button(page, "up and down").click();
+    await expectSoon(async () => (await said()).toSorted()).toEqual(["Log entry", "came up"]);
+    await button(page, "logs").click();
+    await button(page, "up and down").click();
+    await expectSoon(() => lines.count()).toBe(6);
+    const exact = () => lines.first().locator("time").getAttribute("title");
+    expect(await exact()).toMatch(/ (EET|GMT\+2)$/);
+    await page.getByLabel("Times in").selectOption({ label: "UTC" });
+    await expectSoon(exact).toMatch(/ UTC$/);
     await button(page, "runs").click();
     await expectSoon(() => page.locator(".check-runs tbody tr").count()).toBe(1);
     expect(complaints).toEqual([]);

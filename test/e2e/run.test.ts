@@ -20,7 +20,7 @@ const drawer = (page: Page) => page.getByRole("dialog");
 
 async function openCheck(): Promise<Room & { id: string }> {
   const room = await openRoom(used);
-  const { id } = await room.make("watched job");
+  const { id } = await room.make("watched job", { schedule: "0 3 * * *", tz: "America/New_York" });
   await signal(used, id, "", "line one\nline two\nall is well\n");
   await signal(used, id, "/3", "line one\nline two\ndisk is full\n");
   await room.go(`/checks/${id}/details/`);
@@ -33,6 +33,11 @@ test("a run opens under its own address, its neighbours are a key away, and Esca
   await rows(page).first().getByRole("link").click();
   await page.waitForURL(/\/runs\/2\/$/);
   await expectSeen(drawer(page).getByText("Failure, exit code 3"));
+  const elsewhere = drawer(page).locator(".run-facts > div", { hasText: "In other zones" });
+  await expectSoon(() => elsewhere.locator("time").allTextContents()).toEqual([
+    expect.stringMatching(/ UTC$/),
+    expect.stringMatching(/ (EST|EDT|GMT-[45])$/),
+  ]);
   await button(drawer(page), "← Older").click();
   await page.waitForURL(/\/runs\/1\/$/);
   await expectSeen(drawer(page).getByText("Success", { exact: true }));

@@ -5,12 +5,14 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { AcceptedSignal } from "../../src/core/accepted.ts";
+import type { CheckPage } from "../../src/contract/web/check-page.ts";
 import type { ProjectEventsPage } from "../../src/contract/web/history.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
 import { STATUS_CHANGES_READ_MAX } from "../../src/core/limits.ts";
 import { sweepDeadlines } from "../../src/operations/alerts/sweep-deadlines.ts";
 import { recordSignals } from "../../src/operations/record-signals.ts";
 import { readAvailability } from "../../src/services/web/history/availability.ts";
+import { readCheckPage } from "../../src/services/web/history/check-page.ts";
 import { readDurations } from "../../src/services/web/history/durations.ts";
 import { rangeOf, readEvents, readProjectEvents } from "../../src/services/web/history/events.ts";
 import { type EventsFile, sendEventsFile } from "../../src/services/web/history/events-file.ts";
@@ -114,6 +116,61 @@ beforeAll(async () => {
   } as unknown as WebHouse;
 });
 
+async function pageOf(uuid: string, project: Awaited<ReturnType<typeof sampleProject>>): Promise<CheckPage> {
+  const found = await findCheckByUuid(database.db, uuid);
+  if (found === null) throw new Error("the check has gone");
+  const where = { urls: { site: "https://x.test", ping: "https://x.test/ping" }, mailDomain: null };
+  const asked = { check: { ...found, channelUuids: [] }, project, role: "readOnly" as const, now: NOW };
+  return readCheckPage({ ...house, ...where } as WebHouse, asked);
+}
+
+describe("the page of a check", () => {
+  test("tells the last success however many failures came since, and that there was one when the log has forgotten it", async () => {
+    const { db } = database;
+    const project = await sampleProject(db);
+    const { uuid } = await sampleCheck(db, { projectId: project.id });
+    const record = await sampleIntake(db);
+    const page = async () => {
+      const { lastSuccessAt, hasSucceeded } = await pageOf(uuid, project);
+      return { lastSuccessAt, hasSucceeded };
+    };
+    const fail = (count: number, from: number) =>
+      record(
+        Array.from({ length: count }, (_, index) => ({
+          uuid,
+          action: "fail" as const,
+          at: from + index * MINUTE_MS,
+        })),
+      );
+    await fail(1, NOW - DAY_MS);
+    expect(await page()).toEqual({ lastSuccessAt: null, hasSucceeded: false });
+    const at = NOW - DAY_MS + HOUR_MS;
+    await record([{ uuid, action: "success", at }]);
+    expect(await page()).toEqual({ lastSuccessAt: at, hasSucceeded: true });
+    // More than a page of runs has.
+    await fail(60, at + HOUR_MS);
+    expect(await page()).toEqual({ lastSuccessAt: at, hasSucceeded: true });
+    await fail(140, at + 3 * HOUR_MS);
+    expect(await page()).toEqual({ lastSuccessAt: null, hasSucceeded: true });
+  });
+
+  test("tells when the signal was expected that did not come, and nothing of the kind of a run that took too long", async () => {
+    const { db } = database;
+    const project = await sampleProject(db);
+    const record = await sampleIntake(db);
+    const hourly = { kind: "simple" as const, timeoutSeconds: 3_600, graceSeconds: 600 };
+    const sight = { watermarkAt: NOW + DAY_MS, blind: [] };
+    const missedBy = async (action: "success" | "start") => {
+      const { uuid } = await sampleCheck(db, { projectId: project.id, ...hourly });
+      await record([{ uuid, action, at: NOW }]);
+      await sweepDeadlines(db, { now: NOW + DAY_MS, sight, limit: 100 });
+      return (await pageOf(uuid, project)).missedAt;
+    };
+    expect(await missedBy("success")).toBe(NOW + HOUR_MS);
+    expect(await missedBy("start")).toBeNull();
+  });
+});
+
 describe("runs", () => {
   test("that end between the reading of the check and that of its log are not told a second time as going on", async () => {
     const { db } = database;
@@ -213,6 +270,8 @@ describe("the log", () => {
     });
     const flips = await readEvents(house, check, { before: null, types: ["flip"] });
     expect(flips.events.map((row) => row.type === "flip" && row.to)).toEqual(["down", "up", "down", "up"]);
+    const failures = await readEvents(house, check, { before: null, types: ["signal"], signals: ["fail"] });
+    expect(failures.events.map((row) => row.type === "signal" && row.kind)).toEqual(["fail"]);
   });
 
   test("has every signal once, page by page, also those that came at one instant", async () => {
@@ -303,6 +362,28 @@ describe("the log", () => {
          values ($1, $2, 'up', 'down', 'timeout', $3)`,
         [made.id, new Date(NOW - DAY_MS), new Date(NOW - HOUR_MS)],
       );
+    });
+
+    test("a spreadsheet takes no name for a formula, and none for the end of its cell", async () => {
+      const { db } = database;
+      const project = await sampleProject(db);
+      const names = ["=1+1", "+1", "-1", "@SUM(1)", "\tcmd", 'a "b", c'];
+      for (const [index, name] of names.entries()) {
+        const { id } = await sampleCheck(db, { projectId: project.id, name });
+        const event = { checkId: id, accountId: null, at: NOW - index, kind: "paused", detail: {} };
+        await inTransaction(db, (tx) => insertEvents(tx, [event]));
+      }
+      const text = await received({ format: "csv", chosen: { ...everything(), projectId: project.id } });
+      const cells = text.trimEnd().split("\r\n").slice(1);
+      const cell = (line: string) => /^"[^"]*",(?<cell>"(?:[^"]|"")*"),/.exec(line)?.groups?.["cell"];
+      expect(cells.map(cell)).toEqual([
+        `"'=1+1"`,
+        `"'+1"`,
+        `"'-1"`,
+        `"'@SUM(1)"`,
+        `"'\tcmd"`,
+        '"a ""b"", c"',
+      ]);
     });
 
     test("a file holds no formula for a spreadsheet", async () => {

@@ -194,6 +194,10 @@ describe("pages", () => {
       `/checks/${check.uuid}/details/`,
     );
     expect((await at.browse(`/cloaked/${key}/`, { as: at.stranger.account })).status).toBe(404);
+    const leadsTo = async (path: string) => (await at.browse(path)).headers.get("location");
+    expect(await leadsTo(`/checks/${check.uuid}/log/`)).toBe(`/checks/${check.uuid}/details/`);
+    expect(await leadsTo("/accounts/profile/appearance/")).toBe("/accounts/profile/");
+    expect(await leadsTo("/accounts/profile/notifications/")).toBe("/accounts/profile/");
   });
 });
 

@@ -6,6 +6,8 @@ export const badgesWords = {
   what: "Which checks",
   all: "All checks",
   tag: (name: string) => `Tag: ${name}`,
+  one: "One check",
+  check: "Check",
   states: "States",
   two: "Up and down",
   three: "Up, late and down",
@@ -15,5 +17,5 @@ export const badgesWords = {
   address: "Address",
   markdown: "Markdown",
   html: "HTML",
-  alt: (tag: string | null) => (tag === null ? "State of all checks" : `State of ${tag}`),
+  alt: (subject: string | null) => (subject === null ? "State of all checks" : `State of ${subject}`),
 } as const;

@@ -201,12 +201,15 @@ export type Replay = {
 export const PageQuery = Type.Object({
   before: Type.Optional(Type.Integer({ minimum: 0 })),
 });
+/** Some of these words, separated by commas; absent: all of them. */
+const someOf = (words: string) =>
+  Type.Optional(Type.String({ maxLength: 40, pattern: `^(${words})(,(${words}))*$` }));
 export const EventsQuery = Type.Object({
   before: Type.Optional(Type.Integer({ minimum: 0 })),
-  /** Which types to tell, separated by commas; absent: all. */
-  types: Type.Optional(
-    Type.String({ maxLength: 40, pattern: "^(signal|flip|event)(,(signal|flip|event))*$" }),
-  ),
+  /** Which types to tell. */
+  types: someOf("signal|flip|event"),
+  /** Of signals, which kinds. */
+  signals: someOf("success|fail|start|log|ign"),
 });
 /** The server knows what that is in a zone. */
 const LocalTime = () => Type.Optional(Type.String({ pattern: LOCAL_MINUTE }));

@@ -1,8 +1,13 @@
 // Badges of a project: choose what, how many states and which format; see it, and copy it.
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import type { BadgesPage as Badges } from "../../../src/contract/web/badges.ts";
+import { useMemo, useState } from "react";
+import { useSearchParams } from "wouter";
+import type { BadgesPage as Badges, CheckBadge } from "../../../src/contract/web/badges.ts";
+import type { CheckRow } from "../../../src/contract/web/check-row.ts";
+import { checkName } from "../../../src/contract/web/list-words.ts";
 import { get } from "../../api/api.ts";
+import { useAllRows } from "../../live/use-all-rows.ts";
+import { nameKey } from "../../live/row-keys.ts";
 import type { PageProps } from "../../shell/page-address.ts";
 import { usePageTitle } from "../../shell/page-title.ts";
 import { CodeBlock } from "../../ui/copy.tsx";
@@ -12,6 +17,11 @@ import { badgesWords as words } from "../../words/badges.ts";
 import "./page.css";
 
 type Format = keyof typeof words.formats;
+/** Instead of the number of a badge of several checks. */
+const ONE_CHECK = "check";
+type Chosen = number | typeof ONE_CHECK;
+/** The browser draws each of them; the badge of any other check is reached from its page. */
+const CHECKS_LISTED_MAX = 1_000;
 const FORMATS = Object.keys(words.formats) as Format[];
 
 export function BadgesPage({ params }: PageProps) {
@@ -27,32 +37,37 @@ export function BadgesPage({ params }: PageProps) {
         <h1>{words.title}</h1>
       </header>
       <p className="badges-about">{words.about}</p>
-      <Queried query={query}>{(page) => <Chooser badges={page.badges} />}</Queried>
+      <Queried query={query}>{(page) => <Chooser project={project} badges={page.badges} />}</Queried>
     </>
   );
 }
 
-function Chooser({ badges }: { badges: Badges["badges"] }) {
-  const [chosen, setChosen] = useState(0);
+function Chooser({ project, badges }: { project: string; badges: Badges["badges"] }) {
+  const [search] = useSearchParams();
+  // The page of a check leads here.
+  const [asked] = useState(search.get("check"));
+  const [chosen, setChosen] = useState<Chosen>(asked === null ? 0 : ONE_CHECK);
   const [states, setStates] = useState<"" | "3">("");
   const [format, setFormat] = useState<Format>("svg");
-  const badge = badges[chosen];
-  if (badge === undefined) return null;
-  const key = `${format}${states}` as const;
+  const one = useOneCheck(project, { asked, isWanted: chosen === ONE_CHECK });
+  const badge = chosen === ONE_CHECK ? null : badges[chosen];
+  const addresses = badge ?? one.addresses;
   return (
     <div className="badges">
       <div className="form badges-form">
         <SelectField
           label={words.what}
           value={chosen}
-          onChange={(change) => setChosen(Number(change.target.value))}
+          onChange={({ target }) => setChosen(target.value === ONE_CHECK ? ONE_CHECK : Number(target.value))}
         >
           {badges.map(({ tag }, index) => (
             <option key={tag ?? ""} value={index}>
               {tag === null ? words.all : words.tag(tag)}
             </option>
           ))}
+          <option value={ONE_CHECK}>{words.one}</option>
         </SelectField>
+        {chosen === ONE_CHECK && <CheckChoice {...one} />}
         <SelectField
           label={words.states}
           value={states}
@@ -66,21 +81,60 @@ function Chooser({ badges }: { badges: Badges["badges"] }) {
           value={format}
           onChange={(change) => setFormat(change.target.value as Format)}
         >
-          {FORMATS.map((one) => (
-            <option key={one} value={one}>
-              {words.formats[one]}
+          {FORMATS.map((name) => (
+            <option key={name} value={name}>
+              {words.formats[name]}
             </option>
           ))}
         </SelectField>
       </div>
-      <Result address={badge[key]} picture={badge[`svg${states}`]} tag={badge.tag} format={format} />
+      {addresses !== undefined && (
+        <Result
+          address={addresses[`${format}${states}`]}
+          picture={addresses[`svg${states}`]}
+          subject={badge === null ? one.name : (badge?.tag ?? null)}
+          format={format}
+        />
+      )}
     </div>
   );
 }
 
-function Result(props: { address: string; picture: string; tag: string | null; format: Format }) {
-  const { address, picture, tag, format } = props;
-  const alt = words.alt(tag);
+/** The checks that a badge can be about, and the addresses of the badge of the chosen one. */
+function useOneCheck(project: string, { asked, isWanted }: { asked: string | null; isWanted: boolean }) {
+  const all = useAllRows(isWanted ? project : null);
+  const rows = useMemo(() => {
+    const sorted = all.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1));
+    return sorted.filter(({ id }, index) => index < CHECKS_LISTED_MAX || id === asked);
+  }, [all, asked]);
+  const [picked, setPicked] = useState(asked);
+  const id = picked ?? rows[0]?.id ?? null;
+  const { data } = useQuery({
+    queryKey: ["badge", id],
+    queryFn: () => get<CheckBadge>(`/checks/${id}/badge`),
+    enabled: isWanted && id !== null,
+  });
+  const row = rows.find((one) => one.id === id);
+  return { rows, id, name: row === undefined ? "" : checkName(row), addresses: data, onPick: setPicked };
+}
+
+type ChoiceProps = { rows: readonly CheckRow[]; id: string | null; onPick: (id: string) => void };
+
+function CheckChoice({ rows, id, onPick }: ChoiceProps) {
+  return (
+    <SelectField label={words.check} value={id ?? ""} onChange={({ target }) => onPick(target.value)}>
+      {rows.map((row) => (
+        <option key={row.id} value={row.id}>
+          {checkName(row)}
+        </option>
+      ))}
+    </SelectField>
+  );
+}
+
+function Result(props: { address: string; picture: string; subject: string | null; format: Format }) {
+  const { address, picture, subject, format } = props;
+  const alt = words.alt(subject);
   return (
     <div className="panel badges-result">
       <h2>{words.preview}</h2>
@@ -90,11 +144,16 @@ function Result(props: { address: string; picture: string; tag: string | null; f
       {format === "svg" && (
         <>
           <h3>{words.markdown}</h3>
-          <CodeBlock text={`![${alt}](${address})`} label={words.markdown} />
+          <CodeBlock text={`![${alt.replaceAll(/[[\]\\]/g, "\\$&")}](${address})`} label={words.markdown} />
           <h3>{words.html}</h3>
-          <CodeBlock text={`<img src="${address}" alt="${alt}">`} label={words.html} />
+          <CodeBlock text={`<img src="${address}" alt="${inAttribute(alt)}">`} label={words.html} />
         </>
       )}
     </div>
   );
+}
+
+/** A check may be called anything. */
+function inAttribute(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 }

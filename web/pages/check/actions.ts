@@ -22,7 +22,7 @@ function useDoing({ row, projectId }: CheckPage) {
   const [, navigate] = useLocation();
   const store = checksStore(projectId);
   const taken = (changed: CheckRow) => {
-    store.take({ rows: [changed], removed: [], total: store.snapshot().total });
+    store.take({ rows: [changed], removed: [] });
     return refreshCheck(client, changed.id);
   };
   return {
@@ -32,7 +32,7 @@ function useDoing({ row, projectId }: CheckPage) {
     navigate,
     taken,
     ask: async (verb: Verb) => taken(await send<CheckRow>("POST", `/checks/${row.id}/${verb}`)),
-    gone: () => store.take({ rows: [], removed: [row.id], total: store.snapshot().total }),
+    gone: () => store.take({ rows: [], removed: [row.id] }),
     refresh: () => refreshCheck(client, row.id),
   };
 }

@@ -61,7 +61,8 @@ export function codeFor({ row, settings, channels }: CheckPage, siteUrl: string)
   };
 }
 
-const KEY = '-H "X-Api-Key: $OVERDUE_KEY"';
+/** Not called OVERDUE_…: whoever exports such a name that is no setting keeps the program from starting. */
+const KEY = '-H "X-Api-Key: $API_KEY"';
 
 function asking(url: string): string {
   return `curl -fsS -m 10 ${KEY} \\\n  ${url}`;

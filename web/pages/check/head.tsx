@@ -10,7 +10,7 @@ import { usePageTitle } from "../../shell/page-title.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { StateMark } from "../../ui/marks/state-shape.tsx";
-import { Menu, MenuItem, MenuLine } from "../../ui/menu.tsx";
+import { Menu, MenuItem, MenuLine, MenuLink } from "../../ui/menu.tsx";
 import { Tags } from "../../ui/tag.tsx";
 import { checkTitle, checkWords as words } from "../../words/check/page.ts";
 import type { CheckActions } from "./actions.ts";
@@ -100,6 +100,9 @@ function MoreMenu({ page, mayEdit, actions, onOver }: Omit<Props, "row">) {
       <MenuItem keys="c" onPick={() => onOver("code")}>
         {words.asCode}
       </MenuItem>
+      <MenuLink href={`${pageHref("badges", { project: page.projectId })}?check=${page.row.id}`}>
+        {words.badge}
+      </MenuLink>
       {mayEdit && (
         <>
           <MenuLine />

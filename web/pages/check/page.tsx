@@ -50,13 +50,11 @@ function Shown({ page, n }: { page: Page; n: string | null }) {
   const mayEdit = mayIn(projectId, "editChecks");
   useShortcuts(shortcutsOf({ page: { ...page, row }, mayEdit, actions, onOver: setOver }));
   const known = runs.data?.pages.flatMap((one) => one.runs) ?? [];
-  const lastSuccessAt =
-    known.find(({ outcome }) => outcome === "success")?.at ?? (row.state === "down" ? null : row.lastPingAt);
   const isNew = row.state === "new" && row.lastPingAt === null && row.runningSince === null;
   return (
     <>
       <Head page={page} row={row} mayEdit={mayEdit} actions={actions} onOver={setOver} />
-      <Promised page={page} row={row} lastSuccessAt={lastSuccessAt} />
+      <Promised page={page} row={row} />
       {page.settings.desc !== "" && (
         <p className="check-desc" dir="auto">
           {page.settings.desc}
@@ -73,7 +71,7 @@ function Shown({ page, n }: { page: Page; n: string | null }) {
             <>
               <Ninety days={page.days} ninety={page.ninety} />
               <DurationChart id={row.id} usual={page.usual} />
-              <Runs id={row.id} query={runs} usual={page.usual} />
+              <Runs id={row.id} query={runs} usual={page.usual} checkZone={page.settings.tz} />
               <Months months={page.months} />
             </>
           )}

@@ -36,6 +36,7 @@ export const checkWords = {
   transfer: "Move to another project",
   clear: "Clear the history",
   asCode: "Copy as code",
+  badge: "Badge of this check",
   copyUrl: "Copy ping address",
   delete: "Delete",
   clearAsk: {
@@ -189,6 +190,17 @@ export const runsWords = {
 
 export const logWords = {
   columns: { what: "What", when: "When", took: "Took", from: "From" },
+  filter: "Show only",
+  kinds: {
+    success: "successes",
+    fail: "failures",
+    start: "starts",
+    log: "logs",
+    ign: "ignored",
+    flip: "up and down",
+    event: "changes",
+  },
+  none: "Nothing of that kind is kept.",
   older: "Older",
   open: (title: string, when: string) => `${title}, ${when}: open this signal`,
 } as const;

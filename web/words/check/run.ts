@@ -25,6 +25,7 @@ export const runWords = {
     started: "Started",
     ended: "Ended",
     at: "Came",
+    elsewhere: "In other zones",
     took: "Took",
     exit: "Exit code",
     from: "From",

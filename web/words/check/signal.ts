@@ -19,7 +19,7 @@ export const signalWords = {
 
 export const codeWords = {
   title: "Copy as code",
-  about: "The same by the API. Put a key of the project in place of $OVERDUE_KEY.",
+  about: "The same by the API. Put a key of the project in place of $API_KEY.",
   read: "Read it",
   settings: "Settings as they are",
   create: "Make one like it",

@@ -27,7 +27,12 @@ const READ_PER_PAGE = 2 * EVENTS_PER_PAGE;
 /** While somebody waits for a word to be found, so many batches are looked through; the rest with the next page. */
 const BATCHES_PER_SEARCH_MAX = 20;
 
-export type EventsAsked = { before: number | null; types: readonly EventType[] };
+export type EventsAsked = {
+  before: number | null;
+  types: readonly EventType[];
+  /** Null, or not given: all kinds of them. */
+  signals?: readonly string[] | null;
+};
 
 type Named = (accountId: number | null) => string | null;
 
@@ -35,7 +40,7 @@ type Named = (accountId: number | null) => string | null;
 export async function readEvents(
   house: WebHouse,
   check: CheckWithState,
-  { before, types }: EventsAsked,
+  { before, types, signals: kinds = null }: EventsAsked,
 ): Promise<EventsPage> {
   const range = { checkId: check.id, ...(before !== null && { before }), limit: READ_PER_PAGE };
   const [log, flips, events] = await Promise.all([
@@ -43,7 +48,9 @@ export async function readEvents(
     types.includes("flip") ? listFlips(house.database, range) : [],
     types.includes("event") ? listEvents(house.database, range) : [],
   ]);
-  const signals = log.filter(({ at }) => before === null || at < before);
+  const signals = log.filter(
+    ({ at, kind }) => (before === null || at < before) && (kinds === null || kinds.includes(kind)),
+  );
   const named = await namesOf(house.database, events);
   // What a signal caused is newer than the signal, if only by a blink.
   const page = pageOf<EventRow>(

@@ -75,7 +75,11 @@ export const historyRoutes: readonly WebRoute[] = [
     access: "view",
     query: EventsQuery,
     answer: async ({ house, check, query }) => ({
-      json: await readEvents(house, check, { before: query.before ?? null, types: typesOf(query) }),
+      json: await readEvents(house, check, {
+        before: query.before ?? null,
+        types: typesOf(query),
+        signals: query.signals?.split(",") ?? null,
+      }),
     }),
   }),
   checkRoute({

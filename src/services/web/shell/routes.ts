@@ -6,10 +6,11 @@ import { isUniqueKey, uniqueKey } from "../../../core/identity.ts";
 import { sha1Hex } from "../../../lib/secrets/hashes.ts";
 import { listProjectsOfAccount } from "../../../store/accounts/projects.ts";
 import { listCheckUuids } from "../../../store/checks/check-search.ts";
-import { PAGE_HEADERS, renderPage } from "../mail-pages/page.ts";
+import { PAGE_HEADERS, renderPage } from "../serving/plain-page.ts";
 import {
   accountRoute,
   type Asking,
+  checkRoute,
   openRoute,
   projectRoute,
   type WebAccess,
@@ -116,6 +117,26 @@ const integrations = projectRoute({
   answer: async ({ project }) => ({ redirect: `/projects/${project.uuid}/channels/` }),
 });
 
+/** The reference had the log of a check on a page of its own. */
+const log = checkRoute({
+  name: "old path of a log",
+  method: "GET",
+  path: "/checks/:check/log/",
+  access: "view",
+  answer: async ({ check }) => ({ redirect: `/checks/${check.uuid}/details/` }),
+});
+
+/** The reference had parts of the account on pages of their own. */
+const accountParts = (["appearance", "notifications"] as const).map((part) =>
+  accountRoute({
+    name: `old path of ${part}`,
+    method: "GET",
+    path: `/accounts/profile/${part}/`,
+    access: "account",
+    answer: async () => ({ redirect: "/accounts/profile/" }),
+  }),
+);
+
 /** Links in reports name a check by its unique key, which tells nothing to whoever has no account. */
 const cloaked = accountRoute({
   name: "check by unique key",
@@ -135,4 +156,4 @@ const cloaked = accountRoute({
   },
 });
 
-export const shellRoutes: readonly WebRoute[] = [asset, integrations, cloaked];
+export const shellRoutes: readonly WebRoute[] = [asset, integrations, log, ...accountParts, cloaked];

@@ -30,7 +30,7 @@ export function SpanField({ label, seconds, onChange, presets, error }: Props) {
               {...given}
               className="input"
               inputMode="decimal"
-              value={secondsOf(span) === seconds ? span.count : shown.count}
+              value={shown.count}
               onChange={(event) => type({ ...shown, count: event.target.value })}
             />
             <select

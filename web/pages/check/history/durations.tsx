@@ -24,6 +24,8 @@ const BAR_MAX = 7;
 const LABEL_WIDTH = 92;
 /** As many bars as can be told apart. */
 const BARS_MAX = 120;
+/** Fewer bars do not fill the width: they stand at the left, as far apart as these would. */
+const BARS_SPREAD_MIN = 12;
 
 type BarMark = {
   key: string;
@@ -123,7 +125,7 @@ function Bars({ id, bars, usual }: { id: string; bars: readonly BarMark[]; usual
   const [, navigate] = useLocation();
   const highest = Math.max(...bars.map(({ ms }) => ms), usual?.highMs ?? 0, 1);
   const { topMs, ticksMs } = scaleFor(highest);
-  const slot = (width - LEFT) / Math.max(bars.length, 12);
+  const slot = (width - LEFT) / Math.max(bars.length, BARS_SPREAD_MIN);
   const x = (index: number) => LEFT + (index + 0.5) * slot;
   const y = (ms: number) => HEIGHT - FOOT - (ms / topMs) * (HEIGHT - FOOT - HEAD);
   const barAt = (event: PointerEvent<SVGSVGElement>) => {
@@ -211,7 +213,7 @@ function DayNames(props: { bars: readonly BarMark[]; x: (index: number) => numbe
   const most = Math.floor((x(bars.length - 1) - x(0)) / LABEL_WIDTH) + 1;
   const named = namedBars(bars.length, most);
   return named.map((index) => {
-    const isLast = index === bars.length - 1 && bars.length > 12;
+    const isLast = index === bars.length - 1 && bars.length > BARS_SPREAD_MIN;
     return (
       <text
         key={index}

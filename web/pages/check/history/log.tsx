@@ -1,6 +1,7 @@
 // Everything that came and happened, newest first: every signal that is kept, starts, log entries and ignored requests
 // among them, changes to up and down, and what else was done. A signal opens beside the page.
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { Link } from "wouter";
 import type { DrawnState } from "../../../../src/contract/web/check-row.ts";
 import { eventSentence } from "../../../../src/contract/web/event-sentence.ts";
@@ -15,55 +16,107 @@ import { Queried } from "../../../ui/page-state.tsx";
 import { When } from "../../../ui/when.tsx";
 import { logWords as words, runsWords } from "../../../words/check/page.ts";
 import { runTitle } from "../../../words/check/run.ts";
-import { formatDuration, formatWhen } from "../../../words/time.ts";
+import { eventsWords } from "../../../words/events.ts";
+import { formatDuration, formatWhen, knownZone } from "../../../words/time.ts";
 import { checkKey } from "../../../api/refresh-check.ts";
+import { askedFor, LOG_KINDS, type LogKind } from "./log-kinds.ts";
 
-export function Log({ id }: { id: string }) {
+/** `checkZone`: by whose clock the check is expected. */
+export function Log({ id, checkZone }: { id: string; checkZone: string }) {
+  const [chosen, setChosen] = useState<readonly LogKind[]>([]);
+  const [zone, setZone] = useState(readerZone);
+  const zones = [...new Set([readerZone, "UTC", knownZone(checkZone)])];
+  const asked = askedFor(chosen);
   const query = useInfiniteQuery({
-    queryKey: [...checkKey(id), "events"],
-    queryFn: ({ pageParam }) => get<EventsPage>(`/checks/${id}/events`, { before: pageParam }),
+    queryKey: [...checkKey(id), "events", asked],
+    queryFn: ({ pageParam }) => get<EventsPage>(`/checks/${id}/events`, { before: pageParam, ...asked }),
     initialPageParam: null as number | null,
     getNextPageParam: ({ before }) => before,
+    placeholderData: keepPreviousData,
   });
-  const { columns } = words;
   return (
-    <Queried query={query} rows={6}>
-      {({ pages }) => (
-        <>
-          <table className="table check-runs check-log" aria-labelledby="check-runs">
-            <thead>
-              <tr>
-                <th scope="col">{columns.what}</th>
-                <th scope="col">{columns.when}</th>
-                <th scope="col">{columns.took}</th>
-                <th scope="col" className="is-wide">
-                  {columns.from}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {pages
-                .flatMap(({ events }) => events)
-                .map((event) => (
-                  <Line
-                    key={`${event.type} ${event.type === "signal" ? event.n : event.id}`}
-                    {...{ id, event }}
-                  />
-                ))}
-            </tbody>
-          </table>
-          {query.hasNextPage && (
-            <Button
-              className="check-older"
-              isBusy={query.isFetchingNextPage}
-              onClick={() => void query.fetchNextPage()}
-            >
-              {words.older}
-            </Button>
-          )}
-        </>
+    <>
+      <Chooser {...{ chosen, zone, zones }} onChosen={setChosen} onZone={setZone} />
+      <Queried query={query} rows={6}>
+        {({ pages }) => <Lines id={id} events={pages.flatMap(({ events }) => events)} zone={zone} />}
+      </Queried>
+      {query.hasNextPage && (
+        <Button
+          className="check-older"
+          isBusy={query.isFetchingNextPage}
+          onClick={() => void query.fetchNextPage()}
+        >
+          {words.older}
+        </Button>
       )}
-    </Queried>
+    </>
+  );
+}
+
+type ChooserProps = {
+  chosen: readonly LogKind[];
+  zone: string;
+  zones: readonly string[];
+  onChosen: (chosen: readonly LogKind[]) => void;
+  onZone: (zone: string) => void;
+};
+
+function Chooser({ chosen, zone, zones, onChosen, onZone }: ChooserProps) {
+  const turn = (kind: LogKind) =>
+    onChosen(chosen.includes(kind) ? chosen.filter((one) => one !== kind) : [...chosen, kind]);
+  return (
+    <div className="check-log-bar">
+      <span className="check-log-kinds" role="group" aria-label={words.filter}>
+        {LOG_KINDS.map((kind) => (
+          <button
+            key={kind}
+            type="button"
+            className="chip is-quiet"
+            aria-pressed={chosen.includes(kind)}
+            onClick={() => turn(kind)}
+          >
+            {words.kinds[kind]}
+          </button>
+        ))}
+      </span>
+      <select
+        className="select-bare"
+        aria-label={eventsWords.zone}
+        value={zone}
+        onChange={(change) => onZone(change.target.value)}
+      >
+        {zones.map((one) => (
+          <option key={one}>{one}</option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+function Lines({ id, events, zone }: { id: string; events: readonly EventRow[]; zone: string }) {
+  const { columns } = words;
+  if (events.length === 0) return <p className="muted">{words.none}</p>;
+  return (
+    <table className="table check-runs check-log" aria-labelledby="check-runs">
+      <thead>
+        <tr>
+          <th scope="col">{columns.what}</th>
+          <th scope="col">{columns.when}</th>
+          <th scope="col">{columns.took}</th>
+          <th scope="col" className="is-wide">
+            {columns.from}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {events.map((event) => (
+          <Line
+            key={`${event.type} ${event.type === "signal" ? event.n : event.id}`}
+            {...{ id, event, zone }}
+          />
+        ))}
+      </tbody>
+    </table>
   );
 }
 
@@ -75,7 +128,7 @@ function markOf(event: EventRow): DrawnState | undefined {
   return event.type === "signal" ? SIGNAL_MARKS[event.kind] : EVENT_MARKS[event.kind];
 }
 
-function Line({ id, event }: { id: string; event: EventRow }) {
+function Line({ id, event, zone }: { id: string; event: EventRow; zone: string }) {
   const mark = markOf(event);
   const isSignal = event.type === "signal";
   return (
@@ -92,7 +145,7 @@ function Line({ id, event }: { id: string; event: EventRow }) {
         )}
       </td>
       <td>
-        <When at={event.at} />
+        <When at={event.at} zone={zone} />
       </td>
       <td>{isSignal && event.durationMs !== null ? formatDuration(event.durationMs) : runsWords.nothing}</td>
       <td className="is-wide muted">{isSignal ? event.source : event.type === "event" && event.by}</td>

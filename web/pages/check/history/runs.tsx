@@ -26,7 +26,7 @@ type Props = {
   usual: UsualDuration | null;
 };
 
-export function Runs(props: Props) {
+export function Runs({ checkZone, ...props }: Props & { checkZone: string }) {
   const [shown, setShown] = useState<"runs" | "log">("runs");
   return (
     <section className="check-part" aria-labelledby="check-runs">
@@ -40,7 +40,7 @@ export function Runs(props: Props) {
           ))}
         </div>
       </div>
-      {shown === "runs" ? <RunsTable {...props} /> : <Log id={props.id} />}
+      {shown === "runs" ? <RunsTable {...props} /> : <Log id={props.id} checkZone={checkZone} />}
     </section>
   );
 }

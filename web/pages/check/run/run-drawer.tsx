@@ -85,7 +85,7 @@ export function RunDrawer({ page, n }: { page: CheckPage; n: string | null }) {
 function Shown({ page, run }: { page: CheckPage; run: Run }) {
   return (
     <div className="run">
-      <RunFacts run={run} usual={page.usual} />
+      <RunFacts run={run} usual={page.usual} checkZone={page.settings.tz} />
       <Caused id={page.row.id} run={run} />
       {/* A run of another number starts with its own first tab and without a search. */}
       <RunOutput key={run.n} id={page.row.id} run={run} />
