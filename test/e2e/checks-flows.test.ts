@@ -70,9 +70,21 @@ describe("finding", () => {
     await page.getByRole("menuitemcheckbox", { name: "name, Z to A" }).click();
     await expectSoon(() => names(page)).toEqual(["gamma sync", "beta export", "alpha backup"]);
     expect(page.url()).toContain("sort=-name");
+    const rail = page.getByRole("navigation", { name: "Project" });
+    await rail.getByRole("link", { name: "Events" }).click();
+    await expectSeen(page.getByLabel("Search events"));
+    await rail.getByRole("link", { name: /^Checks/ }).click();
+    await expectSoon(() => names(page), "the order that was chosen last").toEqual([
+      "gamma sync",
+      "beta export",
+      "alpha backup",
+    ]);
     await button(page, "order: name, Z to A").click();
     await page.getByRole("menuitemcheckbox", { name: "grouped by tag" }).click();
     await expectSoon(() => page.locator(".list-group h2").allTextContents()).toEqual(["prod", "staging"]);
+    await button(page, "order: name, Z to A").click();
+    await page.getByRole("menuitemcheckbox", { name: "needs attention" }).click();
+    await expectSoon(() => new URL(page.url()).search).toBe("?group=tag");
     await context.close();
   });
 });
@@ -200,6 +212,7 @@ test("a new check tells what it will expect, is refused with a sentence, and is 
   await form.getByLabel("Cron or OnCalendar expression").fill("61 3 * * *");
   await button(form, "Create check").click();
   await expectSeen(form.getByRole("alert"));
+  await form.getByLabel("Slug").fill("dump-db");
   await form.getByLabel("Cron or OnCalendar expression").fill("30 3 * * *");
   await form.getByLabel("Time zone").selectOption("Europe/Riga");
   await expectSoon(() => form.locator(".preview").textContent()).toMatch(/03:30.*Next: /);
@@ -207,6 +220,10 @@ test("a new check tells what it will expect, is refused with a sentence, and is 
   await button(form, "Create check").click();
   await expectGone(form);
   await expectSeen(row(page, "nightly dump"));
+  // It is found by the slug that it was given.
+  await page.getByLabel("Search checks").fill("dump-db");
+  await expectSeen(page.getByText(/^1 of \d+ checks$/));
+  await page.getByLabel("Search checks").fill("");
   await expectSeen(page.getByRole("heading", { name: "Send the first signal of nightly dump" }));
   expect(await page.locator(".first pre").textContent()).toMatch(/^curl .*\/ping\/[0-9a-f-]{36}$/);
   await context.close();

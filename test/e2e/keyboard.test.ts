@@ -263,6 +263,39 @@ test("a channel is added, somebody is invited, palette and help are opened and c
   await context.close();
 });
 
+test("single keys can be switched off, stay so, and are switched on again", async () => {
+  const room = await openRoom(used);
+  const { page, context } = room;
+  await room.make("quiet job");
+  await room.go(`/projects/${room.project}/checks/`);
+  await expectSeen(page.getByRole("link", { name: "quiet job", exact: true }));
+  const keys = page.getByRole("switch", { name: /^Single keys do something/ });
+  const palette = page.getByRole("combobox", { name: "Search everything" });
+  // What lies under another window has no role for whoever looks by roles.
+  const windows = page.locator(".window.is-dialog");
+  await press(page, "Shift+?");
+  await (await expectSeen(keys)).click();
+  await press(page, "Escape");
+  await expectGone(keys);
+  await press(page, "n", "Control+k");
+  await expectSeen(palette);
+  expect(await windows.count(), "n did nothing").toBe(0);
+  await page.reload();
+  await expectSeen(page.getByRole("link", { name: "quiet job", exact: true }));
+  await press(page, "Shift+?", "Control+k");
+  await expectSeen(palette);
+  expect(await windows.count(), "? did nothing").toBe(0);
+  await press(page, "Escape");
+  await expectGone(palette);
+  await page.getByRole("button", { name: "Shortcuts", exact: true }).click();
+  await (await expectSeen(keys)).click();
+  await press(page, "Escape");
+  await expectGone(keys);
+  await press(page, "n");
+  await expectSeen(page.getByRole("dialog", { name: "New check" }));
+  await context.close();
+});
+
 test("who comes to a page by a key can skip the rail", async () => {
   const { page, context } = await used.open();
   await visit(page, `${used.site.url}/projects/${used.seeded.demo}/events/`);

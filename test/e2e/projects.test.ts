@@ -41,6 +41,20 @@ test("a card counts states and names what changed last; what is down stands firs
   await context.close();
 });
 
+test("where signals cannot be received, the page of all projects says so", async () => {
+  const room = await openRoom(used, { name: "Deaf" });
+  const { page, context } = room;
+  await page.route("**/web/api/projects", async (route) => {
+    const answer = await route.fetch();
+    const { cards } = (await answer.json()) as { cards: unknown[] };
+    await route.fulfill({ response: answer, json: { cards, receiving: { fromAt: Date.now(), toAt: null } } });
+  });
+  await room.go(`/projects/${room.project}/checks/`);
+  await page.getByRole("link", { name: "Overdue", exact: true }).click();
+  await expectSeen(page.getByText(/^Overdue cannot receive signals since/));
+  await context.close();
+});
+
 test("the switcher leads to another project without loading the page anew", async () => {
   const room = await openRoom(used, { name: "Here" });
   const { page, context } = room;

@@ -1,7 +1,9 @@
 // Every shortcut: what is pressed, what it does, and where it stands in the help. Pages register theirs while they
 // are shown; nothing listens while somebody types or a window is open.
-import { useEffect, useRef, useSyncExternalStore } from "react";
+import { useLayoutEffect, useRef, useSyncExternalStore } from "react";
 import { tinykeys } from "tinykeys";
+import { TYPED_INTO } from "./keep-focus.ts";
+import { isSwitchedOff } from "./single-keys.ts";
 
 export type Shortcut = {
   /** As tinykeys reads it: "j", "g c", "$mod+k", "Shift+?". */
@@ -36,15 +38,16 @@ export function useKnownShortcuts(): readonly Shortcut[] {
 /** Makes shortcuts work as long as the component is shown. The list may be made anew on every drawing. */
 export function useShortcuts(shortcuts: readonly Shortcut[]): void {
   const latest = useRef(shortcuts);
-  useEffect(() => {
+  // Both before the page is painted: whoever sees it can press keys.
+  useLayoutEffect(() => {
     latest.current = shortcuts;
   });
   const shape = shortcuts.map(({ keys, says }) => `${keys} ${says}`).join("\n");
-  useEffect(() => {
+  useLayoutEffect(() => {
     const mine = latest.current.map((shortcut, index) => ({
       ...shortcut,
       run: (event: KeyboardEvent) => {
-        if (isTaken(event, shortcut.always === true)) return;
+        if (isSwitchedOff(shortcut.keys) || isTaken(event, shortcut.always === true)) return;
         event.preventDefault();
         latest.current[index]?.run(event);
       },
@@ -61,8 +64,6 @@ export function useShortcuts(shortcuts: readonly Shortcut[]): void {
   }, [shape]);
 }
 
-/** Letters mean nothing to a box that is only ticked. */
-const TYPED_INTO = "input:not([type=checkbox], [type=radio]), textarea, select";
 const WINDOWS = "[role=dialog], [role=menu]";
 
 /** A key belongs to the field that has the focus, or to the window that is open; with Ctrl it may be everybody's. */

@@ -35,7 +35,7 @@ export const actionWords = {
   refused: (count: number, why: string) =>
     count === 1 ? why : `${plural(count, "check")} could not be changed. ${why}`,
   asCode: "Copy as code",
-  lineCopied: "Copied a curl line for this list. It needs an API key of the project (Settings).",
+  codeCopied: "Copied for curl. It needs an API key of the project (Settings).",
   urlCopied: "Copied the ping address.",
   copyRefused: (url: string) => `The browser does not let this page copy. Select it here: ${url}`,
   deletedList: {

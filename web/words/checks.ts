@@ -53,6 +53,9 @@ export const checksWords = {
   actions: (name: string) => `What to do with ${name}`,
   untold: "nobody is told",
   untoldTitle: "No channel hears of this check. Select it and choose Channels.",
+  tells: (names: readonly string[], rest: number) =>
+    `Tells ${names.join(", ")}${rest > 0 ? ` and ${plural(rest, "more channel")}` : ""}`,
+  toldOff: (name: string) => `${name} (switched off)`,
   wentDown: (name: string) => `${name} went down.`,
   cameUp: (name: string) => `${name} is up again.`,
   moreFlips: (count: number) => `And ${formatCount(count)} more.`,
@@ -94,6 +97,8 @@ export const newCheckWords = {
   namePlaceholder: "nightly-backup",
   tags: "Tags",
   tagsHint: "Separated by spaces",
+  slug: "Slug",
+  slugHint: "Made from the name if left empty",
   kind: "Expected",
   kinds: { simple: "After a fixed time", cron: "On a schedule" },
   every: "Every",

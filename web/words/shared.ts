@@ -97,6 +97,7 @@ export const paletteWords = {
   none: "Nothing is called like that. Try fewer letters.",
   foot: "↑ ↓ to move · Enter to open · Ctrl+Enter in a new tab · Esc to close",
   everywhere: "Everywhere",
+  singleKeys: "Single keys do something; off, only those with Ctrl, Escape and arrows",
   go: "Go to",
   kinds: { check: "check", page: "page", project: "project", action: "action" },
 } as const;

@@ -64,7 +64,12 @@ export type RowDetail = {
   /** At most 28, oldest first. */
   durationsMs: number[];
   p95Ms: number | null;
+  /** The first few of the channels that hear of it; how many there are stands in the row. */
+  told: ToldChannel[];
 };
+
+/** A channel as a row names it; `isOff`: it is not used at the moment. */
+export type ToldChannel = { kind: string; name: string; isOff: boolean };
 
 /** A page of lean rows; `next` is what `after` has to be for the page that follows, null after the last. */
 export type RowsPage = { rows: CheckRow[]; next: string | null };

@@ -20,17 +20,23 @@ type Told = {
   rows: readonly CheckRow[];
   steps: readonly Step[];
   said: (what: string) => string;
+  /** Whenever the server has changed something, also back. */
+  onChanged?: (() => void) | undefined;
 };
 
 /** Does it, says what was done, and offers to take that back; also when it broke off. False: nothing was done. */
-async function perform({ project, rows, steps, said }: Told): Promise<boolean> {
+async function perform({ project, rows, steps, said, onChanged }: Told): Promise<boolean> {
   const ask = (request: BulkRequest) => send<BulkAnswer>("POST", `/projects/${project}/bulk`, request);
   const { done, undo, ...failed } = await carryOut(ask, steps);
   tellTrouble(failed);
+  onChanged?.();
   if (done.length === 0) return failed.refused.length === 0 && failed.fault === null;
   const isDone = new Set(done);
   const text = said(named(rows.filter(({ id }) => isDone.has(id))));
-  const takeBack = async () => tellTrouble(await carryOut(ask, undo));
+  const takeBack = async () => {
+    tellTrouble(await carryOut(ask, undo));
+    onChanged?.();
+  };
   toast({ text, ...(undo.length > 0 && { undo: takeBack }) });
   return failed.fault === null;
 }
@@ -89,14 +95,15 @@ export function tagChecks(
 export function connectChecks(
   project: string,
   rows: readonly CheckRow[],
-  { channel, name, isOn }: { channel: string; name: string; isOn: boolean },
+  wanted: { channel: string; name: string; isOn: boolean; onChanged?: () => void },
 ): Promise<boolean> {
+  const { channel, name, isOn, onChanged } = wanted;
   const on: Deed = { do: "addChannel", channel };
   const off: Deed = { do: "removeChannel", channel };
   const steps = isOn ? once(rows, on, off) : once(rows, off, on);
   const said = (what: string) =>
     isOn ? actionWords.connected(what, name) : actionWords.disconnected(what, name);
-  return perform({ project, rows, steps, said });
+  return perform({ project, rows, steps, said, onChanged });
 }
 
 export function moveChecks(
@@ -126,13 +133,26 @@ export async function restoreCheck(
 }
 
 /** The same list from a terminal: what the API can filter by is in the line. */
-export async function copyListAsCode(tags: readonly string[]): Promise<void> {
+export function copyListAsCode(tags: readonly string[]): Promise<void> {
   const query = new URLSearchParams(tags.map((tag) => ["tag", tag])).toString();
-  const address = `${boot.site.url}/api/v3/checks/${query === "" ? "" : `?${query}`}`;
-  const line = `curl -fsS -H "X-Api-Key: $OVERDUE_API_KEY" "${address}"`;
-  const isCopied = await copyText(line);
+  return copyCode(askingLine(`${boot.site.url}/api/v3/checks/${query === "" ? "" : `?${query}`}`));
+}
+
+/** The chosen checks from a terminal, one after the other. */
+export function copyChosenAsCode(rows: readonly CheckRow[]): Promise<void> {
+  const ids = rows.map(({ id }) => id).join(" \\\n  ");
+  const line = askingLine(`${boot.site.url}/api/v3/checks/$check`);
+  return copyCode(`for check in \\\n  ${ids}\ndo\n  ${line}\ndone`);
+}
+
+function askingLine(address: string): string {
+  return `curl -fsS -H "X-Api-Key: $API_KEY" "${address}"`;
+}
+
+async function copyCode(code: string): Promise<void> {
+  const isCopied = await copyText(code);
   toast(
-    isCopied ? { text: actionWords.lineCopied } : { kind: "trouble", text: actionWords.copyRefused(line) },
+    isCopied ? { text: actionWords.codeCopied } : { kind: "trouble", text: actionWords.copyRefused(code) },
   );
 }
 

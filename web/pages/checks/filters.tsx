@@ -7,10 +7,12 @@ import { StateShape } from "../../ui/marks/state-shape.tsx";
 import { Menu, MenuChoice, MenuHead, MenuItem, MenuLine } from "../../ui/menu.tsx";
 import { checksWords } from "../../words/checks.ts";
 import type { Shown } from "./use-shown.ts";
-import { FILTER_STATES, ORDERS, toggled, type View, writeView } from "./view.ts";
+import { FILTER_STATES, ORDERS, toggled, type View, writeView } from "./view/view.ts";
 
 /** More tags than these are found by typing. */
 const TAGS_SHOWN = 60;
+/** With so few there is nothing to look for. */
+const TAGS_IN_SIGHT = 8;
 
 type Props = { view: View; shown: Pick<Shown, "counts" | "tags">; onView: (view: View) => void };
 
@@ -58,7 +60,7 @@ function TagMenu({ view, tags, onView }: Omit<Props, "shown"> & { tags: Shown["t
         </button>
       }
     >
-      {tags.length > 8 && (
+      {tags.length > TAGS_IN_SIGHT && (
         <input
           className="input menu-find"
           placeholder={checksWords.findTag}
@@ -120,11 +122,11 @@ function OrderMenu({ view, onView }: Omit<Props, "shown">) {
   );
 }
 
-/** Shown instead of rows when none fits. */
 function allChecksHref(view: View): string {
   return `?${writeView({ ...view, search: "", tags: [], states: [] })}`;
 }
 
+/** Shown instead of rows when none fits. */
 export function ShowAllLink({ view }: { view: View }) {
   return (
     <Link className="button is-quiet" href={allChecksHref(view)}>

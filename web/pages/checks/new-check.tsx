@@ -14,10 +14,11 @@ import { SelectField, TextField } from "../../ui/field.tsx";
 import { newCheckWords } from "../../words/checks.ts";
 import { formatWhen } from "../../words/time.ts";
 
-const TIMES_SHOWN = 3;
+const TIMES_SHOWN = 10;
 
 type Form = {
   name: string;
+  slug: string;
   tags: string;
   kind: "simple" | "cron";
   every: Span;
@@ -28,6 +29,7 @@ type Form = {
 
 const BLANK: Form = {
   name: "",
+  slug: "",
   tags: "",
   kind: "simple",
   every: { count: "1", unit: "days" },
@@ -37,8 +39,14 @@ const BLANK: Form = {
 };
 
 /** Whose expression it is, cron's or systemd's, is seen by the server: no kind is sent with it. */
-function changeOf({ name, tags, kind, every, grace, schedule, tz }: Form): CheckChange {
-  const shared = { name: name.trim(), tags: tags.trim(), graceSeconds: secondsOf(grace) };
+function changeOf({ name, slug, tags, kind, every, grace, schedule, tz }: Form): CheckChange {
+  const shared = {
+    name: name.trim(),
+    // Without one the server makes it from the name.
+    ...(slug.trim() !== "" && { slug: slug.trim() }),
+    tags: tags.trim(),
+    graceSeconds: secondsOf(grace),
+  };
   return kind === "simple"
     ? { ...shared, kind, timeoutSeconds: secondsOf(every) }
     : { ...shared, schedule: schedule.trim(), tz };
@@ -103,15 +111,9 @@ function NewCheckForm({ project, onClose, onMade, onCrontab }: Omit<Props, "isOp
 
 type At = (...names: string[]) => { error?: string };
 
-function NewCheckFields({
-  form,
-  onChange: set,
-  at,
-}: {
-  form: Form;
-  onChange: (change: Partial<Form>) => void;
-  at: At;
-}) {
+type FieldsProps = { form: Form; onChange: (change: Partial<Form>) => void; at: At };
+
+function AboutFields({ form, onChange: set, at }: FieldsProps) {
   return (
     <>
       <TextField
@@ -121,17 +123,37 @@ function NewCheckFields({
         placeholder={newCheckWords.namePlaceholder}
         autoComplete="off"
         dir="auto"
-        {...at("name", "slug")}
+        {...at("name")}
       />
-      <TextField
-        label={newCheckWords.tags}
-        hint={newCheckWords.tagsHint}
-        isOptional
-        value={form.tags}
-        onChange={(event) => set({ tags: event.target.value })}
-        autoComplete="off"
-        {...at("tags")}
-      />
+      <div className="form-pair">
+        <TextField
+          label={newCheckWords.tags}
+          hint={newCheckWords.tagsHint}
+          isOptional
+          value={form.tags}
+          onChange={(event) => set({ tags: event.target.value })}
+          autoComplete="off"
+          {...at("tags")}
+        />
+        <TextField
+          label={newCheckWords.slug}
+          hint={newCheckWords.slugHint}
+          isOptional
+          value={form.slug}
+          onChange={(event) => set({ slug: event.target.value })}
+          autoComplete="off"
+          spellCheck={false}
+          {...at("slug")}
+        />
+      </div>
+    </>
+  );
+}
+
+function NewCheckFields({ form, onChange: set, at }: FieldsProps) {
+  return (
+    <>
+      <AboutFields form={form} onChange={set} at={at} />
       <fieldset className="choice">
         <legend>{newCheckWords.kind}</legend>
         {(["simple", "cron"] as const).map((kind) => (

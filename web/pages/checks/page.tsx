@@ -12,7 +12,6 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
-import { useLocation, useSearch } from "wouter";
 import type { CheckRow } from "../../../src/contract/web/check-row.ts";
 import { type ChecksSnapshot, checksStore } from "../../live/checks-store.ts";
 import type { PageProps } from "../../shell/page-address.ts";
@@ -34,7 +33,8 @@ import { CheckList } from "./rows/list.tsx";
 import { Bands, SinceLine } from "./since-line.tsx";
 import { type Picking, usePicking } from "./use-picking.ts";
 import { type Shown, useShown } from "./use-shown.ts";
-import { isFiltered, readView, type View, writeView } from "./view.ts";
+import { useView } from "./view/use-view.ts";
+import { isFiltered, type View } from "./view/view.ts";
 
 export function ChecksPage({ params }: PageProps) {
   const store = checksStore(params.project ?? "");
@@ -211,18 +211,6 @@ function PageWindows({ project, mayEdit, opened, onOpen, onMade, onMadeMany }: W
       <DeletedChecks project={project.id} mayEdit={mayEdit} isOpen={opened === "deleted"} onClose={onClose} />
     </>
   );
-}
-
-/** The view lives in the address; changing it replaces the entry, so that "back" leaves the page. */
-function useView(): [View, (view: View) => void] {
-  const text = useSearch();
-  const [location, navigate] = useLocation();
-  const view = useMemo(() => readView(text), [text]);
-  const set = (next: View) => {
-    const query = writeView(next);
-    navigate(query === "" ? location : `${location}?${query}`, { replace: true });
-  };
-  return [view, set];
 }
 
 type SearchProps = {

@@ -5,7 +5,7 @@ import { checkName } from "../../../src/contract/web/list-words.ts";
 import { Link } from "wouter";
 import { hasNews, type ReceivingTrouble, type SinceAway } from "../../../src/contract/web/boot.ts";
 import { readerZone } from "../../boot/boot.ts";
-import { useMinute } from "../../live/clock.ts";
+import { serverNow, useMinute } from "../../live/clock.ts";
 import type { LiveState } from "../../live/live-stream.ts";
 import { pageHref } from "../../shell/page-address.ts";
 import { Icon } from "../../ui/icon.tsx";
@@ -65,7 +65,7 @@ export function Bands({ receiving, live }: { receiving: ReceivingTrouble | null;
 }
 
 /** What was missed meanwhile is not held against the jobs. */
-function ReceivingBand({ trouble }: { trouble: ReceivingTrouble | null }) {
+export function ReceivingBand({ trouble }: { trouble: ReceivingTrouble | null }) {
   const now = useMinute();
   if (trouble === null) return null;
   const clock = formatClock(trouble.fromAt, readerZone);
@@ -86,7 +86,7 @@ const STALE_AFTER_MS = 10_000;
 function CutBand() {
   const [cutAt, setCutAt] = useState<number | null>(null);
   useEffect(() => {
-    const at = Date.now();
+    const at = serverNow();
     const timer = setTimeout(() => setCutAt(at), STALE_AFTER_MS);
     return () => clearTimeout(timer);
   }, []);

@@ -7,7 +7,7 @@ import { serverNow } from "../../live/clock.ts";
 import { nextLateAt } from "../../ui/marks/fuse-arithmetic.ts";
 import { checksWords } from "../../words/checks.ts";
 import { countStates, countTags, fitting, heldInPlace, inOrder, type Item, toItems } from "./rows/arrange.ts";
-import { type View, writeView } from "./view.ts";
+import { type View, writeView } from "./view/view.ts";
 
 export type Shown = {
   items: readonly Item[];

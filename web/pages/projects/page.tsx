@@ -15,6 +15,7 @@ import { StateShape } from "../../ui/marks/state-shape.tsx";
 import { Empty, Queried } from "../../ui/page-state.tsx";
 import { Ago } from "../../ui/when.tsx";
 import { projectsTitle, projectsWords } from "../../words/projects.ts";
+import { ReceivingBand } from "../checks/since-line.tsx";
 import { NewProject } from "./new-project.tsx";
 
 const REFRESH_MS = 10_000;
@@ -38,6 +39,7 @@ export function ProjectsPage() {
         <h1>{title}</h1>
         <NewProject />
       </header>
+      <ReceivingBand trouble={query.data?.receiving ?? null} />
       <Queried query={query} rows={3}>
         {({ cards }) =>
           cards.length === 0 ? (

@@ -1,7 +1,11 @@
-// What a row shows besides its lean part: the strip of its newest runs, how long they took, and what is usual.
-import type { Beat, RowDetail } from "../../../contract/web/check-row.ts";
+// What a row shows besides its lean part: the strip of its newest runs, how long they took, what is usual, and by which
+// channels somebody is told.
+import type { Beat, RowDetail, ToldChannel } from "../../../contract/web/check-row.ts";
+import { channelName } from "../../../contract/web/list-words.ts";
 import { isLateRun } from "../../../core/machine/lateness.ts";
 import { usualOf } from "../../../core/machine/usual-duration.ts";
+import { listChannels } from "../../../store/alerts/channels.ts";
+import { listAssignmentsOfChecks } from "../../../store/alerts/check-channels.ts";
 import type { LeanCheck } from "../../../store/checks/check-rows.ts";
 import type { Db } from "../../../store/db.ts";
 import { listRecentMarks, type RecentMark } from "../../../store/history/recent-marks.ts";
@@ -9,16 +13,36 @@ import { listRecentMarks, type RecentMark } from "../../../store/history/recent-
 const BEATS_MAX = 30;
 const DURATIONS_MAX = 28;
 
-/** The details of these checks, in their order: one statement for all. */
+/** A row has room for these. */
+const TOLD_MAX = 4;
+
+/** The details of these checks of one project, in their order: a statement for all, and two for their channels. */
 export async function detailsOf(db: Db, checks: readonly LeanCheck[]): Promise<RowDetail[]> {
+  const [first] = checks;
+  if (first === undefined) return [];
   const checkIds = checks.map(({ id }) => id);
-  const marks = await listRecentMarks(db, { checkIds, limit: BEATS_MAX });
+  const [marks, assignments, channels] = await Promise.all([
+    listRecentMarks(db, { checkIds, limit: BEATS_MAX }),
+    listAssignmentsOfChecks(db, checkIds),
+    listChannels(db, first.projectId),
+  ]);
   const byCheck = Map.groupBy(marks, ({ checkId }) => checkId);
-  return checks.map((check) => detailOf(check, byCheck.get(check.id) ?? []));
+  const byId = new Map(channels.map((channel) => [channel.id, channel]));
+  const assigned = Map.groupBy(assignments, ({ checkId }) => checkId);
+  return checks.map((check) => ({
+    ...detailOf(check, byCheck.get(check.id) ?? []),
+    told: (assigned.get(check.id) ?? [])
+      .slice(0, TOLD_MAX)
+      .flatMap(({ channelId }) => byId.get(channelId) ?? [])
+      .map((channel): ToldChannel => {
+        const { kind, disabledAt } = channel;
+        return { kind, name: channelName(channel), isOff: disabledAt !== null };
+      }),
+  }));
 }
 
 /** The detail of one check from its marks in the order of time. */
-export function detailOf(check: LeanCheck, marks: readonly RecentMark[]): RowDetail {
+export function detailOf(check: LeanCheck, marks: readonly RecentMark[]): Omit<RowDetail, "told"> {
   const beats = marks.map((mark, index) => beatOf(check, mark, marks.slice(0, index)));
   if (check.state.lastStartAt !== null) beats.push("r");
   const durations = marks.flatMap(({ durationMs }) => durationMs ?? []);

@@ -11,7 +11,15 @@ import { Button, IconButton } from "../../../ui/button.tsx";
 import { Icon } from "../../../ui/icon.tsx";
 import { Menu, MenuHead, MenuItem } from "../../../ui/menu.tsx";
 import { actionWords } from "../../../words/check-actions.ts";
-import { connectChecks, deleteChecks, moveChecks, pauseChecks, resumeChecks, tagChecks } from "../actions.ts";
+import {
+  connectChecks,
+  copyChosenAsCode,
+  deleteChecks,
+  moveChecks,
+  pauseChecks,
+  resumeChecks,
+  tagChecks,
+} from "../actions.ts";
 
 type Props = { project: ProjectHead; rows: readonly CheckRow[]; tags: readonly string[]; onDone: () => void };
 
@@ -45,6 +53,9 @@ export function BulkBar({ project, rows, tags, onDone }: Props) {
           ))}
         </Menu>
       )}
+      <Button kind="bare" onClick={() => void copyChosenAsCode(rows)}>
+        {actionWords.asCode}
+      </Button>
       <Button kind="bare" className="bulk-delete" onClick={does(deleteChecks)}>
         {actionWords.delete}
       </Button>

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { CheckRow } from "../../../../src/contract/web/check-row.ts";
 import { countStates, countTags, fitting, heldInPlace, inOrder, type Item, toItems } from "./arrange.ts";
-import { readView } from "../view.ts";
+import { readView } from "../view/view.ts";
 
 const NOW = 1_000_000;
 

@@ -13,7 +13,7 @@ import {
   stateAt,
 } from "../../../../src/contract/web/check-row.ts";
 import { nameKey, searchText } from "../../../live/row-keys.ts";
-import type { Order, View } from "../view.ts";
+import type { Order, View } from "../view/view.ts";
 
 /** A line of the list: a heading or a row. */
 export type Item = { kind: "head"; key: string; text: string } | { kind: "row"; key: string };

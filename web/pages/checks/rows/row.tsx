@@ -1,6 +1,6 @@
 // One row of the list. It is a link as a whole; its box and its menu lie above that. Drawn again every second while it
 // is on screen, because its fuse burns.
-import { checkName } from "../../../../src/contract/web/list-words.ts";
+import { checkName, formatCount } from "../../../../src/contract/web/list-words.ts";
 import { memo } from "react";
 import { Link } from "wouter";
 import { type CheckRow, type RowDetail, drawnAt } from "../../../../src/contract/web/check-row.ts";
@@ -9,6 +9,7 @@ import { useNow } from "../../../live/clock.ts";
 import { swiped } from "../../../parts/swipe.ts";
 import { currentProject } from "../../../shell/current-project.ts";
 import { pageHref } from "../../../shell/page-address.ts";
+import { ChannelMark } from "../../../ui/marks/channel-mark.tsx";
 import { BeatStrip, Spark } from "../../../ui/marks/beats.tsx";
 import { FuseBar } from "../../../ui/marks/fuse.tsx";
 import { StateMark } from "../../../ui/marks/state-shape.tsx";
@@ -23,6 +24,12 @@ import { tagsBeside } from "./tag-room.ts";
 
 /** What the word that nobody is told needs of the room for tags. */
 const UNTOLD_PX = 104;
+/** In a narrower column the name comes first, and the menu says who is told. */
+const TOLD_FROM_PX = 300;
+/** What the marks of channels need, each and around them. */
+const TOLD_MARKS_MAX = 4;
+const TOLD_MARK_PX = 18;
+const TOLD_RIM_PX = 30;
 
 type Props = {
   row: CheckRow;
@@ -44,7 +51,6 @@ type Props = {
 
 export const Row = memo(function Row(props: Props) {
   const { row, detail, index, top, isPicked, isCursor, isPassing, onPick } = props;
-  const isUntold = props.isUntold && row.state !== "paused";
   const mayEdit = props.mayEdit && !isPassing;
   const now = useNow();
   const state = drawnAt(row, now);
@@ -73,18 +79,7 @@ export const Row = memo(function Row(props: Props) {
         )}
         <StateMark state={state} />
       </span>
-      <span className="row-name" role="cell">
-        <Link className="row-link clip" href={pageHref("check", { check: row.id })} title={name}>
-          {name}
-        </Link>
-        <NamedTags row={row} roomPx={props.roomPx - (isUntold ? UNTOLD_PX : 0)} />
-        {isUntold && <Untold />}
-        {mayEdit && (
-          <span className="row-acts">
-            <RowMenu row={row} />
-          </span>
-        )}
-      </span>
+      <NameCell {...props} mayEdit={mayEdit} />
       <span className="row-expected clip" role="cell" title={row.expected}>
         {row.expected}
       </span>
@@ -103,6 +98,31 @@ export const Row = memo(function Row(props: Props) {
   );
 });
 
+/** The name, as many tags as there is room for, who is told, and what can be done. */
+function NameCell({ row, detail, mayEdit, isPassing, roomPx, ...props }: Props) {
+  const name = checkName(row);
+  const isUntold = props.isUntold && row.state !== "paused";
+  const isMarked = roomPx >= TOLD_FROM_PX && row.channels > 0;
+  const toldPx = isMarked ? TOLD_RIM_PX + Math.min(row.channels, TOLD_MARKS_MAX) * TOLD_MARK_PX : 0;
+  return (
+    <span className="row-name" role="cell">
+      <Link className="row-link clip" href={pageHref("check", { check: row.id })} title={name}>
+        {name}
+      </Link>
+      <NamedTags row={row} roomPx={roomPx - (isUntold ? UNTOLD_PX : toldPx)} />
+      {isUntold && <Untold />}
+      {isMarked && !isPassing && detail !== undefined && (
+        <Told told={detail.told} rest={row.channels - detail.told.length} />
+      )}
+      {mayEdit && (
+        <span className="row-acts">
+          <RowMenu row={row} />
+        </span>
+      )}
+    </span>
+  );
+}
+
 /** A finger pauses and resumes; the notice has the way back, and the menu does the same. */
 function swipeOf(row: CheckRow) {
   const isPaused = row.state === "paused";
@@ -119,6 +139,21 @@ function Untold() {
   return (
     <span className="tag row-untold" title={checksWords.untoldTitle}>
       {checksWords.untold}
+    </span>
+  );
+}
+
+/** By which channels somebody is told. */
+function Told({ told, rest }: { told: RowDetail["told"]; rest: number }) {
+  const names = told.map(({ name, isOff }) => (isOff ? checksWords.toldOff(name) : name));
+  const text = checksWords.tells(names, rest);
+  return (
+    <span className="row-told" title={text}>
+      {told.map(({ kind, isOff }, index) => (
+        <ChannelMark key={index} kind={kind} isOff={isOff} />
+      ))}
+      {rest > 0 && <span aria-hidden="true">+{formatCount(rest)}</span>}
+      <span className="sr">{text}</span>
     </span>
   );
 }

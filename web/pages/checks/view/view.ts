@@ -1,6 +1,6 @@
 // What part of the list is shown, and in which order: kept in the address, so that a view can be saved, sent and
 // gone back to. The names in the address are those people know from the reference server. Pure.
-import type { DrawnState } from "../../../src/contract/web/check-row.ts";
+import type { DrawnState } from "../../../../src/contract/web/check-row.ts";
 
 export const ORDERS = ["attention", "name", "-name", "last_ping", "-last_ping", "created"] as const;
 export type Order = (typeof ORDERS)[number];
