@@ -31,9 +31,12 @@ test("the list shows the name of a machine whole, and what can be done beside th
   for (const width of WIDTHS) {
     await setWidth(page, width);
     await expectSoon(() => page.evaluate(CUT_OFF), `${width}`).toBe(0);
-    const title = await page.locator("h1").boundingBox();
-    const act = await page.locator(".top .button").boundingBox();
-    expect(Math.abs((title?.y ?? 0) - (act?.y ?? 0)), `${width}`).toBeLessThan(20);
+    const apart = async () => {
+      const title = await page.locator("h1").boundingBox();
+      const act = await page.locator(".top .button").boundingBox();
+      return Math.abs((title?.y ?? 0) - (act?.y ?? 0));
+    };
+    await expectSoon(apart, `${width}`).toBeLessThan(20);
   }
   expect(complaints).toEqual([]);
   await context.close();
@@ -48,7 +51,7 @@ test.each([
   await visit(page, `${used.site.url}/projects/${used.seeded.demo}/${what}/`);
   for (const width of WIDTHS) {
     await setWidth(page, width);
-    expect(await widthOf(page, column), `${width}`).toBeGreaterThan(SENTENCE_PX);
+    await expectSoon(() => widthOf(page, column), `${width}`).toBeGreaterThan(SENTENCE_PX);
   }
   expect(complaints).toEqual([]);
   await context.close();

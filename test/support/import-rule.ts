@@ -193,7 +193,7 @@ export const ROOMS: readonly Room[] = [
     why: "The way in: it decides what runs and knows no protocol.",
   },
   {
-    name: "web/tools",
+    name: "web/fixture",
     owns: /^web\/(vite\.config\.ts$|fixture\/)/,
     holds: "how the browser's part is built, and a server without a database to design pages with",
     rooms: ["contract/web"],

@@ -41,7 +41,7 @@ export const MANIFEST = {
   devDependencies: {
     vitest: "5.0.0-beta.1",
     ...Object.fromEntries(roomPackages("web").map((name) => [name, "1.0.0"])),
-    ...Object.fromEntries(roomPackages("web/tools").map((name) => [name, "1.0.0"])),
+    ...Object.fromEntries(roomPackages("web/fixture").map((name) => [name, "1.0.0"])),
   },
 };
 

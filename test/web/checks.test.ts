@@ -47,6 +47,22 @@ describe("making and changing a check", () => {
       channels: 1,
       downSince: null,
     });
+    const [detail] = (await at.browse(`${project()}/rows?ids=${row.id}`)).json as RowDetail[];
+    expect(detail?.told).toEqual([{ kind: "webhook", name: "on call", isOff: false }]);
+  });
+
+  test("its address by slug has the ping key in it, and is told to who may have that", async () => {
+    const row = await make({ name: "Known by its slug" });
+    const slugUrl = async (as: typeof at.mate.account) =>
+      ((await at.browse(checkPath(row), { as })).json as CheckPage).addresses.slugUrl;
+    expect(await slugUrl(at.owner.account)).toMatch(
+      new RegExp(`/ping/${at.owner.pingKey}/known-by-its-slug$`),
+    );
+    await at.join(at.mate.account, "readOnly");
+    expect(await slugUrl(at.mate.account)).toBeNull();
+    // Two of the same slug have none that leads to one of them.
+    await make({ name: "Known by its slug" });
+    expect(await slugUrl(at.owner.account)).toBeNull();
   });
 
   test("a change changes what is given; the number of the change grows", async () => {
@@ -94,7 +110,7 @@ describe("making and changing a check", () => {
     const cleared = (await post(`${checkPath(row)}/clear`)).json as CheckRow;
     expect(cleared).toMatchObject({ state: "new", lastPingAt: null, fuse: null });
     const details = (await at.browse(`${project()}/rows?ids=${row.id}`)).json as RowDetail[];
-    expect(details).toEqual([{ id: row.id, beats: "", durationsMs: [], p95Ms: null }]);
+    expect(details).toMatchObject([{ id: row.id, beats: "", durationsMs: [], p95Ms: null }]);
   });
 
   test("a copy has the settings and the channels of the first", async () => {

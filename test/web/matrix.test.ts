@@ -187,6 +187,7 @@ describe("The matrix of rights", () => {
         "account.changeEmail",
         "account.addPasskey",
         "account.removePasskey",
+        "account.removeIdentity",
         "account.beginTotp",
         "account.removeTotp",
         "account.renewCodes",

@@ -88,6 +88,19 @@ describe("the wait for the first ping", () => {
     expect((await waiting()).channels).toBe(1);
   });
 
+  test("a try with the ping key shows the key, and so is told to nobody who may not have it", async () => {
+    const { pingKey } = stage.owner;
+    await stage.ask(`/ping/${pingKey}/no-such-job`);
+    const toldTo = async (role: "member" | "readOnly") => {
+      await stage.join(stage.mate.account, role);
+      return JSON.stringify(await waiting(stage.mate.account));
+    };
+    const member = await toldTo("member");
+    expect(member).toContain(pingKey);
+    expect(member).toContain("no check has the slug");
+    expect(await toldTo("readOnly")).not.toContain(pingKey);
+  });
+
   test("strangers' requests are for whoever runs the installation, and nobody else", async () => {
     await stage.ask("/ping/7f3f8a52-1111-4222-8333-944445555666");
     const texts = (told: Waiting) => told.nearMisses.map(({ text }) => text).join();

@@ -16,7 +16,7 @@ export function Keys({ keys }: { keys: string }) {
   return (
     <span className="keys">
       {parts.map((key, index) => (
-        <kbd key={index}>{PRINTED[key] ?? (key.length === 1 ? key : key)}</kbd>
+        <kbd key={index}>{PRINTED[key] ?? key}</kbd>
       ))}
     </span>
   );

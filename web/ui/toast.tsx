@@ -39,7 +39,7 @@ function dismiss(key: number): void {
 }
 
 /** Takes back the newest of what can still be taken back. */
-function undoLast(): void {
+export function undoLast(): void {
   const last = shown.findLast(({ undo }) => undo !== undefined);
   if (last !== undefined) takeBack(last);
 }

@@ -1,0 +1,223 @@
+// Somebody with a project of their own names what belongs to others: in the path behind their own project, and in what
+// they send. Nothing of it is found, and nothing of it is changed. The first name in a path is tried by the matrix.
+import { beforeAll, describe, expect, test } from "vitest";
+import type { AccountPage } from "../../src/contract/web/account.ts";
+import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type { BulkAnswer } from "../../src/contract/web/requests/checks.ts";
+import { openSession } from "../../src/operations/accounts/sessions.ts";
+import { uniqueKey } from "../../src/core/identity.ts";
+import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
+import type { Channel } from "../../src/store/alerts/channels.ts";
+import { inTransaction } from "../../src/store/transaction.ts";
+import type { Player } from "../api/cast.ts";
+import { useDashboard } from "./dashboard.ts";
+
+const at = useDashboard({ roles: ["web", "api", "ping"] });
+
+type Things = {
+  check: CheckRow;
+  deleted: CheckRow;
+  channel: Channel;
+  delivery: number;
+  flip: number;
+  key: number;
+  invitation: string;
+  session: number;
+};
+let theirs: Things;
+let mine: Things;
+
+beforeAll(async () => {
+  theirs = await thingsOf(at.owner);
+  mine = await thingsOf(at.stranger);
+});
+
+const asOwner = (path: string, method = "GET", body?: unknown) =>
+  at.browse(path, { method, as: at.owner.account, ...(body !== undefined && { body }) });
+const asMe = (path: string, method = "GET", body?: unknown) =>
+  at.browse(path, { method, as: at.stranger.account, ...(body !== undefined && { body }) });
+
+async function thingsOf({ account, project }: Player): Promise<Things> {
+  const path = `/web/api/projects/${project.uuid}`;
+  const post = async (to: string, body: unknown) => at.browse(to, { method: "POST", as: account, body });
+  const make = async (name: string) =>
+    (await post(`${path}/checks`, { name, channels: [] })).json as CheckRow;
+  const [check, deleted] = [await make("kept"), await make("deleted")];
+  await at.browse(`/web/api/checks/${deleted.id}`, { method: "DELETE", as: account });
+  const player = account.id === at.owner.account.id ? at.owner : at.stranger;
+  const channel = await at.channel(player, { name: "hook", kind: "webhook" });
+  await at.ask(`/ping/${check.id}/fail`, { method: "POST", body: "output of the job" });
+  await post(`/web/api/channels/${channel.uuid}/test`, {});
+  const idOf = async (text: string, of: number) =>
+    Number((await at.db.pool.query<{ id: string }>(text, [of])).rows[0]?.id);
+  const { rows } = await at.db.pool.query<{ uuid: string }>(
+    `insert into invitations (uuid, digest, project_id, email, role, invited_by, created_at, expires_at)
+      values (gen_random_uuid(), sha256($1::text::bytea), $2, $1, 'member', $3, now(), now() + interval '1 day')
+      returning uuid`,
+    [`invited-${account.id}@example.org`, project.id, account.id],
+  );
+  const of = { accountId: account.id, method: "password", ua: "another browser", remoteAddr: null } as const;
+  const now = await at.now();
+  const session = await inTransaction(at.db, (tx) => openSession(tx, { ...of, now }));
+  return {
+    check,
+    deleted,
+    channel,
+    delivery: await idOf("select max(id) as id from deliveries where channel_id = $1", channel.id),
+    flip: await idOf(
+      "select max(f.id) as id from flips f join checks c on c.id = f.check_id where c.project_id = $1",
+      project.id,
+    ),
+    key: await idOf("select max(id) as id from api_keys where project_id = $1", project.id),
+    invitation: rows[0]?.uuid ?? "",
+    session: session.id,
+  };
+}
+
+const path = () => `/web/api/projects/${at.stranger.project.uuid}`;
+
+type Try = { what: string; method: string; path: (of: Things) => string; body?: unknown };
+const IN_PATHS: readonly Try[] = [
+  { what: "delivery", method: "GET", path: ({ delivery }) => `${path()}/deliveries/${delivery}` },
+  { what: "retry", method: "POST", path: ({ delivery }) => `${path()}/deliveries/${delivery}/retry` },
+  { what: "invitation", method: "DELETE", path: ({ invitation }) => `${path()}/invitations/${invitation}` },
+  { what: "key", method: "DELETE", path: ({ key }) => `${path()}/keys/${key}` },
+  {
+    what: "flip",
+    method: "GET",
+    path: ({ flip }) => `/web/api/checks/${mine.check.id}/explain?flip=${flip}`,
+  },
+  { what: "restore", method: "POST", path: ({ deleted }) => `/web/api/checks/${deleted.id}/restore` },
+  { what: "session", method: "DELETE", path: ({ session }) => `/web/api/account/sessions/${session}` },
+];
+
+describe("what belongs to others, named behind one's own project,", () => {
+  test.each(IN_PATHS)("is not found: $what", async (tried) => {
+    const reply = await asMe(tried.path(theirs), tried.method);
+    expect(reply.status, reply.text).toBe(404);
+  });
+
+  test("is there for whom it belongs to", async () => {
+    for (const tried of IN_PATHS) {
+      const reply = await asMe(tried.path(mine), tried.method);
+      // A message that still waits is not sent again: that is another answer than that there is none.
+      expect([200, 409], `${tried.what}: ${reply.text}`).toContain(reply.status);
+    }
+  });
+
+  test("is neither a member here, nor can be made one", async () => {
+    const { uuid } = at.mate.account;
+    expect((await asMe(`${path()}/members/${uuid}`, "PATCH", { role: "manager" })).status).toBe(404);
+    expect((await asMe(`${path()}/members/${uuid}`, "DELETE")).status).toBe(404);
+    expect((await asMe(`${path()}/transfer`, "POST", { account: uuid })).status).toBe(400);
+  });
+
+  test("shows nothing of itself in lists", async () => {
+    expect((await asMe(`${path()}/rows?ids=${theirs.check.id},${mine.check.id}`)).json).toMatchObject([
+      { id: mine.check.id },
+    ]);
+    const key = uniqueKey(theirs.check.id, sha1Hex);
+    expect((await asMe(`/cloaked/${key}/`)).status).toBe(404);
+    for (const list of ["checks", "deleted", "events", "channels", "badges", "audit", "changes?after=0"]) {
+      const { status, text } = await asMe(`${path()}/${list}`);
+      expect(status, list).toBe(200);
+      for (const id of [theirs.check.id, theirs.deleted.id, theirs.channel.uuid]) {
+        expect(text, list).not.toContain(id);
+      }
+    }
+  });
+});
+
+describe("what belongs to others, named in a request,", () => {
+  const bulk = (body: object) => asMe(`${path()}/bulk`, "POST", body);
+
+  test("is refused one by one where many are changed", async () => {
+    const ids = [theirs.check.id, theirs.deleted.id, mine.check.id];
+    for (const given of [
+      { do: "pause" },
+      { do: "resume" },
+      { do: "addTag", tag: "taken" },
+      { do: "removeTag", tag: "taken" },
+      { do: "delete" },
+      { do: "restore" },
+    ]) {
+      const answer = (await bulk({ ids, ...given })).json as BulkAnswer;
+      expect(answer.done, given.do).toEqual([mine.check.id]);
+      expect(answer.refused.map(({ id }) => id).toSorted(), given.do).toEqual(
+        [theirs.check.id, theirs.deleted.id].toSorted(),
+      );
+    }
+    const page = (await asOwner(`/web/api/checks/${theirs.check.id}`)).json as { row: CheckRow };
+    expect(page.row).toMatchObject({ name: "kept", tags: [], state: "down" });
+    expect((await asOwner(`/web/api/checks/${theirs.deleted.id}`)).status).toBe(404);
+  });
+
+  test("is no place to go to, and nobody to tell", async () => {
+    const { uuid: project } = at.owner.project;
+    const { uuid: channel } = theirs.channel;
+    const ids = [mine.check.id];
+    const own = `/web/api/checks/${mine.check.id}`;
+    const statuses = {
+      move: (await asMe(`${own}/transfer`, "POST", { project })).status,
+      moveMany: (await bulk({ ids, do: "move", project })).status,
+      tellMany: (await bulk({ ids, do: "addChannel", channel })).status,
+      tell: (await asMe(own, "PATCH", { channels: [channel] })).status,
+      tellNew: (await asMe(`${path()}/checks`, "POST", { name: "x", channels: [channel] })).status,
+      group: (
+        await asMe(`${path()}/channels`, "POST", {
+          kind: "group",
+          name: "g",
+          config: { channels: [channel] },
+        })
+      ).status,
+      hears: (
+        await asMe(`${path()}/channels`, "POST", {
+          kind: "webhook",
+          name: "h",
+          config: { url_down: "https://example.org/" },
+          checks: [theirs.check.id],
+        })
+      ).status,
+    };
+    expect(statuses).toEqual({
+      move: 404,
+      moveMany: 404,
+      tellMany: 400,
+      tell: 400,
+      tellNew: 400,
+      group: 400,
+      hears: 400,
+    });
+    const { rows } = await at.db.pool.query(
+      "select from check_channels l join checks c on c.id = l.check_id where c.uuid = any ($1::uuid[])",
+      [[theirs.check.id, mine.check.id]],
+    );
+    expect(rows).toEqual([]);
+  });
+
+  test("cannot be taken along by who may only read there, nor taken back by who may do so no more", async () => {
+    await at.join(at.stranger.account, "member");
+    const removed = await asMe(`/web/api/checks/${theirs.check.id}`, "DELETE");
+    expect(removed.status).toBe(200);
+    await at.join(at.stranger.account, "readOnly");
+    const there = `/web/api/projects/${at.owner.project.uuid}`;
+    const ids = [theirs.check.id];
+    const undo = { ids, do: "restore" };
+    expect((await asMe(`/web/api/checks/${theirs.check.id}/restore`, "POST")).status).toBe(403);
+    expect((await asMe(`${there}/bulk`, "POST", undo)).status).toBe(403);
+    expect(((await bulk(undo)).json as BulkAnswer).done).toEqual([]);
+    expect((await asOwner(`${there}/bulk`, "POST", undo)).status).toBe(200);
+    const project = at.stranger.project.uuid;
+    expect((await asMe(`/web/api/checks/${theirs.check.id}/transfer`, "POST", { project })).status).toBe(403);
+    expect((await asMe(`${there}/bulk`, "POST", { ids, do: "move", project })).status).toBe(403);
+    const into = { project: at.owner.project.uuid };
+    expect((await asMe(`/web/api/checks/${mine.check.id}/transfer`, "POST", into)).status).toBe(403);
+    await at.db.pool.query("delete from members where project_id = $1 and account_id = $2", [
+      at.owner.project.id,
+      at.stranger.account.id,
+    ]);
+    expect((await asMe(`${there}/bulk`, "POST", undo)).status).toBe(404);
+    const page = (await asMe("/web/api/account")).json as AccountPage;
+    expect(page.projects.map(({ uuid }) => uuid)).not.toContain(at.owner.project.uuid);
+  });
+});
