@@ -5,7 +5,8 @@
 const REMEMBERED_MAX = 200;
 /** Whoever takes the focus by intent, as a window that opens, has done so by then. */
 const SETTLED_MS = 50;
-const TYPED_INTO = "input:not([type=checkbox], [type=radio]), textarea, select";
+/** What takes letters; they mean nothing to a box that is only ticked. */
+export const TYPED_INTO = "input:not([type=checkbox], [type=radio]), textarea, select";
 
 /** What had the focus, newest first, and on which page that was. */
 type Step = { place: HTMLElement; path: string };

@@ -4,8 +4,7 @@ import type { ProjectHead } from "../../src/contract/web/boot.ts";
 import { type CheckRow, type DrawnState, drawnAt } from "../../src/contract/web/check-row.ts";
 import { boot } from "../boot/boot.ts";
 import { serverNow } from "../live/clock.ts";
-import { hasPage } from "../pages/page-table.ts";
-import { pageHref } from "../shell/page-address.ts";
+import { pageHref, PROJECT_PAGES } from "../shell/page-address.ts";
 import { paletteWords, words } from "../words/shared.ts";
 import { openHelp } from "./open-windows.ts";
 import type { Ranked } from "./rank.ts";
@@ -18,18 +17,16 @@ export type PaletteEntry = Ranked & {
   run?: () => void;
 };
 
-const PAGES_OF_PROJECT = ["checks", "events", "channels", "badges", "settings"] as const;
-
 /** Pages first, then projects, then checks: an empty palette shows where one can go. */
 export function paletteEntries(project: ProjectHead | null, rows: readonly CheckRow[]): PaletteEntry[] {
   const { kinds } = paletteWords;
-  const pages = PAGES_OF_PROJECT.filter((page) => project !== null && hasPage(page)).map((page) => ({
+  const pages = (project === null ? [] : PROJECT_PAGES).map((page) => ({
     key: `page ${page}`,
     label: words.nav[page],
     kind: kinds.page,
     href: pageHref(page, { project: project?.id ?? "" }),
   }));
-  const own = (["projects", "profile"] as const).filter(hasPage).map((page) => ({
+  const own = (["projects", "profile"] as const).map((page) => ({
     key: `page ${page}`,
     label: page === "projects" ? words.nav.projects : words.nav.account,
     kind: kinds.page,

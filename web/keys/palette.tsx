@@ -4,9 +4,8 @@ import { Dialog as Layer } from "radix-ui";
 import { useDeferredValue, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { siteUrl } from "../boot/boot.ts";
-import { useAllRows } from "../live/checks-store.ts";
+import { useAllRows } from "../live/use-all-rows.ts";
 import { useCurrentProject } from "../shell/current-project.ts";
-import { hasPage } from "../pages/page-table.ts";
 import { pageHref } from "../shell/page-address.ts";
 import { giveBack } from "../ui/dialog.tsx";
 import { StateShape } from "../ui/marks/state-shape.tsx";
@@ -119,7 +118,7 @@ function PaletteList({ found, at, onMove, onPick }: ListProps) {
 function useGlobalShortcuts(): void {
   const project = useCurrentProject();
   const [, navigate] = useLocation();
-  const pages = Object.entries(GO).filter(([, page]) => project !== null && hasPage(page));
+  const pages = project === null ? [] : Object.entries(GO);
   useShortcuts([
     {
       keys: "$mod+k",

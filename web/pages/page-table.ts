@@ -1,5 +1,5 @@
-// The pages: which file draws what lies under a path, loaded when it is first asked for. A page that is not in this
-// table is not linked anywhere. Paths are those the server answers (contract/web/page-paths.ts).
+// The pages: which file draws what lies under a path, loaded when it is first asked for. Paths are those the server
+// answers (contract/web/page-paths.ts).
 import { type ComponentType, lazy } from "react";
 import type { PageName } from "../../src/contract/web/page-paths.ts";
 import type { PageProps } from "../shell/page-address.ts";
@@ -33,8 +33,4 @@ export const PAGES: readonly Page[] = [
 export async function fetchPage(name: PageName): Promise<void> {
   const wanted = PAGES.find(({ names }) => names.includes(name));
   if (wanted !== undefined) wanted.Page = await wanted.load();
-}
-
-export function hasPage(name: PageName): boolean {
-  return PAGES.some(({ names }) => names.includes(name));
 }

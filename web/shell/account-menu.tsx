@@ -4,7 +4,6 @@ import { send } from "../api/api.ts";
 import { boot, siteUrl } from "../boot/boot.ts";
 import { showTheme, useTheme } from "../boot/theme.ts";
 import { openHelp, openPalette } from "../keys/open-windows.ts";
-import { hasPage } from "../pages/page-table.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Menu, MenuChoice, MenuHead, MenuItem, MenuLine, MenuLink } from "../ui/menu.tsx";
 import { toastTrouble } from "../ui/toast.tsx";
@@ -33,12 +32,10 @@ export function AccountMenu() {
         }
       >
         <MenuHead>{account.email}</MenuHead>
-        {hasPage("profile") && <MenuLink href={pageHref("profile")}>{words.nav.account}</MenuLink>}
-        {account.isOperator && hasPage("admin") && (
-          <MenuLink href={pageHref("admin")}>{words.nav.admin}</MenuLink>
-        )}
+        <MenuLink href={pageHref("profile")}>{words.nav.account}</MenuLink>
+        {account.isOperator && <MenuLink href={pageHref("admin")}>{words.nav.admin}</MenuLink>}
         <MenuLink href={pageHref("projects")}>{words.nav.projects}</MenuLink>
-        {project !== null && hasPage("settings") && (
+        {project !== null && (
           <MenuLink href={pageHref("settings", { project: project.id })} className="is-phone">
             {words.nav.settings}
           </MenuLink>

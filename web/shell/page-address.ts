@@ -1,6 +1,15 @@
 // The addresses of the pages, from the paths that the server answers. Which file draws a page stands in pages/page-table.ts.
 import { PAGE_PATHS, type PageName } from "../../src/contract/web/page-paths.ts";
 
+/** The pages of a project, in the order in which they are offered. */
+export const PROJECT_PAGES = [
+  "checks",
+  "events",
+  "channels",
+  "badges",
+  "settings",
+] as const satisfies readonly PageName[];
+
 /** What a page gets from its path: ids, still to be looked up. */
 export type PageProps = { params: { project?: string; check?: string; n?: string } };
 

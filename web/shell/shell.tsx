@@ -2,23 +2,20 @@
 // footer that tells how fast alerts have been.
 import { type ReactNode, useEffect } from "react";
 import { Link } from "wouter";
+import { STATE_WORDS } from "../../src/contract/web/list-words.ts";
 import type { PageName } from "../../src/contract/web/page-paths.ts";
 import { boot, browserZone, readerZone, siteUrl } from "../boot/boot.ts";
 import { openHelp } from "../keys/open-windows.ts";
 import { checksStore } from "../live/checks-store.ts";
 import { countDownOf, useDownCount } from "../live/down-count.ts";
-import { hasPage } from "../pages/page-table.ts";
 import { words } from "../words/shared.ts";
 import { formatDuration } from "../words/time.ts";
 import { AccountMenu } from "./account-menu.tsx";
 import { Brand } from "./brand.tsx";
 import { useCurrentProject, useShowProject } from "./current-project.ts";
-import { pageHref, type PageProps } from "./page-address.ts";
+import { pageHref, type PageProps, PROJECT_PAGES } from "./page-address.ts";
 import { useFavicon } from "./page-title.ts";
 import { ProjectSwitcher } from "./project-switcher.tsx";
-
-/** The pages of a project, in the order of the rail. */
-const RAIL = ["checks", "events", "channels", "badges", "settings"] as const satisfies readonly PageName[];
 
 /** A page opened from one of these belongs to it. */
 const PARTS: Partial<Record<PageName, PageName>> = { check: "checks", run: "checks" };
@@ -71,7 +68,7 @@ function useWatchProject(project: string | undefined): void {
 
 function RailLinks({ project, on }: { project: string; on: PageName | null }) {
   const down = useDownCount(project);
-  return RAIL.filter(hasPage).map((page) => (
+  return PROJECT_PAGES.map((page) => (
     <Link
       key={page}
       href={pageHref(page, { project })}
@@ -82,7 +79,7 @@ function RailLinks({ project, on }: { project: string; on: PageName | null }) {
       {page === "checks" && down > 0 && (
         <b className="count is-down">
           {down}
-          <span className="sr"> down</span>
+          <span className="sr"> {STATE_WORDS.down}</span>
         </b>
       )}
     </Link>

@@ -22,7 +22,7 @@ import {
 } from "../../../operations/alerts/mail/verification.ts";
 import type { Database } from "../../../store/db.ts";
 import { decodeWebPath, type WebAddress } from "./address.ts";
-import { type Page, PAGE_HEADERS, renderPage } from "./page.ts";
+import { type Page, PAGE_HEADERS, renderPage } from "../serving/plain-page.ts";
 
 export type MailPagesOptions = {
   database: Database;

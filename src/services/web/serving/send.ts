@@ -5,7 +5,7 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import type { FastifyReply } from "fastify";
 import type { WebTrouble } from "../../../contract/web/boot.ts";
 import { SAFETY_HEADERS } from "../../../lib/http/answer.ts";
-import { PAGE_HEADERS, renderPage } from "../mail-pages/page.ts";
+import { PAGE_HEADERS, renderPage } from "./plain-page.ts";
 import type { WebAnswer } from "../route.ts";
 
 /** Below this a packet is not saved. */

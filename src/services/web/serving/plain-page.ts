@@ -1,5 +1,5 @@
-// How a page looks that a mail links to, or that says that there is nothing: a few sentences and perhaps one button.
-// It runs nothing and loads nothing.
+// A plain page, for what a mail links to and for what is refused: a few sentences and perhaps one button. It runs
+// nothing and loads nothing.
 import { createHash } from "node:crypto";
 import { DARK, FONT, LIGHT, type Palette } from "../../../channels/mail/mail-style.ts";
 import { ICON_HREF, MARK_SVG } from "../../../lib/http/house-mark.ts";
