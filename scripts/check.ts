@@ -107,9 +107,9 @@ const STEPS: readonly Step[] = [
     what: "all tests pass: rules, tidy rules, documents, database",
     program: ["vitest", "vitest"],
     args: testsInto(REPORT_PATH),
-    minutesMax: 60,
+    minutesMax: 70,
     report: REPORT_PATH,
-    again: { args: [...testsInto(AGAIN_PATH), "--maxWorkers=1"], report: AGAIN_PATH, minutesMax: 15 },
+    again: { args: [...testsInto(AGAIN_PATH), "--maxWorkers=1"], report: AGAIN_PATH, minutesMax: 10 },
     leaves: CONFORMANCE_PATH,
   },
   {

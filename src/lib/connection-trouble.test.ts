@@ -37,6 +37,15 @@ test("a name with several addresses is judged by the first", () => {
   expect(explainConnection(error)).toMatch(/^connect ECONNREFUSED ::1:5432\. Nothing listens there\./);
 });
 
+test("a server that does not answer in time may do so later, and the reader is told what to look at", () => {
+  const late = new Error("timeout expired");
+  expect(isUnreachable(late)).toBe(true);
+  expect(explainConnection(late)).toMatch(
+    /^timeout expired\. It does not answer in time\. Is the server very busy/,
+  );
+  expect(isUnreachable(new Error("the timeout expired for a job"))).toBe(false);
+});
+
 test("the sentence says what happened and what to do", () => {
   expect(explainConnection(errorWith("3D000", 'database "x" does not exist'))).toMatch(
     /^database "x" does not exist\. There is no such database\. Create it first/,

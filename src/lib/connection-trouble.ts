@@ -19,12 +19,13 @@ const UNREACHABLE_CODES = new Set([
   "57P02",
   "57P03",
 ]);
-/**
- * The driver gives these no code. The first two are about a server that is too slow when it is connected to, the last
- * one about a connection that broke between two statements.
- */
-const UNREACHABLE_TEXT =
-  /timeout exceeded when trying to connect|query read timeout|connection terminated|is not queryable/i;
+/** The driver gives these no code: a server that is too slow when it is connected to, by the pool and without one. */
+const TOO_SLOW_TEXT =
+  /timeout exceeded when trying to connect|connection timeout|^timeout expired$|query read timeout/i;
+/** Nor these: a connection that broke, or had broken between two statements. */
+const BROKEN_TEXT = /connection terminated|is not queryable/i;
+
+const TOO_SLOW_ADVICE = "It does not answer in time. Is the server very busy, or a firewall in between?";
 
 const ADVICE: Readonly<Record<string, string>> = {
   ECONNREFUSED: "Nothing listens there. Is PostgreSQL running, and are host and port right?",
@@ -45,14 +46,18 @@ const ADVICE: Readonly<Record<string, string>> = {
 export function isUnreachable(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== null) return UNREACHABLE_CODES.has(code);
-  return error instanceof Error && UNREACHABLE_TEXT.test(error.message);
+  return isTooSlow(error) || (error instanceof Error && BROKEN_TEXT.test(error.message));
 }
 
 /** The trouble in words, with advice where there is some; null for errors that have no advice here. */
 export function explainConnection(error: unknown): string | null {
-  const advice = ADVICE[codeOf(error) ?? ""];
+  const advice = isTooSlow(error) ? TOO_SLOW_ADVICE : ADVICE[codeOf(error) ?? ""];
   if (advice === undefined && !isUnreachable(error)) return null;
   return [messageOf(error), advice].filter((part) => part !== undefined).join(". ");
+}
+
+function isTooSlow(error: unknown): boolean {
+  return codeOf(error) === null && error instanceof Error && TOO_SLOW_TEXT.test(error.message);
 }
 
 function codeOf(error: unknown): string | null {

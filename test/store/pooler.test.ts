@@ -1,6 +1,9 @@
 // PgBouncer: refused in transaction mode with a sentence that helps, accepted in session mode.
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import pg from "pg";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { isUnreachable } from "../../src/lib/connection-trouble.ts";
 import { openDatabase } from "../../src/store/db.ts";
 import { UnusableDatabaseError } from "../../src/store/errors.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
@@ -22,6 +25,18 @@ test("PostgreSQL itself is accepted", async () => {
 test("a database that cannot be reached is an error of its own", async () => {
   const asked = refuseTransactionPooling(options("postgres://nobody@127.0.0.1:1/nothing"));
   await expect(asked).rejects.toThrow("ECONNREFUSED");
+});
+
+test("a database that is too busy to answer is waited for like one that is away", async () => {
+  const mute = createServer();
+  mute.listen(0, "127.0.0.1");
+  await once(mute, "listening");
+  const { port } = mute.address() as AddressInfo;
+  onTestFinished(() => void mute.close());
+  const refusal: unknown = await refuseTransactionPooling(
+    options(`postgres://nobody@127.0.0.1:${port}/nothing`),
+  ).catch((error: unknown) => error);
+  expect(isUnreachable(refusal), String(refusal)).toBe(true);
 });
 
 describe.skipIf(!isPgbouncerInstalled)("through PgBouncer", () => {
