@@ -90,14 +90,17 @@ export const keyWords = {
   clear: "Clear the selection",
 } as const;
 
-export const newCheckWords = {
-  title: "New check",
-  about: "A name is enough; everything can be changed later.",
+export const nameFieldWords = {
   name: "Name",
-  namePlaceholder: "nightly-backup",
   tags: "Tags",
   tagsHint: "Separated by spaces",
   slug: "Slug",
+} as const;
+
+export const newCheckWords = {
+  title: "New check",
+  about: "A name is enough; everything can be changed later.",
+  namePlaceholder: "nightly-backup",
   slugHint: "Made from the name if left empty",
   kind: "Expected",
   kinds: { simple: "After a fixed time", cron: "On a schedule" },

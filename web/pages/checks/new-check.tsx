@@ -7,6 +7,7 @@ import type { SchedulePreview, ScheduleRequest } from "../../../src/contract/web
 import { send, Trouble, troubleText } from "../../api/api.ts";
 import { readerZone, zoneChoices } from "../../boot/boot.ts";
 import { useMinute } from "../../live/clock.ts";
+import { NameFields } from "../../parts/name-fields.tsx";
 import { type Span, secondsOf, type Unit, UNIT_SECONDS } from "../../parts/span.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog, FormActs } from "../../ui/dialog.tsx";
@@ -113,47 +114,16 @@ type At = (...names: string[]) => { error?: string };
 
 type FieldsProps = { form: Form; onChange: (change: Partial<Form>) => void; at: At };
 
-function AboutFields({ form, onChange: set, at }: FieldsProps) {
-  return (
-    <>
-      <TextField
-        label={newCheckWords.name}
-        value={form.name}
-        onChange={(event) => set({ name: event.target.value })}
-        placeholder={newCheckWords.namePlaceholder}
-        autoComplete="off"
-        dir="auto"
-        {...at("name")}
-      />
-      <div className="form-pair">
-        <TextField
-          label={newCheckWords.tags}
-          hint={newCheckWords.tagsHint}
-          isOptional
-          value={form.tags}
-          onChange={(event) => set({ tags: event.target.value })}
-          autoComplete="off"
-          {...at("tags")}
-        />
-        <TextField
-          label={newCheckWords.slug}
-          hint={newCheckWords.slugHint}
-          isOptional
-          value={form.slug}
-          onChange={(event) => set({ slug: event.target.value })}
-          autoComplete="off"
-          spellCheck={false}
-          {...at("slug")}
-        />
-      </div>
-    </>
-  );
-}
-
 function NewCheckFields({ form, onChange: set, at }: FieldsProps) {
   return (
     <>
-      <AboutFields form={form} onChange={set} at={at} />
+      <NameFields
+        {...{ form, at }}
+        onChange={set}
+        slugHint={newCheckWords.slugHint}
+        isSlugOptional
+        placeholder={newCheckWords.namePlaceholder}
+      />
       <fieldset className="choice">
         <legend>{newCheckWords.kind}</legend>
         {(["simple", "cron"] as const).map((kind) => (

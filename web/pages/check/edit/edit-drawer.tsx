@@ -7,10 +7,11 @@ import type { CheckPage } from "../../../../src/contract/web/check-page.ts";
 import type { CheckRow } from "../../../../src/contract/web/check-row.ts";
 import { send, Trouble, troubleText } from "../../../api/api.ts";
 import { boot } from "../../../boot/boot.ts";
+import { NameFields } from "../../../parts/name-fields.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { CodeBlock } from "../../../ui/copy.tsx";
 import { Drawer } from "../../../ui/dialog.tsx";
-import { TextArea, TextField } from "../../../ui/field.tsx";
+import { TextArea } from "../../../ui/field.tsx";
 import { toast } from "../../../ui/toast.tsx";
 import { editWords as words } from "../../../words/check/edit.ts";
 import { codeWords } from "../../../words/check/signal.ts";
@@ -144,35 +145,7 @@ function useSaving(page: CheckPage, { before, onClose }: { before: Settings; onC
 function AboutFields({ form, set, at }: FieldsProps) {
   return (
     <>
-      <TextField
-        label={words.name}
-        value={form.name}
-        onChange={(event) => set({ name: event.target.value })}
-        autoComplete="off"
-        dir="auto"
-        {...at("name")}
-      />
-      <div className="form-pair">
-        <TextField
-          label={words.tags}
-          hint={words.tagsHint}
-          isOptional
-          value={form.tags}
-          onChange={(event) => set({ tags: event.target.value })}
-          autoComplete="off"
-          dir="auto"
-          {...at("tags")}
-        />
-        <TextField
-          label={words.slug}
-          hint={words.slugHint}
-          value={form.slug}
-          onChange={(event) => set({ slug: event.target.value })}
-          autoComplete="off"
-          spellCheck={false}
-          {...at("slug")}
-        />
-      </div>
+      <NameFields form={form} onChange={set} at={at} slugHint={words.slugHint} />
       <TextArea
         label={words.desc}
         hint={words.descHint}

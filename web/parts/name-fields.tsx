@@ -1,0 +1,54 @@
+// What a check is called, in the form of a new one and in that of one that is there: name, tags, and the slug for
+// addresses by name.
+import { TextField } from "../ui/field.tsx";
+import { nameFieldWords as words } from "../words/checks.ts";
+
+type Names = { name: string; tags: string; slug: string };
+
+type Props = {
+  form: Names;
+  onChange: (change: Partial<Names>) => void;
+  /** What is wrong with a field. */
+  at: (name: keyof Names) => { error?: string };
+  slugHint: string;
+  isSlugOptional?: boolean;
+  placeholder?: string;
+};
+
+export function NameFields({ form, onChange, at, slugHint, isSlugOptional = false, placeholder }: Props) {
+  return (
+    <>
+      <TextField
+        label={words.name}
+        value={form.name}
+        onChange={(event) => onChange({ name: event.target.value })}
+        placeholder={placeholder}
+        autoComplete="off"
+        dir="auto"
+        {...at("name")}
+      />
+      <div className="form-pair">
+        <TextField
+          label={words.tags}
+          hint={words.tagsHint}
+          isOptional
+          value={form.tags}
+          onChange={(event) => onChange({ tags: event.target.value })}
+          autoComplete="off"
+          dir="auto"
+          {...at("tags")}
+        />
+        <TextField
+          label={words.slug}
+          hint={slugHint}
+          isOptional={isSlugOptional}
+          value={form.slug}
+          onChange={(event) => onChange({ slug: event.target.value })}
+          autoComplete="off"
+          spellCheck={false}
+          {...at("slug")}
+        />
+      </div>
+    </>
+  );
+}
