@@ -263,6 +263,25 @@ test("a channel is added, somebody is invited, palette and help are opened and c
   await context.close();
 });
 
+/** Writes into the palette and presses Enter before the browser draws anything between them. */
+const WRITTEN_AT_ONCE = `(text) => {
+  const input = document.querySelector(".palette-input");
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(input, text);
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+  input.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+}`;
+
+test("the palette opens what was typed, however fast", async () => {
+  const room = await openRoom(used);
+  const { page, context } = room;
+  await room.go(`/projects/${room.project}/channels/`);
+  await press(page, "Control+k");
+  await expectSeen(page.getByRole("combobox", { name: "Search everything" }));
+  await page.evaluate(`(${WRITTEN_AT_ONCE})("events")`);
+  await page.waitForURL("**/events/");
+  await context.close();
+});
+
 test("single keys can be switched off, stay so, and are switched on again", async () => {
   const room = await openRoom(used);
   const { page, context } = room;
@@ -280,7 +299,8 @@ test("single keys can be switched off, stay so, and are switched on again", asyn
   await press(page, "n", "Control+k");
   await expectSeen(palette);
   expect(await windows.count(), "n did nothing").toBe(0);
-  await page.reload();
+  // The row is drawn by the server and seen before anything listens to keys; whoever goes there waits for both.
+  await room.go(`/projects/${room.project}/checks/`);
   await expectSeen(page.getByRole("link", { name: "quiet job", exact: true }));
   await press(page, "Shift+?", "Control+k");
   await expectSeen(palette);

@@ -59,7 +59,9 @@ function PaletteBody() {
       setAt((now) => (now + step + found.length) % Math.max(1, found.length));
     } else if (event.key === "Enter") {
       event.preventDefault();
-      pick(found[at], event.ctrlKey || event.metaKey);
+      // Whoever types fast presses Enter before the list has followed.
+      const typed = wanted === text ? found : rankEntries(entries, text, SHOWN_MAX);
+      pick(typed[at], event.ctrlKey || event.metaKey);
     }
   };
   return (
