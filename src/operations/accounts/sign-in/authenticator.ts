@@ -29,7 +29,7 @@ import type { Database } from "../../../store/db.ts";
 import { inTransaction, type Tx } from "../../../store/transaction.ts";
 import { countAttempts } from "./attempts.ts";
 import { audit } from "../audit.ts";
-import { tellSecurity } from "../mail.ts";
+import { noteWay } from "./note-way.ts";
 
 const SHAPE = { digits: TOTP_DIGITS, stepSeconds: TOTP_STEP_SECONDS };
 
@@ -60,7 +60,7 @@ export type CodeRequest = { person: Person; code: string; secretKey: string; now
 /** Confirms the app by its first code, and gives the recovery codes, once. AppError `invalid` for a wrong code. */
 export async function finishAuthenticator(database: Database, request: CodeRequest): Promise<string[]> {
   const { person, code, secretKey, now } = request;
-  const { accountId, email } = person;
+  const { accountId } = person;
   await countAttempts(database, [{ kind: "secondFactor", subject: String(accountId) }], { now });
   const app = await findAuthenticator(database, accountId);
   if (app === null || app.confirmedAt !== null) throw new AppError("conflict", "No app is being set up.");
@@ -78,15 +78,7 @@ export async function finishAuthenticator(database: Database, request: CodeReque
       throw new AppError("conflict", "No app is being set up.");
     }
     const codes = await newCodes(tx, { accountId, secretKey });
-    await audit(tx, {
-      ...by(accountId),
-      what: "account.totpAdded",
-      subject: email,
-      before: null,
-      after: null,
-      at: now,
-    });
-    await tellSecurity(tx, { accountId, what: "totpAdded", at: now });
+    await noteWay(tx, { person, what: "totpAdded", at: now });
     return codes;
   });
 }
@@ -103,7 +95,16 @@ export async function renewRecoveryCodes(
       throw new AppError("conflict", "There is no authenticator app.");
     const codes = await newCodes(tx, { accountId, secretKey });
     const what = "account.codesRenewed";
-    await audit(tx, { ...by(accountId), what, subject: email, before: null, after: null, at: now });
+    await audit(tx, {
+      projectId: null,
+      accountId,
+      keyId: null,
+      what,
+      subject: email,
+      before: null,
+      after: null,
+      at: now,
+    });
     return codes;
   });
 }
@@ -152,18 +153,12 @@ export async function removeAuthenticator(
   database: Database,
   { person, actorId, now }: { person: Person; actorId: number | null; now: Instant },
 ): Promise<boolean> {
-  const { accountId, email } = person;
+  const { accountId } = person;
   return inTransaction(database, async (tx) => {
     const hadOne = await deleteAuthenticator(tx, accountId);
     await writeRecoveryCodes(tx, { accountId, digests: [] });
     if (!hadOne) return false;
-    const what = "account.totpRemoved";
-    await audit(tx, { ...by(actorId), what, subject: email, before: null, after: null, at: now });
-    await tellSecurity(tx, { accountId, what: "totpRemoved", at: now });
+    await noteWay(tx, { person, what: "totpRemoved", actorId, at: now });
     return true;
   });
-}
-
-function by(accountId: number | null) {
-  return { projectId: null, accountId, keyId: null };
 }

@@ -26,24 +26,10 @@ import { inTransaction, type Tx } from "../../../store/transaction.ts";
 import { inRetriedTransaction } from "../../changing/retried.ts";
 import { admit, type Admitted, type Visitor } from "./admit.ts";
 import { countAttempts } from "./attempts.ts";
-import { audit } from "../audit.ts";
 import type { Person } from "./authenticator.ts";
-import { tellSecurity } from "../mail.ts";
+import { noteWay } from "./note-way.ts";
 import { hashed } from "./password-turns.ts";
 import { demandWayIn, type Removal } from "./ways-in.ts";
-
-async function note(
-  tx: Tx,
-  { person, what, name, at }: { person: Person; what: Noted; name: string | null; at: Instant },
-): Promise<void> {
-  const { accountId, email: subject } = person;
-  const word = `account.${what}` as const;
-  const after = name === null ? null : { name };
-  await audit(tx, { projectId: null, accountId, keyId: null, what: word, subject, before: null, after, at });
-  await tellSecurity(tx, { accountId, what, at });
-}
-
-type Noted = "passwordSet" | "passwordRemoved" | "passkeyAdded" | "passkeyRemoved";
 
 export type PasswordChange = { person: Person; password: string; sessionId: number | null; now: Instant };
 
@@ -60,7 +46,7 @@ export async function setPassword(database: Database, change: PasswordChange): P
     // Whoever was in here may have asked for a link, or for another address, that would lead back in.
     await voidAllTokens(tx, person.accountId);
     await deleteStepsOf(tx, person.accountId);
-    await note(tx, { person, what: "passwordSet", name: null, at: now });
+    await noteWay(tx, { person, what: "passwordSet", at: now });
   });
 }
 
@@ -71,7 +57,7 @@ export async function removePassword(database: Database, { person, offers, now }
     await lockAccount(tx, accountId);
     if (!(await deletePassword(tx, accountId))) throw new AppError("not_found", "There is no password.");
     await demandWayIn(tx, { accountId, offers });
-    await note(tx, { person, what: "passwordRemoved", name: null, at: now });
+    await noteWay(tx, { person, what: "passwordRemoved", at: now });
   });
 }
 
@@ -125,7 +111,7 @@ export async function addPasskey(
         throw new AppError("conflict", `An account has at most ${PASSKEYS_MAX} passkeys.`);
       }
       await insertPasskey(tx, { ...passkey, uuid: randomUUID(), accountId, createdAt: now });
-      await note(tx, { person, what: "passkeyAdded", name: passkey.name, at: now });
+      await noteWay(tx, { person, what: "passkeyAdded", after: { name: passkey.name }, at: now });
     });
   } catch (error) {
     if (postgresErrorName(error) !== "unique_violation") throw error;
@@ -144,7 +130,7 @@ export async function removePasskey(
     const name = await deletePasskey(tx, { accountId, uuid });
     if (name === null) throw new AppError("not_found", "There is no such passkey.");
     await demandWayIn(tx, { accountId, offers });
-    await note(tx, { person, what: "passkeyRemoved", name, at: now });
+    await noteWay(tx, { person, what: "passkeyRemoved", after: { name }, at: now });
   });
 }
 

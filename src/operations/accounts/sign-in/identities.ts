@@ -7,9 +7,7 @@ import { findAccountById } from "../../../store/accounts/projects.ts";
 import type { Database } from "../../../store/db.ts";
 import type { Tx } from "../../../store/transaction.ts";
 import { inRetriedTransaction } from "../../changing/retried.ts";
-import { audit } from "../audit.ts";
-import { tellSecurity } from "../mail.ts";
-import type { Person } from "./authenticator.ts";
+import { noteWay } from "./note-way.ts";
 import { demandWayIn, type Removal } from "./ways-in.ts";
 
 /** A way into an account that was there before: its owner hears of it, like of every other. */
@@ -21,7 +19,8 @@ export async function linkIdentity(
   const { issuer, subject } = identity;
   // Two windows may come back at once: the other one has told it.
   if (account === null || !(await insertIdentity(tx, { issuer, subject, accountId, at: now }))) return;
-  await note(tx, { person: { accountId, email: account.email }, what: "providerAdded", issuer, now });
+  const person = { accountId, email: account.email };
+  await noteWay(tx, { person, what: "providerAdded", after: { issuer }, at: now });
 }
 
 /** Takes one of the provider's people away. AppError `not_found`, or `conflict` for the last way into the account. */
@@ -37,17 +36,6 @@ export async function unlinkIdentity(
       throw new AppError("not_found", "It does not open this account any more.");
     }
     await demandWayIn(tx, { accountId, offers });
-    await note(tx, { person, what: "providerRemoved", issuer, now });
+    await noteWay(tx, { person, what: "providerRemoved", before: { issuer }, at: now });
   });
-}
-
-type Noted = { person: Person; issuer: string; now: Instant; what: "providerAdded" | "providerRemoved" };
-
-async function note(tx: Tx, { person, what, issuer, now: at }: Noted): Promise<void> {
-  const { accountId, email: subject } = person;
-  const sides =
-    what === "providerAdded" ? { before: null, after: { issuer } } : { before: { issuer }, after: null };
-  const by = { projectId: null, accountId, keyId: null };
-  await audit(tx, { ...by, what: `account.${what}`, subject, ...sides, at });
-  await tellSecurity(tx, { accountId, what, at });
 }
