@@ -1,7 +1,8 @@
 // What happens outside reaches the page of checks by itself: rows change without a reload, a flip is read out, the
 // title and the picture of the tab count what is down, and a second tab sees the same.
+import pg from "pg";
 import type { Page } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import {
   button,
   expectGone,
@@ -18,6 +19,17 @@ const used = useSite();
 
 const picture = async (page: Page) =>
   decodeURIComponent((await page.locator("link[rel~=icon]").getAttribute("href")) ?? "");
+
+/** Notes from now on all that is read out, also what something else replaces. */
+async function noteReadOut(page: Page): Promise<() => Promise<unknown>> {
+  await page.evaluate(`
+    globalThis.readOut = [];
+    const log = document.querySelector("[role=log]");
+    new MutationObserver(() => globalThis.readOut.push(log.textContent))
+      .observe(log, { childList: true, characterData: true, subtree: true });
+  `);
+  return () => page.evaluate("globalThis.readOut");
+}
 
 test("a signal from outside turns a row up, and the line for the first signal says that it came", async () => {
   const room = await openRoom(used);
@@ -54,6 +66,7 @@ test("a flip is read out once, and counted in the title, in the rail and in the 
   await room.make("other job");
   await signal(used, id);
   await room.go(`/projects/${room.project}/checks/`);
+  const readOut = await noteReadOut(page);
   await expectSoon(() => stateOf(page, "fragile job")).toBe("up");
   expect(await page.title()).not.toMatch(/^\(/);
   await signal(used, id, "/fail");
@@ -69,6 +82,29 @@ test("a flip is read out once, and counted in the title, in the rail and in the 
   await expectSoon(() => log.textContent()).toBe("fragile job is up again.");
   await expectSoon(() => page.title()).not.toMatch(/^\(/);
   await expectSoon(() => picture(page)).not.toContain("</text>");
+  expect(await readOut()).toEqual(["fragile job went down.", "fragile job is up again."]);
+  await context.close();
+});
+
+test("what the page shows already is not read out, however long somebody else has been writing", async () => {
+  const room = await openRoom(used);
+  const { page, context } = room;
+  const { id } = await room.make("early job");
+  const writer = new pg.Client(inject("siteServerUrl"));
+  await writer.connect();
+  // Whoever asks what has changed begins before the oldest one that has not ended.
+  await writer.query("begin; select pg_current_xact_id()");
+  try {
+    await signal(used, id);
+    await room.go(`/projects/${room.project}/checks/`);
+    const readOut = await noteReadOut(page);
+    await expectSoon(() => stateOf(page, "early job")).toBe("up");
+    await signal(used, id, "/fail");
+    await expectSoon(() => page.getByRole("log").textContent()).toContain("early job went down.");
+    expect(await readOut()).toEqual(["early job went down."]);
+  } finally {
+    await writer.end();
+  }
   await context.close();
 });
 

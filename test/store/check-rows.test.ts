@@ -17,14 +17,19 @@ import {
   listCheckNames,
   listLeanChecks,
   listUrgentChecks,
-  readHead,
 } from "../../src/store/checks/check-rows.ts";
+import { readSnapshot } from "../../src/store/checks/snapshot.ts";
 import { deletedAtOf, findDeletedCheck } from "../../src/store/checks/check-search.ts";
 import { tallyChecks, tallyTags } from "../../src/store/checks/check-tallies.ts";
 import { markCheckDeleted, moveCheck, updateCheck } from "../../src/store/checks/checks.ts";
 import { insertEvents } from "../../src/store/history/events.ts";
 import { insertFlips } from "../../src/store/history/flips.ts";
-import { listChangedFlips, listDownSince, listNewestFlips } from "../../src/store/history/newest-flips.ts";
+import {
+  listChangedFlips,
+  listDownSince,
+  listNewestFlipIds,
+  listNewestFlips,
+} from "../../src/store/history/newest-flips.ts";
 import { listRecentMarks } from "../../src/store/history/recent-marks.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { sampleIntake } from "../support/checks-under-change.ts";
@@ -143,10 +148,36 @@ describe("what has changed", () => {
       await inTransaction(db, (tx) =>
         updateCheck(tx, { checkId: fresh.id, patch: { name: "quick" }, at: MONDAY_NOON }),
       );
-      const { xmin, xmax } = await readHead(db);
+      const { xmin, xmax } = await readSnapshot(db);
       expect(xmin).toBeLessThan(xmax);
       await slow.query("commit");
       expect(names(await listChangedChecks(db, { projectIds, since: xmin, limit: 10 }))).toContain("slow");
+    } finally {
+      slow.release();
+    }
+  });
+
+  test("is another number, read later, also where the one who wrote last had begun first", async () => {
+    const { db } = database;
+    const { project, up } = await sampleList();
+    const read = async () => {
+      const { checks } = await listUrgentChecks(db, { projectId: project.id, now: MONDAY_NOON, limit: 10 });
+      return checks.find(({ uuid }) => uuid === up.uuid) ?? expect.fail("it is there");
+    };
+    const slow = await db.pool.connect();
+    try {
+      await slow.query("begin");
+      await slow.query("select pg_current_xact_id()");
+      const patch = { name: "quick" };
+      await inTransaction(db, (tx) => updateCheck(tx, { checkId: up.id, patch, at: MONDAY_NOON }));
+      const quick = await read();
+      await slow.query("update check_states set ping_count = ping_count + 1 where check_id = $1", [up.id]);
+      expect((await read()).change).toBe(quick.change);
+      await slow.query("commit");
+      const late = await read();
+      expect(late.lastXid).toBe(quick.lastXid);
+      expect(late.change).not.toBe(quick.change);
+      expect(late.readingOrder).toBeGreaterThan(quick.readingOrder);
     } finally {
       slow.release();
     }
@@ -157,9 +188,9 @@ describe("what has changed", () => {
     const { project, up } = await sampleList();
     const projectIds = [project.id];
     // Until everybody who writes meanwhile is done, what came before would be told again.
-    const { xmax } = await readHead(db);
+    const { xmax } = await readSnapshot(db);
     const since = await vi.waitFor(async () => {
-      const { xmin } = await readHead(db);
+      const { xmin } = await readSnapshot(db);
       expect(xmin).toBeGreaterThanOrEqual(xmax);
       return xmin;
     }, 40_000);
@@ -171,11 +202,15 @@ describe("what has changed", () => {
       uuid: up.uuid,
       name: "up",
       at: MONDAY_NOON,
+      from: "up",
       to: "down",
       reason: "timeout",
     };
     expect(await listChangedFlips(db, { projectIds, since, limit: 100 })).toEqual([expected]);
     expect(await listNewestFlips(db, projectIds)).toEqual([expected]);
+    const newest = { projectId: project.id, lookedAt: 100, limit: 10 };
+    expect((await listNewestFlipIds(db, newest))[0]).toBe(id);
+    expect(await listNewestFlipIds(db, { ...newest, limit: 0 })).toEqual([]);
     await db.pool.query("update flips set taken_back_at = now() where id = $1", [id]);
     expect(await listChangedFlips(db, { projectIds, since, limit: 100 })).toEqual([]);
     expect(await listNewestFlips(db, projectIds)).not.toMatchObject([{ id }]);

@@ -74,7 +74,7 @@ describe("making and changing a check", () => {
     const changed = json as CheckRow;
     expect(status).toBe(200);
     expect(changed).toMatchObject({ name: "two", slug: "one", expected: "every 5 minutes", channels: 0 });
-    expect(changed.change).toBeGreaterThan(row.change);
+    expect(changed.readingOrder).toBeGreaterThan(row.readingOrder);
   });
 
   test.each([

@@ -5,7 +5,7 @@ import type { ChecksBoot } from "../../src/contract/web/boot.ts";
 import type { CheckRow } from "../../src/contract/web/check-row.ts";
 import type { ChangesPage, DownEvent, FlipEvent, RowsEvent } from "../../src/contract/web/live.ts";
 import { LiveHub, STREAMS_PER_ACCOUNT_MAX } from "../../src/services/web/live/hub.ts";
-import { readHead } from "../../src/store/checks/check-rows.ts";
+import { readSnapshot } from "../../src/store/checks/snapshot.ts";
 import type { Db, Statement } from "../../src/store/db.ts";
 import { useDashboard } from "./dashboard.ts";
 
@@ -83,8 +83,8 @@ async function make(name: string): Promise<CheckRow> {
  * again, and other files of tests write as well.
  */
 async function quietCursor(): Promise<number> {
-  const { xmax } = await readHead(at.db);
-  const xmin = async () => (await readHead(at.db)).xmin;
+  const { xmax } = await readSnapshot(at.db);
+  const xmin = async () => (await readSnapshot(at.db)).xmin;
   await expect.poll(xmin, { timeout: 40_000 }).toBeGreaterThanOrEqual(xmax);
   return xmin();
 }
@@ -98,11 +98,11 @@ describe("the stream of a project", () => {
     await until(() => rowIn(stream, ({ id }) => id === row.id));
     await at.ask(`/ping/${row.id}/fail`);
     const down = await until(() => rowIn(stream, ({ id, state }) => id === row.id && state === "down"));
-    expect(down.change).toBeGreaterThan(row.change);
+    expect(down.readingOrder).toBeGreaterThan(row.readingOrder);
     const flip = await until(() =>
       stream.events.find(({ name, data }) => name === "flip" && (data as FlipEvent).check === row.id),
     );
-    expect(flip.data).toMatchObject({ to: "down", reason: "fail", name: "streamed" });
+    expect(flip.data).toMatchObject({ from: "new", to: "down", reason: "fail", name: "streamed" });
     await at.browse(`/web/api/checks/${row.id}`, { method: "DELETE" });
     const event = await until(() => rowsIn(stream).find(({ removed }) => removed.includes(row.id)));
     const { total } = (await at.browse(`${project()}/overview`)).json as ChecksBoot;
@@ -136,6 +136,25 @@ describe("the stream of a project", () => {
     await at.ask(`/api/v3/checks/${row.id}`, { method: "DELETE", key: at.owner.rw });
     const gone = await until(() => rowsIn(stream).find(({ removed }) => removed.includes(row.id)));
     expect(gone.removed).toEqual([row.id]);
+  });
+
+  test("tells a flip that the page has shown already as one that it knows", async () => {
+    const { id } = await make("shown already");
+    const writer = await at.db.pool.connect();
+    try {
+      await writer.query("begin; select pg_current_xact_id()");
+      await at.ask(`/ping/${id}/fail`);
+      const page = (await at.browse(`${project()}/overview`)).json as ChecksBoot;
+      const stream = await listen(`${project()}/live?after=${page.cursor}`);
+      const flip = await until(() =>
+        stream.events.find(({ name, data }) => name === "flip" && (data as FlipEvent).check === id),
+      );
+      expect(page.flips).toContain((flip.data as FlipEvent).id);
+      expect(page.flips.length).toBeLessThanOrEqual(50);
+    } finally {
+      await writer.query("rollback");
+      writer.release();
+    }
   });
 
   test("whoever comes back with the last id is told what has happened meanwhile, and nothing older", async () => {
@@ -207,7 +226,7 @@ describe("the stream of a project", () => {
     await expect(hub.tick()).rejects.toThrow("went away");
     isBroken = false;
     await hub.tick();
-    expect(told.join("")).toContain(`event: flip\ndata: {"check":"${id}"`);
+    expect(told.join("")).toMatch(new RegExp(`^event: flip\\ndata: .*"check":"${id}"`, "m"));
     await hub.tick();
     expect(told.join("").match(/^event: flip$/gm)).toHaveLength(1);
   });

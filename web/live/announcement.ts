@@ -6,10 +6,11 @@ import { checksWords } from "../words/checks.ts";
 /** Nobody listens to a thousand names. */
 const NAMED_MAX = 5;
 
-export function announcement(flips: readonly Pick<FlipEvent, "name" | "to">[]): string {
+export function announcement(flips: readonly Pick<FlipEvent, "name" | "from" | "to">[]): string {
   const named = flips.slice(0, NAMED_MAX).map((flip) => {
     const name = checkName(flip);
-    return flip.to === "down" ? checksWords.wentDown(name) : checksWords.cameUp(name);
+    if (flip.to === "down") return checksWords.wentDown(name);
+    return flip.from === "down" ? checksWords.cameBack(name) : checksWords.cameUp(name);
   });
   const rest = flips.length - named.length;
   return [...named, ...(rest > 0 ? [checksWords.moreFlips(rest)] : [])].join(" ");

@@ -32,10 +32,11 @@ const overview = (id: string) => ({
   counts: { down: 0 },
   tags: [],
   cursor: "1",
+  flips: [7],
 });
 
 /** A row as far as the store looks at it. */
-const row = (id: string, change = 1) => ({ id, name: id, slug: "", tags: [], change });
+const row = (id: string, change = 1) => ({ id, name: id, slug: "", tags: [], change, readingOrder: change });
 const told = (name: string, data: unknown) =>
   watched.mock.lastCall?.[2].onEvent({ name, data: JSON.stringify(data) });
 
@@ -196,10 +197,28 @@ test("a flip that is told again after a reconnection is heard once", async () =>
   await completeStore("nine", [row("a")], [row("a")]);
   const heard: string[] = [];
   const stop = onFlip(({ to }) => heard.push(to));
-  const flip = { check: "a", name: "a", to: "down", at: 1, reason: "fail" };
-  for (const one of [flip, flip, { ...flip, to: "up", at: 2 }, flip]) told("flip", one);
+  const flip = { id: 8, check: "a", name: "a", to: "down", at: 1, reason: "fail" };
+  for (const one of [flip, flip, { ...flip, id: 9, to: "up", at: 2 }, flip]) told("flip", one);
   expect(heard).toEqual(["down", "up"]);
   stop();
+});
+
+test("a flip that the page has shown already is no news when the stream tells it", async () => {
+  await completeStore("thirteen", [row("a")], [row("a")]);
+  const heard: number[] = [];
+  const stop = onFlip(({ id }) => heard.push(id));
+  const flip = { check: "a", name: "a", to: "up", at: 1, reason: "success" };
+  for (const id of [7, 6, 8]) told("flip", { ...flip, id });
+  expect(heard).toEqual([6, 8]);
+  stop();
+});
+
+test("of two versions of a row the one that was read later counts, whoever had begun to write first", async () => {
+  const store = await completeStore("fourteen", [row("a", 11)], [row("a", 11)]);
+  told("rows", { rows: [{ ...row("a", 10), name: "later", readingOrder: 12 }], removed: [], total: 1 });
+  expect(store.snapshot().rows.get("a")?.name).toBe("later");
+  told("rows", { rows: [{ ...row("a", 13), name: "earlier", readingOrder: 9 }], removed: [], total: 1 });
+  expect(store.snapshot().rows.get("a")?.name).toBe("later");
 });
 
 test("details are asked for once, again when their row has changed, and again after they could not be had", async () => {

@@ -61,7 +61,8 @@ class ChecksStore {
   readonly #listeners = new Set<() => void>();
   /** Those who only need to hear what changes. */
   readonly #watchers = new Set<() => void>();
-  readonly #seenFlips = new Set<string>();
+  /** Flips that this tab has shown or told. */
+  readonly #seenFlips = new Set<number>();
   #snapshot: ChecksSnapshot;
   #loading: Promise<void> | null = null;
   /** Whether the rows lie in the order in which they were created. */
@@ -112,7 +113,7 @@ class ChecksStore {
   take({ rows, removed }: Omit<RowsEvent, "total">): void {
     for (const row of rows) {
       const known = this.#rows.get(row.id);
-      if (known === undefined || known.change <= row.change) this.#rows.set(row.id, row);
+      this.#rows.set(row.id, newerOf(known, row));
     }
     for (const id of removed) {
       this.#rows.delete(id);
@@ -205,6 +206,7 @@ class ChecksStore {
       this.#details.set(detail.id, detail);
       this.#detailOf.set(detail.id, this.#rows.get(detail.id)?.change ?? 0);
     }
+    for (const id of page.flips) this.#rememberFlip(id);
     this.#isInOrder = false;
     const { project, total, since, receiving, counts, tags } = page;
     const isComplete = page.rows.length >= total;
@@ -236,7 +238,7 @@ class ChecksStore {
         searchText(row);
         // Taken out and put in again, it lies behind those of the page before.
         this.#rows.delete(row.id);
-        this.#rows.set(row.id, known !== undefined && known.change > row.change ? known : row);
+        this.#rows.set(row.id, newerOf(known, row));
       }
       after = next;
       this.#isInOrder = next === null;
@@ -260,20 +262,28 @@ class ChecksStore {
     else if (name === "reload") this.reload();
     else if (name === "flip") {
       const flip = JSON.parse(data) as FlipEvent;
-      const key = `${flip.check} ${flip.at}`;
-      // After a reconnection the same flip may be told twice.
-      if (this.#seenFlips.has(key)) return;
-      this.#seenFlips.add(key);
-      const [oldest] = this.#seenFlips;
-      if (this.#seenFlips.size > SEEN_FLIPS_MAX && oldest !== undefined) this.#seenFlips.delete(oldest);
+      // The page may have shown it already, and after a reconnection it may be told twice.
+      if (this.#seenFlips.has(flip.id)) return;
+      this.#rememberFlip(flip.id);
       for (const listener of flipListeners) listener(flip);
     }
+  }
+
+  #rememberFlip(id: number): void {
+    this.#seenFlips.add(id);
+    const [oldest] = this.#seenFlips;
+    if (this.#seenFlips.size > SEEN_FLIPS_MAX && oldest !== undefined) this.#seenFlips.delete(oldest);
   }
 
   #tell(change: Partial<ChecksSnapshot>): void {
     this.#snapshot = { ...this.#snapshot, ...change };
     for (const listener of [...this.#listeners, ...this.#watchers]) listener();
   }
+}
+
+/** Answers and the stream may bring versions of a row in any order. */
+function newerOf(known: CheckRow | undefined, row: CheckRow): CheckRow {
+  return known !== undefined && known.readingOrder > row.readingOrder ? known : row;
 }
 
 function pause(ms: number): Promise<void> {

@@ -57,7 +57,8 @@ export const checksWords = {
     `Tells ${names.join(", ")}${rest > 0 ? ` and ${plural(rest, "more channel")}` : ""}`,
   toldOff: (name: string) => `${name} (switched off)`,
   wentDown: (name: string) => `${name} went down.`,
-  cameUp: (name: string) => `${name} is up again.`,
+  cameBack: (name: string) => `${name} is up again.`,
+  cameUp: (name: string) => `${name} is up.`,
   moreFlips: (count: number) => `And ${formatCount(count)} more.`,
 } as const;
 

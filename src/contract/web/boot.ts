@@ -66,6 +66,8 @@ export type ChecksBoot = {
   total: number;
   /** Where the live stream begins that continues this page. */
   cursor: string;
+  /** The newest flips that this page shows: the stream may tell them once more, and they are no news. */
+  flips: number[];
   since: SinceAway | null;
   receiving: ReceivingTrouble | null;
 };

@@ -46,8 +46,10 @@ export type CheckRow = {
   exitStatus: number | null;
   /** How many channels hear of it. */
   channels: number;
-  /** Grows with every change: of two versions of a row the one with the larger number counts. */
+  /** Another number after every change. */
   change: number;
+  /** Of two versions of a row the one with the larger number counts. */
+  readingOrder: number;
 };
 
 /** How a run, or its absence, is drawn in the strip of a row. */

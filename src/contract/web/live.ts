@@ -11,8 +11,11 @@ export type RowsEvent = { rows: CheckRow[]; removed: string[]; total: number };
 
 /** Event `flip`: a check has changed to up or down. */
 export type FlipEvent = {
+  /** Its number. It may be told twice, and the page may have shown it already: see `flips` of ChecksBoot. */
+  id: number;
   check: string;
   name: string;
+  from: "new" | "up" | "down" | "paused";
   to: "up" | "down";
   at: number;
   reason: "success" | "fail" | "timeout";

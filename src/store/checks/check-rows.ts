@@ -6,6 +6,16 @@ import type { WatchedCheck } from "../../core/machine/status.ts";
 import { type Db, statement } from "../db.ts";
 import { toWatched, WATCHED_COLUMNS, type WatchedRow } from "./check-statuses.ts";
 import { rank } from "./check-tallies.ts";
+import {
+  lowerHalf,
+  readingOrder,
+  readSnapshot,
+  SEEN,
+  type Snapshot,
+  type SnapshotRow,
+  toSnapshot,
+  wholeXid,
+} from "./snapshot.ts";
 import { toNumberArray, toTextArray, toTimestamp } from "../values.ts";
 
 export type LeanCheck = WatchedCheck & {
@@ -21,8 +31,12 @@ export type LeanCheck = WatchedCheck & {
   /** The flip that made it down; null while it is not, or the flip is forgotten. */
   down: { since: Instant; reason: FlipReason; exitStatus: number | null } | null;
   channelCount: number;
-  /** Grows with every change of its settings or its state. */
+  /** The larger of the numbers of the transactions that wrote its settings and its state. */
+  lastXid: number;
+  /** The sum of both: another number after every change, also where the one who wrote last had begun first. */
   change: number;
+  /** When it was read: of two readings the one with the larger number is the later. */
+  readingOrder: number;
 };
 
 /** Rows, and up to where changes are in them: whoever asks for changes since the cursor misses nothing. */
@@ -45,12 +59,6 @@ type LeanRow = WatchedRow & {
   state_xmin: number;
 };
 
-type HeadRow = { seen_xmin: number; seen_xmax: number };
-
-/** Transactions below `xmin` have ended, and none from `xmax` on has begun. */
-const HEAD = `select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as seen_xmin,
-  pg_snapshot_xmax(pg_current_snapshot())::text::bigint as seen_xmax`;
-
 const LEAN_COLUMNS = `c.id, c.uuid, c.project_id, c.name, c.slug, c.tags, ${WATCHED_COLUMNS}, s.last_duration_ms,
   s.down_at, (select count(*)::int from check_channels cc where cc.check_id = c.id) as channel_count,
   d.at as down_since, d.reason as down_reason, e.exit_status,
@@ -67,13 +75,13 @@ const DOWN_BECAUSE = `left join lateral (
       where d.reason = 'fail' and p.check_id = c.id and p.kind = 'f' and p.at = d.at limit 1
     ) as e on true`;
 
-/** The rows of a selection of ids, in its order, with the head of the same snapshot. Without a row there is none. */
+/** The rows of a selection of ids, in its order, with the snapshot that they are of. Without a row there is none. */
 function leanStatement(name: string, { chosen, order }: { chosen: string; order: string }) {
-  return statement<LeanRow & HeadRow>({
+  return statement<LeanRow & SnapshotRow>({
     name,
     text: `with chosen as materialized (${chosen})
-      select h.seen_xmin, h.seen_xmax, ${LEAN_COLUMNS}
-      from (${HEAD}) as h cross join chosen
+      select ${SEEN}, ${LEAN_COLUMNS}
+      from chosen
       join checks c on c.id = chosen.id join check_states s on s.check_id = c.id
       ${DOWN_BECAUSE}
       order by ${order}`,
@@ -114,7 +122,7 @@ export async function listUrgentChecks(
   { projectId, now, limit }: { projectId: number; now: Instant; limit: number },
 ): Promise<LeanPage> {
   const { rows } = await db.query(LIST_URGENT, [projectId, toTimestamp(now), limit]);
-  return rows.length > 0 ? toPage(rows) : { checks: [], cursor: (await readHead(db)).xmin };
+  return rows.length > 0 ? toPage(rows) : { checks: [], cursor: (await readSnapshot(db)).xmin };
 }
 
 const FIND = leanStatement("check_rows.find", {
@@ -143,32 +151,21 @@ export async function listChangedChecks(
   db: Db,
   { projectIds, since, limit }: { projectIds: readonly number[]; since: number; limit: number },
 ): Promise<LeanCheck[]> {
-  const { rows } = await db.query(LIST_CHANGED, [toNumberArray(projectIds), String(since % XIDS), limit]);
+  const { rows } = await db.query(LIST_CHANGED, [toNumberArray(projectIds), String(lowerHalf(since)), limit]);
   return toPage(rows).checks;
 }
 
-const READ_HEAD = statement<HeadRow>({ name: "check_rows.read_head", text: HEAD });
-
-/** Transactions below `xmin` have ended, and none from `xmax` on has begun. */
-export async function readHead(db: Db): Promise<{ xmin: number; xmax: number }> {
-  const [row] = (await db.query(READ_HEAD, [])).rows;
-  return { xmin: row?.seen_xmin ?? 0, xmax: row?.seen_xmax ?? 0 };
+function toPage(rows: readonly (LeanRow & SnapshotRow)[]): LeanPage {
+  const [first] = rows;
+  if (first === undefined) return { checks: [], cursor: 0 };
+  const snapshot = toSnapshot(first);
+  return { checks: rows.map((row) => toLean(row, snapshot)), cursor: snapshot.xmin };
 }
 
-/** Rows know the lower half of the number of their transaction. */
-const XIDS = 2 ** 32;
-
-function wholeXid(lower: number, seenXmax: number): number {
-  const behind = ((seenXmax % XIDS) - lower + XIDS) % XIDS;
-  return Math.max(0, seenXmax - behind);
-}
-
-function toPage(rows: readonly (LeanRow & HeadRow)[]): LeanPage {
-  return { checks: rows.map(toLean), cursor: rows[0]?.seen_xmin ?? 0 };
-}
-
-function toLean(row: LeanRow & HeadRow): LeanCheck {
+function toLean(row: LeanRow, snapshot: Snapshot): LeanCheck {
   const { down_since: since, down_reason: reason } = row;
+  const checkXid = wholeXid(row.check_xmin, snapshot.xmax);
+  const stateXid = wholeXid(row.state_xmin, snapshot.xmax);
   return {
     id: row.id,
     uuid: row.uuid,
@@ -181,7 +178,9 @@ function toLean(row: LeanRow & HeadRow): LeanCheck {
     downAt: row.down_at,
     down: since === null || reason === null ? null : { since, reason, exitStatus: row.exit_status },
     channelCount: row.channel_count,
-    change: Math.max(wholeXid(row.check_xmin, row.seen_xmax), wholeXid(row.state_xmin, row.seen_xmax)),
+    lastXid: Math.max(checkXid, stateXid),
+    change: checkXid + stateXid,
+    readingOrder: readingOrder(snapshot),
   };
 }
 

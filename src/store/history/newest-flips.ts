@@ -1,8 +1,9 @@
 // Flips of many checks: the newest of each project, and those of a project since an instant. It only reads.
 import type { Instant } from "../../core/instant.ts";
-import type { FlipReason } from "../../core/machine/state.ts";
+import type { FlipReason, StoredStatus } from "../../core/machine/state.ts";
 import { type Db, statement } from "../db.ts";
 import { toNumberArray, toTimestamp } from "../values.ts";
+import { lowerHalf } from "../checks/snapshot.ts";
 
 export type NamedFlip = {
   id: number;
@@ -10,6 +11,7 @@ export type NamedFlip = {
   uuid: string;
   name: string;
   at: Instant;
+  from: StoredStatus;
   to: "up" | "down";
   reason: FlipReason;
 };
@@ -20,15 +22,16 @@ type NamedRow = {
   uuid: string;
   name: string;
   at: Instant;
+  from_status: StoredStatus;
   to_status: "up" | "down";
   reason: FlipReason;
 };
 
-const COLUMNS = "f.id, c.project_id, c.uuid, c.name, f.at, f.to_status, f.reason";
+const COLUMNS = "f.id, c.project_id, c.uuid, c.name, f.at, f.from_status, f.to_status, f.reason";
 
 function toNamed(row: NamedRow): NamedFlip {
-  const { id, project_id: projectId, uuid, name, at, to_status: to, reason } = row;
-  return { id, projectId, uuid, name, at, to, reason };
+  const { id, project_id: projectId, uuid, name, at, from_status: from, to_status: to, reason } = row;
+  return { id, projectId, uuid, name, at, from, to, reason };
 }
 
 /** So many of the newest flips of all are looked through first. */
@@ -73,16 +76,27 @@ const CHANGED = statement<NamedRow>({
     order by f.id`,
 });
 
-/** Rows know the lower half of the number of their transaction. */
-const XIDS = 2 ** 32;
-
-/** The flips of these projects that were written since a cursor, of the `limit` newest of all; see check-rows.ts. */
+/** The flips of these projects that were written since a cursor, of the `limit` newest of all; see checks/snapshot.ts. */
 export async function listChangedFlips(
   db: Db,
   { projectIds, since, limit }: { projectIds: readonly number[]; since: number; limit: number },
 ): Promise<NamedFlip[]> {
-  const { rows } = await db.query(CHANGED, [toNumberArray(projectIds), String(since % XIDS), limit]);
+  const { rows } = await db.query(CHANGED, [toNumberArray(projectIds), String(lowerHalf(since)), limit]);
   return rows.map(toNamed);
+}
+
+const NEWEST_IDS = statement<{ id: number }>({
+  name: "newest_flips.ids",
+  text: `select f.id from (select id, check_id from flips order by id desc limit $2) as f
+    join checks c on c.id = f.check_id where c.project_id = $1 order by f.id desc limit $3`,
+});
+
+/** The ids of a project's newest flips, at most `limit`, of the `lookedAt` newest of all. */
+export async function listNewestFlipIds(
+  db: Db,
+  { projectId, lookedAt, limit }: { projectId: number; lookedAt: number; limit: number },
+): Promise<number[]> {
+  return (await db.query(NEWEST_IDS, [projectId, lookedAt, limit])).rows.map(({ id }) => id);
 }
 
 const DOWN_SINCE = statement<{ uuid: string; name: string; is_down: boolean }>({

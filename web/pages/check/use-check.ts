@@ -59,7 +59,7 @@ export function useLiveRow({ projectId, row }: Pick<CheckPage, "projectId" | "ro
   const told = rows.get(row.id);
   const client = useQueryClient();
   const askedAt = useRef(0);
-  const isNews = told !== undefined && told.change > row.change;
+  const isNews = told !== undefined && told.readingOrder > row.readingOrder && told.change !== row.change;
   const change = told?.change;
   useEffect(() => {
     if (!isNews) return undefined;

@@ -24,6 +24,7 @@ const row = (change: Partial<CheckRow>): CheckRow => ({
   exitStatus: null,
   channels: 1,
   change: 1,
+  readingOrder: 1,
   ...change,
 });
 

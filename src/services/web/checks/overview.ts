@@ -15,9 +15,10 @@ import { listUrgentChecks } from "../../../store/checks/check-rows.ts";
 import { findWatchedChecks } from "../../../store/checks/check-statuses.ts";
 import { type Tally, tallyChecks, tallyTags } from "../../../store/checks/check-tallies.ts";
 import type { Db } from "../../../store/db.ts";
-import { listNewestFlips } from "../../../store/history/newest-flips.ts";
+import { listNewestFlipIds, listNewestFlips } from "../../../store/history/newest-flips.ts";
 import type { WebHouse } from "../house.ts";
 import type { AccountAsk, ProjectAsk } from "../route.ts";
+import { FLIPS_LOOKED_AT, FLIPS_TOLD_MAX } from "../live/changes.ts";
 import { projectHead } from "../shell/boot.ts";
 import { detailsOf } from "./details.ts";
 import { rowsOf } from "./rows.ts";
@@ -35,7 +36,13 @@ const TROUBLE_TOLD_MS = 60 * MINUTE_MS;
 export async function checksBoot(ask: ProjectAsk): Promise<ChecksBoot> {
   const { house, project, role, now } = ask;
   const { database } = house;
-  // The rows first: their cursor must not be newer than anything that is told beside them.
+  // Before the rows: what is in this list is in them for certain.
+  const flips = await listNewestFlipIds(database, {
+    projectId: project.id,
+    lookedAt: FLIPS_LOOKED_AT,
+    limit: FLIPS_TOLD_MAX,
+  });
+  // The rows first of the rest: their cursor must not be newer than anything that is told beside them.
   const urgent = await listUrgentChecks(database, { projectId: project.id, now, limit: FIRST_ROWS });
   const [tallies, tags, details, since] = await Promise.all([
     tallyChecks(database, { projectIds: [project.id], now }),
@@ -52,6 +59,7 @@ export async function checksBoot(ask: ProjectAsk): Promise<ChecksBoot> {
     details,
     total: tally?.total ?? 0,
     cursor: String(urgent.cursor),
+    flips,
     since,
     receiving: receivingTrouble(house, now),
   };

@@ -33,6 +33,7 @@ function rowOf(check: LeanCheck, now: Instant): CheckRow {
     exitStatus: shown === "down" ? (down?.exitStatus ?? null) : null,
     channels: check.channelCount,
     change: check.change,
+    readingOrder: check.readingOrder,
   };
 }
 

@@ -1,7 +1,8 @@
 // What has happened in a project since a cursor, read once: for whoever resumes a stream, or asks again and again.
 import type { ChangesPage, LiveMessage } from "../../../contract/web/live.ts";
 import type { Instant } from "../../../core/instant.ts";
-import { countChecks, countDown, listChangedChecks, readHead } from "../../../store/checks/check-rows.ts";
+import { countChecks, countDown, listChangedChecks } from "../../../store/checks/check-rows.ts";
+import { readSnapshot } from "../../../store/checks/snapshot.ts";
 import type { Db } from "../../../store/db.ts";
 import { listChangedFlips, type NamedFlip } from "../../../store/history/newest-flips.ts";
 import { rowsOf } from "../checks/rows.ts";
@@ -11,11 +12,11 @@ const CHANGES_MAX = 2_000;
 /** So many of the newest flips are looked through. */
 export const FLIPS_LOOKED_AT = 2_000;
 /** So many flips are told to whoever comes back. */
-const FLIPS_TOLD_MAX = 50;
+export const FLIPS_TOLD_MAX = 50;
 
 /** What to tell about a flip. */
-export function flipMessage({ uuid, name, to, at, reason }: NamedFlip): LiveMessage {
-  return { name: "flip", data: { check: uuid, name, to, at, reason } };
+export function flipMessage({ id, uuid, name, from, to, at, reason }: NamedFlip): LiveMessage {
+  return { name: "flip", data: { id, check: uuid, name, from, to, at, reason } };
 }
 
 /** How many checks are down; undefined: none. */
@@ -29,7 +30,7 @@ export async function changesSince(
   { projectId, since, now }: { projectId: number; since: number; now: Instant },
 ): Promise<ChangesPage> {
   // Before the changes: what comes in between is told twice, and never missed.
-  const head = await readHead(db);
+  const head = await readSnapshot(db);
   const cursor = String(head.xmin);
   const reload = (why: string): ChangesPage => ({ events: [{ name: "reload", data: { why } }], cursor });
   if (since > head.xmax) return reload("The database is not the one that it was.");

@@ -11,8 +11,8 @@ import {
   type LeanCheck,
   listChangedChecks,
   listCheckNames,
-  readHead,
 } from "../../../store/checks/check-rows.ts";
+import { readSnapshot } from "../../../store/checks/snapshot.ts";
 import { listWatching } from "../../../store/accounts/sessions.ts";
 import type { Db } from "../../../store/db.ts";
 import { listChangedFlips, type NamedFlip } from "../../../store/history/newest-flips.ts";
@@ -119,7 +119,7 @@ export class LiveHub {
   async #look(): Promise<void> {
     const { database, now } = this.#options;
     const projectIds = [...this.#watched.keys()];
-    const head = await readHead(database);
+    const head = await readSnapshot(database);
     const since = this.#cursor ?? head.xmin;
     const [changed, flips, counts] = await Promise.all([
       listChangedChecks(database, { projectIds, since, limit: CHANGES_MAX }),

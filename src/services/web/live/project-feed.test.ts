@@ -28,7 +28,9 @@ function check(uuid: string, change: number, status: "up" | "down" = "up"): Lean
     downAt: null,
     down: null,
     channelCount: 0,
+    lastXid: change,
     change,
+    readingOrder: change,
   };
 }
 

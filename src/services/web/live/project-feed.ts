@@ -16,13 +16,13 @@ export class ProjectFeed {
   /** What went between the reading of a page and the first look is told by the number of checks alone. */
   #isCountDue = false;
   /** What was told, for as long as it may be read again. */
-  readonly #told = new Map<string, number>();
+  readonly #told = new Map<string, Pick<LeanCheck, "change" | "lastXid">>();
 
   /** Takes rows that were read as changed; those that were told already are left out. */
   take(checks: readonly LeanCheck[]): void {
     for (const check of checks) {
       this.#known?.add(check.uuid);
-      if (this.#told.get(check.uuid) !== check.change) this.#pending.set(check.uuid, check);
+      if (this.#told.get(check.uuid)?.change !== check.change) this.#pending.set(check.uuid, check);
     }
   }
 
@@ -53,9 +53,9 @@ export class ProjectFeed {
     this.#isCountDue = false;
     const urgent = [...this.#pending.values()].toSorted((one, other) => urgency(one) - urgency(other));
     const portion = urgent.slice(0, PORTION);
-    for (const { uuid, change } of portion) {
+    for (const { uuid, change, lastXid } of portion) {
       this.#pending.delete(uuid);
-      this.#told.set(uuid, change);
+      this.#told.set(uuid, { change, lastXid });
     }
     const removed = [...this.#removed];
     this.#removed.clear();
@@ -69,7 +69,7 @@ export class ProjectFeed {
 
   /** Forgets what cannot be read again, because the cursor has passed it. */
   forgetBefore(cursor: number): void {
-    for (const [uuid, change] of this.#told) if (change < cursor) this.#told.delete(uuid);
+    for (const [uuid, { lastXid }] of this.#told) if (lastXid < cursor) this.#told.delete(uuid);
   }
 }
 

@@ -3,7 +3,7 @@ import { LiveQuery } from "../../../contract/web/requests/checks.ts";
 import { MINUTE_MS } from "../../../core/instant.ts";
 import { noteVisit } from "../../../operations/accounts/visits.ts";
 import { findProjectEntry } from "../../../store/accounts/project-entry.ts";
-import { readHead } from "../../../store/checks/check-rows.ts";
+import { readSnapshot } from "../../../store/checks/snapshot.ts";
 import { type ProjectAsk, projectRoute, WebRefusal, type WebRoute } from "../route.ts";
 import { changesSince } from "./changes.ts";
 import { eventText } from "./hub.ts";
@@ -20,7 +20,7 @@ const changes = projectRoute({
   query: LiveQuery,
   answer: async ({ house, project, query, now }) => {
     const { after } = query;
-    const since = after === undefined ? (await readHead(house.database)).xmin : Number(after);
+    const since = after === undefined ? (await readSnapshot(house.database)).xmin : Number(after);
     return { json: await changesSince(house.database, { projectId: project.id, since, now }) };
   },
 });
@@ -36,7 +36,7 @@ const live = projectRoute({
     const refusal = house.live.refusalFor(account.id);
     if (refusal !== null) throw new WebRefusal("rate_limited", refusal);
     // Read before joining, so that the first look of the hub begins no later than this.
-    const { xmin } = await readHead(house.database);
+    const { xmin } = await readSnapshot(house.database);
     const resumed = headers["last-event-id"];
     const after = typeof resumed === "string" && /^\d{1,15}$/.test(resumed) ? resumed : query.after;
     return {

@@ -23,6 +23,7 @@ function row(name: string, more: Partial<CheckRow> = {}): CheckRow {
     exitStatus: null,
     channels: 0,
     change: 1,
+    readingOrder: 1,
     ...more,
   };
 }

@@ -23,6 +23,7 @@ const plain: CheckRow = {
   exitStatus: null,
   channels: 0,
   change: 1,
+  readingOrder: 1,
 };
 
 const down = { state: "down", fuse: null, downSince: NOW - 131 * MIN } as const;
