@@ -14,7 +14,7 @@ import type { DownEvent, FlipEvent, ReceivingEvent, RowsEvent } from "../../src/
 import { get, Trouble } from "../api/api.ts";
 import { takeBootPage } from "../boot/boot.ts";
 import { type LiveEvent, type LiveState, NOT_OURS } from "./live-stream.ts";
-import { nameKey, searchText } from "./row-keys.ts";
+import { nameKey, newerOf, searchText } from "./row-keys.ts";
 import { tellDown } from "./down-count.ts";
 import { watchProject } from "./watch-project.ts";
 
@@ -279,11 +279,6 @@ class ChecksStore {
     this.#snapshot = { ...this.#snapshot, ...change };
     for (const listener of [...this.#listeners, ...this.#watchers]) listener();
   }
-}
-
-/** Answers and the stream may bring versions of a row in any order. */
-function newerOf(known: CheckRow | undefined, row: CheckRow): CheckRow {
-  return known !== undefined && known.readingOrder > row.readingOrder ? known : row;
 }
 
 function pause(ms: number): Promise<void> {

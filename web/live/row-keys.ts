@@ -23,3 +23,8 @@ export function searchText(row: CheckRow): string {
   }
   return text;
 }
+
+/** Answers and the stream may bring versions of a row in any order. */
+export function newerOf(known: CheckRow | undefined, row: CheckRow): CheckRow {
+  return known !== undefined && known.readingOrder > row.readingOrder ? known : row;
+}
