@@ -1,10 +1,25 @@
 // `overdue` alone, in a folder of its own: the trial starts, says what a person needs, keeps its data, refuses to run
 // twice, and leaves no server behind, even when it is killed.
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from "node:child_process";
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, expect, test, vi } from "vitest";
@@ -99,10 +114,7 @@ test("a database that is killed comes back, and what a person is told of it is a
   const port = await freePort();
   const { child, ready, ended } = start(["trial", "--port", String(port)], { cwd: folder });
   await ready;
-  const postmaster = Number(
-    readFileSync(join(folder, "overdue-data/postgres/postmaster.pid"), "utf8").split("\n")[0],
-  );
-  process.kill(postmaster, "SIGKILL");
+  process.kill(Number(lockFile(folder)[0]), "SIGKILL");
   let said = "";
   child.stderr.on("data", (chunk: string) => {
     said += chunk;
@@ -116,9 +128,90 @@ test("a database that is killed comes back, and what a person is told of it is a
   expect(databaseRuns(folder)).toBe(false);
 });
 
+const lockFile = (folder: string) =>
+  readFileSync(join(folder, "overdue-data/postgres/postmaster.pid"), "utf8").split("\n");
+
+/** Whoever opens a pipe waits until somebody opens its other end: so a start is held where it reads or writes one. */
+function makePipe(path: string): void {
+  const { uid, gid } = statSync(dirname(path));
+  rmSync(path, { force: true });
+  execFileSync("mkfifo", ["-m", "600", path]);
+  chownSync(path, uid, gid);
+}
+
+/** The commands of the processes that stand in a folder, or have a path among their arguments. */
+function commandsAt({ folder, path }: { folder: string; path: string }): string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+        return readlinkSync(`/proc/${pid}/cwd`).startsWith(folder) || command.includes(path)
+          ? [`${pid} ${command}`]
+          : [];
+      } catch {
+        // It has ended, or belongs to somebody whom we may not look at.
+        return [];
+      }
+    });
+}
+
+test("Ctrl-C while its database is being started again leaves no process behind, and the data whole", async () => {
+  const folder = newFolder();
+  const data = join(folder, "overdue-data/postgres");
+  const within = { timeout: GONE_TIMEOUT_MS, interval: 20 };
+  const begin = async () => {
+    const trial = start(["trial", "--port", String(await freePort())], { cwd: folder });
+    await trial.ready;
+    const [pid, , , , home = ""] = lockFile(folder);
+    const there = () => commandsAt({ folder: data, path: home });
+    const crash = () => process.kill(Number(pid), "SIGKILL");
+    return { ...trial, home, there, crash };
+  };
+
+  // Held before the server is there: whoever writes its rules waits.
+  const early = await begin();
+  makePipe(join(early.home, "pg_hba.conf"));
+  early.crash();
+  const writer = expect.stringMatching(/^\d+ sh .*pg_hba\.conf $/);
+  await vi.waitFor(() => expect(early.there()).toContainEqual(writer), within);
+  early.child.kill("SIGINT");
+  expect((await early.ended).code).toBe(0);
+  await vi.waitFor(() => expect(early.there()).toEqual([]), within);
+
+  // Held when the server is there and has not said so yet: it waits for its settings.
+  const late = await begin();
+  const settings = join(data, "postgresql.conf");
+  const before = readFileSync(settings, "utf8");
+  const pipe = join(data, "held.conf");
+  makePipe(pipe);
+  appendFileSync(settings, "\ninclude 'held.conf'\n");
+  const old = new Set(late.there());
+  late.crash();
+  const isServer = (command: string) => !old.has(command) && /^\d+ \S+\/postgres -D /.test(command);
+  await vi.waitFor(() => expect(late.there().some(isServer)).toBe(true), within);
+  late.child.kill("SIGINT");
+  const running = join(folder, "overdue-data/running.json");
+  await vi.waitFor(() => expect(existsSync(running)).toBe(false), within);
+  // Whoever is to stop it looks for it again and again until it is there to be stopped.
+  await vi.waitFor(() => expect(late.there()).toContainEqual(expect.stringMatching(/^\d+ sleep /)), within);
+  writeFileSync(settings, before);
+  // It reads its settings more than once, and waits each time until somebody has opened the other end.
+  const letGo = setInterval(() => closeSync(openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK)), 20);
+  expect((await late.ended).code).toBe(0);
+  clearInterval(letGo);
+  await vi.waitFor(() => expect(late.there()).toEqual([]), within);
+
+  const again = await begin();
+  expect(await entry(folder, passwordOf(folder))).toBe("in");
+  again.child.kill("SIGINT");
+  expect((await again.ended).code).toBe(0);
+  await vi.waitFor(() => expect(again.there()).toEqual([]), within);
+});
+
 /** Whether the trial's database lets somebody in who comes by its socket. */
 async function entry(folder: string, password?: string): Promise<string> {
-  const lines = readFileSync(join(folder, "overdue-data/postgres/postmaster.pid"), "utf8").split("\n");
+  const lines = lockFile(folder);
   const client = new pg.Client({
     user: "overdue",
     database: "overdue",

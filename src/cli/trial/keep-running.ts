@@ -9,14 +9,21 @@ const REASON_LENGTH_MAX = 500;
 
 export type Watched = Pick<PrivatePostgres, "postmaster" | "relaunch">;
 
-/** Watches until it is told to stop. `say` gets sentences for the terminal: when it ended, why it does not come, when it is back. */
+/**
+ * Watches until it is told to stop; that is done when no server is being started any more. `say` gets sentences for the
+ * terminal: when it ended, why it does not come, when it is back.
+ */
 export function keepRunning(
   server: Watched,
   { say, pauseMs = PAUSE_MS }: { say: (text: string) => void; pauseMs?: number },
-): () => void {
+): () => Promise<void> {
   const over = new AbortController();
+  let bringing = Promise.resolve();
   const watch = () => {
-    const again = () => void bringBack().catch(() => {});
+    const again = () => {
+      // Whoever is told to stop breaks it off, which is no trouble.
+      bringing = bringBack().catch(() => {});
+    };
     const { exitCode, signalCode } = server.postmaster();
     if (exitCode === null && signalCode === null) server.postmaster().once("exit", again);
     else again();
@@ -27,9 +34,10 @@ export function keepRunning(
     for (let tries = 1; ; tries += 1) {
       await sleep(pauseMs, undefined, { signal: over.signal });
       try {
-        await server.relaunch();
+        await server.relaunch(over.signal);
         break;
       } catch (error) {
+        if (over.signal.aborted) return;
         const said = String(error instanceof Error ? error.message : error).slice(-REASON_LENGTH_MAX);
         if (tries === 1) say(`It does not start yet; trying on. ${said.trimEnd()}`);
       }
@@ -38,5 +46,8 @@ export function keepRunning(
     watch();
   };
   watch();
-  return () => over.abort();
+  return async () => {
+    over.abort();
+    await bringing;
+  };
 }

@@ -14,6 +14,9 @@ const SUPERUSER = "overdue";
 /** Long enough for a crash recovery on a slow disk. */
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_SECONDS = 60;
+/** A server that is to be stopped and has not written its lock file yet is looked at so often. */
+const STOP_LOOK_SECONDS = 0.1;
+const STOP_LOOKS_MAX = START_TIMEOUT_MS / 1_000 / STOP_LOOK_SECONDS;
 const START_POLL_MS = 20;
 const DEFAULT_PORT = "5432";
 /** To write from the beginning, and never through a link that somebody else has put there. */
@@ -43,8 +46,11 @@ export type PrivatePostgres = {
   postmaster(): ChildProcess;
   /** Address of a database over the Unix socket. */
   socketUrl(database?: string): string;
-  /** Starts again, on the same data, what has ended. */
-  relaunch(): Promise<void>;
+  /**
+   * Starts again, on the same data, what has ended. Breaks off with an error when the signal says so, and leaves to
+   * `stop` what was begun.
+   */
+  relaunch(signal?: AbortSignal): Promise<void>;
   /** Stops in order, and removes the data unless it was to be kept. */
   stop(): Promise<void>;
 };
@@ -72,8 +78,8 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
       postmaster: () => postmaster,
       socketUrl: (database = "postgres") =>
         `postgres://${SUPERUSER}${secret === null ? "" : `:${secret.password}`}@/${database}?host=${encodeURIComponent(place.home)}&port=${port}`,
-      relaunch: async () => {
-        postmaster = await launch({ place, options, guardian: watchOver });
+      relaunch: async (signal) => {
+        postmaster = await launch({ place, options, guardian: watchOver, ...(signal && { signal }) });
       },
       stop: () => dismiss(watchOver),
     };
@@ -139,11 +145,18 @@ async function initialise(place: Place, { database, keepDataIn, secret }: Prepar
 /**
  * Stops the server when our end of its standard input closes: on request, and just as well when this process is
  * interrupted or killed. It is told who the server is, lest it stop one that somebody else started on the same
- * data. It is detached, so that Ctrl-C reaches us and not it.
+ * data; one that has only just been started writes its lock file a moment later, which is waited for. It is detached,
+ * so that Ctrl-C reaches us and not it.
  */
 function spawnGuardian(place: Place): ChildProcess {
   const script = `while read -r line; do pid=$line; done
-    if [ -n "$pid" ] && [ "$(head -n 1 postmaster.pid)" = "$pid" ]; then
+    runs() { [ -n "$pid" ] && [ "$(head -n 1 postmaster.pid)" = "$pid" ]; }
+    looks=0
+    while [ -n "$pid" ] && kill -0 "$pid" && ! runs && [ $looks -lt ${STOP_LOOKS_MAX} ]; do
+      looks=$((looks + 1))
+      sleep ${STOP_LOOK_SECONDS}
+    done
+    if runs; then
       "$1/pg_ctl" stop -D "$2" -m fast -w -t ${STOP_TIMEOUT_SECONDS} || "$1/pg_ctl" stop -D "$2" -m immediate -w
     fi
     cd / && rm -rf "$3"`;
@@ -166,19 +179,25 @@ async function dismiss(guardian: ChildProcess): Promise<void> {
   await exited;
 }
 
-type Launch = { place: Place; options: PrivatePostgresOptions; guardian: ChildProcess };
+type Launch = {
+  place: Place;
+  options: PrivatePostgresOptions;
+  guardian: ChildProcess;
+  signal?: AbortSignal;
+};
 
-async function launch({ place, options, guardian }: Launch): Promise<ChildProcess> {
+async function launch({ place, options, guardian, signal }: Launch): Promise<ChildProcess> {
   const settings: Record<string, string> = {
     listen_addresses: "",
     port: DEFAULT_PORT,
     unix_socket_directories: place.home,
     unix_socket_permissions: "0700",
-    ...(options.passwordFile !== undefined && { hba_file: await writePasswordRules(place) }),
+    ...(options.passwordFile !== undefined && { hba_file: await writePasswordRules(place, signal) }),
     ...options.settings,
   };
   const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const logPath = join(place.home, "log");
+  signal?.throwIfAborted();
   const log = openSync(logPath, LOG_FLAGS, 0o644);
   const child = spawn(join(place.programs, "postgres"), ["-D", place.dataSeenAs, ...args], {
     ...place.identity,
@@ -191,7 +210,7 @@ async function launch({ place, options, guardian }: Launch): Promise<ChildProces
   // A program that cannot be run has no process id, and is found out below.
   child.once("error", () => {});
   guardian.stdin?.write(`${child.pid ?? ""}\n`);
-  await untilReady({ child, place, logPath });
+  await untilReady({ child, place, logPath, signal });
   return child;
 }
 
@@ -199,22 +218,26 @@ async function launch({ place, options, guardian }: Launch): Promise<ChildProces
  * In place of the rules that lie with the data, which older releases have left open. Written by whom the server runs as:
  * the folder is theirs, and root must not follow what somebody else may have put there.
  */
-async function writePasswordRules({ home, identity }: Place): Promise<string> {
+async function writePasswordRules({ home, identity }: Place, signal?: AbortSignal): Promise<string> {
   const path = join(home, "pg_hba.conf");
   await run("sh", ["-c", 'printf "%s\\n" "$1" > "$2"', "sh", PASSWORD_RULES, path], {
     ...identity,
     cwd: "/",
+    ...(signal && { signal }),
   });
   return path;
 }
 
+type Starting = { child: ChildProcess; place: Place; logPath: string; signal: AbortSignal | undefined };
+
 /** The server says in its lock file when it takes connections. */
-async function untilReady(at: { child: ChildProcess; place: Place; logPath: string }): Promise<void> {
+async function untilReady(at: Starting): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   const pid = String(at.child.pid ?? "");
   while (performance.now() < deadline && at.child.exitCode === null && at.child.signalCode === null) {
     const lines = readLines(join(at.place.data, "postmaster.pid"));
     if (lines[0] === pid && lines[STATUS_LINE]?.trim() === "ready") return;
+    at.signal?.throwIfAborted();
     await sleep(START_POLL_MS);
   }
   const said = readLines(at.logPath).join("\n");

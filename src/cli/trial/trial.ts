@@ -76,7 +76,8 @@ async function runTrial(context: CommandContext, options: Options): Promise<numb
       },
     });
   } finally {
-    leave();
+    // First: what is being started while the server is told to stop would stay behind.
+    await leave();
     forgetRunning(folder);
     await server.stop();
   }
