@@ -2,7 +2,7 @@
 // had the focus is gone, the focus is where somebody would look for it, and never on the page as a whole.
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { visit } from "../support/browser.ts";
+import { accessibilityTrouble, visit } from "../support/browser.ts";
 import { expectGone, expectSeen, expectSoon, notice, openRoom, type Room, signal } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
@@ -279,6 +279,62 @@ test("the palette opens what was typed, however fast", async () => {
   await expectSeen(page.getByRole("combobox", { name: "Search everything" }));
   await page.evaluate(`(${WRITTEN_AT_ONCE})("events")`);
   await page.waitForURL("**/events/");
+  await context.close();
+});
+
+test("what was just done is taken back within a window, by keys, by the pointer and by its letter", async () => {
+  const { page, context, complaints, first, ...room } = await openJobs();
+  await room.go(`/checks/${first}/details/`);
+  await page.clock.install();
+  // Time stands still, so that no notice leaves before it is reached.
+  await page.clock.pauseAt(Date.now() + 60_000);
+  const form = page.getByRole("dialog", { name: "Edit alpha backup" });
+  const undoing = form
+    .locator(".toast", { hasText: "Paused alpha backup" })
+    .getByRole("button", { name: /^Undo/ });
+  const pauseAndEdit = async () => {
+    await press(page, "p");
+    await expectSeen(notice(page, "Paused alpha backup"));
+    await press(page, "e");
+    await expectFocus(page, "Name");
+    await expectSeen(undoing);
+    expect(await page.locator(".toast").count()).toBe(1);
+  };
+  const isWithin = () => page.evaluate("document.activeElement.closest('[role=dialog]') !== null");
+  const expectTakenBack = async () => {
+    await expectGone(undoing);
+    await expectSoon(() => page.locator(".check-acts").textContent()).toContain("Pause");
+    expect([await form.count(), await isWithin()]).toEqual([1, true]);
+    await press(page, "Escape");
+    await page.clock.runFor(1_000);
+    await expectGone(form);
+  };
+
+  await pauseAndEdit();
+  // It is the last thing in the window, and one comes to it backwards; on from it the window begins anew.
+  await tabTo(page, "Undoz", "Shift+Tab");
+  expect(await isWithin()).toBe(true);
+  await press(page, "Enter");
+  await expectTakenBack();
+
+  await pauseAndEdit();
+  await undoing.click();
+  await expectTakenBack();
+
+  await pauseAndEdit();
+  // In a field it is a letter like any other.
+  await press(page, "z");
+  await expectSoon(() => form.getByLabel("Name", { exact: true }).inputValue()).toBe("alpha backupz");
+  await tabTo(page, "Close", "Shift+Tab");
+  await press(page, "z");
+  await expectTakenBack();
+
+  await pauseAndEdit();
+  await tabTo(page, "Undoz", "Shift+Tab");
+  // It stays as long as it has the focus, and whoever looks at the page needs time to pass.
+  await page.clock.resume();
+  expect(await accessibilityTrouble(page)).toEqual([]);
+  expect(complaints).toEqual([]);
   await context.close();
 });
 

@@ -9,6 +9,7 @@ import { useCurrentProject } from "../shell/current-project.ts";
 import { pageHref } from "../shell/page-address.ts";
 import { giveBack } from "../ui/dialog.tsx";
 import { StateShape } from "../ui/marks/state-shape.tsx";
+import { WindowToasts } from "../ui/toast.tsx";
 import { paletteWords, words } from "../words/shared.ts";
 import { closeWindows, openHelp, openPalette, useOpened } from "./open-windows.ts";
 import { type PaletteEntry, paletteEntries } from "./palette-entries.ts";
@@ -30,6 +31,7 @@ export function Palette() {
         <Layer.Content className="window is-palette" aria-describedby={undefined} onCloseAutoFocus={giveBack}>
           <Layer.Title className="sr">{words.nav.search}</Layer.Title>
           <PaletteBody />
+          <WindowToasts />
         </Layer.Content>
       </Layer.Portal>
     </Layer.Root>

@@ -12,7 +12,7 @@ export type Shortcut = {
   says: string;
   group: string;
   run: (event: KeyboardEvent) => void;
-  /** Also while a window is open; and, with Ctrl, while a field has the focus. */
+  /** Also while a window is open; and, with Ctrl, while a field or a menu has the focus. */
   always?: boolean;
 };
 
@@ -64,14 +64,15 @@ export function useShortcuts(shortcuts: readonly Shortcut[]): void {
   }, [shape]);
 }
 
-const WINDOWS = "[role=dialog], [role=menu]";
+/** What letters mean something to: in a menu they find an entry. */
+const TAKES_LETTERS = `${TYPED_INTO}, [role=menu]`;
 
-/** A key belongs to the field that has the focus, or to the window that is open; with Ctrl it may be everybody's. */
+/** A key belongs to the field or menu that has the focus, or to the window that is open; with Ctrl it may be everybody's. */
 function isTaken(event: KeyboardEvent, always: boolean): boolean {
   if (event.isComposing) return true;
   const target = event.target instanceof HTMLElement ? event.target : null;
   if (target === null) return false;
-  const isTyping = target.isContentEditable || target.closest(TYPED_INTO) !== null;
+  const isTyping = target.isContentEditable || target.closest(TAKES_LETTERS) !== null;
   if (isTyping) return !always || !(event.ctrlKey || event.metaKey);
-  return !always && target.closest(WINDOWS) !== null;
+  return !always && target.closest("[role=dialog]") !== null;
 }

@@ -6,6 +6,7 @@ import { focusBack } from "../keys/keep-focus.ts";
 import { words } from "../words/shared.ts";
 import { Button } from "./button.tsx";
 import { Icon } from "./icon.tsx";
+import { WindowToasts } from "./toast.tsx";
 
 type Props = {
   isOpen: boolean;
@@ -100,6 +101,7 @@ function Window({
           </header>
           <div className="window-body">{children}</div>
           {footer !== undefined && <footer className="window-foot">{footer}</footer>}
+          <WindowToasts />
         </Layer.Content>
       </Layer.Portal>
     </Layer.Root>

@@ -1,6 +1,7 @@
 // A sentence at the foot of the screen about what was just done, with a way back: undo instead of "are you sure".
-// Read out politely; it stays while the pointer or the focus is on it.
-import { useEffect, useState, useSyncExternalStore } from "react";
+// Read out politely; it stays while the pointer or the focus is on it. While a window is open it stands within that
+// window: nothing beside a window can be pressed or reached by keys.
+import { useEffect, useLayoutEffect, useState, useSyncExternalStore } from "react";
 import { troubleText } from "../api/api.ts";
 import { useShortcuts } from "../keys/shortcuts.ts";
 import { paletteWords, words } from "../words/shared.ts";
@@ -16,10 +17,22 @@ type Shown = Toast & { key: number };
 
 let shown: readonly Shown[] = [];
 let lastKey = 0;
+/** The windows that are open, the uppermost last. */
+let windows: readonly symbol[] = [];
 const listeners = new Set<() => void>();
+
+function listen(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
 
 function tell(next: readonly Shown[]): void {
   shown = next;
+  for (const listener of listeners) listener();
+}
+
+function tellWindows(next: readonly symbol[]): void {
+  windows = next;
   for (const listener of listeners) listener();
 }
 
@@ -51,20 +64,29 @@ function takeBack({ key, undo }: Shown): void {
 
 /** Round the whole page, once. */
 export function Toasts() {
-  const all = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => shown,
-  );
   // Whoever has no pointer would have to pass the whole page to get here in time.
-  useShortcuts([{ keys: "z", says: words.undoLast, group: paletteWords.everywhere, run: undoLast }]);
+  const undo = { keys: "z", says: words.undoLast, group: paletteWords.everywhere };
+  useShortcuts([{ ...undo, run: undoLast, always: true }]);
+  return <Lines of={null} />;
+}
+
+/** Within every window, at its end. */
+export function WindowToasts() {
+  const [me] = useState(() => Symbol("window"));
+  useLayoutEffect(() => {
+    tellWindows([...windows, me]);
+    return () => tellWindows(windows.filter((one) => one !== me));
+  }, [me]);
+  return <Lines of={me} />;
+}
+
+/** The place is there before there is anything to say: only what comes into it later is read out. */
+function Lines({ of: place }: { of: symbol | null }) {
+  const all = useSyncExternalStore(listen, () => shown);
+  const uppermost = useSyncExternalStore(listen, () => windows.at(-1) ?? null);
   return (
     <div className="toasts" role="status" aria-live="polite">
-      {all.map((one) => (
-        <ToastLine key={one.key} one={one} />
-      ))}
+      {place === uppermost && all.map((one) => <ToastLine key={one.key} one={one} />)}
     </div>
   );
 }
