@@ -20,7 +20,7 @@ export const welcomeWords = {
     testing: "The server calls its own address …",
     reached: (address: string, took: string) => `The server reached itself at ${address} in ${took}.`,
     again: "Test again",
-    proxy: "A proxy in front? Lines for Caddy, nginx and Traefik",
+    proxy: "A proxy in front? Lines for Caddy, nginx, HAProxy and Traefik",
     proxyText:
       "Then set these, in a file .env in the folder where the program is started, or in its environment, and start it again:",
     settings: "Settings",

@@ -1,6 +1,6 @@
 // What to write into the settings of a proxy that stands in front, and into ours. Pure.
 
-export const PROXIES = ["Caddy", "nginx", "Traefik"] as const;
+export const PROXIES = ["Caddy", "nginx", "HAProxy", "Traefik"] as const;
 export type Proxy = (typeof PROXIES)[number];
 
 /** Where people come to, and where the program listens. */
@@ -42,6 +42,19 @@ const LINES: Readonly<Record<Proxy, (ends: Ends) => string>> = {
         proxy_set_header X-Forwarded-Proto $scheme;
     }
 }`,
+  // It passes Host on as it came. A path stands in the rule alone: we expect it in front of every address.
+  HAProxy: ({ name, path, upstream }) => `frontend https
+    bind :443 ssl crt /etc/haproxy/certs/
+    mode http
+    option forwardfor
+    http-request set-header X-Forwarded-Proto https
+    use_backend overdue if { hdr(host) -i ${name} }${path === "" ? "" : ` { path_beg ${path}/ }`}
+
+backend overdue
+    mode http
+    # longer than the pages' live stream is ever silent
+    timeout server 1m
+    server overdue ${upstream}`,
   Traefik: ({ name, path, upstream }) => `http:
   routers:
     overdue:

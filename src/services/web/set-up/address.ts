@@ -75,7 +75,7 @@ function hostProblems(headers: Headers, used: URL | null): Problem[] {
     {
       text: `The proxy replaced the header Host: the browser sent ${used.host}, and ${host ?? "nothing"} arrived.`,
       advice:
-        "nginx: proxy_set_header Host $host; Apache: ProxyPreserveHost On. Caddy and Traefik pass it on.",
+        "nginx: proxy_set_header Host $host; Apache: ProxyPreserveHost On. Caddy, HAProxy and Traefik pass it on.",
     },
   ];
 }
@@ -86,7 +86,7 @@ function schemeProblems(headers: Headers, used: URL | null): Problem[] {
     {
       text: "The browser speaks https, but nothing says so here: the header X-Forwarded-Proto did not arrive.",
       advice:
-        "nginx: proxy_set_header X-Forwarded-Proto $scheme; and name the proxy in OVERDUE_TRUSTED_PROXIES.",
+        "nginx: proxy_set_header X-Forwarded-Proto $scheme; HAProxy: http-request set-header X-Forwarded-Proto https. And name the proxy in OVERDUE_TRUSTED_PROXIES.",
     },
   ];
 }
