@@ -13,10 +13,12 @@ create table accounts (
   theme                  text not null default 'system'::text,
   signed_in_at           timestamptz,
   browsers_known_from_at timestamptz,
+  density                text not null default 'comfortable'::text,
   constraint accounts_pkey PRIMARY KEY (id),
   constraint accounts_email_key UNIQUE (email),
   constraint accounts_uuid_key UNIQUE (uuid),
   constraint accounts_check_limit_check CHECK (check_limit >= 0),
+  constraint accounts_density_check CHECK (density = ANY (ARRAY['comfortable'::text, 'compact'::text])),
   constraint accounts_email_check CHECK (email = lower(email)),
   constraint accounts_ping_log_limit_check CHECK (ping_log_limit > 0),
   constraint accounts_theme_check CHECK (theme = ANY (ARRAY['system'::text, 'light'::text, 'dark'::text]))
@@ -331,18 +333,19 @@ create table instance_settings (
 
 -- Processes that receive: sequence, watermark, lease. Rewritten each second; closed ones are pruned. A few rows.
 create table intakes (
-  id             uuid not null,
-  name           text not null,
-  started_at     timestamptz not null,
-  last_seq       bigint not null,
-  watermark_at   timestamptz not null,
-  beat_at        timestamptz not null,
-  lease_until_at timestamptz not null,
-  spool_empty    boolean not null,
-  closed_at      timestamptz,
-  lost           boolean not null default false,
-  gap_ended_at   timestamptz,
-  spool_fill     real not null default 0,
+  id                 uuid not null,
+  name               text not null,
+  started_at         timestamptz not null,
+  last_seq           bigint not null,
+  watermark_at       timestamptz not null,
+  beat_at            timestamptz not null,
+  lease_until_at     timestamptz not null,
+  spool_empty        boolean not null,
+  closed_at          timestamptz,
+  lost               boolean not null default false,
+  gap_ended_at       timestamptz,
+  spool_fill         real not null default 0,
+  signals_per_minute integer,
   constraint intakes_pkey PRIMARY KEY (id)
 ) with (fillfactor=50);
 
@@ -637,6 +640,16 @@ create index sessions_account on sessions (account_id, id);
 -- Reader: sessions.prune.
 create index sessions_seen on sessions (seen_at);
 
+-- Wrong passwords and codes since the last sign-in of an account. Bounded by the accounts.
+create table sign_in_failures (
+  account_id bigint,
+  count      integer not null,
+  last_at    timestamptz not null,
+  constraint sign_in_failures_account_id_key UNIQUE (account_id),
+  constraint sign_in_failures_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
+-- Index sign_in_failures_account_id_key: Readers: sign_in_failures.find, sign_in_failures.take, deleting an account.
+
 -- Signing in that has begun and not ended. Bounded by minutes and by rate limits.
 create table sign_in_steps (
   digest     bytea not null,
@@ -682,6 +695,22 @@ create index sign_in_tokens_account on sign_in_tokens (account_id, id) WHERE (ac
 create index sign_in_tokens_age on sign_in_tokens (expires_at);
 -- Index sign_in_tokens_digest_key: Reader: tokens.find.
 -- Index sign_in_tokens_uuid_key: Reader: tokens.find_by_uuid, when the letter is written.
+
+-- Who came into an account, for its owner. Bounded by number for each account, and by age.
+create table sign_ins (
+  id           bigint not null generated always as identity,
+  account_id   bigint not null,
+  at           timestamptz not null,
+  method       text not null,
+  ua           text not null,
+  remote_addr  text,
+  failed_count integer not null,
+  constraint sign_ins_pkey PRIMARY KEY (id),
+  constraint sign_ins_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  constraint sign_ins_method_check CHECK (method = ANY (ARRAY['link'::text, 'password'::text, 'passkey'::text, 'oidc'::text, 'proxy'::text, 'setUp'::text, 'admin'::text]))
+);
+-- Readers: sign_ins.list, sign_ins.trim, deleting an account.
+create index sign_ins_account on sign_ins (account_id, id);
 
 -- Projects that wait to be taken over. Bounded by the projects.
 create table transfers (

@@ -29,6 +29,7 @@ ${kept("blindInterval")}  times in which nobody could receive, and the intakes t
 ${kept("rejectedSignal")}  signals that were put aside because they could not be recorded
 ${kept("idempotencyKey")}  what requests with an Idempotency-Key were answered
 ${kept("session")}  sessions of browsers that were not used any more
+${kept("signIn")}  sign-ins, which their owners see on the account page
 ${kept("auditEntry")}  entries of the audit trail
 ${kept("deletedCheck")}  checks that were deleted in the dashboard, with everything that was recorded about them
    0  objects in the object store whose pings are gone

@@ -96,6 +96,7 @@ describe("records with an age", () => {
       idempotencyKey: 1,
       session: 30,
       auditEntry: 365,
+      signIn: 180,
     });
     for (const [sort, days] of Object.entries(DAYS_KEPT)) {
       expect(keptFrom(sort as keyof typeof DAYS_KEPT, 1000 * DAY_MS)).toBe((1000 - days) * DAY_MS);

@@ -1,6 +1,6 @@
 // What may be forgotten, and when. It answers with boundaries; deleting is done elsewhere, and may be late.
 import { AUDIT_DAYS } from "./accounts/audit-words.ts";
-import { SESSION_IDLE_DAYS } from "./accounts/session-rules.ts";
+import { SESSION_IDLE_DAYS, SIGN_IN_DAYS } from "./accounts/session-rules.ts";
 import { DAY_MS, type Instant } from "./instant.ts";
 import {
   BLIND_INTERVAL_DAYS,
@@ -53,6 +53,8 @@ export const DAYS_KEPT = {
   /** A browser that was signed in, from its last use on. */
   session: SESSION_IDLE_DAYS,
   auditEntry: AUDIT_DAYS,
+  /** Who came into an account, and how. */
+  signIn: SIGN_IN_DAYS,
 } as const;
 
 /** Records of that sort from before this instant may be forgotten. */

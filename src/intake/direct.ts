@@ -24,6 +24,8 @@ export type IntakeState = {
   /** Stretches of refusals that are over. */
   refused: readonly Interval[];
   refusedCount: number;
+  /** Signals whose senders were told that they are on disk. */
+  takenCount: number;
   /** Signals that were promised, spooled, and could not be recorded any more, by reason. */
   dropped: Readonly<Record<DropReason, number>>;
   /** Signals that the database refused as they are, or that could not be read: put aside with the reason. */
@@ -43,6 +45,7 @@ export class DirectIntake implements SignalIntake {
   readonly #refusals = new Refusals();
   readonly #line: BatchLine;
   #lookups = 0;
+  #takenCount = 0;
   #isStopped = false;
 
   constructor(parts: IntakeParts) {
@@ -54,7 +57,13 @@ export class DirectIntake implements SignalIntake {
     return this.#parts.clock.now();
   }
 
-  async accept(signal: AcceptedSignal, { create }: CreateOption): Promise<Acceptance> {
+  async accept(signal: AcceptedSignal, options: CreateOption): Promise<Acceptance> {
+    const acceptance = await this.#accept(signal, options);
+    if (acceptance.kind === "recorded" || acceptance.kind === "created") this.#takenCount += 1;
+    return acceptance;
+  }
+
+  async #accept(signal: AcceptedSignal, { create }: CreateOption): Promise<Acceptance> {
     const result = await this.#take(signal);
     if (result !== "unknown" || !create) return acceptanceOf(result);
     const made = await this.#create(signal.target);
@@ -89,6 +98,7 @@ export class DirectIntake implements SignalIntake {
       refusingSinceAt: this.#refusals.sinceAt(now),
       refused: this.#refusals.ended(now),
       refusedCount: this.#refusals.count,
+      takenCount: this.#takenCount,
       dropped: this.#line.outcomes.dropped,
       rejectedCount: this.#line.outcomes.rejected,
       replayedCount: this.#line.outcomes.replayed,

@@ -206,7 +206,9 @@ export function deleteCheck(
     const check = present(locked, await channelUuidsOf(tx, locked.check.id));
     await removeCheck(tx, check.id);
     const { at = null, accountId = null, keyId = null } = name;
-    if (at !== null) await auditCheck(tx, { what: "check.deleted", check, by: { accountId, keyId }, at });
+    const before = { uuid: check.uuid };
+    if (at !== null)
+      await auditCheck(tx, { what: "check.deleted", check, by: { accountId, keyId }, before, at });
     return { kind: "deleted", check };
   });
 }

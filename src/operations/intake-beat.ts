@@ -121,6 +121,7 @@ async function beat(tx: Tx, request: BeatRequest): Promise<BeatResult> {
     leaseUntilAt: now + leaseMs,
     spoolEmpty: observed.spoolEmpty,
     spoolFill: observed.spoolFill,
+    signalsPerMinute: observed.signalsPerMinute,
     gapEndedAt: freshSinceAt,
   });
   if (!isOpen) return { kind: "closed" };

@@ -7,7 +7,7 @@ import { pruneAuditEntries } from "../store/accounts/audit.ts";
 import { pruneInvitations } from "../store/accounts/invitations.ts";
 import { pruneRemovedProjects } from "../store/accounts/project-changes.ts";
 import { pruneSessions } from "../store/accounts/sessions.ts";
-import { pruneAttempts, pruneSteps } from "../store/accounts/steps.ts";
+import { pruneAttempts, pruneSignIns, pruneSteps } from "../store/accounts/steps.ts";
 import { pruneTokens } from "../store/accounts/tokens.ts";
 import { pruneBlindIntervals } from "../store/intakes/blind-intervals.ts";
 import type { Database } from "../store/db.ts";
@@ -47,6 +47,7 @@ const PRUNED: Readonly<Record<string, { prune: Prune; keptFrom: (now: Instant) =
   rejectedSignals: { prune: pruneRejectedSignals, keptFrom: (now) => keptFrom("rejectedSignal", now) },
   idempotencyKeys: { prune: pruneIdempotencyKeys, keptFrom: (now) => keptFrom("idempotencyKey", now) },
   sessions: { prune: pruneSessions, keptFrom: (now) => keptFrom("session", now) },
+  signIns: { prune: pruneSignIns, keptFrom: (now) => keptFrom("signIn", now) },
   auditEntries: { prune: pruneAuditEntries, keptFrom: (now) => keptFrom("auditEntry", now) },
   // A revoked key is a fact about the project's past, like its other events.
   revokedKeys: { prune: pruneApiKeys, keptFrom: (now) => keptFrom("event", now) },

@@ -91,6 +91,7 @@ function figures(receiving: () => Receiving | null): Figure[] {
       const state = intake();
       return state === null ? null : Number(state.isDetour);
     }),
+    counter("intake_taken", "Signals that were promised.", () => intake()?.takenCount ?? null),
     counter("intake_refused", "Signals that were not promised.", () => intake()?.refusedCount ?? null),
     {
       name: "overdue_intake_dropped_total",

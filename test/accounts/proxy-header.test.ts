@@ -24,6 +24,7 @@ describe("The header of a proxy", () => {
     expect(fresh.email).toBe("fresh@example.org");
     expect(fresh.projects).toHaveLength(1);
     expect(fresh.sessions.map(({ method }) => method)).toEqual(["proxy"]);
+    expect(fresh.signIns.map(({ method }) => method)).toEqual(["proxy"]);
     expect(browser.cookies.size).toBe(0);
     expect((await browser.ask("/web/api/account")).status).toBe(401);
     expect((await browser.ask("/web/api/account", as(" "))).status).toBe(401);

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { AccountPage } from "../../src/contract/web/account.ts";
-import type { AdminAccounts, AdminState } from "../../src/contract/web/admin.ts";
+import type { AdminAccounts, AdminKept, AdminState } from "../../src/contract/web/admin.ts";
 import type { ProjectSettings } from "../../src/contract/web/project-settings.ts";
 import { linkToken } from "../../src/core/accounts/token-rules.ts";
 import { signingWith } from "../../src/operations/alerts/mail/signing.ts";
@@ -182,6 +182,52 @@ describe("Where no mail is sent", () => {
       needCount: 1,
     });
     await mute.db.pool.query("delete from intakes");
+  });
+
+  test("the state says how many signals come, of all who receive and are not lost", async () => {
+    const read = async () => (await mute.browse("/web/api/admin/state")).json as AdminState;
+    expect(await read()).toMatchObject({ signalsPerMinute: 0, intakes: [] });
+    const at = Date.now();
+    for (const [name, leaseUntilAt] of Object.entries({
+      "a/1": at + 600_000,
+      "b/1": at + 600_000,
+      "c/1": at - 60_000,
+    })) {
+      const intake = {
+        id: randomUUID(),
+        name,
+        startedAt: at,
+        leaseUntilAt,
+        watermarkAt: at,
+        spoolEmpty: true,
+      };
+      await inTransaction(mute.db, (tx) => registerIntake(tx, intake));
+    }
+    // One of them is of the release before, and does not say.
+    await mute.db.pool.query("update intakes set signals_per_minute = 40 where name <> 'b/1'");
+    const state = await read();
+    expect(state.signalsPerMinute).toBe(40);
+    const told = state.intakes.map(({ name, signalsPerMinute }) => [name, signalsPerMinute] as const);
+    expect(Object.fromEntries(told)).toEqual({ "a/1": 40, "b/1": null, "c/1": 40 });
+    await mute.db.pool.query("delete from intakes");
+  });
+
+  test("what is kept is told with its bounds and its size, the largest first, to operators alone", async () => {
+    const { kept, hasObjectStore } = (await mute.browse("/web/api/admin/kept")).json as AdminKept;
+    expect(hasObjectStore).toBe(false);
+    const boundOf = Object.fromEntries(kept.map(({ what, bound }) => [what, bound]));
+    expect(boundOf).toMatchObject({
+      pings: { by: "perCheck", count: 1_000 },
+      runs: { by: "days", days: 93 },
+      checks: { by: "deletion", days: 7 },
+      signIns: { by: "days", days: 180 },
+      other: null,
+    });
+    expect(kept.at(-1)?.what).toBe("other");
+    const sizes = kept.slice(0, -1).map(({ bytes }) => bytes);
+    expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
+    expect(sizes.every((bytes) => bytes > 0)).toBe(true);
+    expect((await mute.browse("/web/api/admin/kept", { as: mute.mate.account })).status).not.toBe(200);
   });
 
   test("a profile is changed, with its time zone, and nonsense is refused with a sentence", async () => {

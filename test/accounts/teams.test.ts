@@ -430,7 +430,12 @@ describe("An account that is closed", () => {
       method: "PATCH",
       body: { role: "manager" },
     });
+    const signedIn = async () =>
+      (await cast.db.pool.query("select from sign_ins where account_id = $1", [stranger.account.id]))
+        .rowCount;
+    expect(await signedIn()).toBeGreaterThan(0);
     expect((await close(stranger.account, stranger.account.email)).status).toBe(200);
+    expect(await signedIn()).toBe(0);
     expect((await cast.browse("/web/api/account", { as: stranger.account })).status).toBe(401);
     const tables = [
       "accounts",

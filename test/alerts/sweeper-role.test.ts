@@ -89,6 +89,7 @@ async function startBeating({ isSettled = true, heldMs = 0 } = {}): Promise<Beat
         refused: [],
         spoolEmpty: true,
         spoolFill: 0,
+        signalsPerMinute: 0,
       }),
     });
   await beat();

@@ -29,6 +29,12 @@ const ADD_IDENTITY = statement<object>({
     values ('https://id.example.org', 'somebody', $1, now(), now())`,
 });
 
+const ADD_SIGN_INS = statement<object>({
+  name: "e2e.add_sign_ins",
+  text: `insert into sign_ins (account_id, at, method, ua, remote_addr, failed_count)
+    select $1, now() - interval '1 day', 'link', '', '192.0.2.7', 0 from generate_series(1, 4)`,
+});
+
 const part = (page: Page, title: string) =>
   page.locator("section.section", { has: page.getByRole("heading", { name: title, exact: true }) });
 
@@ -81,19 +87,25 @@ async function signIn(email: string, password = PASSWORD): Promise<Opened> {
   return opened;
 }
 
-test("name, theme and time zone are kept", async () => {
+test("name, theme, rows and time zone are kept", async () => {
   const { page, context, complaints } = await openAccount("profile@example.org");
   await part(page, "Profile").getByLabel("Name").fill("Pat");
   await button(part(page, "Profile"), "Save").click();
   await expectSeen(notice(page, "Saved."));
   await page.getByLabel("Theme").selectOption("dark");
   await expectSoon(() => page.locator("html").getAttribute("data-theme")).toBe("dark");
+  const kept = page.waitForResponse((one) => one.request().postData()?.includes("compact") === true);
+  await page.getByLabel("Rows of checks").selectOption("compact");
+  expect((await kept).status()).toBe(200);
+  expect(await page.locator("html").getAttribute("data-density")).toBe("compact");
   const reloaded = page.waitForEvent("load");
   await page.getByLabel("Time zone").selectOption("Asia/Tokyo");
   await reloaded;
   await expectSeen(part(page, "Profile"));
   expect(await page.getByLabel("Time zone").inputValue()).toBe("Asia/Tokyo");
   expect(await page.locator("html").getAttribute("data-theme")).toBe("dark");
+  expect(await page.locator("html").getAttribute("data-density")).toBe("compact");
+  expect(await page.getByLabel("Rows of checks").inputValue()).toBe("compact");
   await expectSoon(() => page.locator(".account-button").textContent()).toContain("Pat");
   expect(complaints).toEqual([]);
   await context.close();
@@ -205,6 +217,33 @@ test("an identity of the provider is removed, but not as the last way in", async
   await remove();
   await expectSeen(notice(page, "The identity was removed."));
   await expectGone(part(page, "Identity providers"));
+  await context.close();
+});
+
+test("who signed in is on record, and tries that failed are counted", async () => {
+  const email = "record@example.org";
+  const { page, context, complaints, accountId } = await openAccount(email);
+  await setPassword(page);
+  const wrong = await signIn(email, "something else entirely");
+  await expectSeen(wrong.page.getByRole("alert"));
+  await wrong.context.close();
+  await page.reload();
+  const record = page.getByRole("list", { name: "Sign-ins" });
+  await expectSoon(() => record.getByRole("listitem").count()).toBe(1);
+  await expectSeen(part(page, "Sign-ins").getByText(/^One try with a wrong password or code since/));
+  await used.site.database.query(ADD_SIGN_INS, [accountId]);
+  const right = await signIn(email);
+  await right.page.waitForURL(`${used.site.url}/`);
+  await right.context.close();
+  await page.reload();
+  await expectSoon(() => record.getByRole("listitem").count()).toBe(5);
+  await expectSoon(() => record.getByRole("listitem").first().textContent()).toMatch(
+    /after 1 failed try.*by password/,
+  );
+  await button(part(page, "Sign-ins"), "Show 1 earlier sign-in").click();
+  await expectSoon(() => record.getByRole("listitem").count()).toBe(6);
+  expect(await accessibilityTrouble(page)).toEqual([]);
+  expect(complaints).toEqual([]);
   await context.close();
 });
 

@@ -12,7 +12,11 @@ test("the state of the installation is told: who receives, what waits, which ver
   await visit(page, `${used.site.url}/admin/`);
   const text = () => page.locator("main").textContent();
   await expectSoon(text).toMatch(/Receiving.*1 process at work/);
+  await expectSoon(text).toMatch(/signals? in the last minute/i);
   await expectSoon(text).toContain("all applied");
+  const kept = page.getByRole("table", { name: "What is kept" });
+  await expectSeen(kept.getByRole("row", { name: /^Pings and their bodies the newest 1,000 of each check/ }));
+  await expectSeen(kept.getByRole("row", { name: /^History of runs for 93 days/ }));
   await expectSoon(() => page.title()).toMatch(/All is well|needs? you/);
   expect(complaints).toEqual([]);
   await context.close();

@@ -3,11 +3,17 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import { insertMember } from "../../src/store/accounts/members.ts";
+import { findProjectByUuid } from "../../src/store/accounts/projects.ts";
+import { readDatabaseClock } from "../../src/store/instance.ts";
+import { inTransaction } from "../../src/store/transaction.ts";
+import { accessibilityTrouble } from "../support/browser.ts";
 import {
   button,
   expectGone,
   notice,
   openRoom,
+  person,
   type Room,
   expectSeen,
   signal,
@@ -265,6 +271,83 @@ describe("what can be done", () => {
     await page.waitForURL(`**/checks/${id}/details/`);
     await expectSoon(() => heading(page).textContent()).toBe("revenant");
     await context.close();
+  });
+});
+
+describe("what somebody else does to it", () => {
+  /** Somebody who may change the checks of projects, and asks the server as their own page would. */
+  async function colleague(email: string, ...projects: string[]) {
+    const { database, url } = used.site;
+    const accountId = await person(used, email);
+    const at = await readDatabaseClock(database);
+    for (const uuid of projects) {
+      const projectId = (await findProjectByUuid(database, uuid))?.id ?? 0;
+      await inTransaction(database, (tx) => insertMember(tx, { projectId, accountId, role: "member", at }));
+    }
+    const { page, context } = await used.open({ accountId });
+    const ask = async (method: string, path: string, data: object = {}) => {
+      const answer = await page.request.fetch(`${url}/web/api${path}`, {
+        method,
+        headers: { Origin: url },
+        data,
+      });
+      expect(answer.ok(), await answer.text()).toBe(true);
+      return (await answer.json()) as unknown;
+    };
+    return { ask, context };
+  }
+
+  test("a page whose check is deleted says by whom, and takes it back; and comes back when somebody else does", async () => {
+    const { page, context, complaints, project, id } = await openCheck("doomed job");
+    const { ask, ...theirs } = await colleague("deletes@example.org", project);
+    await ask("DELETE", `/checks/${id}`);
+    const said = page.getByRole("alert").filter({ hasText: /^deletes@example\.org deleted this check / });
+    await expectSeen(said);
+    expect(await heading(page).textContent()).toBe("doomed job");
+    await expectSoon(() => page.title()).toContain("doomed job was deleted");
+    expect(await button(page, "Edit").count()).toBe(0);
+    expect(await accessibilityTrouble(page)).toEqual([]);
+    await button(page, "Take back").click();
+    await expectSeen(notice(page, "doomed job is back, with its history."));
+    await expectSeen(button(page, "Edit"));
+
+    await ask("DELETE", `/checks/${id}`);
+    await expectSeen(said);
+    await ask("POST", `/checks/${id}/restore`);
+    await expectSeen(button(page, "Edit"));
+    // That it is not there is what the page was to find out.
+    expect(complaints.filter((one) => !one.startsWith("404 "))).toEqual([]);
+    await context.close();
+    await theirs.context.close();
+  });
+
+  test("a page whose check is moved says by whom and where it is; out of reach it says so", async () => {
+    const { page, context, project, id, ...room } = await openCheck("wanderer");
+    const { uuid: office } = await room.ask<{ uuid: string }>("POST", "/projects", { name: "Office" });
+    // The page knows the projects that there were when it was loaded.
+    await room.go(`/checks/${id}/details/`);
+    const { ask, ...theirs } = await colleague("moves@example.org", project, office);
+    await ask("POST", `/checks/${id}/transfer`, { project: office });
+    const said = page.getByRole("alert").filter({ hasText: /^moves@example\.org moved this check / });
+    await expectSeen(said);
+    expect(await said.textContent()).toContain("It was in Workshop and is in Office now");
+    await expectSeen(button(page, "Switch project: Office"));
+    expect(await accessibilityTrouble(page)).toEqual([]);
+    await button(page, "Move back").click();
+    const window = page.getByRole("dialog", { name: "Move to another project" });
+    await expectSoon(() => window.getByLabel("Project").inputValue()).toBe(project);
+    await button(window, "Move").click();
+    await expectSeen(button(page, "Switch project: Workshop"));
+    await expectGone(said);
+
+    const { uuid: theirOwn } = (await ask("POST", "/projects", { name: "Elsewhere" })) as { uuid: string };
+    await ask("POST", `/checks/${id}/transfer`, { project: theirOwn });
+    await expectSeen(said);
+    expect(await said.textContent()).toContain("a project that you are no member of");
+    await page.getByRole("link", { name: "To the checks" }).click();
+    await page.waitForURL(`**/projects/${project}/checks/`);
+    await context.close();
+    await theirs.context.close();
   });
 });
 

@@ -2,6 +2,7 @@
 // with the pointer and with the keyboard alone.
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import type { CheckPage } from "../../src/contract/web/check-page.ts";
 import type { CheckRow } from "../../src/contract/web/check-row.ts";
 import { accessibilityTrouble } from "../support/browser.ts";
 import {
@@ -154,6 +155,49 @@ describe("changing", () => {
     await undo(page, "Tagged 2 checks with nightly, staging");
     await expectSoon(() => tags("alpha backup")).toEqual(["prod", "db"]);
     await expectSoon(() => tagsOf(page, "gamma sync")).toEqual(["staging"]);
+    await context.close();
+  });
+
+  test("several rows get one schedule, which the undo takes back to what each of them had", async () => {
+    const { page, context, complaints, ...room } = await openChecks();
+    const expected = async () => {
+      const { rows } = await room.ask<{ rows: CheckRow[] }>("GET", `/projects/${room.project}/checks`);
+      return rows.toSorted((one, other) => (one.name < other.name ? -1 : 1)).map((one) => one.expected);
+    };
+    const { id } = await room.make("delta report", {
+      kind: "cron",
+      schedule: "15 6 * * *",
+      tz: "Asia/Tokyo",
+    });
+    const before = await expected();
+    const [alpha, beta, delta, gamma] = before;
+    await page.getByLabel("Select delta report").check();
+    await page.getByLabel("Select alpha backup").check();
+    const bar = page.getByRole("toolbar", { name: "2 selected" });
+    await button(bar, "Schedule").click();
+    const form = await expectSeen(page.getByRole("dialog", { name: "Schedule of 2 checks" }));
+    // It begins with what the first of them has, and says what they have.
+    await expectSoon(() => form.getByLabel("Cron expression").inputValue()).toBe("15 6 * * *");
+    await expectSeen(form.getByText(`Now: ${delta} · ${alpha}`));
+    await form.getByLabel("Cron expression").fill("61 3 * * *");
+    await button(form, "Set for 2 checks").click();
+    await expectSeen(form.getByRole("alert"));
+    await form.getByLabel("Cron expression").fill("30 3 * * *");
+    await form.getByLabel("Time zone").selectOption("Europe/Riga");
+    await expectSoon(() => form.locator(".edit-preview").textContent()).toContain("03:30");
+    expect(await accessibilityTrouble(page)).toEqual([]);
+    await button(form, "Set for 2 checks").click();
+    await expectGone(form);
+    await expectGone(bar);
+    const nightly = "at 03:30 every day, Riga";
+    await expectSoon(expected).toEqual([nightly, beta, nightly, gamma]);
+    await expectSoon(() => row(page, "delta report").locator(".row-expected").textContent()).toBe(nightly);
+    await undo(page, "Set the schedule of 2 checks.");
+    await expectSoon(expected).toEqual(before);
+    const { settings } = await room.ask<CheckPage>("GET", `/checks/${id}`);
+    expect(settings).toMatchObject({ schedule: "15 6 * * *", tz: "Asia/Tokyo" });
+    // The browser says that a request was refused.
+    expect(complaints.filter((one) => !one.includes("400"))).toEqual([]);
     await context.close();
   });
 

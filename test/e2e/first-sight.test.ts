@@ -1,6 +1,7 @@
 // What the page of checks shows before its script runs: the real rows, in the very places where the script draws them.
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import type { Density } from "../../src/contract/web/boot.ts";
 import type { Screen } from "../support/browser.ts";
 import { expectGone, expectSeen, openRoom, signal } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
@@ -23,11 +24,17 @@ async function seen(page: Page): Promise<Place[]> {
   return places.toSorted((one, other) => one.top - other.top || one.left - other.left);
 }
 
-test.each<Screen>(["desktop", "phone"])(
-  "on a %s the rows are there without the script, and do not move when it comes",
-  async (screen) => {
+test.each<[Screen, Density]>([
+  ["desktop", "comfortable"],
+  ["phone", "comfortable"],
+  ["desktop", "compact"],
+  ["phone", "compact"],
+])(
+  "on a %s, %s, the rows are there without the script, and do not move when it comes",
+  async (screen, density) => {
     const room = await openRoom(used, { screen });
     const { page, context, project, complaints } = room;
+    await room.ask("PATCH", "/account", { density });
     for (const name of ["job-10", "job-9", "<b>bold</b>", ""]) await room.make(name);
     // The one that broke first has failed again since.
     const broken = [await room.make("broken first"), await room.make("broken last")];

@@ -38,7 +38,22 @@ describe("a beat", () => {
       refused: [],
       spoolEmpty: true,
       spoolFill: 0,
+      signalsPerMinute: 0,
     });
+  });
+
+  test("tells how many signals were taken in the last minute, and none that was refused", async () => {
+    const { pulse, heard, tickFor, intake, ping } = pulsing();
+    await ping("1");
+    await ping("2");
+    tickFor(1_000);
+    await pulse.beat(LIMIT);
+    expect(heard[0]?.observed.signalsPerMinute).toBe(2);
+    await intake.stop({ withinMs: 0 });
+    await ping("1");
+    tickFor(61_000);
+    await pulse.beat(LIMIT);
+    expect(heard[1]?.observed.signalsPerMinute).toBe(0);
   });
 
   test("is held by a signal that is not applied", async () => {

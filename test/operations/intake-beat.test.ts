@@ -54,6 +54,7 @@ async function beat(
       refused: [],
       spoolEmpty: true,
       spoolFill: 0,
+      signalsPerMinute: 0,
       ...observed,
     }),
     ...request,

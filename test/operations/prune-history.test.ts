@@ -92,7 +92,7 @@ describe("what is old goes and what is young stays", () => {
     expect(await listRejectedSignals(database.db, 9)).toHaveLength(2);
   });
 
-  test("sessions that nobody has used, and entries of the audit trail", async () => {
+  test("sessions that nobody has used, sign-ins, and entries of the audit trail", async () => {
     const { id: accountId } = await sampleAccount(database.db);
     for (const [index, now] of [OLD, YOUNG].entries()) {
       const session = { accountId, method: "link", now, ua: "", remoteAddr: null } as const;
@@ -104,9 +104,11 @@ describe("what is old goes and what is young stays", () => {
       );
     }
     const { removed } = await pruneHistory(database.db, { now: NOW });
-    expect(removed).toMatchObject({ sessions: 1, auditEntries: 1 });
-    const left = await database.db.pool.query("select 1 from sessions union all select 1 from audit_entries");
-    expect(left.rowCount).toBe(2);
+    expect(removed).toMatchObject({ sessions: 1, signIns: 1, auditEntries: 1 });
+    const left = await database.db.pool.query(
+      "select 1 from sessions union all select 1 from sign_ins union all select 1 from audit_entries",
+    );
+    expect(left.rowCount).toBe(3);
   });
 
   test("revoked keys; a key in use stays, however old", async () => {

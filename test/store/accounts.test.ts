@@ -14,14 +14,14 @@ import {
   writeKnownFrom,
   writeSignedIn,
 } from "../../src/store/accounts/accounts.ts";
-import { listAccountFacts, listMigrations, readBacklog } from "../../src/store/accounts/admin.ts";
+import { listAccountFacts, listMigrations, readBacklog, readSizes } from "../../src/store/accounts/admin.ts";
 import {
   type AuditMentions,
   findAuditMentions,
   forgetAuditedAddress,
   forgetAuditedProfile,
   listFormerAddresses,
-  insertAuditEntry,
+  insertAuditEntries,
   listAuditEntries,
   pruneAuditEntries,
 } from "../../src/store/accounts/audit.ts";
@@ -92,8 +92,8 @@ describe("Accounts", () => {
       expect(await lockAccount(t, accountId)).toBe(true);
       await writeOperator(t, { accountId, isOperator: true });
       await writeEmail(t, { accountId, email: `${account.uuid}@example.org` });
-      await writeProfile(t, { accountId, name: "Bob", theme: "dark" });
-      await writeProfile(t, { accountId, name: null, theme: null });
+      await writeProfile(t, { accountId, name: "Bob", theme: "dark", density: "compact" });
+      await writeProfile(t, { accountId, name: null, theme: null, density: null });
       await writeSignedIn(t, { accountId, at: NOW });
       expect(await findKnownFrom(t, accountId)).toBeNull();
       await writeKnownFrom(t, { accountId, at: NOW });
@@ -103,6 +103,10 @@ describe("Accounts", () => {
     expect(await findKnownFrom(database.db, accountId)).toBe(NOW);
     const changed = { name: "Bob", email: `${account.uuid}@example.org`, isOperator: true };
     expect(await findAccountById(database.db, accountId)).toMatchObject(changed);
+    const shown = await database.db.pool.query("select theme, density from accounts where id = $1", [
+      accountId,
+    ]);
+    expect(shown.rows).toEqual([{ theme: "dark", density: "compact" }]);
     const { id: otherId, email: other } = await sampleAccount(database.db);
     expect(await findEmails(database.db, [accountId, otherId, 987_654])).toEqual(
       new Map([
@@ -134,6 +138,15 @@ describe("Accounts", () => {
     const later = (now: number) => readBacklog(database.db, { now });
     expect((await later(NOW + 59_000)).oldestLetterAt).toBeNull();
     expect((await later(NOW + 61_000)).oldestLetterAt).toBe(NOW + 60_000);
+    const sizes = await readSizes(database.db);
+    const total = Object.values(sizes).reduce((sum, { bytes }) => sum + bytes, 0);
+    const { rows } = await database.db.pool.query<{ bytes: number }>(
+      "select sum(pg_total_relation_size(oid))::bigint as bytes from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace",
+    );
+    // Every table is counted, and none twice.
+    expect(Math.abs(total - Number(rows[0]?.bytes))).toBeLessThan(100_000);
+    expect(Object.keys(sizes)).toContain("pings");
+    expect(Object.values(sizes).every(({ bytes, rowCount }) => bytes > 0 && rowCount >= 0)).toBe(true);
     const migrations = await listMigrations(database.db);
     expect(migrations.map(({ name }) => name)).toContain("0006_accounts");
     expect(migrations.every(({ appliedAt }) => appliedAt !== null && appliedAt > NOW - 1e11)).toBe(true);
@@ -168,7 +181,7 @@ describe("Sessions", () => {
         ua: "Firefox",
         remoteAddr: "192.0.2.1",
       },
-      person: { ...account, theme: "system", zone: null },
+      person: { ...account, theme: "system", density: "comfortable", zone: null },
     });
     expect(await findSessionByDigest(database.db, digest())).toBeNull();
     await tx(async (t) => {
@@ -331,9 +344,9 @@ describe("The record", () => {
       at: NOW,
     } as const;
     await tx(async (t) => {
-      await insertAuditEntry(t, { ...entry, projectId: project.id });
-      await insertAuditEntry(t, { ...entry, projectId: project.id, at: NOW + 1 });
-      await insertAuditEntry(t, { ...entry, projectId: null });
+      const own = { ...entry, projectId: project.id };
+      await insertAuditEntries(t, [own, { ...own, at: NOW + 1 }]);
+      await insertAuditEntries(t, [{ ...entry, projectId: null }]);
     });
     const email = "eve@example.org";
     const forget = async () => {
@@ -349,7 +362,9 @@ describe("The record", () => {
     const [forgotten] = await listAuditEntries(database.db, page);
     expect(forgotten).toMatchObject({ subject: "(gone)", after: { email: "(gone)" } });
     const others = "steve@example.org, eve@example.org.uk, eve@example.org.";
-    await tx((t) => insertAuditEntry(t, { ...entry, projectId: project.id, subject: others, at: NOW + 1 }));
+    await tx((t) =>
+      insertAuditEntries(t, [{ ...entry, projectId: project.id, subject: others, at: NOW + 1 }]),
+    );
     await forget();
     const [kept] = await listAuditEntries(database.db, page);
     expect(kept?.subject).toBe("steve@example.org, eve@example.org.uk, (gone).");
@@ -363,19 +378,21 @@ describe("The record", () => {
     const entry = { projectId: null, accountId, keyId: null, at: NOW } as const;
     const moved = async (from: string) =>
       tx((t) =>
-        insertAuditEntry(t, {
-          ...entry,
-          what: "account.emailChanged",
-          subject: email,
-          before: { email: from },
-          after: { email },
-        }),
+        insertAuditEntries(t, [
+          {
+            ...entry,
+            what: "account.emailChanged",
+            subject: email,
+            before: { email: from },
+            after: { email },
+          },
+        ]),
       );
     await moved("old@example.org");
     await moved(taken);
     expect(await listFormerAddresses(database.db, accountId)).toEqual(["old@example.org"]);
     const sides = { before: { name: "Ann" }, after: { name: "Anna" } };
-    await tx((t) => insertAuditEntry(t, { ...entry, what: "account.changed", subject: email, ...sides }));
+    await tx((t) => insertAuditEntries(t, [{ ...entry, what: "account.changed", subject: email, ...sides }]));
     const mentions = await findAuditMentions(database.db, email);
     expect(mentions.ids).toHaveLength(3);
     await moved("late@example.org");

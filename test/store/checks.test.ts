@@ -26,6 +26,7 @@ import {
   markCheckDeleted,
   restoreCheck,
   updateCheck,
+  updateSchedules,
 } from "../../src/store/checks/checks.ts";
 import { postgresErrorName } from "../../src/store/errors.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
@@ -182,6 +183,30 @@ describe("changing", () => {
     expect(whole?.settings).toEqual(UNUSUAL);
     expect(whole?.updatedAt).toBe(MONDAY_NOON + 1_000);
     expect(whole?.createdAt).toBe(MONDAY_NOON);
+  });
+
+  test("an update of several schedules writes each its own, and nothing else", async () => {
+    const { id: projectId } = await sampleProject(database.db);
+    const one = await sampleCheck(database.db, { projectId, name: "one" });
+    const two = await sampleCheck(database.db, { projectId, name: "two" });
+    const gone = await sampleCheck(database.db, { projectId });
+    const { kind, timeoutSeconds, graceSeconds, schedule, tz } = UNUSUAL;
+    const when = { kind, timeoutSeconds, graceSeconds, schedule, tz };
+    const several = { ...when, kind: "oncalendar" as const, schedule: "Mon *-*-* 03:00\nTue *-*-* 04:00" };
+    const count = await inTransaction(database.db, async (tx) => {
+      await markCheckDeleted(tx, { checkId: gone.id, at: MONDAY_NOON });
+      const changes = [
+        { checkId: one.id, settings: { ...UNUSUAL, ...when } },
+        { checkId: two.id, settings: { ...UNUSUAL, ...several } },
+        { checkId: gone.id, settings: { ...UNUSUAL, ...when } },
+      ];
+      return updateSchedules(tx, { changes, at: MONDAY_NOON + 1_000 });
+    });
+    expect(count).toBe(2);
+    const after = async ({ uuid }: { uuid: string }) => findCheckByUuid(database.db, uuid);
+    expect((await after(one))?.settings).toEqual({ ...one.settings, ...when });
+    expect((await after(two))?.settings).toEqual({ ...two.settings, ...several });
+    expect((await after(two))?.updatedAt).toBe(MONDAY_NOON + 1_000);
   });
 
   /** What two transactions at once note down when each goes in and out of the same lock. */

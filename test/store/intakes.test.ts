@@ -44,7 +44,7 @@ async function register(given: { startedAt?: number; watermarkAt?: number } = {}
 
 const beat = (intakeId: string, at: number, gapEndedAt = MONDAY_NOON) => {
   const said = { watermarkAt: at - 1_000, leaseUntilAt: at + 10_000, spoolEmpty: false, spoolFill: 0.25 };
-  return write((tx) => beatIntake(tx, { intakeId, at, gapEndedAt, ...said }));
+  return write((tx) => beatIntake(tx, { intakeId, at, gapEndedAt, signalsPerMinute: 42, ...said }));
 };
 const look = () =>
   readSight(database.db, { from: 0, to: MONDAY_NOON * 2, gapsThrough: MONDAY_NOON + 60_000 });
@@ -101,6 +101,7 @@ describe("intakes", () => {
         leaseUntilAt: MONDAY_NOON + 15_000,
         spoolEmpty: false,
         spoolFill: 0.25,
+        signalsPerMinute: 42,
       },
     ]);
   });
@@ -152,7 +153,8 @@ describe("intakes", () => {
         await write(async (tx) => {
           await insertBlindInterval(tx, { intakeId: id, from: at - 1_000, to: at, reason: "test" });
           const said = { leaseUntilAt: at, spoolEmpty: true, spoolFill: 0, gapEndedAt: MONDAY_NOON };
-          await beatIntake(tx, { intakeId: id, at, watermarkAt: at - 1_000, ...said });
+          const intake = { intakeId: id, at, watermarkAt: at - 1_000 };
+          await beatIntake(tx, { ...intake, ...said, signalsPerMinute: 0 });
         });
       }
       progress.isDone = true;

@@ -51,8 +51,10 @@ test("tables that signals are recorded in have no foreign keys but that of the s
     "preferences",
     "recovery_codes",
     "sessions",
+    "sign_in_failures",
     "sign_in_steps",
     "sign_in_tokens",
+    "sign_ins",
     "transfers",
   ]);
 });

@@ -1,4 +1,4 @@
-// Ways in, as rows: passwords, passkeys, apps and their codes, links, steps, tries, and people of a provider.
+// Ways in, as rows: passwords, passkeys, apps and their codes, links, steps, tries, who came in, and people of a provider.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { digestOfToken } from "../../src/lib/secrets/secret-token.ts";
@@ -29,13 +29,19 @@ import {
   useIdentity,
 } from "../../src/store/accounts/identities.ts";
 import {
+  addSignInFailure,
   deleteStepsOf,
+  findSignInFailures,
   findStep,
+  insertSignIn,
   insertStep,
+  listSignIns,
   lockAttempts,
   pruneAttempts,
+  pruneSignIns,
   pruneSteps,
   takeStep,
+  trimSignIns,
   writeAttempts,
 } from "../../src/store/accounts/steps.ts";
 import {
@@ -216,5 +222,53 @@ describe("Steps and tries", () => {
     expect(await tx((t) => lockAttempts(t, { ...of, now: NOW + 5 }))).toBe(NOW + 60);
     expect(await tx((t) => pruneAttempts(t, { before: NOW + 60, limit: 9 }))).toBe(0);
     expect(await tx((t) => pruneAttempts(t, { before: NOW + 61, limit: 9 }))).toBe(1);
+  });
+});
+
+describe("The record of sign-ins", () => {
+  const signIn = (accountId: number, at: number) =>
+    tx((t) =>
+      insertSignIn(t, { accountId, at, method: "password", ua: "a browser", remoteAddr: "192.0.2.1" }),
+    );
+  const list = (accountId: number, limit = 9) => listSignIns(database.db, { accountId, limit });
+
+  test("has the newest first, each with what failed before it, and ends with the account", async () => {
+    const [{ id: accountId }, other] = [await sampleAccount(database.db), await sampleAccount(database.db)];
+    const fail = (id: number | null, at: number) => tx((t) => addSignInFailure(t, { accountId: id, at }));
+    await signIn(accountId, NOW);
+    for (const at of [NOW + 1, NOW + 2]) await fail(accountId, at);
+    await fail(other.id, NOW + 3);
+    expect(await findSignInFailures(database.db, accountId)).toEqual({ count: 2, lastAt: NOW + 2 });
+    await signIn(accountId, NOW + 4);
+    expect(await findSignInFailures(database.db, accountId)).toBeNull();
+    expect(await findSignInFailures(database.db, other.id)).toEqual({ count: 1, lastAt: NOW + 3 });
+    const row = { method: "password", ua: "a browser", remoteAddr: "192.0.2.1" };
+    expect(await list(accountId)).toEqual([
+      { ...row, at: NOW + 4, failedCount: 2 },
+      { ...row, at: NOW, failedCount: 0 },
+    ]);
+    await fail(accountId, NOW + 5);
+    await database.db.pool.query("delete from accounts where id = $1", [accountId]);
+    expect([await list(accountId), await findSignInFailures(database.db, accountId)]).toEqual([[], null]);
+  });
+
+  test("keeps so many of an account, and none from before an instant", async () => {
+    const [{ id: accountId }, other] = [await sampleAccount(database.db), await sampleAccount(database.db)];
+    await signIn(other.id, NOW);
+    for (const at of [NOW, NOW + 1, NOW + 2]) await signIn(accountId, at);
+    expect(await tx((t) => trimSignIns(t, { accountId, keep: 2 }))).toBe(1);
+    expect((await list(accountId)).map(({ at }) => at)).toEqual([NOW + 2, NOW + 1]);
+    expect(await tx((t) => pruneSignIns(t, { before: NOW + 2, limit: 100 }))).toBeGreaterThanOrEqual(2);
+    expect((await list(accountId)).map(({ at }) => at)).toEqual([NOW + 2]);
+    expect(await list(other.id)).toEqual([]);
+  });
+
+  test("has nothing of addresses that nobody has", async () => {
+    // The other one was closed a moment ago.
+    for (const accountId of [null, 999_999_999]) await tx((t) => addSignInFailure(t, { accountId, at: NOW }));
+    const { rowCount } = await database.db.pool.query(
+      "select from sign_in_failures where account_id is null or account_id = 999999999",
+    );
+    expect(rowCount).toBe(0);
   });
 });

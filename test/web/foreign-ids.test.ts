@@ -87,6 +87,7 @@ const IN_PATHS: readonly Try[] = [
     method: "GET",
     path: ({ flip }) => `/web/api/checks/${mine.check.id}/explain?flip=${flip}`,
   },
+  { what: "check that has gone", method: "GET", path: ({ deleted }) => `${path()}/gone/${deleted.id}` },
   { what: "restore", method: "POST", path: ({ deleted }) => `/web/api/checks/${deleted.id}/restore` },
   { what: "session", method: "DELETE", path: ({ session }) => `/web/api/account/sessions/${session}` },
 ];
@@ -147,8 +148,11 @@ describe("what belongs to others, named in a request,", () => {
         [theirs.check.id, theirs.deleted.id].toSorted(),
       );
     }
+    const when = { kind: "simple", timeoutSeconds: 60, graceSeconds: 60, schedule: "", tz: "UTC" };
+    const set = (await asMe(`${path()}/schedules`, "POST", { groups: [{ ids, when }] })).json as BulkAnswer;
+    expect([set.done, set.refused.length]).toEqual([[mine.check.id], 2]);
     const page = (await asOwner(`/web/api/checks/${theirs.check.id}`)).json as { row: CheckRow };
-    expect(page.row).toMatchObject({ name: "kept", tags: [], state: "down" });
+    expect(page.row).toMatchObject({ name: "kept", tags: [], state: "down", expected: "every day" });
     expect((await asOwner(`/web/api/checks/${theirs.deleted.id}`)).status).toBe(404);
   });
 

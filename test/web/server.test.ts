@@ -265,6 +265,10 @@ describe("the files of the browser's part", () => {
     const page = renderDocument({ load, boot, theme: "dark", title: "<b>Overdue</b>", firstSight: null });
     expect(page.match(/<\/script>/g)).toHaveLength(2);
     expect(page).toContain('<html lang="en" data-theme="dark">');
+    const compact = { ...boot, account: { density: "compact" } } as Boot;
+    expect(renderDocument({ load, boot: compact, theme: "system", title: "", firstSight: null })).toContain(
+      '<html lang="en" data-density="compact">',
+    );
     expect(page).toContain('src="/over/web/assets/main-1.js"');
     expect(page).toContain("&lt;b&gt;Overdue");
     const data = /id="boot">(?<json>.*)<\/script>/.exec(page)?.groups?.["json"] ?? "";

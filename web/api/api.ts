@@ -37,6 +37,11 @@ export function troubleText(error: unknown): string {
   return error instanceof Error ? error.message : words.trouble.unknown;
 }
 
+/** Whether what was asked for is not there, or not for this person. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Trouble && error.status === NOT_FOUND;
+}
+
 /** `get("/projects/…/checks", { after })` */
 export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
   return ask<T>("GET", path + queryText(query), undefined, signal);

@@ -1,41 +1,16 @@
 // All checks of a project as this tab knows them: filled from the page or from the server, completed in the
 // background, kept up to date by the stream. It holds and tells; how a list is ordered and drawn is not its business.
 import { DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../src/contract/web/requests/sizes.ts";
-import type {
-  ChecksBoot,
-  ProjectHead,
-  ReceivingTrouble,
-  SinceAway,
-  StateCounts,
-  TagCount,
-} from "../../src/contract/web/boot.ts";
+import type { ChecksBoot } from "../../src/contract/web/boot.ts";
 import type { CheckRow, RowDetail, RowsPage } from "../../src/contract/web/check-row.ts";
 import type { DownEvent, FlipEvent, ReceivingEvent, RowsEvent } from "../../src/contract/web/live.ts";
 import { get, Trouble } from "../api/api.ts";
 import { takeBootPage } from "../boot/boot.ts";
-import { type LiveEvent, type LiveState, NOT_OURS } from "./live-stream.ts";
+import { type ChecksSnapshot, emptySnapshot } from "./checks-snapshot.ts";
+import { type LiveEvent, NOT_OURS } from "./live-stream.ts";
 import { nameKey, newerOf, searchText } from "./row-keys.ts";
 import { tellDown } from "./down-count.ts";
 import { watchProject } from "./watch-project.ts";
-
-/** What the page draws. A new object for every change; the maps inside are the same ones. */
-export type ChecksSnapshot = {
-  project: ProjectHead | null;
-  rows: ReadonlyMap<string, CheckRow>;
-  /** Grows whenever a row has changed, come or gone; what is made of all rows need not be made again before. */
-  version: number;
-  details: ReadonlyMap<string, RowDetail>;
-  /** How many there are; more than `rows` holds while the rest is loading. */
-  total: number;
-  isComplete: boolean;
-  /** As the server counted them; only needed until all rows are here. */
-  counts: StateCounts | null;
-  tags: readonly TagCount[];
-  since: SinceAway | null;
-  receiving: ReceivingTrouble | null;
-  live: LiveState;
-  trouble: unknown;
-};
 
 /** In the first second of a page the rest is not asked for: it would take the processor from the first rows. */
 const REST_FROM_MS = 1_000;
@@ -50,6 +25,9 @@ export function onFlip(listener: (flip: FlipEvent) => void): () => void {
   flipListeners.add(listener);
   return () => flipListeners.delete(listener);
 }
+
+/** Rows that came, and the names of those that went; the stream tells how many there are, too. */
+type Answered = Omit<RowsEvent, "total"> & Partial<Pick<RowsEvent, "total">>;
 
 class ChecksStore {
   readonly #id: string;
@@ -71,20 +49,7 @@ class ChecksStore {
 
   constructor(id: string) {
     this.#id = id;
-    this.#snapshot = {
-      project: null,
-      rows: this.#rows,
-      version: 0,
-      details: this.#details,
-      total: 0,
-      isComplete: false,
-      counts: null,
-      tags: [],
-      since: null,
-      receiving: null,
-      live: "reconnecting",
-      trouble: null,
-    };
+    this.#snapshot = emptySnapshot({ rows: this.#rows, details: this.#details });
     const page = takeBootPage("checks");
     if (page !== null && page.project.id === id) this.#fill(page);
   }
@@ -110,7 +75,9 @@ class ChecksStore {
   }
 
   /** Takes rows that an answer of the server brought, as if they had come by the stream. */
-  take({ rows, removed }: Omit<RowsEvent, "total">): void {
+  take({ rows, removed, total = this.#snapshot.total }: Answered): void {
+    // Whoever asks instead of listening is told how many there are, and not which have gone.
+    const hasLost = removed.length > 0 || total < this.#snapshot.total;
     for (const row of rows) {
       const known = this.#rows.get(row.id);
       this.#rows.set(row.id, newerOf(known, row));
@@ -122,7 +89,8 @@ class ChecksStore {
     }
     this.#tell({
       version: this.#snapshot.version + 1,
-      ...(this.#snapshot.isComplete && { total: this.#rows.size }),
+      total: this.#snapshot.isComplete ? this.#rows.size : total,
+      ...(hasLost && { doubt: this.#snapshot.doubt + 1 }),
     });
   }
 
@@ -211,7 +179,8 @@ class ChecksStore {
     const { project, total, since, receiving, counts, tags } = page;
     const isComplete = page.rows.length >= total;
     const version = this.#snapshot.version + 1;
-    this.#tell({ project, version, total, since, receiving, counts, tags, isComplete, trouble: null });
+    const doubt = this.#snapshot.doubt + (total < this.#snapshot.total ? 1 : 0);
+    this.#tell({ project, version, doubt, total, since, receiving, counts, tags, isComplete, trouble: null });
     this.#stopWatching?.();
     this.#stopWatching = watchProject(this.#id, page.cursor, {
       onEvent: (event) => this.#hear(event),

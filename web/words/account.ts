@@ -1,11 +1,21 @@
 // What the page of an account says.
-import type { AccountPage, SignInMethodName, ThemeName } from "../../src/contract/web/account.ts";
+import type {
+  AccountPage,
+  DensityName,
+  SignInMethodName,
+  ThemeName,
+} from "../../src/contract/web/account.ts";
 import { plural } from "./number.ts";
 
 export const THEME_WORDS: Readonly<Record<ThemeName, string>> = {
   system: "As the system",
   light: "Light",
   dark: "Dark",
+};
+
+export const DENSITY_WORDS: Readonly<Record<DensityName, string>> = {
+  comfortable: "Comfortable",
+  compact: "Compact",
 };
 
 export const METHOD_WORDS: Readonly<Record<SignInMethodName, string>> = {
@@ -36,13 +46,14 @@ export const accountWords = {
   saved: "Saved.",
   profile: {
     title: "Profile",
-    about: "How others of your projects see you, and how times and colours are shown to you.",
+    about: "How others of your projects see you, and how times, colours and lists are shown to you.",
     name: "Name",
     namePlaceholder: "Shown instead of your address",
     zone: "Time zone",
     zoneOfBrowser: (here: string) => `As the browser: ${here}`,
     zoneOfBrowserHint: "Mails tell their times in UTC until you choose one.",
     theme: "Theme",
+    density: "Rows of checks",
   },
   email: {
     title: "Email address",
@@ -153,6 +164,19 @@ export const accountWords = {
     endedOthers: "All other sessions were ended.",
     unknown: "Unknown browser",
     on: (browser: string, system: string) => `${browser} on ${system}`,
+  },
+  signIns: {
+    title: "Sign-ins",
+    about:
+      "Who came in as you lately, the newest first. One that was not you? End the other sessions and set a new password.",
+    list: "Sign-ins",
+    none: "Nobody has signed in since sign-ins are put on record.",
+    more: (count: number) => `Show ${plural(count, "earlier sign-in")}`,
+    failed: (count: number) => `after ${plural(count, "failed try", "failed tries")}`,
+    failedSince: (count: number) =>
+      count === 1
+        ? "One try with a wrong password or code since the last of these,"
+        : `${plural(count, "try", "tries")} with a wrong password or code since the last of these, the newest`,
   },
   mail: {
     title: "Mail about your checks",

@@ -1,5 +1,6 @@
 // What the page about the installation says.
 import { formatCount, numberWord } from "../../src/contract/web/list-words.ts";
+import type { KeptName } from "../../src/contract/web/admin.ts";
 import { plural } from "./number.ts";
 
 const processes = (count: number) => plural(count, "process", "processes");
@@ -22,6 +23,8 @@ export const adminWords = {
     lostText: "Signals that it took may still be with it: start it again with the same folder.",
     spoolEmpty: "Nothing waits to be written down.",
     spool: (share: string) => `The spool is ${share} full.`,
+    rate: (count: number) =>
+      count === 0 ? "No signal in the last minute." : `${plural(count, "signal")} in the last minute.`,
   },
   watching: {
     label: "Watching",
@@ -58,7 +61,14 @@ export const adminWords = {
   },
   version: { label: "Version", newest: (name: string) => `Newest migration: ${name}` },
   processes: "Processes that receive signals",
-  columns: { name: "Process", beat: "Heard of", spool: "Spool", started: "Started" },
+  columns: {
+    name: "Process",
+    beat: "Heard of",
+    rate: "Signals in a minute",
+    spool: "Spool",
+    started: "Started",
+  },
+  rateUnknown: "not told",
   lost: "lost",
   spoolEmpty: "empty",
   spool: (share: string) => `${share} full`,
@@ -71,6 +81,19 @@ export const adminWords = {
     oidc: "Identity provider",
     proxy: "Header of the proxy",
     none: "none",
+  },
+  kept: {
+    title: "What is kept",
+    about: "For how long, and how much of the database it takes. What is older is removed each hour.",
+    list: "What is kept",
+    objects: "Large bodies lie in the object store, and are not counted.",
+    columns: { what: "What", bound: "Kept", rows: "Rows, about", bytes: "Size" },
+    days: (days: number) => `for ${plural(days, "day")}`,
+    perCheck: (count: number) =>
+      count === 1 ? "the newest of each check" : `the newest ${formatCount(count)} of each check`,
+    deletion: (days: number) => `until ${plural(days, "day")} after they are deleted`,
+    each: "each as it needs",
+    none: "–",
   },
   diagnostics: {
     title: "Diagnostics",
@@ -98,6 +121,19 @@ export const TROUBLE_WORDS: Readonly<Record<string, string>> = {
   intakeLost: "A process that received signals was lost",
   checkLocked: "A check has been locked for long",
   checkPoisoned: "A check cannot be judged",
+};
+
+/** What is stored, by its name. */
+export const KEPT_WORDS: Readonly<Record<KeptName, string>> = {
+  pings: "Pings and their bodies",
+  runs: "History of runs",
+  flips: "Changes of state",
+  events: "Other events of checks",
+  messages: "Messages and letters that were sent",
+  auditEntries: "Record of changes",
+  signIns: "Sign-ins",
+  checks: "Checks",
+  other: "Everything else",
 };
 
 export const accountsWords = {

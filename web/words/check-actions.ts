@@ -19,6 +19,7 @@ export const actionWords = {
   move: "Move to",
   select: "Select",
   tags: "Tags",
+  schedule: "Schedule",
   newTag: "New tags",
   add: "Add",
   clear: "Clear the selection",

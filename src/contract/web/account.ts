@@ -6,6 +6,7 @@ import { PASSWORD_LENGTH_MAX } from "../../core/accounts/password-rules.ts";
 import { FIELD_LENGTHS } from "./requests/sizes.ts";
 
 export type ThemeName = "system" | "light" | "dark";
+export type DensityName = "comfortable" | "compact";
 export type SignInMethodName = "link" | "password" | "passkey" | "oidc" | "proxy" | "setUp" | "admin";
 
 /** GET /web/api/account */
@@ -17,6 +18,7 @@ export type AccountPage = {
   /** IANA name; null: that of the browser. */
   zone: string | null;
   theme: ThemeName;
+  density: DensityName;
   reports: "off" | "daily" | "weekly" | "monthly";
   reminders: "off" | "hourly" | "daily";
   createdAt: number;
@@ -27,6 +29,10 @@ export type AccountPage = {
   /** Accounts at the identity provider that may come in as this one. */
   identities: IdentityRow[];
   sessions: SessionRow[];
+  /** Who came in, the newest first. */
+  signIns: SignInRow[];
+  /** Wrong passwords and codes since the newest of them; null: there were none. */
+  failedSignIns: { count: number; lastAt: number } | null;
   /** What may be done here: nothing of it where a proxy says who people are. */
   offers: { passwords: boolean; passkeys: boolean; mail: boolean; changeEmail: boolean };
   /** Until when dangerous acts ask no more; null: they ask now. */
@@ -51,11 +57,21 @@ export type SessionRow = {
   isThis: boolean;
 };
 
+export type SignInRow = {
+  at: number;
+  method: SignInMethodName;
+  ua: string;
+  remoteAddr: string | null;
+  /** Wrong passwords and codes between the one before and this one. */
+  failedCount: number;
+};
+
 /** PATCH /web/api/account → AccountPage. Whatever is left out stays. */
 export const ProfileBody = Type.Object(
   {
     name: Type.Optional(Type.String({ maxLength: FIELD_LENGTHS.accountName })),
     theme: Type.Optional(Type.Union([Type.Literal("system"), Type.Literal("light"), Type.Literal("dark")])),
+    density: Type.Optional(Type.Enum(["comfortable", "compact"])),
     /** Null: that of the browser, whichever that is. */
     zone: Type.Optional(Type.Union([Type.String({ maxLength: 36 }), Type.Null()])),
     reports: Type.Optional(

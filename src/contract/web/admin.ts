@@ -66,7 +66,11 @@ export type AdminState = {
     spoolEmpty: boolean;
     /** 0 to 1. */
     spoolFill: number;
+    /** Signals of the minute before it was last heard of; null: it does not say. */
+    signalsPerMinute: number | null;
   }[];
+  /** Of all that are heard of. */
+  signalsPerMinute: number;
   /** How far behind the oldest deadline is that could have been judged; 0: none waits. */
   sweeperLagMs: number;
   /** Since when the oldest message waits that is due; null: none does. */
@@ -85,4 +89,36 @@ export type AdminState = {
   mail: boolean;
   registrationOpen: boolean;
   signIn: { oidc: string | null; proxyHeader: string | null };
+};
+
+export type KeptName =
+  | "pings"
+  | "runs"
+  | "flips"
+  | "events"
+  | "messages"
+  | "auditEntries"
+  | "signIns"
+  | "checks"
+  | "other";
+
+/** What bounds something: its age, a number for each check, or nothing but that it was deleted so long ago. */
+export type KeptBound =
+  | { by: "days"; days: number }
+  | { by: "perCheck"; count: number }
+  | { by: "deletion"; days: number };
+
+/** GET /web/api/admin/kept (operator): what is stored, for how long, and how large it is. The largest first, the rest last. */
+export type AdminKept = {
+  kept: {
+    what: KeptName;
+    /** Null: many small things, each with a bound of its own. */
+    bound: KeptBound | null;
+    /** In the database, with indexes. */
+    bytes: number;
+    /** About; null: it says nothing. */
+    rowCount: number | null;
+  }[];
+  /** Large bodies lie in an object store, and are not counted. */
+  hasObjectStore: boolean;
 };

@@ -80,6 +80,8 @@ export type BootPage =
   | { kind: "check"; project: ProjectHead; check: CheckPage };
 
 export type Theme = "system" | "light" | "dark";
+/** How much room the rows of the list take. */
+export type Density = "comfortable" | "compact";
 
 export type BootAccount = {
   email: string;
@@ -87,6 +89,7 @@ export type BootAccount = {
   /** IANA name; null: that of the browser. */
   zone: string | null;
   theme: Theme;
+  density: Density;
   /** May see the pages about the installation. */
   isOperator: boolean;
 };

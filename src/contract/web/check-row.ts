@@ -79,6 +79,18 @@ export type RowsPage = { rows: CheckRow[]; next: string | null };
 /** A check that was deleted and can be taken back until an instant. */
 export type DeletedRow = { id: string; name: string; deletedAt: number; goneAt: number };
 
+/** GET /web/api/projects/:project/gone/:gone: how a check has left a project. */
+export type GoneCheck = {
+  how: "deleted" | "moved";
+  at: number;
+  /** Null: nobody who is still known, or the record does not go back to it. */
+  by: { kind: "you" } | { kind: "person"; email: string } | { kind: "key" } | null;
+  /** Until when it can be taken back; null: it is gone for good, or has only been moved. */
+  goneAt: number | null;
+  /** Whether whoever asks may take it back. */
+  mayRestore: boolean;
+};
+
 type Timed = Pick<CheckRow, "state" | "fuse" | "runningSince">;
 
 /** The state at a moment: from its late instant on, what was up reads late. */

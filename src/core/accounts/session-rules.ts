@@ -9,6 +9,9 @@ export const SESSION_IDLE_DAYS = 30;
 export const SESSION_DAYS_MAX = 180;
 /** Signing in once more ends the one that was unused for longest. */
 export const SESSIONS_PER_ACCOUNT_MAX = 50;
+/** Sign-ins that an account keeps on record, and for how long: who looks rarely finds the last half year. */
+export const SIGN_INS_PER_ACCOUNT_MAX = 50;
+export const SIGN_IN_DAYS = 180;
 /** Dangerous acts ask who is there, unless that was proven so recently. */
 export const PROVEN_MS = 30 * MINUTE_MS;
 /** Use is written down this often at most. */

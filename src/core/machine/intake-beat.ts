@@ -39,6 +39,8 @@ export type Observation = {
   spoolEmpty: boolean;
   /** How much of what its spool may hold is taken, from 0 to 1; 0 without a spool. */
   spoolFill: number;
+  /** Signals that it has taken in the last minute, for the operator. */
+  signalsPerMinute: number;
 };
 
 export type BeatRequest = {

@@ -5,6 +5,7 @@ import type { Instant, Interval } from "../../core/instant.ts";
 import type { Beaten, Entered, Observation, OpenIntake } from "../../core/machine/intake-beat.ts";
 import { type ClockLook, WATERMARK_LAG_MS, watermarkOf } from "../../core/machine/watermark.ts";
 import type { HeartParts, Limit } from "./parts.ts";
+import { PerMinute } from "./per-minute.ts";
 import { Ticks } from "./ticks.ts";
 import { holdOf, Watch } from "./watch.ts";
 
@@ -43,6 +44,8 @@ export class Pulse {
   /** Before this intake listened, back to the last sign of anybody's life. */
   #before: Interval[] = [];
   #isHoldTold = false;
+  readonly #taken: PerMinute;
+  #signalsPerMinute = 0;
   readonly #heardGone: string[] = [];
 
   constructor(parts: HeartParts) {
@@ -53,6 +56,7 @@ export class Pulse {
     this.#hasEntered = parts.entered !== null;
     const { monotonic, wall, clock } = parts;
     this.ticks = new Ticks({ monotonic, wall, now: () => clock.now() });
+    this.#taken = new PerMinute({ ms: monotonic(), total: 0 });
   }
 
   get intakeId(): string {
@@ -90,7 +94,9 @@ export class Pulse {
   /** Beats once. False: the database does not have this intake any more. */
   async beat(limit: Limit): Promise<boolean> {
     const begunMs = this.#parts.monotonic();
-    const confirmedBefore = this.#parts.intake.state().confirmed;
+    const { confirmed: confirmedBefore, takenCount: total } = this.#parts.intake.state();
+    // Looked at before the database is asked: while it is away, signals come in all the same.
+    this.#signalsPerMinute = this.#taken.look({ ms: begunMs, total });
     const said = { gone: [...this.gone], broken: [...this.broken], before: 0, gaps: 0, refused: 0 };
     const observe = async (look: ClockLook): Promise<Observation> => {
       await this.#readWhatCame();
@@ -150,6 +156,7 @@ export class Pulse {
       refused: state.refused,
       spoolEmpty: !state.isDetour,
       spoolFill: this.#parts.spoolFill(),
+      signalsPerMinute: this.#signalsPerMinute,
     };
   }
 

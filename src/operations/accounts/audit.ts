@@ -7,7 +7,7 @@ import {
   auditSide,
 } from "../../core/accounts/audit-words.ts";
 import type { Instant } from "../../core/instant.ts";
-import { type AuditEntry, insertAuditEntry, listAuditEntries } from "../../store/accounts/audit.ts";
+import { type AuditEntry, insertAuditEntries, listAuditEntries } from "../../store/accounts/audit.ts";
 import type { Db } from "../../store/db.ts";
 import type { Tx } from "../../store/transaction.ts";
 
@@ -27,12 +27,18 @@ export type Change = Actor & {
 
 /** Writes a change down. */
 export async function audit(tx: Tx, change: Change): Promise<void> {
-  await insertAuditEntry(tx, {
+  await auditAll(tx, [change]);
+}
+
+/** Writes changes down, in this order. */
+export async function auditAll(tx: Tx, changes: readonly Change[]): Promise<void> {
+  const entries = changes.map((change) => ({
     ...change,
     subject: change.subject.slice(0, AUDIT_SUBJECT_LENGTH_MAX),
     before: auditSide(change.before),
     after: auditSide(change.after),
-  });
+  }));
+  await insertAuditEntries(tx, entries);
 }
 
 /** A page of the record of a project, or (null) of what is about none, the newest first, and where the next one begins. */

@@ -30,7 +30,12 @@ import {
   findAccountById,
   listProjectsOfAccount,
 } from "../../store/accounts/projects.ts";
-import { deleteOtherSessions, type Person as Shown, type Theme } from "../../store/accounts/sessions.ts";
+import {
+  deleteOtherSessions,
+  type Density,
+  type Person as Shown,
+  type Theme,
+} from "../../store/accounts/sessions.ts";
 import { deleteStepsOf } from "../../store/accounts/steps.ts";
 import { voidAllTokens } from "../../store/accounts/tokens.ts";
 import { findPreferences, writePreferences } from "../../store/alerts/preferences.ts";
@@ -49,6 +54,7 @@ import { giveSigned, readToken, takeToken } from "./sign-in/tokens.ts";
 export type ProfileChange = {
   name?: string;
   theme?: Theme;
+  density?: Density;
   /** Null: that of the browser. */
   zone?: string | null;
   reports?: Reports;
@@ -60,7 +66,7 @@ export async function changeProfile(
   database: Database,
   { account, change, now }: { account: Shown; change: ProfileChange; now: Instant },
 ): Promise<void> {
-  const { name, theme, zone, reports, reminders } = change;
+  const { name, theme, density, zone, reports, reminders } = change;
   if (typeof zone === "string" && !isZone(zone)) {
     throw new AppError("invalid", `"${zone}" is not a time zone. They are spelled like Europe/Riga.`);
   }
@@ -70,17 +76,25 @@ export async function changeProfile(
   await inRetriedTransaction(database, async (tx) => {
     // Two choices of one page come at once; neither may write back what it has read before the other.
     await lockAccount(tx, account.id);
-    const before = { name: account.name, theme: account.theme, ...(await findPreferences(tx, account.id)) };
+    const { id: accountId, ...was } = account;
+    const shown = { name: was.name, theme: was.theme, density: was.density };
+    const before = { ...shown, ...(await findPreferences(tx, accountId)) };
     const after = {
       name: name?.trim() ?? before.name,
       theme: theme ?? before.theme,
+      density: density ?? before.density,
       tz: zone === undefined ? before.tz : zone,
       reports: reports ?? before.reports,
       reminders: reminders ?? before.reminders,
     };
     const difference = auditDifference(before, after);
     if (difference === null) return;
-    await writeProfile(tx, { accountId: account.id, name: name?.trim() ?? null, theme: theme ?? null });
+    await writeProfile(tx, {
+      accountId,
+      name: name?.trim() ?? null,
+      theme: theme ?? null,
+      density: density ?? null,
+    });
     const { tz } = after;
     const isMail =
       tz !== before.tz || after.reports !== before.reports || after.reminders !== before.reminders;

@@ -4,6 +4,7 @@ import {
   isProven,
   isSeenDue,
   SESSIONS_PER_ACCOUNT_MAX,
+  SIGN_INS_PER_ACCOUNT_MAX,
   type SignInMethod,
 } from "../../core/accounts/session-rules.ts";
 import { AppError } from "../../core/errors.ts";
@@ -22,7 +23,7 @@ import {
   touchSession,
   trimSessions,
 } from "../../store/accounts/sessions.ts";
-import { deleteStepsOf } from "../../store/accounts/steps.ts";
+import { deleteStepsOf, insertSignIn, type SignIn, trimSignIns } from "../../store/accounts/steps.ts";
 import type { Database } from "../../store/db.ts";
 import { inTransaction, type Tx } from "../../store/transaction.ts";
 
@@ -41,17 +42,22 @@ export async function openSession(tx: Tx, request: SessionRequest): Promise<{ to
   const { accountId, method, now, provenAt = now, ua, remoteAddr } = request;
   const token = newToken();
   await trimSessions(tx, { accountId, keep: SESSIONS_PER_ACCOUNT_MAX - 1 });
-  const id = await insertSession(tx, {
-    digest: digestOfToken(token),
-    accountId,
-    method,
-    createdAt: now,
-    provenAt,
-    ua: ua.slice(0, USER_AGENT_LENGTH_MAX),
-    remoteAddr,
-  });
-  await writeSignedIn(tx, { accountId, at: now });
+  const browser = { method, ua: ua.slice(0, USER_AGENT_LENGTH_MAX), remoteAddr };
+  const digest = digestOfToken(token);
+  const id = await insertSession(tx, { digest, accountId, ...browser, createdAt: now, provenAt });
+  await noteSignIn(tx, { accountId, ...browser, at: now });
   return { token, id };
+}
+
+/** Puts a sign-in on the record of its account, which keeps the newest ones only. */
+export async function noteSignIn(
+  tx: Tx,
+  signIn: Omit<SignIn, "failedCount"> & { accountId: number },
+): Promise<void> {
+  const { accountId, at } = signIn;
+  await trimSignIns(tx, { accountId, keep: SIGN_INS_PER_ACCOUNT_MAX - 1 });
+  await insertSignIn(tx, signIn);
+  await writeSignedIn(tx, { accountId, at });
 }
 
 export type FoundSession = Session & {

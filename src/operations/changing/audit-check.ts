@@ -4,7 +4,7 @@ import type { AuditWord } from "../../core/accounts/audit-words.ts";
 import type { Instant } from "../../core/instant.ts";
 import type { Check } from "../../store/checks/checks.ts";
 import type { Tx } from "../../store/transaction.ts";
-import { audit } from "../accounts/audit.ts";
+import { auditAll } from "../accounts/audit.ts";
 
 export type CheckAudit = {
   what: Extract<AuditWord, `check.${string}`>;
@@ -17,17 +17,18 @@ export type CheckAudit = {
 };
 
 /** Notes what was done to a check; it is named by its name, and without one by its UUID. */
-export async function auditCheck(tx: Tx, { what, check, by, before, after, at }: CheckAudit): Promise<void> {
-  const { accountId, keyId = null } = by;
-  if (accountId === null && keyId === null) return;
-  await audit(tx, {
-    projectId: check.projectId,
-    accountId,
-    keyId,
-    what,
-    subject: check.settings.name === "" ? check.uuid : check.settings.name,
-    before: before ?? null,
-    after: after ?? null,
-    at,
+export async function auditCheck(tx: Tx, done: CheckAudit): Promise<void> {
+  await auditChecks(tx, [done]);
+}
+
+/** Notes what was done to several checks, each by itself. */
+export async function auditChecks(tx: Tx, done: readonly CheckAudit[]): Promise<void> {
+  const changes = done.flatMap(({ what, check, by, before, after, at }) => {
+    const { accountId, keyId = null } = by;
+    if (accountId === null && keyId === null) return [];
+    const subject = check.settings.name === "" ? check.uuid : check.settings.name;
+    const sides = { before: before ?? null, after: after ?? null };
+    return [{ projectId: check.projectId, accountId, keyId, what, subject, ...sides, at }];
   });
+  if (changes.length > 0) await auditAll(tx, changes);
 }

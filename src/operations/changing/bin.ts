@@ -21,7 +21,8 @@ export function binCheck(database: Database, request: Command): Promise<{ kind: 
     if ("kind" in locked) return locked;
     const { check } = locked;
     await markCheckDeleted(tx, { checkId: check.id, at: request.at });
-    await auditCheck(tx, { what: "check.deleted", check, by: request, at: request.at });
+    const before = { uuid: check.uuid };
+    await auditCheck(tx, { what: "check.deleted", check, by: request, before, at: request.at });
     return { kind: "deleted" };
   });
 }

@@ -73,7 +73,10 @@ export async function editCheck(
 }
 
 /** The fields of `after` that `before` has otherwise. */
-function differences({ before, after }: Record<"before" | "after", CheckSettings>): Partial<CheckSettings> {
+export function differences({
+  before,
+  after,
+}: Record<"before" | "after", CheckSettings>): Partial<CheckSettings> {
   const names = Object.keys(after) as (keyof CheckSettings)[];
   return Object.fromEntries(
     names.filter((name) => before[name] !== after[name]).map((name) => [name, after[name]]),

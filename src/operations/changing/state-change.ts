@@ -23,27 +23,52 @@ export type StateChange = Passage & {
 
 /** Writes a changed state, its deadline under the settings that hold now, its flips and its events. */
 export async function writeStateChange(tx: Tx, change: StateChange): Promise<StoredState> {
-  const { stored, timing, state, flips, notices, unseen, event, at } = change;
-  const { checkId } = stored;
-  const deadline = downAt({ timing, state });
-  const mark = sweepAt({ current: stored.sweepAt, deadline });
-  const next = { ...stored, state, downAt: deadline, sweepAt: mark };
-  const isSame = state === stored.state && deadline === stored.downAt && mark === stored.sweepAt;
-  if (!isSame) await writeStates(tx, [next]);
-  if (flips.length > 0) await writeFlips(tx, { checkId, flips, at });
-  const excused = notices.map(({ blind }) => ({ checkId, blind }));
-  await planNotices(tx, excused, at);
-  const events = notObservedEvents(checkId, { notices, unseen });
-  const told = event === null ? events : [...events, { checkId, at, ...event }];
-  if (told.length > 0) await insertEvents(tx, told);
+  const next = nextOf(change);
+  await write(tx, { changes: [{ ...change, next }], at: change.at });
   return next;
+}
+
+/** The same for several checks at one instant, in as many statements as for one. */
+export async function writeStateChanges(
+  tx: Tx,
+  { changes, at }: { changes: readonly Omit<StateChange, "at">[]; at: Instant },
+): Promise<void> {
+  await write(tx, { changes: changes.map((change) => ({ ...change, next: nextOf(change) })), at });
+}
+
+function nextOf({ stored, timing, state }: Pick<StateChange, "stored" | "timing" | "state">): StoredState {
+  const deadline = downAt({ timing, state });
+  return { ...stored, state, downAt: deadline, sweepAt: sweepAt({ current: stored.sweepAt, deadline }) };
+}
+
+type Planned = Omit<StateChange, "at"> & { next: StoredState };
+
+function isOther({ stored, next }: Planned): boolean {
+  return next.state !== stored.state || next.downAt !== stored.downAt || next.sweepAt !== stored.sweepAt;
+}
+
+async function write(tx: Tx, { changes, at }: { changes: readonly Planned[]; at: Instant }): Promise<void> {
+  const states = changes.filter(isOther).map(({ next }) => next);
+  if (states.length > 0) await writeStates(tx, states);
+  const flips = changes.flatMap(({ stored: { checkId }, flips: of }) =>
+    of.map((flip) => ({ checkId, flip })),
+  );
+  if (flips.length > 0) await writeFlips(tx, { flips, at });
+  const excused = changes.flatMap(({ stored: { checkId }, notices }) =>
+    notices.map(({ blind }) => ({ checkId, blind })),
+  );
+  await planNotices(tx, excused, at);
+  const events = changes.flatMap(({ stored: { checkId }, event, ...passage }) => {
+    const unobserved = notObservedEvents(checkId, passage);
+    return event === null ? unobserved : [...unobserved, { checkId, at, ...event }];
+  });
+  if (events.length > 0) await insertEvents(tx, events);
 }
 
 async function writeFlips(
   tx: Tx,
-  { checkId, flips, at }: { checkId: number; flips: readonly Flip[]; at: Instant },
+  { flips: written, at }: { flips: readonly { checkId: number; flip: Flip }[]; at: Instant },
 ): Promise<void> {
-  const written = flips.map((flip) => ({ checkId, flip }));
   const flipIds = await insertFlips(tx, written);
   await planDeliveries(
     tx,

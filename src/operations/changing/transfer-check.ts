@@ -38,7 +38,8 @@ export function transferCheck(
     if (channels.kind === "refused") throw new Error(`all channels were refused: ${channels.text}`);
     await moveCheck(tx, { checkId: check.id, projectId: to.id, at });
     await assignChannels(tx, { checkId: check.id, channelIds: channels.channelIds });
-    const moved = { before: { project: from.name }, after: { project: to.name } };
+    const { uuid } = check;
+    const moved = { before: { uuid, project: from.name }, after: { uuid, project: to.name } };
     // Both projects are told: one has lost it, and one has it now.
     for (const side of [projectId, to.id]) {
       await auditCheck(tx, {

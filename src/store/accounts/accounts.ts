@@ -3,7 +3,7 @@ import type { Instant } from "../../core/instant.ts";
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
 import { toNumberArray, toTimestamp } from "../values.ts";
-import type { Theme } from "./sessions.ts";
+import type { Density, Theme } from "./sessions.ts";
 
 const SIGNED_IN = statement({
   name: "accounts.signed_in",
@@ -77,15 +77,19 @@ export async function lockOperators(tx: Tx): Promise<number[]> {
 
 const WRITE_PROFILE = statement({
   name: "accounts.write_profile",
-  text: "update accounts set name = coalesce($2, name), theme = coalesce($3, theme) where id = $1",
+  text: `update accounts set name = coalesce($2, name), theme = coalesce($3, theme),
+      density = coalesce($4, density)
+    where id = $1`,
 });
 
-/** Changes how a person is called, and in which colours the pages are; null leaves it. */
+type Profile = { name: string | null; theme: Theme | null; density: Density | null };
+
+/** Changes how a person is called, and in which colours and how densely the pages are shown; null leaves it. */
 export async function writeProfile(
   tx: Tx,
-  { accountId, name, theme }: { accountId: number; name: string | null; theme: Theme | null },
+  { accountId, name, theme, density }: { accountId: number } & Profile,
 ): Promise<void> {
-  await tx.query(WRITE_PROFILE, [accountId, name, theme]);
+  await tx.query(WRITE_PROFILE, [accountId, name, theme, density]);
 }
 
 const WRITE_EMAIL = statement({

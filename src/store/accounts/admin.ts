@@ -67,3 +67,43 @@ const LIST_MIGRATIONS = statement<{ name: string; run_on: Instant | null }>({
 export async function listMigrations(db: Db): Promise<{ name: string; appliedAt: Instant | null }[]> {
   return (await db.query(LIST_MIGRATIONS, [])).rows.map((row) => ({ name: row.name, appliedAt: row.run_on }));
 }
+
+/** What is stored, by the tables that it lies in. Whatever is in none of them is small, or bounded by the rest. */
+const TABLES_OF = {
+  pings: ["pings", "ping_bodies"],
+  runs: ["run_chunks", "check_days"],
+  flips: ["flips"],
+  events: ["events"],
+  messages: ["deliveries", "letters", "notice_checks"],
+  auditEntries: ["audit_entries"],
+  signIns: ["sign_ins", "sign_in_failures"],
+  checks: ["checks", "check_states", "check_channels"],
+} as const;
+
+export type StoredName = keyof typeof TABLES_OF | "other";
+/** With indexes and what waits to be vacuumed; the rows are an estimate of the first table's, as the planner has it. */
+export type StoredSize = { bytes: number; rowCount: number };
+
+const LIST_SIZES = statement<{ name: string; bytes: number; row_count: number }>({
+  name: "admin.list_sizes",
+  text: `select c.relname as name, pg_total_relation_size(c.oid) as bytes,
+      greatest(c.reltuples::bigint, pg_stat_get_live_tuples(c.oid), 0) as row_count
+    from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'`,
+});
+
+/** How large everything is that is stored. */
+export async function readSizes(db: Db): Promise<Record<StoredName, StoredSize>> {
+  const left = new Map((await db.query(LIST_SIZES, [])).rows.map((row) => [row.name, row]));
+  const take = (tables: readonly string[]): StoredSize => {
+    const rows = tables.flatMap((name) => left.get(name) ?? []);
+    for (const name of tables) left.delete(name);
+    return { bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0), rowCount: rows[0]?.row_count ?? 0 };
+  };
+  const named = Object.entries(TABLES_OF).map(([name, tables]) => [name, take(tables)] as const);
+  const { bytes } = take([...left.keys()]);
+  // Rows of many sorts have no number that says something.
+  return {
+    ...(Object.fromEntries(named) as Record<keyof typeof TABLES_OF, StoredSize>),
+    other: { bytes, rowCount: 0 },
+  };
+}

@@ -21,20 +21,25 @@ export type NewAuditEntry = {
 const INSERT = statement({
   name: "audit.insert",
   text: `insert into audit_entries (project_id, account_id, key_id, what, subject, before, after, at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    select n.project_id, n.account_id, n.key_id, n.what, n.subject, n.before, n.after, n.at
+    from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[],
+      $8::timestamptz[])
+      with ordinality as n (project_id, account_id, key_id, what, subject, before, after, at, position)
+    order by n.position`,
 });
 
-/** Adds an entry. */
-export async function insertAuditEntry(tx: Tx, entry: NewAuditEntry): Promise<void> {
+/** Adds entries, in this order. */
+export async function insertAuditEntries(tx: Tx, entries: readonly NewAuditEntry[]): Promise<void> {
+  const json = (side: object | null) => (side === null ? null : JSON.stringify(side));
   await tx.query(INSERT, [
-    entry.projectId,
-    entry.accountId,
-    entry.keyId,
-    entry.what,
-    entry.subject,
-    entry.before === null ? null : JSON.stringify(entry.before),
-    entry.after === null ? null : JSON.stringify(entry.after),
-    toTimestamp(entry.at),
+    entries.map((entry) => entry.projectId),
+    entries.map((entry) => entry.accountId),
+    entries.map((entry) => entry.keyId),
+    entries.map((entry) => entry.what),
+    entries.map((entry) => entry.subject),
+    entries.map((entry) => json(entry.before)),
+    entries.map((entry) => json(entry.after)),
+    entries.map((entry) => toTimestamp(entry.at)),
   ]);
 }
 
@@ -115,8 +120,11 @@ export async function findAuditMentions(db: Db, email: string): Promise<AuditMen
   return { ids: rows.map(({ id }) => id), head };
 }
 
-/** Whoever writes an entry gets its number first: so many before the newest one may not have been there to be seen. */
-const IN_FLIGHT_MAX = 1_000;
+/**
+ * Whoever writes an entry gets its number first: so many before the newest one may not have been there to be seen. One
+ * change of many checks writes a thousand.
+ */
+const IN_FLIGHT_MAX = 10_000;
 
 const FORGET = statement({
   name: "audit.forget_address",

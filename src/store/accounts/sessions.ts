@@ -7,6 +7,8 @@ import { toNumberArray, toTimestamp } from "../values.ts";
 import { ACCOUNT_COLUMNS, type Account, type AccountRow, toAccount } from "./projects.ts";
 
 export type Theme = "system" | "light" | "dark";
+/** How much room the rows of a list take. */
+export type Density = "comfortable" | "compact";
 
 export type Session = {
   id: number;
@@ -19,7 +21,7 @@ export type Session = {
 };
 
 /** An account with what its owner sees the pages in; no zone: that of the browser. */
-export type Person = Account & { theme: Theme; zone: string | null };
+export type Person = Account & { theme: Theme; density: Density; zone: string | null };
 
 type SessionRow = {
   session_id: number;
@@ -92,11 +94,11 @@ export async function trimSessions(
   return (await tx.query(TRIM, [accountId, keep])).count;
 }
 
-type FoundRow = SessionRow & AccountRow & { theme: Theme; tz: string | null };
+type FoundRow = SessionRow & AccountRow & { theme: Theme; density: Density; tz: string | null };
 
 const FIND = statement<FoundRow>({
   name: "sessions.find",
-  text: `select ${COLUMNS}, ${ACCOUNT_COLUMNS}, a.theme, p.tz
+  text: `select ${COLUMNS}, ${ACCOUNT_COLUMNS}, a.theme, a.density, p.tz
     from sessions s join accounts a on a.id = s.account_id left join preferences p on p.account_id = a.id
     where s.digest = $1`,
 });
@@ -109,7 +111,7 @@ export async function findSessionByDigest(
   const { rows } = await db.query(FIND, [digest]);
   const [row] = rows;
   if (row === undefined) return null;
-  const person = { ...toAccount(row), theme: row.theme, zone: row.tz };
+  const person = { ...toAccount(row), theme: row.theme, density: row.density, zone: row.tz };
   return { session: toSession(row), person };
 }
 

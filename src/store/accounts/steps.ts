@@ -1,7 +1,9 @@
-// Signing in that has begun and not ended, and how often it was tried. Both are forgotten within a day.
+// Signing in: what has begun and not ended, and how often it was tried, which are forgotten within a day; and who came in.
 import type { AttemptKind } from "../../core/accounts/attempt-rules.ts";
+import type { SignInMethod } from "../../core/accounts/session-rules.ts";
 import type { Instant } from "../../core/instant.ts";
 import { type Db, statement } from "../db.ts";
+import { amongOldest } from "../pruning.ts";
 import type { Tx } from "../transaction.ts";
 import { toTimestamp } from "../values.ts";
 
@@ -140,4 +142,124 @@ export async function pruneAttempts(
   { before, limit }: { before: Instant; limit: number },
 ): Promise<number> {
   return (await tx.query(PRUNE_ATTEMPTS, [toTimestamp(before), limit])).count;
+}
+
+/** Somebody came in; no more of it is kept than its owner needs to tell who it was. */
+export type SignIn = {
+  at: Instant;
+  method: SignInMethod;
+  ua: string;
+  remoteAddr: string | null;
+  /** Wrong passwords and codes since the one before. */
+  failedCount: number;
+};
+
+const INSERT_SIGN_IN = statement({
+  name: "sign_ins.insert",
+  text: `with failed as (delete from sign_in_failures where account_id = $1 returning count)
+    insert into sign_ins (account_id, at, method, ua, remote_addr, failed_count)
+    values ($1, $2, $3, $4, $5, coalesce((select count from failed), 0))`,
+});
+
+/** Adds a sign-in to the record of an account; what failed before it is told by it from now on. */
+export async function insertSignIn(
+  tx: Tx,
+  signIn: Omit<SignIn, "failedCount"> & { accountId: number },
+): Promise<void> {
+  const { accountId, at, method, ua, remoteAddr } = signIn;
+  await tx.query(INSERT_SIGN_IN, [accountId, toTimestamp(at), method, ua, remoteAddr]);
+}
+
+const TRIM_SIGN_INS = statement({
+  name: "sign_ins.trim",
+  text: `delete from sign_ins where account_id = $1 and id not in (
+      select id from sign_ins where account_id = $1 order by id desc limit $2
+    )`,
+});
+
+/** Leaves an account so many sign-ins, the newest. */
+export async function trimSignIns(
+  tx: Tx,
+  { accountId, keep }: { accountId: number; keep: number },
+): Promise<number> {
+  return (await tx.query(TRIM_SIGN_INS, [accountId, keep])).count;
+}
+
+type SignInRow = {
+  at: Instant;
+  method: SignInMethod;
+  ua: string;
+  remote_addr: string | null;
+  failed_count: number;
+};
+
+const LIST_SIGN_INS = statement<SignInRow>({
+  name: "sign_ins.list",
+  text: `select at, method, ua, remote_addr, failed_count from sign_ins
+    where account_id = $1 order by id desc limit $2`,
+});
+
+/** The newest sign-ins of an account. */
+export async function listSignIns(
+  db: Db,
+  { accountId, limit }: { accountId: number; limit: number },
+): Promise<SignIn[]> {
+  return (await db.query(LIST_SIGN_INS, [accountId, limit])).rows.map((row) => ({
+    at: row.at,
+    method: row.method,
+    ua: row.ua,
+    remoteAddr: row.remote_addr,
+    failedCount: row.failed_count,
+  }));
+}
+
+const PRUNE_SIGN_INS = statement({
+  name: "sign_ins.prune",
+  text: `delete from sign_ins where ${amongOldest("sign_ins")}`,
+});
+
+/** Forgets sign-ins from before an instant, among the `limit` oldest; returns how many. */
+export async function pruneSignIns(
+  tx: Tx,
+  { before, limit }: { before: Instant; limit: number },
+): Promise<number> {
+  return (await tx.query(PRUNE_SIGN_INS, [toTimestamp(before), limit])).count;
+}
+
+const COUNT_FAILURE = statement({
+  name: "sign_in_failures.add",
+  // Somebody may be closing the account just now: it is waited for, and then nobody's.
+  text: `insert into sign_in_failures as f (account_id, count, last_at)
+    values ((select id from accounts where id = $1 for key share), 1, $2)
+    on conflict (account_id) do update set count = f.count + 1, last_at = $2`,
+});
+const FORGET_NOBODYS = statement({
+  name: "sign_in_failures.forget_nobodys",
+  text: "delete from sign_in_failures where account_id is null",
+});
+
+/**
+ * Counts a wrong password or code; null: for an address that has no account. Nothing is left of such a one, but it takes
+ * as long: the same statements, and a commit of something written.
+ */
+export async function addSignInFailure(
+  tx: Tx,
+  { accountId, at }: { accountId: number | null; at: Instant },
+): Promise<void> {
+  await tx.query(COUNT_FAILURE, [accountId, toTimestamp(at)]);
+  await tx.query(FORGET_NOBODYS, []);
+}
+
+const FIND_FAILURES = statement<{ count: number; last_at: Instant }>({
+  name: "sign_in_failures.find",
+  text: "select count, last_at from sign_in_failures where account_id = $1",
+});
+
+/** How often somebody failed to come into an account since its last sign-in, and when last; null: nobody did. */
+export async function findSignInFailures(
+  db: Db,
+  accountId: number,
+): Promise<{ count: number; lastAt: Instant } | null> {
+  const [row] = (await db.query(FIND_FAILURES, [accountId])).rows;
+  return row === undefined ? null : { count: row.count, lastAt: row.last_at };
 }

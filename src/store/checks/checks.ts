@@ -5,7 +5,7 @@ import type { Instant } from "../../core/instant.ts";
 import { STATE_COLUMNS, type StateRow, type StoredState, toStoredState } from "./check-states.ts";
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
-import { toTimestamp } from "../values.ts";
+import { toNumberArray, toTextArray, toTimestamp } from "../values.ts";
 
 export type Check = {
   id: number;
@@ -165,6 +165,32 @@ export async function updateCheck(
     ...settingValues(change.patch),
   ]);
   return rows[0] === undefined ? null : toCheck(rows[0]);
+}
+
+const UPDATE_SCHEDULES = statement({
+  name: "checks.update_schedules",
+  text: `update checks c set kind = n.kind, timeout_seconds = n.timeout_seconds, grace_seconds = n.grace_seconds,
+      schedule = n.schedule, tz = n.tz, updated_at = $1
+    from unnest($2::bigint[], $3::text[], $4::int[], $5::int[], $6::text[], $7::text[])
+      as n (id, kind, timeout_seconds, grace_seconds, schedule, tz)
+    where c.id = n.id and c.deleted_at is null`,
+});
+
+/** When each of these checks expects signals from now on. Returns how many were there to be changed. */
+export async function updateSchedules(
+  tx: Tx,
+  { changes, at }: { changes: readonly { checkId: number; settings: CheckSettings }[]; at: Instant },
+): Promise<number> {
+  const { count } = await tx.query(UPDATE_SCHEDULES, [
+    toTimestamp(at),
+    toNumberArray(changes.map(({ checkId }) => checkId)),
+    toTextArray(changes.map(({ settings }) => settings.kind)),
+    toNumberArray(changes.map(({ settings }) => settings.timeoutSeconds)),
+    toNumberArray(changes.map(({ settings }) => settings.graceSeconds)),
+    toTextArray(changes.map(({ settings }) => settings.schedule)),
+    toTextArray(changes.map(({ settings }) => settings.tz)),
+  ]);
+  return count;
 }
 
 const FIND_BY_UUID = statement<CheckRow & StateRow>({

@@ -18,6 +18,8 @@ export type Intake = {
   spoolEmpty: boolean;
   /** From 0 to 1, at its last beat. */
   spoolFill: number;
+  /** Signals that it took in the minute before its last beat; null: it has not said. */
+  signalsPerMinute: number | null;
 };
 
 type IntakeRow = {
@@ -30,10 +32,11 @@ type IntakeRow = {
   lease_until_at: Instant;
   spool_empty: boolean;
   spool_fill: number;
+  signals_per_minute: number | null;
 };
 
-const COLUMNS =
-  "id, name, started_at, last_seq, watermark_at, beat_at, lease_until_at, spool_empty, spool_fill";
+const COLUMNS = `id, name, started_at, last_seq, watermark_at, beat_at, lease_until_at, spool_empty, spool_fill,
+  signals_per_minute`;
 
 function toIntake(row: IntakeRow): Intake {
   return {
@@ -46,6 +49,7 @@ function toIntake(row: IntakeRow): Intake {
     leaseUntilAt: row.lease_until_at,
     spoolEmpty: row.spool_empty,
     spoolFill: row.spool_fill,
+    signalsPerMinute: row.signals_per_minute,
   };
 }
 
@@ -57,7 +61,7 @@ const REGISTER = statement({
     on conflict (id) do nothing`,
 });
 
-export type NewIntake = Omit<Intake, "lastSeq" | "beatAt" | "spoolFill"> & {
+export type NewIntake = Omit<Intake, "lastSeq" | "beatAt" | "spoolFill" | "signalsPerMinute"> & {
   /** Through when anybody is known to have received; without it, its start. */
   beatAt?: Instant;
 };
@@ -120,7 +124,7 @@ export async function skipSequence(
 const BEAT = statement({
   name: "intakes.beat",
   text: `update intakes set beat_at = $2, watermark_at = $3, lease_until_at = $4, spool_empty = $5,
-      spool_fill = $6, gap_ended_at = $7
+      spool_fill = $6, gap_ended_at = $7, signals_per_minute = $8
     where id = $1 and closed_at is null`,
 });
 
@@ -132,6 +136,7 @@ export type Beat = {
   spoolEmpty: boolean;
   /** From 0 to 1. */
   spoolFill: number;
+  signalsPerMinute: number;
   /** When anybody's beat last ended a gap in the beats of everybody. */
   gapEndedAt: Instant;
 };
@@ -149,6 +154,7 @@ export async function beatIntake(tx: Tx, beat: Beat): Promise<boolean> {
     beat.spoolEmpty,
     beat.spoolFill,
     toTimestamp(beat.gapEndedAt),
+    beat.signalsPerMinute,
   ]);
   return count === 1;
 }

@@ -82,7 +82,8 @@ describe("what is observed", () => {
     await inTransaction(database.db, async (tx) => {
       const times = { startedAt: at, watermarkAt, leaseUntilAt: at };
       await registerIntake(tx, { id, name, ...times, spoolEmpty: true });
-      const said = { watermarkAt, leaseUntilAt: at, spoolEmpty: true, spoolFill, gapEndedAt: at };
+      const spool = { spoolEmpty: true, spoolFill };
+      const said = { watermarkAt, leaseUntilAt: at, ...spool, signalsPerMinute: 0, gapEndedAt: at };
       await beatIntake(tx, { intakeId: id, at, ...said });
     });
     look = await lookAtIntakes(database.db);

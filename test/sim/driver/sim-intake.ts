@@ -65,7 +65,15 @@ export class SimIntake {
       refusingSinceAt: this.refusingSinceAt,
     });
     const unproven = this.#before;
-    const observed = { watermarkAt, acceptedUntilAt: null, skippedMs, unproven, refused, spoolFill: 0 };
+    const observed = {
+      watermarkAt,
+      acceptedUntilAt: null,
+      skippedMs,
+      unproven,
+      refused,
+      spoolFill: 0,
+      signalsPerMinute: 0,
+    };
     const result = await beatIntake(this.#database, {
       intakeId: this.id,
       leaseMs: LEASE_MS,

@@ -1,4 +1,4 @@
-// The account of whoever is signed in: profile, ways to sign in, sessions, letters, projects, and its end.
+// The account of whoever is signed in: profile, ways to sign in, sessions, who came in, letters, projects, and its end.
 import "./page.css";
 import type { AccountPage as Account } from "../../../src/contract/web/account.ts";
 import { usePageTitle } from "../../shell/page-title.ts";
@@ -13,6 +13,7 @@ import { PasswordSection } from "./sign-in/password.tsx";
 import { Profile } from "./profile.tsx";
 import { OwnProjects } from "./projects.tsx";
 import { Sessions } from "./sessions.tsx";
+import { SignIns } from "./sign-ins.tsx";
 import { Authenticator } from "./sign-in/authenticator.tsx";
 import { useAccount } from "./use-account.ts";
 
@@ -40,6 +41,7 @@ function Parts({ account }: { account: Account }) {
       {offers.passwords && <Authenticator account={account} />}
       {account.identities.length > 0 && <Identities account={account} />}
       <Sessions account={account} />
+      <SignIns account={account} />
       <Letters account={account} />
       <OwnProjects account={account} />
       <Closing account={account} />

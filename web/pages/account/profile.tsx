@@ -1,15 +1,16 @@
-// What others see of an account and how it sees the pages: name, time zone and theme. Choices hold at once.
+// What others see of an account and how it sees the pages: name, time zone, theme and rows. Choices hold at once.
 import { FIELD_LENGTHS } from "../../../src/contract/web/requests/sizes.ts";
 import { type FormEvent, useState } from "react";
-import type { AccountPage, ThemeName } from "../../../src/contract/web/account.ts";
+import type { AccountPage, DensityName, ThemeName } from "../../../src/contract/web/account.ts";
 import { troubleText } from "../../api/api.ts";
 import { browserZone, zoneChoices } from "../../boot/boot.ts";
+import { showDensity, shownDensity } from "../../boot/density.ts";
 import { showTheme, useTheme } from "../../boot/theme.ts";
 import { Section } from "../../parts/section.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { toastTrouble } from "../../ui/toast.tsx";
-import { accountWords, THEME_WORDS } from "../../words/account.ts";
+import { accountWords, DENSITY_WORDS, THEME_WORDS } from "../../words/account.ts";
 import { words as shared } from "../../words/shared.ts";
 import { useChange } from "./use-account.ts";
 
@@ -24,6 +25,7 @@ export function Profile({ account }: { account: AccountPage }) {
       <div className="account-pair">
         <ZoneChoice account={account} />
         <ThemeChoice />
+        <DensityChoice />
       </div>
     </Section>
   );
@@ -101,6 +103,40 @@ function ThemeChoice() {
       onChange={(event) => keep(event.target.value as ThemeName)}
     >
       {Object.entries(THEME_WORDS).map(([name, text]) => (
+        <option key={name} value={name}>
+          {text}
+        </option>
+      ))}
+    </SelectField>
+  );
+}
+
+function DensityChoice() {
+  const [density, setDensity] = useState(shownDensity);
+  const change = useChange();
+  const show = (wanted: DensityName) => {
+    showDensity(wanted);
+    setDensity(wanted);
+  };
+  const keep = (wanted: DensityName) => {
+    show(wanted);
+    change.mutate(
+      { method: "PATCH", path: "", body: { density: wanted }, says: accountWords.saved },
+      {
+        onError: (error) => {
+          show(density);
+          toastTrouble(error);
+        },
+      },
+    );
+  };
+  return (
+    <SelectField
+      label={words.density}
+      value={density}
+      onChange={(event) => keep(event.target.value as DensityName)}
+    >
+      {Object.entries(DENSITY_WORDS).map(([name, text]) => (
         <option key={name} value={name}>
           {text}
         </option>

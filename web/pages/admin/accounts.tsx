@@ -48,7 +48,7 @@ export function Accounts() {
 function Table({ accounts, onOver }: { accounts: readonly AdminAccount[]; onOver: (over: Over) => void }) {
   const { columns } = words;
   return (
-    <table className="table admin-accounts">
+    <table className="table admin-stacked">
       <thead>
         <tr>
           <th scope="col">{columns.who}</th>

@@ -15,8 +15,10 @@ const WELL: AdminState = {
       isLost: false,
       spoolEmpty: true,
       spoolFill: 0,
+      signalsPerMinute: 1_204,
     },
   ],
+  signalsPerMinute: 1_204,
   sweeperLagMs: 0,
   oldestUnsentAt: null,
   unsentCount: 0,
@@ -66,6 +68,11 @@ describe("facts", () => {
 
   test("name nobody who receives, a lost process and a missing migration", () => {
     expect(factOf("Receiving", { intakes: [] })?.value).toBe("nobody receives signals");
+    expect(factOf("Receiving", {})?.about).toBe(
+      "1,204 signals in the last minute. Nothing waits to be written down.",
+    );
+    expect(factOf("Receiving", { signalsPerMinute: 1 })?.about).toContain("1 signal in the last minute.");
+    expect(factOf("Receiving", { signalsPerMinute: 0 })?.about).toContain("No signal in the last minute.");
     const lost = WELL.intakes.map((one) => ({ ...one, isLost: true }));
     expect(factOf("Receiving", { intakes: lost })?.value).toBe("1 process lost");
     const migrations = [{ name: "0002_more", appliedAt: null }];
@@ -77,6 +84,7 @@ test("diagnostics name no host, no provider and no subject", () => {
   const troubles = [{ trouble: "checkPoisoned", subject: "secret-check", sinceAt: NOW - 60_000 }];
   const text = diagnosticsOf({ ...WELL, troubles }, "Chrome on Linux");
   expect(text).toContain("version: 0.1.0");
+  expect(text).toContain("signals in a minute: 1204");
   expect(text).toContain("checkPoisoned for 1 min");
   expect(text).not.toContain("secret");
 });

@@ -18,15 +18,16 @@ export function factsOf(state: AdminState): Fact[] {
   return [receiving(state), watching(state), telling(state), letters(state), database(state), version(state)];
 }
 
-function receiving({ intakes, health }: AdminState): Fact {
-  const { label, none, noneText, ok, lost, lostText, spool, spoolEmpty } = words.receiving;
+function receiving({ intakes, health, signalsPerMinute }: AdminState): Fact {
+  const { label, none, noneText, ok, lost, lostText, spool, spoolEmpty, rate } = words.receiving;
   const fact = { label, isWell: health.receiving, at: null };
   const lostCount = intakes.filter(({ isLost }) => isLost).length;
   if (lostCount > 0) return { ...fact, value: lost(lostCount), about: lostText };
   if (intakes.length === 0) return { ...fact, value: none, about: noneText };
   const fill = Math.max(...intakes.map(({ spoolFill }) => spoolFill));
   const isEmpty = intakes.every((intake) => intake.spoolEmpty);
-  return { ...fact, value: ok(intakes.length), about: isEmpty ? spoolEmpty : spool(formatShare(fill)) };
+  const waits = isEmpty ? spoolEmpty : spool(formatShare(fill));
+  return { ...fact, value: ok(intakes.length), about: `${rate(signalsPerMinute)} ${waits}` };
 }
 
 function watching({ sweeperLagMs, health }: AdminState): Fact {
@@ -89,6 +90,7 @@ export function diagnosticsOf(state: AdminState, browser: string): string {
       `intake ${index + 1}`,
       `up ${since(startedAt)}, beat ${since(beatAt)} ago, ${isLost ? "lost" : "held"}, spool ${spoolEmpty ? "empty" : formatShare(spoolFill)}`,
     ]),
+    ["signals in a minute", String(state.signalsPerMinute)],
     ["sweeper lag", formatDuration(sweeperLagMs)],
     ["unsent messages", `${unsentCount}, oldest ${since(oldestUnsentAt)}`],
     ["oldest letter", since(oldestLetterAt)],

@@ -1,4 +1,5 @@
-// The state of the installation: what needs somebody, six facts, its processes, and a text for reports of bugs.
+// The state of the installation: what needs somebody, six facts, its processes, what it keeps, and a text for reports of
+// bugs.
 import type { AdminState } from "../../../src/contract/web/admin.ts";
 import { Notice, Section } from "../../parts/section.tsx";
 import { pageHref } from "../../shell/page-address.ts";
@@ -6,10 +7,12 @@ import { ButtonLink } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/copy.tsx";
 import { StateShape } from "../../ui/marks/state-shape.tsx";
 import { Ago, When } from "../../ui/when.tsx";
+import { formatCount } from "../../../src/contract/web/list-words.ts";
 import { adminWords as words, TROUBLE_WORDS } from "../../words/admin.ts";
 import { formatShare } from "../../words/number.ts";
 import { deviceName } from "../../parts/device.ts";
 import { diagnosticsOf, type Fact, factsOf } from "./facts.ts";
+import { Kept } from "./kept.tsx";
 
 export function Instance({ state }: { state: AdminState }) {
   const { diagnostics, setUp } = words;
@@ -23,6 +26,7 @@ export function Instance({ state }: { state: AdminState }) {
       </ul>
       {state.intakes.length > 0 && <Processes intakes={state.intakes} />}
       <div className="sections admin-sections">
+        <Kept />
         <WaysIn state={state} />
         <Section title={setUp.title} about={setUp.about}>
           <ButtonLink href={pageHref("welcome")}>{setUp.act}</ButtonLink>
@@ -76,34 +80,40 @@ function FactCard({ fact }: { fact: Fact }) {
 function Processes({ intakes }: { intakes: AdminState["intakes"] }) {
   const { columns } = words;
   return (
-    <div className="admin-scroll">
-      <table className="table">
-        <caption>{words.processes}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{columns.name}</th>
-            <th scope="col">{columns.beat}</th>
-            <th scope="col">{columns.spool}</th>
-            <th scope="col">{columns.started}</th>
+    <table className="table admin-stacked">
+      <caption>{words.processes}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{columns.name}</th>
+          <th scope="col">{columns.beat}</th>
+          <th scope="col">{columns.rate}</th>
+          <th scope="col">{columns.spool}</th>
+          <th scope="col">{columns.started}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {intakes.map(({ name, beatAt, isLost, signalsPerMinute, spoolEmpty, spoolFill, startedAt }) => (
+          <tr key={`${name} ${startedAt}`}>
+            <td>
+              <b>{name}</b>
+            </td>
+            <td data-label={columns.beat}>
+              {isLost && <b className="admin-lost">{words.lost}, </b>}
+              <Ago at={beatAt} />
+            </td>
+            <td data-label={columns.rate}>
+              {signalsPerMinute === null ? words.rateUnknown : formatCount(signalsPerMinute)}
+            </td>
+            <td data-label={columns.spool}>
+              {spoolEmpty ? words.spoolEmpty : words.spool(formatShare(spoolFill))}
+            </td>
+            <td data-label={columns.started}>
+              <When at={startedAt} />
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {intakes.map(({ name, beatAt, isLost, spoolEmpty, spoolFill, startedAt }) => (
-            <tr key={`${name} ${startedAt}`}>
-              <td>{name}</td>
-              <td>
-                {isLost && <b className="admin-lost">{words.lost}, </b>}
-                <Ago at={beatAt} />
-              </td>
-              <td>{spoolEmpty ? words.spoolEmpty : words.spool(formatShare(spoolFill))}</td>
-              <td>
-                <When at={startedAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

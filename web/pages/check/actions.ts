@@ -12,7 +12,7 @@ import { copyText } from "../../ui/copy.tsx";
 import { toast, toastTrouble } from "../../ui/toast.tsx";
 import { actionWords } from "../../words/check-actions.ts";
 import { checkWords as words } from "../../words/check/page.ts";
-import { refreshCheck } from "../../api/refresh-check.ts";
+import { checkKey, refreshCheck } from "../../api/refresh-check.ts";
 
 type Verb = "pause" | "resume" | "ping" | "clear" | "restore";
 
@@ -32,7 +32,11 @@ function useDoing({ row, projectId }: CheckPage) {
     navigate,
     taken,
     ask: async (verb: Verb) => taken(await send<CheckRow>("POST", `/checks/${row.id}/${verb}`)),
-    gone: () => store.take({ rows: [], removed: [row.id] }),
+    gone: () => {
+      store.take({ rows: [], removed: [row.id] });
+      // Whoever comes back to this page is not to find what it was.
+      void client.invalidateQueries({ queryKey: checkKey(row.id), refetchType: "none" });
+    },
     refresh: () => refreshCheck(client, row.id),
   };
 }

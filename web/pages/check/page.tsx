@@ -3,6 +3,7 @@
 import { useState } from "react";
 import { useSearchParams } from "wouter";
 import type { CheckPage as Page } from "../../../src/contract/web/check-page.ts";
+import { isMissing } from "../../api/api.ts";
 import { mayIn } from "../../boot/rights.ts";
 import { useShortcuts } from "../../keys/shortcuts.ts";
 import { useShowProject } from "../../shell/current-project.ts";
@@ -16,12 +17,13 @@ import { SendSignal } from "./aside/send-signal.tsx";
 import { ExplainDrawer, WhatHappened } from "./aside/what-happened.tsx";
 import { WhoIsTold } from "./aside/who-is-told.tsx";
 import { EditDrawer } from "./edit/edit-drawer.tsx";
-import { Head, type Over } from "./head.tsx";
+import { Gone, MovedNote } from "./head/gone.tsx";
+import { Head, type Over } from "./head/head.tsx";
+import { Promised } from "./head/promise.tsx";
 import { DurationChart } from "./history/durations.tsx";
 import { Months } from "./history/months.tsx";
 import { Ninety } from "./history/ninety.tsx";
 import { Runs } from "./history/runs.tsx";
-import { Promised } from "./promise.tsx";
 import { RunDrawer } from "./run/run-drawer.tsx";
 import { TimeTrack } from "./track/track.tsx";
 import { useCheckPage, useLiveRow, useRuns } from "./use-check.ts";
@@ -33,6 +35,8 @@ export function CheckPage({ params }: PageProps) {
   const id = params.check ?? "";
   const query = useCheckPage(id);
   usePageTitle(words.tab);
+  // It was here, and is not there any more.
+  if (query.data !== undefined && isMissing(query.error)) return <Gone page={query.data} />;
   return (
     <Queried query={query} rows={10}>
       {(page) => <Shown page={page} n={params.n ?? null} />}
@@ -47,12 +51,23 @@ function Shown({ page, n }: { page: Page; n: string | null }) {
   const runs = useRuns(row.id);
   const actions = useCheckActions(page);
   const [over, setOver] = useOver();
+  // Where the reader found it; somebody may move it while it is read.
+  const [home, setHome] = useState(projectId);
   const mayEdit = mayIn(projectId, "editChecks");
   useShortcuts(shortcutsOf({ page: { ...page, row }, mayEdit, actions, onOver: setOver }));
   const known = runs.data?.pages.flatMap((one) => one.runs) ?? [];
   const isNew = row.state === "new" && row.lastPingAt === null && row.runningSince === null;
   return (
     <>
+      {home !== projectId && (
+        <MovedNote
+          page={page}
+          from={home}
+          mayEdit={mayEdit}
+          onBack={() => setOver("transfer")}
+          onClose={() => setHome(projectId)}
+        />
+      )}
       <Head page={page} row={row} mayEdit={mayEdit} actions={actions} onOver={setOver} />
       <Promised page={page} row={row} />
       {page.settings.desc !== "" && (
@@ -83,7 +98,7 @@ function Shown({ page, n }: { page: Page; n: string | null }) {
           <WhoIsTold page={page} mayEdit={mayEdit} />
         </aside>
       </div>
-      <Windows page={page} actions={actions} over={over} onOver={setOver} mayEdit={mayEdit} />
+      <Windows page={page} actions={actions} over={over} onOver={setOver} mayEdit={mayEdit} home={home} />
       <RunDrawer page={page} n={n} />
     </>
   );
@@ -138,7 +153,7 @@ function shortcutsOf({ page, mayEdit, actions, onOver }: Bound) {
   ];
 }
 
-function Windows({ page, actions, over, onOver, mayEdit }: Bound & { over: Over }) {
+function Windows({ page, actions, over, onOver, mayEdit, home }: Bound & { over: Over; home: string }) {
   const [search] = useSearchParams();
   const flip = Number(search.get("flip"));
   const close = () => onOver(null);
@@ -153,7 +168,9 @@ function Windows({ page, actions, over, onOver, mayEdit }: Bound & { over: Over 
       {over === "edit" && mayEdit && <EditDrawer page={page} onClose={close} />}
       {over === "code" && <CodeDialog page={page} onClose={close} />}
       {over === "clear" && <ClearDialog page={page} actions={actions} onClose={close} />}
-      {over === "transfer" && <TransferDialog page={page} actions={actions} onClose={close} />}
+      {over === "transfer" && (
+        <TransferDialog page={page} actions={actions} preferred={home} onClose={close} />
+      )}
     </>
   );
 }

@@ -1,7 +1,7 @@
 // What the page of a check knows: its data, its runs, and its row as the stream tells it. When the stream says that
 // something has changed, everything that is shown is asked for again, but not more often than a reader can follow.
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef, useSyncExternalStore } from "react";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import type { CheckPage } from "../../../src/contract/web/check-page.ts";
 import type { CheckRow } from "../../../src/contract/web/check-row.ts";
 import type { Durations, Explanation, RunsPage } from "../../../src/contract/web/history.ts";
@@ -52,23 +52,28 @@ export function useExplanation(id: string, { flip, isWanted }: { flip: number | 
   });
 }
 
-/** The row as it is now: of the page or of the stream, whichever knows more. */
+/** The row as it is now: of the page or of the stream, whichever knows more. Asks anew also when the check may have gone. */
 export function useLiveRow({ projectId, row }: Pick<CheckPage, "projectId" | "row">): CheckRow {
   const store = checksStore(projectId);
-  const { rows } = useSyncExternalStore(store.watch, store.snapshot);
+  const { rows, doubt, isComplete } = useSyncExternalStore(store.watch, store.snapshot);
   const told = rows.get(row.id);
   const client = useQueryClient();
   const askedAt = useRef(0);
+  // All are known, and it is not among them: it may have gone before somebody came back to its page.
+  const isAbsent = isComplete && told === undefined;
+  const question = `${doubt} ${isAbsent}`;
+  const [settled, setSettled] = useState(isAbsent ? null : question);
   const isNews = told !== undefined && told.readingOrder > row.readingOrder && told.change !== row.change;
   const change = told?.change;
   useEffect(() => {
-    if (!isNews) return undefined;
+    if (!isNews && question === settled) return undefined;
     const waitMs = Math.max(GATHER_MS, askedAt.current + REFRESH_MS_MIN - serverNow());
     const timer = setTimeout(() => {
       askedAt.current = serverNow();
+      setSettled(question);
       void refreshCheck(client, row.id);
     }, waitMs);
     return () => clearTimeout(timer);
-  }, [isNews, change, client, row.id]);
+  }, [isNews, change, question, settled, client, row.id]);
   return isNews ? told : row;
 }

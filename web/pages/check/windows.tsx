@@ -38,9 +38,9 @@ export function ClearDialog({ actions, onClose }: Props) {
   );
 }
 
-export function TransferDialog({ page, actions, onClose }: Props) {
+export function TransferDialog({ page, actions, preferred, onClose }: Props & { preferred: string }) {
   const projects = otherProjects(page.projectId);
-  const [to, setTo] = useState(projects[0]?.id ?? "");
+  const [to, setTo] = useState((projects.find(({ id }) => id === preferred) ?? projects[0])?.id ?? "");
   const [isBusy, setBusy] = useState(false);
   const project = projects.find(({ id }) => id === to);
   const move = async () => {

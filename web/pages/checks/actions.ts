@@ -16,28 +16,40 @@ function pingUrl(id: string): string {
 }
 
 type Told = {
-  project: string;
   rows: readonly CheckRow[];
-  steps: readonly Step[];
   said: (what: string) => string;
   /** Whenever the server has changed something, also back. */
   onChanged?: (() => void) | undefined;
 };
 
+type Ended = Pick<Outcome, "done" | "refused" | "fault">;
+
 /** Does it, says what was done, and offers to take that back; also when it broke off. False: nothing was done. */
-async function perform({ project, rows, steps, said, onChanged }: Told): Promise<boolean> {
+async function perform({
+  project,
+  steps,
+  ...told
+}: Told & { project: string; steps: readonly Step[] }): Promise<boolean> {
   const ask = (request: BulkRequest) => send<BulkAnswer>("POST", `/projects/${project}/bulk`, request);
-  const { done, undo, ...failed } = await carryOut(ask, steps);
+  const { undo, ...ended } = await carryOut(ask, steps);
+  return tell(ended, { ...told, takeBack: undo.length > 0 ? () => carryOut(ask, undo) : null });
+}
+
+/** Says what was done, and what was not; `takeBack`: what undoes it, null when nothing does. */
+export function tell(
+  { done, ...failed }: Ended,
+  { rows, said, onChanged, takeBack }: Told & { takeBack: (() => Promise<Ended>) | null },
+): boolean {
   tellTrouble(failed);
   onChanged?.();
   if (done.length === 0) return failed.refused.length === 0 && failed.fault === null;
   const isDone = new Set(done);
   const text = said(named(rows.filter(({ id }) => isDone.has(id))));
-  const takeBack = async () => {
-    tellTrouble(await carryOut(ask, undo));
+  const undo = async () => {
+    if (takeBack !== null) tellTrouble(await takeBack());
     onChanged?.();
   };
-  toast({ text, ...(undo.length > 0 && { undo: takeBack }) });
+  toast({ text, ...(takeBack !== null && { undo }) });
   return failed.fault === null;
 }
 
@@ -53,7 +65,7 @@ function once(rows: readonly CheckRow[], deed: Deed, back: Deed | null): Step[] 
 }
 
 /** "nightly-backup" or "3 checks". */
-function named(rows: readonly CheckRow[]): string {
+export function named(rows: readonly CheckRow[]): string {
   const [first] = rows;
   return rows.length === 1 && first !== undefined ? checkName(first) : actionWords.many(rows.length);
 }

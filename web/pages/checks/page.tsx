@@ -13,7 +13,8 @@ import {
   useSyncExternalStore,
 } from "react";
 import type { CheckRow } from "../../../src/contract/web/check-row.ts";
-import { type ChecksSnapshot, checksStore } from "../../live/checks-store.ts";
+import type { ChecksSnapshot } from "../../live/checks-snapshot.ts";
+import { checksStore } from "../../live/checks-store.ts";
 import type { PageProps } from "../../shell/page-address.ts";
 import { usePageTitle } from "../../shell/page-title.ts";
 import { Button } from "../../ui/button.tsx";

@@ -2,7 +2,7 @@
 // is over them, and made anew when a row turns late by itself.
 import type { DrawnState } from "../../../src/contract/web/check-row.ts";
 import { useEffect, useMemo, useRef, useState } from "react";
-import type { ChecksSnapshot } from "../../live/checks-store.ts";
+import type { ChecksSnapshot } from "../../live/checks-snapshot.ts";
 import { serverNow } from "../../live/clock.ts";
 import { nextLateAt } from "../../ui/marks/fuse-arithmetic.ts";
 import { checksWords } from "../../words/checks.ts";

@@ -12,6 +12,7 @@ import {
 } from "../../../core/limits.ts";
 import { BULK_CHECKS_MAX, DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "./sizes.ts";
 import { RULE } from "../../check-body.ts";
+import { ScheduleRequest } from "../history.ts";
 
 const storable = (maxLength: number) => Type.String({ maxLength, [RULE]: "storable" });
 const seconds = () => Type.Integer({ minimum: PERIOD_SECONDS_MIN, maximum: PERIOD_SECONDS_MAX });
@@ -89,6 +90,25 @@ export type BulkRequest = Static<typeof BulkRequest>;
  * leaves them alone), and those that are not.
  */
 export type BulkAnswer = { done: string[]; same: string[]; refused: { id: string; error: string }[] };
+
+/**
+ * When checks of a project shall expect signals: `when` for each of its `ids`. Of a schedule only what belongs to its
+ * kind is taken over. A check stands in one group, and all groups together have at most as many as a bulk change.
+ */
+export const SchedulesRequest = Type.Object(
+  {
+    groups: Type.Array(Type.Object({ ids, when: ScheduleRequest }, { additionalProperties: false }), {
+      minItems: 1,
+      maxItems: BULK_CHECKS_MAX,
+    }),
+  },
+  { additionalProperties: false },
+);
+export type SchedulesRequest = Static<typeof SchedulesRequest>;
+export type ScheduleGroup = SchedulesRequest["groups"][number];
+
+/** `back`: what those that were changed had before; asked for, it takes the change back. */
+export type SchedulesAnswer = BulkAnswer & { back: ScheduleGroup[] };
 
 /** A page of lean rows. */
 export const RowsQuery = Type.Object({

@@ -13,6 +13,13 @@ const Body = Type.Object(
     do: Type.Optional(Type.Enum(["pause", "resume"])),
     tz: Type.Optional(Type.String({ [RULE]: "zone" })),
     free: Type.Optional(Type.Unknown()),
+    groups: Type.Optional(
+      Type.Array(
+        Type.Object({
+          when: Type.Object({ tz: Type.String({ [RULE]: "zone" }), grace: Type.Integer({ minimum: 60 }) }),
+        }),
+      ),
+    ),
   },
   { additionalProperties: false },
 );
@@ -50,6 +57,14 @@ describe("a body", () => {
     [{ name: "a", tz: "Mars" }, "tz", "tz is no time zone that is known here."],
     [{ name: "a\0" }, "name", "name contains a character that cannot be stored."],
     [{ name: "a", free: [{ deep: "\ud800" }] }, "free", "free contains a character that cannot be stored."],
+    [{ name: "a", groups: [{ when: { tz: "UTC", grace: 5 } }] }, "grace", "grace must be at least 60."],
+    [{ name: "a", groups: [{ when: { tz: "UTC" } }] }, "grace", "grace is missing."],
+    [{ name: "a", groups: [{}, {}] }, "when", "when is missing."],
+    [
+      { name: "a", groups: [{ when: { tz: "UTC", grace: 60 } }, { when: { tz: "Mars", grace: 60 } }] },
+      "tz",
+      "tz is no time zone that is known here.",
+    ],
   ])("%j is refused", (body, field, error) => {
     expect(judgeBody(Body, body)).toEqual({ ok: false, error, field });
   });

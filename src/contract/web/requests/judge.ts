@@ -11,7 +11,7 @@ export type Said<S extends Schema> = Static<S>;
 
 export type Judged = { ok: true; value: unknown } | { ok: false; error: string; field?: string };
 
-type Node = { type?: string; properties?: Record<string, Node>; [RULE]?: TextRule };
+type Node = { type?: string; properties?: Record<string, Node>; items?: Node; [RULE]?: TextRule };
 
 /** Whether a body keeps its schema, and otherwise what to tell. */
 export function judgeBody(schema: Schema, body: unknown): Judged {
@@ -38,7 +38,9 @@ type Problem = { keyword: string; instancePath: string; params: object };
 function refusal({ keyword, instancePath, params }: Problem): Judged {
   const given = params as Record<string, unknown>;
   const missing = (given["requiredProperties"] ?? given["additionalProperties"]) as string[] | undefined;
-  const field = instancePath.split("/")[1] ?? missing?.[0];
+  // The innermost name is the one that a form has a field for; numbers only say which of a list.
+  const names = [...instancePath.split("/").slice(1), ...(missing?.slice(0, 1) ?? [])];
+  const field = names.findLast((name) => !/^\d+$/.test(name));
   const error =
     field === undefined ? "The request is not a JSON object." : `${field} ${said(keyword, given)}.`;
   return { ok: false, error, ...(field !== undefined && { field }) };
@@ -95,8 +97,23 @@ function brokenRule({ properties = {} }: Node, value: unknown): Judged | null {
     if (isTooDeep(given, DEPTH_MAX)) return { ok: false, error: `${field} is nested too deeply.`, field };
     const rule = properties[field]?.[RULE];
     const broken = isStorable(given) ? rule : "storable";
-    if (broken === undefined || (broken === rule && isKept(rule, given))) continue;
+    if (broken === undefined || (broken === rule && isKept(rule, given))) {
+      const inner = brokenInside(properties[field], given);
+      if (inner !== null) return inner;
+      continue;
+    }
     return { ok: false, error: `${field} ${SAID_OF_RULES[broken]}.`, field };
+  }
+  return null;
+}
+
+/** Rules of what lies in a field: in an object, or in each of a list of them. */
+function brokenInside(node: Node | undefined, given: unknown): Judged | null {
+  if (node === undefined || typeof given !== "object") return null;
+  if (!Array.isArray(given)) return brokenRule(node, given);
+  for (const item of given) {
+    const broken = brokenInside(node.items, item);
+    if (broken !== null) return broken;
   }
   return null;
 }

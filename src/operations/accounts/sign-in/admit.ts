@@ -13,7 +13,7 @@ import { findStep, insertStep, takeStep } from "../../../store/accounts/steps.ts
 import type { Database } from "../../../store/db.ts";
 import type { Tx } from "../../../store/transaction.ts";
 import { inRetriedTransaction } from "../../changing/retried.ts";
-import { countAttempts, deviceOf, type Known } from "./attempts.ts";
+import { countAttempts, countFailure, deviceOf, type Known } from "./attempts.ts";
 import { useTypedCode } from "./authenticator.ts";
 import { linkIdentity } from "./identities.ts";
 import { openSession } from "../sessions.ts";
@@ -111,13 +111,16 @@ export async function passSecondFactor(database: Database, request: SecondFactor
   const deviceId = await deviceOf(database, request, { accountId, now });
   await countAttempts(database, codeTries({ accountId, deviceId }), { now });
   const typed = readTypedCode(code);
-  return inRetriedTransaction(database, async (tx) => {
+  const admitted = await inRetriedTransaction(database, async (tx): Promise<Admitted | null> => {
     const isRight = typed !== null && (await useTypedCode(tx, { accountId, typed, now, secretKey }));
-    if (!isRight) throw new AppError("invalid", "The code is wrong, or it was used before.");
+    if (!isRight) return null;
     const taken = await takeStep(tx, { digest: digestOfToken(token), kind: "secondFactor" });
     if (taken === null) throw new AppError("unauthenticated", "That took too long. Please sign in again.");
     if (newIdentity !== null) await linkIdentity(tx, { identity: newIdentity, accountId, now });
     const session = await openSession(tx, { accountId, method, now, ua, remoteAddr });
     return { kind: "signedIn", token: session.token, sessionId: session.id, accountId, nextPath };
   });
+  if (admitted !== null) return admitted;
+  await countFailure(database, { accountId, at: now });
+  throw new AppError("invalid", "The code is wrong, or it was used before.");
 }

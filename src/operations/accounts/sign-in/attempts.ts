@@ -6,7 +6,7 @@ import { AppError } from "../../../core/errors.ts";
 import { type Instant, MINUTE_MS } from "../../../core/instant.ts";
 import { digestOfToken } from "../../../lib/secrets/secret-token.ts";
 import { findKnownFrom } from "../../../store/accounts/accounts.ts";
-import { lockAttempts, writeAttempts } from "../../../store/accounts/steps.ts";
+import { addSignInFailure, lockAttempts, writeAttempts } from "../../../store/accounts/steps.ts";
 import type { Database } from "../../../store/db.ts";
 import { inRetriedTransaction } from "../../changing/retried.ts";
 
@@ -38,6 +38,14 @@ export async function countAttempts(
       await writeAttempts(tx, { kind, digest, fullAt: verdict.fullAt });
     }
   });
+}
+
+/** Counts a wrong password or code for the owner of the account to see; null: there is no account. */
+export function countFailure(
+  database: Database,
+  failure: { accountId: number | null; at: Instant },
+): Promise<void> {
+  return inRetriedTransaction(database, (tx) => addSignInFailure(tx, failure));
 }
 
 function waitText(waitMs: number): string {

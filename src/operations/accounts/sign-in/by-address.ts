@@ -12,7 +12,7 @@ import { inTransaction } from "../../../store/transaction.ts";
 import { inRetriedTransaction } from "../../changing/retried.ts";
 import { normalEmail } from "../../create-account.ts";
 import { admit, type Admitted, type Visitor } from "./admit.ts";
-import { countAttempts, deviceOf, type Known } from "./attempts.ts";
+import { countAttempts, countFailure, deviceOf, type Known } from "./attempts.ts";
 import { mailToken } from "../mail.ts";
 import { judged } from "./password-turns.ts";
 import { addFirstProject, findOrAddAccount } from "../set-up.ts";
@@ -116,7 +116,10 @@ export async function signInWithPassword(database: Database, request: PasswordRe
   const deviceId = await deviceOf(database, request, { accountId, now });
   await countAttempts(database, passwordTries({ email, network, deviceId }), { now });
   const isRight = await judged(request.password, await findPassword(database, accountId));
-  if (account === null || !isRight) throw new AppError("invalid", "The address or the password is wrong.");
+  if (account === null || !isRight) {
+    await countFailure(database, { accountId: account?.id ?? null, at: now });
+    throw new AppError("invalid", "The address or the password is wrong.");
+  }
   return inRetriedTransaction(database, (tx) =>
     admit(tx, {
       accountId: account.id,

@@ -6,7 +6,6 @@ import type { Instant } from "../../../core/instant.ts";
 import { USER_AGENT_LENGTH_MAX } from "../../../core/limits.ts";
 import { hmacSha256Hex } from "../../../lib/secrets/hashes.ts";
 import { digestOfToken } from "../../../lib/secrets/secret-token.ts";
-import { writeSignedIn } from "../../../store/accounts/accounts.ts";
 import { insertIdentity, useIdentity } from "../../../store/accounts/identities.ts";
 import { findAccountByEmail } from "../../../store/accounts/projects.ts";
 import { deleteSessionByDigest, insertSession } from "../../../store/accounts/sessions.ts";
@@ -18,7 +17,7 @@ import { againIfMadeMeanwhile, inRetriedTransaction } from "../../changing/retri
 import { normalEmail } from "../../create-account.ts";
 import { admit, type Admitted, type Visitor } from "./admit.ts";
 import { countAttempts } from "./attempts.ts";
-import { type FoundSession, findSession } from "../sessions.ts";
+import { type FoundSession, findSession, noteSignIn } from "../sessions.ts";
 import { addAccount, addFirstProject, findOrAddAccount } from "../set-up.ts";
 
 /** What has to be remembered until the provider sends somebody back. */
@@ -158,16 +157,10 @@ export async function findProxySession(
       await addFirstProject(tx, { accountId: account.id, now });
       const digest = digestOfToken(token);
       await deleteSessionByDigest(tx, digest);
-      await insertSession(tx, {
-        digest,
-        accountId: account.id,
-        method: "proxy",
-        createdAt: now,
-        provenAt: now,
-        ua: ua.slice(0, USER_AGENT_LENGTH_MAX),
-        remoteAddr,
-      });
-      await writeSignedIn(tx, { accountId: account.id, at: now });
+      const accountId = account.id;
+      const browser = { method: "proxy", ua: ua.slice(0, USER_AGENT_LENGTH_MAX), remoteAddr } as const;
+      await insertSession(tx, { digest, accountId, ...browser, createdAt: now, provenAt: now });
+      await noteSignIn(tx, { accountId, ...browser, at: now });
     });
   } catch (error) {
     // Two requests of a new person at once: the other one has made it.

@@ -1,13 +1,15 @@
 // What the page of an account is told: everything that its owner has set up, and no secret of it.
 import type { AccountPage } from "../../../contract/web/account.ts";
-import { PROVEN_MS } from "../../../core/accounts/session-rules.ts";
+import { PROVEN_MS, SIGN_INS_PER_ACCOUNT_MAX } from "../../../core/accounts/session-rules.ts";
 import { listSessions } from "../../../operations/accounts/sessions.ts";
 import { countRecoveryCodes, findAuthenticator } from "../../../store/accounts/authenticators.ts";
 import { findPassword, listPasskeys } from "../../../store/accounts/credentials.ts";
 import { listIdentities } from "../../../store/accounts/identities.ts";
 import { listTransfersTo } from "../../../store/accounts/members.ts";
 import { listProjectsOfAccount } from "../../../store/accounts/projects.ts";
+import { findSignInFailures, listSignIns } from "../../../store/accounts/steps.ts";
 import { findPreferences } from "../../../store/alerts/preferences.ts";
+import type { Db } from "../../../store/db.ts";
 import type { AccountAsk } from "../route.ts";
 import { hasPasskeys } from "../sign-in/webauthn.ts";
 
@@ -15,7 +17,7 @@ import { hasPasskeys } from "../sign-in/webauthn.ts";
 export async function accountPage({ house, account, session, now }: AccountAsk): Promise<AccountPage> {
   const { database: db, signIn } = house;
   const accountId = account.id;
-  const [wanted, password, app, codesLeft, passkeys, identities, sessions, projects, transfers] =
+  const [wanted, password, app, codesLeft, passkeys, identities, sessions, record, projects, transfers] =
     await Promise.all([
       findPreferences(db, accountId),
       findPassword(db, accountId),
@@ -24,17 +26,19 @@ export async function accountPage({ house, account, session, now }: AccountAsk):
       listPasskeys(db, accountId),
       listIdentities(db, accountId),
       listSessions(db, { accountId, now }),
+      signInRecord(db, accountId),
       listProjectsOfAccount(db, accountId),
       listTransfersTo(db, accountId),
     ]);
   const isOwn = signIn.proxyHeader === null;
-  const { uuid, email, name, isOperator, theme, createdAt } = account;
+  const { uuid, email, name, isOperator, theme, density, createdAt } = account;
   return {
     uuid,
     email,
     name,
     isOperator,
     theme,
+    density,
     createdAt,
     zone: wanted.tz,
     reports: wanted.reports,
@@ -53,6 +57,7 @@ export async function accountPage({ house, account, session, now }: AccountAsk):
       since,
       lastUsedAt,
     })),
+    ...record,
     sessions: sessions.map((one) => ({ ...one, isThis: one.id === session.id })).map(shownSession),
     offers: {
       passwords: isOwn,
@@ -63,6 +68,17 @@ export async function accountPage({ house, account, session, now }: AccountAsk):
     provenUntil: session.isProven ? session.provenAt + PROVEN_MS : null,
     projects: projects.map((project) => ({ uuid: project.uuid, name: project.name, role: project.role })),
     transfers,
+  };
+}
+
+/** Who came in, and what failed since. */
+async function signInRecord(
+  db: Db,
+  accountId: number,
+): Promise<Pick<AccountPage, "signIns" | "failedSignIns">> {
+  return {
+    signIns: await listSignIns(db, { accountId, limit: SIGN_INS_PER_ACCOUNT_MAX }),
+    failedSignIns: await findSignInFailures(db, accountId),
   };
 }
 

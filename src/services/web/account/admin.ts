@@ -4,7 +4,9 @@ import {
   AdminAccountBody,
   AdminAccountsQuery,
   AdminInvitationBody,
+  type AdminKept,
   type AdminState,
+  type KeptBound,
 } from "../../../contract/web/admin.ts";
 import { AuditQuery } from "../../../contract/web/project-settings.ts";
 import { invitesBy } from "../../../core/accounts/member-rules.ts";
@@ -17,13 +19,20 @@ import {
   troublesOf,
 } from "../../../core/alerts/operator.ts";
 import { settlingOf } from "../../../core/machine/watermark.ts";
+import { DAYS_KEPT } from "../../../core/retention.ts";
 import { isUuid } from "../../../core/identity.ts";
 import type { Instant } from "../../../core/instant.ts";
 import { changeAccount } from "../../../operations/accounts/administer.ts";
 import { invite } from "../../../operations/accounts/members.ts";
 import { observeInstallation } from "../../../operations/alerts/sweeping/operator-incidents.ts";
 import { type IntakeLook, lookAtIntakes } from "../../../operations/intake-beat.ts";
-import { listAccountFacts, listMigrations, readBacklog } from "../../../store/accounts/admin.ts";
+import {
+  listAccountFacts,
+  listMigrations,
+  readBacklog,
+  readSizes,
+  type StoredName,
+} from "../../../store/accounts/admin.ts";
 import { listAccounts } from "../../../store/accounts/projects.ts";
 import { listIncidents } from "../../../store/alerts/incidents.ts";
 import { type Intake, listOpenIntakes } from "../../../store/intakes/intakes.ts";
@@ -141,7 +150,11 @@ async function instanceState(house: WebHouse, now: Instant): Promise<AdminState>
       isLost: isPastLease(intake),
       spoolEmpty: intake.spoolEmpty,
       spoolFill: intake.spoolFill,
+      signalsPerMinute: intake.signalsPerMinute,
     })),
+    signalsPerMinute: intakes
+      .filter((intake) => !isPastLease(intake))
+      .reduce((sum, intake) => sum + (intake.signalsPerMinute ?? 0), 0),
     sweeperLagMs: sweepLagMs({ now, ...sweeping }),
     oldestUnsentAt,
     unsentCount,
@@ -168,6 +181,38 @@ async function lookAround(db: Db): Promise<{ look: IntakeLook; troubles: Trouble
   return { look, troubles: [...told, ...begun] };
 }
 
+const keptRoute = accountRoute({
+  name: "admin.kept",
+  method: "GET",
+  path: "/web/api/admin/kept",
+  access: "operator",
+  answer: async ({ house }) => ({ json: await whatIsKept(house) }),
+});
+
+async function whatIsKept({ database, pingLogLimit, objects }: WebHouse): Promise<AdminKept> {
+  const days = (sort: keyof typeof DAYS_KEPT): KeptBound => ({ by: "days", days: DAYS_KEPT[sort] });
+  const bounds: Readonly<Record<StoredName, KeptBound | null>> = {
+    pings: { by: "perCheck", count: pingLogLimit },
+    runs: days("run"),
+    flips: days("flip"),
+    events: days("event"),
+    messages: days("delivery"),
+    auditEntries: days("auditEntry"),
+    signIns: days("signIn"),
+    checks: { by: "deletion", days: DAYS_KEPT.deletedCheck },
+    other: null,
+  };
+  const sizes = await readSizes(database);
+  const kept = (Object.keys(bounds) as StoredName[]).map((what) => {
+    const { bytes, rowCount } = sizes[what];
+    return { what, bound: bounds[what], bytes, rowCount: what === "other" ? null : rowCount };
+  });
+  // The rest comes last, however large all of it is together.
+  const isRest = ({ what }: (typeof kept)[number]) => Number(what === "other");
+  const sorted = kept.toSorted((a, b) => isRest(a) - isRest(b) || b.bytes - a.bytes);
+  return { kept: sorted, hasObjectStore: objects !== null };
+}
+
 const record = accountRoute({
   name: "admin.audit",
   method: "GET",
@@ -179,4 +224,4 @@ const record = accountRoute({
   }),
 });
 
-export const adminRoutes: readonly WebRoute[] = [accounts, change, inviteIntoHouse, state, record];
+export const adminRoutes: readonly WebRoute[] = [accounts, change, inviteIntoHouse, state, keptRoute, record];

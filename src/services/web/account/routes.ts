@@ -69,8 +69,8 @@ const change = accountRoute({
   body: ProfileBody,
   answer: async (ask) => {
     await changeProfile(ask.house.database, { account: ask.account, change: ask.body, now: ask.now });
-    const { name = ask.account.name, theme = ask.account.theme } = ask.body;
-    return page({ ...ask, account: { ...ask.account, name: name.trim(), theme } });
+    const { name, theme, density } = { ...ask.account, ...ask.body };
+    return page({ ...ask, account: { ...ask.account, name: name.trim(), theme, density } });
   },
 });
 

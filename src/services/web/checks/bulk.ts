@@ -11,7 +11,7 @@ import { findChannelByUuid } from "../../../store/alerts/channels.ts";
 import { findBulkChecks, type BulkCheck } from "../../../store/checks/check-rows.ts";
 import { type ProjectAsk, projectRoute, WebRefusal, type WebRoute } from "../route.ts";
 import { projectToEnter } from "./change-routes.ts";
-import { commandFor, done } from "./commands.ts";
+import { commandFor, done, NOT_THERE } from "./commands.ts";
 
 /** So many are worked on at once: a request must not take all connections. */
 const AT_ONCE = 4;
@@ -63,7 +63,7 @@ async function outcomeOf(
   check: BulkCheck | undefined,
   act: Act,
 ): Promise<{ isChanged: boolean } | { error: string }> {
-  if (check === undefined) return { error: "The check is not there any more." };
+  if (check === undefined) return { error: NOT_THERE };
   try {
     const { isChanged } = await act(check);
     return { isChanged };

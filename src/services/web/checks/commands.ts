@@ -64,6 +64,9 @@ type Outcome =
   | { kind: "other project" }
   | { kind: string };
 
+/** Said of a check that somebody has deleted or moved meanwhile. */
+export const NOT_THERE = "The check is not there any more.";
+
 /** Passes on what was done, and throws the sentence to refuse with for everything else. */
 export function done<O extends Outcome>(
   outcome: O,
@@ -73,7 +76,7 @@ export function done<O extends Outcome>(
     throw new WebRefusal(code, SENTENCES[text] ?? sentenceOf(text));
   }
   if (outcome.kind === "not found" || outcome.kind === "other project") {
-    throw new WebRefusal("not_found", "The check is not there any more.");
+    throw new WebRefusal("not_found", NOT_THERE);
   }
   return outcome as Exclude<O, { kind: "refused" | "not found" | "other project" }>;
 }

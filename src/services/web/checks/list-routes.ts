@@ -1,5 +1,5 @@
 // The routes that read: projects as cards, the page of a project, its rows page by page, details of the rows that can
-// be seen, and what is in the bin.
+// be seen, what is in the bin, and how a check has left.
 import { DetailsQuery, RowsQuery } from "../../../contract/web/requests/checks.ts";
 import { DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../../contract/web/requests/sizes.ts";
 import type { ProjectsBoot } from "../../../contract/web/boot.ts";
@@ -11,6 +11,7 @@ import { listDeletedChecks } from "../../../store/checks/check-search.ts";
 import { findLeanChecks, listLeanChecks } from "../../../store/checks/check-rows.ts";
 import { accountRoute, projectRoute, WebRefusal, type WebRoute } from "../route.ts";
 import { detailsOf } from "./details.ts";
+import { readGone } from "./gone.ts";
 import { checksBoot, projectCards, receivingTrouble } from "./overview.ts";
 import { rowsOf } from "./rows.ts";
 
@@ -101,4 +102,12 @@ const deleted = projectRoute({
   },
 });
 
-export const listRoutes: readonly WebRoute[] = [projects, overview, rows, details, deleted];
+const gone = projectRoute({
+  name: "check that has gone",
+  method: "GET",
+  path: "/web/api/projects/:project/gone/:gone",
+  access: "view",
+  answer: async (ask) => ({ json: await readGone(ask, ask.params["gone"] ?? "") }),
+});
+
+export const listRoutes: readonly WebRoute[] = [projects, overview, rows, details, deleted, gone];

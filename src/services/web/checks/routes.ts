@@ -8,12 +8,14 @@ import { bulkRoutes } from "./bulk.ts";
 import { changeRoutes } from "./change-routes.ts";
 import { crontabRoutes } from "./crontab.ts";
 import { listRoutes } from "./list-routes.ts";
+import { scheduleRoutes } from "./schedules.ts";
 import { checksBoot, projectCards, receivingTrouble } from "./overview.ts";
 
 export const checkRoutes: readonly WebRoute[] = [
   ...listRoutes,
   ...changeRoutes,
   ...bulkRoutes,
+  ...scheduleRoutes,
   ...crontabRoutes,
   ...badgeRoutes,
 ];

@@ -38,6 +38,7 @@ export async function bootOf(ask: Asking, page: BootPage | null): Promise<Boot> 
       name: account.name,
       zone: account.zone,
       theme: themeOf(ask),
+      density: account.density,
       isOperator: account.isOperator,
     },
     projects: projects.map((project) => projectHead(project, project.role)),

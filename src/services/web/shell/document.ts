@@ -38,8 +38,9 @@ export function renderDocument({ load, boot, theme, title, firstSight }: Documen
   // While there is something to paint, scripts wait for it: to fetch and compile them takes the processor from it.
   const preload = trusted(firstSight === null ? 'rel="modulepreload"' : 'data-rel="modulepreload"');
   const chosen = theme === "system" ? "" : trusted(` data-theme="${theme}"`);
+  const dense = boot.account?.density === "compact" ? trusted(' data-density="compact"') : "";
   return html`<!doctype html>
-<html lang="en"${chosen}>
+<html lang="en"${chosen}${dense}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

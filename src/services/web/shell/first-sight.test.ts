@@ -53,6 +53,13 @@ describe("the first sight", () => {
     expect(source).toContain("All 100 jobs are on time");
   });
 
+  test("has more rows for whoever sees them compact", () => {
+    const rows = Array.from({ length: 100 }, (_, n) => row(`job-${n}`, "up"));
+    const compact = { ...boot(rows), account: { density: "compact" } } as Boot;
+    const source = firstSightOf({ url: "/projects/1/checks/" }, compact)?.source ?? "";
+    expect(texts(source, /(row-link)/g)).toHaveLength(32);
+  });
+
   test("keeps the place of lines that only the script can word", () => {
     const since = { sinceAt: 1, broke: [], healed: [], added: 2 };
     expect(drawn([row("a", "up")])).not.toMatch(/class="(since|band)"/);

@@ -16,10 +16,10 @@ import { type Html, html } from "../../../lib/http/html.ts";
 import type { Asking } from "../route.ts";
 
 /** More than these no window shows without scrolling. */
-const ROWS = 24;
+const ROWS = { comfortable: 24, compact: 32 } as const;
 
 /** Of the page of checks in its usual order; every other page begins empty. */
-export function firstSightOf({ url }: Pick<Asking, "url">, { page, site, now }: Boot): Html | null {
+export function firstSightOf({ url }: Pick<Asking, "url">, { account, page, site, now }: Boot): Html | null {
   if (page?.kind !== "checks" || page.total === 0 || url.includes("?")) return null;
   const { receiving, since } = page;
   // Lines whose words need the reader's time zone keep their place.
@@ -32,12 +32,14 @@ export function firstSightOf({ url }: Pick<Asking, "url">, { page, site, now }: 
 <div class="rail"></div>
 <main class="page" aria-busy="true">
 <header class="top"><h1>${checksTitle(page.counts, page.total)}</h1><div class="search"><div class="input"></div></div></header>
-${above}${list(page, { base: site.base, now })}
+${above}${list(page, { base: site.base, now, count: ROWS[account?.density ?? "comfortable"] })}
 </main>
 </div>`;
 }
 
-function list({ rows }: ChecksBoot, at: { base: string; now: number }): Html {
+type Drawn = { base: string; now: number; count: number };
+
+function list({ rows }: ChecksBoot, at: Drawn): Html {
   const placed = rows.map((row) => ({ row, ...placeByNeed(row, row.state, naturalKey(row.name)) }));
   const sorted = placed.toSorted(comparePlaces).map(({ row }) => row);
   const urgent = sorted.filter(({ state }) => isUrgent(state));
@@ -55,7 +57,7 @@ function list({ rows }: ChecksBoot, at: { base: string; now: number }): Html {
   return html`<div class="list" role="table" aria-label="${LIST_WORDS.list}">
 <div role="rowgroup"><div class="list-head" role="row" aria-rowindex="1">${heads}</div></div>
 <div class="list-rows is-first" role="rowgroup">
-${lines.slice(0, ROWS).map((draw, index) => draw(index + 2))}</div>
+${lines.slice(0, at.count).map((draw, index) => draw(index + 2))}</div>
 </div>`;
 }
 
@@ -66,7 +68,7 @@ function heading(text: string): Line {
     html`<div class="list-group" role="row" aria-rowindex="${index}"><span role="cell"><h2>${text}</h2></span></div>\n`;
 }
 
-function line(row: CheckRow, { base, now }: { base: string; now: number }): Line {
+function line(row: CheckRow, { base, now }: Drawn): Line {
   const state = drawnAt(row, now);
   return (index) =>
     html`<div class="row is-${state}" role="row" aria-rowindex="${index}">

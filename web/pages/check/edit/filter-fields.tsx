@@ -1,7 +1,10 @@
 // Which signals count, and as what: methods, keywords and where they are looked for, and how a pause ends.
 import { SelectField, TextField, Tick } from "../../../ui/field.tsx";
 import { editWords as words } from "../../../words/check/edit.ts";
-import type { FieldsProps } from "./schedule-fields.tsx";
+import type { FieldsProps as PropsOf } from "../../../parts/schedule/schedule-fields.tsx";
+import type { Settings } from "./form-state.ts";
+
+export type FieldsProps = PropsOf<Settings>;
 
 const KEYWORDS = ["startKw", "successKw", "failureKw"] as const;
 const PLACES = ["filterSubject", "filterBody", "filterHttpBody"] as const;

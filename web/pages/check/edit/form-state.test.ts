@@ -1,7 +1,7 @@
 // Which of the typed fields are changes, and how durations are typed.
 import { expect, test } from "vitest";
 import { secondsOf, spanOf } from "../../../parts/span.ts";
-import { changeOf, isOtherSchedule, readChange, type Settings } from "./form-state.ts";
+import { changeOf, isOtherSchedule, type Settings } from "./form-state.ts";
 
 const BEFORE = {
   name: "job",
@@ -47,28 +47,4 @@ test("grace and schedule can be replayed, a name cannot", () => {
   expect(isOtherSchedule(BEFORE, { ...BEFORE, graceSeconds: 60 })).toBe(true);
   expect(isOtherSchedule(BEFORE, { ...BEFORE, tz: "Europe/Riga" })).toBe(true);
   expect(isOtherSchedule(BEFORE, { ...BEFORE, name: "other" })).toBe(false);
-});
-
-const asked = {
-  kind: "cron",
-  schedule: "* * * * *",
-  readAs: null,
-  readerZone: "Europe/Riga",
-  isZoneChosen: false,
-} as const;
-
-test("an expression in another language gives way to a sample, and an unwritten one to the reader's clock too", () => {
-  const was = { ...BEFORE, schedule: asked.schedule };
-  expect(readChange(was, asked)).toEqual({ schedule: "0 3 * * *", tz: "Europe/Riga" });
-  expect(readChange(was, { ...asked, readAs: "oncalendar" })).toEqual({ schedule: "0 3 * * *" });
-  expect(readChange(was, { ...asked, readAs: "cron" })).toEqual({});
-  // Somebody has chosen that zone.
-  expect(readChange({ ...was, tz: "Asia/Tokyo" }, asked)).toEqual({ schedule: "0 3 * * *" });
-  expect(readChange(was, { ...asked, isZoneChosen: true })).toEqual({ schedule: "0 3 * * *" });
-});
-
-test("an answer about what has been changed since changes nothing", () => {
-  expect(readChange({ ...BEFORE, schedule: "5 4 * * *" }, asked)).toEqual({});
-  expect(readChange({ ...BEFORE, schedule: asked.schedule, kind: "oncalendar" }, asked)).toEqual({});
-  expect(readChange({ ...BEFORE, schedule: asked.schedule, kind: "simple" }, asked)).toEqual({});
 });

@@ -7,7 +7,7 @@ import { Button } from "../../../ui/button.tsx";
 import { Icon } from "../../../ui/icon.tsx";
 import { When } from "../../../ui/when.tsx";
 import { missedText, replayWords as words } from "../../../words/check/edit.ts";
-import { useReading } from "./schedule-preview.tsx";
+import { useReading } from "../../../parts/schedule/schedule-preview.tsx";
 import { useSettled } from "../../../parts/use-settled.ts";
 
 const TYPING_MS = 500;

@@ -1,6 +1,6 @@
 // What can be done with the picked rows, in a bar at the foot of the screen. Everything but moving can be undone.
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, lazy, Suspense, useState } from "react";
 import type { ChannelsPage } from "../../../../src/contract/web/channels.ts";
 import type { CheckRow } from "../../../../src/contract/web/check-row.ts";
 import type { ProjectHead } from "../../../../src/contract/web/boot.ts";
@@ -43,6 +43,7 @@ export function BulkBar({ project, rows, tags, onDone }: Props) {
         </Button>
       )}
       <TagMenu project={project.id} rows={rows} tags={tags} />
+      <ScheduleButton project={project.id} rows={rows} onDone={onDone} />
       <ChannelMenu project={project.id} rows={rows} />
       {others.length > 0 && (
         <Menu trigger={<Button kind="bare">{actionWords.move}</Button>}>
@@ -63,6 +64,26 @@ export function BulkBar({ project, rows, tags, onDone }: Props) {
         <Icon name="cross" />
       </IconButton>
     </div>
+  );
+}
+
+const ScheduleWindow = lazy(async () => ({
+  default: (await import("./schedule-window.tsx")).ScheduleWindow,
+}));
+
+function ScheduleButton({ project, rows, onDone }: Pick<Props, "rows" | "onDone"> & { project: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button kind="bare" onClick={() => setOpen(true)}>
+        {actionWords.schedule}
+      </Button>
+      {isOpen && (
+        <Suspense>
+          <ScheduleWindow project={project} rows={rows} onClose={() => setOpen(false)} onDone={onDone} />
+        </Suspense>
+      )}
+    </>
   );
 }
 

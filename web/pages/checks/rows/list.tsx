@@ -1,7 +1,8 @@
 // The list of rows: only what is on screen is drawn, ten thousand rows or ten. The window scrolls, not a box in it.
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
-import type { ChecksSnapshot } from "../../../live/checks-store.ts";
+import { shownDensity } from "../../../boot/density.ts";
+import type { ChecksSnapshot } from "../../../live/checks-snapshot.ts";
 import { checksWords } from "../../../words/checks.ts";
 import type { Item } from "./arrange.ts";
 import { Row } from "./row.tsx";
@@ -9,8 +10,10 @@ import { Row } from "./row.tsx";
 const ROWS_AHEAD = 6;
 /** Heights in rem, as in page.css. */
 const HEAD_REM = 2.5;
-const ROW_REM = 3.5;
-const ROW_PHONE_REM = 4.625;
+const ROW_REM = {
+  desk: { comfortable: 3.5, compact: 2.75 },
+  phone: { comfortable: 4.625, compact: 3.75 },
+} as const;
 const REM_PX = 16;
 const PHONE = "(max-width: 720px)";
 /** What margins, the shape and the menu of a row take on a phone. */
@@ -224,7 +227,8 @@ function useHeights(): { head: number; row: number } {
 
 function measure(): { head: number; row: number } {
   const px = rem();
-  return { head: HEAD_REM * px, row: (matchMedia(PHONE).matches ? ROW_PHONE_REM : ROW_REM) * px };
+  const rows = ROW_REM[matchMedia(PHONE).matches ? "phone" : "desk"];
+  return { head: HEAD_REM * px, row: rows[shownDensity()] * px };
 }
 
 /** The root is set to the text size of a page; the scale is that of the browser's own setting. */

@@ -1,9 +1,9 @@
 // The sentence under the name. It counts by itself.
-import type { CheckPage } from "../../../src/contract/web/check-page.ts";
-import type { CheckRow } from "../../../src/contract/web/check-row.ts";
-import { readerZone } from "../../boot/boot.ts";
-import { useNow } from "../../live/clock.ts";
-import { promiseOf } from "../../words/check/promise.ts";
+import type { CheckPage } from "../../../../src/contract/web/check-page.ts";
+import type { CheckRow } from "../../../../src/contract/web/check-row.ts";
+import { readerZone } from "../../../boot/boot.ts";
+import { useNow } from "../../../live/clock.ts";
+import { promiseOf } from "../../../words/check/promise.ts";
 
 type Props = { page: CheckPage; row: CheckRow };
 

@@ -1,19 +1,19 @@
 // The head of the page: where it lies, the name with its state and tags, and what can be done.
-import { checkName } from "../../../src/contract/web/list-words.ts";
+import { checkName } from "../../../../src/contract/web/list-words.ts";
 import { Link } from "wouter";
-import type { CheckPage } from "../../../src/contract/web/check-page.ts";
-import { type CheckRow, drawnAt } from "../../../src/contract/web/check-row.ts";
-import { otherProjects } from "../../boot/rights.ts";
-import { useNow } from "../../live/clock.ts";
-import { pageHref } from "../../shell/page-address.ts";
-import { usePageTitle } from "../../shell/page-title.ts";
-import { Button, IconButton } from "../../ui/button.tsx";
-import { Icon } from "../../ui/icon.tsx";
-import { StateMark } from "../../ui/marks/state-shape.tsx";
-import { Menu, MenuItem, MenuLine, MenuLink } from "../../ui/menu.tsx";
-import { Tags } from "../../ui/tag.tsx";
-import { checkTitle, checkWords as words } from "../../words/check/page.ts";
-import type { CheckActions } from "./actions.ts";
+import type { CheckPage } from "../../../../src/contract/web/check-page.ts";
+import { type CheckRow, drawnAt } from "../../../../src/contract/web/check-row.ts";
+import { otherProjects } from "../../../boot/rights.ts";
+import { useNow } from "../../../live/clock.ts";
+import { pageHref } from "../../../shell/page-address.ts";
+import { usePageTitle } from "../../../shell/page-title.ts";
+import { Button, IconButton } from "../../../ui/button.tsx";
+import { Icon } from "../../../ui/icon.tsx";
+import { StateMark } from "../../../ui/marks/state-shape.tsx";
+import { Menu, MenuItem, MenuLine, MenuLink } from "../../../ui/menu.tsx";
+import { Tags } from "../../../ui/tag.tsx";
+import { checkTitle, checkWords as words } from "../../../words/check/page.ts";
+import type { CheckActions } from "../actions.ts";
 
 const TAGS_SHOWN = 8;
 

@@ -1,10 +1,12 @@
-// When a signal is expected: a period, a cron or an OnCalendar expression with its zone, and the grace time.
+// When a signal is expected: a period, a cron or an OnCalendar expression with its zone, and the grace time. For one
+// check, or for many at once.
+import "./schedule.css";
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, type RefObject, useRef } from "react";
-import { readerZone, zoneChoices } from "../../../boot/boot.ts";
-import { SelectField, TextArea } from "../../../ui/field.tsx";
-import { editWords as words } from "../../../words/check/edit.ts";
-import { readChange, type Settings, scheduleOf } from "./form-state.ts";
+import { readerZone, zoneChoices } from "../../boot/boot.ts";
+import { SelectField, TextArea } from "../../ui/field.tsx";
+import { editWords as words } from "../../words/check/edit.ts";
+import { readChange, type Schedule, scheduleOf } from "./reading.ts";
 import { readingOf } from "./schedule-preview.tsx";
 import { SpanField } from "./span-field.tsx";
 
@@ -14,12 +16,13 @@ const DAY = 24 * HOUR;
 const PERIODS = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, 12 * HOUR, DAY, 7 * DAY, 30 * DAY];
 const GRACES = [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 3 * HOUR, 12 * HOUR, DAY];
 
-export type FieldsProps = {
-  form: Settings;
+/** A form that has these fields, and may have more. */
+export type FieldsProps<Form = Schedule> = {
+  form: Form;
   /** A function is given what the form has by then. */
-  set: (change: Partial<Settings> | ((was: Settings) => Partial<Settings>)) => void;
+  set: (change: Partial<Form> | ((was: Form) => Partial<Form>)) => void;
   /** The mistake beside a field, if it is about one of these. */
-  at: (...names: (keyof Settings)[]) => { error?: string };
+  at: (...names: (keyof Form)[]) => { error?: string };
 };
 
 /** `preview`: how the server reads it, beside what is typed. */
@@ -82,7 +85,7 @@ type ChoiceProps = Pick<FieldsProps, "form" | "set"> & {
 /** Changes to another kind at once; what becomes of the expression, when the server has said how it reads it. */
 function useChoice({ form, set, zoneChosen }: ChoiceProps) {
   const queryClient = useQueryClient();
-  return async (kind: Settings["kind"]) => {
+  return async (kind: Schedule["kind"]) => {
     if (kind === form.kind) return;
     set({ kind });
     if (kind === "simple") return;

@@ -1,12 +1,12 @@
 // The schedule that is being typed, as the server reads it: a sentence and the next ten times.
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import type { SchedulePreview as Preview, ScheduleRequest } from "../../../../src/contract/web/history.ts";
-import { send, troubleText } from "../../../api/api.ts";
-import { readerZone } from "../../../boot/boot.ts";
-import { useMinute } from "../../../live/clock.ts";
-import { editWords as words } from "../../../words/check/edit.ts";
-import { formatClock, formatWhen } from "../../../words/time.ts";
-import { useSettled } from "../../../parts/use-settled.ts";
+import type { SchedulePreview as Preview, ScheduleRequest } from "../../../src/contract/web/history.ts";
+import { send, troubleText } from "../../api/api.ts";
+import { readerZone } from "../../boot/boot.ts";
+import { useMinute } from "../../live/clock.ts";
+import { editWords as words } from "../../words/check/edit.ts";
+import { formatClock, formatWhen } from "../../words/time.ts";
+import { useSettled } from "../use-settled.ts";
 
 const TYPING_MS = 250;
 

@@ -1,9 +1,9 @@
 // A duration to be typed: a number and its unit, with the usual ones to pick.
 import { useState } from "react";
-import { Field } from "../../../ui/field.tsx";
-import { editWords as words } from "../../../words/check/edit.ts";
-import { formatSpan } from "../../../words/time.ts";
-import { type Span, secondsOf, spanOf, type Unit } from "../../../parts/span.ts";
+import { Field } from "../../ui/field.tsx";
+import { editWords as words } from "../../words/check/edit.ts";
+import { formatSpan } from "../../words/time.ts";
+import { type Span, secondsOf, spanOf, type Unit } from "../span.ts";
 
 type Props = {
   label: string;

@@ -1,0 +1,147 @@
+// Other schedules for several checks at once: each becomes what an edit would have made of it, all of them or none, and
+// each change is on record.
+import { describe, expect, test } from "vitest";
+import type { CheckSettings } from "../../src/core/check.ts";
+import { HOUR_MS } from "../../src/core/instant.ts";
+import { listAudit } from "../../src/operations/accounts/audit.ts";
+import { pauseCheck, updateCheck } from "../../src/operations/change-check.ts";
+import { rescheduleChecks, type ScheduleParams } from "../../src/operations/changing/reschedule.ts";
+import { type CheckWithState, findCheckByUuid, markCheckDeleted } from "../../src/store/checks/checks.ts";
+import { listEvents } from "../../src/store/history/events.ts";
+import { listFlips } from "../../src/store/history/flips.ts";
+import { inTransaction } from "../../src/store/transaction.ts";
+import { edit, sampleIntake, seenUntil } from "../support/checks-under-change.ts";
+import { useDatabase } from "../support/database.ts";
+import { MONDAY_NOON as NOW, sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";
+
+const database = useDatabase();
+
+const CRON = { schedule: "0 15 * * *", tz: "Europe/Riga", graceSeconds: 600 } as const;
+
+type Wanted = { check: CheckWithState; params: ScheduleParams };
+
+function reschedule(wanted: readonly Wanted[], more: { accountId?: number; at?: number } = {}) {
+  const { accountId = null, at = NOW } = more;
+  return rescheduleChecks(database.db, {
+    projectId: wanted[0]?.check.projectId ?? 0,
+    wanted: new Map(wanted.map(({ check, params }) => [check.id, params])),
+    accountId,
+    at,
+    sight: seenUntil(at),
+  });
+}
+
+async function stored({ uuid }: { uuid: string }): Promise<CheckWithState> {
+  const check = await findCheckByUuid(database.db, uuid);
+  if (check === null) throw new Error("the check is gone");
+  return check;
+}
+
+/** Everything that a change leaves behind, but for what names the check. */
+async function traceOf(check: CheckWithState) {
+  const { settings, state, downAt, sweepAt, updatedAt } = await stored(check);
+  const flips = await listFlips(database.db, { checkId: check.id });
+  const events = await listEvents(database.db, { checkId: check.id, limit: 10 });
+  return {
+    settings,
+    state,
+    downAt,
+    sweepAt,
+    updatedAt,
+    flips: flips.map(({ at, from, to, reason }) => ({ at, from, to, reason })),
+    events: events.map(({ at, kind, accountId, detail }) => ({ at, kind, accountId, detail })),
+  };
+}
+
+describe("schedules of several checks", () => {
+  test("become what an edit of each would have made of it", async () => {
+    const { id: projectId } = await sampleProject(database.db);
+    const { id: accountId } = await sampleAccount(database.db);
+    const record = await sampleIntake(database.db);
+    const at = NOW + 3 * HOUR_MS;
+    const make = async (settings: Partial<CheckSettings>, state: "new" | "up" | "paused") => {
+      const made = await sampleCheck(database.db, { projectId, timeoutSeconds: 3_600, ...settings });
+      if (state === "up") await record([{ uuid: made.uuid }]);
+      const by = { projectId, checkId: made.id, at: NOW, accountId, sight: seenUntil(NOW) };
+      if (state === "paused") await pauseCheck(database.db, by);
+      return stored(made);
+    };
+    const kinds = [
+      [{ graceSeconds: 3_600 }, "new", CRON],
+      // Its deadline has passed by the old schedule, and counts.
+      [{ graceSeconds: 3_600 }, "up", CRON],
+      [{ graceSeconds: 86_400 }, "up", { timeoutSeconds: 60, graceSeconds: 60 }],
+      [{ kind: "cron", schedule: "5 4 * * *" }, "paused", { timeoutSeconds: 60, graceSeconds: 60 }],
+      [{ kind: "simple", graceSeconds: 60 }, "up", { timeoutSeconds: 3_600, graceSeconds: 60 }],
+    ] as const;
+    const pairs = [];
+    for (const [settings, state, params] of kinds) {
+      pairs.push({ check: await make(settings, state), twin: await make(settings, state), params });
+    }
+    const outcome = await reschedule(pairs, { accountId, at });
+    expect(outcome.map(({ isChanged }) => isChanged)).toEqual([true, true, true, true, false]);
+    expect(outcome.map(({ before }) => before)).toEqual(pairs.map(({ check }) => check.settings));
+    for (const { twin, params } of pairs) {
+      await updateCheck(database.db, {
+        projectId,
+        checkId: twin.id,
+        ...edit({ params, accountId, at, sight: seenUntil(at) }),
+      });
+    }
+    // The last is as wanted already, and is not touched.
+    for (const { check, twin } of pairs.slice(0, -1))
+      expect(await traceOf(check)).toEqual(await traceOf(twin));
+    expect(await stored(pairs[4]?.check ?? { uuid: "" })).toEqual(pairs[4]?.check);
+  });
+
+  test("are each on record, with what they were and by whom", async () => {
+    const account = await sampleAccount(database.db);
+    const { id: projectId } = await sampleProject(database.db);
+    const one = await sampleCheck(database.db, { projectId, name: "one", timeoutSeconds: 60 });
+    const two = await sampleCheck(database.db, { projectId, name: "two", timeoutSeconds: 120 });
+    const params = { timeoutSeconds: 300 };
+    await reschedule(
+      [one, two].map((check) => ({ check, params })),
+      { accountId: account.id },
+    );
+    const { entries } = await listAudit(database.db, { projectId });
+    expect(
+      entries.map(({ what, subject, before, after, email }) => [what, subject, before, after, email]),
+    ).toEqual(
+      [two, one].map(({ settings: { name, timeoutSeconds } }) => [
+        "check.changed",
+        name,
+        { timeoutSeconds },
+        params,
+        account.email,
+      ]),
+    );
+  });
+
+  test("are changed together or not at all", async () => {
+    const { id: projectId } = await sampleProject(database.db);
+    const checks = [
+      await sampleCheck(database.db, { projectId }),
+      await sampleCheck(database.db, { projectId }),
+    ];
+    const wanted = checks.map((check) => ({ check, params: CRON }));
+    // Nobody has this number: what is written last fails.
+    await expect(reschedule(wanted, { accountId: 987_654_321 })).rejects.toThrow("foreign key");
+    expect(await Promise.all(checks.map(stored))).toEqual(checks);
+  });
+
+  test("are left as they are in another project, and of a check that was deleted", async () => {
+    const { id: projectId } = await sampleProject(database.db);
+    const [there, deleted] = [
+      await sampleCheck(database.db, { projectId }),
+      await sampleCheck(database.db, { projectId }),
+    ];
+    await inTransaction(database.db, (tx) => markCheckDeleted(tx, { checkId: deleted.id, at: NOW }));
+    const { id: otherId } = await sampleProject(database.db);
+    const foreign = await sampleCheck(database.db, { projectId: otherId });
+    const outcome = await reschedule([there, deleted, foreign].map((check) => ({ check, params: CRON })));
+    expect(outcome.map(({ checkId }) => checkId)).toEqual([there.id]);
+    expect((await stored(there)).settings).toMatchObject({ kind: "cron", ...CRON });
+    expect(await stored(foreign)).toEqual(foreign);
+  });
+});

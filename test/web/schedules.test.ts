@@ -1,0 +1,116 @@
+// Schedules of many checks at once, over HTTP: what is set, what takes it back, and what is refused.
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import type { CheckPage } from "../../src/contract/web/check-page.ts";
+import type { CheckRow, RowsPage } from "../../src/contract/web/check-row.ts";
+import type { SchedulesAnswer } from "../../src/contract/web/requests/checks.ts";
+import { useDashboard } from "./dashboard.ts";
+
+const at = useDashboard({ roles: ["web"] });
+
+const project = () => `/web/api/projects/${at.owner.project.uuid}`;
+const checkPath = (row: { id: string }) => `/web/api/checks/${row.id}`;
+const post = (path: string, body: unknown) => at.browse(path, { method: "POST", body });
+
+async function make(given: object = {}): Promise<CheckRow> {
+  const { status, json, text } = await post(`${project()}/checks`, given);
+  expect(status, text).toBe(201);
+  return json as CheckRow;
+}
+
+async function rowOf(id: string): Promise<CheckRow | undefined> {
+  const { json } = await at.browse(`${project()}/checks`);
+  return (json as RowsPage).rows.find((row) => row.id === id);
+}
+
+describe("schedules of many checks", () => {
+  const NIGHTLY = {
+    kind: "cron",
+    timeoutSeconds: 60,
+    graceSeconds: 1200,
+    schedule: "0 3 * * *",
+    tz: "Europe/Riga",
+  };
+  const set = async (groups: object[]) => {
+    const { status, json } = await post(`${project()}/schedules`, { groups });
+    return { status, answer: json as SchedulesAnswer };
+  };
+  const settingsOf = async (row: { id: string }) =>
+    ((await at.browse(checkPath(row))).json as CheckPage).settings;
+
+  test("are set for all at once, and what each had before takes it back", async () => {
+    const [period, calendar, nightly] = await Promise.all([
+      make({ name: "by period", timeoutSeconds: 300, graceSeconds: 60 }),
+      make({ name: "by calendar", kind: "oncalendar", schedule: "Mon *-*-* 09:00", tz: "Asia/Tokyo" }),
+      make({ name: "nightly", ...NIGHTLY }),
+    ]);
+    const checks = [period, calendar, nightly];
+    const before = await Promise.all(checks.map(settingsOf));
+    const unknown = randomUUID();
+    const ids = [...checks.map(({ id }) => id), unknown];
+    const { answer } = await set([{ ids, when: NIGHTLY }]);
+    expect(answer.done.toSorted()).toEqual(checks.map(({ id }) => id).toSorted());
+    expect(answer.same).toEqual([nightly.id]);
+    expect(answer.refused).toEqual([{ id: unknown, error: "The check is not there any more." }]);
+    const { timeoutSeconds: _, ...expected } = NIGHTLY;
+    for (const check of checks) expect(await settingsOf(check)).toMatchObject(expected);
+    // What belongs to a period stays with whoever had one.
+    expect((await settingsOf(period)).timeoutSeconds).toBe(300);
+    expect(answer.back).toHaveLength(2);
+    expect((await set(answer.back)).answer.done.toSorted()).toEqual([period.id, calendar.id].toSorted());
+    const after = await Promise.all(checks.map(settingsOf));
+    expect(after[0]).toMatchObject({ kind: "simple", timeoutSeconds: 300, graceSeconds: 60 });
+    expect(after.slice(1)).toEqual(before.slice(1));
+    expect(await rowOf(period.id)).toMatchObject({ expected: "every 5 minutes" });
+  });
+
+  test("of as many as a request may have, each with another one, are set and taken back", async () => {
+    const { id: projectId } = at.owner.project;
+    await at.db.pool.query(
+      `with made as (
+          insert into checks (uuid, badge_uuid, project_id, created_at, updated_at, name, slug, tags, description, kind,
+              timeout_seconds, grace_seconds, schedule, tz, manual_resume, methods, start_kw, success_kw, failure_kw,
+              filter_subject, filter_body, filter_http_body, filter_default_fail)
+            select gen_random_uuid(), gen_random_uuid(), $1, now(), now(), 'many ' || n, '', 'many', '', 'simple',
+              60 + n, 60, '* * * * *', 'UTC', false, '', '', '', '', false, false, false, false
+            from generate_series(1, 1000) as n returning id)
+        insert into check_states (check_id, status, ping_count, coalesced_count, rate_count)
+          select id, 'new', 0, 0, 0 from made`,
+      [projectId],
+    );
+    const { rows } = await at.db.pool.query<{ uuid: string }>(
+      "select uuid from checks where project_id = $1 and tags = 'many'",
+      [projectId],
+    );
+    const ids = rows.map(({ uuid }) => uuid);
+    const { answer } = await set([{ ids, when: NIGHTLY }]);
+    expect([answer.done.length, answer.back.length]).toEqual([1000, 1000]);
+    const back = await set(answer.back);
+    expect([back.status, back.answer.done.length, back.answer.back.length]).toEqual([200, 1000, 1]);
+    const again = await at.db.pool.query<{ count: number }>(
+      "select count(distinct timeout_seconds)::int as count from checks where tags = 'many' and kind = 'simple'",
+    );
+    expect(again.rows).toEqual([{ count: 1000 }]);
+  });
+
+  test.each([
+    [{ schedule: "61 3 * * *" }, "schedule", "schedule is neither a cron nor an OnCalendar expression."],
+    [{ schedule: "Mon *-*-* 09:00" }, "schedule", "schedule is no cron expression."],
+    [{ graceSeconds: 5 }, "graceSeconds", "graceSeconds must be at least 60."],
+    [{ tz: "Mars" }, "tz", "tz is no time zone that is known here."],
+  ])("%j is refused beside its field, and nothing is changed", async (wrong, field, error) => {
+    const row = await make({ timeoutSeconds: 300 });
+    const groups = [{ ids: [row.id], when: { ...NIGHTLY, ...wrong } }];
+    const { status, json } = await post(`${project()}/schedules`, { groups });
+    expect({ status, json }).toEqual({ status: 400, json: { error, field } });
+    expect(await settingsOf(row)).toMatchObject({ kind: "simple", timeoutSeconds: 300 });
+  });
+
+  test("a check that is named twice is refused, and so are more than fit", async () => {
+    const row = await make();
+    const group = { ids: [row.id], when: NIGHTLY };
+    expect((await set([group, group])).answer).toEqual({ error: "A check is named twice.", field: "ids" });
+    const many = [0, 1].map(() => ({ ids: Array.from({ length: 501 }, () => randomUUID()), when: NIGHTLY }));
+    expect((await set(many)).answer).toEqual({ error: "These are more than 1000 checks.", field: "ids" });
+  });
+});

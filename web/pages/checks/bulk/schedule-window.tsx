@@ -1,0 +1,130 @@
+// One schedule for all picked checks, with the fields of the form of a check. It begins with what the first of them has.
+// Fetched when it is first asked for.
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, useId, useState } from "react";
+import type { CheckPage } from "../../../../src/contract/web/check-page.ts";
+import type { CheckRow } from "../../../../src/contract/web/check-row.ts";
+import type { SchedulesAnswer, SchedulesRequest } from "../../../../src/contract/web/requests/checks.ts";
+import { get, send, Trouble, troubleText } from "../../../api/api.ts";
+import { checkKey } from "../../../api/refresh-check.ts";
+import { type Schedule, scheduleOf } from "../../../parts/schedule/reading.ts";
+import { type FieldsProps, ScheduleFields } from "../../../parts/schedule/schedule-fields.tsx";
+import { SchedulePreview } from "../../../parts/schedule/schedule-preview.tsx";
+import { Button } from "../../../ui/button.tsx";
+import { Drawer } from "../../../ui/dialog.tsx";
+import { Queried } from "../../../ui/page-state.tsx";
+import { schedulesWords as words } from "../../../words/check/schedules.ts";
+import { words as shared } from "../../../words/shared.ts";
+import { named, tell } from "../actions.ts";
+import { portionsOf, setSchedules } from "./set-schedules.ts";
+
+/** Beyond these, it is only said how many other schedules there are. */
+const SHOWN_MAX = 4;
+
+type Props = { project: string; rows: readonly CheckRow[]; onClose: () => void; onDone: () => void };
+
+export function ScheduleWindow({ project, rows, onClose, onDone }: Props) {
+  // The one that it began with, whatever is picked or deleted meanwhile.
+  const [id] = useState(rows[0]?.id ?? "");
+  // Asked for anew each time: a form that begins with what was so a while ago would set that for all of them.
+  const query = useQuery({
+    queryKey: [...checkKey(id), "schedule"],
+    queryFn: () => get<CheckPage>(`/checks/${id}`),
+    gcTime: 0,
+  });
+  const [isBusy, setBusy] = useState(false);
+  const formId = useId();
+  const what = named(rows);
+  return (
+    <Drawer
+      isOpen
+      onClose={onClose}
+      title={words.title(what)}
+      description={words.about}
+      footer={
+        <>
+          <Button onClick={onClose}>{shared.cancel}</Button>
+          <Button
+            kind="primary"
+            type="submit"
+            form={formId}
+            isBusy={isBusy}
+            disabled={query.data === undefined}
+          >
+            {words.act(what)}
+          </Button>
+        </>
+      }
+    >
+      <Queried query={query}>
+        {({ settings }) => (
+          <ScheduleForm
+            {...{ project, rows, formId, onDone }}
+            before={scheduleOf(settings)}
+            onBusy={setBusy}
+          />
+        )}
+      </Queried>
+    </Drawer>
+  );
+}
+
+type FormProps = Pick<Props, "project" | "rows" | "onDone"> & {
+  formId: string;
+  before: Schedule;
+  onBusy: (isBusy: boolean) => void;
+};
+
+function ScheduleForm({ project, rows, formId, before, onBusy, onDone }: FormProps) {
+  const [form, setForm] = useState(before);
+  const [trouble, setTrouble] = useState<unknown>(null);
+  const set: FieldsProps["set"] = (change) =>
+    setForm((was) => ({ ...was, ...(typeof change === "function" ? change(was) : change) }));
+  const field = trouble instanceof Trouble ? trouble.field : null;
+  const isBeside = field !== null && field in form;
+  const at: FieldsProps["at"] = (...names) =>
+    isBeside && (names as string[]).includes(field) ? { error: troubleText(trouble) } : {};
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    onBusy(true);
+    const refused = await give(project, rows, scheduleOf(form));
+    onBusy(false);
+    setTrouble(refused);
+    if (refused === null) onDone();
+  };
+  return (
+    <form id={formId} className="form" onSubmit={(event) => void submit(event)} noValidate>
+      <Present rows={rows} />
+      <ScheduleFields form={form} set={set} at={at} preview={<SchedulePreview asked={scheduleOf(form)} />} />
+      {trouble !== null && !isBeside && (
+        <p className="mistake" role="alert">
+          {troubleText(trouble)}
+        </p>
+      )}
+    </form>
+  );
+}
+
+/** Sets it and says so, with the way back. Returns why nothing could be set, or null. */
+async function give(project: string, rows: readonly CheckRow[], when: Schedule): Promise<unknown> {
+  const ask = (request: SchedulesRequest) =>
+    send<SchedulesAnswer>("POST", `/projects/${project}/schedules`, request);
+  const ids = rows.map(({ id }) => id);
+  const { undo, ...ended } = await setSchedules(ask, portionsOf({ ids, when }));
+  if (ended.done.length === 0 && ended.fault !== null) return ended.fault;
+  const takeBack = undo.length > 0 ? () => setSchedules(ask, undo) : null;
+  tell(ended, { rows, said: words.done, takeBack });
+  return null;
+}
+
+/** What they have now, so that nobody overwrites what they do not know of. */
+function Present({ rows }: { rows: readonly CheckRow[] }) {
+  const all = [...new Set(rows.map(({ expected }) => expected))];
+  const more = all.length - SHOWN_MAX;
+  return (
+    <p className="hint">
+      {words.now}: {all.slice(0, SHOWN_MAX).join(" · ")}
+      {more > 0 && ` ${words.more(more)}`}
+    </p>
+  );
+}
