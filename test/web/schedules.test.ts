@@ -2,26 +2,13 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { CheckPage } from "../../src/contract/web/check-page.ts";
-import type { CheckRow, RowsPage } from "../../src/contract/web/check-row.ts";
 import type { SchedulesAnswer } from "../../src/contract/web/requests/checks.ts";
 import { useDashboard } from "./dashboard.ts";
+import { checkPath, ownerChecks } from "./owner-checks.ts";
 
 const at = useDashboard({ roles: ["web"] });
 
-const project = () => `/web/api/projects/${at.owner.project.uuid}`;
-const checkPath = (row: { id: string }) => `/web/api/checks/${row.id}`;
-const post = (path: string, body: unknown) => at.browse(path, { method: "POST", body });
-
-async function make(given: object = {}): Promise<CheckRow> {
-  const { status, json, text } = await post(`${project()}/checks`, given);
-  expect(status, text).toBe(201);
-  return json as CheckRow;
-}
-
-async function rowOf(id: string): Promise<CheckRow | undefined> {
-  const { json } = await at.browse(`${project()}/checks`);
-  return (json as RowsPage).rows.find((row) => row.id === id);
-}
+const { project, post, make, rowOf } = ownerChecks(at);
 
 describe("schedules of many checks", () => {
   const NIGHTLY = {

@@ -96,19 +96,7 @@ function ThemeChoice() {
       { onError: toastTrouble },
     );
   };
-  return (
-    <SelectField
-      label={words.theme}
-      value={theme}
-      onChange={(event) => keep(event.target.value as ThemeName)}
-    >
-      {Object.entries(THEME_WORDS).map(([name, text]) => (
-        <option key={name} value={name}>
-          {text}
-        </option>
-      ))}
-    </SelectField>
-  );
+  return <Choice label={words.theme} value={theme} names={THEME_WORDS} onChoose={keep} />;
 }
 
 function DensityChoice() {
@@ -130,13 +118,21 @@ function DensityChoice() {
       },
     );
   };
+  return <Choice label={words.density} value={density} names={DENSITY_WORDS} onChoose={keep} />;
+}
+
+type ChoiceProps<Name extends string> = {
+  label: string;
+  value: Name;
+  names: Readonly<Record<Name, string>>;
+  onChoose: (name: Name) => void;
+};
+
+/** One of a few names. */
+function Choice<Name extends string>({ label, value, names, onChoose }: ChoiceProps<Name>) {
   return (
-    <SelectField
-      label={words.density}
-      value={density}
-      onChange={(event) => keep(event.target.value as DensityName)}
-    >
-      {Object.entries(DENSITY_WORDS).map(([name, text]) => (
+    <SelectField label={label} value={value} onChange={(event) => onChoose(event.target.value as Name)}>
+      {Object.entries<string>(names).map(([name, text]) => (
         <option key={name} value={name}>
           {text}
         </option>
