@@ -8,21 +8,11 @@ import { checkImports } from "./support/tidy-imports.ts";
 import { SMALL_HOUSE } from "./support/tidy-house.ts";
 import { PLANTS } from "./support/tidy-plants.ts";
 import { RULES } from "./support/tidy-rules.ts";
-import {
-  countLines,
-  formatFinding,
-  judge,
-  overlay,
-  readTree,
-  type Rule,
-  treeOf,
-} from "./support/tidy-tree.ts";
+import { formatFinding, judge, overlay, readTree, type Rule, treeOf } from "./support/tidy-tree.ts";
 
 const real = readTree(`${import.meta.dirname}/..`);
 
 const NO_EXEMPTIONS: Exemptions = {
-  longFiles: [],
-  fullFolders: [],
   environment: [],
   installScripts: [],
   licences: [{ name: /^css$/, licence: "MPL-2.0", reason: "for planting" }],
@@ -95,8 +85,6 @@ describe("Planted in the small house", () => {
 describe("An exemption", () => {
   const reason = "for planting";
   const cases: [string, Partial<Exemptions>][] = [
-    ["files", { longFiles: [{ path: "src/core/check.ts", reason }] }],
-    ["folders", { fullFolders: [{ path: "src/core", reason }] }],
     ["environment", { environment: [{ path: "src/core/check.ts", reason }] }],
     ["scripts", { installScripts: [{ path: "pg", reason }] }],
     ["licences", { licences: [...NO_EXEMPTIONS.licences, { name: /^pg$/, licence: "GPL-3.0", reason }] }],
@@ -175,17 +163,5 @@ describe("The walls", () => {
     expect(judge(ruleNamed("imports"), tree).map(formatFinding)).toEqual([
       `src/core/planted.ts:2 core may not import src/lib/log.ts. ${roomOf("src/core/a.ts")?.why}`,
     ]);
-  });
-});
-
-describe("Lines", () => {
-  test.each([
-    ["", 0],
-    ["a", 1],
-    ["a\n", 1],
-    ["a\nb", 2],
-    ["\n\n", 2],
-  ])("of %j are counted as an editor counts them", (text, count) => {
-    expect(countLines(text)).toBe(count);
   });
 });

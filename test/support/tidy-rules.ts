@@ -1,13 +1,5 @@
 // The list of tidy rules: what the repository promises about itself. CONTRIBUTING.md says the same in words.
-import {
-  checkEnvironment,
-  checkExports,
-  checkFileLength,
-  checkFileNames,
-  checkFolderSize,
-  checkFunctionLength,
-  checkHeadComments,
-} from "./tidy-code.ts";
+import { checkEnvironment, checkExports, checkFileNames } from "./tidy-code.ts";
 import { checkCorePurity } from "./tidy-core.ts";
 import { checkCycles, checkImports } from "./tidy-imports.ts";
 import { checkExactVersions, checkInstallScripts, checkLicences, checkLockFile } from "./tidy-packages.ts";
@@ -22,11 +14,7 @@ export const RULES: readonly Rule[] = [
   { name: "environment", promise: "the environment is read in src/config.ts only", check: checkEnvironment },
   { name: "tables", promise: "SQL stands in the store, and a table has one writer", check: checkTableNames },
   { name: "migrations", promise: "migrations have no gap and never change", check: checkMigrations },
-  { name: "functions", promise: "a function fits on a screen", check: checkFunctionLength },
-  { name: "files", promise: "a file can be read in one go", check: checkFileLength },
-  { name: "folders", promise: "a folder of src or web can be taken in at a glance", check: checkFolderSize },
   { name: "names", promise: "files are named for what is inside", check: checkFileNames },
-  { name: "heads", promise: "a file begins with what it is for", check: checkHeadComments },
   { name: "exports", promise: "exports have names and are not passed on", check: checkExports },
   { name: "notes", promise: "nothing is left for later", check: checkNoNotes },
   { name: "paths", promise: "no file names a path of one machine", check: checkMachinePaths },

@@ -1,7 +1,7 @@
 // Reads TypeScript for the tidy rules with the parser that the test runner already brings along; the
 // TypeScript 7 package has no stable programming interface. It answers questions and judges nothing.
 import { parseAst } from "vitest/node";
-import { countLines, lineAt, type SourceFile } from "./tidy-tree.ts";
+import { lineAt, type SourceFile } from "./tidy-tree.ts";
 
 export type SyntaxNode = { type: string; start: number; end: number; [field: string]: unknown };
 
@@ -13,8 +13,6 @@ export type ImportForm = "static" | "type" | "re-export" | "dynamic" | "worker";
 
 /** `specifier` is null when it is not a plain string, so that nobody can tell what is loaded. */
 export type ImportUse = { specifier: string | null; line: number; form: ImportForm };
-
-export type FunctionUse = { name: string; line: number; lineCount: number; isSuite: boolean };
 
 type Visited = { node: SyntaxNode; parent: SyntaxNode | null; field: string };
 
@@ -134,42 +132,6 @@ function workerUse(node: SyntaxNode): Omit<ImportUse, "line"> | null {
   if (base?.type !== "MemberExpression" || childOf(base, "object")?.type !== "MetaProperty") return null;
   const specifier = stringOf(path ?? null);
   return specifier !== null && /\.[cm]?[jt]sx?$/.test(specifier) ? { specifier, form: "worker" } : null;
-}
-
-const FUNCTION_TYPES = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"]);
-
-/** Every function with a body, with the lines it spans from its first to its last. */
-export function functionsOf(file: SourceFile): FunctionUse[] {
-  const uses: FunctionUse[] = [];
-  walk(file, (node, parent) => {
-    if (!FUNCTION_TYPES.has(node.type) || childOf(node, "body") === null) return;
-    uses.push({
-      name: functionName(node, parent),
-      line: lineAt(file.text, node.start),
-      lineCount: countLines(file.text.slice(node.start, node.end)),
-      isSuite: parent?.type === "CallExpression" && calleeRoot(parent) === "describe",
-    });
-  });
-  return uses;
-}
-
-function functionName(node: SyntaxNode, parent: SyntaxNode | null): string {
-  const own = nameOf(childOf(node, "id"));
-  if (own !== null || parent === null) return own ?? "a function";
-  const outer = nameOf(childOf(parent, "id")) ?? nameOf(childOf(parent, "key"));
-  if (outer !== null) return outer;
-  const callee = parent.type === "CallExpression" ? calleeRoot(parent) : null;
-  return callee === null ? "a function" : `the function given to ${callee}`;
-}
-
-/** `describe`, `describe.each(rows)` and `describe.skipIf(x)` all begin with the same word. */
-function calleeRoot(call: SyntaxNode): string | null {
-  let node = childOf(call, "callee");
-  while (node !== null) {
-    if (node.type === "Identifier") return nameOf(node);
-    node = childOf(node, "object") ?? childOf(node, "callee") ?? childOf(node, "tag");
-  }
-  return null;
 }
 
 /** Every string and template in a file; a hole in a template reads as `?`. */

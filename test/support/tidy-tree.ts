@@ -72,12 +72,6 @@ export function lineAt(text: string, offset: number): number {
   return line;
 }
 
-/** How many lines a file has; a newline at the end closes the last line and opens no further one. */
-export function countLines(text: string): number {
-  if (text === "") return 0;
-  return lineAt(text, text.endsWith("\n") ? text.length - 1 : text.length);
-}
-
 function listFiles(root: string): string[] {
   // A clone made by another user is refused by git unless the folder is named as safe.
   const listing = execFileSync(
