@@ -5,6 +5,7 @@ import { SECOND_MS } from "../core/instant.ts";
 import type { Config } from "../config.ts";
 import type { ListenAddress } from "../lib/address.ts";
 import { answerPlainly } from "../lib/http/answer.ts";
+import type { RefusedConnection } from "../lib/http/connections.ts";
 import {
   type HttpHandler,
   type HttpListener,
@@ -26,8 +27,8 @@ export type SitePart = {
   open(): Promise<readonly HttpHandler[]>;
   /** The port is open. */
   opened?(): Promise<void>;
-  /** Somebody was turned away at the door, and nobody knows what it wanted. */
-  turnedAway?(): void;
+  /** A connection was refused, or closed in the middle of a request, because there were too many. */
+  turnedAway?(refused: RefusedConnection): void;
   /** The port closes now; what has begun is still answered. */
   closing?(): void;
   /** Nobody asks any more. Called once, after `open`. */
@@ -80,7 +81,8 @@ export function siteService(parts: readonly SitePart[], resources: SiteResources
       const first = isPrepared() ? parts : parts.filter(({ needsDatabase }) => !needsDatabase);
       try {
         handlers.push(...(await open(first)), ...(first.length < parts.length ? [NOT_YET] : []));
-        const onRefused = () => openParts.forEach((part) => part.turnedAway?.());
+        const onRefused = (refused: RefusedConnection) =>
+          openParts.forEach((part) => part.turnedAway?.(refused));
         if (parts.some(({ ownAddress }) => ownAddress === undefined)) {
           const opening = makeListener({ handlers, onRefused, ...pageOf(parts, resources) }, resources);
           await opening.start();
@@ -150,6 +152,7 @@ function makeListener(
     reusePort: config.reusePort,
     connectionsMax: config.connectionsMax,
     requestTimeoutMs: config.requestTimeoutSeconds * SECOND_MS,
+    trustedProxies: config.trustedProxies,
     log,
   });
 }

@@ -3,6 +3,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { answerPlainly, plainAnswer } from "./answer.ts";
+import { networkReader } from "./client-address.ts";
 import type { Log } from "../log.ts";
 
 export type ConnectionCounts = {
@@ -15,6 +16,14 @@ export type ConnectionCounts = {
   timedOut: number;
   /** Answered 400 or another status that says that the bytes cannot be read. */
   malformed: number;
+};
+
+/** A connection that was refused, or closed in the middle of a request, because there were too many. */
+export type RefusedConnection = {
+  /** The client network (`networkOf`), read from the forwarding headers of trusted proxies where there are any. */
+  network: string;
+  /** The unfinished request; null when no request was read. */
+  request: IncomingMessage | null;
 };
 
 type Connection = {
@@ -35,8 +44,9 @@ export type ConnectionLimits = {
   connectionsMax: number;
   /** Whoever does not take an answer for this long, or twice as long at most, is cut off. */
   unreadMs: number;
-  /** Somebody was turned away, or cut off in the middle of a request, because there were too many. */
-  onRefused?: () => void;
+  /** The proxies whose X-Forwarded-For header names the client. */
+  trustedProxies?: readonly string[];
+  onRefused?: (refused: RefusedConnection) => void;
 };
 
 /** How many connections are looked at for one newcomer. */
@@ -66,7 +76,8 @@ export class HttpConnections {
   readonly #connections = new Map<Socket, Connection>();
   readonly #counts = { evicted: 0, refused: 0, timedOut: 0, malformed: 0 };
   readonly #answered: (this: ServerResponse) => void;
-  readonly #onRefused: () => void;
+  readonly #onRefused: (refused: RefusedConnection) => void;
+  readonly #networkOf: ReturnType<typeof networkReader>;
 
   constructor(server: Server, limits: ConnectionLimits & { log: Log }) {
     const { connectionsMax, unreadMs, onRefused = () => {}, log } = limits;
@@ -74,6 +85,7 @@ export class HttpConnections {
     this.#server = server;
     this.#connectionsMax = connectionsMax;
     this.#onRefused = onRefused;
+    this.#networkOf = networkReader(limits.trustedProxies ?? []);
     this.#warn = warnings(log);
     // One function for all answers: it is attached to each of them.
     this.#answered = function () {
@@ -89,7 +101,7 @@ export class HttpConnections {
     });
     server.on("connection", (socket) => this.#admit(socket));
     // Beyond those that are told so.
-    server.on("drop", () => this.#refuse());
+    server.on("drop", (dropped) => this.#refuse(dropped?.remoteAddress));
     server.on("clientError", (error: NodeJS.ErrnoException, stream) => {
       this.#complain(stream as Socket, STATUS_OF_ERROR[error.code ?? ""] ?? BAD_REQUEST);
     });
@@ -152,19 +164,23 @@ export class HttpConnections {
   #makeRoomFor(newcomer: Connection): void {
     const victim = findVictim(this.#connections);
     if (victim === null) {
-      this.#refuse();
+      this.#refuse(newcomer.socket.remoteAddress);
       dismiss(newcomer, UNAVAILABLE);
     } else {
       this.#counts.evicted += 1;
-      if (victim.request?.complete === false) this.#onRefused();
+      const { request, socket } = victim;
+      if (request?.complete === false) {
+        const forwardedFor = request.headers["x-forwarded-for"];
+        this.#onRefused({ network: this.#networkOf({ peer: socket.remoteAddress, forwardedFor }), request });
+      }
       victim.socket.destroy();
     }
     this.#warn({ connectionsMax: this.#connectionsMax, ...this.#counts }, "too many connections");
   }
 
-  #refuse(): void {
+  #refuse(peer: string | undefined): void {
     this.#counts.refused += 1;
-    this.#onRefused();
+    this.#onRefused({ network: this.#networkOf({ peer, forwardedFor: undefined }), request: null });
   }
 
   #complain(socket: Socket, status: number): void {

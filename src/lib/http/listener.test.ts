@@ -186,6 +186,26 @@ describe("connections beyond the limit", () => {
     expect(listener.connectionCounts()).toMatchObject({ refused: 1, evicted: 0 });
   });
 
+  test("are reported with the client network when they are refused, or closed in the middle of a request", async () => {
+    const refused: { network: string; url: string | null }[] = [];
+    const handler = waiting();
+    const { port } = await listen([handler], {
+      connectionsMax: 2,
+      trustedProxies: ["127.0.0.0/8"],
+      onRefused: ({ network, request }) => void refused.push({ network, url: request?.url ?? null }),
+    });
+    const head = "Host: x\r\nX-Forwarded-For: 2001:db8:1:2:3::4\r\nContent-Length: 9\r\n\r\n";
+    await open(port, `POST /half HTTP/1.1\r\n${head}half`);
+    await expect.poll(() => handler.owed.length).toBe(1);
+    await open(port, GET);
+    await expect.poll(() => handler.owed.length).toBe(2);
+    await open(port, GET);
+    await expect.poll(() => refused).toEqual([{ network: "2001:db8:1:2::/64", url: "/half" }]);
+    await expect.poll(() => handler.owed.length).toBe(3);
+    await open(port, GET);
+    await expect.poll(() => refused.slice(1)).toEqual([{ network: "127.0.0.1", url: null }]);
+  });
+
   test("are fewer than wished for where the system allows no more", async () => {
     let lines = "";
     const log = createLog({ level: "info", destination: { write: (line) => void (lines += line) } });

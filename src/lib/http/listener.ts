@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { formatListenAddress, type ListenAddress } from "../address.ts";
 import { answerPlainly, SAFETY_HEADERS } from "./answer.ts";
-import { type ConnectionCounts, HttpConnections } from "./connections.ts";
+import { type ConnectionCounts, HttpConnections, type RefusedConnection } from "./connections.ts";
 import type { Log } from "../log.ts";
 import type { Service } from "../service.ts";
 
@@ -33,8 +33,9 @@ export type HttpListenerOptions = {
   unwantedPage?: { headers: Readonly<Record<string, string>>; html: string };
   /** How long an idle connection is kept open. */
   keepAliveMs?: number;
-  /** Somebody was turned away, or cut off in the middle of a request, because there were too many. */
-  onRefused?: () => void;
+  /** The proxies whose X-Forwarded-For header names the client. */
+  trustedProxies?: readonly string[];
+  onRefused?: (refused: RefusedConnection) => void;
   /** How long a stopping listener waits for requests that have begun. */
   stopGraceMs?: number;
   log: Log;
@@ -69,6 +70,7 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
   const connections = new HttpConnections(server, {
     connectionsMax,
     unreadMs: options.requestTimeoutMs,
+    trustedProxies: options.trustedProxies ?? [],
     ...(options.onRefused === undefined ? {} : { onRefused: options.onRefused }),
     log,
   });
