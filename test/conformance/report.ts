@@ -1,7 +1,6 @@
 // What a replay came to, for people and for machines.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { disputeOf } from "./judging/disputed.ts";
 import type { Report, Tally } from "./replay.ts";
 
 const TOPIC_WIDTH = 24;
@@ -26,11 +25,6 @@ export function reportLines(report: Report): string[] {
   const { dialect, topics, failures } = report;
   const lines = [`dialect ${dialect}`];
   for (const failure of failures) {
-    const dispute = disputeOf(failure);
-    if (dispute !== null) {
-      lines.push(`DISPUTED ${failure.topic}: ${failure.case} (step ${failure.step})`, `  ${dispute.why}`);
-      continue;
-    }
     const decided = failure.decided === null ? "" : `, ${failure.decided}`;
     lines.push(
       `FAILED ${failure.topic}: ${failure.case} (step ${failure.step}${decided})`,
