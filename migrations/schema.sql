@@ -178,6 +178,7 @@ create table check_states (
   status              text not null,
   silence_from        text,
   held_until_at       timestamptz,
+  ended_rids          text,
   constraint check_states_pkey PRIMARY KEY (check_id),
   constraint check_states_check_id_fkey FOREIGN KEY (check_id) REFERENCES checks(id) ON DELETE CASCADE,
   constraint check_states_silence_from_check CHECK (silence_from = ANY (ARRAY['new'::text, 'up'::text, 'down'::text, 'paused'::text])),

@@ -31,6 +31,7 @@ const BUSY: CheckState = {
   silence: { deadlineAt: MONDAY_NOON + 6, from: "up" },
   pingCount: 9_000_000_001,
   coalescedCount: 8_000_000_002,
+  endedRids: ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"],
   rateMinuteAt: MONDAY_NOON + 7,
   rateCount: 59,
 };

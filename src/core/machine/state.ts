@@ -16,6 +16,8 @@ export type CheckState = {
   lastStartAt: Instant | null;
   lastStartRid: string | null;
   lastDurationMs: number | null;
+  /** Ids of the runs that ended last, the newest last: a start that arrives after its own end begins nothing. */
+  endedRids: readonly string[];
   /** Newest applied signal of any kind, pause or resume: a direct signal is never dated before it. */
   newestAt: Instant | null;
   /** Newest pause or resume: a signal older than it changes nothing. */
@@ -24,9 +26,9 @@ export type CheckState = {
   expectFromAt: Instant | null;
   /** Set exactly while the check is down because a deadline passed. */
   silence: Silence | null;
-  /** Number of the newest logged ping; the API's n_pings. */
+  /** Pings received, and the number of the newest one; the API's n_pings. */
   pingCount: number;
-  /** Signals that moved the state without a log row, because the check sent too many. */
+  /** Those among them that have no log row, because the check sent too many. */
   coalescedCount: number;
   /** The minute (its first instant) that the rate limit counts, and how many signals it holds. */
   rateMinuteAt: Instant | null;
@@ -46,6 +48,7 @@ export const NEW_STATE: CheckState = {
   lastStartAt: null,
   lastStartRid: null,
   lastDurationMs: null,
+  endedRids: [],
   newestAt: null,
   commandAt: null,
   expectFromAt: null,

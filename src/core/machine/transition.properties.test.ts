@@ -99,6 +99,34 @@ describe("signals", () => {
     );
   });
 
+  test("that name their runs end the same in any order of replay, even if a start overtakes its end", () => {
+    const named = fc.record({
+      kind: fc.constantFrom<Signal["kind"]>("success", "start"),
+      at: instants,
+      rid: fc.constantFrom("a", "b", "c"),
+      replayed: fc.constant(true),
+    });
+    // One start and one end of each run, as a job sends them, at distinct times and in any order.
+    const history = fc.uniqueArray(named, {
+      maxLength: 6,
+      comparator: (one, other) => one.at === other.at || (one.rid === other.rid && one.kind === other.kind),
+    });
+    fc.assert(
+      fc.property(timings, history, (timing, shuffled) => {
+        const ordered = shuffled.toSorted((one, other) => one.at - other.at);
+        const fold = (batch: readonly Signal[]) => {
+          const { state } = applySignals(watched(timing), { signals: batch, sight: UNSEEN, rules: RULES });
+          return { status: state.status, lastPingAt: state.lastPingAt };
+        };
+        expect(fold(shuffled)).toEqual(fold(ordered));
+        const ended = new Set(shuffled.filter(({ kind }) => kind === "success").map(({ rid }) => rid));
+        const { state } = applySignals(watched(timing), { signals: shuffled, sight: UNSEEN, rules: RULES });
+        expect([...ended]).not.toContain(state.lastStartRid);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   test("end the same even if a deadline fired too early and had to be taken back", () => {
     const history = fc.uniqueArray(anonymousSignals, { maxLength: 8, selector: ({ at }) => at });
     fc.assert(

@@ -36,6 +36,50 @@ function send(to: WatchedCheck, sent: Sent, sight = SEEN, ratePerMinute = 60) {
   return applySignal(to, { signal, sight, rules: { ratePerMinute } });
 }
 
+describe("a start whose run has already ended", () => {
+  const ended = send(check(), { kind: "success", at: AT, rid: "a" }).state;
+
+  test("is logged and arms nothing", () => {
+    const { state, n, flips } = send(check(ended), { kind: "start", at: AT + 1, rid: "a" });
+    expect(n).toBe(2);
+    expect(flips).toEqual([]);
+    expect(state).toMatchObject({ status: "up", lastStartAt: null, lastStartRid: null });
+  });
+
+  test("arms nothing after a failure either, and not when it is repeated after its run", () => {
+    const running = send(check(), { kind: "start", at: AT, rid: "a" }).state;
+    const failed = send(check(running), { kind: "fail", at: AT + 1, rid: "a" }).state;
+    expect(send(check(failed), { kind: "start", at: AT + 2, rid: "a" }).state.lastStartAt).toBeNull();
+  });
+
+  test("does not replace the run that is in progress", () => {
+    const running = send(check(ended), { kind: "start", at: AT + 1, rid: "b" }).state;
+    const { state } = send(check(running), { kind: "start", at: AT + 2, rid: "a" });
+    expect(state).toMatchObject({ lastStartAt: AT + 1, lastStartRid: "b" });
+  });
+
+  test("still arms when it names another run, or none", () => {
+    expect(send(check(ended), { kind: "start", at: AT + 1, rid: "b" }).state.lastStartAt).toBe(AT + 1);
+    expect(send(check(ended), { kind: "start", at: AT + 1 }).state.lastStartAt).toBe(AT + 1);
+  });
+
+  test("is disarmed by the end that is replayed after it", () => {
+    const started = send(check(), { kind: "start", at: AT + 5, rid: "a" }).state;
+    const { state, run } = send(check(started), { kind: "success", at: AT, rid: "a", replayed: true });
+    expect(state).toMatchObject({ status: "up", lastStartAt: null, lastDurationMs: null });
+    expect(run).toMatchObject({ startAt: null, durationMs: null });
+  });
+
+  test("is recognized among the newest ended runs only, so that a state stays small", () => {
+    let state: CheckState = ended;
+    for (let index = 0; index < 8; index += 1) {
+      state = send(check(state), { kind: "success", at: AT + index + 1, rid: `other ${index}` }).state;
+    }
+    expect(state.endedRids).toHaveLength(8);
+    expect(send(check(state), { kind: "start", at: AT + 20, rid: "a" }).state.lastStartAt).toBe(AT + 20);
+  });
+});
+
 describe("a run", () => {
   const running = check({
     status: "up",
@@ -253,10 +297,11 @@ describe("beyond the rate limit", () => {
     rateCount: 60,
   });
 
-  test("a plain success moves the state, is counted apart and leaves no row", () => {
+  test("a plain success moves the state and is counted, but leaves no row", () => {
     const outcome = send(busy, { kind: "success", at: AT + 1 });
     expect(outcome.n).toBeNull();
-    expect(outcome.state).toMatchObject({ lastPingAt: AT + 1, pingCount: 60, coalescedCount: 1 });
+    expect(outcome.state).toMatchObject({ lastPingAt: AT + 1, pingCount: 61, coalescedCount: 1 });
+    expect(send({ ...busy, state: outcome.state }, { kind: "fail", at: AT + 2 }).n).toBe(62);
   });
 
   test.each(["log", "ign"] as const)("a %s signal leaves no row either", (kind) => {

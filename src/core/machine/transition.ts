@@ -35,6 +35,9 @@ export type Outcome = {
 
 export type SignalRules = { ratePerMinute: number };
 
+/** Start and end of a run travel on separate connections, so they overtake each other by seconds, not by many runs. */
+const ENDED_RIDS_MAX = 8;
+
 /** Whether people are told: a check that comes up for the first time, or after a pause, is no news. */
 export function isNotified(flip: Flip): boolean {
   return !(flip.to === "up" && (flip.from === "new" || flip.from === "paused"));
@@ -46,11 +49,12 @@ export function applySignal(
   { signal, sight, rules }: { signal: Signal; sight: Sight; rules: SignalRules },
 ): Outcome {
   const kind = hears(check, signal) ? signal.kind : "ign";
+  const acts = kind === "start" && hasEnded(check.state, signal.rid) ? "log" : kind;
   const newestAt = check.state.newestAt ?? signal.at;
   const at = signal.replayed ? signal.at : Math.max(signal.at, newestAt);
   // Whether it came in time is a matter of when it was received, whatever has been applied since.
-  const passed = passBefore(check, { kind, at: signal.at, sight });
-  const judged = { kind, at, rid: signal.rid };
+  const passed = passBefore(check, { kind: acts, at: signal.at, sight });
+  const judged = { kind: acts, at, rid: signal.rid };
   const effect = takeEffect({ timing: check.timing, state: passed.state }, judged, sight);
   const flips = [...passed.flips, ...effect.flips];
   const changes =
@@ -60,7 +64,8 @@ export function applySignal(
   const state = {
     ...counted.state,
     newestAt: Math.max(newestAt, at),
-    pingCount: counted.state.pingCount + (coalesced ? 0 : 1),
+    endedRids: endedAfter(counted.state.endedRids, judged),
+    pingCount: counted.state.pingCount + 1,
     coalescedCount: counted.state.coalescedCount + (coalesced ? 1 : 0),
   };
   return {
@@ -80,6 +85,15 @@ export function applySignal(
 /** A silenced check listens to nothing, but what was received before its owner silenced it was still heard. */
 function hears(check: WatchedCheck, signal: Signal): boolean {
   return !isDeaf(check) || (signal.replayed && signal.at < (check.state.commandAt ?? -Infinity));
+}
+
+function hasEnded({ endedRids }: CheckState, rid: string | null): boolean {
+  return rid !== null && endedRids.includes(rid);
+}
+
+function endedAfter(endedRids: readonly string[], { kind, rid }: Judged): readonly string[] {
+  if (rid === null || (kind !== "success" && kind !== "fail") || endedRids.includes(rid)) return endedRids;
+  return [...endedRids, rid].slice(-ENDED_RIDS_MAX);
 }
 
 /** What a batch of signals for one check does, in order. */
@@ -179,7 +193,8 @@ function complete(state: CheckState, judged: Judged): Effect {
   const to = judged.kind === "fail" ? "down" : "up";
   const { at } = judged;
   const ended = endsRun(state, judged);
-  const measured = ended && state.lastStartAt !== null && judged.rid === state.lastStartRid;
+  const { lastStartAt } = state;
+  const measured = ended && lastStartAt !== null && lastStartAt <= at && judged.rid === state.lastStartRid;
   const startAt = measured ? state.lastStartAt : null;
   const durationMs = startAt === null ? null : at - startAt;
   const flip: Flip = { at, from: state.status, to, reason: to === "down" ? "fail" : "success" };
@@ -202,10 +217,11 @@ function complete(state: CheckState, judged: Judged): Effect {
 
 /**
  * A failure, or a success that names no run, ends whatever is running; a success that names a run ends
- * only that one. A start that is newer than the signal has not ended.
+ * only that one. A start that is newer than the signal has not ended, unless it names the same run.
  */
 function endsRun({ lastStartAt, lastStartRid }: CheckState, { kind, at, rid }: Judged): boolean {
-  if (lastStartAt === null || lastStartAt > at) return false;
+  if (lastStartAt === null) return false;
+  if (lastStartAt > at) return rid !== null && rid === lastStartRid;
   return kind === "fail" || rid === null || rid === lastStartRid;
 }
 

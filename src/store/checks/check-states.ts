@@ -28,6 +28,7 @@ export type StateRow = {
   last_start_at: Instant | null;
   last_start_rid: string | null;
   last_duration_ms: number | null;
+  ended_rids: string | null;
   newest_at: Instant | null;
   command_at: Instant | null;
   expect_from_at: Instant | null;
@@ -50,7 +51,7 @@ export type StateRow = {
 
 /** The columns of a state, for the statements that read it together with its check. */
 export const STATE_COLUMNS = `s.check_id, s.status, s.last_ping_at, s.last_start_at, s.last_start_rid,
-  s.last_duration_ms, s.newest_at, s.command_at, s.expect_from_at, s.silence_deadline_at, s.silence_from,
+  s.last_duration_ms, s.ended_rids, s.newest_at, s.command_at, s.expect_from_at, s.silence_deadline_at, s.silence_from,
   s.ping_count, s.coalesced_count, s.rate_minute_at, s.rate_count, s.down_at, s.sweep_at,
   s.last_success_n, s.day, s.day_success_count, s.day_fail_count, s.day_timed_count, s.day_duration_sum_ms,
   s.day_duration_max_ms`;
@@ -69,6 +70,7 @@ export function toStoredState(row: StateRow): StoredState {
       lastStartAt: row.last_start_at,
       lastStartRid: row.last_start_rid,
       lastDurationMs: row.last_duration_ms,
+      endedRids: row.ended_rids?.split(" ") ?? [],
       newestAt: row.newest_at,
       commandAt: row.command_at,
       expectFromAt: row.expect_from_at,
@@ -137,15 +139,16 @@ const WRITE = statement({
       last_success_n = n.last_success_n, day = n.day,
       day_success_count = n.day_success_count, day_fail_count = n.day_fail_count,
       day_timed_count = n.day_timed_count, day_duration_sum_ms = n.day_duration_sum_ms,
-      day_duration_max_ms = n.day_duration_max_ms
+      day_duration_max_ms = n.day_duration_max_ms, ended_rids = n.ended_rids
     from unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::uuid[], $6::bigint[], $7::bigint[],
       $8::bigint[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[],
       $15::int[], $16::bigint[], $17::bigint[], $18::bigint[], $19::date[], $20::int[], $21::int[], $22::int[],
-      $23::bigint[], $24::bigint[])
+      $23::bigint[], $24::bigint[], $25::text[])
       as n (check_id, status, last_ping_at, last_start_at, last_start_rid, last_duration_ms, newest_at,
         command_at, expect_from_at, silence_deadline_at, silence_from, ping_count, coalesced_count,
         rate_minute_at, rate_count, down_at, sweep_at, last_success_n, day, day_success_count,
-        day_fail_count, day_timed_count, day_duration_sum_ms, day_duration_max_ms)
+        day_fail_count, day_timed_count, day_duration_sum_ms, day_duration_max_ms,
+        ended_rids)
     where s.check_id = n.check_id`,
 });
 
@@ -178,6 +181,7 @@ export async function writeStates(tx: Tx, states: readonly StoredState[]): Promi
     numbers(({ today }) => today?.timedCount ?? null),
     numbers(({ today }) => today?.durationSumMs ?? null),
     numbers(({ today }) => today?.durationMaxMs ?? null),
+    texts(({ state }) => (state.endedRids.length === 0 ? null : state.endedRids.join(" "))),
   ]);
   // A locked row cannot vanish, so a difference means that the caller forgot to lock.
   if (count !== states.length) throw new Error(`wrote ${count} of ${states.length} states`);

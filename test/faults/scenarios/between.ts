@@ -244,6 +244,11 @@ function judgeRate(
   if (state === undefined || state.coalesced === 0) complaints.push("nothing was coalesced beyond the limit");
   // Two successes came before, when the process got to know the check.
   const total = logged + (state?.coalesced ?? 0);
+  if (state !== undefined && state.received !== total) {
+    complaints.push(
+      `${total} signals of a busy check are logged or coalesced, but ${state.received} are counted`,
+    );
+  }
   if (total !== sent.busy.length + 2) {
     complaints.push(`${sent.busy.length + 2} signals of a busy check, but ${total} are logged or counted`);
   }
@@ -280,14 +285,20 @@ async function readLog(client: pg.ClientBase): Promise<Logged[]> {
   return (await client.query<Logged>("select check_id, kind, ua from pings")).rows;
 }
 
-type States = Map<number, { status: string; coalesced: number }>;
+type States = Map<number, { status: string; coalesced: number; received: number }>;
 
 async function readStates(client: pg.ClientBase): Promise<States> {
-  const { rows } = await client.query<{ check_id: string; status: string; coalesced_count: string }>(
-    "select check_id, status, coalesced_count from check_states",
-  );
+  const { rows } = await client.query<{
+    check_id: string;
+    status: string;
+    coalesced_count: string;
+    ping_count: string;
+  }>("select check_id, status, coalesced_count, ping_count from check_states");
   return new Map(
-    rows.map((row) => [Number(row.check_id), { status: row.status, coalesced: Number(row.coalesced_count) }]),
+    rows.map(({ check_id, status, coalesced_count, ping_count }) => [
+      Number(check_id),
+      { status, coalesced: Number(coalesced_count), received: Number(ping_count) },
+    ]),
   );
 }
 

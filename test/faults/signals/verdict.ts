@@ -124,13 +124,14 @@ function flawOf(entry: Entry, found: Found | undefined): string | null {
   return row.digest === entry.digest ? null : "with another body";
 }
 
-/** n counts the rows of each check from 1 on, and the state knows how many there are. */
+/** n counts the pings of each check from 1 on, and the state knows how many there are and how many left no row. */
 async function numberingFlaws(client: pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ check_id: string; rows: string; states: string; newest: string }>(`
-    select s.check_id, count(p.n) as rows, s.ping_count as states, coalesce(max(p.n), 0) as newest
+    select s.check_id, count(p.n) as rows, s.ping_count - s.coalesced_count as states, coalesce(max(p.n), 0) as newest
     from check_states s left join pings p on p.check_id = s.check_id
-    group by s.check_id, s.ping_count
-    having count(p.n) <> s.ping_count or coalesce(max(p.n), 0) <> s.ping_count
+    group by s.check_id, s.ping_count, s.coalesced_count
+    having count(p.n) <> s.ping_count - s.coalesced_count
+      or coalesce(max(p.n), 0) not between s.ping_count - s.coalesced_count and s.ping_count
       or count(distinct p.n) <> count(p.n) or coalesce(min(p.n), 1) <> 1`);
   if (rows.length === 0) return [];
   const [first] = rows;

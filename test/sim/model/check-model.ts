@@ -51,6 +51,8 @@ type Situation = {
   run: { at: number; rid: string | null } | null;
   /** After an excuse: from when on a signal is expected anew. */
   anewAt: number | null;
+  /** The runs that ended last, by name. */
+  ended: readonly string[];
 };
 
 type Deadline = { from: number; at: number; isOverrun: boolean };
@@ -65,7 +67,7 @@ class Replay {
   readonly #around: Surroundings;
   readonly #facts: Fact[] = [];
   readonly #alerts: Alert[] = [];
-  #situation: Situation = { status: "new", lastAt: null, run: null, anewAt: null };
+  #situation: Situation = { status: "new", lastAt: null, run: null, anewAt: null, ended: [] };
   #settings: Settings;
   /** Since when the present deadline has been what it is. */
   #sinceTrueAt: number;
@@ -141,7 +143,7 @@ class Replay {
     }
     const place = this.#facts.findLastIndex((other) => other.at <= fact.at) + 1;
     this.#facts.splice(place, 0, fact);
-    let situation: Situation = { status: "new", lastAt: null, run: null, anewAt: null };
+    let situation: Situation = { status: "new", lastAt: null, run: null, anewAt: null, ended: [] };
     for (const one of this.#facts) situation = after(situation, one, this.#settings);
     this.#situation = situation;
   }
@@ -243,16 +245,21 @@ function after(situation: Situation, fact: Fact, { manualResume }: Settings): Si
       // A failure, or a success that names no run, ends whatever runs; a success that names one ends that one.
       const isEnded = fact.what === "fail" || fact.rid === null || fact.rid === run?.rid;
       const next = fact.what === "success" ? ("up" as const) : ("down" as const);
-      return { status: next, lastAt: fact.at, run: isEnded ? null : run, anewAt: null };
+      const ended = fact.rid === null ? situation.ended : [...situation.ended, fact.rid].slice(-8);
+      return { status: next, lastAt: fact.at, run: isEnded ? null : run, anewAt: null, ended };
     }
     case "start":
-      return isDeaf ? situation : { ...situation, run: { at: fact.at, rid: fact.rid } };
+      // A start that arrives after the end of its own run begins nothing.
+      if (isDeaf || (fact.rid !== null && situation.ended.includes(fact.rid))) return situation;
+      return { ...situation, run: { at: fact.at, rid: fact.rid } };
     case "silence":
       return { ...situation, status: "down", anewAt: null };
     case "pause":
       return status === "paused" ? situation : { ...situation, status: "paused", run: null, anewAt: null };
     case "resume":
-      return status === "paused" ? { status: "new", lastAt: null, run: null, anewAt: null } : situation;
+      return status === "paused"
+        ? { ...situation, status: "new", lastAt: null, run: null, anewAt: null }
+        : situation;
     case "excused":
       return { ...situation, anewAt: fact.anewAt, run: fact.isRunForgotten ? null : run };
   }
