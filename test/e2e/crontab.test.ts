@@ -1,7 +1,9 @@
 // From a crontab to its checks in the browser: pasted, chosen from, and given back with lines that report.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { accessibilityTrouble } from "../support/browser.ts";
-import { button, expectSeen, expectSoon, openRoom } from "./at-the-screen.ts";
+import { button, expectSeen, expectSoon, openRoom, row } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
 const used = useSite();
@@ -38,6 +40,26 @@ test("a pasted crontab becomes the checks that are chosen, and comes back with l
 
   await button(page, "Done").click();
   await expectSoon(() => page.locator(".row .row-link").allTextContents()).toEqual(["backup", "watch"]);
+  await context.close();
+});
+
+test("a line with a pipe is warned about, and comes back with a line that reports the job's own exit code", async () => {
+  const room = await openRoom(used);
+  const { page, context } = room;
+  await room.go(`/projects/${room.project}/checks/`);
+  await button(page, "From a crontab").click();
+  await page.getByLabel("Crontab", { exact: true }).fill("0 3 * * * sh -c 'exit 7' | cat\n0 4 * * * ls");
+  await expectSeen(
+    page.getByText("This command contains a pipe, so its exit code is that of “cat”.", { exact: false }),
+  );
+  expect(await page.locator(".crontab-warning").count()).toBe(1);
+  expect(await accessibilityTrouble(page)).toEqual([]);
+  await button(page, "Create 2 checks").click();
+  await expectSeen(page.getByRole("heading", { name: "2 checks created" }));
+  const [line = ""] = (await page.getByLabel("Crontab that reports").textContent())?.split("\n") ?? [];
+  await promisify(execFile)("sh", ["-c", line.split(" ").slice(5).join(" ")], { timeout: 60_000 });
+  await button(page, "Done").click();
+  await expectSoon(() => row(page, "exit").locator(".row-next").textContent()).toContain("exit 7");
   await context.close();
 });
 

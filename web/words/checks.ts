@@ -154,6 +154,6 @@ export const crontabWords = {
   newText: "Crontab that reports",
   refused: (why: string) => `The others were not created. ${why}`,
   unchanged:
-    "These lines run in the background or end in a comment. Report at the end of their scripts instead:",
+    "These lines run in the background, end in a comment, or hide the job's exit code behind a pipe. Report at the end of their scripts instead:",
   done: "Done",
 } as const;

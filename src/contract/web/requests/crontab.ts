@@ -34,6 +34,8 @@ export type FoundJob = {
   /** When it runs, as a sentence. */
   sentence: string;
   nextAt: number | null;
+  /** What the person has to know about the exit code of its command; null: nothing. */
+  warning: string | null;
 };
 
 export type FoundJobs = {

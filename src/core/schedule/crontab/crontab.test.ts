@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { CRONTAB_JOBS_MAX, CRONTAB_LENGTH_MAX, NAME_LENGTH_MAX } from "../../limits.ts";
 import { type Crontab, readCrontab } from "./crontab.ts";
 import { jobName } from "./job-name.ts";
-import { withReports } from "./reporting.ts";
+import { pipeWarning, withReports } from "./reporting.ts";
 
 const OF_A_USER = `# m h  dom mon dow   command
 MAILTO=ops@example.org
@@ -121,26 +121,75 @@ describe("what a job is called", () => {
 
 describe("a line that reports", () => {
   const report = "curl https://example.org/$?";
+  const reported = (line: string) =>
+    new Map(readCrontab(line).jobs.map(({ command }) => [1, { command, report }]));
   test.each([
     ["0 1 * * * a.sh", `0 1 * * * a.sh; ${report}`],
     ["0 1 * * * a.sh ; \r", `0 1 * * * a.sh; ${report}\r`],
     ["0 1 * * * mail root%text", `0 1 * * * mail root; ${report}%text`],
     ["0 1 * * * date +\\%F > /tmp/day", `0 1 * * * date +\\%F > /tmp/day; ${report}`],
     ["0 1 * * * a && b", `0 1 * * * a && b; ${report}`],
+    ["@daily find /a -exec rm {} \\;", `@daily find /a -exec rm {} \\;; ${report}`],
   ])("%j becomes %j", (line, changed) => {
-    expect(withReports(line, new Map([[1, report]]))).toEqual({ text: changed, unchanged: [] });
+    expect(withReports(line, reported(line))).toEqual({ text: changed, unchanged: [] });
   });
 
   test.each(["0 1 * * * a.sh &", "0 1 * * * a.sh # nightly", "0 1 * * * a.sh \\"])(
     "%j stays as it is",
     (line) => {
-      expect(withReports(line, new Map([[1, report]]))).toEqual({ text: line, unchanged: [1] });
+      expect(withReports(line, reported(line))).toEqual({ text: line, unchanged: [1] });
     },
   );
 
   test("lines that are not asked about stay as they are, to the last character", () => {
     const text = `${OF_A_USER}\n\n# end \r\n`;
     expect(withReports(text, new Map())).toEqual({ text, unchanged: [] });
+  });
+});
+
+describe("a command with a pipe", () => {
+  test.each([
+    ["backup.sh | logger -t backup", "logger", "the exit code of “backup”"],
+    ["cd /srv && ./run.sh 2>&1 | grep -v noise | logger", "logger", "the exit code of “run”"],
+    ["pg_dump shop | gzip > /b/shop.gz", "gzip", "a failure of any of “pg_dump shop”, “gzip”"],
+    ["job.sh |& mail root", "mail root", "the exit code of “job”"],
+    ["a.sh | while read l; do echo $l; done", "while read", "a failure of any of “a”, “while read”"],
+  ])("%s", (command, last, reports) => {
+    expect(pipeWarning(command)).toBe(
+      `This command contains a pipe, so its exit code is that of “${last}”. The new line reports ${reports}.`,
+    );
+  });
+
+  test.each([
+    "a.sh || b.sh",
+    "a.sh 'x | y' \"z | $(b | c)\"",
+    "a.sh \\| b",
+    "x=$(a | b); c.sh",
+    "echo hello | mail root; a.sh",
+    "ps ax | grep -q agent || start-agent",
+    "curl -s https://example.org | grep -q ok",
+    "a.sh >| /tmp/out",
+    "mail root%a | b",
+    "! a | b",
+  ])("%s is as the shell reports it", (command) => {
+    expect(pipeWarning(command)).toBeNull();
+  });
+
+  test.each([
+    "(a | b)",
+    "for d in x y; do pg_dump $d | gzip > $d; done",
+    "if true; then a | b; fi",
+    "case x in a|b) c;; esac",
+    "a | b <<END",
+    "a | 'b",
+    "f() { a | b; }; f",
+  ])("%s is not changed, and said to hide the exit code", (command) => {
+    const line = `0 1 * * * ${command}`;
+    expect(pipeWarning(command)).toContain("Move the command to a script");
+    expect(withReports(line, new Map([[1, { command, report: "x" }]]))).toEqual({
+      text: line,
+      unchanged: [1],
+    });
   });
 });
 
@@ -193,12 +242,17 @@ describe("whatever is pasted", () => {
       fill("#user "),
       fill("#a\n"),
       fill("* "),
+      `0 1 * * * a | ${fill("$(")}`,
+      `0 1 * * * a | ${fill("(")}`,
+      `0 1 * * * ${fill("a | ")}b`,
+      `0 1 * * * a | ${fill('"$("')}`,
     ];
     for (const text of worst) {
       // Of the processor, since other processes may hold this one up.
       const before = process.cpuUsage();
       const { jobs } = readCrontab(text.slice(0, CRONTAB_LENGTH_MAX));
-      withReports(text, new Map(jobs.map(({ line }) => [line, "x"])));
+      withReports(text, new Map(jobs.map(({ line, command }) => [line, { command, report: "x" }])));
+      for (const { command } of jobs) pipeWarning(command);
       expect(process.cpuUsage(before).user / 1_000, text.slice(0, 20)).toBeLessThan(2_000);
     }
   });

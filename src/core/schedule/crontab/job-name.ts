@@ -64,6 +64,11 @@ export function jobName(command: string): string {
   return points.slice(0, NAME_LENGTH).join("").trim();
 }
 
+/** The words of one command, without what it is wrapped in: the program comes first. */
+export function commandWords(command: string): readonly string[] {
+  return unwrapped(splitOutsideQuotes(command, { mark: BETWEEN_WORDS, keepsQuotes: false }));
+}
+
 function nameWithin(command: string, depth: number): string | null {
   for (const part of splitOutsideQuotes(command, { mark: BETWEEN_COMMANDS, keepsQuotes: true })) {
     const words = splitOutsideQuotes(part, { mark: BETWEEN_WORDS, keepsQuotes: false });

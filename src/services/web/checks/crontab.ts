@@ -10,7 +10,7 @@ import { pingUrl } from "../../../contract/urls.ts";
 import { curlLine } from "../../../contract/web/requests/signal-line.ts";
 import { CRONTAB_JOBS_MAX } from "../../../core/limits.ts";
 import { type CrontabJob, type LeftOutReason, readCrontab } from "../../../core/schedule/crontab/crontab.ts";
-import { withReports } from "../../../core/schedule/crontab/reporting.ts";
+import { pipeWarning, withReports } from "../../../core/schedule/crontab/reporting.ts";
 import { nextAfter, parseSchedule } from "../../../core/schedule/schedule.ts";
 import { describe } from "../../../core/schedule/wording/describe.ts";
 import { findLeanChecks } from "../../../store/checks/check-rows.ts";
@@ -37,10 +37,14 @@ const find = projectRoute({
   answer: async ({ body: { text, tz: zone }, now }) => {
     const { jobs, leftOut } = readCrontab(text);
     const found: FoundJobs = {
-      jobs: jobs.flatMap(({ line, name, schedule, tz }) => {
+      jobs: jobs.flatMap(({ line, name, schedule, tz, command }) => {
         const read = parseSchedule({ text: schedule, tz: tz ?? zone });
         if (read === null) return [];
-        const said = { sentence: describe(read), nextAt: nextAfter(read, now) };
+        const said = {
+          sentence: describe(read),
+          nextAt: nextAfter(read, now),
+          warning: pipeWarning(command),
+        };
         return [{ line, name, schedule, tz: read.tz, ...said }];
       }),
       leftOut: leftOut.map(({ why, ...where }) => ({ ...where, why: WHY[why] })),
@@ -61,12 +65,17 @@ const make = projectRoute({
     if (chosen.length === 0) throw new WebRefusal("invalid", "None of the lines is a job.", "lines");
     const { made, refused } = await makeAll(ask, chosen);
     const found = await findLeanChecks(house.database, [...made.values()]);
-    const reports = new Map([...made].map(([line, uuid]) => [line, report(pingUrl(house.urls, uuid))]));
+    const reports = new Map(
+      chosen.flatMap(({ line, command }) => {
+        const uuid = made.get(line);
+        return uuid === undefined ? [] : [[line, { command, report: report(pingUrl(house.urls, uuid)) }]];
+      }),
+    );
     const { text: crontab, unchanged } = withReports(body.text, reports);
     const answer: CrontabChecks = {
       rows: rowsOf(found, now),
       crontab,
-      unchanged: unchanged.map((line) => ({ line, report: reports.get(line) ?? "" })),
+      unchanged: unchanged.map((line) => ({ line, report: reports.get(line)?.report ?? "" })),
       refused,
     };
     return { status: CREATED, json: answer };

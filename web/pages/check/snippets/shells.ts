@@ -3,9 +3,13 @@ import { curl, type Facts, JOB, type Snippet } from "./snippet.ts";
 
 const NEW_ID = "$(cat /proc/sys/kernel/random/uuid)";
 
+const PIPES =
+  "If the job contains a pipe, the shell returns the exit code of its last command only. To get a line that reports the job's own exit code, paste your crontab under New check.";
+
 const crontab: Snippet = {
   name: "crontab",
   label: "crontab",
+  note: PIPES,
   texts: {
     success: (facts) => `${facts.cron} ${JOB} && ${curl(facts, facts.url)}`,
     whole: (facts) =>
@@ -66,7 +70,7 @@ const bash: Snippet = {
   label: "Bash",
   note: "The end of the output is sent along, so that it can be read and compared here.",
   texts: {
-    success: (facts) => ["#!/bin/bash", "set -e", JOB, curl(facts, facts.url)].join("\n"),
+    success: (facts) => ["#!/bin/bash", "set -e -o pipefail", JOB, curl(facts, facts.url)].join("\n"),
     whole: (facts) => wrapped(facts, { rid: false }),
     rid: (facts) => wrapped(facts, { rid: true }),
   },
@@ -76,6 +80,7 @@ function wrapped(facts: Facts, { rid }: { rid: boolean }): string {
   const tail = rid ? "?rid=$rid" : "";
   return [
     "#!/bin/bash",
+    "set -o pipefail",
     `url=${facts.url}`,
     ...(rid ? [`rid=${NEW_ID}`] : []),
     curl(facts, `"$url/start${tail}"`),
@@ -93,6 +98,7 @@ const call = ({ isPostOnly }: Facts, address: string) =>
 const wget: Snippet = {
   name: "wget",
   label: "wget",
+  note: "If the job contains a pipe, the shell returns the exit code of its last command only. In Bash, put “set -o pipefail” first.",
   texts: {
     success: (facts) => `${JOB} && ${call(facts, facts.url)}`,
     whole: (facts) => [call(facts, `${facts.url}/start`), JOB, call(facts, `${facts.url}/$?`)].join("\n"),

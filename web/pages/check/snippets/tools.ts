@@ -54,7 +54,9 @@ const mail: Snippet = {
             `${cron} /usr/local/bin/job.sh`,
           ].join("\n"),
     whole: ({ mail: address }) =>
-      address === null ? null : `/usr/local/bin/job.sh 2>&1 | mail -s "job ended" ${address}`,
+      address === null
+        ? null
+        : `{ /usr/local/bin/job.sh 2>&1; echo "exit code $?"; } | mail -s "job ended" ${address}`,
   },
 };
 

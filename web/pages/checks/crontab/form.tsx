@@ -14,6 +14,7 @@ import { useMinute } from "../../../live/clock.ts";
 import { useSettled } from "../../../parts/use-settled.ts";
 import { FormActs } from "../../../ui/dialog.tsx";
 import { SelectField, TextArea, Tick } from "../../../ui/field.tsx";
+import { Icon } from "../../../ui/icon.tsx";
 import { crontabWords } from "../../../words/checks.ts";
 import { formatWhen } from "../../../words/time.ts";
 
@@ -175,6 +176,12 @@ function Job({ job, isWanted, onWant }: JobProps) {
         {job.sentence}
         {job.nextAt !== null && ` ${crontabWords.next(formatWhen(job.nextAt, { now, zone: job.tz }))}`}
       </span>
+      {job.warning !== null && (
+        <p className="warning crontab-warning">
+          <Icon name="warn" size={14} />
+          <span>{job.warning}</span>
+        </p>
+      )}
     </li>
   );
 }
