@@ -5,6 +5,7 @@ import {
   DEFAULT_GRACE_SECONDS,
   DEFAULT_TIMEOUT_SECONDS,
   DEFAULT_TZ,
+  DESCRIPTION_LENGTH_MAX,
   KEYWORDS_LENGTH_MAX,
   NAME_LENGTH_MAX,
   PERIOD_SECONDS_MAX,
@@ -52,7 +53,7 @@ const FIELDS = {
     description:
       "Integrations: `*` for all, an empty text for none, else UUIDs or names, separated by commas.",
   }),
-  desc: text("storable", { description: "Description." }),
+  desc: text("storable", { maxLength: DESCRIPTION_LENGTH_MAX, description: "Description." }),
   failure_kw: keywords("Keywords of Failure signals, separated by commas."),
   filter_subject: flag("Look for keywords in the subject of mails."),
   filter_body: flag("Look for keywords in the body of mails."),

@@ -14,6 +14,7 @@ export const TAGS_LENGTH_MAX = 500;
 export const KEYWORDS_LENGTH_MAX = 200;
 export const SCHEDULE_LENGTH_MAX = 100;
 export const TZ_LENGTH_MAX = 36;
+export const DESCRIPTION_LENGTH_MAX = 65_536;
 /** Checks that are made from a crontab at once; what is beyond is told, and can be pasted afterwards. */
 export const CRONTAB_JOBS_MAX = 200;
 export const CRONTAB_LENGTH_MAX = 65_536;
@@ -60,6 +61,22 @@ export const DELIVERY_ERROR_LENGTH_MAX = 200;
 export const PROJECT_NAME_LENGTH_MAX = 200;
 export const ACCOUNT_NAME_LENGTH_MAX = 200;
 export const API_KEY_NAME_LENGTH_MAX = 100;
+export const PASSKEY_NAME_LENGTH_MAX = 100;
+/** Email addresses of accounts and invitations. */
+export const EMAIL_ADDRESS_LENGTH_MAX = 254;
+/** A credential ID of WebAuthn has at most 1,023 bytes, stored as base64url. */
+export const CREDENTIAL_ID_LENGTH_MAX = 1_364;
+/** COSE keys. The longest signature algorithm registered for WebAuthn needs less than half of it. */
+export const PUBLIC_KEY_BYTES_MAX = 8_192;
+/** OpenID Connect limits `sub` to 255 characters; the issuer is a URL. Together they are an index key. */
+export const OIDC_SUBJECT_LENGTH_MAX = 255;
+export const OIDC_ISSUER_LENGTH_MAX = 1_000;
+/** Names of channel kinds. */
+export const CHANNEL_KIND_LENGTH_MAX = 40;
+/** The configuration of a channel, in characters of its JSON. */
+export const CHANNEL_CONFIG_LENGTH_MAX = 65_536;
+/** How much of an error message is stored. */
+export const ERROR_MESSAGE_LENGTH_MAX = 500;
 /** The largest limit of checks that an account, or the installation, can be given. */
 export const CHECK_LIMIT_MAX = 1_000_000_000;
 

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { AppError } from "../core/errors.ts";
 import type { Instant } from "../core/instant.ts";
-import { ACCOUNT_NAME_LENGTH_MAX } from "../core/limits.ts";
+import { ACCOUNT_NAME_LENGTH_MAX, EMAIL_ADDRESS_LENGTH_MAX } from "../core/limits.ts";
 import type { Database } from "../store/db.ts";
 import { postgresErrorName } from "../store/errors.ts";
 import { type Account, insertAccount } from "../store/accounts/projects.ts";
@@ -10,7 +10,6 @@ import { inTransaction } from "../store/transaction.ts";
 import { audit } from "./accounts/audit.ts";
 
 /** The longest address that mail can carry. */
-const EMAIL_LENGTH_MAX = 254;
 /** One @, something on both sides, no spaces. Whether mail arrives there, only mail can tell. */
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 
@@ -25,7 +24,7 @@ export type AccountRequest = {
 /** The form in which addresses are stored and compared, or an AppError `invalid`. */
 export function normalEmail(text: string): string {
   const email = text.trim().toLowerCase();
-  if (!EMAIL.test(email) || email.length > EMAIL_LENGTH_MAX) {
+  if (!EMAIL.test(email) || email.length > EMAIL_ADDRESS_LENGTH_MAX) {
     throw new AppError("invalid", `"${text}" is not an email address.`, "email");
   }
   return email;

@@ -3,6 +3,7 @@
 // batch is on disk.
 import type { AcceptedSignal, Batch, SignalResult } from "../core/accepted.ts";
 import type { Instant } from "../core/instant.ts";
+import { ERROR_MESSAGE_LENGTH_MAX } from "../core/limits.ts";
 import type { Database } from "../store/db.ts";
 import { isRefusedValue, postgresErrorName } from "../store/errors.ts";
 import { advanceSequence, findSequence } from "../store/intakes/intakes.ts";
@@ -81,8 +82,13 @@ async function keepUnreadable(tx: Tx, batch: Batch, { unreadable = [] }: RecordO
   const { intakeId, seq } = batch;
   for (const { at, reason, bytes } of unreadable) {
     const signal = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    await insertRejectedSignal(tx, { intakeId, seq, at, reason: `unreadable: ${reason}`, signal });
+    await insertRejectedSignal(tx, { intakeId, seq, at, reason: clipped(`unreadable: ${reason}`), signal });
   }
+}
+
+/** What is stored of an error message. Half of a surrogate pair could not be stored. */
+function clipped(message: string): string {
+  return message.slice(0, ERROR_MESSAGE_LENGTH_MAX).toWellFormed();
 }
 
 /** The careful way, for a batch in which something is poisonous. */
@@ -107,7 +113,7 @@ async function applyInHalves(tx: Tx, batch: Batch, options: RecordOptions): Prom
     if (!isPoison(error)) throw error;
     const [alone] = signals;
     if (alone !== undefined && signals.length === 1) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = clipped(error instanceof Error ? error.message : String(error));
       const { intakeId, seq } = batch;
       // Its time may be what is wrong with it.
       const at = Number.isSafeInteger(alone.at) ? alone.at : 0;

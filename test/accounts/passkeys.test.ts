@@ -117,6 +117,19 @@ describe("A passkey", () => {
     expect((await enter(visitor(), key)).status).toBe(400);
   });
 
+  test("is refused when its ID is too long, and keeps only transports that WebAuthn names", async () => {
+    const browser = await ownersBrowser();
+    const long = await register(browser, new VirtualAuthenticator(ORIGIN, { idBytes: 4_000 }));
+    expect([long.status, long.json]).toEqual([400, { error: "This passkey is too large to be stored." }]);
+    const transports = ["usb", "x".repeat(100_000), "usb"];
+    const key = new VirtualAuthenticator(ORIGIN, { idBytes: 1_023 });
+    expect((await register(browser, key, { transports })).status).toBe(200);
+    const { rows } = await cast.db.pool.query("select transports from passkeys where credential_id = $1", [
+      key.id,
+    ]);
+    expect(rows).toEqual([{ transports: ["usb"] }]);
+  });
+
   test("answers a question once, and only the one that it was asked", async () => {
     const browser = await ownersBrowser();
     const key = new VirtualAuthenticator(ORIGIN);

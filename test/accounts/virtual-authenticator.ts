@@ -2,7 +2,13 @@
 // does, with the bytes put together by hand. It can be told to do it wrong.
 import { createHash, createSign, generateKeyPairSync, randomBytes } from "node:crypto";
 
-export type Faults = { origin?: string; isVerified?: boolean; rpId?: string; signWithOther?: boolean };
+export type Faults = {
+  origin?: string;
+  isVerified?: boolean;
+  rpId?: string;
+  signWithOther?: boolean;
+  transports?: readonly string[];
+};
 
 type Creation = { challenge: string; rp: { id?: string }; user: { id: string } };
 type Request = { challenge: string; rpId?: string };
@@ -12,15 +18,16 @@ const USER_VERIFIED = 0x04;
 const HAS_CREDENTIAL = 0x40;
 
 export class VirtualAuthenticator {
-  readonly id = randomBytes(32).toString("base64url");
+  readonly id: string;
   readonly #origin: string;
   readonly #pair = generateKeyPairSync("ec", { namedCurve: "P-256" });
   readonly #other = generateKeyPairSync("ec", { namedCurve: "P-256" });
   #count = 0;
   #userHandle = "";
 
-  constructor(origin: string) {
+  constructor(origin: string, { idBytes = 32 }: { idBytes?: number } = {}) {
     this.#origin = origin;
+    this.id = randomBytes(idBytes).toString("base64url");
   }
 
   /** Answers `navigator.credentials.create`. */
@@ -39,7 +46,7 @@ export class VirtualAuthenticator {
     return this.#answer({
       clientDataJSON: this.#client("webauthn.create", options.challenge, faults).toString("base64url"),
       attestationObject: attestation.toString("base64url"),
-      transports: ["internal"],
+      transports: faults.transports ?? ["internal"],
     });
   }
 

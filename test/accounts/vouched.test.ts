@@ -1,4 +1,5 @@
 // People for whom somebody else vouches: a real OpenID Connect provider in this process, and a proxy's header.
+import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
@@ -173,6 +174,21 @@ describe("The identity provider", () => {
     expect([impostor.status, impostor.text.includes("verified")]).toEqual([403, true]);
     const newcomer = await signIn(visitor(), "newcomer");
     expect([newcomer.status, newcomer.text.includes("newcomer@example.org")]).toEqual([403, true]);
+  });
+
+  test("lets nobody in under an identifier that is too long", async () => {
+    const visitorHere = { now: await cast.now(), network: "", ua: "", remoteAddr: null };
+    const identified = {
+      issuer,
+      subject: randomBytes(4_000).toString("base64url"),
+      email: "long@example.org",
+      isEmailVerified: true,
+      name: "",
+      authenticatedAt: null,
+    };
+    const entering = async () =>
+      signInVouched(cast.db, { identified, createsAccounts: true, visitor: visitorHere, nextPath: null });
+    await expect(entering()).rejects.toMatchObject({ code: "invalid" });
   });
 
   test("lets a new person in by all windows that come back at once", async () => {

@@ -408,3 +408,18 @@ describe("403", () => {
     expect((await create({ name, unique: ["name"] }, { key })).status).toBe(200);
   });
 });
+
+test.each(ALL_VERSIONS)("version %i: a description has at most 65,536 characters", async (version) => {
+  const longest = "\u{1F600}".repeat(65_536);
+  expect((await create({ desc: longest }, { version })).status).toBe(201);
+  expect(refusal(await create({ desc: `${longest}x` }, { version }))).toBe(
+    "400 json validation error: desc is too long",
+  );
+  const { uuid } = await newCheck(cast);
+  const update = await cast.ask(checksAt(version) + uuid, {
+    method: "POST",
+    key: cast.owner.rw,
+    body: { desc: `${longest}x` },
+  });
+  expect(refusal(update)).toBe("400 json validation error: desc is too long");
+});

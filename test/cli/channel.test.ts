@@ -62,6 +62,11 @@ describe("overdue admin channel", () => {
     }
   });
 
+  test("a name has a limit", async () => {
+    const { code, err } = await add("--kind", "telegram", "--name", "x".repeat(101));
+    expect([code, err]).toEqual([2, expect.stringContaining("The name is too long.")]);
+  });
+
   test("shows a secret that was made, once", async () => {
     const { out } = await add("--kind", "telegram");
     expect(out).toMatch(

@@ -414,3 +414,28 @@ describe("addresses and methods", () => {
     expect([put.status, put.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS, POST"]);
   });
 });
+
+test("what a channel is made of has limits, and a refusal does not repeat megabytes", async () => {
+  const long = "x".repeat(1_000_000);
+  const make = async (body: object) =>
+    askOwn(cast, "/channels", { method: "POST", key: cast.owner.rw, body: { ...SLACK, ...body } });
+  expect(await make({ kind: long })).toMatchObject({ status: 400, detail: "kind is too long" });
+  expect(await make({ name: long })).toMatchObject({ status: 400, detail: "name is too long" });
+  for (const reply of [await make({ [long]: 1 }), await make({ config: { [long]: 1 } })]) {
+    expect(reply.status).toBe(400);
+    expect(reply.detail.length).toBeLessThan(1_000);
+  }
+  const headers = Object.fromEntries(
+    Array.from({ length: 30 }, (_, index) => [`x-${index}`, "y".repeat(990)]),
+  );
+  const config = {
+    url_down: "https://example.org/",
+    headers_down: headers,
+    headers_up: headers,
+    body_down: "z".repeat(10_000),
+  };
+  expect(await make({ kind: "webhook", config })).toMatchObject({
+    status: 400,
+    detail: "The configuration has more than 65536 characters.",
+  });
+});

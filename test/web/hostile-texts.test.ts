@@ -99,3 +99,14 @@ describe("texts of others are texts, secrets stay here, and no cache keeps what 
     expect(list.text).toContain(JSON.stringify(HOSTILE));
   });
 });
+
+test("a description has at most 65,536 characters", async () => {
+  const path = `/web/api/projects/${at.owner.project.uuid}/checks`;
+  const make = (desc: string) => at.browse(path, { method: "POST", body: { desc } });
+  expect((await make("x".repeat(65_536))).status).toBe(201);
+  const refused = await make("x".repeat(65_537));
+  expect([refused.status, refused.json]).toEqual([
+    400,
+    { error: "desc must have at most 65536 characters.", field: "desc" },
+  ]);
+});

@@ -28,6 +28,9 @@ export type Field = FieldMarks & {
   maxProperties?: number;
 };
 
+/** How much of an unknown field name an error message repeats. */
+const SHOWN_NAME_LENGTH_MAX = 100;
+
 /** The fields of a kind in the order of its schema. */
 export function fieldsOf({ schema }: { schema: TObject }): [string, Field][] {
   return Object.entries(schema.properties as Record<string, Field>);
@@ -51,7 +54,10 @@ export function readConfig(
   const unknown = Object.keys(input).find((name) => !names.includes(name));
   if (strict && unknown !== undefined) {
     const meant = didYouMean(unknown, names) || ` It has: ${names.join(", ")}.`;
-    return { ok: false, text: `${kind.title} has no field "${unknown}".${meant}` };
+    return {
+      ok: false,
+      text: `${kind.title} has no field "${unknown.slice(0, SHOWN_NAME_LENGTH_MAX)}".${meant}`,
+    };
   }
   const config: Record<string, unknown> = {};
   for (const [name, field] of fields) {

@@ -6,7 +6,7 @@ import { addressWarnings, reachOf } from "../../channels/config/address-warnings
 import { type Field, fieldsOf } from "../../channels/config/channel-config.ts";
 import { CONFIG_RULES } from "../../channels/config/config-rules.ts";
 import { KINDS, kindNamed } from "../../channels/registry.ts";
-import type { ChosenChecks } from "../../core/alerts/channel-request.ts";
+import { type ChosenChecks, readChannelRequest } from "../../core/alerts/channel-request.ts";
 import { createChannel } from "../../operations/alerts/channels/create-channel.ts";
 import { readDatabaseClock } from "../../store/instance.ts";
 import { onDatabase } from "../admin-session.ts";
@@ -49,7 +49,10 @@ export function registerChannelAdd(channel: Command, context: CommandContext): v
     .option("--json", "print one JSON object: uuid, made")
     .action((options: AddOptions) =>
       onDatabase(context, async ({ database, config }) => {
-        const { kind, name, checks } = options;
+        const { kind, checks } = options;
+        const named = readChannelRequest({ name: options.name });
+        if (!named.ok) throw new CommandError(`The ${named.text}.`, EXIT.usage);
+        const { name = "" } = named.value;
         const { channel: added, made } = await createChannel(database, {
           projectId: await projectIdOf(database, options.project),
           kind,

@@ -3,6 +3,7 @@
 import { type Static, Type } from "typebox";
 import { RULE } from "../check-body.ts";
 import { PASSWORD_LENGTH_MAX } from "../../core/accounts/password-rules.ts";
+import { EMAIL_ADDRESS_LENGTH_MAX } from "../../core/limits.ts";
 import { FIELD_LENGTHS } from "./requests/sizes.ts";
 
 export type ThemeName = "system" | "light" | "dark";
@@ -99,7 +100,7 @@ export type PasswordBody = Static<typeof PasswordBody>;
 
 /** POST /web/api/account/email (reauth) → { sent: true }: a link goes to the new address. */
 export const EmailBody = Type.Object(
-  { email: Type.String({ maxLength: 254 }) },
+  { email: Type.String({ maxLength: EMAIL_ADDRESS_LENGTH_MAX }) },
   { additionalProperties: false },
 );
 export type EmailBody = Static<typeof EmailBody>;
@@ -156,7 +157,7 @@ export type IdentityBody = Static<typeof IdentityBody>;
 // DELETE /web/api/account/sessions/:id → AccountPage · POST /web/api/account/sessions/end-others → AccountPage
 // POST /web/api/account/close (reauth) { email } (typed again) → { closed: true }; the cookie is gone then.
 export const CloseBody = Type.Object(
-  { email: Type.String({ maxLength: 254 }) },
+  { email: Type.String({ maxLength: EMAIL_ADDRESS_LENGTH_MAX }) },
   { additionalProperties: false },
 );
 export type CloseBody = Static<typeof CloseBody>;

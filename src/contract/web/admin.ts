@@ -3,7 +3,7 @@
 import { type Static, Type } from "typebox";
 import type { InvitingBy } from "../../core/accounts/member-rules.ts";
 import type { Health } from "../../core/alerts/operator.ts";
-import { CHECK_LIMIT_MAX } from "../../core/limits.ts";
+import { CHECK_LIMIT_MAX, EMAIL_ADDRESS_LENGTH_MAX } from "../../core/limits.ts";
 
 /** GET /web/api/admin/accounts?after= (operator) */
 export type AdminAccounts = {
@@ -46,7 +46,7 @@ export type AdminAccountBody = Static<typeof AdminAccountBody>;
 
 /** POST /web/api/admin/invitations { email } (operator) → { link: string | null }; a link where no mail is sent. */
 export const AdminInvitationBody = Type.Object(
-  { email: Type.String({ maxLength: 254 }) },
+  { email: Type.String({ maxLength: EMAIL_ADDRESS_LENGTH_MAX }) },
   { additionalProperties: false },
 );
 export type AdminInvitationBody = Static<typeof AdminInvitationBody>;

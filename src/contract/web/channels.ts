@@ -1,6 +1,6 @@
 // What the browser is told of channels and of what was sent by them. Secrets are taken and never shown again.
 import { type Static, Type } from "typebox";
-import { CHANNEL_NAME_LENGTH_MAX, NAMED_CHECKS_MAX } from "../../core/limits.ts";
+import { CHANNEL_KIND_LENGTH_MAX, CHANNEL_NAME_LENGTH_MAX, NAMED_CHECKS_MAX } from "../../core/limits.ts";
 import { RULE } from "../check-body.ts";
 import type { ToldDelivery } from "./history.ts";
 
@@ -90,7 +90,7 @@ export type ChannelChange = Static<typeof ChannelChange>;
 
 export const NewChannel = Type.Object(
   {
-    kind: Type.String({ maxLength: 40 }),
+    kind: Type.String({ maxLength: CHANNEL_KIND_LENGTH_MAX }),
     name: FIELDS.name,
     config: FIELDS.config,
     checks: Type.Optional(FIELDS.checks),

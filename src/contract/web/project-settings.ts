@@ -2,7 +2,7 @@
 // Instants are epoch milliseconds. A key is in the answer that made it, and never again.
 import { type Static, Type } from "typebox";
 import type { InvitingBy } from "../../core/accounts/member-rules.ts";
-import { PROJECT_NAME_LENGTH_MAX } from "../../core/limits.ts";
+import { EMAIL_ADDRESS_LENGTH_MAX, PROJECT_NAME_LENGTH_MAX } from "../../core/limits.ts";
 import { FIELD_LENGTHS } from "./requests/sizes.ts";
 
 export type RoleName = "owner" | "manager" | "member" | "readOnly";
@@ -74,7 +74,7 @@ const GivenRole = Type.Union([Type.Literal("manager"), Type.Literal("member"), T
 
 /** POST /web/api/projects/:project/invitations → InvitationMade · DELETE …/invitations/:uuid → ProjectSettings */
 export const InvitationBody = Type.Object(
-  { email: Type.String({ maxLength: 254 }), role: GivenRole },
+  { email: Type.String({ maxLength: EMAIL_ADDRESS_LENGTH_MAX }), role: GivenRole },
   { additionalProperties: false },
 );
 export type InvitationBody = Static<typeof InvitationBody>;

@@ -1,9 +1,8 @@
 // What the browser is told while a new installation is set up: the public address as it is and as it is used, mail,
 // and what came in while the first ping is waited for.
 import { type Static, Type } from "typebox";
+import { EMAIL_ADDRESS_LENGTH_MAX } from "../../core/limits.ts";
 
-/** No mail server takes a longer address. */
-const MAIL_ADDRESS_LENGTH_MAX = 254;
 const SITE_ADDRESS_LENGTH_MAX = 500;
 
 /** GET /web/api/set-up (operator). */
@@ -48,7 +47,7 @@ export type AddressTest = {
 
 /** POST /web/api/set-up/mail-test (operator). */
 export const MailTestRequest = Type.Object(
-  { to: Type.String({ minLength: 3, maxLength: MAIL_ADDRESS_LENGTH_MAX }) },
+  { to: Type.String({ minLength: 3, maxLength: EMAIL_ADDRESS_LENGTH_MAX }) },
   { additionalProperties: false },
 );
 export type MailTestRequest = Static<typeof MailTestRequest>;

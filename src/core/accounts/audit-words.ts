@@ -56,7 +56,7 @@ export const AUDIT_DAYS = 365;
 export const AUDIT_PAGE_MAX = 100;
 /** What is kept of a name, and of one side of a change, in characters of JSON. */
 export const AUDIT_SUBJECT_LENGTH_MAX = 200;
-const AUDIT_SIDE_LENGTH_MAX = 10_000;
+export const AUDIT_SIDE_LENGTH_MAX = 10_000;
 
 /** Names of fields that may hold a secret, whatever they stand in. */
 const SECRET_FIELD =

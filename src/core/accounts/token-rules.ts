@@ -46,11 +46,11 @@ export function isTokenGood({ expiresAt, usedAt }: TokenTimes, now: Instant): bo
 
 /** Paths that a link may lead on to: pages of ours, and nothing that a stranger could put there. */
 const NEXT_PATH = /^\/(?![/\\])[A-Za-z0-9\-._~!$&'()*+,;=:@%/?]*$/;
-const NEXT_LENGTH_MAX = 500;
+export const NEXT_PATH_LENGTH_MAX = 500;
 
 /** Where to go after signing in: a path below the site, or (null) wherever the person is at home. */
 export function safeNext(next: string | null | undefined): string | null {
-  if (next === null || next === undefined || next.length > NEXT_LENGTH_MAX || !NEXT_PATH.test(next))
+  if (next === null || next === undefined || next.length > NEXT_PATH_LENGTH_MAX || !NEXT_PATH.test(next))
     return null;
   return /^\/(accounts\/(login|logout|confirm|oidc|link|setup)|web\/)/.test(next) ? null : next;
 }

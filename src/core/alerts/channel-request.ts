@@ -1,9 +1,14 @@
 // What a request may say about a channel, and what follows from a change for the channel and the groups that it is
 // in. Configurations are judged by whoever knows the kinds; this knows none.
-import { type Checked, fieldText, FIELD_PROBLEM } from "../errors.ts";
+import { type Checked, fieldText, FIELD_PROBLEM, type FieldProblem } from "../errors.ts";
 import { isUuid } from "../identity.ts";
 import type { Instant } from "../instant.ts";
-import { CHANNEL_NAME_LENGTH_MAX, CHANNELS_PER_PROJECT_MAX, NAMED_CHECKS_MAX } from "../limits.ts";
+import {
+  CHANNEL_KIND_LENGTH_MAX,
+  CHANNEL_NAME_LENGTH_MAX,
+  CHANNELS_PER_PROJECT_MAX,
+  NAMED_CHECKS_MAX,
+} from "../limits.ts";
 import { isLongerThan, TEXT_RULES } from "../request/check-params.ts";
 
 export type ChannelConfig = Readonly<Record<string, unknown>>;
@@ -35,12 +40,13 @@ export type ChannelRequest = {
 type Reader = (given: unknown) => Checked<Partial<ChannelRequest>>;
 
 const READERS: Readonly<Record<string, Reader>> = {
-  kind: (kind) => (typeof kind === "string" ? good({ kind }) : bad("kind", FIELD_PROBLEM.notString)),
+  kind: (kind) => {
+    const problem = textProblem(kind, CHANNEL_KIND_LENGTH_MAX);
+    return problem === null ? good({ kind: kind as string }) : bad("kind", problem);
+  },
   name: (name) => {
-    if (typeof name !== "string") return bad("name", FIELD_PROBLEM.notString);
-    if (isLongerThan(name, CHANNEL_NAME_LENGTH_MAX)) return bad("name", FIELD_PROBLEM.tooLong);
-    const problem = TEXT_RULES.storable(name);
-    return problem === null ? good({ name }) : bad("name", problem);
+    const problem = textProblem(name, CHANNEL_NAME_LENGTH_MAX);
+    return problem === null ? good({ name: name as string }) : bad("name", problem);
   },
   config: (config) =>
     typeof config === "object" && config !== null && !Array.isArray(config)
@@ -51,14 +57,25 @@ const READERS: Readonly<Record<string, Reader>> = {
   checks: readChecks,
 };
 
+function textProblem(given: unknown, lengthMax: number): FieldProblem | null {
+  if (typeof given !== "string") return FIELD_PROBLEM.notString;
+  return isLongerThan(given, lengthMax) ? FIELD_PROBLEM.tooLong : TEXT_RULES.storable(given);
+}
+
 /** The fields of a request, in the order in which they are judged. */
 export const CHANNEL_FIELDS: readonly string[] = Object.keys(READERS);
+
+/** How much of an unknown field name an error message repeats. */
+const SHOWN_NAME_LENGTH_MAX = 100;
 
 /** What a body says about a channel. Only the first problem is told; a field that nobody knows is one. */
 export function readChannelRequest(body: Readonly<Record<string, unknown>>): Checked<ChannelRequest> {
   const unknown = Object.keys(body).find((field) => !CHANNEL_FIELDS.includes(field));
   if (unknown !== undefined) {
-    return { ok: false, text: `there is no field "${unknown}"; there are: ${CHANNEL_FIELDS.join(", ")}` };
+    return {
+      ok: false,
+      text: `there is no field "${unknown.slice(0, SHOWN_NAME_LENGTH_MAX)}"; there are: ${CHANNEL_FIELDS.join(", ")}`,
+    };
   }
   let request: ChannelRequest = {};
   for (const [field, read] of Object.entries(READERS)) {
@@ -86,7 +103,7 @@ function good(value: Partial<ChannelRequest>): Checked<Partial<ChannelRequest>> 
   return { ok: true, value };
 }
 
-function bad(field: string, problem: (typeof FIELD_PROBLEM)[keyof typeof FIELD_PROBLEM]): Checked<never> {
+function bad(field: string, problem: FieldProblem): Checked<never> {
   return { ok: false, text: fieldText(field, problem).replace("json validation error: ", "") };
 }
 

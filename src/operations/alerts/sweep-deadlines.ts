@@ -2,6 +2,7 @@
 // holds, recomputes it from the locked row and writes what follows, with what is owed to people. Any number may sweep
 // at once, and whenever: a signal that is quicker leads to the same.
 import { HOUR_MS, type Instant, SECOND_MS } from "../../core/instant.ts";
+import { ERROR_MESSAGE_LENGTH_MAX } from "../../core/limits.ts";
 import { isUnreachable } from "../../lib/connection-trouble.ts";
 import { lockStates, type StoredState, writeStates } from "../../store/checks/check-states.ts";
 import {
@@ -38,7 +39,6 @@ const BATCHES_MAX = 1_000;
 const PUT_ASIDE_MS = HOUR_MS;
 /** More than these are found again and again, and fail again and again. */
 const PUT_ASIDE_MAX = 10_000;
-const REASON_LENGTH_MAX = 500;
 /** Two sweepers that owe the same notices may meet in the wrong order; one of them goes again. */
 const TRIES_MAX = 3;
 /** Nobody waits for an answer, so a slow disk is waited for. What is in doubt after that is found again, or done. */
@@ -237,7 +237,7 @@ async function putOneAside(
   checkId: number,
   { error, now }: { error: unknown; now: Instant },
 ): Promise<Done & Pick<Swept, "poisoned">> {
-  const reason = (error instanceof Error ? error.message : String(error)).slice(0, REASON_LENGTH_MAX);
+  const reason = (error instanceof Error ? error.message : String(error)).slice(0, ERROR_MESSAGE_LENGTH_MAX);
   await putAside(tx, { checkId, sinceAt: now, untilAt: now + PUT_ASIDE_MS, reason });
   return { ...NOTHING, poisoned: [{ checkId, reason }] };
 }

@@ -2,6 +2,7 @@
 // sentence for the person at the form.
 import { type Static, Type } from "typebox";
 import {
+  DESCRIPTION_LENGTH_MAX,
   KEYWORDS_LENGTH_MAX,
   NAME_LENGTH_MAX,
   PERIOD_SECONDS_MAX,
@@ -17,9 +18,6 @@ import { ScheduleRequest } from "../history.ts";
 const storable = (maxLength: number) => Type.String({ maxLength, [RULE]: "storable" });
 const seconds = () => Type.Integer({ minimum: PERIOD_SECONDS_MIN, maximum: PERIOD_SECONDS_MAX });
 const UuidText = Type.String({ pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$" });
-
-/** Descriptions may be long, and are no place to store files in. */
-const DESCRIPTION_LENGTH_MAX = 100_000;
 
 const FIELDS = {
   name: storable(NAME_LENGTH_MAX),

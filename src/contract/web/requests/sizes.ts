@@ -4,6 +4,7 @@ import {
   ACCOUNT_NAME_LENGTH_MAX,
   API_KEY_NAME_LENGTH_MAX,
   CHANNEL_NAME_LENGTH_MAX,
+  PASSKEY_NAME_LENGTH_MAX,
 } from "../../../core/limits.ts";
 
 /** What the fields of forms take, in characters. */
@@ -13,7 +14,7 @@ export const FIELD_LENGTHS = {
   channelName: CHANNEL_NAME_LENGTH_MAX,
   /** What people look for is a few words. */
   eventSearch: 100,
-  passkeyName: 100,
+  passkeyName: PASSKEY_NAME_LENGTH_MAX,
   /** A project may have a longer name by the command line; cards and menus have no room for more. */
   projectName: 60,
 } as const;

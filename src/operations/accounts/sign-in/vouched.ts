@@ -3,7 +3,11 @@ import { provenByProvider } from "../../../core/accounts/session-rules.ts";
 import { STEP_MS } from "../../../core/accounts/token-rules.ts";
 import { AppError } from "../../../core/errors.ts";
 import type { Instant } from "../../../core/instant.ts";
-import { USER_AGENT_LENGTH_MAX } from "../../../core/limits.ts";
+import {
+  OIDC_ISSUER_LENGTH_MAX,
+  OIDC_SUBJECT_LENGTH_MAX,
+  USER_AGENT_LENGTH_MAX,
+} from "../../../core/limits.ts";
 import { hmacSha256Hex } from "../../../lib/secrets/hashes.ts";
 import { digestOfToken } from "../../../lib/secrets/secret-token.ts";
 import { insertIdentity, useIdentity } from "../../../store/accounts/identities.ts";
@@ -82,9 +86,13 @@ export type VouchedRequest = {
 
 /**
  * Lets somebody in for whom the provider vouches: known by who they are there, or the first time by an address that the
- * provider has verified. AppError `forbidden` for everybody else.
+ * provider has verified. AppError `forbidden` for everybody else, `invalid` for an identifier that is too long.
  */
 export function signInVouched(database: Database, request: VouchedRequest): Promise<Admitted> {
+  const { issuer, subject } = request.identified;
+  if (issuer.length > OIDC_ISSUER_LENGTH_MAX || subject.length > OIDC_SUBJECT_LENGTH_MAX) {
+    throw new AppError("invalid", "The identity provider sent an identifier that is too long.");
+  }
   // Two windows of a new person may come back at once: one makes the account, and it is known to the other.
   return againIfMadeMeanwhile(() => letIn(database, request));
 }

@@ -10,6 +10,7 @@ import {
 import { auditDifference } from "../../../core/accounts/audit-words.ts";
 import { AppError } from "../../../core/errors.ts";
 import type { Instant } from "../../../core/instant.ts";
+import { CHANNEL_CONFIG_LENGTH_MAX } from "../../../core/limits.ts";
 import { type Channel, listChannels } from "../../../store/alerts/channels.ts";
 import { assignChecks, assignToAllChecks, findChecksToHear } from "../../../store/alerts/check-channels.ts";
 import {
@@ -61,6 +62,9 @@ export async function lockChannel(
 export function judgedConfig(rules: ConfigRules, given: { kind: string; config: unknown }): ChannelConfig {
   const read = rules.read(given.kind, given.config);
   if (!read.ok) throw new AppError("invalid", read.text);
+  if (JSON.stringify(read.value).length > CHANNEL_CONFIG_LENGTH_MAX) {
+    throw new AppError("invalid", `The configuration has more than ${CHANNEL_CONFIG_LENGTH_MAX} characters.`);
+  }
   return read.value;
 }
 

@@ -9,6 +9,7 @@ import {
   verifyAuthenticationResponse,
   verifyRegistrationResponse,
 } from "@simplewebauthn/server";
+import { CREDENTIAL_ID_LENGTH_MAX, PUBLIC_KEY_BYTES_MAX } from "../../../core/limits.ts";
 import type { NewPasskey } from "../../../operations/accounts/sign-in/credentials.ts";
 import {
   lookUpPasskey,
@@ -22,6 +23,8 @@ import type { WebHouse } from "../house.ts";
 import { WebRefusal } from "../route.ts";
 
 const TIMEOUT_MS = 300_000;
+/** Every transport that WebAuthn names. */
+const TRANSPORTS = ["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"] as const;
 
 /** Whether browsers offer passkeys at the public address: they want https, and a name. */
 export function hasPasskeys({ site }: Pick<WebHouse, "site">): boolean {
@@ -82,12 +85,17 @@ export async function readRegistration(
   }).catch((error: unknown) => refuse(house, error));
   if (!verified.verified) throw new WebRefusal("invalid", NOT_GOOD);
   const { credential } = verified.registrationInfo;
+  const { id, publicKey, transports = [] } = credential;
+  if (id.length > CREDENTIAL_ID_LENGTH_MAX || publicKey.length > PUBLIC_KEY_BYTES_MAX) {
+    throw new WebRefusal("invalid", "This passkey is too large to be stored.");
+  }
   return {
     name: name.trim() || "Passkey",
-    credentialId: credential.id,
-    publicKey: Buffer.from(credential.publicKey),
+    credentialId: id,
+    publicKey: Buffer.from(publicKey),
     useCount: credential.counter,
-    transports: credential.transports ?? [],
+    // The browser may send any list of texts here.
+    transports: TRANSPORTS.filter((transport) => transports.includes(transport)),
   };
 }
 
