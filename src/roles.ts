@@ -4,14 +4,13 @@ import type { Config } from "./config.ts";
 import { HOUR_MS, SECOND_MS } from "./core/instant.ts";
 import type { ListenAddress } from "./lib/address.ts";
 import { adminServer } from "./lib/admin-server.ts";
-import { isUnreachable } from "./lib/connection-trouble.ts";
 import type { RecentMisses } from "./lib/http/recent-misses.ts";
 import type { Log } from "./lib/log.ts";
 import { loopService } from "./lib/loop.ts";
 import type { Metrics } from "./lib/metrics.ts";
 import { didYouMean } from "./lib/nearest-name.ts";
 import { type Service, startServices } from "./lib/service.ts";
-import { prepareDatabase } from "./operations/prepare-database.ts";
+import { isNotReadyYet, prepareDatabase } from "./operations/prepare-database.ts";
 import { pruneHistory } from "./operations/prune-history.ts";
 import { apiRole } from "./roles/api.ts";
 import { moverRole } from "./roles/mover.ts";
@@ -49,7 +48,7 @@ type InnerRole = Service & { trouble(): string | null };
 type Role = InnerRole | SitePart;
 
 const HOUSEKEEPER_IDLE_MS = HOUR_MS;
-/** A database that has not been reached by then is away, for roles that can do without it. */
+/** A database that has not been reached or migrated by then is away, for roles that can do without it. */
 const EARLY_AFTER_MS = SECOND_MS;
 
 const ROLES = {
@@ -237,7 +236,10 @@ function schemaService(
         migrate: config.migrateOnStart,
         waitMs,
         onWaiting: (error) => log.warn({ err: error }, "waiting for the database"),
+        ...(waitMs === EARLY_AFTER_MS && { lockWaitMs: EARLY_AFTER_MS }),
         onTurn: () => log.info("another process brings the schema up to date; waiting for it"),
+        onLocked: ({ step, holders }) =>
+          log.warn({ migration: step, holders }, "migration waits for a table that another session uses"),
         signal,
       });
       onReady();
@@ -247,14 +249,14 @@ function schemaService(
   };
 }
 
-/** As the service, except that a database that cannot be reached is no reason not to go on. */
+/** As the service, except that a database that is unreachable, or waits for a lock to be migrated, is no reason to stop. */
 function ifThere(service: Service): Service {
   return {
     name: `${service.name}, if there`,
     stop: () => service.stop(),
     start: () =>
       service.start().catch((error: unknown) => {
-        if (!isUnreachable(error)) throw error;
+        if (!isNotReadyYet(error)) throw error;
       }),
   };
 }

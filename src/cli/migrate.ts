@@ -1,13 +1,14 @@
 // `overdue migrate`: brings the schema of the database forward, or says what it would do.
 import type { Command } from "commander";
 import { loadConfig } from "../config.ts";
-import { migrate, planMigrations } from "../store/migrate.ts";
+import { type LockWait, migrate, planMigrations } from "../store/migrate.ts";
 import { type CommandContext, printJson } from "./command-context.ts";
 import { databaseOptionsOf } from "./open-database.ts";
 
 const AFTER_HELP = `
 Migrations only go forward, each in a transaction of its own, under a lock: running this twice at once is
-safe. A database that a newer version has migrated is refused.
+safe. A database that a newer version has migrated is refused. A table that another session uses, such as a
+backup, is tried for 200 ms at a time, for up to 10 minutes, so that pings are still recorded.
 
 Examples:
   $ overdue migrate --plan    see what is missing
@@ -27,10 +28,22 @@ export function registerMigrate(program: Command, context: CommandContext): void
       const database = databaseOptionsOf(loadConfig(context.environment).config);
       const done = options.plan
         ? { applied: [], pending: (await planMigrations(database)).pending }
-        : { applied: await migrate({ ...database, onTurn: () => context.err(WAITING) }), pending: [] };
+        : {
+            applied: await migrate({
+              ...database,
+              onTurn: () => context.err(WAITING),
+              onLocked: (wait) => context.err(lockedLine(wait)),
+            }),
+            pending: [],
+          };
       if (options.json) return printJson(context, done);
       context.out(`${sentenceFor(done)}\n`);
     });
+}
+
+function lockedLine({ step, holders }: LockWait): string {
+  const whom = holders.length === 0 ? "another session" : holders.join("; ");
+  return `Migration ${step} waits for a table in use. Oldest transactions: ${whom}. Retrying.\n`;
 }
 
 function sentenceFor({ applied, pending }: { applied: string[]; pending: string[] }): string {

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isUnreachable } from "../lib/connection-trouble.ts";
 import type { DatabaseOptions } from "../store/db.ts";
-import { migrate, verifySchema } from "../store/migrate.ts";
+import { type LockWait, LockedTableError, migrate, verifySchema } from "../store/migrate.ts";
 import { refuseTransactionPooling } from "../store/pooler.ts";
 
 const POLL_MS = 500;
@@ -14,12 +14,21 @@ export type PrepareOptions = {
   migrate: boolean;
   /** How long a database may stay away before that is an error, too. */
   waitMs: number;
+  /** How long a migration may wait for locked tables; left out: as long as `overdue migrate` does. */
+  lockWaitMs?: number;
   /** Told once, when the database is away at the first try. */
   onWaiting(error: unknown): void;
   /** Told when another process migrates and this one waits for it. */
   onTurn(): void;
+  /** Called after each attempt of a migration that could not lock a table. */
+  onLocked(wait: LockWait): void;
   signal: AbortSignal;
 };
+
+/** Whether a process that can do without the database may start: it is unreachable, or a migration waits for a lock. */
+export function isNotReadyYet(error: unknown): boolean {
+  return isUnreachable(error) || error instanceof LockedTableError;
+}
 
 /** Returns the names of the migrations it applied. Throws what the last try threw, or the signal's reason. */
 export async function prepareDatabase(options: PrepareOptions): Promise<string[]> {
@@ -28,8 +37,14 @@ export async function prepareDatabase(options: PrepareOptions): Promise<string[]
     options.signal.throwIfAborted();
     try {
       if (options.migrate) {
-        const { signal } = options;
-        return await migrate({ ...options.database, onTurn: () => options.onTurn(), signal });
+        const { signal, lockWaitMs } = options;
+        return await migrate({
+          ...options.database,
+          onTurn: () => options.onTurn(),
+          onLocked: (wait) => options.onLocked(wait),
+          ...(lockWaitMs !== undefined && { lockWaitMs }),
+          signal,
+        });
       }
       await refuseTransactionPooling(options.database);
       await verifySchema(options.database);

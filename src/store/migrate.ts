@@ -17,8 +17,18 @@ const MIGRATION_FILE = /^(\d{4})_[a-z0-9_]+\.sql$/;
 const MIGRATIONS_TABLE = "schema_migrations";
 /** Any number will do, as long as nothing else in the database takes the same advisory lock. */
 const ADVISORY_LOCK_KEY = 7_064_531_920;
-/** How long a step may wait for a table that a running process holds, before it gives way. */
-const STEP_LOCK_TIMEOUT_MS = 10_000;
+/**
+ * How long one attempt waits for a table. Every statement that needs the table queues behind a waiting ALTER, so this
+ * is well below the 500 ms that recording waits for a lock.
+ */
+const ATTEMPT_LOCK_TIMEOUT_MS = 200;
+/** The pause before the next attempt, doubled each time up to the maximum. Recording catches up in it. */
+const RETRY_PAUSE_MS_MIN = 500;
+const RETRY_PAUSE_MS_MAX = 5_000;
+/** After this a table counts as locked for good: the migration fails, and nothing of its file is kept. */
+const LOCK_WAIT_MS_MAX = 10 * 60_000;
+/** Sessions that are named as possible holders of a lock. */
+const HOLDERS_NAMED_MAX = 3;
 /** How often it is asked whether the other process is done. */
 const TURN_POLL_MS = 200;
 
@@ -27,9 +37,19 @@ export type MigrateOptions = DatabaseOptions & {
   directory?: string;
   /** Told once, when another process migrates and this one waits for it. */
   onTurn?: () => void;
-  /** Ends that wait. A step that has begun is finished. */
+  /** Called after each attempt that could not lock a table. */
+  onLocked?: (wait: LockWait) => void;
+  /** How long locked tables are tried again, and another process is waited for. Throws LockedTableError after that. */
+  lockWaitMs?: number;
+  /** Ends either wait. A step that has begun is finished. */
   signal?: AbortSignal;
 };
+
+/** A migration that waits for a table: its name, and the sessions with the oldest transactions on tables. */
+export type LockWait = { step: string; holders: string[] };
+
+/** A table stayed locked by another session for longer than the caller waits. */
+export class LockedTableError extends UnusableDatabaseError {}
 
 /** Names of the steps that the database has, and of those it lacks, in order. */
 export type MigrationPlan = { applied: string[]; pending: string[] };
@@ -39,8 +59,8 @@ type Step = { name: string; path: string; text: string; checksum: string };
 
 /**
  * Applies every missing step and returns their names. Several processes may call it at once: one works, the
- * others wait and find nothing left. Throws UnusableDatabaseError on a newer or an altered schema and where a table
- * stays locked, and the reason of the signal.
+ * others wait and find nothing left. Throws UnusableDatabaseError on a newer or an altered schema, LockedTableError
+ * where a table stays locked, and the reason of the signal.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   await refuseTransactionPooling(options);
@@ -48,9 +68,9 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   const client = await connectAlone({ ...options, statementTimeoutMs: 0 });
   try {
     await takeTurn(client, options);
-    await client.query(`set lock_timeout = ${STEP_LOCK_TIMEOUT_MS}`);
+    await client.query(`set lock_timeout = ${ATTEMPT_LOCK_TIMEOUT_MS}`);
     const { pending } = await comparePlan(client, steps);
-    if (pending.length > 0) await runSteps(client, steps, options.directory ?? MIGRATIONS_DIRECTORY);
+    if (pending.length > 0) await runUntilUnlocked(client, steps, options);
     return pending;
   } finally {
     // Ends the session, and with it the lock and any transaction that a failed step left open.
@@ -58,14 +78,58 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   }
 }
 
+/** Runs the missing steps. An attempt that cannot lock a table is rolled back, and made again after a pause. */
+async function runUntilUnlocked(client: pg.Client, steps: Step[], options: MigrateOptions): Promise<void> {
+  const { lockWaitMs = LOCK_WAIT_MS_MAX, onLocked, signal } = options;
+  const deadline = performance.now() + lockWaitMs;
+  for (let pauseMs = RETRY_PAUSE_MS_MIN; ; pauseMs = Math.min(pauseMs * 2, RETRY_PAUSE_MS_MAX)) {
+    try {
+      return await runSteps(client, steps, options.directory ?? MIGRATIONS_DIRECTORY);
+    } catch (error) {
+      if (postgresErrorName(error) !== "lock_not_available") throw error;
+      await client.query("rollback");
+      const step = (await comparePlan(client, steps)).pending[0] ?? "";
+      const holders = await listLockHolders(client);
+      onLocked?.({ step, holders });
+      if (performance.now() + pauseMs >= deadline) {
+        const whom = holders.length === 0 ? "" : ` Oldest transactions: ${holders.join("; ")}.`;
+        throw new LockedTableError(
+          `Migration ${step} could not lock a table within ${Math.round(lockWaitMs / 1_000)} s, because another session ` +
+            `uses it.${whom} Run \`overdue migrate\` again when that session has ended.`,
+          { cause: error },
+        );
+      }
+    }
+    await sleep(pauseMs, undefined, signal && { signal });
+  }
+}
+
+/** Which sessions have held table locks for longest. Names of applications are theirs to choose, so they are cut. */
+async function listLockHolders(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ name: string; pid: number; seconds: number }>(
+    `select left(coalesce(nullif(a.application_name, ''), a.backend_type), 64) as name, a.pid,
+        extract(epoch from clock_timestamp() - a.xact_start)::int as seconds
+      from pg_stat_activity a
+      where a.datname = current_database() and a.pid <> pg_backend_pid() and a.xact_start is not null
+        and exists (select from pg_locks l where l.pid = a.pid and l.granted and l.locktype = 'relation'
+          and l.relation >= 16384)
+      order by a.xact_start limit $1`,
+    [HOLDERS_NAMED_MAX],
+  );
+  return rows.map(({ name, pid, seconds }) => `${name} (pid ${pid}, open for ${seconds} s)`);
+}
+
 /** Asked again and again instead of waited for in the server: a process that is told to stop must not hang there. */
-async function takeTurn(client: pg.Client, { onTurn, signal }: MigrateOptions): Promise<void> {
+async function takeTurn(client: pg.Client, { onTurn, lockWaitMs, signal }: MigrateOptions): Promise<void> {
+  const deadline = performance.now() + (lockWaitMs ?? Number.POSITIVE_INFINITY);
   for (let isFirst = true; ; isFirst = false) {
     const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
       ADVISORY_LOCK_KEY,
     ]);
     if (rows[0]?.taken === true) return;
     if (isFirst) onTurn?.();
+    if (performance.now() >= deadline)
+      throw new LockedTableError("Another process is migrating the database.");
     await sleep(TURN_POLL_MS, undefined, signal && { signal });
   }
 }
@@ -174,12 +238,5 @@ async function runSteps(client: pg.Client, steps: Step[], directory: string): Pr
     // The advisory lock is held already; it also covers the comparison above.
     noLock: true,
     log: () => {},
-  }).catch((error: unknown) => {
-    if (postgresErrorName(error) !== "lock_not_available") throw error;
-    throw new UnusableDatabaseError(
-      `A migration waited ${STEP_LOCK_TIMEOUT_MS / 1_000} s for a table that another session holds, such as a backup, ` +
-        "and was taken back. Try again when that is over; pg_stat_activity shows who is there.",
-      { cause: error },
-    );
   });
 }

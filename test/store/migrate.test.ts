@@ -2,12 +2,14 @@
 import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connectAlone } from "../../src/store/db.ts";
 import { UnusableDatabaseError } from "../../src/store/errors.ts";
-import { migrate, planMigrations, verifySchema } from "../../src/store/migrate.ts";
+import { type LockWait, migrate, planMigrations, verifySchema } from "../../src/store/migrate.ts";
 import { useDatabase } from "../support/database.ts";
+import { sampleCheck, sampleProject } from "../support/sample.ts";
 
 const database = useDatabase({ empty: true });
 const OURS = fileURLToPath(new URL("../../migrations/", import.meta.url));
@@ -146,20 +148,77 @@ describe("migrating", () => {
   });
 });
 
-test("a table that somebody holds is told in words, and the step can be tried again", async () => {
-  await migrate(options());
-  // The wait of a real step is longer.
-  addNext("set local lock_timeout = 50; alter table accounts add column note text");
-  const backup = await connectAlone(options());
-  try {
-    await backup.query("begin; lock accounts in access share mode");
-    // As pg_dump does, which holds its tables for as long as it takes.
+describe("a table that a backup holds", () => {
+  /** As pg_dump does, which keeps its locks for as long as it takes. */
+  async function startBackup() {
+    const backup = await connectAlone({ ...options(), applicationName: "pg_dump" });
     await backup.query("set idle_in_transaction_session_timeout = 0");
-    await expect(migrate(options())).rejects.toThrow(/waited 10 s .* Try again/);
-  } finally {
-    await backup.end();
+    await backup.query("begin; lock checks, check_states, pings in access share mode");
+    return backup;
   }
-  expect(await migrate(options())).toEqual([NEXT]);
+
+  test("does not stop recording, and the migration completes after the backup", async () => {
+    await migrate(options());
+    addNext("alter table checks add column note text; alter table check_states add column note text");
+    const project = await sampleProject(database.db);
+    const check = await sampleCheck(database.db, { projectId: project.id });
+    const backup = await startBackup();
+    const waits: LockWait[] = [];
+    const migrating = migrate({
+      ...options(),
+      onLocked: (wait) => {
+        waits.push(wait);
+        // Recording is measured across several attempts.
+        if (waits.length === 3) void backup.end();
+      },
+    });
+    const ended = migrating.then(
+      () => "ended",
+      () => "ended",
+    );
+    let recorded = 0;
+    while ((await Promise.race([ended, sleep(10, "migrating")])) === "migrating") {
+      // Throws when it has to wait for longer than the lock timeout of a session.
+      await database.db.pool.query("update check_states set last_ping_at = now() where check_id = $1", [
+        check.id,
+      ]);
+      recorded += 1;
+    }
+    expect(await migrating).toEqual([NEXT]);
+    expect(waits.length).toBeGreaterThanOrEqual(3);
+    expect(waits[0]).toMatchObject({ step: NEXT });
+    expect(waits[0]?.holders.join()).toMatch(/pg_dump \(pid \d+, open for \d+ s\)/);
+    expect(recorded).toBeGreaterThan(20);
+  });
+
+  test("is given up in the end, with the session that holds it, and can be tried again", async () => {
+    await migrate(options());
+    addNext("alter table checks add column note text");
+    const backup = await startBackup();
+    try {
+      const refused = migrate({ ...options(), lockWaitMs: 2_000 });
+      await expect(refused).rejects.toThrow(
+        new RegExp(`Migration ${NEXT} .* pg_dump \\(pid \\d+.*Run \`overdue migrate\` again`),
+      );
+    } finally {
+      await backup.end();
+    }
+    expect(await migrate(options())).toEqual([NEXT]);
+  });
+
+  test("stops the wait when told to", async () => {
+    await migrate(options());
+    addNext("alter table checks add column note text");
+    const backup = await startBackup();
+    const stop = new AbortController();
+    try {
+      await expect(
+        migrate({ ...options(), onLocked: () => stop.abort(), signal: stop.signal }),
+      ).rejects.toThrow("aborted");
+    } finally {
+      await backup.end();
+    }
+  });
 });
 
 describe("refusing", () => {

@@ -249,6 +249,7 @@ describe.skipIf(!isPgbouncerInstalled)("through PgBouncer", () => {
         waitMs: 0,
         onWaiting: () => {},
         onTurn: () => {},
+        onLocked: () => {},
         signal: new AbortController().signal,
       });
       await expect(starting).rejects.toThrow(UnusableDatabaseError);
