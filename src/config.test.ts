@@ -176,9 +176,7 @@ describe("the reference's names", () => {
       DB_PASSWORD: "p/w:?",
       DB_SSLMODE: "require",
     });
-    expect(config.databaseUrl).toBe(
-      "postgres://me%40home:p%2Fw%3A%3F@db:5433/over%20due?uselibpqcompat=true&sslmode=require",
-    );
+    expect(config.databaseUrl).toBe("postgres://me%40home:p%2Fw%3A%3F@db:5433/over%20due?sslmode=require");
   });
 
   test("DB_PASSWORD can come from a file", () => {
@@ -187,11 +185,21 @@ describe("the reference's names", () => {
     expect(sourceOf("OVERDUE_DATABASE_URL", environment)?.from).toBe("DB_HOST, DB_NAME, DB_PASSWORD_FILE");
   });
 
-  test("DB_* without a name, or with an SSL mode that tries both ways, are refused", () => {
+  test("DB_* without a name, or with an unknown SSL mode, are refused", () => {
     expect(problemsOf({ DB_HOST: "db" })).toEqual([expect.stringContaining("DB_NAME is not set")]);
-    expect(problemsOf({ DB_NAME: "d", DB_SSLMODE: "prefer" })).toEqual([
+    expect(problemsOf({ DB_NAME: "d", DB_SSLMODE: "no-verify" })).toEqual([
       expect.stringContaining("DB_SSLMODE must be"),
     ]);
+  });
+
+  test("PGSSLMODE and PGSSLROOTCERT are used for what the database address does not say", () => {
+    const from = (OVERDUE_DATABASE_URL: string) =>
+      loadConfig({ OVERDUE_DATABASE_URL, PGSSLMODE: "verify-ca", PGSSLROOTCERT: "/etc/ca.crt" }).config
+        .databaseUrl;
+    expect(from("postgres://u@h/d")).toBe("postgres://u@h/d?sslmode=verify-ca&sslrootcert=%2Fetc%2Fca.crt");
+    expect(from("postgres://u@h/d?sslmode=require")).toBe(
+      "postgres://u@h/d?sslmode=require&sslrootcert=%2Fetc%2Fca.crt",
+    );
   });
 
   test("are named in a refusal, together with ours", () => {

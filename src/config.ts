@@ -62,7 +62,7 @@ export function loadConfig(environment: Environment = process.env): LoadedConfig
   const effective: EffectiveSetting[] = [];
   for (const [name, given] of Object.entries(SETTINGS) as [SettingName, AnySetting][]) {
     try {
-      const found = find(given, environment);
+      const found = withParameters(find(given, environment), { given, environment });
       const value = found === null ? given.fallback : parse(given, found);
       values[name] = value;
       effective.push(describe(name, { given, value, found }));
@@ -117,6 +117,23 @@ function find(given: AnySetting, environment: Environment): Found | null {
     if (found !== null) return { text: found.text, source: { kind: "alias", from: found.source.from } };
   }
   return given.composedOf === undefined ? null : compose(given, { parts: given.composedOf, environment });
+}
+
+/** An address with the query parameters that it lacks and the environment has. */
+function withParameters(
+  found: Found | null,
+  { given, environment }: { given: AnySetting; environment: Environment },
+): Found | null {
+  if (found === null) return null;
+  const [, query = ""] = found.text.split(/\?(.*)/s);
+  const present = new URLSearchParams(query);
+  const lacking = new URLSearchParams();
+  for (const [parameter, variable] of Object.entries(given.parameters ?? {})) {
+    const value = environment[variable]?.trim();
+    if (value && !present.has(parameter)) lacking.set(parameter, value);
+  }
+  if (lacking.size === 0) return found;
+  return { ...found, text: `${found.text}${query === "" ? "?" : "&"}${lacking.toString()}` };
 }
 
 function compose(

@@ -34,6 +34,8 @@ export type Setting<T, Fallback extends T | null> = {
   /** Names that the reference server uses for the same thing. */
   aliases?: readonly string[];
   composedOf?: Composition;
+  /** Query parameters of an address, and the variables that are used for those it lacks. */
+  parameters?: Readonly<Record<string, string>>;
 };
 
 /** A setting that always has a value. */

@@ -17,6 +17,7 @@ import {
   listenKind,
   listKind,
   secondsKind,
+  SSL_MODES,
   textKind,
   webAddressKind,
   wordKind,
@@ -31,8 +32,6 @@ const POOL_SIZE_MAX = 200;
 /** Longer than any supervisor waits. */
 const WAIT_SECONDS_MAX = 600;
 
-const SSL_MODES = ["disable", "require", "verify-ca", "verify-full"];
-
 /** The reference's DB_* names, put together into one address. */
 const databaseParts: Composition = {
   names: ["DB_HOST", "DB_PORT", "DB_NAME", "DB_USER", "DB_PASSWORD", "DB_SSLMODE"],
@@ -45,13 +44,13 @@ const databaseParts: Composition = {
     if (name === null)
       return { problem: "is put together from DB_HOST and the rest, but DB_NAME is not set" };
     const sslMode = part("DB_SSLMODE");
-    if (sslMode !== null && !SSL_MODES.includes(sslMode)) {
+    if (sslMode !== null && !SSL_MODES.some((mode) => mode === sslMode)) {
       return { problem: `is put together from DB_*, and DB_SSLMODE must be one of ${SSL_MODES.join(", ")}` };
     }
     const password = part("DB_PASSWORD");
     const user = encodeURIComponent(part("DB_USER") ?? "postgres");
     const login = password === null ? user : `${user}:${encodeURIComponent(password)}`;
-    const query = sslMode === null ? "" : `?uselibpqcompat=true&sslmode=${sslMode}`;
+    const query = sslMode === null ? "" : `?sslmode=${sslMode}`;
     const place = `${host ?? "localhost"}:${part("DB_PORT") ?? "5432"}/${encodeURIComponent(name)}`;
     return { value: `postgres://${login}@${place}${query}` };
   },
@@ -65,9 +64,11 @@ export const SETTINGS = {
     group: "Database",
     kind: databaseUrlKind,
     secret: true,
-    meaning: "The PostgreSQL database (15 to 18) that holds everything.",
+    meaning:
+      "The PostgreSQL database (15 to 18) that holds everything. sslmode and sslrootcert in it mean what they mean to libpq; without them, PGSSLMODE and PGSSLROOTCERT are used, and prefer without those.",
     example: "postgres://overdue:secret@127.0.0.1:5432/overdue",
     composedOf: databaseParts,
+    parameters: { sslmode: "PGSSLMODE", sslrootcert: "PGSSLROOTCERT" },
   }),
   databasePoolSize: setting({
     key: "OVERDUE_DATABASE_POOL_SIZE",

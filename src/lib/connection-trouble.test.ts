@@ -1,6 +1,6 @@
 // Which errors of a connection are worth waiting for, and what the reader is told about each.
 import { expect, test } from "vitest";
-import { explainConnection, isUnreachable } from "./connection-trouble.ts";
+import { explainConnection, isTlsTrouble, isUnreachable } from "./connection-trouble.ts";
 
 function errorWith(code: string, message = "it failed"): Error {
   return Object.assign(new Error(message), { code });
@@ -34,25 +34,44 @@ test("a name with several addresses is judged by the first", () => {
     errorWith("X"),
   ]);
   expect(isUnreachable(error)).toBe(true);
-  expect(explainConnection(error)).toMatch(/^connect ECONNREFUSED ::1:5432\. Nothing listens there\./);
+  expect(explainConnection(error)).toMatch(/^connect ECONNREFUSED ::1:5432\. No server is listening there\./);
 });
 
 test("a server that does not answer in time may do so later, and the reader is told what to look at", () => {
   const late = new Error("timeout expired");
   expect(isUnreachable(late)).toBe(true);
   expect(explainConnection(late)).toMatch(
-    /^timeout expired\. It does not answer in time\. Is the server very busy/,
+    /^timeout expired\. The server does not answer in time\. Check the host and port/,
   );
   expect(isUnreachable(new Error("the timeout expired for a job"))).toBe(false);
 });
 
 test("the sentence says what happened and what to do", () => {
   expect(explainConnection(errorWith("3D000", 'database "x" does not exist'))).toMatch(
-    /^database "x" does not exist\. There is no such database\. Create it first/,
+    /^database "x" does not exist\. Create the database first/,
   );
 });
 
 test("what is no matter of the connection is left to others", () => {
   expect(explainConnection(errorWith("23505"))).toBeNull();
   expect(explainConnection(new Error("a fault of ours"))).toBeNull();
+});
+
+test.each([
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", "sslrootcert"],
+  ["SELF_SIGNED_CERT_IN_CHAIN", "sslrootcert"],
+  ["CERT_HAS_EXPIRED", "Renew it"],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", "verify-ca"],
+  ["ERR_SSL_WRONG_VERSION_NUMBER", "sslmode"],
+])("%s is a matter of TLS: nothing to wait for at a start, and explained", (code, advice) => {
+  expect(isTlsTrouble(errorWith(code))).toBe(true);
+  expect(isUnreachable(errorWith(code))).toBe(true);
+  expect(explainConnection(errorWith(code))).toContain(advice);
+});
+
+test("what the server refuses as a server has advice, what it refuses as a statement has none", () => {
+  for (const code of ["28000", "42501", "53300", "58030", "25006"]) {
+    expect(explainConnection(errorWith(code))).not.toBeNull();
+  }
+  for (const code of ["42601", "42P01", "22001"]) expect(explainConnection(errorWith(code))).toBeNull();
 });

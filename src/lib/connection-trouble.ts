@@ -1,8 +1,9 @@
-// What is the matter with a connection to PostgreSQL, in a sentence that says what to do next, and whether
-// waiting can help. Looks only at codes that the driver, the system and the server give.
+// What is wrong with a connection to PostgreSQL, in a sentence that says what to do next, and whether waiting can help.
+// Looks only at the codes and texts of the driver, the system and the server.
 
 /** The server cannot be reached or is not ready yet: it may answer if asked again. */
 const UNREACHABLE_CODES = new Set([
+  "EADDRNOTAVAIL",
   "ECONNREFUSED",
   "ECONNRESET",
   "EHOSTUNREACH",
@@ -14,6 +15,7 @@ const UNREACHABLE_CODES = new Set([
   "ETIMEDOUT",
   "08001",
   "08006",
+  "25006",
   "53300",
   "57P01",
   "57P02",
@@ -24,40 +26,126 @@ const TOO_SLOW_TEXT =
   /timeout exceeded when trying to connect|connection timeout|^timeout expired$|query read timeout/i;
 /** Nor these: a connection that broke, or had broken between two statements. */
 const BROKEN_TEXT = /connection terminated|is not queryable/i;
+/** Nor these: what answers is not PostgreSQL, or a PostgreSQL that cannot start a session. */
+const STRANGE_TEXT = /^There was an error establishing an SSL connection$/;
+const NO_TLS_TEXT = /^The server does not support SSL connections$/;
+/** The server asks for a password, and the settings have none. */
+const NO_PASSWORD_TEXT = /client password must be a (non-empty )?string/;
 
-const TOO_SLOW_ADVICE = "It does not answer in time. Is the server very busy, or a firewall in between?";
+/** OpenSSL's names for a certificate that nobody vouches for. */
+const UNTRUSTED_CODES = [
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "CERT_UNTRUSTED",
+  "CERT_REJECTED",
+  "CERT_SIGNATURE_FAILURE",
+  "INVALID_CA",
+];
+const UNTRUSTED_ADVICE =
+  "The certificate is not signed by an authority that this machine trusts. Name the file of its root certificate with sslrootcert in OVERDUE_DATABASE_URL, or use sslmode=require to encrypt without verification.";
 
 const ADVICE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "Nothing listens there. Is PostgreSQL running, and are host and port right?",
-  ENOENT: "There is no such socket. Is PostgreSQL running, and is the folder in the address right?",
-  ENOTFOUND: "The host name is unknown. Is it spelled correctly?",
-  EAI_AGAIN: "The host name could not be looked up. Is name resolution working on this machine?",
-  ETIMEDOUT: "The host does not answer. Is there a firewall in between?",
-  "28P01": "The password is wrong for that user.",
-  "28000": "The server does not let that user in from here (pg_hba.conf).",
-  "3D000": "There is no such database. Create it first, for instance with `createdb overdue`.",
-  "42501": "That user may not do this. Make it the owner of the database.",
-  "53100": "The disk of the database server is full. Make room there; nothing else needs to be done.",
-  "53300": "The server has no connection left. Raise max_connections or lower OVERDUE_DATABASE_POOL_SIZE.",
+  ECONNREFUSED:
+    "No server is listening there. Start PostgreSQL, or correct the host and port in OVERDUE_DATABASE_URL.",
+  ENOENT: "There is no such socket. Start PostgreSQL, or correct the folder in OVERDUE_DATABASE_URL.",
+  EACCES: "This user may not open that socket. Correct its permissions, or connect over TCP.",
+  ENOTFOUND: "The host name is unknown. Correct it in OVERDUE_DATABASE_URL.",
+  EAI_AGAIN: "The host name could not be looked up. Check the name resolution of this machine.",
+  ETIMEDOUT: "The host does not answer. Check the host and port, and any firewall in between.",
+  EHOSTUNREACH: "There is no route to that host. Check the host and the network.",
+  ENETUNREACH: "There is no route to that network. Check the host and the network.",
+  ECONNRESET:
+    "The server closed the connection. Check that this is the port of a PostgreSQL server, and look into its log.",
+  "25006":
+    "The server is read-only, as a standby is. Set OVERDUE_DATABASE_URL to the primary server, or promote this one.",
+  "28P01": "Correct the user name or the password in OVERDUE_DATABASE_URL.",
+  "28000":
+    "The server does not let that user in from here. Correct the user name, or add a line to pg_hba.conf on the server.",
+  "3D000": "Create the database first, for instance with `createdb overdue`.",
+  "3F000": "The schema does not exist. Create it, or correct the search_path of the database user.",
+  "42501":
+    "The database user lacks a privilege. Make it the owner of the database and of the tables in it: `ALTER DATABASE <database> OWNER TO <user>`.",
+  "53100": "The disk of the database server is full. Free some space there; Overdue then continues.",
+  "53200": "The database server is out of memory. Give it more, or lower its max_connections.",
+  "53300":
+    "The server has no free connections. Raise its max_connections, or lower OVERDUE_DATABASE_POOL_SIZE.",
+  "53400": "A limit of the database server is exceeded. Its log says which one.",
+  "55000": "The server is not in a state that allows this. Its log says why.",
+  "57P01": "The server is shutting down. Start it again.",
+  "57P02": "The server crashed and is recovering. Its log says why.",
   "57P03": "The server is still starting.",
+  "57P04": "The database was dropped.",
+  CERT_HAS_EXPIRED: "The server's certificate has expired. Renew it on the server.",
+  CERT_NOT_YET_VALID: "The server's certificate is not valid yet. Check the clocks of both machines.",
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    "The certificate is not issued for that host name. Use the name in the certificate, or sslmode=verify-ca to skip the name.",
+  EPROTO: "The TLS handshake failed. Check that this is the port of a PostgreSQL server.",
+  ...Object.fromEntries(UNTRUSTED_CODES.map((code) => [code, UNTRUSTED_ADVICE])),
 };
+const TLS_CODE = /^(CERT_|ERR_SSL_|ERR_TLS_|ERR_OSSL_|EPROTO$|HOSTNAME_MISMATCH$)/;
+/** Classes of SQLSTATE that are about the server, and not about a statement of ours. */
+const SERVER_STATE = /^(08|28|53|57P|58|F0|XX00[12])[0-9A-Z]*$/;
+
+const TOO_SLOW_ADVICE =
+  "The server does not answer in time. Check the host and port, any firewall in between, and the load of the server.";
+const BROKEN_ADVICE =
+  "The server closed the connection. Check that this is the port of a PostgreSQL server, and look into its log.";
+const STRANGE_ADVICE =
+  "What answers there is not a PostgreSQL server. Correct the host and port in OVERDUE_DATABASE_URL.";
+const NO_TLS_ADVICE =
+  "The sslmode in OVERDUE_DATABASE_URL requires TLS. Turn on ssl in the server's postgresql.conf, or use sslmode=prefer.";
+const NO_PASSWORD_ADVICE =
+  "The server asks for a password, and none is set. Add it to OVERDUE_DATABASE_URL: postgres://user:password@host/database.";
+const TLS_ADVICE =
+  "The encrypted connection could not be made. Check sslmode, sslrootcert, sslcert and sslkey in OVERDUE_DATABASE_URL.";
+const SERVER_ADVICE = "The log of the database server says more.";
 
 /** True when asking again later may succeed. */
 export function isUnreachable(error: unknown): boolean {
   const code = codeOf(error);
-  if (code !== null) return UNREACHABLE_CODES.has(code);
-  return isTooSlow(error) || (error instanceof Error && BROKEN_TEXT.test(error.message));
+  if (code !== null) return UNREACHABLE_CODES.has(code) || isTlsTrouble(error);
+  return (
+    isTooSlow(error) || hasText(error, BROKEN_TEXT) || hasText(error, STRANGE_TEXT) || isTlsTrouble(error)
+  );
+}
+
+/** True when encryption failed. At a start that is a matter of the settings, and nothing to wait for. */
+export function isTlsTrouble(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code === null) return hasText(error, NO_TLS_TEXT);
+  return UNTRUSTED_CODES.includes(code) || TLS_CODE.test(code);
 }
 
 /** The trouble in words, with advice where there is some; null for errors that have no advice here. */
 export function explainConnection(error: unknown): string | null {
-  const advice = isTooSlow(error) ? TOO_SLOW_ADVICE : ADVICE[codeOf(error) ?? ""];
+  const advice = adviceOn(error);
   if (advice === undefined && !isUnreachable(error)) return null;
   return [messageOf(error), advice].filter((part) => part !== undefined).join(". ");
 }
 
+function adviceOn(error: unknown): string | undefined {
+  const code = codeOf(error);
+  if (code !== null) {
+    if (ADVICE[code] !== undefined) return ADVICE[code];
+    if (isTlsTrouble(error)) return TLS_ADVICE;
+    return SERVER_STATE.test(code) ? SERVER_ADVICE : undefined;
+  }
+  if (isTooSlow(error)) return TOO_SLOW_ADVICE;
+  if (hasText(error, NO_TLS_TEXT)) return NO_TLS_ADVICE;
+  if (hasText(error, NO_PASSWORD_TEXT)) return NO_PASSWORD_ADVICE;
+  if (hasText(error, STRANGE_TEXT)) return STRANGE_ADVICE;
+  return hasText(error, BROKEN_TEXT) ? BROKEN_ADVICE : undefined;
+}
+
 function isTooSlow(error: unknown): boolean {
-  return codeOf(error) === null && error instanceof Error && TOO_SLOW_TEXT.test(error.message);
+  return codeOf(error) === null && hasText(error, TOO_SLOW_TEXT);
+}
+
+function hasText(error: unknown, text: RegExp): boolean {
+  return error instanceof Error && text.test(error.message);
 }
 
 function codeOf(error: unknown): string | null {
@@ -65,9 +153,13 @@ function codeOf(error: unknown): string | null {
   // A name with several addresses fails with one error for each of them.
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   if (!("code" in error) || typeof error.code !== "string") return null;
-  // A missing file has the same code as a missing socket, but nobody tried to connect to it.
-  const isFile = error.code === "ENOENT" && !("syscall" in error && error.syscall === "connect");
+  // A file and a socket fail with the same codes, but nobody tried to connect to a file.
+  const isFile = ["ENOENT", "EACCES"].includes(error.code) && !isOfConnecting(error);
   return isFile ? null : error.code;
+}
+
+function isOfConnecting(error: object): boolean {
+  return "syscall" in error && error.syscall === "connect";
 }
 
 function messageOf(error: unknown): string {

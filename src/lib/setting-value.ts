@@ -186,6 +186,38 @@ export function listKind<T>(item: ValueKind<T>, { countMax }: { countMax: number
   };
 }
 
+/** How much a connection to PostgreSQL is protected, in libpq's words. */
+export const SSL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
+export type SslMode = (typeof SSL_MODES)[number];
+/** What libpq does when it is not told. */
+const DEFAULT_SSL_MODE: SslMode = "prefer";
+
+/** The mode that the query of a database address asks for. `ssl=true` is an older way to say `require`. */
+export function sslModeOf(query: URLSearchParams): SslMode {
+  const given = query.get("sslmode") ?? (query.get("ssl") === "true" ? "require" : null);
+  return SSL_MODES.find((mode) => mode === given) ?? DEFAULT_SSL_MODE;
+}
+
+/** Why the query of a database address cannot be used; null when it can. */
+function sslProblem(query: URLSearchParams): string | null {
+  const mode = query.get("sslmode");
+  if (mode !== null && !SSL_MODES.some((known) => known === mode)) {
+    return `must have one of ${SSL_MODES.join(", ")} as its sslmode`;
+  }
+  if (query.has("ssl") && query.get("ssl") !== "true") return "must use sslmode instead of ssl";
+  const isWeak = ["disable", "allow", "prefer"].includes(sslModeOf(query));
+  if (query.get("sslnegotiation") === "direct" && isWeak) {
+    return "must have sslmode=require, verify-ca or verify-full with sslnegotiation=direct";
+  }
+  return null;
+}
+
+/** The host of a database address; a path is the folder of a Unix socket. */
+export function databaseHostOf(text: string): string | null {
+  const url = parseDatabaseUrl(text);
+  return url === null ? null : (url.searchParams.get("host") ?? decodeURIComponent(url.hostname));
+}
+
 /** The address of a PostgreSQL database; what is shown of it has its password masked. */
 export const databaseUrlKind: ValueKind<string> = {
   describe: "postgres address",
@@ -199,7 +231,8 @@ export const databaseUrlKind: ValueKind<string> = {
     }
     if (url.pathname.length < 2)
       return { problem: "must end in the name of a database, as in …@host:5432/overdue" };
-    return { value: text };
+    const problem = sslProblem(url.searchParams);
+    return problem === null ? { value: text } : { problem };
   },
   print: (value) => value,
   mask: (value) => {

@@ -2,6 +2,7 @@
 // It holds no SQL of the domain and opens no transaction; that is transaction.ts.
 import pg from "pg";
 import { UnusableDatabaseError } from "./errors.ts";
+import { clientClassOf, clientSslOf, tlsPlanOf } from "./tls.ts";
 import { TYPE_PARSERS } from "./values.ts";
 
 /** PostgreSQL versions below this one are refused. */
@@ -63,8 +64,10 @@ export function statement<Row extends object = Record<string, never>>(at: {
 
 /** Opens the pool. Nothing connects before the first statement; `close` ends it. */
 export function openDatabase(options: DatabaseOptions): Database {
+  const { Client, config } = connectionOf(options);
   const pool = new pg.Pool({
-    ...connectionConfig(options),
+    ...config,
+    Client,
     max: options.connectionsMax ?? CONNECTIONS_MAX,
     // oxlint-disable-next-line typescript/no-misused-promises -- The pool waits for it; its types do not say so.
     onConnect: (client) => prepareSession(client, options),
@@ -89,9 +92,7 @@ export async function runStatement<Row extends object>(
 
 /** One connection outside any pool, with the same session settings. The caller ends it. */
 export async function connectAlone(options: DatabaseOptions): Promise<pg.Client> {
-  const client = new pg.Client(connectionConfig(options));
-  client.on("error", options.onError);
-  await client.connect();
+  const client = await connectBare(options);
   try {
     await prepareSession(client, options);
   } catch (error) {
@@ -101,9 +102,23 @@ export async function connectAlone(options: DatabaseOptions): Promise<pg.Client>
   return client;
 }
 
-function connectionConfig(options: DatabaseOptions): pg.ClientConfig {
-  return {
-    connectionString: options.url,
+/** A connection whose session is as the server opens it, for questions about the server. The caller ends it. */
+export async function connectBare(
+  options: DatabaseOptions,
+  changes: pg.ClientConfig = {},
+): Promise<pg.Client> {
+  const { Client, config } = connectionOf(options);
+  const client = new Client({ ...config, ...changes });
+  client.on("error", options.onError);
+  await client.connect();
+  return client;
+}
+
+function connectionOf(options: DatabaseOptions): { Client: typeof pg.Client; config: pg.ClientConfig } {
+  const tls = tlsPlanOf(options.url);
+  const config = {
+    connectionString: tls.url,
+    ssl: clientSslOf(tls),
     application_name: options.applicationName,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     keepAlive: true,
@@ -112,6 +127,7 @@ function connectionConfig(options: DatabaseOptions): pg.ClientConfig {
     // Statements that do not wait for each other travel together.
     pipeline: true,
   };
+  return { Client: clientClassOf(tls), config };
 }
 
 const PREPARE_SESSION = `
@@ -125,6 +141,7 @@ const PREPARE_SESSION = `
     set_config('statement_timeout', $3, false),
     set_config('tcp_keepalives_idle', $4, false),
     current_setting('server_version_num')::int as version,
+    current_setting('server_encoding') as encoding,
     current_setting('fsync') as fsync,
     current_setting('synchronous_commit') as synchronous_commit`;
 
@@ -145,15 +162,25 @@ async function prepareSession(client: pg.ClientBase, options: DatabaseOptions): 
     // The pool's own limit ends before this question; on a link that is cut just now it would wait for ever.
     query_timeout: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
   };
-  const { rows } = await client.query<{ version: number; fsync: string; synchronous_commit: string }>(
-    question,
-  );
+  const { rows } = await client.query<{
+    version: number;
+    encoding: string;
+    fsync: string;
+    synchronous_commit: string;
+  }>(question);
   const [server] = rows;
   if (server === undefined)
     throw new UnusableDatabaseError("The database did not answer its first question.");
   if (server.version < SERVER_VERSION_MIN) {
     const major = Math.floor(server.version / 10_000);
     throw new UnusableDatabaseError(`This is PostgreSQL ${major}; Overdue needs PostgreSQL 15 or newer.`);
+  }
+  // Names and bodies hold any character; another encoding would refuse some of them, ping by ping.
+  if (server.encoding !== "UTF8") {
+    throw new UnusableDatabaseError(
+      `The database has the encoding ${server.encoding}, and Overdue needs UTF8. ` +
+        "Create another one with `createdb --encoding=UTF8 --template=template0 overdue`.",
+    );
   }
   if (options.requireDurable === false) return;
   // A 200 on a ping promises that the signal is on disk; with either off the server would lie to us.

@@ -1,7 +1,7 @@
 // Finds out whether a connection pooler stands between us and PostgreSQL, and whether it swaps the server
 // under an open connection. It only asks; why we refuse is written in docs/decisions/0007-pgbouncer.md.
-import pg from "pg";
-import type { DatabaseOptions } from "./db.ts";
+import type pg from "pg";
+import { connectBare, type DatabaseOptions } from "./db.ts";
 import { UnusableDatabaseError } from "./errors.ts";
 
 /** A pool with one server connection makes the second question wait for the first; that is an answer, too. */
@@ -25,16 +25,8 @@ export async function refuseTransactionPooling(options: DatabaseOptions): Promis
   }
 }
 
-async function connect(options: DatabaseOptions): Promise<pg.Client> {
-  const client = new pg.Client({
-    connectionString: options.url,
-    application_name: options.applicationName,
-    connectionTimeoutMillis: PROBE_TIMEOUT_MS,
-    query_timeout: PROBE_TIMEOUT_MS,
-  });
-  client.on("error", options.onError);
-  await client.connect();
-  return client;
+function connect(options: DatabaseOptions): Promise<pg.Client> {
+  return connectBare(options, { connectionTimeoutMillis: PROBE_TIMEOUT_MS, query_timeout: PROBE_TIMEOUT_MS });
 }
 
 async function backendPid(client: pg.Client): Promise<number> {
