@@ -123,25 +123,32 @@ function stopSignal(log: Log): AbortSignal {
 }
 
 const LISTEN_ADVICE: Readonly<Record<string, string>> = {
-  EADDRINUSE: "Another process is there.",
-  EADDRNOTAVAIL: "This machine has no such address.",
-  EACCES: "This user may not listen there; ports below 1024 are for root.",
+  EADDRINUSE: "Another process is using that port.",
+  EADDRNOTAVAIL: "This machine does not have that address.",
+  EACCES: "This user may not use that port. Ports below 1024 need the capability CAP_NET_BIND_SERVICE.",
+  ENOTFOUND: "The host name is unknown.",
+  EAI_AGAIN: "The host name could not be looked up.",
 };
 
-/** The address that cannot be taken, in words; null for any other error. */
+/** The address that cannot be listened on, in words; null for any other error. */
 function listenTrouble(error: unknown, config: Config): CommandError | null {
-  if (!(error instanceof Error) || !("syscall" in error) || error.syscall !== "listen") return null;
+  if (!(error instanceof Error) || !("syscall" in error)) return null;
   const places = [
     { setting: "OVERDUE_ADMIN_LISTEN", address: config.adminListen },
     { setting: "OVERDUE_PING_MAIL_LISTEN", address: config.pingMailListen },
+    { setting: "OVERDUE_LISTEN", address: config.listen },
   ];
-  const port = "port" in error ? error.port : config.adminListen.port;
-  const known = places.find(({ address }) => address?.port === port);
-  const { setting, address } = known ?? { setting: "OVERDUE_LISTEN", address: config.listen };
+  const found = places.find(({ address }) =>
+    error.syscall === "listen"
+      ? "port" in error && address?.port === error.port
+      : error.syscall === "getaddrinfo" && "hostname" in error && address?.host === error.hostname,
+  );
+  if (error.syscall !== "listen" && found === undefined) return null;
+  const { setting, address } = found ?? { setting: "OVERDUE_LISTEN", address: config.listen };
   const place = address === null ? "" : ` on ${formatListenAddress(address)}`;
   const advice = LISTEN_ADVICE["code" in error ? String(error.code) : ""];
   const why = advice === undefined ? `(${error.message}).` : `(${error.message}). ${advice}`;
-  return new CommandError(`Cannot listen${place} ${why} ${setting} names another place.`);
+  return new CommandError(`Cannot listen${place} ${why} Set ${setting} to another address.`);
 }
 
 /** Whatever goes to standard error is cleaned of secrets, as the log is. */

@@ -4,6 +4,7 @@ import type { Config } from "./config.ts";
 import { HOUR_MS, SECOND_MS } from "./core/instant.ts";
 import type { ListenAddress } from "./lib/address.ts";
 import { adminServer } from "./lib/admin-server.ts";
+import { explainConnection } from "./lib/connection-trouble.ts";
 import type { RecentMisses } from "./lib/http/recent-misses.ts";
 import type { Log } from "./lib/log.ts";
 import { loopService } from "./lib/loop.ts";
@@ -235,7 +236,8 @@ function schemaService(
         database: databaseOptions,
         migrate: config.migrateOnStart,
         waitMs,
-        onWaiting: (error) => log.warn({ err: error }, "waiting for the database"),
+        onWaiting: (error) =>
+          log.warn({ err: error, reason: explainConnection(error) }, "waiting for the database"),
         ...(waitMs === EARLY_AFTER_MS && { lockWaitMs: EARLY_AFTER_MS }),
         onTurn: () => log.info("another process brings the schema up to date; waiting for it"),
         onLocked: ({ step, holders }) =>

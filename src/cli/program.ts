@@ -80,10 +80,35 @@ function reportError(error: unknown, context: CommandContext): number {
   }
   const trouble = explainConnection(error);
   if (trouble !== null) {
-    context.err(`overdue: The database cannot be used: ${trouble}\n`);
+    context.err(`overdue: Cannot use the database: ${trouble}\n`);
+    return EXIT.failed;
+  }
+  const refused = explainSystemError(error);
+  if (refused !== null) {
+    context.err(`overdue: ${refused}\n`);
     return EXIT.failed;
   }
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
   context.err(`overdue: This is a fault in Overdue itself; please report it.\n${detail}\n`);
   return EXIT.failed;
+}
+
+const SYSTEM_ADVICE: Readonly<Record<string, string>> = {
+  EACCES: "Give the user that runs Overdue permission, or use another path.",
+  EPERM: "Give the user that runs Overdue permission, or use another path.",
+  EROFS: "The disk is read-only. Use another path.",
+  ENOENT: "The file or folder does not exist. Correct the path.",
+  ENOTDIR: "A part of the path is not a folder. Correct the path.",
+  EISDIR: "A folder is in the place of a file. Correct the path.",
+  ENOSPC: "The disk is full. Free some space.",
+  EDQUOT: "The disk quota is used up. Free some space.",
+  EMFILE: "Too many files are open. Raise the limit of open files (ulimit -n).",
+  ENFILE: "The system has too many open files. Raise its limit.",
+};
+
+/** What the system refused, with the path; null for any other error. */
+function explainSystemError(error: unknown): string | null {
+  if (!(error instanceof Error) || !("code" in error) || !("syscall" in error)) return null;
+  const advice = SYSTEM_ADVICE[String(error.code)];
+  return advice === undefined ? null : `${error.message}. ${advice}`;
 }

@@ -1,10 +1,9 @@
 // Gets the database ready for a process that starts: waits until it answers, and brings its schema up to date
 // or makes sure that it is. Nothing of the process may touch the database before.
 import { setTimeout as sleep } from "node:timers/promises";
-import { isUnreachable } from "../lib/connection-trouble.ts";
+import { isTlsTrouble, isUnreachable } from "../lib/connection-trouble.ts";
 import type { DatabaseOptions } from "../store/db.ts";
-import { type LockWait, LockedTableError, migrate, verifySchema } from "../store/migrate.ts";
-import { refuseTransactionPooling } from "../store/pooler.ts";
+import { type LockWait, LockedTableError, migrate, verifyUsable } from "../store/migrate.ts";
 
 const POLL_MS = 500;
 
@@ -27,7 +26,7 @@ export type PrepareOptions = {
 
 /** Whether a process that can do without the database may start: it is unreachable, or a migration waits for a lock. */
 export function isNotReadyYet(error: unknown): boolean {
-  return isUnreachable(error) || error instanceof LockedTableError;
+  return (isUnreachable(error) && !isTlsTrouble(error)) || error instanceof LockedTableError;
 }
 
 /** Returns the names of the migrations it applied. Throws what the last try threw, or the signal's reason. */
@@ -46,11 +45,11 @@ export async function prepareDatabase(options: PrepareOptions): Promise<string[]
           signal,
         });
       }
-      await refuseTransactionPooling(options.database);
-      await verifySchema(options.database);
+      await verifyUsable(options.database);
       return [];
     } catch (error) {
-      if (!isUnreachable(error) || performance.now() >= deadline) throw error;
+      // Encryption that fails at the start is a matter of the settings; waiting would only hide the message.
+      if (!isUnreachable(error) || isTlsTrouble(error) || performance.now() >= deadline) throw error;
       if (attempt === 1) options.onWaiting(error);
     }
     await sleep(POLL_MS, undefined, { signal: options.signal });

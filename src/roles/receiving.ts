@@ -1,6 +1,7 @@
 // Puts an intake together for a process that receives signals: its own connections, the spool, what is known,
 // the operations it calls, and the heart that beats for it. Protocols are joined to it elsewhere.
 import { randomUUID } from "node:crypto";
+import { accessSync, constants } from "node:fs";
 import { hostname } from "node:os";
 import { type Config, ConfigError } from "../config.ts";
 import type { Batch, SignalTarget } from "../core/accepted.ts";
@@ -13,6 +14,7 @@ import { DatabaseClock } from "../intake/clock.ts";
 import { DirectIntake } from "../intake/direct.ts";
 import type { IntakeParts, RecordHow } from "../intake/direct/parts.ts";
 import { Heart } from "../intake/heart.ts";
+import { SpoolError } from "../intake/spool/refusal.ts";
 import { makeSpooling, type Spooling } from "../intake/spooling.ts";
 import { isUnreachable } from "../lib/connection-trouble.ts";
 import type { Log } from "../lib/log.ts";
@@ -98,11 +100,22 @@ export async function startReceiving(resources: ReceivingResources): Promise<Rec
 function refuseFolder(folder: string | null): (error: unknown) => never {
   return (error) => {
     const isOfSystem = error instanceof Error && "syscall" in error && "path" in error;
-    if (folder === null || !isOfSystem) throw error;
+    if (folder === null || !(isOfSystem || error instanceof SpoolError)) throw error;
+    const why = isWritable(folder) ? error.message : `no permission to write to ${folder}; ${error.message}`;
     throw new ConfigError([
-      `OVERDUE_SPOOL_FOLDER cannot be used (${error.message}). Name a folder on a local disk that this user may write to.`,
+      `OVERDUE_SPOOL_FOLDER cannot be used (${why}). Name a folder on a local disk that this user may write to.`,
     ]);
   };
+}
+
+/** SQLite says only that it cannot open a file. */
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 type Parts = { database: Database; lookupDatabase: Database; spooling: Spooling };

@@ -1,6 +1,7 @@
 // The role that receives signals by mail, at a port of its own, and hands them to the intake of the process. Without an
 // address and a domain in the settings it does nothing, and is well.
 import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
 import { type Config, ConfigError } from "../config.ts";
 import { addFigures, type Figure } from "../lib/metrics.ts";
 import { type MailServer, mailServer } from "../services/smtp/server.ts";
@@ -77,10 +78,19 @@ function readCertificate(config: Config): { cert: string; key: string } | null {
   const certificate = config.pingMailCertificate;
   const key = config.pingMailCertificateKey;
   if (certificate === null || key === null) return null;
-  return {
+  const pair = {
     cert: readPem(certificate, "OVERDUE_PING_MAIL_CERTIFICATE"),
     key: readPem(key, "OVERDUE_PING_MAIL_CERTIFICATE_KEY"),
   };
+  try {
+    createSecureContext(pair);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigError([
+      `OVERDUE_PING_MAIL_CERTIFICATE and OVERDUE_PING_MAIL_CERTIFICATE_KEY cannot be used (${why}). Name PEM files of a certificate and of the private key that belongs to it, without a passphrase.`,
+    ]);
+  }
+  return pair;
 }
 
 function readPem(path: string, setting: string): string {
@@ -88,7 +98,9 @@ function readPem(path: string, setting: string): string {
     return readFileSync(path, "utf8");
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new ConfigError([`${setting} names a file that cannot be read (${why}).`]);
+    throw new ConfigError([
+      `${setting} names a file that cannot be read (${why}). Correct the path or its permissions.`,
+    ]);
   }
 }
 

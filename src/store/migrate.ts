@@ -29,6 +29,8 @@ const RETRY_PAUSE_MS_MAX = 5_000;
 const LOCK_WAIT_MS_MAX = 10 * 60_000;
 /** Sessions that are named as possible holders of a lock. */
 const HOLDERS_NAMED_MAX = 3;
+/** SQLSTATE of a statement that a read-only server refuses. */
+const READ_ONLY_CODE = "25006";
 /** How often it is asked whether the other process is done. */
 const TURN_POLL_MS = 200;
 
@@ -70,7 +72,11 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     await takeTurn(client, options);
     await client.query(`set lock_timeout = ${ATTEMPT_LOCK_TIMEOUT_MS}`);
     const { pending } = await comparePlan(client, steps);
-    if (pending.length > 0) await runUntilUnlocked(client, steps, options);
+    await refuseReadOnly(client);
+    if (pending.length > 0) {
+      await refuseUnprivileged(client);
+      await runUntilUnlocked(client, steps, options);
+    }
     return pending;
   } finally {
     // Ends the session, and with it the lock and any transaction that a failed step left open.
@@ -134,11 +140,57 @@ async function takeTurn(client: pg.Client, { onTurn, lockWaitMs, signal }: Migra
   }
 }
 
+/** Throws UnusableDatabaseError when the server takes no changes. It may do so later: the error counts as unreachable. */
+async function refuseReadOnly(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ is_read_only: boolean }>(
+    "select current_setting('transaction_read_only')::bool as is_read_only",
+  );
+  if (rows[0]?.is_read_only !== true) return;
+  const error = new UnusableDatabaseError(
+    "The database is read-only, as that of a standby server is. Set OVERDUE_DATABASE_URL to the primary server, " +
+      "or turn off default_transaction_read_only.",
+  );
+  throw Object.assign(error, { code: READ_ONLY_CODE });
+}
+
+/** Throws UnusableDatabaseError when tables cannot be made. Asked first, because the runner's own error hides the code. */
+async function refuseUnprivileged(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{
+    user: string;
+    database: string;
+    schema: string | null;
+    may: boolean;
+  }>(
+    `select current_user as user, current_database() as database, current_schema() as schema,
+       coalesce(has_schema_privilege(current_schema(), 'create'), false) as may`,
+  );
+  const [found] = rows;
+  if (found === undefined || found.may) return;
+  const where =
+    found.schema === null ? "in any schema of its search_path" : `in the schema "${found.schema}"`;
+  throw new UnusableDatabaseError(
+    `The database user "${found.user}" has no permission to create tables ${where}. ` +
+      `Make it the owner of the database: ALTER DATABASE "${found.database}" OWNER TO "${found.user}".`,
+  );
+}
+
 /** What `migrate` would do, without doing it. Throws UnusableDatabaseError as `migrate` does. */
 export async function planMigrations(options: MigrateOptions): Promise<MigrationPlan> {
   const client = await connectAlone(options);
   try {
     return await comparePlan(client, readSteps(options.directory ?? MIGRATIONS_DIRECTORY));
+  } finally {
+    await client.end();
+  }
+}
+
+/** Throws UnusableDatabaseError, saying what to do, unless a process can work on the database as it is. */
+export async function verifyUsable(options: MigrateOptions): Promise<void> {
+  await refuseTransactionPooling(options);
+  await verifySchema(options);
+  const client = await connectAlone(options);
+  try {
+    await refuseReadOnly(client);
   } finally {
     await client.end();
   }

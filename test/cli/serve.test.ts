@@ -194,7 +194,7 @@ describe("a start that cannot succeed ends with code 1 and a sentence", () => {
     expect(code).toBe(1);
     expect(out).toContain('"msg":"waiting for the database"');
     expect(err).toContain(
-      "overdue: The database cannot be used: connect ECONNREFUSED 127.0.0.1:1. Nothing listens",
+      "overdue: Cannot use the database: connect ECONNREFUSED 127.0.0.1:1. No server is listening there.",
     );
     expect(err).not.toMatch(/^\s+at /m);
   });
@@ -213,7 +213,7 @@ describe("a start that cannot succeed ends with code 1 and a sentence", () => {
     const refusal = (at: string, setting: string) => ({
       code: 1,
       err: expect.stringMatching(
-        `Cannot listen on ${at} .* Another process is there. ${setting} names another`,
+        `Cannot listen on ${at} .* Another process is using that port. Set ${setting} to another`,
       ),
     });
     expect(asAdmin).toMatchObject(refusal(taken, "OVERDUE_ADMIN_LISTEN"));
