@@ -191,6 +191,17 @@ describe("the sweeper", () => {
   );
 });
 
+test(
+  "a channel of the admin that does not exist is logged at the start, and counted",
+  async () => {
+    await startBeating();
+    const { said, metric } = await startSweeper({ OVERDUE_OPERATOR_CHANNEL: randomUUID() });
+    await expect.poll(said, SOON).toContain("The admin channel cannot be used");
+    expect(await metric("overdue_troubles")).toBe("1");
+  },
+  TEST_MS_MAX,
+);
+
 describe("the heartbeat", () => {
   async function listen(): Promise<{ url: string; calls: () => number }> {
     let calls = 0;

@@ -121,6 +121,7 @@ export const TROUBLE_WORDS: Readonly<Record<string, string>> = {
   intakeLost: "A process that received signals was lost",
   checkLocked: "A check has been locked for long",
   checkPoisoned: "A check cannot be judged",
+  adminChannelUnusable: "The channel in OVERDUE_OPERATOR_CHANNEL does not exist or is disabled",
 };
 
 /** What is stored, by its name. */

@@ -28,7 +28,23 @@ const WELL: Observed = {
   deliveryDueAt: null,
   locked: [],
   poisoned: [],
+  adminChannel: null,
 };
+
+test("a channel of the admin that is missing or disabled is told, one that works is not", () => {
+  const uuid = "6f1c9a52-8d0b-4f3e-9a57-2c4d6e8f0a1b";
+  expect(told({ adminChannel: { uuid, state: "enabled" } })).toEqual([]);
+  expect(told({ adminChannel: { uuid, state: "missing" } })).toMatchObject([
+    {
+      kind: "adminChannelUnusable",
+      subject: uuid,
+      text: expect.stringMatching(/does not exist.*OVERDUE_OPERATOR_CHANNEL/),
+    },
+  ]);
+  expect(told({ adminChannel: { uuid, state: "disabled" } })).toMatchObject([
+    { kind: "adminChannelUnusable", subject: uuid, text: expect.stringMatching(/is disabled.*Enable it/) },
+  ]);
+});
 
 const told = (given: Partial<Observed>) => troublesOf({ ...WELL, ...given });
 const kinds = (given: Partial<Observed>) => told(given).map(({ kind }) => kind);

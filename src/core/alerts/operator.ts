@@ -18,7 +18,14 @@ const NAMED_MAX = 5;
 
 export type TroubleKind =
   /** Alerts about silence wait: somebody holds the watermark, nobody receives, or beats keep breaking off. */
-  "watermarkHeld" | "spoolFilling" | "deliveryStuck" | "intakeLost" | "checkLocked" | "checkPoisoned";
+  | "watermarkHeld"
+  | "spoolFilling"
+  | "deliveryStuck"
+  | "intakeLost"
+  | "checkLocked"
+  | "checkPoisoned"
+  /** The channel that is told of all this does not exist, or is disabled. */
+  | "adminChannelUnusable";
 
 export type Trouble = {
   kind: TroubleKind;
@@ -46,6 +53,8 @@ export type Observed = {
   deliveryDueAt: Instant | null;
   locked: readonly { name: string; since: Instant }[];
   poisoned: readonly { name: string; since: Instant; reason: string }[];
+  /** The channel that OVERDUE_OPERATOR_CHANNEL names; null: it is not set. */
+  adminChannel: { uuid: string; state: "enabled" | "disabled" | "missing" } | null;
 };
 
 /** Everything that is worth telling now. */
@@ -57,6 +66,7 @@ export function troublesOf(observed: Observed): Trouble[] {
     ...lostIntakes(observed),
     ...lockedChecks(observed),
     ...poisonedChecks(observed),
+    ...unusableChannel(observed),
   ];
 }
 
@@ -130,6 +140,16 @@ function poisonedChecks({ poisoned }: Observed): Trouble[] {
   return [{ kind: "checkPoisoned", subject: "", since, text }];
 }
 
+function unusableChannel({ now, adminChannel }: Observed): Trouble[] {
+  if (adminChannel === null || adminChannel.state === "enabled") return [];
+  const { uuid, state } = adminChannel;
+  const text =
+    state === "missing"
+      ? `The channel ${uuid} does not exist, so health problems are only logged. Set OVERDUE_OPERATOR_CHANNEL to the UUID of a channel and restart.`
+      : `The channel ${uuid} is disabled, so health problems are only logged. Enable it, or set OVERDUE_OPERATOR_CHANNEL to another channel and restart.`;
+  return [{ kind: "adminChannelUnusable", subject: uuid, since: now, text }];
+}
+
 function named(checks: readonly { name: string }[]): string {
   const names = checks.slice(0, NAMED_MAX).map(({ name }) => name);
   const more = checks.length - names.length;
@@ -166,6 +186,7 @@ const PART_OF: Readonly<Record<TroubleKind, Part>> = {
   checkLocked: "watching",
   checkPoisoned: "watching",
   deliveryStuck: "telling",
+  adminChannelUnusable: "telling",
 };
 
 /** What can be seen of the parts besides the troubles that are told. */
@@ -260,6 +281,10 @@ const TITLES: Readonly<Record<TroubleKind, { begun: string; over: string }>> = {
     over: "No check is held in the database any more",
   },
   checkPoisoned: { begun: "A check cannot be judged", over: "All checks can be judged again" },
+  adminChannelUnusable: {
+    begun: "The admin channel cannot be used",
+    over: "The admin channel can be used again",
+  },
 };
 
 /** The message about a trouble that has begun, or is over. */

@@ -33,8 +33,9 @@ export function operatorLoop({ config, database, log, metrics, state }: SweeperP
     tick: async () => {
       const { unsettledSinceAt, locked } = state;
       const look = await lookAtIntakes(database);
-      troubles = troublesOf(await observeInstallation(database, { look, unsettledSinceAt, locked }));
       const channelUuid = config.operatorChannel;
+      const own = { look, unsettledSinceAt, locked, channelUuid };
+      troubles = troublesOf(await observeInstallation(database, own));
       for (const message of await tellOperator(database, { troubles, now: look.now, channelUuid })) {
         const { trouble, isOver, since, title, text } = message;
         const fields = { trouble, since: new Date(since).toISOString(), text };

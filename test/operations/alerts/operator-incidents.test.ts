@@ -73,7 +73,13 @@ describe("a trouble", () => {
 
 describe("what is observed", () => {
   const observe = async (given: Partial<Parameters<typeof observeInstallation>[1]> = {}) =>
-    observeInstallation(database.db, { look, unsettledSinceAt: null, locked: new Map(), ...given });
+    observeInstallation(database.db, {
+      look,
+      unsettledSinceAt: null,
+      locked: new Map(),
+      channelUuid: null,
+      ...given,
+    });
   const kinds = async () => troublesOf(await observe()).map(({ kind }) => kind);
 
   async function intake(name: string, given: { at: Instant; watermarkAt?: Instant; spoolFill?: number }) {
@@ -94,6 +100,22 @@ describe("what is observed", () => {
     expect(await kinds()).toEqual([]);
     await intake("host/1", { at: look.now });
     expect(await kinds()).toEqual([]);
+  });
+
+  test("a channel of the admin that is unknown, disabled later, or deleted", async () => {
+    const channelUuid = world.channels[0]?.uuid ?? "";
+    const texts = async (uuid: string) =>
+      troublesOf(await observe({ channelUuid: uuid })).map(({ kind, text }) => `${kind}: ${text}`);
+    expect(await texts(channelUuid)).toEqual([]);
+    expect(await texts(randomUUID())).toEqual([
+      expect.stringMatching(/^adminChannelUnusable: .*does not exist/),
+    ]);
+    await database.db.pool.query("update channels set disabled_at = now(), disabled_reason = 'by hand'");
+    expect(await texts(channelUuid)).toEqual([expect.stringMatching(/^adminChannelUnusable: .*is disabled/)]);
+    await database.db.pool.query("delete from channels where uuid = $1", [channelUuid]);
+    expect(await texts(channelUuid)).toEqual([
+      expect.stringMatching(/^adminChannelUnusable: .*does not exist/),
+    ]);
   });
 
   test("who holds the watermark", async () => {

@@ -11,7 +11,7 @@ import {
 import type { OperatorMessage } from "../../../core/alerts/message.ts";
 import type { Instant } from "../../../core/instant.ts";
 import { SPOOL_FILL_TOLD } from "../../../core/limits.ts";
-import { findChannelByUuid } from "../../../store/alerts/channels.ts";
+import { type Channel, findChannelByUuid } from "../../../store/alerts/channels.ts";
 import {
   beginIncident,
   endIncident,
@@ -36,20 +36,23 @@ export type OwnView = {
   unsettledSinceAt: Instant | null;
   /** Since when checks have been due and held by somebody else. */
   locked: ReadonlyMap<number, Instant>;
+  /** The channel that health problems are sent to; null: it is not set, or not this process's business. */
+  channelUuid: string | null;
 };
 
 /** Reads what is the matter with the installation. */
 export async function observeInstallation(
   database: Db,
-  { look, unsettledSinceAt, locked }: OwnView,
+  { look, unsettledSinceAt, locked, channelUuid }: OwnView,
 ): Promise<Observed> {
   const { now } = look;
   const lostSince = { from: now - LOSS_TOLD_MS, limit: OBSERVED_MAX };
-  const [spools, lost, aside, deliveryDueAt] = await Promise.all([
+  const [spools, lost, aside, deliveryDueAt, channel] = await Promise.all([
     listFilledSpools(database, { fillMin: SPOOL_FILL_TOLD, limit: OBSERVED_MAX }),
     listLostIntakes(database, lostSince),
     listPoisonedChecks(database, OBSERVED_MAX),
     findDueDelivery(database, { now, toldBefore: now - DELIVERY_STUCK_MS }),
+    channelUuid === null ? null : findChannelByUuid(database, channelUuid),
   ]);
   const poisoned = aside.filter(({ untilAt }) => untilAt > now);
   const heldIds = [...locked.keys()].slice(0, OBSERVED_MAX);
@@ -69,7 +72,13 @@ export async function observeInstallation(
       since: sinceAt,
       reason,
     })),
+    adminChannel: channelUuid === null ? null : { uuid: channelUuid, state: stateOf(channel) },
   };
+}
+
+function stateOf(channel: Channel | null): "enabled" | "disabled" | "missing" {
+  if (channel === null) return "missing";
+  return channel.disabledAt === null ? "enabled" : "disabled";
 }
 
 /** What the operator can find a check by. */

@@ -175,7 +175,8 @@ async function lookAround(db: Db): Promise<{ look: IntakeLook; troubles: Trouble
   const look = await lookAtIntakes(db);
   const [told, observed] = await Promise.all([
     listIncidents(db),
-    observeInstallation(db, { look, unsettledSinceAt: null, locked: new Map() }),
+    // The sweeper checks the admin channel; what it found is among the incidents.
+    observeInstallation(db, { look, unsettledSinceAt: null, locked: new Map(), channelUuid: null }),
   ]);
   const { begun } = changesOf(told, { troubles: troublesOf(observed), now: look.now });
   return { look, troubles: [...told, ...begun] };
