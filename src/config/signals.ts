@@ -85,7 +85,7 @@ export const SIGNAL_SETTINGS = {
     fallback: 10_000,
     secret: false,
     meaning:
-      "The most connections that senders may have open to one process; fewer where the system allows fewer. Beyond it, idle ones are closed first.",
+      "The most connections that clients may have open to one process; fewer where the system allows fewer. At the limit, idle and unfinished ones are closed for new ones, first those of the network that holds the most.",
     example: "20000",
   }),
   requestTimeoutSeconds: setting({
@@ -94,7 +94,7 @@ export const SIGNAL_SETTINGS = {
     kind: secondsKind({ min: 1, max: REQUEST_TIMEOUT_SECONDS_MAX }),
     fallback: 60,
     secret: false,
-    meaning: "A request that is not complete after this is answered 408.",
+    meaning: "Time limit for a client to send its request; after that it is answered 408. A client that reads nothing of its answer for as long is disconnected.",
     example: "30",
   }),
   signalsPerMinute: setting({

@@ -70,7 +70,7 @@ describe("on an installation that nobody runs yet", () => {
   test("each start logs a link that makes the first account, until there is one", async () => {
     const settings = await environment({ OVERDUE_SITE_URL: "http://overdue.example.org" });
     const running = serve({ ...settings, OVERDUE_LOG_LEVEL: "info" });
-    const { url } = await running.line("listening");
+    const { url } = await running.line("site listening");
     const { link = "" } = await running.line(BEGIN);
     expect(link).toMatch(/^http:\/\/overdue\.example\.org\/accounts\/setup\/[\w-]{20,}\/$/);
     const page = await fetch(`${url}${new URL(link).pathname}`);
@@ -201,7 +201,7 @@ describe("a start that cannot succeed ends with code 1 and a sentence", () => {
 
   test("an address that is taken", async () => {
     const first = serve(await environment());
-    const [{ url }, { admin }] = await Promise.all([first.line("listening"), first.line("ready")]);
+    const [{ url }, { admin }] = await Promise.all([first.line("site listening"), first.line("ready")]);
     const taken = String(admin).replace("http://", "");
     const pings = String(url).replace("http://", "");
     const mail = { OVERDUE_PING_MAIL_LISTEN: pings, OVERDUE_PING_MAIL_DOMAIN: "ping.example.org" };

@@ -3,7 +3,9 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { answerPlainly, plainAnswer } from "./answer.ts";
-import { networkReader } from "./client-address.ts";
+import { announcesBody } from "./body.ts";
+import { networkReader, trustedPeers } from "./client-address.ts";
+import { type Evictable, EvictionOrder } from "./eviction-order.ts";
 import type { Log } from "../log.ts";
 
 export type ConnectionCounts = {
@@ -14,6 +16,10 @@ export type ConnectionCounts = {
   refused: number;
   /** Answered 408: a request was not complete in time. */
   timedOut: number;
+  /** Answered 503, or cut off: no byte of an answer was produced in time. */
+  unanswered: number;
+  /** Cut off: the client did not read its answer in time. */
+  unread: number;
   /** Answered 400 or another status that says that the bytes cannot be read. */
   malformed: number;
 };
@@ -26,31 +32,39 @@ export type RefusedConnection = {
   request: IncomingMessage | null;
 };
 
-type Connection = {
+type Connection = Evictable & {
   readonly socket: Socket;
+  /** It comes from a trusted proxy, so its requests may be of many clients. */
+  readonly isProxied: boolean;
   /** The newest request, until it is complete and answered. */
   request: IncomingMessage | null;
   /** The newest answer that is owed. Answers leave in order, so the others are owed no longer than this one. */
   response: ServerResponse | null;
-  /** A request came since the last search for somebody to close. */
-  isUsed: boolean;
-  /** The answer that was given and not taken when this was last looked at. */
-  unread: ServerResponse | null;
+  /** The number of sweeps when it was opened or last sent a request. */
+  usedAtSweep: number;
+  /** How much of its answers the system had taken at the last sweep. */
+  sentBytes: number;
+  /** How many sweeps in a row have found an answer owed and nothing more sent. */
+  quietSweeps: number;
   /** It has been told that it will be closed. */
   isDoomed: boolean;
 };
 
 export type ConnectionLimits = {
   connectionsMax: number;
-  /** Whoever does not take an answer for this long, or twice as long at most, is cut off. */
+  /** A client that takes nothing of its answer for this long is cut off. */
   unreadMs: number;
+  /** An answer has to begin within this time of its request, and a streamed one may not pause for longer. */
+  answerMs: number;
   /** The proxies whose X-Forwarded-For header names the client. */
   trustedProxies?: readonly string[];
   onRefused?: (refused: RefusedConnection) => void;
 };
 
-/** How many connections are looked at for one newcomer. */
-const LOOKED_AT_MAX = 64;
+/** A network that holds more than this part of the limit is the first to lose connections when it is reached. */
+const NETWORK_SHARE = 1 / 64;
+/** Deadlines are checked this often at least. */
+const SWEEP_MS_MAX = 1_000;
 /** Being turned away with an answer takes a connection too; beyond this many the answer is left out. */
 const REFUSALS_AT_ONCE_MAX = 100;
 /** How long the other side may take to read the last words before the connection is cut. */
@@ -70,33 +84,35 @@ const STATUS_OF_ERROR: Readonly<Record<string, number>> = {
 /** Watches over the connections of a server that does not listen yet. */
 export class HttpConnections {
   readonly #server: Server;
-  readonly #connectionsMax: number;
+  readonly #limits: ConnectionLimits;
   readonly #warn: (fields: object, text: string) => void;
-  /** In the order in which they came, except that whoever was looked at and spared goes to the end. */
   readonly #connections = new Map<Socket, Connection>();
-  readonly #counts = { evicted: 0, refused: 0, timedOut: 0, malformed: 0 };
+  /** Those that may be closed to make room. Requests that wait for an answer are found and removed when it is needed. */
+  readonly #order: EvictionOrder<Connection>;
+  readonly #counts = { evicted: 0, refused: 0, timedOut: 0, unanswered: 0, unread: 0, malformed: 0 };
   readonly #answered: (this: ServerResponse) => void;
-  readonly #onRefused: (refused: RefusedConnection) => void;
+  readonly #isTrusted: (peer: string) => boolean;
   readonly #networkOf: ReturnType<typeof networkReader>;
+  readonly #sweepMs: number;
+  #sweeps = 0;
 
   constructor(server: Server, limits: ConnectionLimits & { log: Log }) {
-    const { connectionsMax, unreadMs, onRefused = () => {}, log } = limits;
-    const connections = this.#connections;
+    const { connectionsMax, unreadMs, answerMs, trustedProxies = [], log } = limits;
     this.#server = server;
-    this.#connectionsMax = connectionsMax;
-    this.#onRefused = onRefused;
-    this.#networkOf = networkReader(limits.trustedProxies ?? []);
+    this.#limits = limits;
+    this.#order = new EvictionOrder({ networkShare: Math.ceil(connectionsMax * NETWORK_SHARE) });
+    this.#isTrusted = trustedPeers(trustedProxies);
+    this.#networkOf = networkReader(trustedProxies);
     this.#warn = warnings(log);
+    this.#sweepMs = Math.min(SWEEP_MS_MAX, Math.ceil(Math.min(unreadMs, answerMs) / 2));
+    const finish = (response: ServerResponse) => this.#finish(response);
     // One function for all answers: it is attached to each of them.
     this.#answered = function () {
-      const connection = connections.get(this.req.socket);
-      if (connection === undefined || connection.response !== this) return;
-      connection.response = null;
-      if (this.req.complete) connection.request = null;
+      finish(this);
     };
     server.maxConnections = connectionsMax + REFUSALS_AT_ONCE_MAX;
     server.on("listening", () => {
-      const timer = setInterval(() => this.#cutOffUnread(), unreadMs).unref();
+      const timer = setInterval(() => this.#sweep(), this.#sweepMs).unref();
       server.once("close", () => clearInterval(timer));
     });
     server.on("connection", (socket) => this.#admit(socket));
@@ -119,8 +135,17 @@ export class HttpConnections {
     connection.request = request;
     connection.response = response;
     connection.isUsed = true;
+    connection.usedAtSweep = this.#sweeps;
     response.on("close", this.#answered);
+    // Only a body keeps the client behind a proxy from being done with its request.
+    if (connection.isProxied && announcesBody(request)) this.#assign(connection, this.#clientOf(request));
     return true;
+  }
+
+  /** Whether a connection was opened, or sent a request, within the last second or two. */
+  wereUsedLately(): boolean {
+    const sweeps = Math.ceil(SWEEP_MS_MAX / this.#sweepMs);
+    return [...this.#connections.values()].some(({ usedAtSweep }) => usedAtSweep >= this.#sweeps - sweeps);
   }
 
   /** Closes whoever neither waits for an answer nor is in the middle of a request. */
@@ -135,34 +160,78 @@ export class HttpConnections {
   }
 
   #admit(socket: Socket): void {
+    const peer = socket.remoteAddress;
+    const isProxied = peer !== undefined && this.#isTrusted(peer);
     const connection: Connection = {
       socket,
+      isProxied,
+      network: isProxied ? null : this.#networkOf({ peer, forwardedFor: undefined }),
       request: null,
       response: null,
       isUsed: false,
-      unread: null,
+      usedAtSweep: this.#sweeps,
+      sentBytes: 0,
+      quietSweeps: 0,
       isDoomed: false,
     };
-    if (this.#connections.size >= this.#connectionsMax) this.#makeRoomFor(connection);
+    if (this.#connections.size >= this.#limits.connectionsMax) this.#makeRoomFor(connection);
     this.#connections.set(socket, connection);
-    socket.once("close", () => this.#connections.delete(socket));
+    if (!connection.isDoomed) this.#order.add(connection);
+    socket.once("close", () => {
+      this.#connections.delete(socket);
+      this.#order.remove(connection);
+    });
     // The parser lets some requests pass that can no longer come to their end; nobody should wait for them.
     socket.once("end", () => {
       if (connection.request?.complete === false) this.#complain(socket, BAD_REQUEST);
     });
   }
 
-  /** Nothing else bounds how long a connection may refuse to take what it asked for. */
-  #cutOffUnread(): void {
+  #finish(response: ServerResponse): void {
+    const connection = this.#connections.get(response.req.socket);
+    if (connection === undefined || connection.response !== response) return;
+    connection.response = null;
+    if (response.req.complete) connection.request = null;
+    if (connection.isProxied && connection.network !== null) this.#assign(connection, null);
+    this.#order.add(connection);
+  }
+
+  #assign(connection: Connection, network: string | null): void {
+    this.#order.remove(connection);
+    connection.network = network;
+    this.#order.add(connection);
+  }
+
+  /** The client network that a proxy names; null when it names none. */
+  #clientOf({ socket, headers }: IncomingMessage): string | null {
+    const forwardedFor = headers["x-forwarded-for"];
+    if (forwardedFor === undefined) return null;
+    return this.#networkOf({ peer: socket.remoteAddress, forwardedFor }) || null;
+  }
+
+  /** Ends every answer that neither begins, nor goes on, nor is taken. Requests that are not complete get 408 by Node. */
+  #sweep(): void {
+    this.#sweeps += 1;
+    const { unreadMs, answerMs } = this.#limits;
     for (const connection of this.#connections.values()) {
-      const given = connection.response?.writableEnded ? connection.response : null;
-      if (given !== null && given === connection.unread) connection.socket.destroy();
-      connection.unread = given;
+      const { socket, request, response } = connection;
+      const sentBytes = sentBytesOf(socket);
+      const isQuiet = response !== null && request?.complete !== false && sentBytes === connection.sentBytes;
+      connection.sentBytes = sentBytes;
+      connection.quietSweeps = isQuiet ? connection.quietSweeps + 1 : 0;
+      if (!isQuiet) continue;
+      const isUnread = socket.writableLength > 0;
+      if (isUnread) this.#order.add(connection);
+      // One more, because the first came at any time after the last change.
+      if (connection.quietSweeps <= Math.ceil((isUnread ? unreadMs : answerMs) / this.#sweepMs)) continue;
+      this.#counts[isUnread ? "unread" : "unanswered"] += 1;
+      if (!isUnread) this.#warn({ method: request?.method }, "a request was not answered in time");
+      giveUp(connection, response);
     }
   }
 
   #makeRoomFor(newcomer: Connection): void {
-    const victim = findVictim(this.#connections);
+    const victim = this.#order.next(isServed);
     if (victim === null) {
       this.#refuse(newcomer.socket.remoteAddress);
       dismiss(newcomer, UNAVAILABLE);
@@ -171,16 +240,18 @@ export class HttpConnections {
       const { request, socket } = victim;
       if (request?.complete === false) {
         const forwardedFor = request.headers["x-forwarded-for"];
-        this.#onRefused({ network: this.#networkOf({ peer: socket.remoteAddress, forwardedFor }), request });
+        const network = this.#networkOf({ peer: socket.remoteAddress, forwardedFor });
+        this.#limits.onRefused?.({ network, request });
       }
-      victim.socket.destroy();
+      this.#order.remove(victim);
+      socket.destroy();
     }
-    this.#warn({ connectionsMax: this.#connectionsMax, ...this.#counts }, "too many connections");
+    this.#warn({ connectionsMax: this.#limits.connectionsMax, ...this.#counts }, "too many connections");
   }
 
   #refuse(peer: string | undefined): void {
     this.#counts.refused += 1;
-    this.#onRefused({ network: this.#networkOf({ peer, forwardedFor: undefined }), request: null });
+    this.#limits.onRefused?.({ network: this.#networkOf({ peer, forwardedFor: undefined }), request: null });
   }
 
   #complain(socket: Socket, status: number): void {
@@ -192,26 +263,25 @@ export class HttpConnections {
   }
 }
 
-/**
- * The connection that is given up for a new one, or null. It goes round: whoever sent a request since the last
- * round is spared once, and whoever waits for an answer always.
- */
-function findVictim(connections: Map<Socket, Connection>): Connection | null {
-  let lookedAt = 0;
-  for (const [socket, connection] of connections) {
-    lookedAt += 1;
-    if (lookedAt > LOOKED_AT_MAX) return null;
-    if (!isServed(connection) && !connection.isUsed && !connection.isDoomed) return connection;
-    connection.isUsed = false;
-    connections.delete(socket);
-    connections.set(socket, connection);
-  }
-  return null;
+/** It has done its part and waits for an answer; once that is given, whether it is read is its own affair. */
+function isServed({ socket, request, response, isDoomed, quietSweeps }: Connection): boolean {
+  if (isDoomed) return true;
+  const isStuck = quietSweeps > 0 && socket.writableLength > 0;
+  return request?.complete === true && response !== null && !response.writableEnded && !isStuck;
 }
 
-/** It has done its part and waits for an answer; once that is given, whether it is read is its own affair. */
-function isServed({ request, response }: Connection): boolean {
-  return request?.complete === true && response !== null && !response.writableEnded;
+/** How much of what was written the system has taken, also of a single large piece. */
+function sentBytesOf(socket: Socket & { _handle?: { writeQueueSize?: number } | null }): number {
+  return (socket.bytesWritten ?? 0) - socket.writableLength - (socket._handle?.writeQueueSize ?? 0);
+}
+
+/** Answers 503 if there is still something to say it to, and closes the connection. */
+function giveUp(connection: Connection, response: ServerResponse): void {
+  connection.isDoomed = true;
+  // Behind another unanswered request it has no socket yet.
+  if (response.headersSent || response.socket === null) return void connection.socket.destroy();
+  response.shouldKeepAlive = false;
+  answerPlainly(response, UNAVAILABLE);
 }
 
 /** Tells the sender what is wrong with its bytes, behind all answers that are still owed to it. */

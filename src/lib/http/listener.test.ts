@@ -53,9 +53,13 @@ function waiting(): HttpHandler & { owed: ServerResponse[] } {
   return { owed, handles: () => true, handle: (_request, response) => void owed.push(response) };
 }
 
-async function open(port: number, text = ""): Promise<{ socket: Socket; said: () => string }> {
+async function open(
+  port: number,
+  text = "",
+  from = "127.0.0.1",
+): Promise<{ socket: Socket; said: () => string }> {
   let said = "";
-  const socket = connect({ port, host: "127.0.0.1" });
+  const socket = connect({ port, host: "127.0.0.1", localAddress: from });
   sockets.push(socket);
   socket.setEncoding("latin1").on("data", (chunk: string) => {
     said += chunk;
@@ -142,7 +146,122 @@ describe("requests", () => {
   });
 });
 
+describe("deadlines", () => {
+  test("a request without a body ends for a handler that waits for its end", async () => {
+    const waitsForEnd: HttpHandler = {
+      handles: () => true,
+      handle: (request, response) => void request.resume().once("end", () => response.end("whole")),
+    };
+    const { port } = await listen([waitsForEnd]);
+    for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
+      const { said } = await open(port, `${method} / HTTP/1.1\r\nHost: x\r\nContent-Type: a/b\r\n\r\n`);
+      await expect.poll(said).toContain("whole");
+    }
+  });
+
+  test("a request that its handler never answers gets 503, and its connection is closed", async () => {
+    const handler = waiting();
+    const { listener, port } = await listen([handler], { answerTimeoutMs: 300 });
+    const plain = await open(port, GET);
+    const halfClosed = await open(port, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi");
+    halfClosed.socket.end();
+    for (const { said, socket } of [plain, halfClosed]) {
+      await expect.poll(said).toMatch(/^HTTP\/1\.1 503 .*\r\nConnection: close\r\n/s);
+      await expect.poll(() => socket.readableEnded || socket.destroyed).toBe(true);
+    }
+    await expect.poll(() => listener.connectionCounts()).toMatchObject({ open: 0, unanswered: 2 });
+  });
+
+  test("an answer that stops halfway is cut off, one that goes on is not", async () => {
+    const streams: HttpHandler = {
+      handles: () => true,
+      handle: ({ url }, response) => {
+        response.write("begun");
+        if (url === "/stops") return;
+        const timer = setInterval(() => response.write("."), 50);
+        response.once("close", () => clearInterval(timer));
+      },
+    };
+    const { listener, port } = await listen([streams], { answerTimeoutMs: 1_000 });
+    const goesOn = await open(port, "GET /goes-on HTTP/1.1\r\nHost: x\r\n\r\n");
+    const stops = await open(port, "GET /stops HTTP/1.1\r\nHost: x\r\n\r\n");
+    await expect.poll(() => stops.socket.destroyed || stops.socket.readableEnded).toBe(true);
+    expect(stops.said()).toContain("begun");
+    await pause(1_500);
+    expect(goesOn.socket.readableEnded).toBe(false);
+    expect(listener.connectionCounts().open).toBe(1);
+  });
+
+  test("a client that stops reading a long answer is cut off, and the answer is told so", async () => {
+    let closedAnswers = 0;
+    const endless: HttpHandler = {
+      handles: () => true,
+      handle: (_request, response) => {
+        const fill = () => {
+          while (!response.destroyed && response.write("x".repeat(100_000)));
+        };
+        response.on("drain", fill).once("close", () => void (closedAnswers += 1));
+        fill();
+      },
+    };
+    const { listener, port } = await listen([endless], { requestTimeoutMs: 1_000 });
+    const deaf = await open(port);
+    deaf.socket.pause();
+    deaf.socket.write(GET);
+    await expect.poll(() => closedAnswers).toBe(1);
+    expect(listener.connectionCounts().open).toBe(0);
+  });
+});
+
 describe("connections beyond the limit", () => {
+  test("take the place of an idle one, however many others wait for an answer", async () => {
+    const handler = waiting();
+    const { listener, port } = await listen([handler], { connectionsMax: 101 });
+    for (let n = 0; n < 100; n += 1) await open(port, GET);
+    await open(port);
+    await expect.poll(() => handler.owed.length).toBe(100);
+    await open(port, GET);
+    await expect.poll(() => handler.owed.length).toBe(101);
+    expect(listener.connectionCounts()).toMatchObject({ open: 101, evicted: 1, refused: 0 });
+  });
+
+  test("take the place of one of the network that holds the most", async () => {
+    const handler = waiting();
+    const { listener, port } = await listen([handler], { connectionsMax: 100, requestTimeoutMs: 60_000 });
+    const unfinished = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf";
+    const [quiet, slow] = [await open(port, "", "127.0.0.2"), await open(port, unfinished, "127.0.0.2")];
+    for (let n = 0; n < 98; n += 1) await open(port, n % 2 === 0 ? unfinished : "", "127.0.0.3");
+    await expect.poll(() => listener.connectionCounts().open).toBe(100);
+    // There is room for all of them: nothing is limited before it is needed.
+    expect(listener.connectionCounts()).toMatchObject({ evicted: 0, refused: 0 });
+    for (let n = 0; n < 150; n += 1) await open(port, unfinished, "127.0.0.3");
+    await expect.poll(() => listener.connectionCounts().evicted).toBe(150);
+    expect([quiet, slow].map(({ socket }) => socket.readableEnded || socket.destroyed)).toEqual([
+      false,
+      false,
+    ]);
+    slow.socket.write("whole");
+    await expect.poll(() => handler.owed.some(({ req }) => req.complete)).toBe(true);
+  });
+
+  test("behind a trusted proxy count for the client that the proxy names", async () => {
+    const handler = waiting();
+    const { listener, port } = await listen([handler], {
+      connectionsMax: 100,
+      requestTimeoutMs: 60_000,
+      trustedProxies: ["127.0.0.0/8"],
+    });
+    const unfinished = (client: string) =>
+      `POST / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${client}\r\nContent-Length: 9\r\n\r\nhalf`;
+    const slow = await open(port, unfinished("192.0.2.1"));
+    for (let n = 0; n < 150; n += 1) await open(port, unfinished(`2001:db8::${n.toString(16)}`));
+    await expect
+      .poll(() => listener.connectionCounts())
+      .toMatchObject({ open: 100, evicted: 51, refused: 0 });
+    await expect.poll(() => handler.owed.length).toBe(151);
+    expect(slow.socket.readableEnded || slow.socket.destroyed).toBe(false);
+  });
+
   test("take the place of the one that has been idle for longest", async () => {
     const { listener, port } = await listen([under("/", "ok")], { connectionsMax: 3 });
     const used = await open(port, GET);
@@ -217,6 +336,22 @@ describe("connections beyond the limit", () => {
 });
 
 describe("starting and stopping", () => {
+  test("a kept connection may send one more request, and is then closed by its answer", async () => {
+    const { listener, port } = await listen([under("/", "ok")], { stopGraceMs: 10_000 });
+    started.length = 0;
+    const kept = await open(port, GET);
+    const fresh = await open(port);
+    await expect.poll(kept.said).toContain("ok");
+    const stopped = listener.stop();
+    await pause(150);
+    for (const { socket } of [kept, fresh]) socket.write(GET);
+    await stopped;
+    for (const { said, socket } of [kept, fresh]) {
+      await expect.poll(() => socket.readableEnded || socket.destroyed).toBe(true);
+      expect(said()).toMatch(/\r\nConnection: close\r\n[^]*ok$/);
+    }
+  });
+
   test("a port that is taken is an error of start", async () => {
     const { port } = await listen([]);
     await expect(listen([], { listen: { host: "127.0.0.1", port } })).rejects.toThrow("EADDRINUSE");

@@ -1,7 +1,7 @@
 // One HTTP port that several services share: each request goes to the first handler that wants it. It bounds
 // connections and times, survives whatever bytes come, and stops without cutting off an answer.
 import { readFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { formatListenAddress, type ListenAddress } from "../address.ts";
 import { answerPlainly, SAFETY_HEADERS } from "./answer.ts";
@@ -23,8 +23,10 @@ export type HttpListenerOptions = {
   handlers: readonly HttpHandler[];
   /** The most connections at once; fewer where the system does not let the process have that many. */
   connectionsMax: number;
-  /** A request that is not complete after this is answered 408. */
+  /** A request that is not complete after this is answered 408; an answer that is not read for as long is cut off. */
   requestTimeoutMs: number;
+  /** An answer has to begin within this time of its request, and a streamed one may not pause for longer. */
+  answerTimeoutMs?: number;
   /** Several processes may listen on the same port, and the system spreads connections over them. */
   reusePort?: boolean;
   /** Told of requests that nobody wants. */
@@ -51,7 +53,11 @@ export type HttpListener = Service & {
 
 /** Longer than the minute for which balancers keep connections: the side that sends should close first. */
 const KEEP_ALIVE_MS = 75_000;
+/** Longer than any statement may take, and than streams pause. */
+const ANSWER_TIMEOUT_MS = 60_000;
 const STOP_GRACE_MS = 5_000;
+/** How long a stopping listener waits for the next request of connections in use, to close them by its answer. */
+const STOP_DRAIN_MS = 1_000;
 const STOP_CHECK_MS = 20;
 const HEADER_BYTES_MAX = 16 * 1024;
 /** How many connections the system may hold ready; at full hours thousands of jobs call at once. */
@@ -70,6 +76,7 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
   const connections = new HttpConnections(server, {
     connectionsMax,
     unreadMs: options.requestTimeoutMs,
+    answerMs: options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS,
     trustedProxies: options.trustedProxies ?? [],
     ...(options.onRefused === undefined ? {} : { onRefused: options.onRefused }),
     log,
@@ -98,14 +105,11 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
     start: async () => {
       address = await open(server, options);
       server.on("error", (error) => log.error({ err: error }, "listener failed"));
-      log.info({ url: `http://${formatListenAddress(address)}`, connectionsMax }, "listening");
+      log.info({ url: `http://${formatListenAddress(address)}`, connectionsMax }, `${options.name} listening`);
     },
     stop: () => {
       isStopping = true;
-      return close(server, {
-        graceMs: options.stopGraceMs ?? STOP_GRACE_MS,
-        closeIdle: () => connections.closeIdle(),
-      });
+      return close(server, { graceMs: options.stopGraceMs ?? STOP_GRACE_MS, connections });
     },
     address: () => address,
     trouble: () => (server.listening ? null : "does not listen"),
@@ -136,8 +140,6 @@ function createListeningServer({
     connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, Math.ceil(requestTimeoutMs / 2)),
     keepAliveTimeout: keepAliveMs,
     maxHeaderSize: HEADER_BYTES_MAX,
-    // A request without a body is not made into a stream, which nobody would read.
-    optimizeEmptyRequests: true,
   });
   // Whoever has sent all it has to say may close its half and still wants the answer. The property has no
   // documented way to be set, and without it such a request is answered into a closed connection.
@@ -174,16 +176,26 @@ function open(
   });
 }
 
-/** Takes no new connections, closes those that are idle as they become so, and after the grace all others. */
+/**
+ * Takes no new connections. Those in use are closed by the answer to their next request: closed while it is on its way,
+ * it would be lost. The idle ones are closed after that, and after the grace all others.
+ */
 async function close(
   server: Server,
-  { graceMs, closeIdle }: { graceMs: number; closeIdle: () => void },
+  { graceMs, connections }: { graceMs: number; connections: HttpConnections },
 ): Promise<void> {
+  const drainMs = connections.wereUsedLately() ? Math.min(STOP_DRAIN_MS, graceMs / 2) : 0;
+  const closeIdleAtMs = performance.now() + drainMs;
   const closed = new Promise<void>((resolve, reject) => {
+    // Node would close idle connections at once.
+    Object.assign(server, { closeIdleConnections: () => {} });
     server.close((error) => (error === undefined ? resolve() : reject(error)));
+    Object.assign(server, { closeIdleConnections: Server.prototype.closeIdleConnections });
   });
   // Not at once: what lies unread in the sockets may be a request.
-  const idle = setInterval(closeIdle, STOP_CHECK_MS);
+  const idle = setInterval(() => {
+    if (performance.now() >= closeIdleAtMs) connections.closeIdle();
+  }, STOP_CHECK_MS);
   const grace = setTimeout(() => server.closeAllConnections(), graceMs);
   try {
     await closed;
