@@ -94,7 +94,8 @@ export const SIGNAL_SETTINGS = {
     kind: secondsKind({ min: 1, max: REQUEST_TIMEOUT_SECONDS_MAX }),
     fallback: 60,
     secret: false,
-    meaning: "Time limit for a client to send its request; after that it is answered 408. A client that reads nothing of its answer for as long is disconnected.",
+    meaning:
+      "Time limit for a client to send its request; after that it is answered 408. A client that reads nothing of its answer for as long is disconnected.",
     example: "30",
   }),
   signalsPerMinute: setting({

@@ -1,4 +1,6 @@
 // The admin server on a free port, asked over real HTTP.
+import { once } from "node:events";
+import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { type AdminServer, adminServer, type ReadyCheck } from "./admin-server.ts";
 import { createLog } from "./log.ts";
@@ -113,6 +115,22 @@ test("HEAD is answered without a body", async () => {
   const response = await ask("/healthz", { method: "HEAD" });
   expect(response.status).toBe(200);
   expect(await response.text()).toBe("");
+});
+
+test("connections that hold a request unfinished do not keep a probe out", async () => {
+  const ask = await serve();
+  const { port = 0 } = server?.address() ?? {};
+  const held = Array.from({ length: 210 }, () => connect({ port, host: "127.0.0.1" }));
+  try {
+    for (const socket of held) {
+      socket.on("error", () => socket.destroy());
+      socket.write("GET /healthz HTTP/1.1\r\n");
+    }
+    await Promise.all(held.map((socket) => once(socket, "connect").catch(() => {})));
+    expect((await ask("/healthz")).status).toBe(200);
+  } finally {
+    for (const socket of held) socket.destroy();
+  }
 });
 
 test("a port that is taken is an error of start", async () => {

@@ -1,9 +1,9 @@
 // What an operator's tools ask a process: is it alive, is it ready, what does it count. One small HTTP server
 // that every process has, whatever else it runs. Serves nobody outside and knows no domain word.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
-import { formatListenAddress, type ListenAddress } from "./address.ts";
+import type { ListenAddress } from "./address.ts";
+import { httpListener } from "./http/listener.ts";
 import type { Log } from "./log.ts";
 import type { Service } from "./service.ts";
 
@@ -31,7 +31,10 @@ type Answer = { status: number; type: string; body: string };
 const READY_TIMEOUT_MS = 2_000;
 const CONNECTIONS_MAX = 100;
 const REQUEST_TIMEOUT_MS = 5_000;
-const HEADER_BYTES_MAX = 8 * 1024;
+/** Readiness and figures have shorter limits of their own. */
+const ANSWER_TIMEOUT_MS = 10_000;
+/** It is stopped last, and what asks it expects it to go. */
+const STOP_GRACE_MS = 200;
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The server behind /healthz, /readyz and /metrics. */
@@ -47,25 +50,26 @@ export function adminServer(options: AdminServerOptions): AdminServer {
       body: await options.registry.metrics(),
     }),
   };
-  const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX }, (request, response) => {
-    respond({ request, response, routes }).catch((error: unknown) => {
-      log.error({ err: error, path: request.url }, "admin request failed");
-      send(response, { answer: json(500, { error: "internal error" }), withBody: true });
-    });
-  });
-  server.maxConnections = CONNECTIONS_MAX;
-  server.requestTimeout = REQUEST_TIMEOUT_MS;
-  server.headersTimeout = REQUEST_TIMEOUT_MS;
-  let address: ListenAddress | null = null;
-  return {
+  return httpListener({
     name: "admin",
-    start: async () => {
-      address = await listen(server, options.listen);
-      log.info({ url: `http://${formatListenAddress(address)}` }, "admin server listens");
-    },
-    stop: () => close(server),
-    address: () => address,
-  };
+    listen: options.listen,
+    handlers: [
+      {
+        handles: () => true,
+        handle: (request, response) => {
+          respond({ request, response, routes }).catch((error: unknown) => {
+            log.error({ err: error, path: request.url }, "admin request failed");
+            send(response, { answer: json(500, { error: "internal error" }), withBody: true });
+          });
+        },
+      },
+    ],
+    connectionsMax: CONNECTIONS_MAX,
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    answerTimeoutMs: ANSWER_TIMEOUT_MS,
+    stopGraceMs: STOP_GRACE_MS,
+    log: options.log,
+  });
 }
 
 async function respond({
@@ -143,22 +147,4 @@ function shared<T>(work: () => Promise<T>): () => Promise<T> {
     });
     return underWay;
   };
-}
-
-function listen(server: Server, { host, port }: ListenAddress): Promise<ListenAddress> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ host, port }, () => {
-      server.removeListener("error", reject);
-      // A server that listens on host and port has an AddressInfo; the other kinds are for pipes.
-      resolve({ host, port: (server.address() as AddressInfo).port });
-    });
-  });
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.close((error) => (error === undefined ? resolve() : reject(error)));
-    server.closeAllConnections();
-  });
 }

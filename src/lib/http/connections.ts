@@ -270,9 +270,13 @@ function isServed({ socket, request, response, isDoomed, quietSweeps }: Connecti
   return request?.complete === true && response !== null && !response.writableEnded && !isStuck;
 }
 
+/** Where Node keeps what it writes to; it has no documented name. */
+const HANDLE = "_handle";
+type WithHandle = Socket & { [HANDLE]?: { writeQueueSize?: number } | null };
+
 /** How much of what was written the system has taken, also of a single large piece. */
-function sentBytesOf(socket: Socket & { _handle?: { writeQueueSize?: number } | null }): number {
-  return (socket.bytesWritten ?? 0) - socket.writableLength - (socket._handle?.writeQueueSize ?? 0);
+function sentBytesOf(socket: WithHandle): number {
+  return (socket.bytesWritten ?? 0) - socket.writableLength - (socket[HANDLE]?.writeQueueSize ?? 0);
 }
 
 /** Answers 503 if there is still something to say it to, and closes the connection. */

@@ -1,7 +1,7 @@
 // One HTTP port that several services share: each request goes to the first handler that wants it. It bounds
 // connections and times, survives whatever bytes come, and stops without cutting off an answer.
 import { readFileSync } from "node:fs";
-import { createServer, type IncomingMessage, Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { formatListenAddress, type ListenAddress } from "../address.ts";
 import { answerPlainly, SAFETY_HEADERS } from "./answer.ts";
@@ -105,7 +105,10 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
     start: async () => {
       address = await open(server, options);
       server.on("error", (error) => log.error({ err: error }, "listener failed"));
-      log.info({ url: `http://${formatListenAddress(address)}`, connectionsMax }, `${options.name} listening`);
+      log.info(
+        { url: `http://${formatListenAddress(address)}`, connectionsMax },
+        `${options.name} listening`,
+      );
     },
     stop: () => {
       isStopping = true;
@@ -187,10 +190,11 @@ async function close(
   const drainMs = connections.wereUsedLately() ? Math.min(STOP_DRAIN_MS, graceMs / 2) : 0;
   const closeIdleAtMs = performance.now() + drainMs;
   const closed = new Promise<void>((resolve, reject) => {
+    const closeIdle = server.closeIdleConnections.bind(server);
     // Node would close idle connections at once.
-    Object.assign(server, { closeIdleConnections: () => {} });
+    server.closeIdleConnections = () => {};
     server.close((error) => (error === undefined ? resolve() : reject(error)));
-    Object.assign(server, { closeIdleConnections: Server.prototype.closeIdleConnections });
+    server.closeIdleConnections = closeIdle;
   });
   // Not at once: what lies unread in the sockets may be a request.
   const idle = setInterval(() => {
