@@ -235,6 +235,22 @@ create index checks_slug on checks (project_id, slug) WHERE ((deleted_at IS NULL
 -- Readers: checks.list_deleted, for the bin of a project; projects.prune, and the foreign key that it wakes.
 create index checks_with_deleted on checks (project_id, deleted_at);
 
+-- Which database the data was last in service in. Bounded: one row. Read by every process each second.
+create table database_identity (
+  is_only           boolean not null default true,
+  system_identifier text,
+  database_oid      bigint not null,
+  site_url          text,
+  state             text not null,
+  state_since_at    timestamptz not null,
+  gap_from_at       timestamptz,
+  reason            text,
+  notice_id         bigint,
+  constraint database_identity_pkey PRIMARY KEY (is_only),
+  constraint database_identity_is_only_check CHECK (is_only),
+  constraint database_identity_state_check CHECK (state = ANY (ARRAY['normal'::text, 'checking'::text, 'safe'::text]))
+);
+
 -- The record of each message owed: attempts, next try, what was said. Bounded by age.
 create table deliveries (
   id               bigint not null generated always as identity,
@@ -324,6 +340,15 @@ create table idempotency_keys (
 );
 -- Reader: idempotency_keys.prune.
 create index idempotency_keys_age on idempotency_keys (created_at);
+
+-- Random values that a process stores before it asks the public URL for them. Bounded: minutes old at most.
+create table identity_challenges (
+  id         uuid not null,
+  answer     text not null,
+  created_at timestamptz not null,
+  constraint identity_challenges_pkey PRIMARY KEY (id)
+);
+-- Index identity_challenges_pkey: Reader: identity_challenges.find, for whoever answers at the public URL.
 
 -- What the installation itself must remember. Bounded: a handful of names. Read at start.
 create table instance_settings (

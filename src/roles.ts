@@ -14,6 +14,7 @@ import { type Service, startServices } from "./lib/service.ts";
 import { isNotReadyYet, prepareDatabase } from "./operations/prepare-database.ts";
 import { pruneHistory } from "./operations/prune-history.ts";
 import { apiRole } from "./roles/api.ts";
+import { identityWatch } from "./roles/identity.ts";
 import { moverRole } from "./roles/mover.ts";
 import { notifierRole } from "./roles/notifier.ts";
 import { pingRole } from "./roles/ping.ts";
@@ -40,6 +41,8 @@ export type Resources = {
   receiving?: SharedReceiving;
   /** Requests to this process that found nothing. */
   misses?: RecentMisses;
+  /** How long the public URL is asked after a restore who answers. Tests shorten it. */
+  askMsMax?: number;
 };
 
 /** A part of the process that needs no port: it can be started, stopped, and asked whether its work goes on. */
@@ -133,7 +136,10 @@ export async function run(
   const known = { ...prepared, receiving: sharedReceiving(prepared), misses: missesOf(config) };
   const built: Role[] = roles.map((name) => ROLES[name](known));
   const siteParts = built.filter(isSitePart);
-  const site = siteParts.length === 0 ? null : siteService(siteParts, known);
+  const listens = siteParts.some(({ ownAddress }) => ownAddress === undefined);
+  const identity = identityWatch(known, { listens });
+  const allParts = listens ? [identity.part, ...siteParts] : siteParts;
+  const site = siteParts.length === 0 ? null : siteService(allParts, known);
   const inner = built.filter((role): role is InnerRole => !isSitePart(role));
   const needsDatabase = built.length === 0 || built.some((role) => !isSitePart(role) || role.needsDatabase);
   let phase: "starting" | "running" | "stopping" = "starting";
@@ -156,7 +162,16 @@ export async function run(
   const pool: Service = { name: "pool", start: async () => {}, stop: () => database.close() };
   const order = inOrder({
     first: [pool, admin],
-    schema: (waitMs) => schemaService(known, { waitMs, signal, onReady: () => (isPrepared = true) }),
+    schema: (waitMs) =>
+      schemaService(known, {
+        waitMs,
+        signal,
+        onReady: async () => {
+          // Before any part judges silence or sends: the data may have been restored.
+          if (roles.length > 0) await identity.look();
+          isPrepared = true;
+        },
+      }),
     waitMs: config.databaseWaitSeconds * SECOND_MS,
     isPrepared: () => isPrepared,
     hasEarly: siteParts.some((part) => !part.needsDatabase),
@@ -164,7 +179,7 @@ export async function run(
       if (!needsDatabase) phase = "running";
     },
     site,
-    inner,
+    inner: roles.length === 0 ? inner : [identity.loop, ...inner],
   });
   const running = await startServices(order, {
     log,
@@ -222,7 +237,7 @@ function addressesOf(parts: readonly SitePart[], site: Site | null): RunningProc
   return Object.fromEntries(found.filter(([, one]) => one !== null));
 }
 
-type SchemaOptions = { waitMs: number; signal: AbortSignal; onReady: () => void };
+type SchemaOptions = { waitMs: number; signal: AbortSignal; onReady: () => Promise<void> };
 
 /** Started means that the schema is the one this code knows; it then needs no further care. */
 function schemaService(
@@ -244,7 +259,7 @@ function schemaService(
           log.warn({ migration: step, holders }, "migration waits for a table that another session uses"),
         signal,
       });
-      onReady();
+      await onReady();
       if (applied.length > 0) log.info({ applied }, "schema migrated");
     },
     stop: async () => {},

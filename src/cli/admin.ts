@@ -11,6 +11,7 @@ import { setCheckLimit } from "../operations/accounts/set-check-limit.ts";
 import { readDatabaseClock } from "../store/instance.ts";
 import { registerList } from "./admin-list.ts";
 import { registerSetPreferences } from "./admin-mail.ts";
+import { registerConfirmRestore } from "./admin-restore.ts";
 import { registerPeople } from "./admin-people.ts";
 import { onDatabase, ownerOf } from "./admin-session.ts";
 import { registerChannel } from "./channel/channel.ts";
@@ -43,7 +44,9 @@ const KINDS: Readonly<Record<string, readonly KeyKind[]>> = {
 export function registerAdmin(program: Command, context: CommandContext): void {
   const admin = program
     .command("admin")
-    .description("make accounts, projects, keys and channels; set limits and preferences; see what is there")
+    .description(
+      "make accounts, projects, keys and channels; set limits and preferences; confirm a restore; see what is there",
+    )
     .addHelpText("after", AFTER_HELP);
   registerCreateAccount(admin, context);
   registerCreateProject(admin, context);
@@ -52,6 +55,7 @@ export function registerAdmin(program: Command, context: CommandContext): void {
   registerSetPreferences(admin, context);
   registerChannel(admin, context);
   registerPeople(admin, context);
+  registerConfirmRestore(admin, context);
   registerList(admin, context);
 }
 

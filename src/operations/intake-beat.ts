@@ -22,6 +22,7 @@ import {
   WATERMARK_LAG_MS,
 } from "../core/machine/watermark.ts";
 import { keptFrom } from "../core/retention.ts";
+import { findStoredIdentity } from "../store/database-identity.ts";
 import type { Database, Db } from "../store/db.ts";
 import { readDatabaseClock } from "../store/instance.ts";
 import { insertBlindInterval, listBlindIntervalsAfter } from "../store/intakes/blind-intervals.ts";
@@ -90,10 +91,11 @@ async function beat(tx: Tx, request: BeatRequest): Promise<BeatResult> {
   const look = await lookAtClock(tx);
   const observed = await request.observe(look);
   const now = look.databaseAt;
-  const [open, beats] = await Promise.all([
+  const [open, beats, identity] = await Promise.all([
     // Nobody may be left out: the watermark is the earliest of all.
     listOpenIntakes(tx),
     findBeats(tx, { through: now + SETTLE_MS }),
+    findStoredIdentity(tx),
   ]);
   const own = open.find(({ id }) => id === intakeId);
   if (own === undefined) return { kind: "closed" };
@@ -111,7 +113,9 @@ async function beat(tx: Tx, request: BeatRequest): Promise<BeatResult> {
     }),
   };
   const beatAt = observed.acceptedUntilAt ?? Math.max(now, lastAt ?? now);
-  const isGap = endsGap({ now, newestBeatAt: beats.newestBeatAt, lookedAt, isBehind });
+  // While it is unknown whether this database is in service, silence is never believed, and a minute longer.
+  const isOutOfService = identity !== null && identity.state !== "normal";
+  const isGap = isOutOfService || endsGap({ now, newestBeatAt: beats.newestBeatAt, lookedAt, isBehind });
   const freshSinceAt = isGap ? now : (beats.gapEndedAt ?? now);
   // Last, because batches of this intake wait for the row until the commit.
   const isOpen = await writeBeat(tx, {

@@ -10,6 +10,7 @@ import { type Moved, moveBodies } from "../operations/bodies/move-bodies.ts";
 import type { Database } from "../store/db.ts";
 import { readDatabaseClock } from "../store/instance.ts";
 import { objectStoreOf } from "./ways-out/object-store.ts";
+import { whileInService } from "./in-service.ts";
 
 const IDLE_MS = 3 * SECOND_MS;
 /** While a store is away, every piece fails alike: one line in this time. */
@@ -49,14 +50,15 @@ function movingLoop({ config, database, log, metrics }: MoverResources, objects:
     staleMs: PIECE_MINUTES_MAX * MINUTE_MS + PIECE_CALLS_MAX * callMsMax,
     log,
     metrics: metrics.loops,
-    tick: async (signal) => {
+    // A copy shares its bucket with the server in service, and must not remove objects there.
+    tick: whileInService(database, async (signal) => {
       const now = await readDatabaseClock(database);
       const done = await moveBodies(database, { objects, now, bytesMin: config.s3BodyBytesMin, callMsMax });
       count(counts, done);
       // Whoever stops us ends the calls under way, and that is no trouble.
       if (!signal.aborted) tell(done.trouble, now);
       return done.isComplete || done.trouble !== null ? "idle" : "again";
-    },
+    }),
   });
 }
 

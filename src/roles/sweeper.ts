@@ -12,6 +12,7 @@ import { type DatabaseOptions, openDatabase } from "../store/db.ts";
 import { heartbeatLoop } from "./sweeping/heartbeat.ts";
 import { operatorLoop } from "./sweeping/operator-watch.ts";
 import type { SweeperParts, SweeperState } from "./sweeping/parts.ts";
+import { whileInService } from "./in-service.ts";
 
 const SWEEP_EVERY_MS = SECOND_MS;
 /** One for each half of a sweep, and one for the watch. */
@@ -65,7 +66,7 @@ function sweepLoop({ database, log, metrics, state }: SweeperParts): Loop {
     idleMs: SWEEP_EVERY_MS,
     log,
     metrics: metrics.loops,
-    tick: async () => {
+    tick: whileInService(database, async () => {
       const look = await lookAtIntakes(database);
       const { now, settled: sight } = look;
       state.look = look;
@@ -80,7 +81,7 @@ function sweepLoop({ database, log, metrics, state }: SweeperParts): Loop {
         log.info({ fired, excused, lagMs }, "deadlines passed");
       }
       return swept.isComplete ? "idle" : "again";
-    },
+    }),
   });
 }
 

@@ -11,6 +11,7 @@ import {
 import {
   advanceSequence,
   beatIntake,
+  closeAllIntakes,
   closeIntake,
   closeIntakeIfFree,
   findBeats,
@@ -55,6 +56,14 @@ beforeEach(async () => {
 });
 
 describe("intakes", () => {
+  test("all are closed at once, and none counts as lost", async () => {
+    await register();
+    await register();
+    await write((tx) => closeAllIntakes(tx, { at: MONDAY_NOON }));
+    expect(await listOpenIntakes(database.db)).toEqual([]);
+    expect(await listLostIntakes(database.db, { from: 0, limit: 10 })).toEqual([]);
+  });
+
   test("a batch number is claimed once and in order", async () => {
     const intakeId = await register();
     const advance = (seq: number) => write((tx) => advanceSequence(tx, { intakeId, seq }));

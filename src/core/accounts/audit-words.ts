@@ -16,6 +16,7 @@ export const AUDIT_WORDS = {
   "account.providerRemoved": "removed an identity of the provider",
   "account.limitChanged": "changed the limit of checks",
   "account.operatorChanged": "changed who may administer",
+  "instance.restoreConfirmed": "confirmed that this server is in service",
   "project.created": "created the project",
   "project.renamed": "renamed the project",
   "project.removed": "removed the project",

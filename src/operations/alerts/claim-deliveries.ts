@@ -48,6 +48,8 @@ export type ClaimOptions = {
   /** Messages to one channel at the same time. */
   sendsMax?: number;
   leaseMs?: number;
+  /** Only this delivery; left out: whichever are due. */
+  onlyId?: number;
 };
 
 /** Channels that one claim looks at. */
@@ -114,7 +116,7 @@ function shareOf({ channelId, channel }: WaitingChannel, options: ClaimOptions):
 
 async function claimShares(tx: Tx, shares: Shares, options: ClaimOptions): Promise<Claim[]> {
   const { given, troubled, limited } = shares;
-  const { now, leaseMs = DELIVERY_LEASE_MS } = options;
+  const { now, leaseMs = DELIVERY_LEASE_MS, onlyId } = options;
   const buckets = limited.size === 0 ? new Map() : await lockBuckets(tx, [...limited.keys()]);
   shareAgain(shares, { buckets, options });
   const claimedBy = randomUUID();
@@ -124,6 +126,7 @@ async function claimShares(tx: Tx, shares: Shares, options: ClaimOptions): Promi
     claimedBy,
     leaseMs,
     partsMax: MESSAGE_FLIPS_MAX,
+    ...(onlyId !== undefined && { onlyId }),
   });
   const claims = messages.map((message) => toClaim(message, { claimedBy, troubled }));
   const taken = Map.groupBy(

@@ -10,6 +10,7 @@ import { OutgoingError } from "../../lib/outgoing/outgoing-error.ts";
 import { connectWaiting, isAnybodyWaiting } from "../../operations/alerts/connect-chat.ts";
 import type { Database } from "../../store/db.ts";
 import { readDatabaseClock } from "../../store/instance.ts";
+import { whileInService } from "../in-service.ts";
 
 const IDLE_MS = 5_000;
 
@@ -70,7 +71,8 @@ export function chatSetUpLoop(setUp: ChatSetUp, metrics: LoopMetrics): Loop {
     idleMs: IDLE_MS,
     log: setUp.log,
     metrics,
-    tick: async (): Promise<TickResult> => {
+    // Whoever asks the bot takes the codes away from the server in service.
+    tick: whileInService(setUp.database, async (): Promise<TickResult> => {
       const now = await readDatabaseClock(setUp.database);
       const looked = await connectChats(setUp, { now, offset });
       if (looked.trouble !== null && looked.trouble !== trouble) {
@@ -78,6 +80,6 @@ export function chatSetUpLoop(setUp: ChatSetUp, metrics: LoopMetrics): Loop {
       }
       ({ offset, trouble } = looked);
       return looked.isMore ? "again" : "idle";
-    },
+    }),
   });
 }

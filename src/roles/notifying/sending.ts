@@ -12,6 +12,7 @@ import { type Ports, prepareFor, sendPrepared } from "../../operations/alerts/de
 import { Neighbours } from "../../operations/alerts/neighbours.ts";
 import type { Prepared } from "../../operations/alerts/prepare-messages.ts";
 import type { Ended, Settled } from "../../operations/alerts/settle-deliveries.ts";
+import { readService } from "../../operations/database-identity.ts";
 import { countUnsent } from "../../store/alerts/deliveries.ts";
 import type { Database } from "../../store/db.ts";
 import { readDatabaseClock } from "../../store/instance.ts";
@@ -83,6 +84,8 @@ class Desk {
   /** One look for work: claims what is due and begins to send it. */
   async turn(): Promise<TickResult> {
     await this.#untilFree();
+    const { isInService, noticeId } = await readService(this.#database);
+    if (!isInService && noticeId === null) return "idle";
     const now = await readDatabaseClock(this.#database);
     this.#aheadMs = now - performance.now();
     await this.#count(now);
@@ -93,6 +96,7 @@ class Desk {
       inFlight: this.#inFlight,
       troubledLeft: Math.max(0, TROUBLED_SENDERS_MAX - this.#troubledCount),
       rateOf: this.#ports.rateOf,
+      ...(!isInService && noticeId !== null && { onlyId: noticeId }),
     });
     this.#after = after;
     if (claims.length > 0) this.#begin(claims, now);

@@ -7,6 +7,7 @@ import { addFigures } from "../../lib/metrics.ts";
 import { type GuardedHttp, guardedHttp } from "../../lib/outgoing/guarded-http.ts";
 import { readDatabaseClock } from "../../store/instance.ts";
 import type { SweeperParts } from "./parts.ts";
+import { whileInService } from "../in-service.ts";
 
 const CALL_EVERY_MS = MINUTE_MS;
 /** How often it is asked whether a call is due, and whether there is a reason to withhold it. */
@@ -48,10 +49,11 @@ export function heartbeatLoop({ config, database, log, metrics, state, troubles 
     idleMs: ASK_EVERY_MS,
     log,
     metrics: metrics.loops,
-    tick: async () => {
+    // The one who expects the call must notice when only a copy is left.
+    tick: whileInService(database, async () => {
       await tick();
       return "idle";
-    },
+    }),
   });
   return [
     {

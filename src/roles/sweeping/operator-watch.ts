@@ -7,6 +7,7 @@ import { addFigures } from "../../lib/metrics.ts";
 import { observeInstallation, tellOperator } from "../../operations/alerts/sweeping/operator-incidents.ts";
 import { lookAtIntakes } from "../../operations/intake-beat.ts";
 import type { SweeperParts } from "./parts.ts";
+import { whileInService } from "../in-service.ts";
 
 const OBSERVE_EVERY_MS = 5 * SECOND_MS;
 
@@ -30,7 +31,8 @@ export function operatorLoop({ config, database, log, metrics, state }: SweeperP
     idleMs: OBSERVE_EVERY_MS,
     log,
     metrics: metrics.loops,
-    tick: async () => {
+    // A copy tells its admin once that it is one, and nothing else.
+    tick: whileInService(database, async () => {
       const { unsettledSinceAt, locked } = state;
       const look = await lookAtIntakes(database);
       const channelUuid = config.operatorChannel;
@@ -43,7 +45,7 @@ export function operatorLoop({ config, database, log, metrics, state }: SweeperP
         else log.warn(fields, title);
       }
       return "idle";
-    },
+    }),
   });
   return { ...loop, troubles: () => troubles };
 }

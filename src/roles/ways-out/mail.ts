@@ -36,6 +36,7 @@ import { secretKeyOf } from "../../operations/api-key.ts";
 import { findRecipient } from "../../store/alerts/mail-channels.ts";
 import type { Database } from "../../store/db.ts";
 import { readDatabaseClock } from "../../store/instance.ts";
+import { whileInService } from "../in-service.ts";
 
 export type MailResources = { config: Config; database: Database; log: Log; metrics: Metrics };
 
@@ -147,7 +148,7 @@ function letterLoop(house: House): Loop {
     idleMs: LETTERS_IDLE_MS,
     log,
     metrics: metrics.loops,
-    tick: async (signal) => {
+    tick: whileInService(database, async (signal) => {
       const now = await readDatabaseClock(database);
       const letters = await claimLetters(database, { now, limit: LETTERS_PER_TURN });
       for (const letter of letters) {
@@ -157,7 +158,7 @@ function letterLoop(house: House): Loop {
         counts[outcome] = (counts[outcome] ?? 0) + 1;
       }
       return letters.length === LETTERS_PER_TURN ? "again" : "idle";
-    },
+    }),
   });
 }
 
@@ -241,7 +242,7 @@ function planLoop({ database, log, metrics }: House): Loop {
     idleMs: PLAN_IDLE_MS,
     log,
     metrics: metrics.loops,
-    tick: async () => {
+    tick: whileInService(database, async () => {
       const now = await readDatabaseClock(database);
       const { letters, isComplete } = await planReports(database, {
         now,
@@ -250,6 +251,6 @@ function planLoop({ database, log, metrics }: House): Loop {
       const reminders = await planReminders(database, { now });
       if (letters + reminders > 0) log.info({ reports: letters, reminders }, "letters planned");
       return isComplete ? "idle" : "again";
-    },
+    }),
   });
 }

@@ -139,6 +139,7 @@ const CLAIM = statement<DeliveryRow & { was_bound: boolean }>({
             order by p.id limit 1
           ) as first on true
           where d.state = 'pending' and d.channel_id = w.channel_id and d.next_try_at <= $3
+            and ($8::bigint is null or d.id = $8)
             and ${isFree("coalesce(first.claimed_until_at, d.claimed_until_at)")}
             and (first.message_id is null or first.next_try_at <= $3)
           order by d.next_try_at, d.id
@@ -173,12 +174,14 @@ export type ClaimRequest = {
   leaseMs: number;
   /** Deliveries that one message tells of, at most. */
   partsMax: number;
+  /** Only this delivery; left out: whichever are due. */
+  onlyId?: number;
 };
 
 /** Claims messages that are due: the deliveries of each, oldest first. `wasBound`: it may have been sent before. */
 export async function claimMessages(
   tx: Tx,
-  { now, allowances, claimedBy, leaseMs, partsMax }: ClaimRequest,
+  { now, allowances, claimedBy, leaseMs, partsMax, onlyId }: ClaimRequest,
 ): Promise<{ deliveries: Delivery[]; wasBound: boolean }[]> {
   const [, { rows }] = await Promise.all([
     tx.query(IN_ORDER, []),
@@ -190,6 +193,7 @@ export async function claimMessages(
       claimedBy,
       toTimestamp(now + leaseMs),
       partsMax - 1,
+      onlyId ?? null,
     ]),
   ]);
   const messages = Map.groupBy(

@@ -137,28 +137,30 @@ export async function insertNoticeDeliveries(
   await tx.query(ADD_CHECKS, about);
 }
 
-const PLAN_SAYINGS = statement({
+const PLAN_SAYINGS = statement<{ id: number }>({
   name: "planning.sayings",
   text: `insert into deliveries (kind, dedupe_key, channel_id, about, state, created_at, attempt_count, next_try_at)
     select n.kind, gen_random_uuid(), n.channel_id, n.about, 'pending', $4::timestamptz, 0, ${AT_ONCE}
     from unnest($1::text[], $2::bigint[], $3::jsonb[]) with ordinality as n (kind, channel_id, about, position)
-    order by n.position`,
+    order by n.position
+    returning id`,
 });
 
 /** What a message says that no other row tells. */
 export type Saying = { channelId: number; kind: "disabled" | "operator"; about: object };
 
-/** Owes messages whose contents are given. */
+/** Owes messages whose contents are given; returns their ids. */
 export async function insertSayings(
   tx: Tx,
   { sayings, at }: { sayings: readonly Saying[]; at: Instant },
-): Promise<void> {
-  await tx.query(PLAN_SAYINGS, [
+): Promise<number[]> {
+  const { rows } = await tx.query(PLAN_SAYINGS, [
     sayings.map(({ kind }) => kind),
     sayings.map(({ channelId }) => channelId),
     sayings.map(({ about }) => JSON.stringify(about)),
     toTimestamp(at),
   ]);
+  return rows.map(({ id }) => id);
 }
 
 const PLAN_TESTS = statement<{ id: number }>({

@@ -234,6 +234,16 @@ export async function closeIntake(
   return (await tx.query(CLOSE, [intakeId, toTimestamp(at), lost])).count === 1;
 }
 
+const CLOSE_ALL = statement({
+  name: "intakes.close_all",
+  text: "update intakes set closed_at = $1, lost = false where closed_at is null",
+});
+
+/** Closes every intake. Those that are alive register again with their next heartbeat. */
+export async function closeAllIntakes(tx: Tx, { at }: { at: Instant }): Promise<void> {
+  await tx.query(CLOSE_ALL, [toTimestamp(at)]);
+}
+
 const CLOSE_IF_FREE = statement({
   name: "intakes.close_if_free",
   text: `update intakes set closed_at = $2, lost = $3
