@@ -621,6 +621,25 @@ create table recovery_codes (
   constraint recovery_codes_digest_check CHECK (octet_length(digest) = 32)
 );
 
+-- Times in which pings of a check or of a network were refused: they excuse its silence. Bounded by age.
+create table refused_intervals (
+  id        bigint not null generated always as identity,
+  intake_id uuid not null,
+  check_id  bigint,
+  network   text,
+  from_at   timestamptz not null,
+  to_at     timestamptz not null,
+  constraint refused_intervals_pkey PRIMARY KEY (id),
+  constraint refused_forwards CHECK (to_at >= from_at),
+  constraint refused_of_one CHECK (num_nonnulls(check_id, network) = 1)
+);
+-- Readers: refused_intervals.list on every sweep, refused_intervals.insert.
+create index refused_intervals_check on refused_intervals (check_id, to_at) WHERE (check_id IS NOT NULL);
+-- Readers: refused_intervals.list on every sweep, refused_intervals.insert.
+create index refused_intervals_network on refused_intervals (network, to_at) WHERE (network IS NOT NULL);
+-- Reader: refused_intervals.prune.
+create index refused_intervals_to on refused_intervals (to_at);
+
 -- Signals that the database refused, with the reason. Bounded by age.
 create table rejected_signals (
   id        bigint not null generated always as identity,

@@ -26,6 +26,7 @@ ${kept("flip")}  flips
 ${kept("event")}  events of checks, and keys that were revoked
 ${kept("run")}  the history of runs, of checks that nobody pings any more; others forget theirs with each ping
 ${kept("blindInterval")}  times in which nobody could receive, and the intakes that they are told of
+${kept("refusedInterval")}  times in which pings of one check or one network were refused
 ${kept("rejectedSignal")}  signals that were put aside because they could not be recorded
 ${kept("idempotencyKey")}  what requests with an Idempotency-Key were answered
 ${kept("session")}  sessions of browsers that were not used any more

@@ -86,6 +86,7 @@ const PROMISED: [number | string, number | string][] = [
   [limits.DELIVERY_DAYS, 93],
   [limits.RUN_DAYS, 93],
   [limits.BLIND_INTERVAL_DAYS, 93],
+  [limits.REFUSED_INTERVAL_DAYS, 30],
   [limits.REJECTED_SIGNAL_DAYS, 30],
   [limits.SEND_MS_MAX, 30_000],
   [limits.DELIVERY_LEASE_MS, 60_000],

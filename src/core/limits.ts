@@ -140,6 +140,7 @@ export const EVENT_DAYS = 93;
 export const DELIVERY_DAYS = 93;
 export const RUN_DAYS = 93;
 export const BLIND_INTERVAL_DAYS = 93;
+export const REFUSED_INTERVAL_DAYS = 30;
 /** Of the changes of a check, so many are read for its downtimes, the newest; beyond them downtimes are not told. */
 export const STATUS_CHANGES_READ_MAX = 5_000;
 /** A day of which we missed so much was not observed, even where no signal was due in it. */

@@ -92,6 +92,7 @@ describe("records with an age", () => {
       delivery: 93,
       run: 93,
       blindInterval: 93,
+      refusedInterval: 30,
       rejectedSignal: 30,
       idempotencyKey: 1,
       session: 30,

@@ -4,6 +4,7 @@ import { SESSION_IDLE_DAYS, SIGN_IN_DAYS } from "./accounts/session-rules.ts";
 import { DAY_MS, type Instant } from "./instant.ts";
 import {
   BLIND_INTERVAL_DAYS,
+  REFUSED_INTERVAL_DAYS,
   DELETED_CHECK_DAYS,
   DELIVERY_DAYS,
   EVENT_DAYS,
@@ -48,6 +49,8 @@ export const DAYS_KEPT = {
   /** The compact history of runs. */
   run: RUN_DAYS,
   blindInterval: BLIND_INTERVAL_DAYS,
+  /** Pings that were refused to one check or one network: strangers can cause these, so they go sooner. */
+  refusedInterval: REFUSED_INTERVAL_DAYS,
   rejectedSignal: REJECTED_SIGNAL_DAYS,
   idempotencyKey: IDEMPOTENCY_KEY_DAYS,
   /** A browser that was signed in, from its last use on. */

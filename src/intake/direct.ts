@@ -2,15 +2,23 @@
 // detour through the spool, or not at all. Batches are made and numbered in direct/batch-line.ts.
 import type { AcceptedSignal, SignalTarget } from "../core/accepted.ts";
 import type { Instant, Interval } from "../core/instant.ts";
+import type { AttributedRefusals } from "../core/machine/intake-beat.ts";
 import { BatchLine, type Renewal } from "./direct/batch-line.ts";
 import type { Identity, IntakeParts } from "./direct/parts.ts";
 import type { DropReason } from "./direct/outcomes.ts";
-import { Refusals } from "./direct/refusals.ts";
+import { ConcurrencyByKey } from "./direct/concurrency-by-key.ts";
+import { AttributedRefusalSet, Refusals } from "./direct/refusals.ts";
 import type { Settled } from "./direct/waiting-queue.ts";
-import type { Acceptance, CreateOption, Resolution, SignalIntake } from "./intake.ts";
+import type { Acceptance, AcceptOptions, CreateOption, Refusal, Resolution, SignalIntake } from "./intake.ts";
 
 /** Unknown targets that are looked up at a time while signals take the detour. */
 const LOOKUPS_MAX = 50;
+/** Checks that are created at a time; one connection is left for lookups, and one key leaves room for the others. */
+const CREATES_MAX = 3;
+const CREATES_PER_KEY_MAX = 2;
+/** Beyond this number of one key, and after this time, the sender is asked to retry. */
+const CREATES_WAITING_PER_KEY_MAX = 1_000;
+const CREATE_WAIT_MS_MAX = 1_000;
 /** Where nothing could be promised for this long, senders are refused at once instead of being kept waiting. */
 const BLOCKED_MS_MAX = 1_000;
 const RETRY_AFTER_SECONDS = 5;
@@ -19,10 +27,12 @@ const RETRY_AFTER_SECONDS = 5;
 export type IntakeState = {
   /** Receive time of the oldest signal that was accepted and is not applied; null when there is none. */
   oldestUnappliedAt: Instant | null;
-  /** Since when senders have been refused; null while all are taken. */
+  /** Since when nothing could be promised to anybody; null while pings are taken. */
   refusingSinceAt: Instant | null;
-  /** Stretches of refusals that are over. */
+  /** Stretches of that which are over. */
   refused: readonly Interval[];
+  /** Refusals that concern only some checks, and are not stored yet. */
+  attributed: AttributedRefusals;
   refusedCount: number;
   /** Signals whose senders were told that they are on disk. */
   takenCount: number;
@@ -43,6 +53,8 @@ export type IntakeState = {
 export class DirectIntake implements SignalIntake {
   readonly #parts: IntakeParts;
   readonly #refusals = new Refusals();
+  readonly #attributed = new AttributedRefusalSet();
+  readonly #creates: ConcurrencyByKey;
   readonly #line: BatchLine;
   #lookups = 0;
   #takenCount = 0;
@@ -50,27 +62,35 @@ export class DirectIntake implements SignalIntake {
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
-    this.#line = new BatchLine({ ...parts, onRefused: ({ at }) => this.#refusals.note(at) });
+    this.#creates = new ConcurrencyByKey({
+      runningMax: CREATES_MAX,
+      perKeyMax: CREATES_PER_KEY_MAX,
+      waitingPerKeyMax: CREATES_WAITING_PER_KEY_MAX,
+    });
+    this.#line = new BatchLine({
+      ...parts,
+      onRefused: ({ signal, network }) => this.#noteRefused(signal, network),
+    });
   }
 
   now(): Instant {
     return this.#parts.clock.now();
   }
 
-  async accept(signal: AcceptedSignal, options: CreateOption): Promise<Acceptance> {
+  async accept(signal: AcceptedSignal, options: AcceptOptions): Promise<Acceptance> {
     const acceptance = await this.#accept(signal, options);
     if (acceptance.kind === "recorded" || acceptance.kind === "created") this.#takenCount += 1;
     return acceptance;
   }
 
-  async #accept(signal: AcceptedSignal, { create }: CreateOption): Promise<Acceptance> {
-    const result = await this.#take(signal);
+  async #accept(signal: AcceptedSignal, { create, network }: AcceptOptions): Promise<Acceptance> {
+    const result = await this.#take(signal, network);
     if (result !== "unknown" || !create) return acceptanceOf(result);
     const made = await this.#create(signal.target);
-    if (made === "busy") this.#refusals.note(signal.at);
+    if (made === "busy") this.#noteRefused({ ...signal, at: this.now() }, network);
     if (made === "unknown" || made === "busy") return acceptanceOf(made);
     // The watermark may have passed meanwhile.
-    const again = await this.#take({ ...signal, at: this.now() });
+    const again = await this.#take({ ...signal, at: this.now() }, network);
     return again === "recorded" && made === "created" ? { kind: "created" } : acceptanceOf(again);
   }
 
@@ -86,8 +106,10 @@ export class DirectIntake implements SignalIntake {
     return made === "created" || made === "exists" ? "known" : made;
   }
 
-  refused(at: Instant): void {
-    this.#refusals.note(at);
+  refused(refusal: Refusal): void {
+    const { target, at } = refusal;
+    const isKnown = target !== null && this.#parts.known.knows(target, at);
+    if (this.#isBlocked() || !this.#attributed.note({ ...refusal, isKnown })) this.#refusals.note(at);
   }
 
   state(): IntakeState {
@@ -97,7 +119,8 @@ export class DirectIntake implements SignalIntake {
       oldestUnappliedAt: this.#line.oldestAt,
       refusingSinceAt: this.#refusals.sinceAt(now),
       refused: this.#refusals.ended(now),
-      refusedCount: this.#refusals.count,
+      attributed: this.#attributed.pending(),
+      refusedCount: this.#refusals.count + this.#attributed.count,
       takenCount: this.#takenCount,
       dropped: this.#line.outcomes.dropped,
       rejectedCount: this.#line.outcomes.rejected,
@@ -112,6 +135,11 @@ export class DirectIntake implements SignalIntake {
   /** The first so many stretches of refusals have been told. */
   forgetRefused(count: number): void {
     this.#refusals.forget(count);
+  }
+
+  /** These are stored. */
+  forgetAttributed(stored: AttributedRefusals): void {
+    this.#attributed.forget(stored);
   }
 
   /** Looks for what intakes that are gone have left in the spool. To be called before the first signal, too. */
@@ -135,50 +163,68 @@ export class DirectIntake implements SignalIntake {
     return this.#line.stop(this.#parts.monotonic() + withinMs);
   }
 
-  #take(signal: AcceptedSignal): Promise<Settled> {
+  #take(signal: AcceptedSignal, network: string | null): Promise<Settled> {
     const { detour } = this.#line;
-    if (this.#isStopped) return this.#refuse(signal);
-    if (!detour.isOn) return this.#line.enqueue(signal);
+    if (this.#isStopped) return this.#refuse(signal, network);
+    if (!detour.isOn) return this.#line.enqueue(signal, network);
     // A short trouble is waited out.
     if (detour.isBlocked) {
-      return detour.blockedMs() > BLOCKED_MS_MAX ? this.#refuse(signal) : this.#line.enqueue(signal);
+      return detour.blockedMs() > BLOCKED_MS_MAX
+        ? this.#refuse(signal, network)
+        : this.#line.enqueue(signal, network);
     }
-    if (!this.#parts.mayPromise()) return this.#refuse(signal);
+    if (!this.#parts.mayPromise()) return this.#refuse(signal, network);
     const isKnown = this.#parts.known.knows(signal.target, signal.at);
-    return isKnown ? this.#line.enqueue(signal) : this.#lookUp(signal);
+    return isKnown ? this.#line.enqueue(signal, network) : this.#lookUp(signal, network);
+  }
+
+  /** Nothing can be promised to anybody, whatever its ping is for. */
+  #isBlocked(): boolean {
+    const { detour } = this.#line;
+    return detour.isBlocked || (detour.isOn && !this.#parts.mayPromise());
   }
 
   /** On the detour, a target that was never seen is promised nothing unless the database can be asked. */
-  async #lookUp(signal: AcceptedSignal): Promise<Settled> {
-    if (!this.#line.detour.isAnswering || this.#lookups >= LOOKUPS_MAX) return this.#refuse(signal);
+  async #lookUp(signal: AcceptedSignal, network: string | null): Promise<Settled> {
+    if (!this.#line.detour.isAnswering || this.#lookups >= LOOKUPS_MAX) return this.#refuse(signal, network);
     this.#lookups += 1;
     try {
       const found = await this.#parts.find(signal.target);
       if (found !== "known") return found;
     } catch (error) {
       this.#parts.onTrouble(error, "looking up a check");
-      return await this.#refuse(signal);
+      return await this.#refuse(signal, network);
     } finally {
       this.#lookups -= 1;
     }
     this.#parts.known.remember(signal.target, signal.at);
-    return this.#take({ ...signal, at: this.now() });
+    return this.#take({ ...signal, at: this.now() }, network);
   }
 
   async #create(target: SignalTarget): Promise<"created" | "exists" | "unknown" | "busy"> {
     const { detour } = this.#line;
     if (detour.isOn && !detour.isAnswering) return "busy";
+    const end = await this.#creates.begin(target.by === "slug" ? target.pingKey : target.uuid, {
+      withinMs: CREATE_WAIT_MS_MAX,
+    });
+    if (end === null) return "busy";
     try {
       return await this.#parts.create(target);
     } catch (error) {
       this.#parts.onTrouble(error, "creating a check");
       return "busy";
+    } finally {
+      end();
     }
   }
 
-  #refuse({ at }: AcceptedSignal): Promise<"busy"> {
-    this.#refusals.note(at);
+  #refuse(signal: AcceptedSignal, network: string | null): Promise<"busy"> {
+    this.#noteRefused(signal, network);
     return Promise.resolve("busy");
+  }
+
+  #noteRefused({ target, at }: AcceptedSignal, network: string | null): void {
+    this.refused({ at, target, network });
   }
 }
 

@@ -89,10 +89,10 @@ export class Heart {
 
   async #leave(): Promise<boolean> {
     const { intake, leave, monotonic, log, noteBeat, clock, wall } = this.#parts;
-    const { refused, refusingSinceAt: from } = intake.state();
+    const { refused, attributed, refusingSinceAt: from } = intake.state();
     const open = from === null ? [] : [{ from, to: this.#pulse.acceptedUntilAt }];
     try {
-      const going = { intakeId: this.#pulse.intakeId, refused: [...refused, ...open] };
+      const going = { intakeId: this.#pulse.intakeId, refused: [...refused, ...open], attributed };
       await leave(going, { giveUpAtMs: monotonic() + BEAT_MS_MAX });
     } catch (error) {
       log.warn({ err: error }, "could not say goodbye; the next start on this machine does it");

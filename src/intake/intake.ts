@@ -24,6 +24,20 @@ export type CreateOption = {
   create: boolean;
 };
 
+export type AcceptOptions = CreateOption & {
+  /** The network of the sender (`networkOf`), as far as it is certain; null: unknown. */
+  network: string | null;
+};
+
+/** A ping or a connection that was refused before a ping could be handed over. */
+export type Refusal = {
+  /** From `now()`. */
+  at: Instant;
+  /** What the ping named; null when nobody knows. */
+  target: SignalTarget | null;
+  network: string | null;
+};
+
 export type SignalIntake = {
   /** The database's time as this process knows it; it never goes backwards. */
   now(): Instant;
@@ -31,12 +45,9 @@ export type SignalIntake = {
    * Takes a signal that was received whole, in the order of calls. `signal.at` must come from `now()` without
    * waiting in between, because the watermark counts on it. Settles within the time that answers promise.
    */
-  accept(signal: AcceptedSignal, options: CreateOption): Promise<Acceptance>;
-  /**
-   * A sender was turned away before its signal could be handed over, at this instant from `now()`. It may have been
-   * anybody's, so silence at that time is nobody's fault.
-   */
-  refused(at: Instant): void;
+  accept(signal: AcceptedSignal, options: AcceptOptions): Promise<Acceptance>;
+  /** Silence of the checks that the refused ping may have been for is excused: one check, one network, or all. */
+  refused(refusal: Refusal): void;
   /** Looks up (or makes) the check of a request that will be refused for another reason; records nothing. */
   resolve(target: SignalTarget, options: CreateOption): Promise<Resolution>;
 };

@@ -31,6 +31,7 @@ import {
 } from "./changing/locked-check.ts";
 import { inRetriedTransaction, OvertakenError } from "./changing/retried.ts";
 import { writeStateChange } from "./changing/state-change.ts";
+import { ownSight } from "./recording/own-sight.ts";
 import { removeCheck } from "./remove-check.ts";
 
 /**
@@ -154,7 +155,11 @@ export function pauseCheck(database: Database, request: Command): Promise<Done<"
   return inRetriedTransaction(database, async (tx) => {
     const locked = await lockCheck(tx, request);
     if ("kind" in locked) return locked;
-    const passage = pause({ timing: locked.check.settings, state: locked.stored.state }, request);
+    const { check, stored } = locked;
+    const passage = pause(
+      { timing: check.settings, state: stored.state },
+      { at: request.at, sight: await ownSight(tx, stored, request) },
+    );
     return { kind: "paused", check: await obey(tx, { ...request, locked, passage, as: "paused" }) };
   });
 }
@@ -167,7 +172,11 @@ export function resumeCheck(
   return inRetriedTransaction(database, async (tx) => {
     const locked = await lockCheck(tx, request);
     if ("kind" in locked) return locked;
-    const passage = resume({ timing: locked.check.settings, state: locked.stored.state }, request);
+    const { check, stored } = locked;
+    const passage = resume(
+      { timing: check.settings, state: stored.state },
+      { at: request.at, sight: await ownSight(tx, stored, request) },
+    );
     if (passage === null) return { kind: "refused", code: "conflict", text: ERROR_TEXT.notPaused };
     return { kind: "resumed", check: await obey(tx, { ...request, locked, passage, as: "resumed" }) };
   });

@@ -3,6 +3,7 @@
 // is asked of core/machine/watermark.ts.
 import { DAY_MS, type Instant, type Interval } from "../core/instant.ts";
 import type {
+  AttributedRefusals,
   BeatRequest,
   BeatResult,
   Blindness,
@@ -25,6 +26,7 @@ import { keptFrom } from "../core/retention.ts";
 import { findStoredIdentity } from "../store/database-identity.ts";
 import type { Database, Db } from "../store/db.ts";
 import { readDatabaseClock } from "../store/instance.ts";
+import { findCheckIdsBySlugs, findCheckIdsByUuids } from "../store/checks/ping-targets.ts";
 import { insertBlindInterval, listBlindIntervalsAfter } from "../store/intakes/blind-intervals.ts";
 import {
   beatIntake as writeBeat,
@@ -37,6 +39,7 @@ import {
   registerIntake,
   skipSequence,
 } from "../store/intakes/intakes.ts";
+import { insertRefusedIntervals } from "../store/intakes/refused-intervals.ts";
 import { readSight, type StoredSight } from "../store/intakes/sight.ts";
 import { inTransaction, type TransactionOptions, type Tx } from "../store/transaction.ts";
 
@@ -102,6 +105,7 @@ async function beat(tx: Tx, request: BeatRequest): Promise<BeatResult> {
   const { others, lost } = await letGo(tx, { request, now, open: open.filter((one) => one !== own) });
   const blind = ownBlindness(observed, { beatAt: lastAt ?? now, now });
   for (const one of blind) await insertBlindInterval(tx, { intakeId, ...one });
+  if (observed.attributed !== undefined) await storeAttributed(tx, intakeId, observed.attributed);
   // A database that lacks what it had confirmed gets it again: until then nobody may see beyond what it has.
   const isBehind = own.lastSeq < request.confirmedSeq;
   const watermarkAt = isBehind ? Math.min(observed.watermarkAt, own.watermarkAt) : observed.watermarkAt;
@@ -180,10 +184,39 @@ function ownBlindness(
   ];
 }
 
+/**
+ * Stores refusals with the checks that they were for. Here the database can be asked which targets exist; a refused ping
+ * for any other target excuses nobody.
+ */
+async function storeAttributed(
+  tx: Tx,
+  intakeId: string,
+  { targets, networks }: AttributedRefusals,
+): Promise<void> {
+  const uuids = targets.flatMap(({ target }) => (target.by === "uuid" ? [target.uuid] : []));
+  const pairs = targets.flatMap(({ target }) => (target.by === "slug" ? [target] : []));
+  const [byUuid, bySlug] = await Promise.all([
+    uuids.length === 0 ? new Map<string, number>() : findCheckIdsByUuids(tx, uuids),
+    pairs.length === 0 ? [] : findCheckIdsBySlugs(tx, pairs),
+  ]);
+  const idOf = new Map(pairs.map((pair, index) => [pair, bySlug[index] ?? null]));
+  const ofChecks = targets.flatMap(({ target, from, to }) => {
+    const checkId = target.by === "uuid" ? byUuid.get(target.uuid) : idOf.get(target);
+    return typeof checkId === "number" ? [{ checkId, network: null, from, to }] : [];
+  });
+  const ofNetworks = networks.map((one) => ({ checkId: null, ...one }));
+  const intervals = [...ofChecks, ...ofNetworks];
+  if (intervals.length > 0) await insertRefusedIntervals(tx, { intakeId, intervals });
+}
+
 /** Says goodbye: nothing of the intake is left. False: it had been closed before. */
 export function leaveIntake(
   database: Database,
-  { intakeId, refused = [] }: { intakeId: string; refused?: readonly Interval[] },
+  {
+    intakeId,
+    refused = [],
+    attributed,
+  }: { intakeId: string; refused?: readonly Interval[]; attributed?: AttributedRefusals },
   limit: Limit = {},
 ): Promise<boolean> {
   return inTransaction(
@@ -194,6 +227,7 @@ export function leaveIntake(
         const until = Math.max(from, to ?? now);
         await insertBlindInterval(tx, { intakeId, from, to: until, reason: REASON.refused });
       }
+      if (attributed !== undefined) await storeAttributed(tx, intakeId, attributed);
       return closeIntake(tx, { intakeId, at: now, lost: false });
     },
     limit,

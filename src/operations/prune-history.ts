@@ -21,6 +21,7 @@ import { pruneRunChunks } from "../store/history/run-chunks.ts";
 import { pruneIntakes } from "../store/intakes/intakes.ts";
 import { pruneIdempotencyKeys } from "../store/idempotency-keys.ts";
 import { pruneApiKeys } from "../store/keys.ts";
+import { pruneRefusedIntervals } from "../store/intakes/refused-intervals.ts";
 import { pruneRejectedSignals } from "../store/intakes/rejected-signals.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { removeDeletedChecks } from "./remove-check.ts";
@@ -42,6 +43,7 @@ const PRUNED: Readonly<Record<string, { prune: Prune; keptFrom: (now: Instant) =
   flips: { prune: pruneFlips, keptFrom: (now) => keptFrom("flip", now) },
   events: { prune: pruneEvents, keptFrom: (now) => keptFrom("event", now) },
   blindIntervals: { prune: pruneBlindIntervals, keptFrom: (now) => keptFrom("blindInterval", now) },
+  refusedIntervals: { prune: pruneRefusedIntervals, keptFrom: (now) => keptFrom("refusedInterval", now) },
   // An intake explains the blind intervals that name it.
   intakes: { prune: pruneIntakes, keptFrom: (now) => keptFrom("blindInterval", now) },
   rejectedSignals: { prune: pruneRejectedSignals, keptFrom: (now) => keptFrom("rejectedSignal", now) },

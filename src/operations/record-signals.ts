@@ -10,6 +10,7 @@ import { advanceSequence, findSequence } from "../store/intakes/intakes.ts";
 import { insertRejectedSignal } from "../store/intakes/rejected-signals.ts";
 import { inSavepoint, inTransaction, type Tx } from "../store/transaction.ts";
 import { type FoldContext, foldSignals, noWrites } from "./recording/fold-batch.ts";
+import { needsOwnSight, ownSights } from "./recording/own-sight.ts";
 import { type LockedTargets, lockTargetsOf } from "./recording/resolve-targets.ts";
 import { type LogLimits, writeBatch } from "./recording/write-batch.ts";
 
@@ -151,11 +152,14 @@ export async function applyBatch(
   }
   if (byCheck.size === 0) return resolved.map((one) => (typeof one === "number" ? "unknown" : one));
   const writes = noWrites();
+  const passed = states.filter((stored) => needsOwnSight(stored, batchAt));
+  const sight = await ownSights(tx, passed, options.sight);
   for (const stored of states) {
     const given = settings.get(stored.checkId);
     const mine = byCheck.get(stored.checkId);
     if (given !== undefined && mine !== undefined) {
-      foldSignals(writes, { stored, settings: given, signals: mine }, options);
+      const context = { ...options, sight: sight(stored.checkId) };
+      foldSignals(writes, { stored, settings: given, signals: mine }, context);
     }
   }
   await writeBatch(tx, writes, { pingLogRows: options.pingLogRows, now: batchAt });

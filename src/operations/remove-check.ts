@@ -14,6 +14,7 @@ import { deleteFlipsOfCheck } from "../store/history/flips.ts";
 import { deleteBodiesOfCheck } from "../store/history/ping-bodies.ts";
 import { deletePingsOfCheck } from "../store/history/pings.ts";
 import { deleteRunChunksOfCheck } from "../store/history/run-chunks.ts";
+import { deleteRefusedOfCheck } from "../store/intakes/refused-intervals.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 
 /** In this order: deliveries are found by their flips, so they go before them. */
@@ -26,6 +27,7 @@ const HISTORY: readonly ((tx: Tx, checkId: number) => Promise<void>)[] = [
   deleteRunChunksOfCheck,
   deleteDaysOfCheck,
   deletePoisonOfCheck,
+  deleteRefusedOfCheck,
 ];
 
 /** Forgets everything that was recorded about a check, whose state the caller has locked. */

@@ -36,10 +36,7 @@ export function pingRole(resources: SignalRoleResources): SitePart {
       return [handler];
     },
     opened: () => receiving.opened(),
-    turnedAway: () => {
-      const intake = receiving.current()?.intake;
-      intake?.refused(intake.now());
-    },
+    turnedAway: (refused) => handler?.refused(refused),
     closing: () => receiving.closing(),
     close: () => receiving.leave(),
     trouble: () => (handler === null ? "has not started" : receiving.trouble()),

@@ -135,7 +135,7 @@ describe("when the database is away", () => {
     expect(spool.batches.map(({ seq }) => seq)).toEqual([2]);
   });
 
-  test("only known checks are taken; others are refused, which is blind time", async () => {
+  test("only known checks are taken; others are refused, which excuses them alone", async () => {
     const { intake, ping, database, spool } = scripted();
     database.behaviour = "away";
     const at = intake.now();
@@ -147,7 +147,9 @@ describe("when the database is away", () => {
     expect(await ping("d", { target: OTHER, create: true })).toBe("busy");
     expect(await ping("e")).toBe("recorded");
     expect(spool.batches.flatMap(({ signals }) => signals.map(({ ua }) => ua))).toEqual(["a", "b", "e"]);
-    expect(intake.state()).toMatchObject({ refusingSinceAt: at, refusedCount: 3 });
+    const { attributed, ...state } = intake.state();
+    expect(state).toMatchObject({ refusingSinceAt: null, refusedCount: 3 });
+    expect(attributed.targets).toMatchObject([{ target: OTHER, from: at }]);
   });
 
   test("a known check is known with create=1, too", async () => {
@@ -361,11 +363,82 @@ describe("without a spool, or when it is full", () => {
     expect(awakeMs() - begun).toBeLessThan(2_000);
   });
 
-  test("whoever is turned away before it gets here is refused time as well", async () => {
+  test("a refused connection of which nothing is known may have been for any check", async () => {
     const { intake } = scripted();
     const at = intake.now();
-    intake.refused(at);
+    intake.refused({ at, target: null, network: null });
     expect(intake.state()).toMatchObject({ refusingSinceAt: at, refusedCount: 1 });
+  });
+
+  test("a refused ping is attributed to what it named, and does not hold the watermark", async () => {
+    const { intake } = scripted();
+    const at = intake.now();
+    const target = { by: "uuid", uuid: "a" } as const;
+    intake.refused({ at, target, network: "192.0.2.1" });
+    intake.refused({ at, target: null, network: "192.0.2.2" });
+    const state = intake.state();
+    expect(state).toMatchObject({ refusingSinceAt: null, refused: [], refusedCount: 2 });
+    expect(state.attributed).toEqual({
+      targets: [{ target, from: at, to: at }],
+      networks: [{ network: "192.0.2.2", from: at, to: at }],
+    });
+    intake.forgetAttributed(state.attributed);
+    expect(intake.state().attributed).toEqual({ targets: [], networks: [] });
+  });
+
+  test("while nothing can be promised to anybody, a refusal may be for any check", async () => {
+    const { intake, ping, database } = scripted({ spoolless: true });
+    database.behaviour = "away";
+    expect(await ping("1", { network: "192.0.2.1" })).toBe("busy");
+    expect(intake.state()).toMatchObject({ isBlocked: true, attributed: { targets: [], networks: [] } });
+    expect(intake.state().refusingSinceAt).not.toBeNull();
+  });
+
+  test("a flood of unknown targets leaves room for known checks", async () => {
+    const { intake, ping, database, known } = scripted({ spoolless: true });
+    database.delayMs = 200;
+    known.add("known");
+    const unknown = words(1, 10_000).map((word) =>
+      ping(word, { target: { by: "uuid", uuid: `stranger ${word}` }, network: "192.0.2.1" }),
+    );
+    expect(intake.state().queued).toBe(5_000);
+    const mine = words(1, 100).map((word) => ping(word, { target: { by: "uuid", uuid: "known" } }));
+    expect(intake.state().queued).toBe(5_100);
+    const { attributed, refusingSinceAt } = intake.state();
+    expect(refusingSinceAt).toBeNull();
+    // A stranger names as many targets as it likes; beyond a hundred its network is noted instead.
+    expect(attributed.targets).toHaveLength(100);
+    expect(attributed.networks).toMatchObject([{ network: "192.0.2.1" }]);
+    database.delayMs = 0;
+    await Promise.all([...unknown, ...mine]);
+  });
+
+  test("many creates of one ping key keep no other key waiting", async () => {
+    const creating: string[] = [];
+    let release = () => {};
+    const held = new Promise<void>((resolve) => void (release = resolve));
+    const { intake, ping, database } = scripted({
+      spoolless: true,
+      create: async (target) => {
+        creating.push(target.by === "slug" ? target.pingKey : "");
+        if (target.by === "slug" && target.pingKey === "greedy") await held;
+        return "exists";
+      },
+    });
+    for (const word of words(1, 300)) database.unknown.add(`greedy/${word}`);
+    database.unknown.add("other/job");
+    const of = (pingKey: string, slug: string) => ({
+      create: true,
+      target: { by: "slug", pingKey, slug } as const,
+    });
+    const greedy = words(1, 300).map((word) => ping(word, { ...of("greedy", word), network: "192.0.2.1" }));
+    await expect.poll(() => creating).toEqual(["greedy", "greedy"]);
+    await ping("other", of("other", "job"));
+    expect(creating).toEqual(["greedy", "greedy", "other"]);
+    expect((await Promise.all(greedy.slice(2))).every((kind) => kind === "busy")).toBe(true);
+    expect(intake.state()).toMatchObject({ refusingSinceAt: null, refused: [] });
+    release();
+    await Promise.all(greedy);
   });
 
   test("more than can wait is refused", async () => {

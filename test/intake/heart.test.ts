@@ -25,6 +25,8 @@ function pulsing(given: Parameters<typeof world>[0] = {}) {
   return { ...all, pulse, tickFor };
 }
 
+const NO_REFUSALS = { targets: [], networks: [] };
+
 describe("a beat", () => {
   test("vouches for everything up to a second ago", async () => {
     const { pulse, heard, tickFor } = pulsing();
@@ -36,6 +38,7 @@ describe("a beat", () => {
       skippedMs: 0,
       unproven: [],
       refused: [],
+      attributed: NO_REFUSALS,
       spoolEmpty: true,
       spoolFill: 0,
       signalsPerMinute: 0,
@@ -66,7 +69,7 @@ describe("a beat", () => {
     expect(heard[0]?.observed).toMatchObject({ watermarkAt: at - 1_000, spoolEmpty: false });
   });
 
-  test("is held while senders are refused, and then says so", async () => {
+  test("says which pings were refused, without being held by them", async () => {
     const { pulse, heard, tickFor, intake, database, ping } = pulsing();
     database.behaviour = "away";
     await ping("1");
@@ -78,6 +81,19 @@ describe("a beat", () => {
     expect(await ping("2", { at, target: stranger })).toBe("busy");
     database.behaviour = "answers";
     await expect.poll(() => intake.state().isDetour).toBe(false);
+    tickFor(2_000);
+    await pulse.beat(LIMIT);
+    const { watermarkAt, refused, attributed } = heard[0]?.observed ?? {};
+    expect({ watermarkAt, refused }).toEqual({ watermarkAt: T + 1_000, refused: [] });
+    expect(attributed).toEqual({ targets: [{ target: stranger, from: at, to: at }], networks: [] });
+    await pulse.beat(LIMIT);
+    expect(heard[1]?.observed.attributed).toEqual(NO_REFUSALS);
+  });
+
+  test("is held while nothing can be promised to anybody, and then says so", async () => {
+    const { pulse, heard, tickFor, intake } = pulsing();
+    const at = intake.now();
+    intake.refused({ at, target: null, network: null });
     tickFor(2_000);
     await pulse.beat(LIMIT);
     expect(heard[0]?.observed).toMatchObject({ watermarkAt: at - 1_000, refused: [] });
@@ -154,7 +170,7 @@ describe("a beat", () => {
     // A connection that waited is taken in one turn of the event loop, and read in the next.
     const reading = nextTurn()
       .then(() => nextTurn())
-      .then(() => intake.accept(signal("waited", { at: T + 5 }), { create: false }));
+      .then(() => intake.accept(signal("waited", { at: T + 5 }), { create: false, network: null }));
     await pulse.beat(LIMIT);
     expect(heard[1]?.observed.watermarkAt).toBe(T + 5 - 1_000);
     await reading;
@@ -290,7 +306,7 @@ describe("the heart", () => {
     await expect.poll(() => heard.length).toBeGreaterThan(before);
     await heart.stop({ isEmpty: true });
     expect(heard.at(-1)?.observed.acceptedUntilAt).not.toBeNull();
-    expect(left).toEqual([{ intakeId: parts.identity.intakeId, refused: [] }]);
+    expect(left).toEqual([{ intakeId: parts.identity.intakeId, refused: [], attributed: NO_REFUSALS }]);
   });
 
   test("does not say goodbye while something is left", async () => {

@@ -68,7 +68,7 @@ function load({ intake }: Pick<Receiving, "intake">, uuids: readonly string[], {
       at: intake.now(),
       body: Buffer.from(word),
     });
-    const { kind } = await intake.accept(accepted, { create: false });
+    const { kind } = await intake.accept(accepted, { create: false, network: null });
     return { uuid, word, kind, answeredMs: awakeMs() - begun };
   };
   const timer = setInterval(() => {
@@ -152,7 +152,7 @@ async function warmUp(receiving: Receiving, uuids: readonly string[]): Promise<v
   for (const uuid of uuids) {
     const { kind } = await receiving.intake.accept(
       signal(randomUUID(), { target: { by: "uuid", uuid }, at: receiving.intake.now() }),
-      { create: false },
+      { create: false, network: null },
     );
     expect(kind).toBe("recorded");
   }

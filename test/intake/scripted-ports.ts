@@ -126,7 +126,10 @@ export type Scripted = {
   closed: string[];
   troubles: string[];
   /** Sends a signal that carries a word by which it is found again. */
-  ping: (word: string, given?: Partial<AcceptedSignal> & { create?: boolean }) => Promise<string>;
+  ping: (
+    word: string,
+    given?: Partial<AcceptedSignal> & { create?: boolean; network?: string },
+  ) => Promise<string>;
 };
 
 /** An intake on scripted ports. Every target is known unless the test says otherwise. */
@@ -158,8 +161,8 @@ export function scripted(given: Partial<IntakeParts> & { spoolless?: boolean } =
     monotonic: awakeMs,
     ...given,
   });
-  const ping: Scripted["ping"] = async (word, { create = false, ...fields } = {}) => {
-    const { kind } = await intake.accept(signal(word, { at: intake.now(), ...fields }), { create });
+  const ping: Scripted["ping"] = async (word, { create = false, network = null, ...fields } = {}) => {
+    const { kind } = await intake.accept(signal(word, { at: intake.now(), ...fields }), { create, network });
     return kind;
   };
   return { intake, database, spool, known, closed, troubles, ping };

@@ -12,6 +12,7 @@ import { addDayTotals } from "../../src/store/history/check-days.ts";
 import { listEvents } from "../../src/store/history/events.ts";
 import { listFlips } from "../../src/store/history/flips.ts";
 import { insertRunChunks } from "../../src/store/history/run-chunks.ts";
+import { insertRefusedIntervals } from "../../src/store/intakes/refused-intervals.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import {
   edit,
@@ -216,6 +217,8 @@ describe("deleting", () => {
       const runs = [{ endAt: NOW, outcome: "success", durationMs: null } as const];
       await insertRunChunks(tx, [{ checkId: check.id, runs }]);
       await addDayTotals(tx, [{ checkId: check.id, totals: { day: "2026-11-15", ...counts } }]);
+      const refused = { checkId: check.id, network: null, from: NOW, to: NOW };
+      await insertRefusedIntervals(tx, { intakeId: randomUUID(), intervals: [refused] });
     });
     const before = await stored(check);
     const rows = await rowCounts(check.id);

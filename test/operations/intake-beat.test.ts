@@ -16,11 +16,12 @@ import { listBlindIntervals } from "../../src/store/intakes/blind-intervals.ts";
 import { advanceSequence, findSequence, listOpenIntakes } from "../../src/store/intakes/intakes.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
+import { sampleCheck, sampleProject } from "../support/sample.ts";
 
 const database = useDatabase();
 
 beforeEach(async () => {
-  await database.db.pool.query("truncate intakes, blind_intervals");
+  await database.db.pool.query("truncate intakes, blind_intervals, refused_intervals");
 });
 
 const LEASE_MS = 10_000;
@@ -487,5 +488,70 @@ test("whoever only looks finds no watermark when nobody is open", async () => {
   expect(await lookAtIntakes(database.db)).toMatchObject({
     newestBeatAt: look.databaseAt,
     sight: { watermarkAt: look.databaseAt - 1_000 },
+  });
+});
+
+describe("refusals of single pings", () => {
+  async function stored() {
+    const { rows } = await database.db.pool.query(
+      "select check_id, network, from_at, to_at from refused_intervals order by id",
+    );
+    return rows;
+  }
+
+  test("are stored with the checks that they were for, and those for no check are dropped", async () => {
+    const project = await sampleProject(database.db);
+    const [projectId, pingKey] = [project.id, project.pingKey ?? ""];
+    const byUuid = await sampleCheck(database.db, { projectId });
+    const bySlug = await sampleCheck(database.db, { projectId, slug: "backup" });
+    const { intakeId } = await enter();
+    const at = await now();
+    const stretch = { from: at, to: at + 5 };
+    const result = await beaten(intakeId, {
+      observed: {
+        attributed: {
+          targets: [
+            { target: { by: "uuid", uuid: randomUUID() }, ...stretch },
+            { target: { by: "uuid", uuid: byUuid.uuid }, ...stretch },
+            { target: { by: "slug", pingKey, slug: "backup" }, ...stretch },
+            { target: { by: "slug", pingKey, slug: "missing" }, ...stretch },
+          ],
+          networks: [{ network: "192.0.2.1", ...stretch }],
+        },
+      },
+    });
+    expect(await stored()).toEqual([
+      { check_id: byUuid.id, network: null, from_at: at, to_at: at + 5 },
+      { check_id: bySlug.id, network: null, from_at: at, to_at: at + 5 },
+      { check_id: null, network: "192.0.2.1", from_at: at, to_at: at + 5 },
+    ]);
+    // Nobody else is excused, and the watermark moves.
+    expect(result.blind).toEqual([]);
+    expect(await blindTimes()).toEqual([]);
+    expect(result.sight.watermarkAt).toBe(result.look.databaseAt - 1_000);
+  });
+
+  test("that go on extend what is stored, and begin anew after a while", async () => {
+    const { intakeId } = await enter();
+    const at = await now();
+    const refused = async (from: number) => {
+      const networks = [{ network: "192.0.2.1", from, to: from + 1_000 }];
+      await beaten(intakeId, { observed: { attributed: { targets: [], networks } } });
+    };
+    await refused(at);
+    await refused(at + 60_000);
+    await refused(at + 3_600_000);
+    expect(await stored()).toMatchObject([
+      { from_at: at, to_at: at + 61_000 },
+      { from_at: at + 3_600_000, to_at: at + 3_601_000 },
+    ]);
+  });
+
+  test("are stored when the intake leaves, too", async () => {
+    const { intakeId } = await enter();
+    const at = await now();
+    const attributed = { targets: [], networks: [{ network: "192.0.2.1", from: at, to: at }] };
+    await leaveIntake(database.db, { intakeId, attributed });
+    expect(await stored()).toHaveLength(1);
   });
 });

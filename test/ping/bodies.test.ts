@@ -270,7 +270,7 @@ test("bodies together may not hold more than memory allows: beyond it senders ar
   const refused = await third.next();
   expect(refused).toMatchObject({ status: 503, body: "service unavailable" });
   expect(refused?.headers["retry-after"]).toBe("5");
-  expect(narrow.intake.refusedAt).toHaveLength(1);
+  expect(narrow.intake.refusals).toHaveLength(1);
   for (const connection of [first, second]) {
     connection.send("x".repeat(1_000));
     expect(await connection.next()).toMatchObject({ status: 200 });

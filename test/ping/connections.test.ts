@@ -247,7 +247,7 @@ test("where idle connections fill the house, those that wait make room for those
   expect(narrow.service.connectionCounts().open).toBeLessThanOrEqual(51);
   expect(narrow.service.connectionCounts().evicted).toBeGreaterThanOrEqual(150);
   // None of those that had to go was in the middle of a request.
-  expect(narrow.intake.refusedAt).toEqual([]);
+  expect(narrow.intake.refusals).toEqual([]);
   for (const connection of idle) connection.close();
 });
 
@@ -266,9 +266,9 @@ test("whoever is turned away at the door, or in the middle of a request, is told
   // The first newcomer takes the place of the one who has not come to an end; for the second there is none.
   waiting.push(await RawConnection.open(narrow.port, get()));
   await unfinished.closed();
-  expect(narrow.intake.refusedAt).toHaveLength(1);
+  expect(narrow.intake.refusals).toHaveLength(1);
   expect(await rawRequest(narrow.port, get())).toMatchObject({ status: 503 });
-  expect(narrow.intake.refusedAt).toHaveLength(2);
+  expect(narrow.intake.refusals).toHaveLength(2);
   gate.resolve();
   for (const connection of waiting) expect(await connection.next()).toMatchObject({ status: 200 });
   for (const connection of waiting) connection.close();

@@ -72,9 +72,9 @@ test("an intake that fails: 503", async () => {
   server.intake.acceptance = () => Promise.reject(new Error("planted"));
   server.intake.resolution = () => Promise.reject(new Error("planted"));
   expect(await ask()).toMatchObject({ status: 503, headers: { "retry-after": "5" } });
-  expect(server.intake.refusedAt).toHaveLength(1);
+  expect(server.intake.refusals).toHaveLength(1);
   expect(await ask(`/ping/${UUID}/256`)).toMatchObject({ status: 503 });
-  expect(server.intake.refusedAt).toHaveLength(1);
+  expect(server.intake.refusals).toHaveLength(1);
 });
 
 test("an intake that throws at once: 503", async () => {
@@ -125,10 +125,10 @@ test("beyond so many answers that are owed, senders are told to come again at on
     status: 503,
     headers: { "retry-after": "5" },
   });
-  expect(narrow.intake.refusedAt).toHaveLength(1);
+  expect(narrow.intake.refusals).toHaveLength(1);
   expect(await rawRequest(narrow.port, get(`/ping/${UUID}?rid=bad`))).toMatchObject({ status: 503 });
   // That one would have been no signal in any case.
-  expect(narrow.intake.refusedAt).toHaveLength(1);
+  expect(narrow.intake.refusals).toHaveLength(1);
   gate.resolve();
   for (let n = 0; n < 10; n += 1) expect(await waiting.next()).toMatchObject({ status: 200 });
   expect(await rawRequest(narrow.port, get())).toMatchObject({ status: 200 });

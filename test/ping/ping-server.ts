@@ -1,7 +1,7 @@
 // The real ping service on a free port, in front of an intake that remembers what it was given. The intake is
 // the outer border of these tests: what it does with signals is tested where it lives.
 import type { AcceptedSignal, SignalTarget } from "../../src/core/accepted.ts";
-import type { Acceptance, CreateOption, Resolution, SignalIntake } from "../../src/intake/intake.ts";
+import type { Acceptance, CreateOption, Refusal, Resolution, SignalIntake } from "../../src/intake/intake.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { type PingService, type PingServiceOptions, pingService } from "./ping-service.ts";
 
@@ -16,7 +16,7 @@ export class MemoryIntake implements SignalIntake {
   readonly signals: AcceptedSignal[] = [];
   readonly made: string[] = [];
   /** When senders were turned away before their signals came here. */
-  readonly refusedAt: number[] = [];
+  readonly refusals: Refusal[] = [];
   resolvedCount = 0;
   #at = 1_700_000_000_000;
   /** Put in the place of an ordinary acceptance. */
@@ -37,8 +37,8 @@ export class MemoryIntake implements SignalIntake {
     return { kind: this.made.length > before ? "created" : "recorded" };
   }
 
-  refused(at: number): void {
-    this.refusedAt.push(at);
+  refused(refusal: Refusal): void {
+    this.refusals.push(refusal);
   }
 
   async resolve(target: SignalTarget, options: CreateOption): Promise<Resolution> {

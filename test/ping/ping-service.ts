@@ -11,8 +11,11 @@ export type PingService = HttpListener & { pingCounts(): PingCounts };
 /** Starts after the intake, and stops before it: what was taken is answered, then nothing new comes. */
 export function pingService(options: PingServiceOptions): PingService {
   const handler = pingHandler(options);
-  const { intake } = options;
-  const onRefused = () => intake.refused(intake.now());
-  const listener = httpListener({ ...options, name: "ping", handlers: [handler], onRefused });
+  const listener = httpListener({
+    ...options,
+    name: "ping",
+    handlers: [handler],
+    onRefused: (refused) => handler.refused(refused),
+  });
   return { ...listener, pingCounts: () => handler.counts() };
 }

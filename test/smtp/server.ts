@@ -1,6 +1,6 @@
 // The mail server in front of an intake that only remembers, for tests that need no database.
 import type { AcceptedSignal } from "../../src/core/accepted.ts";
-import type { Acceptance, SignalIntake } from "../../src/intake/intake.ts";
+import type { Acceptance, Refusal, SignalIntake } from "../../src/intake/intake.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { type MailServer, type MailServerOptions, mailServer } from "../../src/services/smtp/server.ts";
 
@@ -14,7 +14,7 @@ export type StartedServer = {
   /** What was handed over, in order. */
   signals: AcceptedSignal[];
   /** When somebody was turned away. */
-  refusals: number[];
+  refusals: Refusal[];
 };
 
 /** What becomes of a signal is for `accept` to say: all are recorded unless it does. */
@@ -23,14 +23,14 @@ export async function startMailServer(
   accept: (signal: AcceptedSignal) => Promise<Acceptance> = async () => ({ kind: "recorded" }),
 ): Promise<StartedServer> {
   const signals: AcceptedSignal[] = [];
-  const refusals: number[] = [];
+  const refusals: Refusal[] = [];
   const intake: SignalIntake = {
     now: () => Date.now(),
     accept: (signal) => {
       signals.push(signal);
       return accept(signal);
     },
-    refused: (at) => void refusals.push(at),
+    refused: (refusal) => void refusals.push(refusal),
     resolve: async () => "known",
   };
   const server = mailServer({

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { type Interval, MINUTE_MS } from "../instant.ts";
 import { EXCUSE_CHAIN_MS_MAX, EXCUSE_MS_MAX } from "../limits.ts";
-import { applyDeadline, extendedDeadline, passDeadlines } from "./deadline.ts";
+import { applyDeadline, type BlindTime, extendedDeadline, passDeadlines, sightOf } from "./deadline.ts";
 import { type CheckState, NEW_STATE } from "./state.ts";
 import type { Timing, WatchedCheck } from "./status.ts";
 
@@ -32,7 +32,7 @@ function blind(from: number, to: number | null): Interval {
   return { from: minutes(from), to: to === null ? null : minutes(to) };
 }
 
-function sweep(check: WatchedCheck, watermarkAt: number | null, intervals: Interval[] = []) {
+function sweep(check: WatchedCheck, watermarkAt: number | null, intervals: BlindTime[] = []) {
   return applyDeadline(check, { watermarkAt, blind: intervals });
 }
 
@@ -173,4 +173,57 @@ describe("all deadlines before an instant", () => {
     const passage = passDeadlines(up(), { sight: near, beforeAt: minutes(1000) });
     expect(passage).toMatchObject({ flips: [], unseen: { from: minutes(125), at: minutes(135) } });
   });
+});
+
+describe("a refused ping of the check itself", () => {
+  const own = (at: number) => ({ from: minutes(at), to: minutes(at), isOwn: true });
+
+  test("excuses the deadline that it may have met, also when it came before the expected time", () => {
+    for (const at of [1, 30, 59, 60, 70]) {
+      const outcome = sweep(up(), minutes(5_000), [own(at)]);
+      expect(outcome).toMatchObject({
+        kind: "excused",
+        state: { status: "up", expectFromAt: minutes(at) },
+        notice: { deadline: { at: minutes(70) }, blind: { from: minutes(at), to: minutes(at) } },
+      });
+    }
+  });
+
+  test("gives time for retries", () => {
+    expect(sweep(up(), minutes(75), [own(69)])).toEqual({ kind: "waits", untilAt: minutes(79) });
+  });
+
+  test("excuses nothing after the deadline, nor what was answered since", () => {
+    expect(sweep(up(), minutes(5_000), [own(71)]).kind).toBe("fired");
+    expect(sweep(up({ lastPingAt: minutes(2) }), minutes(5_000), [own(1)]).kind).toBe("fired");
+    expect(sweep(up({ lastPingAt: minutes(2) }), minutes(5_000), [own(2)]).kind).toBe("fired");
+  });
+
+  test("excuses once: the silence that follows fires", () => {
+    const { flips, notices } = passDeadlines(up(), {
+      sight: { watermarkAt: minutes(5_000), blind: [own(59)] },
+      beforeAt: Infinity,
+    });
+    expect(notices).toHaveLength(1);
+    expect(flips).toMatchObject([{ at: minutes(59 + 70), to: "down" }]);
+  });
+
+  test("of an earlier run does not excuse the run that is in progress", () => {
+    const running = up({ lastStartAt: minutes(20) });
+    expect(sweep(running, minutes(5_000), [own(10)]).kind).toBe("fired");
+    expect(sweep(running, minutes(5_000), [own(25)]).kind).toBe("excused");
+  });
+
+  test("that others sent from the same network only counts between expectation and deadline", () => {
+    expect(sweep(up(), minutes(5_000), [blind(59, 59)]).kind).toBe("fired");
+    expect(sweep(up(), minutes(5_000), [blind(61, 61)]).kind).toBe("excused");
+  });
+});
+
+test("the sight of a check has its own refusals in order of time, and no other check's", () => {
+  const sight = { watermarkAt: minutes(9), blind: [blind(1, 2), blind(5, 6)] };
+  expect(sightOf(sight, [])).toBe(sight);
+  expect(
+    sightOf(sight, [{ from: minutes(3), to: minutes(3), isOwn: true }]).blind.map(({ from }) => from),
+  ).toEqual([minutes(1), minutes(3), minutes(5)]);
 });

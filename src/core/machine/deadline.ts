@@ -13,8 +13,22 @@ export type Sight = {
   /** Everything received before this instant has been applied. Null: nobody can tell, nothing fires. */
   watermarkAt: Instant | null;
   /** Times in which we could not receive, oldest beginning first, back to the oldest deadline in question. */
-  blind: readonly Interval[];
+  blind: readonly BlindTime[];
 };
+
+export type BlindTime = Interval & {
+  /**
+   * Pings of this very check were refused or quarantined then. One of them may have been the success that is missing,
+   * so it counts from the newest applied ping on, and not only from the expected time on.
+   */
+  isOwn?: boolean;
+};
+
+/** The sight of one check: what nobody could receive, and what was not received for this check alone. */
+export function sightOf(sight: Sight, own: readonly BlindTime[]): Sight {
+  if (own.length === 0) return sight;
+  return { ...sight, blind: [...sight.blind, ...own].toSorted((one, other) => one.from - other.from) };
+}
 
 /** We could not watch: no flip, but people are told once per channel and blind interval. */
 export type Notice = { deadline: Deadline; blind: Interval };
@@ -42,10 +56,12 @@ type ExtendedDeadline = {
  * between expectation and deadline moves the deadline to give room for retries; one that touches the retries
  * moves it again, but not for ever: somebody has to be told in the end.
  */
-export function extendedDeadline(check: WatchedCheck, blind: readonly Interval[]): ExtendedDeadline | null {
+export function extendedDeadline(check: WatchedCheck, blind: readonly BlindTime[]): ExtendedDeadline | null {
   const deadline = deadlineOf(check);
   if (deadline === null) return null;
   const retryMs = Math.min(graceMs(check.timing), EXCUSE_MS_MAX);
+  const { lastPingAt, expectFromAt } = check.state;
+  const answeredAt = Math.max(lastPingAt ?? -Infinity, expectFromAt ?? -Infinity);
   let firesAt = deadline.at;
   let excuse: Interval | null = null;
   let seenAgainAt = -Infinity;
@@ -53,12 +69,13 @@ export function extendedDeadline(check: WatchedCheck, blind: readonly Interval[]
     const lastChanceAt = Math.min(firesAt, deadline.at + EXCUSE_CHAIN_MS_MAX);
     if (interval.from > lastChanceAt) continue;
     if (interval.to === null) return { deadline, firesAt, excuse, isBlindNow: true };
-    if (interval.to < deadline.from) continue;
+    const isAnswer = interval.isOwn && deadline.cause !== "overrun";
+    if (isAnswer ? interval.to <= answeredAt : interval.to < deadline.from) continue;
     firesAt = Math.max(firesAt, interval.to + retryMs);
     // Intakes can be blind at the same time: what counts is when the last of them could see again.
     if (interval.to > seenAgainAt) {
       seenAgainAt = interval.to;
-      excuse = interval;
+      excuse = { from: interval.from, to: interval.to };
     }
   }
   return { deadline, firesAt, excuse, isBlindNow: false };

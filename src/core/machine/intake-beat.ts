@@ -1,5 +1,6 @@
 // What an intake and the database tell each other with a beat. Shapes only: what follows from them is decided in
 // watermark.ts, and the rows are the store's business.
+import type { SignalTarget } from "../accepted.ts";
 import type { Instant, Interval } from "../instant.ts";
 import type { ClockLook } from "./watermark.ts";
 
@@ -25,6 +26,14 @@ export type Entry = {
 /** When the database was asked, and when anybody had given a sign of life before; null: nobody ever did. */
 export type Entered = { look: ClockLook; lastBeatAt: Instant | null };
 
+type Stretch = { from: Instant; to: Instant };
+
+/** Refusals that concern only some checks: the one that the ping named, or those that ping from a network. */
+export type AttributedRefusals = {
+  targets: readonly (Stretch & { target: SignalTarget })[];
+  networks: readonly (Stretch & { network: string })[];
+};
+
 /** What an intake says of itself, after a look at the database's clock. */
 export type Observation = {
   watermarkAt: Instant;
@@ -34,8 +43,10 @@ export type Observation = {
   skippedMs: number;
   /** Times in which it cannot prove that it accepted. */
   unproven: readonly Interval[];
-  /** Times in which it refused senders. */
+  /** Times in which it could promise nothing to anybody. */
   refused: readonly Interval[];
+  /** Left out: none. */
+  attributed?: AttributedRefusals;
   spoolEmpty: boolean;
   /** How much of what its spool may hold is taken, from 0 to 1; 0 without a spool. */
   spoolFill: number;

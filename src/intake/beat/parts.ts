@@ -1,7 +1,13 @@
 // What the heart of an intake is handed: the operations as functions, the spool's upkeep, the intake itself.
 // Only types; src/roles.ts decides who keeps these promises.
 import type { Interval } from "../../core/instant.ts";
-import type { BeatRequest, BeatResult, Entered, Entry } from "../../core/machine/intake-beat.ts";
+import type {
+  AttributedRefusals,
+  BeatRequest,
+  BeatResult,
+  Entered,
+  Entry,
+} from "../../core/machine/intake-beat.ts";
 import type { Log } from "../../lib/log.ts";
 import type { DatabaseClock } from "../clock.ts";
 import type { DirectIntake } from "../direct.ts";
@@ -33,7 +39,10 @@ export type HeartParts = {
   clock: DatabaseClock;
   enter: (entry: Entry, limit: Limit) => Promise<Entered>;
   beat: (request: BeatRequest, limit: Limit) => Promise<BeatResult>;
-  leave: (going: { intakeId: string; refused: readonly Interval[] }, limit: Limit) => Promise<boolean>;
+  leave: (
+    going: { intakeId: string; refused: readonly Interval[]; attributed: AttributedRefusals },
+    limit: Limit,
+  ) => Promise<boolean>;
   /** For whoever starts here while the database is away. */
   noteBeat: (beat: LastBeat) => void;
   /** A spool for a new id, which takes over what the old ones have left; null when there is none. */

@@ -2,7 +2,13 @@
 // is said until a beat has succeeded, and then never again.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Instant, Interval } from "../../core/instant.ts";
-import type { Beaten, Entered, Observation, OpenIntake } from "../../core/machine/intake-beat.ts";
+import type {
+  AttributedRefusals,
+  Beaten,
+  Entered,
+  Observation,
+  OpenIntake,
+} from "../../core/machine/intake-beat.ts";
 import { type ClockLook, WATERMARK_LAG_MS, watermarkOf } from "../../core/machine/watermark.ts";
 import type { HeartParts, Limit } from "./parts.ts";
 import { PerMinute } from "./per-minute.ts";
@@ -98,12 +104,14 @@ export class Pulse {
     // Looked at before the database is asked: while it is away, signals come in all the same.
     this.#signalsPerMinute = this.#taken.look({ ms: begunMs, total });
     const said = { gone: [...this.gone], broken: [...this.broken], before: 0, gaps: 0, refused: 0 };
+    let attributed: AttributedRefusals = { targets: [], networks: [] };
     const observe = async (look: ClockLook): Promise<Observation> => {
       await this.#readWhatCame();
       said.before = this.#before.length;
       said.gaps = this.ticks.gaps().length;
       const observed = this.#observe(look);
       said.refused = observed.refused.length;
+      attributed = observed.attributed ?? attributed;
       return observed;
     };
     const { watchingSinceAt, blindAfterId } = this.watch;
@@ -117,6 +125,7 @@ export class Pulse {
     this.#before.splice(0, said.before);
     this.ticks.forget(said.gaps);
     this.#parts.intake.forgetRefused(said.refused);
+    this.#parts.intake.forgetAttributed(attributed);
     this.#hear(said, result.others);
     this.#note(result);
     this.#compare(result.lastSeq, confirmedSeq);
@@ -154,6 +163,7 @@ export class Pulse {
       skippedMs: clock.aheadMs(look),
       unproven: [...this.#before, ...this.ticks.gaps()],
       refused: state.refused,
+      attributed: state.attributed,
       spoolEmpty: !state.isDetour,
       spoolFill: this.#parts.spoolFill(),
       signalsPerMinute: this.#signalsPerMinute,

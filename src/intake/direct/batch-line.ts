@@ -20,8 +20,8 @@ const WAIT_MS_MAX = 1_800;
 const WAIT_CHECK_MS = 50;
 
 export type LineParts = IntakeParts & {
-  /** A signal is not promised; its sender has been told, or will be. */
-  onRefused: (signal: AcceptedSignal) => void;
+  /** A signal is not promised, and its sender is told so. */
+  onRefused: (refused: Pick<Waiting, "signal" | "network">) => void;
 };
 
 export type Renewal = {
@@ -75,10 +75,13 @@ export class BatchLine {
   }
 
   /** Resolves when it is known what became of the signal, within two seconds. */
-  enqueue(signal: AcceptedSignal): Promise<Settled> {
-    const queued = this.#queue.push(signal, this.#parts.monotonic());
+  enqueue(signal: AcceptedSignal, network: string | null): Promise<Settled> {
+    const { known, monotonic } = this.#parts;
+    const queued = this.#queue.push({ signal, network, sinceMs: monotonic() }, () =>
+      known.knows(signal.target, signal.at),
+    );
     if (queued === null) {
-      this.#parts.onRefused(signal);
+      this.#parts.onRefused({ signal, network });
       return Promise.resolve("busy");
     }
     this.#working ??= this.#work();
@@ -205,9 +208,9 @@ export class BatchLine {
   }
 
   #refuse(waiting: readonly Waiting[]): void {
-    for (const { signal, settle } of waiting) {
-      this.#parts.onRefused(signal);
-      settle("busy");
+    for (const one of waiting) {
+      this.#parts.onRefused(one);
+      one.settle("busy");
     }
   }
 

@@ -1,53 +1,81 @@
-// Refusals as stretches of time: close ones are one, and what waits to be told is bounded.
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { REFUSAL_PAUSE_MS, Refusals } from "./refusals.ts";
+import { AttributedRefusalSet } from "./refusals.ts";
 
-const NOW = Date.UTC(2026, 10, 16, 12);
+const AT = Date.UTC(2026, 10, 16);
+const target = (uuid: string) => ({ by: "uuid", uuid }) as const;
+const NO_REFUSALS = { targets: [], networks: [] };
 
-describe("refusals", () => {
-  test("that follow closely are one stretch, which ends with the last of them", () => {
-    const refusals = new Refusals();
-    for (const at of [NOW, NOW + 1_000, NOW + 5_500]) refusals.note(at);
-    expect(refusals.sinceAt(NOW + 6_000)).toBe(NOW);
-    expect(refusals.ended(NOW + 10_499)).toEqual([]);
-    expect(refusals.ended(NOW + 10_500)).toEqual([{ from: NOW, to: NOW + 5_500 }]);
-    expect(refusals.sinceAt(NOW + 10_500)).toBeNull();
-    expect(refusals.count).toBe(3);
+function refusals() {
+  const set = new AttributedRefusalSet();
+  const unknown = (uuid: string, network: string | null, at = AT) =>
+    set.note({ at, target: target(uuid), network, isKnown: false });
+  return { set, unknown };
+}
+
+describe("refusals of single pings", () => {
+  test("of one target are one stretch", () => {
+    const { set, unknown } = refusals();
+    unknown("a", "192.0.2.1", AT + 5);
+    unknown("a", "192.0.2.1", AT);
+    unknown("a", "192.0.2.1", AT + 9);
+    expect(set.pending()).toEqual({ targets: [{ target: target("a"), from: AT, to: AT + 9 }], networks: [] });
+    expect(set.count).toBe(3);
   });
 
-  test("further apart are several, and each is told once", () => {
-    const refusals = new Refusals();
-    refusals.note(NOW);
-    refusals.note(NOW + REFUSAL_PAUSE_MS);
-    expect(refusals.ended(NOW + 60_000)).toEqual([
-      { from: NOW, to: NOW },
-      { from: NOW + REFUSAL_PAUSE_MS, to: NOW + REFUSAL_PAUSE_MS },
-    ]);
-    refusals.forget(1);
-    expect(refusals.ended(NOW + 60_000)).toHaveLength(1);
+  test("are kept until they are stored, and longer if they went on since then", () => {
+    const { set, unknown } = refusals();
+    unknown("a", "192.0.2.1");
+    unknown("b", "192.0.2.1");
+    const stored = set.pending();
+    unknown("b", "192.0.2.1", AT + 1);
+    set.forget(stored);
+    expect(set.pending().targets).toEqual([{ target: target("b"), from: AT, to: AT + 1 }]);
+    set.forget(set.pending());
+    expect(set.pending()).toEqual(NO_REFUSALS);
   });
 
-  test("of a signal that was received before others are not cut off", () => {
-    const refusals = new Refusals();
-    refusals.note(NOW + 100);
-    refusals.note(NOW);
-    expect(refusals.sinceAt(NOW + 200)).toBe(NOW);
-    expect(refusals.ended(NOW + 60_000)).toEqual([{ from: NOW, to: NOW + 100 }]);
+  test("for more unknown targets than a network may name are noted by that network", () => {
+    const { set, unknown } = refusals();
+    for (let n = 0; n < 10_000; n += 1) unknown(`stranger ${n}`, "192.0.2.1");
+    unknown("job", "198.51.100.1");
+    const { targets, networks } = set.pending();
+    expect(targets).toHaveLength(101);
+    expect(targets.at(-1)?.target).toEqual(target("job"));
+    expect(networks).toEqual([{ network: "192.0.2.1", from: AT, to: AT }]);
   });
 
-  test("are all inside some stretch, and there is a bound to how many stretches wait", () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 400 }), (pauses) => {
-        const refusals = new Refusals();
-        let at = NOW;
-        const all = pauses.map((pauseMs) => (at += pauseMs));
-        for (const one of all) refusals.note(one);
-        const told = refusals.ended(at + REFUSAL_PAUSE_MS);
-        expect(told.length).toBeLessThanOrEqual(100);
-        for (const one of all)
-          expect(told.some(({ from, to }) => from <= one && one <= (to ?? 0))).toBe(true);
-      }),
-    );
+  test("for known checks have no such quota", () => {
+    const { set } = refusals();
+    for (let n = 0; n < 1_000; n += 1) {
+      set.note({ at: AT, target: target(`${n}`), network: "192.0.2.1", isKnown: true });
+    }
+    expect(set.pending().targets).toHaveLength(1_000);
+  });
+
+  test("from many networks are noted by the blocks that these are part of, and never by every check", () => {
+    const { set, unknown } = refusals();
+    for (let n = 0; n < 70_000; n += 1) {
+      expect(unknown(`stranger ${n}`, `2001:db8:${n.toString(16)}:0::/64`)).toBe(true);
+    }
+    const { targets, networks } = set.pending();
+    expect(targets).toHaveLength(5_000);
+    expect(networks).toHaveLength(1_001);
+    expect(networks.at(-1)).toMatchObject({ network: "2001:db8::/32" });
+    set.forget(set.pending());
+    expect(set.pending()).toEqual(NO_REFUSALS);
+  });
+
+  test("of a sender without an address excuse no one beyond the targets that it may name", () => {
+    const { set, unknown } = refusals();
+    for (let n = 0; n < 1_000; n += 1) expect(unknown(`stranger ${n}`, null)).toBe(true);
+    expect(set.pending().targets).toHaveLength(100);
+    expect(set.pending().networks).toEqual([]);
+  });
+
+  test("of which nothing is known may be for any check", () => {
+    const { set } = refusals();
+    expect(set.note({ at: AT, target: null, network: null, isKnown: false })).toBe(false);
+    expect(set.note({ at: AT, target: null, network: "", isKnown: false })).toBe(false);
+    expect(set.count).toBe(0);
   });
 });

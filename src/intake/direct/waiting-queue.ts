@@ -10,12 +10,17 @@ const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 /** What waits for the next batches; beyond it senders are told to come back. */
 const QUEUE_SIGNALS_MAX = 20_000;
 const QUEUE_BYTES_MAX = 128 * 1024 * 1024;
+/** Targets that were never seen get this part of the queue: a flood of made-up UUIDs leaves the rest to checks. */
+const UNKNOWN_SIGNALS_MAX = 5_000;
+const UNKNOWN_BYTES_MAX = 32 * 1024 * 1024;
 
 /** "busy": not promised. */
 export type Settled = SignalResult | "busy";
 
 export type Waiting = {
   readonly signal: AcceptedSignal;
+  /** The network of the sender; null: unknown. */
+  readonly network: string | null;
   /** On the monotonic clock. */
   readonly sinceMs: number;
   /** The first call counts. */
@@ -35,14 +40,16 @@ export class WaitingQueue {
     return this.#waiting[0]?.signal.at ?? null;
   }
 
-  /** Null when there is no room. */
-  push(signal: AcceptedSignal, sinceMs: number): Promise<Settled> | null {
-    const bytes = bytesOf(signal);
-    const isFull = this.#waiting.length >= QUEUE_SIGNALS_MAX || this.#bytes + bytes > QUEUE_BYTES_MAX;
-    if (isFull) return null;
+  /** Null when there is no room. `isKnown` is asked only where the part for unknown targets is used up. */
+  push(waiting: Omit<Waiting, "settle">, isKnown: () => boolean): Promise<Settled> | null {
+    const bytes = bytesOf(waiting.signal);
+    const { length } = this.#waiting;
+    if (length >= QUEUE_SIGNALS_MAX || this.#bytes + bytes > QUEUE_BYTES_MAX) return null;
+    const isCrowded = length >= UNKNOWN_SIGNALS_MAX || this.#bytes + bytes > UNKNOWN_BYTES_MAX;
+    if (isCrowded && !isKnown()) return null;
     this.#bytes += bytes;
     return new Promise((settle) => {
-      this.#waiting.push({ signal, sinceMs, settle });
+      this.#waiting.push({ ...waiting, settle });
     });
   }
 

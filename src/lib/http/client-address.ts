@@ -139,3 +139,16 @@ export function networkOf(given: string): string {
     .map((group) => Number.parseInt(group, 16).toString(16));
   return `${network.join(":")}::/64`;
 }
+
+/** The block that a network is part of: the first byte of an IPv4 address, the first 32 bits of an IPv6 network. */
+export function wideNetworkOf(network: string): string {
+  if (!network.includes(":")) return `${network.split(".")[0]}.0.0.0/8`;
+  return `${network.split(":").slice(0, 2).join(":")}::/32`;
+}
+
+/** Tells whether a network (`networkOf`) is that of one of these proxies, given as addresses and ranges. */
+export function proxyNetworks(ranges: readonly string[]): (network: string) => boolean {
+  const isTrusted = trustedPeers(ranges);
+  const single = new Set(ranges.filter((range) => !range.includes("/")).map(networkOf));
+  return (network) => single.has(network) || isTrusted(network.split("/")[0] ?? "");
+}

@@ -26,6 +26,7 @@ import {
 import { insertEvents } from "../../store/history/events.ts";
 import { insertFlips } from "../../store/history/flips.ts";
 import { inSavepoint, inTransaction, type Tx } from "../../store/transaction.ts";
+import { ownSights } from "../recording/own-sight.ts";
 import { type DueWrites, isOnlyMoved, judgeDue, type SweepMoment } from "./sweeping/judge-due.ts";
 import { planDeliveries, planNotices } from "./plan-deliveries.ts";
 
@@ -243,10 +244,14 @@ async function putOneAside(
 }
 
 async function judgeAndWrite(tx: Tx, due: readonly StoredState[], moment: SweepMoment): Promise<Done> {
-  const judged = due.filter((stored) => !isOnlyMoved(stored, moment.sight)).map(({ checkId }) => checkId);
+  const judged = due.filter((stored) => !isOnlyMoved(stored, moment.sight));
+  const checkIds = judged.map(({ checkId }) => checkId);
   // Read after the lock: whoever held a check before may have changed its settings.
-  const timings = judged.length === 0 ? new Map() : await findTimings(tx, judged);
-  const writes = judgeDue(due, { moment, timings });
+  const [timings, sightOf] = await Promise.all([
+    judged.length === 0 ? new Map() : findTimings(tx, checkIds),
+    ownSights(tx, judged, moment.sight),
+  ]);
+  const writes = judgeDue(due, { moment, timings, sightOf });
   await write(tx, writes, moment.now);
   const oldestAt = Math.min(...writes.flips.map(({ flip }) => flip.at));
   return {

@@ -5,6 +5,7 @@ import type { Instant } from "../../core/instant.ts";
 import { passDeadlines, type Sight } from "../../core/machine/deadline.ts";
 import { updateCheck as writeSettings } from "../../store/checks/checks.ts";
 import type { Tx } from "../../store/transaction.ts";
+import { ownSight } from "../recording/own-sight.ts";
 import { auditCheck } from "./audit-check.ts";
 import { assignChosen, chooseChannels } from "./chosen-channels.ts";
 import {
@@ -41,7 +42,7 @@ export async function editCheck(
   edit: Edit,
 ): Promise<{ kind: "edited"; check: CheckWithChannels; isChanged: boolean } | Refused> {
   const { projectId, id: checkId } = check;
-  const { at, sight, accountId } = edit;
+  const { at, accountId } = edit;
   const chosen =
     edit.channels === null ? null : await chooseChannels(tx, { projectId, param: edit.channels });
   if (chosen?.kind === "refused") return chosen;
@@ -57,7 +58,10 @@ export async function editCheck(
     before: shortened(isReassigned ? { ...before, channels: current } : before),
     after: shortened(isReassigned ? { ...patch, channels: chosen.uuids } : patch),
   };
-  const passage = passDeadlines({ timing: check.settings, state: stored.state }, { sight, beforeAt: at });
+  const passage = passDeadlines(
+    { timing: check.settings, state: stored.state },
+    { sight: await ownSight(tx, stored, edit), beforeAt: at },
+  );
   const next = await writeStateChange(tx, {
     ...passage,
     // What cannot be seen yet is left to the sweeper, and to the settings that hold then.

@@ -7,6 +7,7 @@ import { findChecksByIds, updateSchedules } from "../../store/checks/checks.ts";
 import type { Database } from "../../store/db.ts";
 import type { Tx } from "../../store/transaction.ts";
 import type { Command } from "../change-check.ts";
+import { needsOwnSight, ownSights } from "../recording/own-sight.ts";
 import { auditChecks } from "./audit-check.ts";
 import { differences } from "./edit.ts";
 import type { LockedCheck } from "./locked-check.ts";
@@ -65,10 +66,15 @@ async function write(tx: Tx, edits: readonly ScheduleEdit[], request: Reschedule
   if ((await updateSchedules(tx, { changes, at })) !== changes.length) {
     throw new OvertakenError("One of the checks was marked as deleted meanwhile.");
   }
+  const passed = edits.map(({ locked: { stored } }) => stored).filter((stored) => needsOwnSight(stored, at));
+  const sightOf = await ownSights(tx, passed, sight);
   const done = edits.map(({ locked: { check, stored }, settings, after }) => {
     const detail = { before: differences({ before: settings, after: check.settings }), after };
     // What has passed counts by the old schedule; what cannot be seen yet is left to the sweeper.
-    const passage = passDeadlines({ timing: check.settings, state: stored.state }, { sight, beforeAt: at });
+    const passage = passDeadlines(
+      { timing: check.settings, state: stored.state },
+      { sight: sightOf(check.id), beforeAt: at },
+    );
     const event = { kind: "edited", accountId, detail };
     return { check, detail, state: { ...passage, unseen: null, stored, timing: settings, event } };
   });

@@ -8,7 +8,14 @@ import {
   USER_AGENT_LENGTH_MAX,
 } from "../../core/limits.ts";
 import type { Acceptance, Resolution, SignalIntake } from "../../intake/intake.ts";
-import { type ClientAddress, clientAddressReader, type Forwarding } from "../../lib/http/client-address.ts";
+import {
+  type ClientAddress,
+  clientAddressReader,
+  type Forwarding,
+  networkReader,
+  proxyNetworks,
+} from "../../lib/http/client-address.ts";
+import type { RefusedConnection } from "../../lib/http/connections.ts";
 import { announcesBody, type BodyLimits, byteBudget, readBody } from "../../lib/http/body.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
 import type { Log } from "../../lib/log.ts";
@@ -39,7 +46,11 @@ export type PingHandlerOptions = PublishedAddresses & {
 
 export type PingCounts = { answers: Readonly<Record<AnswerKind, number>>; pending: number };
 
-export type PingHandler = HttpHandler & { counts(): PingCounts };
+export type PingHandler = HttpHandler & {
+  counts(): PingCounts;
+  /** A connection was refused, or closed in the middle of a request. */
+  refused(connection: RefusedConnection): void;
+};
 
 /** The promise, less what noticing and sending may take. */
 const ANSWER_WITHIN_MS = PING_ANSWER_MS_MAX - 200;
@@ -53,6 +64,7 @@ type Parts = {
   intake: SignalIntake;
   locate: LocatePing;
   clientOf(forwarding: Forwarding): ClientAddress;
+  networkOf: ReturnType<typeof networkReader>;
   answers: PingAnswers;
   pending: PendingAnswers;
   pendingMax: number;
@@ -64,10 +76,12 @@ type Parts = {
 /** Handles what comes to the ping addresses. */
 export function pingHandler(options: PingHandlerOptions): PingHandler {
   const answers = pingAnswers(options);
+  const isProxy = proxyNetworks(options.trustedProxies);
   const parts: Parts = {
     intake: options.intake,
     locate: pingLocator(options),
     clientOf: clientAddressReader(options.trustedProxies, { schemeLengthMax: SCHEME_LENGTH_MAX }),
+    networkOf: networkReader(options.trustedProxies),
     answers,
     pending: pendingAnswers({
       withinMs: options.answerWithinMs ?? ANSWER_WITHIN_MS,
@@ -86,7 +100,22 @@ export function pingHandler(options: PingHandlerOptions): PingHandler {
     handles: (request) => parts.locate(request.url ?? "", request.headers.host) !== null,
     handle: (request, response) => handle(parts, request, response),
     counts: () => ({ answers: answers.counts(), pending: parts.pending.count() }),
+    refused: (connection) => noteRefused(parts, { ...connection, isProxy }),
   };
+}
+
+/** What the refused connection wanted to ping, as far as that is known; a proxy itself stands for any network. */
+function noteRefused(
+  { intake, locate }: Parts,
+  { network, request, isProxy }: RefusedConnection & { isProxy: (network: string) => boolean },
+): void {
+  const at = intake.now();
+  const located = request === null ? null : locate(request.url ?? "", request.headers.host);
+  // A request for anything else than a ping URL was no ping.
+  if (request !== null && located === null) return;
+  const ping = located === null ? null : decodePing(located);
+  if (typeof ping === "string") return;
+  intake.refused({ at, target: ping?.target ?? null, network: isProxy(network) ? null : network });
 }
 
 function handle(parts: Parts, request: IncomingMessage, response: ServerResponse): void {
@@ -107,7 +136,7 @@ function handle(parts: Parts, request: IncomingMessage, response: ServerResponse
   readBody(request, parts.bodyLimits, (read) => {
     proceed(() => {
       if (read.kind === "broken") return;
-      if (read.kind === "overflow") return turnAway(parts, response);
+      if (read.kind === "overflow") return turnAway(parts, received);
       if (read.kind === "endless") response.once("finish", () => cutOff(request));
       void record(parts, { ...received, body: read.body });
     });
@@ -124,7 +153,7 @@ type Received = {
 /** The request is whole: from here on the clock runs. */
 async function record(parts: Parts, { ping, request, response, body }: Received): Promise<void> {
   const { intake, answers, pending } = parts;
-  if (pending.count() >= parts.pendingMax) return turnAway(parts, response);
+  if (pending.count() >= parts.pendingMax) return turnAway(parts, { ping, request, response });
   const { headers, method = "GET" } = request;
   const { remoteAddr, scheme } = parts.clientOf({
     peer: request.socket.remoteAddress,
@@ -143,14 +172,15 @@ async function record(parts: Parts, { ping, request, response, body }: Received)
     body,
     at: intake.now(),
   };
+  const network = senderOf(parts, request);
   const owed = pending.owe(response);
   try {
-    const accepted = await intake.accept(signal, { create });
+    const accepted = await intake.accept(signal, { create, network });
     if (!pending.settle(owed)) return;
     const retryAfterSeconds = accepted.kind === "busy" ? accepted.retryAfterSeconds : undefined;
     answers.send(response, ANSWER_TO[accepted.kind], retryAfterSeconds);
   } catch (error) {
-    intake.refused(signal.at);
+    intake.refused({ at: signal.at, target, network });
     fail(parts, { owed, error });
   }
 }
@@ -185,9 +215,15 @@ function answerToFlaw(resolution: Resolution, flaw: PingFlaw): AnswerKind {
 }
 
 /** The signal is whole and cannot be handed over: that time must not be held against its check. */
-function turnAway({ intake, answers }: Parts, response: ServerResponse): void {
-  intake.refused(intake.now());
+function turnAway(parts: Parts, { ping, request, response }: Omit<Received, "body">): void {
+  const { intake, answers } = parts;
+  intake.refused({ at: intake.now(), target: ping.target, network: senderOf(parts, request) });
   answers.send(response, "unavailable");
+}
+
+/** The network that a request certainly comes from: the logged address may be what the sender wrote into a header. */
+function senderOf({ networkOf }: Parts, { socket, headers }: IncomingMessage): string {
+  return networkOf({ peer: socket.remoteAddress, forwardedFor: headers["x-forwarded-for"] });
 }
 
 /** The intake broke its word: nothing was promised to the sender, so it should try again. */

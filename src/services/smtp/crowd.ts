@@ -1,5 +1,5 @@
-// How many may be connected: in all, and from one network. When it is full, whoever has brought nothing for longest
-// goes first, so that those who only hold a connection, or are slow, stop nobody. Time has an end for each of them.
+// How many may be connected: in all, and from one network. When it is full, idle connections of the network that holds
+// the most are closed first, so that a network that only holds connections keeps no other out.
 import { networkOf } from "../../lib/http/client-address.ts";
 import type { MailConnection } from "./connection.ts";
 
@@ -9,14 +9,16 @@ export type CrowdOptions = {
   peerConnectionsMax: number;
   /** A connection that has brought no whole message for so long is closed. */
   unproductiveMs: number;
-  /** Somebody in the middle of a message was cut off, or sent away, because there were too many. */
-  onRefused: () => void;
+  /** A connection was refused, or closed in the middle of a message, because there were too many. */
+  onRefused: (connection: MailConnection) => void;
   monotonic?: () => number;
 };
 
 export type CrowdCounts = { open: number; refused: number; cutOff: number };
 
 const CHECK_EVERY_MS = 1_000;
+/** Connections that are compared to make room for one. */
+const LOOKED_AT_MAX = 32;
 const FULL = "Too many connections, try again later";
 const TOO_LONG = "No message within the time there is for one";
 
@@ -41,10 +43,9 @@ export class Crowd {
     const { connectionsMax, peerConnectionsMax, onRefused } = this.#options;
     const peer = networkOf(connection.remoteAddress);
     const ofPeer = this.#peers.get(peer) ?? 0;
-    // Whoever fills its own share keeps nobody else's signal out.
-    if (ofPeer >= peerConnectionsMax) return this.#sendAway(connection);
-    if (this.#connections.size >= connectionsMax && !this.#makeRoom()) {
-      onRefused();
+    const isAllowed = ofPeer < peerConnectionsMax;
+    if (!isAllowed || (this.#connections.size >= connectionsMax && !this.#makeRoom())) {
+      onRefused(connection);
       return this.#sendAway(connection);
     }
     connection.progressAtMs = this.#monotonic();
@@ -84,14 +85,34 @@ export class Crowd {
   }
 
   #makeRoom(): boolean {
+    const victim = this.#findVictim();
+    if (victim === null) return false;
+    if (victim.isInTransaction) this.#options.onRefused(victim);
+    this.#cutOff += 1;
+    this.#close(victim, FULL);
+    return true;
+  }
+
+  /**
+   * Among those without progress for longest: idle ones first, then those of the network that has the most. Few are
+   * looked at, because this is asked for every connection while the port is full.
+   */
+  #findVictim(): MailConnection | null {
+    let victim: MailConnection | null = null;
+    let mostOfPeer = -1;
+    let lookedAt = 0;
     for (const connection of this.#connections) {
       if (connection.isAnswering) continue;
-      if (connection.isInTransaction) this.#options.onRefused();
-      this.#cutOff += 1;
-      this.#close(connection, FULL);
-      return true;
+      lookedAt += 1;
+      if (lookedAt > LOOKED_AT_MAX) break;
+      const isMoreIdle = victim !== null && victim.isInTransaction && !connection.isInTransaction;
+      const isLessIdle = victim !== null && !victim.isInTransaction && connection.isInTransaction;
+      const ofPeer = this.#peers.get(this.#peerOf.get(connection) ?? "") ?? 0;
+      if (isLessIdle || (!isMoreIdle && ofPeer <= mostOfPeer)) continue;
+      victim = connection;
+      mostOfPeer = ofPeer;
     }
-    return false;
+    return victim;
   }
 
   #closeUnproductive(): void {

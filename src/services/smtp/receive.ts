@@ -114,7 +114,7 @@ export class MailReceiver {
       if (end === "too large") this.#counts.tooLarge += 1;
       if (end === "overflow") {
         this.#counts.busy += 1;
-        intake.refused(intake.now());
+        noteRefused(intake, session, network);
       }
       throw end === "too large" ? TOO_LARGE() : NOT_NOW();
     }
@@ -126,17 +126,18 @@ export class MailReceiver {
     // Until it is the intake's to hold, it counts as held here.
     const { subject, text } = await this.#decoder.decode(searched).finally(() => collector.drop());
     const source = { by: "email" as const, subject, text: text.slice(0, share) };
-    const accepted = await this.#inTime(this.#acceptAll(targets, { source, raw, session }));
+    const accepting = this.#acceptAll(targets, { source, raw, session, network });
+    const accepted = await this.#inTime(accepting, () => noteRefused(intake, session, network));
     this.#conclude(targets, accepted);
   }
 
   /** The intake promises to settle within two seconds; should it ever not, nobody is kept waiting for it. */
-  #inTime<T>(accepting: Promise<T>): Promise<T> {
-    const { answerWithinMs = ANSWER_WITHIN_MS, intake } = this.#options;
+  #inTime<T>(accepting: Promise<T>, onLate: () => void): Promise<T> {
+    const { answerWithinMs = ANSWER_WITHIN_MS } = this.#options;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#counts.busy += 1;
-        intake.refused(intake.now());
+        onLate();
         reject(NOT_NOW());
       }, answerWithinMs);
       accepting.then(resolve, reject).finally(() => clearTimeout(timer));
@@ -149,10 +150,11 @@ export class MailReceiver {
       source: { by: "email"; subject: string; text: string };
       raw: Uint8Array;
       session: SMTPServerSession;
+      network: string;
     },
   ): Promise<Acceptance[]> {
     const { intake } = this.#options;
-    const { source, raw, session } = message;
+    const { source, raw, session, network } = message;
     const { mailFrom } = session.envelope;
     const sender = mailFrom === false || mailFrom.address === "" ? "<>" : mailFrom.address;
     const shared = {
@@ -168,7 +170,7 @@ export class MailReceiver {
         this.#checkMessages.take(nameOf(target), 1);
         const body = this.#keptOf(raw, target);
         // Nobody is made by mail: whoever mistypes an address must not get a check for it.
-        return intake.accept({ ...shared, target, body, at: intake.now() }, { create: false });
+        return intake.accept({ ...shared, target, body, at: intake.now() }, { create: false, network });
       }),
     );
   }
@@ -208,9 +210,18 @@ function nameOf(target: SignalTarget): string {
   return target.by === "uuid" ? target.uuid : `${target.pingKey}+${target.slug}`;
 }
 
+/** A message is not recorded: the checks that it was for are excused, or its network if it had not named any. */
+export function noteRefused(intake: SignalIntake, session: SMTPServerSession, network: string): void {
+  const at = intake.now();
+  const targets = targetsOf(session);
+  for (const target of targets) intake.refused({ at, target, network });
+  if (targets.length === 0) intake.refused({ at, target: null, network });
+}
+
 /** The recipients were looked at when they were named; none of them is anything else by now. */
 function targetsOf({ envelope }: SMTPServerSession): SignalTarget[] {
-  return envelope.rcptTo
+  // A connection that is refused at once has no envelope yet.
+  return (envelope?.rcptTo ?? [])
     .map(({ address }) => mailboxTarget(address.slice(0, address.lastIndexOf("@"))))
     .filter((target) => target !== null);
 }

@@ -18,7 +18,7 @@ import { networkOf } from "../../lib/http/client-address.ts";
 import type { Log } from "../../lib/log.ts";
 import { type MailConnection, MailListener } from "./connection.ts";
 import { Crowd, type CrowdCounts } from "./crowd.ts";
-import { MailAnswer, type MailOutcome, MailReceiver } from "./receive.ts";
+import { MailAnswer, type MailOutcome, MailReceiver, noteRefused } from "./receive.ts";
 
 export type MailServerOptions = {
   intake: SignalIntake;
@@ -80,7 +80,7 @@ export function mailServer(options: MailServerOptions): MailServer {
     connectionsMax: options.connectionsMax,
     peerConnectionsMax: options.peerConnectionsMax,
     unproductiveMs: options.unproductiveMs ?? UNPRODUCTIVE_MS,
-    onRefused: () => intake.refused(intake.now()),
+    onRefused: ({ session, remoteAddress }) => noteRefused(intake, session, networkOf(remoteAddress)),
   });
   const connections = new Map<string, MailConnection>();
   const listener = new MailListener(
@@ -181,7 +181,7 @@ async function receiveData(
   } catch (error) {
     if (error instanceof MailAnswer) answer(error);
     else {
-      intake.refused(intake.now());
+      noteRefused(intake, session, network);
       log.error({ err: error }, "a message could not be received");
       answer(new MailAnswer(451, "4.3.0 Cannot be kept now, try again later"));
     }

@@ -1,5 +1,6 @@
 // The sweeper on a real database: what fires, what only moves, what several of them do at once, and what the watermark
 // holds back.
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { pauseCheck } from "../../../src/operations/change-check.ts";
@@ -7,6 +8,7 @@ import { sweepDeadlines } from "../../../src/operations/alerts/sweep-deadlines.t
 import { lockStates } from "../../../src/store/checks/check-states.ts";
 import { findCheckByUuid, markCheckDeleted } from "../../../src/store/checks/checks.ts";
 import { statement } from "../../../src/store/db.ts";
+import { insertRefusedIntervals } from "../../../src/store/intakes/refused-intervals.ts";
 import { inTransaction } from "../../../src/store/transaction.ts";
 import { sampleIntake } from "../../support/checks-under-change.ts";
 import { useDatabase } from "../../support/database.ts";
@@ -198,5 +200,53 @@ describe("a signal that races the sweeper", () => {
       [checks.map(({ id }) => id)],
     );
     expect(left[0].count, `${standing.length} flips were made`).toBe(0);
+  });
+});
+
+describe("a deadline that refused pings may explain", () => {
+  const refuse = (interval: { checkId?: number; network?: string }, at: number) =>
+    inTransaction(database.db, (tx) =>
+      insertRefusedIntervals(tx, {
+        intakeId: randomUUID(),
+        intervals: [{ checkId: null, network: null, from: at, to: at, ...interval }],
+      }),
+    );
+
+  test("is excused for the check whose ping was refused, and for no other", async () => {
+    const world = await makeWorld(database);
+    const [refused, other] = [await makeWatched(database, world), await makeWatched(database, world)];
+    // Before the expected time: a job is often a little early.
+    await refuse({ checkId: refused.id }, MONDAY_NOON + 3_599_000);
+    expect(await sweep(HOURLY_DOWN_AT + 1_000)).toMatchObject({ fired: 1, excused: 1 });
+    expect(await storedRow(database, refused.id)).toMatchObject({ status: "up" });
+    expect(await storedRow(database, other.id)).toMatchObject({ status: "down" });
+  });
+
+  test("is excused for the checks that ping from the network, and for no other", async () => {
+    const world = await makeWorld(database);
+    const sends = async (remoteAddr: string) => {
+      const check = await makeWatched(database, world);
+      await database.db.pool.query(
+        `insert into pings (check_id, n, at, kind, scheme, method, remote_addr, ua)
+          values ($1, 1, now(), 's', 'http', 'GET', $2, '')`,
+        [check.id, remoteAddr],
+      );
+      return check.id;
+    };
+    const same = await sends("2001:db8:1:2::9");
+    const other = await sends("2001:db8:1:3::9");
+    const inBlock = await sends("198.51.100.7");
+    const without = (await makeWatched(database, world)).id;
+    await refuse({ network: "2001:db8:1:2::/64" }, MONDAY_NOON + 3_700_000);
+    await refuse({ network: "198.0.0.0/8" }, MONDAY_NOON + 3_700_000);
+    // The deadline waits for retries, and is excused when none has come.
+    await sweep(MONDAY_NOON + 3_700_000 + 600_001);
+    const statusOf = async (id: number) => (await storedRow(database, id)).status;
+    expect(await Promise.all([same, other, inBlock, without].map(statusOf))).toEqual([
+      "up",
+      "down",
+      "up",
+      "down",
+    ]);
   });
 });

@@ -32,7 +32,16 @@ export function isOnlyMoved({ downAt }: StoredState, { watermarkAt }: Sight): bo
 /** Judges locked checks. `timings` holds those of all that are more than moved, without the deleted ones. */
 export function judgeDue(
   due: readonly StoredState[],
-  { moment, timings }: { moment: SweepMoment; timings: ReadonlyMap<number, Timing> },
+  {
+    moment,
+    timings,
+    sightOf,
+  }: {
+    moment: SweepMoment;
+    timings: ReadonlyMap<number, Timing>;
+    /** How far can be seen for a check, with the refusals that concern it alone. */
+    sightOf: (checkId: number) => Sight;
+  },
 ): DueWrites {
   const writes: DueWrites = { states: [], moves: [], flips: [], notices: [], events: [] };
   for (const stored of due) {
@@ -42,7 +51,7 @@ export function judgeDue(
     else if (timing === undefined) {
       const lookAt = moment.now + DELETED_LOOK_MS;
       writes.moves.push({ checkId, sweepAt: lookAt, heldUntilAt: lookAt });
-    } else judgeOne(writes, { stored, timing, moment });
+    } else judgeOne(writes, { stored, timing, moment: { ...moment, sight: sightOf(checkId) } });
   }
   return writes;
 }
