@@ -2,6 +2,7 @@
 // same `run`. A role is named here when it exists, not before.
 import type { Config } from "./config.ts";
 import { HOUR_MS, SECOND_MS } from "./core/instant.ts";
+import type { ServiceState } from "./core/machine/database-identity.ts";
 import type { ListenAddress } from "./lib/address.ts";
 import { adminServer } from "./lib/admin-server.ts";
 import { explainConnection } from "./lib/connection-trouble.ts";
@@ -41,6 +42,8 @@ export type Resources = {
   receiving?: SharedReceiving;
   /** Requests to this process that found nothing. */
   misses?: RecentMisses;
+  /** Whether this database is in service, or a restored copy. */
+  serviceState?: () => ServiceState;
   /** How long the public URL is asked after a restore who answers. Tests shorten it. */
   askMsMax?: number;
 };
@@ -133,7 +136,12 @@ export async function run(
   const { config, database, log, metrics } = resources;
   let isPrepared = false;
   const prepared = { ...resources, isPrepared: () => isPrepared };
-  const known = { ...prepared, receiving: sharedReceiving(prepared), misses: missesOf(config) };
+  const known = {
+    ...prepared,
+    receiving: sharedReceiving(prepared),
+    misses: missesOf(config),
+    serviceState: () => identity.state(),
+  };
   const built: Role[] = roles.map((name) => ROLES[name](known));
   const siteParts = built.filter(isSitePart);
   const listens = siteParts.some(({ ownAddress }) => ownAddress === undefined);

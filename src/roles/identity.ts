@@ -45,6 +45,8 @@ export type IdentityWatch = {
   loop: Loop;
   /** Answers at the public URL. */
   part: SitePart;
+  /** As of the last look. */
+  state(): ServiceState;
 };
 
 /** `listens`: this process has the public port, so it can be the one that answers. */
@@ -114,6 +116,7 @@ export function identityWatch(
   });
   return {
     look,
+    state: () => state,
     loop: {
       ...loop,
       stop: async () => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../config.ts";
 import { SECOND_MS } from "../core/instant.ts";
+import type { ServiceState } from "../core/machine/database-identity.ts";
 import { reachOf } from "../channels/config/address-warnings.ts";
 import { publicUrls } from "../contract/urls.ts";
 import type { RecentMisses } from "../lib/http/recent-misses.ts";
@@ -32,6 +33,7 @@ export type WebResources = {
   log: Log;
   metrics: Metrics;
   misses?: RecentMisses;
+  serviceState?: () => ServiceState;
 };
 
 /** So often it is looked for what has changed, while somebody watches. */
@@ -94,7 +96,7 @@ export function webRole(resources: WebResources): SitePart {
 }
 
 async function makeHouse(
-  { config, database, log, metrics, misses = missesOf(config) }: WebResources,
+  { config, database, log, metrics, misses = missesOf(config), serviceState }: WebResources,
   { watching, live, signal }: { watching: Watching; live: LiveHub; signal: AbortSignal },
 ): Promise<WebHouse> {
   const secretKey = await secretKeyOf(database, config.secretKey);
@@ -121,6 +123,7 @@ async function makeHouse(
     now: () => watching.now(),
     assets: folderAssets(builtFolder()),
     alertDelayMs: alertDelays(database),
+    serviceState: serviceState ?? (() => "normal"),
     log,
   };
 }

@@ -404,7 +404,7 @@ describe.skipIf(inject("postgresMajor") !== 15 || !existsSync(join(DEBIAN, "pg_u
         await copyCluster(server, folder);
         makeStandby(folder);
         const standby = await ownServer(folder, {
-          primary_conninfo: `'host=127.0.0.1 port=${server.port} user=overdue'`,
+          primary_conninfo: `host=127.0.0.1 port=${server.port} user=overdue`,
         });
         await live.stop();
         // The standby has everything, as a planned failover waits for.

@@ -11,6 +11,18 @@ export const adminWords = {
     if (count === 0) return "All is well";
     return count === 1 ? "One thing needs you" : `${numberWord(count)} things need you`;
   },
+  safeMode: {
+    title: "Safe mode: notifications are off",
+    checking:
+      "The database was restored, copied or upgraded. Checking whether this server answers at its public URL.",
+    about:
+      "Pings are recorded, but nothing is sent. Confirm only if this is the server in service. A copy for testing would notify the channels of production.",
+    act: "Confirm and resume notifications",
+    ask: "Resume notifications?",
+    askText:
+      "Notifications that were waiting in the data are sent. Pings that were expected before now raise no alerts.",
+    since: "Since",
+  },
   troubles: "What needs you",
   since: "since",
   facts: "How it is doing",

@@ -13,6 +13,11 @@ export const BEAT_WORDS: Readonly<Record<Beat, string>> = {
 };
 
 export const words = {
+  safeMode: {
+    text: "Safe mode: this server runs on a restored or copied database. Pings are recorded, but no notifications are sent.",
+    act: "Review",
+    admin: "An admin can confirm that this server is in service.",
+  },
   product: "Overdue",
   nav: {
     label: "Project",

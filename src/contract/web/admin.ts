@@ -1,5 +1,6 @@
 // What the page of the operator and the server say to each other: accounts, and how the installation is doing.
 // Instants are epoch milliseconds.
+import type { ServiceState } from "../../core/machine/database-identity.ts";
 import { type Static, Type } from "typebox";
 import type { InvitingBy } from "../../core/accounts/member-rules.ts";
 import type { Health } from "../../core/alerts/operator.ts";
@@ -53,6 +54,8 @@ export type AdminInvitationBody = Static<typeof AdminInvitationBody>;
 
 // GET /web/api/admin/audit?before= (operator) → AuditPage of project-settings.ts: what is about no project.
 
+// POST /web/api/admin/confirm-restore (operator) → { ok: true }: this server is in service, and sends again.
+
 /** GET /web/api/admin/state (operator) */
 export type AdminState = {
   version: string;
@@ -84,6 +87,8 @@ export type AdminState = {
   troubles: { trouble: string; subject: string; sinceAt: number }[];
   /** Whether each part does what it is for, by the same rules as what is told; null: neither good nor bad. */
   health: Health;
+  /** Whether this database is in service; null before the first start of a server with roles. */
+  restore: { state: ServiceState; sinceAt: number; reason: string | null } | null;
   /** How many things need somebody. */
   needCount: number;
   mail: boolean;

@@ -1,4 +1,5 @@
 // What the browser is told with the page itself, so that the first rows are there without another request.
+import type { ServiceState } from "../../core/machine/database-identity.ts";
 import type { CheckPage } from "./check-page.ts";
 import type { CheckRow, RowDetail, ShownState } from "./check-row.ts";
 
@@ -110,6 +111,8 @@ export type Boot = {
   };
   /** Median from a missed deadline to the delivered alert, of the last 24 hours; null: there was none. */
   alertDelayMs: number | null;
+  /** Anything but "normal": the database was restored or copied, and nothing is sent. */
+  serviceState: ServiceState;
   /** Null: the page asks for its data itself. */
   page: BootPage | null;
   /** The server's clock. */

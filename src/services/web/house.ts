@@ -1,6 +1,7 @@
 // What the dashboard's routes work with: handed in by the role, because settings are passed and never read here.
 import type { PublicUrls } from "../../contract/urls.ts";
 import type { Signing } from "../../core/alerts/mail-tokens.ts";
+import type { ServiceState } from "../../core/machine/database-identity.ts";
 import type { Instant } from "../../core/instant.ts";
 import type { Sight } from "../../core/machine/deadline.ts";
 import type { Log } from "../../lib/log.ts";
@@ -68,6 +69,8 @@ export type WebHouse = {
   /** The files of the browser's part. */
   assets: Assets;
   /** Our own delay from a missed deadline to the delivered alert; null: there was none to measure. */
+  /** Whether this database is in service, or a restored copy that sends nothing. */
+  serviceState: () => ServiceState;
   alertDelayMs(now: Instant): Promise<number | null>;
   log: Log;
 };

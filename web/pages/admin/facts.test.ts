@@ -27,6 +27,7 @@ const WELL: AdminState = {
   migrations: [{ name: "0001_start", appliedAt: NOW }],
   troubles: [],
   health: { receiving: true, watching: true, telling: true, letters: true, database: true },
+  restore: null,
   needCount: 0,
   mail: true,
   registrationOpen: false,

@@ -1,9 +1,14 @@
 // The state of the installation: what needs somebody, six facts, its processes, what it keeps, and a text for reports of
 // bugs.
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import type { AdminState } from "../../../src/contract/web/admin.ts";
+import { send } from "../../api/api.ts";
+import { Confirm } from "../../parts/confirm.tsx";
 import { Notice, Section } from "../../parts/section.tsx";
 import { pageHref } from "../../shell/page-address.ts";
-import { ButtonLink } from "../../ui/button.tsx";
+import { setServiceState } from "../../shell/service-band.tsx";
+import { Button, ButtonLink } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/copy.tsx";
 import { StateShape } from "../../ui/marks/state-shape.tsx";
 import { Ago, When } from "../../ui/when.tsx";
@@ -18,6 +23,7 @@ export function Instance({ state }: { state: AdminState }) {
   const { diagnostics, setUp } = words;
   return (
     <>
+      <SafeMode restore={state.restore} />
       <Troubles troubles={state.troubles} />
       <ul className="admin-facts" aria-label={words.facts}>
         {factsOf(state).map((fact) => (
@@ -36,6 +42,48 @@ export function Instance({ state }: { state: AdminState }) {
         </Section>
       </div>
     </>
+  );
+}
+
+/** A restored copy, and the button that says that it is in service. */
+function SafeMode({ restore }: { restore: AdminState["restore"] }) {
+  const [isAsking, setAsking] = useState(false);
+  const client = useQueryClient();
+  const confirming = useMutation({
+    mutationFn: () => send("POST", "/admin/confirm-restore"),
+    onSuccess: async () => {
+      setAsking(false);
+      setServiceState("normal");
+      await client.invalidateQueries({ queryKey: ["admin"] });
+    },
+  });
+  if (restore === null || restore.state === "normal") return null;
+  const { safeMode } = words;
+  return (
+    <section className="admin-troubles" aria-label={safeMode.title}>
+      <Notice kind="bad" title={safeMode.title}>
+        <p>{restore.reason ?? safeMode.checking}</p>
+        <p>{safeMode.about}</p>
+        <p>
+          {safeMode.since} <When at={restore.sinceAt} />
+        </p>
+        <p>
+          <Button kind="primary" onClick={() => setAsking(true)}>
+            {safeMode.act}
+          </Button>
+        </p>
+      </Notice>
+      <Confirm
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title={safeMode.ask}
+        text={safeMode.askText}
+        act={safeMode.act}
+        onAct={() => confirming.mutate()}
+        isBusy={confirming.isPending}
+        error={confirming.error}
+      />
+    </section>
   );
 }
 

@@ -25,6 +25,7 @@ import type { Instant } from "../../../core/instant.ts";
 import { changeAccount } from "../../../operations/accounts/administer.ts";
 import { invite } from "../../../operations/accounts/members.ts";
 import { observeInstallation } from "../../../operations/alerts/sweeping/operator-incidents.ts";
+import { confirmRestore } from "../../../operations/database-identity.ts";
 import { type IntakeLook, lookAtIntakes } from "../../../operations/intake-beat.ts";
 import {
   listAccountFacts,
@@ -36,6 +37,7 @@ import {
 import { listAccounts } from "../../../store/accounts/projects.ts";
 import { listIncidents } from "../../../store/alerts/incidents.ts";
 import { type Intake, listOpenIntakes } from "../../../store/intakes/intakes.ts";
+import { findStoredIdentity } from "../../../store/database-identity.ts";
 import type { Db } from "../../../store/db.ts";
 import type { WebHouse } from "../house.ts";
 import { auditPage } from "../projects/settings-page.ts";
@@ -122,10 +124,11 @@ const state = accountRoute({
 
 async function instanceState(house: WebHouse, now: Instant): Promise<AdminState> {
   const { database: db, version, signIn } = house;
-  const [intakes, backlog, migrations, { look, troubles }] = await Promise.all([
+  const [intakes, backlog, migrations, identity, { look, troubles }] = await Promise.all([
     listOpenIntakes(db, { limit: INTAKES_MAX }),
     readBacklog(db, { now }),
     listMigrations(db),
+    findStoredIdentity(db),
     lookAround(db),
   ]);
   const { oldestSweepAt, oldestUnsentAt, unsentCount, oldestLetterAt, databaseBytes } = backlog;
@@ -163,12 +166,28 @@ async function instanceState(house: WebHouse, now: Instant): Promise<AdminState>
     migrations,
     troubles: troubles.map(({ kind, subject, since }) => ({ trouble: kind, subject, sinceAt: since })),
     health,
-    needCount: countNeeds(troubles, health),
+    restore: identity && {
+      state: identity.state,
+      sinceAt: identity.stateSinceAt,
+      reason: identity.reason,
+    },
+    needCount: countNeeds(troubles, health) + Number(identity !== null && identity.state !== "normal"),
     mail: signIn.mail,
     registrationOpen: signIn.registrationOpen,
     signIn: { oidc: signIn.oidc?.issuer ?? null, proxyHeader: signIn.proxyHeader },
   };
 }
+
+const confirm = accountRoute({
+  name: "admin.confirmRestore",
+  method: "POST",
+  path: "/web/api/admin/confirm-restore",
+  access: "operator",
+  answer: async ({ house, account }) => {
+    await confirmRestore(house.database, { accountId: account.id });
+    return { json: { ok: true } };
+  },
+});
 
 /** What was told and lasts, and what can be seen now and was not told yet, by a sweeper that may not be there. */
 async function lookAround(db: Db): Promise<{ look: IntakeLook; troubles: Trouble[] }> {
@@ -225,4 +244,12 @@ const record = accountRoute({
   }),
 });
 
-export const adminRoutes: readonly WebRoute[] = [accounts, change, inviteIntoHouse, state, keptRoute, record];
+export const adminRoutes: readonly WebRoute[] = [
+  accounts,
+  change,
+  inviteIntoHouse,
+  state,
+  confirm,
+  keptRoute,
+  record,
+];

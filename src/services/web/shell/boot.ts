@@ -51,6 +51,7 @@ export async function bootOf(ask: Asking, page: BootPage | null): Promise<Boot> 
       version: house.version,
     },
     alertDelayMs,
+    serviceState: account === null ? "normal" : house.serviceState(),
     page,
     now,
   };
