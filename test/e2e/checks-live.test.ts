@@ -187,10 +187,10 @@ test("while the database is away the page says so, and goes on by itself when it
   const name = new URL(used.site.databaseUrl).pathname.slice(1);
   await used.onServer(`alter database ${name} allow_connections false`);
   await used.onServer(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
-  await expectSeen(page.getByText(/There is no connection to the server since/));
+  await expectSeen(page.getByText(/^Disconnected since/));
   await used.onServer(`alter database ${name} allow_connections true`);
   await expectSoon(async () => (await signal(used, id, "/fail"), stateOf(page, "patient job"))).toBe("down");
-  await expectGone(page.getByText(/There is no connection to the server since/));
+  await expectGone(page.getByText(/^Disconnected since/));
   await expectSeen(page.getByText("live", { exact: true }));
   expect(await page.evaluate("globalThis.isSamePage")).toBe(true);
   await context.close();

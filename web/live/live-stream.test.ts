@@ -166,11 +166,11 @@ describe("The stream", () => {
     newest().dispatchEvent(new Event("open"));
     newest().say("rows", "{}", "6");
     for (let call = 0; call < 8; call += 1) {
-      await vi.advanceTimersByTimeAsync(15_000);
+      await vi.advanceTimersByTimeAsync(5_000);
       newest().say("here", "{}", "");
     }
     expect([FakeSource.made.length, states]).toEqual([1, ["live"]]);
-    await vi.advanceTimersByTimeAsync(45_000);
+    await vi.advanceTimersByTimeAsync(12_000);
     expect([FakeSource.made.length, newest().url]).toEqual([2, "http://x/live?after=6"]);
     expect(FakeSource.made[0]?.readyState).toBe(FakeSource.CLOSED);
     expect(states).toEqual(["live", "reconnecting"]);

@@ -11,8 +11,8 @@ type Sink = { onEvent: (event: LiveEvent) => void; onState: (state: LiveState) =
 
 /** Whoever has not connected after this much waits in vain. */
 const OPENING_MS_MAX = 10_000;
-/** The server says something every 15 s. A connection can be dead without a word, and would be called live for ever. */
-const SILENT_MS_MAX = 45_000;
+/** The server says something every 5 s. A connection can be dead without a word, and would be called live for ever. */
+const SILENT_MS_MAX = 12_000;
 const POLL_MS = 10_000;
 /** What holds a stream back may hold an answer back, too; without an end nothing would ever be asked again. */
 const ANSWER_MS_MAX = 20_000;

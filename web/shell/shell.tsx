@@ -15,6 +15,8 @@ import { Brand } from "./brand.tsx";
 import { useCurrentProject, useShowProject } from "./current-project.ts";
 import { pageHref, type PageProps, PROJECT_PAGES } from "./page-address.ts";
 import { useFavicon } from "./page-title.ts";
+import { ConnectionBand } from "./connection-band.tsx";
+import { ServiceBand } from "./service-band.tsx";
 import { ProjectSwitcher } from "./project-switcher.tsx";
 
 /** A page opened from one of these belongs to it. */
@@ -49,6 +51,8 @@ export function Shell({ name, params, children }: Props) {
         <Foot />
       </nav>
       <main className="page" id="content" tabIndex={-1}>
+        {downOf !== null && <ConnectionBand project={downOf} />}
+        <ServiceBand />
         {children}
       </main>
     </div>

@@ -70,12 +70,12 @@ export const sinceWords = {
   and: " and ",
   more: (count: number) => ` and ${formatCount(count)} more`,
   all: "See all",
-  notConnected: (clock: string) =>
-    `There is no connection to the server since ${clock}. What you see is from then.`,
+  notConnected: (clock: string) => `Disconnected since ${clock}. Data may be out of date.`,
   cannotReceive: (clock: string) =>
     `Overdue cannot receive signals since ${clock}. Jobs are not blamed for it: what is missing is awaited again afterwards.`,
   couldNotReceive: (span: string, when: string) =>
-    `Overdue could not receive signals for ${span} (${when}). What was missed meanwhile is not held against the jobs.`,
+    `Monitoring gap: no pings were received for ${span} (${when}). Pings missed during that time did not raise alerts.`,
+  dismiss: "Dismiss",
 } as const;
 
 export const keyWords = {

@@ -31,7 +31,7 @@ import { FirstSignal, NothingYet } from "./first-signal.tsx";
 import { useListKeys } from "./list-keys.ts";
 import { NewCheck } from "./new-check.tsx";
 import { CheckList } from "./rows/list.tsx";
-import { Bands, SinceLine } from "./since-line.tsx";
+import { ReceivingBand, SinceLine } from "./since-line.tsx";
 import { type Picking, usePicking } from "./use-picking.ts";
 import { type Shown, useShown } from "./use-shown.ts";
 import { useView } from "./view/use-view.ts";
@@ -95,7 +95,7 @@ function Loaded({ snapshot, project, store }: LoadedProps) {
         {!isEmpty && <SearchField view={view} onView={setView} place={search} />}
         {mayEdit && !isEmpty && <NewButton onNew={openNew} />}
       </header>
-      <Bands {...snapshot} />
+      <ReceivingBand trouble={snapshot.receiving} place="above" />
       <SinceLine since={snapshot.since} project={project.id} />
       <FirstSignal project={project.id} rows={rows} madeId={madeId} />
       {isEmpty ? (
@@ -103,6 +103,7 @@ function Loaded({ snapshot, project, store }: LoadedProps) {
       ) : (
         <ListPart {...list} />
       )}
+      <ReceivingBand trouble={snapshot.receiving} place="below" />
       <Foot snapshot={snapshot} view={view} shown={shown} onDeleted={() => setOpened("deleted")} />
       <PickedBar project={project} snapshot={snapshot} picking={picking} shown={shown} />
       <PageWindows

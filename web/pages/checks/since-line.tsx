@@ -1,18 +1,23 @@
-// The difference since this person was last here, in one sentence; and, when we ourselves could not receive, or nobody
-// tells any more whether what is shown is true, that.
-import { useEffect, useState } from "react";
+// The difference since this person was last here, in one sentence; and when we ourselves could not
+// receive.
+import { useState } from "react";
 import { checkName } from "../../../src/contract/web/list-words.ts";
 import { Link } from "wouter";
 import { hasNews, type ReceivingTrouble, type SinceAway } from "../../../src/contract/web/boot.ts";
 import { readerZone } from "../../boot/boot.ts";
-import { serverNow, useMinute } from "../../live/clock.ts";
-import type { LiveState } from "../../live/live-stream.ts";
+import { useMinute } from "../../live/clock.ts";
 import { pageHref } from "../../shell/page-address.ts";
-import { Icon } from "../../ui/icon.tsx";
+import { Band } from "../../ui/band.tsx";
+import { Button } from "../../ui/button.tsx";
 import { sinceWords } from "../../words/checks.ts";
 import { formatClock, formatSpan, formatWhen } from "../../words/time.ts";
 
 const NAMED_MAX = 2;
+/** Where this browser keeps the end of the newest gap that was dismissed. */
+const DISMISSED = "overdue.gap-dismissed";
+
+/** Above the list, or below what needs attention. */
+type Place = "above" | "below";
 
 type Named = { id: string; name: string };
 
@@ -54,50 +59,28 @@ function Names({ who }: { who: readonly Named[] }) {
   ));
 }
 
-/** On top of the page, what puts all of it in doubt. */
-export function Bands({ receiving, live }: { receiving: ReceivingTrouble | null; live: LiveState }) {
-  return (
-    <>
-      <ReceivingBand trouble={receiving} />
-      {live === "reconnecting" && <CutBand />}
-    </>
-  );
-}
-
-/** What was missed meanwhile is not held against the jobs. */
-export function ReceivingBand({ trouble }: { trouble: ReceivingTrouble | null }) {
+/** A gap that lasts stands above everything. One that is over is no trouble any more: it gives way to what is. */
+export function ReceivingBand({ trouble, place }: { trouble: ReceivingTrouble | null; place: Place }) {
   const now = useMinute();
+  const [dismissedTo, setDismissedTo] = useState(() => Number(localStorage.getItem(DISMISSED) ?? 0));
   if (trouble === null) return null;
-  const clock = formatClock(trouble.fromAt, readerZone);
-  const text =
-    trouble.toAt === null
-      ? sinceWords.cannotReceive(clock)
-      : sinceWords.couldNotReceive(
-          formatSpan(trouble.toAt - trouble.fromAt),
-          formatWhen(trouble.fromAt, { now, zone: readerZone }),
-        );
-  return <Band text={text} />;
-}
-
-/** So short a break is no reason to doubt what is shown. */
-const STALE_AFTER_MS = 10_000;
-
-/** The rows are as old as the connection. */
-function CutBand() {
-  const [cutAt, setCutAt] = useState<number | null>(null);
-  useEffect(() => {
-    const at = serverNow();
-    const timer = setTimeout(() => setCutAt(at), STALE_AFTER_MS);
-    return () => clearTimeout(timer);
-  }, []);
-  return cutAt === null ? null : <Band text={sinceWords.notConnected(formatClock(cutAt, readerZone))} />;
-}
-
-function Band({ text }: { text: string }) {
+  const { fromAt, toAt } = trouble;
+  if (toAt === null) {
+    return place === "above" ? (
+      <Band text={sinceWords.cannotReceive(formatClock(fromAt, readerZone))} />
+    ) : null;
+  }
+  if (place === "above" || toAt <= dismissedTo) return null;
+  const dismiss = () => {
+    localStorage.setItem(DISMISSED, String(toAt));
+    setDismissedTo(toAt);
+  };
+  const when = formatWhen(fromAt, { now, zone: readerZone });
   return (
-    <p className="band" role="status">
-      <Icon name="warn" />
-      <span>{text}</span>
-    </p>
+    <Band text={sinceWords.couldNotReceive(formatSpan(toAt - fromAt), when)}>
+      <Button kind="bare" onClick={dismiss}>
+        {sinceWords.dismiss}
+      </Button>
+    </Band>
   );
 }

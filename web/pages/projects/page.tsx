@@ -39,7 +39,7 @@ export function ProjectsPage() {
         <h1>{title}</h1>
         <NewProject />
       </header>
-      <ReceivingBand trouble={query.data?.receiving ?? null} />
+      <ReceivingBand trouble={query.data?.receiving ?? null} place="above" />
       <Queried query={query} rows={3}>
         {({ cards }) =>
           cards.length === 0 ? (
@@ -55,6 +55,7 @@ export function ProjectsPage() {
           )
         }
       </Queried>
+      <ReceivingBand trouble={query.data?.receiving ?? null} place="below" />
     </>
   );
 }

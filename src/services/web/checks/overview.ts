@@ -8,7 +8,7 @@ import type {
   TagCount,
 } from "../../../contract/web/boot.ts";
 import { isUrgent, SHOWN_STATES } from "../../../contract/web/check-row.ts";
-import { type Instant, MINUTE_MS } from "../../../core/instant.ts";
+import { type Instant, MINUTE_MS, SECOND_MS } from "../../../core/instant.ts";
 import { statusAt } from "../../../core/machine/status.ts";
 import { listProjectsOfAccount } from "../../../store/accounts/projects.ts";
 import { listUrgentChecks } from "../../../store/checks/check-rows.ts";
@@ -31,6 +31,8 @@ const FIRST_DETAILS = 30;
 const TAGS_MAX = 300;
 /** Trouble that has ended is told for this long. */
 const TROUBLE_TOLD_MS = 60 * MINUTE_MS;
+/** A gap that was shorter is a planned restart, and not worth a word once it is over. */
+const RESTART_MS_MAX = 30 * SECOND_MS;
 
 /** The page of a project's checks. */
 export async function checksBoot(ask: ProjectAsk): Promise<ChecksBoot> {
@@ -130,6 +132,7 @@ function countsOf(tally: Tally | undefined): StateCounts {
 export function receivingTrouble({ sight }: Pick<WebHouse, "sight">, now: Instant): ReceivingTrouble | null {
   const last = sight()
     .blind.filter(({ from, to }) => from <= now && (to === null || to >= now - TROUBLE_TOLD_MS))
+    .filter(({ from, to }) => to === null || to - from >= RESTART_MS_MAX)
     .toSorted((one, other) => one.from - other.from)
     .at(-1);
   return last === undefined ? null : { fromAt: last.from, toAt: last.to };

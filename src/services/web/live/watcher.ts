@@ -5,7 +5,7 @@ import { HERE_EVENT } from "../../../contract/web/live.ts";
 import { SAFETY_HEADERS } from "../../../lib/http/answer.ts";
 
 /** A proxy closes connections on which nothing is heard for a minute or so; a browser gives them up after 45 s. */
-const HERE_EVERY_MS = 15_000;
+const HERE_EVERY_MS = 5_000;
 /** An event and no comment: scripts do not hear comments. Without data it would be none. */
 const HERE = `event: ${HERE_EVENT}\ndata: {}\n\n`;
 /** Whoever has left so much unread does not read any more. */
