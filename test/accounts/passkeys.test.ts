@@ -117,6 +117,16 @@ describe("A passkey", () => {
     expect((await enter(visitor(), key)).status).toBe(400);
   });
 
+  test("is refused in the same words whether or not it is registered here", async () => {
+    const browser = await ownersBrowser();
+    const key = new VirtualAuthenticator(ORIGIN);
+    await register(browser, key);
+    const registered = await enter(visitor(), key, { signWithOther: true });
+    const unknown = await enter(visitor(), new VirtualAuthenticator(ORIGIN));
+    expect(registered.status).toBe(400);
+    expect([unknown.status, unknown.json]).toEqual([registered.status, registered.json]);
+  });
+
   test("is refused when its ID is too long, and keeps only transports that WebAuthn names", async () => {
     const browser = await ownersBrowser();
     const long = await register(browser, new VirtualAuthenticator(ORIGIN, { idBytes: 4_000 }));

@@ -63,7 +63,8 @@ export async function registrationOptions(
   return options;
 }
 
-const NOT_GOOD = "The answer of the passkey is not good. Please try again.";
+/** The same for every reason: before sign-in it must not say which passkeys are registered. */
+const NOT_ACCEPTED = "This passkey was not accepted. Try again or use another sign-in method.";
 
 /** The passkey that a browser has made. Throws WebRefusal when its answer is not good. */
 export async function readRegistration(
@@ -83,7 +84,7 @@ export async function readRegistration(
     expectedRPID: rpID,
     requireUserVerification: true,
   }).catch((error: unknown) => refuse(house, error));
-  if (!verified.verified) throw new WebRefusal("invalid", NOT_GOOD);
+  if (!verified.verified) throw new WebRefusal("invalid", NOT_ACCEPTED);
   const { credential } = verified.registrationInfo;
   const { id, publicKey, transports = [] } = credential;
   if (id.length > CREDENTIAL_ID_LENGTH_MAX || publicKey.length > PUBLIC_KEY_BYTES_MAX) {
@@ -127,7 +128,7 @@ export async function readAuthentication(
   const response = of.response as unknown as AuthenticationResponseJSON;
   const passkey = typeof response.id === "string" ? await lookUpPasskey(house.database, response.id) : null;
   if (passkey === null || (accountId !== null && passkey.accountId !== accountId)) {
-    throw new WebRefusal("invalid", "This passkey is not known here.");
+    throw new WebRefusal("invalid", NOT_ACCEPTED);
   }
   const { rpID, origin } = relyingParty(house);
   const verified = await verifyAuthenticationResponse({
@@ -145,7 +146,7 @@ export async function readAuthentication(
     },
     requireUserVerification: true,
   }).catch((error: unknown) => refuse(house, error));
-  if (!verified.verified) throw new WebRefusal("invalid", NOT_GOOD);
+  if (!verified.verified) throw new WebRefusal("invalid", NOT_ACCEPTED);
   return { passkey, useCount: verified.authenticationInfo.newCounter };
 }
 
@@ -153,5 +154,5 @@ export async function readAuthentication(
 function refuse({ log }: WebHouse, error: unknown): never {
   if (error instanceof WebRefusal) throw error;
   log.info({ reason: error instanceof Error ? error.message : String(error) }, "a passkey was refused");
-  throw new WebRefusal("invalid", NOT_GOOD);
+  throw new WebRefusal("invalid", NOT_ACCEPTED);
 }
