@@ -6,7 +6,7 @@ import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { NameLookup } from "../../src/lib/outgoing/connector.ts";
+import type { NameLookup } from "../../src/lib/outgoing/name-lookup.ts";
 import {
   type GuardedHttp,
   guardedHttp,

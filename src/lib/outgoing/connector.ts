@@ -1,9 +1,10 @@
 // Makes connections for requests whose address somebody else has chosen. A literal address is judged before, a
 // name by each address that it stands for, and the peer once more when the connection is there, because a name
 // may stand for something else a moment later.
-import { lookup as dnsLookup, type LookupAddress, type LookupOptions } from "node:dns";
+import type { LookupAddress, LookupOptions } from "node:dns";
 import { buildConnector } from "undici";
 import { type DestinationPolicy, isAllowedAddress, isLiteralAddress, REFUSED } from "./destination.ts";
+import { guardedNameLookup, type NameLookup } from "./name-lookup.ts";
 import { OutgoingError } from "./outgoing-error.ts";
 
 const CONNECT_MS_MAX = 10_000;
@@ -14,13 +15,7 @@ type LookupDone = (
   family?: number,
 ) => void;
 
-/** Looks names up. Handed in by tests that need names of their own. */
-export type NameLookup = (
-  hostname: string,
-  options: LookupOptions & { all: true },
-  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
-
+/** `lookup` is handed in by tests that need names of their own. */
 export type ConnectorOptions = DestinationPolicy & { lookup?: NameLookup };
 
 /** A connector for undici that reaches allowed addresses and no others. */
@@ -46,7 +41,7 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
 function guardedLookup(
   options: ConnectorOptions,
 ): (hostname: string, lookup: LookupOptions, done: LookupDone) => void {
-  const { lookup = dnsLookup } = options;
+  const { lookup = guardedNameLookup } = options;
   return (hostname, wanted, done) => {
     lookup(hostname, { ...wanted, all: true }, (error, addresses) => {
       if (error !== null) return done(error, []);
@@ -64,7 +59,7 @@ function guardedLookup(
  * ones: whoever connects in our place picks as it likes.
  */
 export function judgeName(hostname: string, options: ConnectorOptions): Promise<void> {
-  const { lookup = dnsLookup } = options;
+  const { lookup = guardedNameLookup } = options;
   return new Promise((resolve, reject) => {
     lookup(hostname, { all: true }, (error, addresses) => {
       if (error !== null) return reject(error);

@@ -1,0 +1,84 @@
+// Looks up names that somebody else has chosen. The system's resolver works in the few threads of the process, two at a
+// time, and may take half a minute for a name whose server does not answer; names of the database and of mail servers
+// would wait behind it. So names are asked for by DNS without threads first, and of the system one at a time.
+import { lookup as systemLookup, type LookupAddress, type LookupOptions, Resolver } from "node:dns";
+
+export type NameLookup = (
+  hostname: string,
+  options: LookupOptions & { all: true },
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+type Resolve = (
+  hostname: string,
+  done: (error: NodeJS.ErrnoException | null, addresses: string[]) => void,
+) => void;
+
+export type NameLookupParts = { resolve4: Resolve; resolve6: Resolve; system: NameLookup };
+
+const DNS_TIMEOUT_MS = 2_000;
+const DNS_TRIES = 2;
+/** Names that wait for the system's resolver; those beyond fail. */
+export const WAITING_MAX = 100;
+
+type Asked = { hostname: string; options: LookupOptions & { all: true }; done: Parameters<NameLookup>[2] };
+
+/** A lookup that never occupies more than one thread. */
+export function nameLookup({ resolve4, resolve6, system }: NameLookupParts): NameLookup {
+  const waiting: Asked[] = [];
+  let isAsking = false;
+  const askNext = () => {
+    const next = isAsking ? undefined : waiting.shift();
+    if (next === undefined) return;
+    isAsking = true;
+    system(next.hostname, next.options, (error, addresses) => {
+      isAsking = false;
+      next.done(error, addresses);
+      askNext();
+    });
+  };
+  const askSystem = (asked: Asked) => {
+    if (waiting.length >= WAITING_MAX) return asked.done(tooMany(asked.hostname), []);
+    waiting.push(asked);
+    askNext();
+  };
+  return (hostname, options, done) => {
+    const asked = { hostname, options, done };
+    // Names of one label are known to the system alone: in its list of hosts, or below a domain of its own.
+    if (!hostname.replace(/\.$/, "").includes(".") || hostname.endsWith(".localhost"))
+      return askSystem(asked);
+    const wanted = familiesOf(options);
+    const found: LookupAddress[] = [];
+    let left = wanted.length;
+    for (const family of wanted) {
+      (family === 4 ? resolve4 : resolve6)(hostname, (error, addresses) => {
+        if (error === null) found.push(...addresses.map((address) => ({ address, family })));
+        left -= 1;
+        if (left > 0) return;
+        if (found.length === 0) return askSystem(asked);
+        done(
+          null,
+          found.toSorted((one, other) => one.family - other.family),
+        );
+      });
+    }
+  };
+}
+
+function familiesOf({ family }: LookupOptions): number[] {
+  if (family === 4 || family === "IPv4") return [4];
+  return family === 6 || family === "IPv6" ? [6] : [4, 6];
+}
+
+function tooMany(hostname: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`too many lookups at once: ${hostname}`), { code: "EAI_AGAIN" });
+}
+
+const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES });
+
+/** The one of this process. */
+export const guardedNameLookup = nameLookup({
+  resolve4: (hostname, done) => resolver.resolve4(hostname, done),
+  resolve6: (hostname, done) => resolver.resolve6(hostname, done),
+  system: systemLookup,
+});
