@@ -216,7 +216,9 @@ export class HttpConnections {
     for (const connection of this.#connections.values()) {
       const { socket, request, response } = connection;
       const sentBytes = sentBytesOf(socket);
-      const isQuiet = response !== null && request?.complete !== false && sentBytes === connection.sentBytes;
+      // A request that is not complete has a deadline of its own, which a doomed connection has passed.
+      const isWaiting = response !== null && (connection.isDoomed || request?.complete !== false);
+      const isQuiet = isWaiting && sentBytes === connection.sentBytes;
       connection.sentBytes = sentBytes;
       connection.quietSweeps = isQuiet ? connection.quietSweeps + 1 : 0;
       if (!isQuiet) continue;

@@ -172,6 +172,13 @@ describe("deadlines", () => {
     await expect.poll(() => listener.connectionCounts()).toMatchObject({ open: 0, unanswered: 2 });
   });
 
+  test("an unanswered request is not kept by an unfinished one behind it", async () => {
+    const { listener, port } = await listen([waiting()], { answerTimeoutMs: 500, requestTimeoutMs: 500 });
+    await open(port, `${GET}POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf`);
+    await expect.poll(() => listener.connectionCounts().timedOut).toBe(1);
+    await expect.poll(() => listener.connectionCounts().open).toBe(0);
+  });
+
   test("an answer that stops halfway is cut off, one that goes on is not", async () => {
     const streams: HttpHandler = {
       handles: () => true,
