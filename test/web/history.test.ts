@@ -1,8 +1,8 @@
 // The past of a check as its page tells it, on a real database: what was recorded and swept is what is read.
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, IncomingMessage, ServerResponse } from "node:http";
+import { type AddressInfo, Socket } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { AcceptedSignal } from "../../src/core/accepted.ts";
 import type { CheckPage } from "../../src/contract/web/check-page.ts";
@@ -430,6 +430,31 @@ describe("the log", () => {
       } while (before !== null);
       expect([seen.length, new Set(seen).size]).toEqual([1_250, 1_250]);
       expect((await received({ format: "csv", chosen: all })).trimEnd().split("\r\n")).toHaveLength(1_251);
+    });
+
+    test("a file is not read further than its reader takes it", async () => {
+      const { db } = database;
+      const project = await sampleProject(db);
+      const { id } = await sampleCheck(db, { projectId: project.id });
+      await db.pool.query(
+        `insert into events (check_id, at, kind, account_id, detail)
+         select $1, $2::timestamptz - n * interval '1 second', 'paused', null, '{}' from generate_series(1, 5000) n`,
+        [id, new Date(NOW)],
+      );
+      // Without a connection, what is written stays in the answer.
+      const response = new ServerResponse(new IncomingMessage(new Socket()));
+      const file = { format: "csv", chosen: { ...chosen, projectId: project.id } } as const;
+      const sent = sendEventsFile(house, response, file);
+      const lineBytes = 50;
+      await expect.poll(() => response.writableLength).toBeGreaterThan(1_000 * lineBytes);
+      const held = response.writableLength;
+      for (let n = 0; n < 20; n += 1) await readProjectEvents(house, { ...file.chosen, before: null });
+      expect(response.writableLength).toBe(held);
+      expect(response.listenerCount("drain")).toBe(1);
+      Object.assign(response, { destroyed: true });
+      response.emit("close");
+      await sent;
+      expect(response.writableLength).toBeLessThan(3 * held);
     });
 
     test("an alarm that was taken back is called so, and found by it", async () => {
