@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { onOrphaned } from "../src/cli/trial/orphaned.ts";
 import { fuzzApi } from "./api/fuzz-api.ts";
 import { fuzzPing } from "./ping/fuzz-ping.ts";
+import { fuzzWeb } from "./web/fuzz-web.ts";
 
 type Numbers = Readonly<Record<string, number>>;
 
@@ -15,6 +16,7 @@ type Fuzzer = {
 
 const PING_COUNT = 200_000;
 const API_REQUESTS = 50_000;
+const WEB_COUNT = 50_000;
 const NUMBER_MAX = 10_000_000;
 const SEED_END = 2 ** 31;
 
@@ -27,10 +29,15 @@ const FUZZERS: Readonly<Record<string, Fuzzer>> = {
     defaults: { requests: API_REQUESTS },
     fuzz: ({ seed = 0, requests = API_REQUESTS }) => fuzzApi({ seed, requests }),
   },
+  web: {
+    defaults: { count: WEB_COUNT, first: 0 },
+    fuzz: ({ seed = 0, count = WEB_COUNT, first = 0 }) => fuzzWeb({ seed, count, first }),
+  },
 };
 
 const HELP = `Usage: npm run fuzz -- ping [--seed N] [--count N] [--first N]
        npm run fuzz -- api [--seed N] [--requests N]
+       npm run fuzz -- web [--seed N] [--count N] [--first N]
 
 Each starts PostgreSQL and the real process on loopback.
 
@@ -43,10 +50,14 @@ every answer against the document. Ends with 1 on a 5xx, a status or content typ
 or header that is not as documented. Schemathesis is installed by fuzz/api/install, at the first time, into
 $OVERDUE_FUZZ_DIR, or overdue-fuzz in your cache folder.
 
+web sends strange and malformed requests to every route of the dashboard, signed in and not. Ends with 1 when an answer
+is 5xx, a request is neither answered nor closed within its deadline, the process dies or logs an error, or its memory
+grows beyond the bound that is printed. Build the dashboard first, or its pages may answer 503.
+
 Options:
   --seed N      what all choices follow from; drawn and printed when it is not given
-  --count N     ping: how many requests (${PING_COUNT})
-  --first N     ping: number of the first one (0), to see a certain request again: --first 4711 --count 1
+  --count N     ping, web: how many requests (${PING_COUNT}, ${WEB_COUNT})
+  --first N     ping, web: number of the first one (0), to see a certain request again: --first 4711 --count 1
   --requests N  api: how many requests at least (${API_REQUESTS})
   --help        this text`;
 

@@ -1,7 +1,7 @@
 // One connection: puts bytes in, waits for the other side to close, and reads what it answered. It never waits for
 // longer than a bound, and judges nothing.
 import { connect } from "node:net";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { Attempt } from "./malformed.ts";
 
 export type Exchange =
@@ -15,6 +15,8 @@ export type Exchange =
 
 /** The promise is two seconds after the last byte; a busy machine gets more. */
 const CLOSED_WITHIN_MS = 15_000;
+/** The pause before a request that was put off is sent again. */
+export const AGAIN_AFTER_MS = 1_000;
 const HEARD_BYTES_MAX = 1_000_000;
 const STATUS_LINE = /(?:^|[^\n]*?)HTTP\/1\.1 (\d{3}) /g;
 
@@ -54,12 +56,28 @@ export async function exchange(
     await nextTurn();
     resolve({ kind: "abandoned" });
     socket.destroy();
-  } else {
+  } else if (end === "finish") {
     socket.end();
   }
   const result = await promise;
   clearTimeout(timer);
   return result;
+}
+
+/** The same again while it is put off, as often as is allowed. */
+export async function exchangePatiently(
+  port: number,
+  attempt: Omit<Attempt, "fault">,
+  options: { triesAgainMax: number; onPutOff?: () => void; closedWithinMs?: number },
+): Promise<Exchange> {
+  const { triesAgainMax, onPutOff = () => {}, closedWithinMs = CLOSED_WITHIN_MS } = options;
+  for (let again = 0; ; again += 1) {
+    const result = await exchange(port, attempt, { closedWithinMs });
+    if (!isPutOff(result)) return result;
+    onPutOff();
+    if (again >= triesAgainMax) return result;
+    await pause(AGAIN_AFTER_MS);
+  }
 }
 
 /** Whether a server must never let this happen, whatever it was sent. */

@@ -12,7 +12,17 @@ import { startPostgres } from "../../test/support/postgres.ts";
 import { embeddedPostgres } from "../../test/support/postgres-binaries.ts";
 import { sampleCheck, sampleProject } from "../../test/support/sample.ts";
 import { chanceOf } from "../chance.ts";
-import { type Exchange, exchange, isPutOff, isServersFault, outcomeOf } from "./exchange.ts";
+import {
+  emptyTally,
+  judgeEnd,
+  note,
+  print,
+  RESIDENT_BYTES_MAX,
+  sendAll,
+  SENDERS,
+  type Tally,
+} from "../tally.ts";
+import { AGAIN_AFTER_MS, exchange, exchangePatiently, isServersFault, outcomeOf } from "./exchange.ts";
 import { type Attempt, malformedAttempt, type Targets } from "./malformed.ts";
 
 export type PingFuzzOptions = {
@@ -30,29 +40,18 @@ export type PingFuzzOptions = {
 };
 
 const VALID_EVERY = 100;
-const SENDERS = 24;
-const RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
 const MINUTES_MAX = 30;
 /** Few enough for each to be hit often, many enough that none is rate-limited by its own signals. */
 const VALID_CHECKS = 100;
 const TARGET_CHECKS = 25;
 const SLUG = "fuzzed";
-const MEMORY_EVERY_MS = 250;
-const AGAIN_AFTER_MS = 1_000;
 /** What a process may take to get to know all checks, before anything is sent that counts. */
 const ACQUAINTED_MS_MAX = 60_000;
-const FAILURES_SHOWN = 20;
 
-type Tally = {
-  sent: number;
+type PingTally = Tally & {
   valid: number;
   /** Valid ones that were put off; such a request may have been recorded all the same. */
   validPutOff: number;
-  /** How often each outcome was seen, over all faults and by fault. */
-  outcomes: Map<string, number>;
-  byFault: Map<string, Map<string, number>>;
-  failures: string[];
-  residentBytes: number;
 };
 
 type World = {
@@ -66,7 +65,8 @@ type World = {
 
 /** Prints the distribution of answers and a verdict; true when nothing is wrong. */
 export async function fuzzPing(options: PingFuzzOptions): Promise<boolean> {
-  const { seed, first, count, residentBytesMax = RESIDENT_BYTES_MAX } = options;
+  const { seed, first, count, triesAgainMax = 0 } = options;
+  const { residentBytesMax = RESIDENT_BYTES_MAX, minutesMax = MINUTES_MAX } = options;
   console.log(`fuzz ping: seed ${seed}, requests ${first} to ${first + count - 1}`);
   const begin = performance.now();
   const postgres = await startPostgres({ binaries: embeddedPostgres() });
@@ -83,9 +83,16 @@ export async function fuzzPing(options: PingFuzzOptions): Promise<boolean> {
     await getKnown(running, checks);
     const recordedBefore = await countRecorded(db, checks.validUuids);
     const world = { process: running, db, ...checks, recordedBefore };
-    const tally = await sendAll(world, { ...options, residentBytesMax });
-    await judgeEnd(world, tally);
-    print(tally, { residentBytesMax, seconds: (performance.now() - begin) / 1_000 });
+    const tally: PingTally = { ...emptyTally(), valid: 0, validPutOff: 0 };
+    await sendAll(running, {
+      tally,
+      limits: { first, count, residentBytesMax, minutesMax },
+      sendOne: (number) => sendOne(world, { seed, number, tally, triesAgainMax }),
+    });
+    await judgeEnd(running, tally);
+    await judgeRecorded(world, tally);
+    const more = `; ${tally.valid} valid requests answered 200 and recorded`;
+    print(tally, { name: "ping", residentBytesMax, seconds: (performance.now() - begin) / 1_000, more });
     return tally.failures.length === 0;
   } finally {
     if (running?.end() === null) await running.stop();
@@ -136,38 +143,6 @@ async function makeChecks(db: Database): Promise<Pick<World, "targets" | "validU
   return { targets: { uuids: [first, ...uuids], pingKey: pingKey ?? "", slug: SLUG }, validUuids };
 }
 
-async function sendAll(
-  world: World,
-  options: PingFuzzOptions & { residentBytesMax: number },
-): Promise<Tally> {
-  const { seed, first, count, residentBytesMax, minutesMax = MINUTES_MAX, triesAgainMax = 0 } = options;
-  const tally: Tally = {
-    sent: 0,
-    valid: 0,
-    validPutOff: 0,
-    outcomes: new Map(),
-    byFault: new Map(),
-    failures: [],
-    residentBytes: 0,
-  };
-  const giveUpAt = performance.now() + minutesMax * 60_000;
-  const watch = setInterval(() => void watchMemory(world, { tally, residentBytesMax }), MEMORY_EVERY_MS);
-  let next = first;
-  const sender = async () => {
-    while (next < first + count && tally.failures.length < FAILURES_SHOWN) {
-      if (world.process.end() !== null || performance.now() > giveUpAt) return;
-      const number = next;
-      next += 1;
-      await sendOne(world, { seed, number, tally, triesAgainMax });
-    }
-  };
-  await Promise.all(Array.from({ length: SENDERS }, sender));
-  clearInterval(watch);
-  await watchMemory(world, { tally, residentBytesMax });
-  if (performance.now() > giveUpAt) tally.failures.push(`not done after ${minutesMax} minutes`);
-  return tally;
-}
-
 async function sendOne(
   world: World,
   {
@@ -175,11 +150,10 @@ async function sendOne(
     number,
     tally,
     triesAgainMax,
-  }: { seed: number; number: number; tally: Tally; triesAgainMax: number },
+  }: { seed: number; number: number; tally: PingTally; triesAgainMax: number },
 ): Promise<void> {
   const chance = chanceOf({ seed, number });
   const { port } = world.process;
-  tally.sent += 1;
   if (number % VALID_EVERY === 0) {
     const attempt = validAttempt(world.validUuids[(number / VALID_EVERY) % world.validUuids.length]);
     const onPutOff = () => (tally.validPutOff += 1);
@@ -196,39 +170,6 @@ async function sendOne(
     tally.failures.push(`request ${number} (${attempt.fault}): ${JSON.stringify(result)}`);
 }
 
-/** The same again while it is put off, as often as is allowed. */
-async function exchangePatiently(
-  port: number,
-  attempt: Omit<Attempt, "fault">,
-  { triesAgainMax, onPutOff = () => {} }: { triesAgainMax: number; onPutOff?: () => void },
-): Promise<Exchange> {
-  for (let again = 0; ; again += 1) {
-    const result = await exchange(port, attempt);
-    if (!isPutOff(result)) return result;
-    onPutOff();
-    if (again >= triesAgainMax) return result;
-    await pause(AGAIN_AFTER_MS);
-  }
-}
-
-function note(tally: Tally, fault: string, outcome: string): void {
-  tally.outcomes.set(outcome, (tally.outcomes.get(outcome) ?? 0) + 1);
-  const mine = tally.byFault.get(fault) ?? new Map<string, number>();
-  tally.byFault.set(fault, mine);
-  mine.set(outcome, (mine.get(outcome) ?? 0) + 1);
-}
-
-async function watchMemory(
-  world: World,
-  { tally, residentBytesMax }: { tally: Tally; residentBytesMax: number },
-): Promise<void> {
-  if (world.process.end() !== null) return;
-  const bytes = await world.process.residentBytes().catch(() => 0);
-  tally.residentBytes = Math.max(tally.residentBytes, bytes);
-  const complaint = `the process occupies more than ${megabytes(residentBytesMax)}`;
-  if (bytes > residentBytesMax && !tally.failures.includes(complaint)) tally.failures.push(complaint);
-}
-
 const COUNT_RECORDED = statement<{ sum: number }>({
   name: "fuzz.count_recorded",
   text: `select sum(s.ping_count)::bigint as sum
@@ -240,49 +181,10 @@ async function countRecorded(db: Database, uuids: readonly string[]): Promise<nu
   return rows[0]?.sum ?? 0;
 }
 
-/** Looks whether the process is alive, ends it in order, and counts what it recorded. */
-async function judgeEnd(world: World, tally: Tally): Promise<void> {
-  const { process: running, db, validUuids, recordedBefore } = world;
-  const end = running.end();
-  if (end === null) {
-    try {
-      await running.stop();
-    } catch (error) {
-      tally.failures.push(`the process did not stop well: ${String(error)}`);
-    }
-  } else {
-    tally.failures.push(`the process died (${end}):\n${running.said()}`);
-  }
-  if (running.said().includes('"level":"error"'))
-    tally.failures.push(`it logged an error:\n${running.said()}`);
+/** Counts what was recorded of the valid requests. */
+async function judgeRecorded({ db, validUuids, recordedBefore }: World, tally: PingTally): Promise<void> {
   const recorded = (await countRecorded(db, validUuids)) - recordedBefore;
   if (recorded < tally.valid || recorded > tally.valid + tally.validPutOff) {
     tally.failures.push(`${tally.valid} valid requests were answered 200, and ${recorded} are recorded`);
   }
-}
-
-function print(
-  tally: Tally,
-  { residentBytesMax, seconds }: { residentBytesMax: number; seconds: number },
-): void {
-  const table = (counts: ReadonlyMap<string, number>) =>
-    [...counts]
-      .toSorted(([, one], [, other]) => other - one)
-      .map(([outcome, count]) => `${outcome} ${count.toLocaleString("en")}`)
-      .join(", ");
-  const faults = [...tally.byFault].toSorted(([one], [other]) => (one < other ? -1 : 1));
-  for (const [fault, counts] of faults) console.log(`  ${fault.padEnd(24)} ${table(counts)}`);
-  console.log(`answers: ${table(tally.outcomes)}`);
-  const memory = `${megabytes(tally.residentBytes)} of at most ${megabytes(residentBytesMax)}`;
-  console.log(`memory: ${memory}; ${tally.valid} valid requests answered 200 and recorded`);
-  for (const failure of tally.failures.slice(0, FAILURES_SHOWN)) console.log(`FAILED ${failure}`);
-  const rate = Math.round(tally.sent / seconds);
-  const verdict = tally.failures.length === 0 ? "ok" : `${tally.failures.length} failures`;
-  console.log(
-    `fuzz ping: ${tally.sent.toLocaleString("en")} requests in ${Math.round(seconds)} s (${rate}/s), ${verdict}`,
-  );
-}
-
-function megabytes(bytes: number): string {
-  return `${Math.round(bytes / 1024 / 1024)} MiB`;
 }

@@ -7,8 +7,8 @@ export type Attempt = {
   /** The kind of fault. */
   fault: string;
   pieces: readonly Buffer[];
-  /** "finish": we send nothing more and listen. "abandon": we are gone at once. */
-  end: "finish" | "abandon";
+  /** "finish": we close our half and listen. "stay": we listen until we are closed. "abandon": we are gone at once. */
+  end: "finish" | "stay" | "abandon";
 };
 
 /** What attempts may aim at: checks that exist, and a key and a slug that do. */
