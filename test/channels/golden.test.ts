@@ -3,11 +3,12 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { readConfig } from "../../src/channels/config/channel-config.ts";
+import { type ChannelConfig, readConfig } from "../../src/channels/config/channel-config.ts";
 import { kindNamed, KINDS } from "../../src/channels/registry.ts";
 import type { OutgoingRequest } from "../../src/lib/outgoing/guarded-http.ts";
-import { CONFIGS, DEDUPE_KEY, sampleChannel, sampleSender } from "./sample-kinds.ts";
-import { GOLDEN, NOW } from "./sample-messages.ts";
+import { CONFIGS, DEDUPE_KEY, sampleChannel, sampleSender, WEBHOOK_SECRET } from "./sample-kinds.ts";
+import type { AlertMessage } from "../../src/core/alerts/message.ts";
+import { ALL, CHECK, DOWN, GOLDEN, NOW } from "./sample-messages.ts";
 
 const FOLDER = join(import.meta.dirname, "golden");
 
@@ -28,7 +29,7 @@ function asText({ method, url, headers = {}, body }: OutgoingRequest): string {
   return [`${method} ${url}`, ...lines, ...(body === undefined ? [] : ["", pretty(body)]), ""].join("\n");
 }
 
-async function rendered(kind: string, name: string): Promise<string> {
+async function rendered(kind: string, message: AlertMessage, config = CONFIGS[kind]): Promise<string> {
   const requests: OutgoingRequest[] = [];
   const sender = sampleSender({
     http: {
@@ -38,28 +39,59 @@ async function rendered(kind: string, name: string): Promise<string> {
       },
     },
   });
-  const message = GOLDEN[name];
-  if (message === undefined) throw new Error(`there is no message ${name}`);
   const sending = { dedupeKey: DEDUPE_KEY, attempt: 1, now: NOW };
-  expect(await sender.send(sampleChannel(kind, stored(kind)), message, sending)).toMatchObject({
+  expect(await sender.send(sampleChannel(kind, stored(kind, config)), message, sending)).toMatchObject({
     kind: "sent",
   });
   return requests.map(asText).join("\n");
 }
 
 /** The configuration as the API would have stored it. */
-function stored(name: string) {
+function stored(name: string, config: ChannelConfig | undefined) {
   const kind = kindNamed(name);
-  const read = kind === null ? null : readConfig(kind, CONFIGS[name], { strict: true });
+  const read = kind === null ? null : readConfig(kind, config, { strict: true });
   if (read?.ok !== true) throw new Error(`${name}: ${read?.text}`);
   return read.value;
 }
 
 describe.each(KINDS.map(({ name }) => name).filter((name) => !ELSEWHERE.includes(name)))("%s", (kind) => {
-  test.each(Object.keys(GOLDEN))("says what was read and found good: %s", async (name) => {
+  test.each(Object.entries(GOLDEN))("says what was read and found good: %s", async (name, message) => {
     const path = join(FOLDER, kind, `${name}.txt`);
-    await expect(await rendered(kind, name)).toMatchFileSnapshot(path);
+    await expect(await rendered(kind, message)).toMatchFileSnapshot(path);
     expect(existsSync(path)).toBe(true);
+  });
+});
+
+describe("a webhook that consists of URLs", () => {
+  const url = "https://hooks.example.org/overdue";
+  const config = { url_down: url, url_up: url, url_notice: url, secret: WEBHOOK_SECRET };
+  const { extreme, ...messages } = ALL;
+
+  test.each(Object.entries(messages))(
+    "sends JSON that was read and found good: %s",
+    async (name, message) => {
+      const path = join(import.meta.dirname, "golden-default", `${name}.txt`);
+      const text = await rendered("webhook", message, config);
+      expect(text).toContain("Content-Type: application/json\n");
+      await expect(text).toMatchFileSnapshot(path);
+    },
+  );
+
+  test("tells no receiver how to ping, and stays short", async () => {
+    for (const message of Object.values(ALL)) {
+      expect(await rendered("webhook", message, config)).not.toContain(CHECK.uuid);
+    }
+    expect((await rendered("webhook", extreme ?? DOWN, config)).length).toBeLessThan(50_000);
+  });
+
+  test("keeps a content type of its owner's, and sends no body by GET", async () => {
+    const headers_down = { "content-type": "application/vnd.our+json" };
+    const own = await rendered("webhook", DOWN, { ...config, headers_down });
+    expect(own).toContain("content-type: application/vnd.our+json\n");
+    expect(own).not.toContain("application/json\n");
+    const get = await rendered("webhook", DOWN, { ...config, method_down: "GET" });
+    expect(get).not.toContain("{");
+    expect(get).not.toContain("Content-Type");
   });
 });
 

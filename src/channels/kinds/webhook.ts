@@ -7,6 +7,7 @@ import { notTried, sendRequest } from "../http-sending.ts";
 import { isoText } from "../words/time-text.ts";
 import type { ToldMessage } from "../told-message.ts";
 import { isWebhookSecret, signatureHeaders } from "../webhook/webhook-signature.ts";
+import { defaultBody } from "../webhook/webhook-body.ts";
 import {
   asciiJson,
   bodyValues,
@@ -22,7 +23,8 @@ import { wordsOf } from "../words/words.ts";
 const BODY_LENGTH_MAX = 10_000;
 const SECRET_LENGTH_MAX = 100;
 const METHODS = ["GET", "POST", "PUT"] as const;
-const NOTICE_BODY = '{"status": "$STATUS", "title": $NAME_JSON, "text": $BODY_JSON}';
+const ABOUT_BODY =
+  "The body of the request. Leave blank to send JSON that says what happened. GET requests have no body.";
 
 const schema = configSchema({
   url_down: addressField({
@@ -33,7 +35,7 @@ const schema = configSchema({
   method_down: choiceField({ about: "How it is called.", words: METHODS, fallback: "POST" }),
   headers_down: headersField({ about: "Headers of the request.", fallback: {}, secret: true }),
   body_down: textField({
-    about: "The body of the request; GET has none.",
+    about: ABOUT_BODY,
     lengthMax: BODY_LENGTH_MAX,
     fallback: "",
     secret: true,
@@ -46,7 +48,7 @@ const schema = configSchema({
   method_up: choiceField({ about: "How it is called.", words: METHODS, fallback: "POST" }),
   headers_up: headersField({ about: "Headers of the request.", fallback: {}, secret: true }),
   body_up: textField({
-    about: "The body of the request; GET has none.",
+    about: ABOUT_BODY,
     lengthMax: BODY_LENGTH_MAX,
     fallback: "",
     secret: true,
@@ -58,15 +60,11 @@ const schema = configSchema({
     secret: true,
   }),
   method_notice: choiceField({ about: "How it is called.", words: METHODS, fallback: "POST" }),
-  headers_notice: headersField({
-    about: "Headers of the request.",
-    fallback: { "Content-Type": "application/json" },
-    secret: true,
-  }),
+  headers_notice: headersField({ about: "Headers of the request.", fallback: {}, secret: true }),
   body_notice: textField({
-    about: "The body of the request; GET has none.",
+    about: ABOUT_BODY,
     lengthMax: BODY_LENGTH_MAX,
-    fallback: NOTICE_BODY,
+    fallback: "",
     secret: true,
   }),
   secret: textField({
@@ -85,15 +83,19 @@ function renderWebhook(message: ToldMessage, config: Config, out: Outgoing): Out
   const { url, method, headers, body } = templateFor(message, config);
   if (url === "") return null;
   const values = (isBody: boolean) => valuesOf(message, { out, isBody });
-  const filled = method === "GET" ? "" : fill(body, values(true));
+  const isDefault = method !== "GET" && body === "";
+  const written = method === "GET" ? "" : fill(body, values(true));
+  const filled = isDefault ? JSON.stringify(defaultBody(message, out)) : written;
   const named = Object.entries(headers).map(([name, value]) => [name, fillHeader(value, values(false))]);
+  const hasType = Object.keys(headers).some((name) => name.toLowerCase() === "content-type");
+  const type = isDefault && !hasType ? { "Content-Type": "application/json" } : {};
   const { secret } = config;
   const signature =
     secret === "" ? {} : signatureHeaders({ secret, id: out.dedupeKey, at: out.now, body: filled });
   return {
     method,
     url: fillAddress(url, values(false)),
-    headers: { ...(Object.fromEntries(named) as Record<string, string>), ...signature },
+    headers: { ...type, ...(Object.fromEntries(named) as Record<string, string>), ...signature },
     ...(method === "GET" ? {} : { body: filled }),
   };
 }
@@ -157,7 +159,7 @@ function factsByLabel(facts: readonly { label: string; value: string }[]): Recor
 export const webhook: ChannelKind<Config> = {
   name: "webhook",
   title: "Webhook",
-  about: "Calls addresses of yours with requests that you write.",
+  about: "Sends HTTP requests to your URL.",
   schema,
   validate: ({ url_down, url_up, url_notice, secret }) => {
     if (url_down === "" && url_up === "" && url_notice === "") {
