@@ -526,6 +526,26 @@ describe("Somebody who is signed in", () => {
     );
   });
 
+  test("is told when the session could not be ended, and can sign out again", async () => {
+    await withPassword();
+    const browser = visitor();
+    await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
+    await cast.db.pool.query(
+      `create function refuse_deletion() returns trigger language plpgsql as $$begin raise 'refused'; end$$;
+       create trigger refuse_deletion before delete on sessions execute function refuse_deletion()`,
+    );
+    try {
+      const failed = await browser.post("/accounts/logout/", {});
+      expect(failed.status).toBe(503);
+      expect(failed.text).toContain("You are still signed in");
+      expect((await browser.ask("/web/api/account")).status).toBe(200);
+    } finally {
+      await cast.db.pool.query("drop function refuse_deletion cascade");
+    }
+    expect(locationOf(await browser.post("/accounts/logout/", {}))).toBe("/accounts/login/");
+    expect((await browser.ask("/web/api/account")).status).toBe(401);
+  });
+
   test("sees where a session certainly comes from, whatever its browser says", async () => {
     await withPassword();
     const browser = visitor();

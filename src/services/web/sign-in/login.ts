@@ -6,12 +6,14 @@ import {
   NextQuery,
   PasswordForm,
 } from "../../../contract/web/requests/sign-in.ts";
+import { AppError } from "../../../core/errors.ts";
 import { html, type Html } from "../../../lib/http/html.ts";
 import { findWaiting, passSecondFactor } from "../../../operations/accounts/sign-in/admit.ts";
 import { askForLink, signInWithPassword } from "../../../operations/accounts/sign-in/by-address.ts";
 import { endSession } from "../../../operations/accounts/sessions.ts";
 import { hasOperator } from "../../../store/accounts/accounts.ts";
-import { type Asking, openRoute, type WebAnswer, type WebRoute } from "../route.ts";
+import type { WebHouse } from "../house.ts";
+import { type Asking, openRoute, type WebAnswer, WebRefusal, type WebRoute } from "../route.ts";
 import {
   demandOwnSignIn,
   deviceOf,
@@ -264,11 +266,21 @@ const signOut = openRoute({
     const { session, house } = ask;
     if (session !== null) {
       const of = { accountId: session.account.id, sessionId: session.id };
-      await endSession(house.database, of).catch(() => {});
+      await endSession(house.database, of).catch((error: unknown) => stayedSignedIn(house, error));
     }
     return { redirect: "/accounts/login/", cookies: noCookies(house) };
   },
 });
+
+/** The cookie is kept, so that signing out can be repeated: a copy of it would let its holder in until then. */
+function stayedSignedIn({ log }: WebHouse, error: unknown): void {
+  if (error instanceof AppError && error.code === "not_found") return;
+  log.warn({ err: error }, "a session could not be ended");
+  throw new WebRefusal(
+    "unavailable",
+    "You are still signed in, because the server could not end the session. Try again in a minute.",
+  );
+}
 
 export const loginRoutes: readonly WebRoute[] = [
   showLogin,
