@@ -3,10 +3,20 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
-import { ConfigError, type Environment, environmentIn, environmentWith, loadConfig } from "./config.ts";
+import {
+  ConfigError,
+  type Environment,
+  environmentIn,
+  environmentWith,
+  loadConfig,
+  SECRET_NAMES,
+  secretsOf,
+  type SettingName,
+} from "./config.ts";
 import { effectiveAsJson, renderEffective, renderEnvExample } from "./config/render.ts";
 import type { Setting } from "./config/setting.ts";
 import { SETTINGS } from "./config/table.ts";
+import { createLog } from "./lib/log.ts";
 import { MASK } from "./lib/setting-value.ts";
 
 const ALL: readonly [string, Setting<unknown, unknown>][] = Object.entries(SETTINGS);
@@ -355,5 +365,32 @@ describe("the file .env of a folder", () => {
     expect(environmentIn(made)).toEqual(environmentWith({}));
     mkdirSync(join(made, ".env"));
     expect(environmentIn(made)).toEqual(environmentWith({}));
+  });
+});
+
+describe("what no log may contain", () => {
+  const values: Partial<Record<SettingName, string>> = {
+    databaseUrl: "postgres://overdue:hunter2%40hunter2@db/overdue",
+    outgoingProxy: "http://overdue:hunter2%40hunter2@proxy.example.org:3128",
+    heartbeatUrl: "https://ping.example.org/hunter2-hunter2",
+  };
+  const secret = Object.entries(SETTINGS).filter(([, given]) => given.secret);
+  const others = { OVERDUE_OIDC_ISSUER: "https://id.example.org", OVERDUE_OIDC_CLIENT_ID: "overdue" };
+
+  test.each(secret)("%s is taken out, with its name and without", (name, { key }) => {
+    const value = values[name as SettingName] ?? "hunter2-hunter2-hunter2-hunter2-hunter2";
+    const { config } = loadConfig({ ...others, [key]: value });
+    const lines: string[] = [];
+    const log = createLog({
+      level: "info",
+      secrets: secretsOf(config),
+      secretFields: SECRET_NAMES,
+      destination: { write: (line) => lines.push(line) },
+    });
+    log.info(`refused: ${value} and ${decodeURIComponent(value)}`);
+    log.info({ config }, "settings");
+    log.info({ err: new Error(`at ${new URL(value, "http://a/").pathname}`) }, "failed");
+    expect(lines).toHaveLength(3);
+    expect(lines.join()).not.toMatch(/hunter2.?hunter2/);
   });
 });

@@ -77,6 +77,22 @@ export function loadConfig(environment: Environment = process.env): LoadedConfig
   return { config: values as Config, effective };
 }
 
+type AnyEntry = [SettingName, AnySetting];
+
+/** The texts of all secret settings that no log may contain. */
+export function secretsOf(config: Config): string[] {
+  return (Object.entries(SETTINGS) as AnyEntry[]).flatMap(([name, { kind, secret }]) => {
+    const value: unknown = config[name];
+    if (!secret || value === null) return [];
+    return kind.secretsIn?.(value) ?? [kind.print(value)];
+  });
+}
+
+/** The names under which an object of settings would hold a secret. */
+export const SECRET_NAMES: readonly SettingName[] = (Object.entries(SETTINGS) as AnyEntry[])
+  .filter(([, { secret }]) => secret)
+  .map(([name]) => name);
+
 /** The whole environment with some changes, for a process that is started from here. */
 export function environmentWith(changes: Environment): Environment {
   return { ...process.env, ...changes };

@@ -6,12 +6,19 @@ import { constants } from "node:os";
 import { CommandError, EXIT, type ServeOptions } from "./cli/command-context.ts";
 import { databaseOptionsOf } from "./cli/open-database.ts";
 import { runCommandLine } from "./cli/program.ts";
-import { type Config, ConfigError, type Environment, environmentIn, loadConfig } from "./config.ts";
+import {
+  type Config,
+  ConfigError,
+  type Environment,
+  environmentIn,
+  loadConfig,
+  SECRET_NAMES,
+  secretsOf,
+} from "./config.ts";
 import { KEY_PREFIX } from "./core/identity.ts";
 import { formatListenAddress } from "./lib/address.ts";
 import { createLog, type KnownSecrets, type Log, secretRemover } from "./lib/log.ts";
 import { createMetrics } from "./lib/metrics.ts";
-import { secretsInDatabaseUrl } from "./lib/setting-value.ts";
 import {
   chooseRoles,
   type Resources,
@@ -43,16 +50,9 @@ function readVersion(): string {
 
 /** What must never be written anywhere: the secrets among the settings, and whatever looks like a key. */
 function knownSecrets(config: Config): KnownSecrets {
-  const inUrl = config.databaseUrl === null ? [] : secretsInDatabaseUrl(config.databaseUrl);
   return {
-    secrets: [
-      ...inUrl,
-      config.secretKey,
-      config.s3SecretKey,
-      config.telegramToken,
-      config.ntfyShToken,
-      config.smtpPassword,
-    ].filter((secret) => secret !== null),
+    secrets: secretsOf(config),
+    secretFields: SECRET_NAMES,
     secretPatterns: Object.values(KEY_PREFIX).map((prefix) => new RegExp(`${prefix}[0-9A-Za-z]{28}`, "g")),
   };
 }

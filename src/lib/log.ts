@@ -12,6 +12,8 @@ export type KnownSecrets = {
   secrets?: readonly string[];
   /** Shapes of texts; each needs the g flag. */
   secretPatterns?: readonly RegExp[];
+  /** Names of fields that hold a secret, beyond those that always do. */
+  secretFields?: readonly string[];
 };
 
 export type LogOptions = KnownSecrets & {
@@ -24,7 +26,6 @@ export type LogOptions = KnownSecrets & {
 const SECRET_FIELDS = [
   "password",
   "secret",
-  "secretKey",
   "apiKey",
   "api_key",
   "pingKey",
@@ -32,14 +33,18 @@ const SECRET_FIELDS = [
   "token",
   "authorization",
   "cookie",
-  "databaseUrl",
   "connectionString",
   '["x-api-key"]',
   '["set-cookie"]',
 ];
 
-/** user:password@ in front of a host, in whatever address it stands. */
-const LOGIN_IN_ADDRESS = /(:\/\/[^\s:/@"\\]*:)[^\s@"\\]+@/g;
+/**
+ * A word that ends with an at sign. The lookbehind lets a match begin only at the beginning of a word: without it a long
+ * word without an at sign costs quadratic time.
+ */
+const WORD_AT = /(?<![^\s@"\\])[^\s@"\\]+@/g;
+/** The part of such a word in front of the password of an address, `scheme://user:password@`. */
+const USER_OF_ADDRESS = /:\/\/[^:/]*:(?!@)/;
 /** Texts shorter than this are words, not secrets; masking them would blacken half of every line. */
 const SECRET_LENGTH_MIN = 6;
 
@@ -50,18 +55,22 @@ export function createLog(options: LogOptions): Log {
     base: null,
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    redact: { paths: redactedPaths(), censor: MASK },
+    redact: { paths: redactedPaths(options.secretFields), censor: MASK },
     hooks: { streamWrite: secretRemover(options) },
   };
   return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
 }
 
-function redactedPaths(): string[] {
+function redactedPaths(more: readonly string[] = []): string[] {
+  const fields = [...new Set([...SECRET_FIELDS, ...more])];
   return ["", "*", "*.*"].flatMap((prefix) =>
-    SECRET_FIELDS.map((field) =>
-      prefix === "" || field.startsWith("[") ? prefix + field : `${prefix}.${field}`,
-    ),
+    fields.map((field) => (prefix === "" || field.startsWith("[") ? prefix + field : `${prefix}.${field}`)),
   );
+}
+
+function withoutPassword(word: string): string {
+  const user = USER_OF_ADDRESS.exec(word);
+  return user === null ? word : `${word.slice(0, user.index + user[0].length)}${MASK}@`;
 }
 
 /** A function that takes every known secret out of a text, also in the form that JSON writes it in. */
@@ -70,7 +79,7 @@ export function secretRemover({ secrets = [], secretPatterns = [] }: KnownSecret
     .filter((secret) => secret.length >= SECRET_LENGTH_MIN)
     .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]);
   return (line) => {
-    let cleaned = line.replace(LOGIN_IN_ADDRESS, `$1${MASK}@`);
+    let cleaned = line.replace(WORD_AT, withoutPassword);
     for (const text of texts) cleaned = cleaned.replaceAll(text, MASK);
     for (const pattern of secretPatterns) cleaned = cleaned.replace(pattern, MASK);
     return cleaned;

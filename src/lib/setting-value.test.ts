@@ -12,7 +12,6 @@ import {
   MASK,
   proxyUrlKind,
   secondsKind,
-  secretsInDatabaseUrl,
   textKind,
   uuidKind,
   type ValueKind,
@@ -117,6 +116,6 @@ test("of a proxy's address everything but the login is shown", () => {
 });
 
 test("the secrets of a database address are found as written and decoded", () => {
-  expect(secretsInDatabaseUrl("postgres://u:a%40b@h/d?sslpassword=c")).toEqual(["a%40b", "a@b", "c"]);
-  expect(secretsInDatabaseUrl("postgres://u@h/d")).toEqual([]);
+  expect(databaseUrlKind.secretsIn?.("postgres://u:a%40b@h/d?sslpassword=c")).toEqual(["a%40b", "a@b", "c"]);
+  expect(databaseUrlKind.secretsIn?.("postgres://u@h/d")).toEqual([]);
 });

@@ -12,6 +12,8 @@ export type ValueKind<T> = {
   print(value: T): string;
   /** What may be shown of a secret; without it nothing is. */
   mask?(value: T): string;
+  /** The texts in a secret value that no log may contain; without it the value as it is printed. */
+  secretsIn?(value: T): string[];
 };
 
 /** What stands in the place of a secret wherever one is shown. */
@@ -91,7 +93,7 @@ export const webAddressKind: ValueKind<string> = {
     if (!web) return { problem: "must be an address such as https://overdue.example.org" };
     if (url.search !== "" || url.hash !== "") return { problem: "must have no ? and no # in it" };
     if (url.username !== "" || url.password !== "") return { problem: "must hold no user name or password" };
-    return { value: url.href.replace(/\/+$/, "") };
+    return { value: url.href.replace(/(?<!\/)\/+$/, "") };
   },
   print: (value) => value,
 };
@@ -107,6 +109,11 @@ export const calledAddressKind: ValueKind<string> = {
     return { value: url.href };
   },
   print: (value) => value,
+  // The path alone is the secret of most addresses of this kind.
+  secretsIn: (value) => {
+    const { pathname, search } = new URL(value);
+    return [value, pathname + search, pathname].filter((text) => text !== "/");
+  },
 };
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -136,7 +143,20 @@ export const proxyUrlKind: ValueKind<string> = {
     const url = new URL(value);
     return url.username === "" && url.password === "" ? value : `${url.protocol}//${MASK}@${url.host}/`;
   },
+  secretsIn: (value) => {
+    const { password } = new URL(value);
+    return [password, decoded(password)].filter((text) => text !== "");
+  },
 };
+
+/** As it was before it was percent-encoded; as it is when it cannot be decoded. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
 
 /** Where to listen: "host:port". */
 export const listenKind: ValueKind<ListenAddress> = {
@@ -242,15 +262,14 @@ export const databaseUrlKind: ValueKind<string> = {
     for (const name of SECRET_PARAMETERS) if (url.searchParams.has(name)) url.searchParams.set(name, MASK);
     return value.includes("@/") ? url.href.replace("@localhost/", "@/") : url.href;
   },
+  // As written and decoded.
+  secretsIn: (value) => {
+    const url = parseDatabaseUrl(value);
+    if (url === null) return [value];
+    const query = SECRET_PARAMETERS.map((name) => url.searchParams.get(name) ?? "");
+    return [url.password, decodeURIComponent(url.password), ...query].filter((secret) => secret !== "");
+  },
 };
-
-/** The texts inside a database address that must never be shown, as written and decoded. */
-export function secretsInDatabaseUrl(text: string): string[] {
-  const url = parseDatabaseUrl(text);
-  if (url === null) return [text];
-  const query = SECRET_PARAMETERS.map((name) => url.searchParams.get(name) ?? "");
-  return [url.password, decodeURIComponent(url.password), ...query].filter((secret) => secret !== "");
-}
 
 /** The driver allows an empty host (a Unix socket named in the query), which the URL parser does not. */
 function parseDatabaseUrl(text: string): URL | null {
