@@ -4,7 +4,13 @@ import { defineConfig } from "vitest/config";
 
 const SPEAKS_SQL = ["test/store/**/*.test.ts", "test/operations/**/*.test.ts"];
 const IN_BROWSER = ["test/e2e/**/*.test.ts"];
-const UNIT = ["src/**/*.test.ts", "web/**/*.test.ts", "test/tidy*.test.ts", "test/docs*.test.ts"];
+const UNIT = [
+  "src/**/*.test.ts",
+  "web/**/*.test.ts",
+  "test/tidy*.test.ts",
+  "test/docs*.test.ts",
+  "test/hostile/*.test.ts",
+];
 
 export default defineConfig({
   test: {

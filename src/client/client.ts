@@ -199,7 +199,7 @@ export class OverdueClient<Kind extends ClientKeyKind = "readWrite"> implements 
 }
 
 function withoutSlash(url: string): string {
-  return url.replace(/\/+$/, "");
+  return url.replace(/(?<!\/)\/+$/, "");
 }
 
 /** One segment of a path, whatever characters somebody passes as a UUID. */

@@ -24,7 +24,7 @@ export function publicUrls(published: PublishedAddresses): PublicUrls {
 }
 
 function withoutSlash(url: string): string {
-  return url.replace(/\/+$/, "");
+  return url.replace(/(?<!\/)\/+$/, "");
 }
 
 /** Where a version of the API begins. Only version 3 lives on the API's own host. */

@@ -41,7 +41,7 @@ export function slugify(name: string): string {
 }
 
 function strip(slug: string): string {
-  return slug.replace(/^[-_]+/, "").replace(/[-_]+$/, "");
+  return slug.replace(/^[-_]+/, "").replace(/(?<![-_])[-_]+$/, "");
 }
 
 /** The tags of a check. Only spaces part them: a comma or a tab belongs to its tag. */

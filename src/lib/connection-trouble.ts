@@ -164,5 +164,5 @@ function isOfConnecting(error: object): boolean {
 
 function messageOf(error: unknown): string {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
-  return (first instanceof Error ? first.message : String(first)).replace(/[.\s]+$/, "");
+  return (first instanceof Error ? first.message : String(first)).replace(/(?<![.\s])[.\s]+$/, "");
 }

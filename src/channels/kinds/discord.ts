@@ -92,7 +92,10 @@ function factValue({ value, parts, isLiteral }: Fact): string {
 
 /** What Discord takes for markup, at the beginning of a line or anywhere, is preceded by a backslash. */
 function escaped(text: string): string {
-  return text.replace(/^\s*[-#+]|[\\*_~`|<>[\]]/gm, (sign) => `${sign.slice(0, -1)}\\${sign.slice(-1)}`);
+  return text.replace(
+    /^[^\S\n\r\u2028\u2029]*[-#+]|[\\*_~`|<>[\]]/gm,
+    (sign) => `${sign.slice(0, -1)}\\${sign.slice(-1)}`,
+  );
 }
 
 function codeBlock(text: string): string {

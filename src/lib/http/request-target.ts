@@ -19,7 +19,7 @@ export function requestTarget(url: string, host: string | undefined): RequestTar
 
 /** The path of a published address, without the slashes at its end. */
 export function basePath(url: URL): string {
-  return url.pathname.replace(/\/+$/, "");
+  return url.pathname.replace(/(?<!\/)\/+$/, "");
 }
 
 /**

@@ -12,11 +12,27 @@ export type MailBounds = {
 };
 
 const LINE_FEED = 10;
+/** Runs of base64 that end with padding. Each is decoded by itself; mailers write one for each part, or each line. */
+const BASE64_RUNS_MAX = 3_000;
+const PADDING_RUN = /=+/g;
+const OTHER_ENCODING = /content-transfer-encoding(?!\s*:[ \t]*quoted-printable[ \t]*\r?$)/gim;
+
+/**
+ * The mail as it may be taken apart. A quarter of a megabyte of `a=a=a=` in base64 takes half a second to decode, so a
+ * mail with that many runs is read as if nothing in it were base64. Comments in a header can hide the word, so every
+ * encoding but quoted-printable is ignored then.
+ */
+export function withBoundedBase64(mail: Uint8Array): Uint8Array {
+  const text = Buffer.from(mail.buffer, mail.byteOffset, mail.byteLength).toString("latin1");
+  let runs = 0;
+  for (const _run of text.matchAll(PADDING_RUN)) if (++runs > BASE64_RUNS_MAX) break;
+  return runs <= BASE64_RUNS_MAX ? mail : Buffer.from(text.replace(OTHER_ENCODING, "x-encoding"), "latin1");
+}
 
 /** The beginning of a mail, taken apart; a message inside is an attachment like others. Null: it cannot be read as one. */
 export async function readMail(raw: Uint8Array, bounds: MailBounds): Promise<Email | null> {
   try {
-    return await PostalMime.parse(beginningOf(raw, bounds), {
+    return await PostalMime.parse(withBoundedBase64(beginningOf(raw, bounds)), {
       attachmentEncoding: "utf8",
       forceRfc822Attachments: true,
       maxNestingDepth: bounds.nestingMax,

@@ -3,7 +3,7 @@ import type { ValueKind } from "../setting-value.ts";
 
 /** A bare address: one @, no spaces, nothing that could end it or begin another one. */
 const ADDRESS = /^[^\s@<>"',;:()[\]\\]+@[^\s@<>"',;:()[\]\\]+$/;
-const NAMED = /^(?<name>[^<>"\r\n]*?)\s*<(?<address>[^<>\s]+)>$/;
+const NAMED = /^[^<>"\r\n]*<(?<address>[^<>\s]+)>$/;
 
 /** Where a signature goes in the address that mails come back to. */
 const PLACE = "%s";

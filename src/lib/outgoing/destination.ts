@@ -38,7 +38,7 @@ const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
 
 /** Whether an IP address may be connected to. Text that is none may not. */
 export function isAllowedAddress(text: string, { allowPrivate }: DestinationPolicy): boolean {
-  const bare = text.replace(/^\[|\]$/g, "").replace(/%.*$/, "");
+  const bare = text.replace(/^\[|\]$/g, "").replace(/%.*$/s, "");
   if (!ipaddr.isValid(bare) || COMPATIBLE.test(bare)) return false;
   // An IPv4 address in the clothes of an IPv6 one is judged as what it is.
   const address = ipaddr.process(bare);

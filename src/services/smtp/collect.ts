@@ -11,7 +11,7 @@ const HEAD_LINES = EMAIL_SEARCHED_LINES_MAX - TAIL_LINES;
 const LINE_FEED = 0x0a;
 /** Headers of a message that is to be cut are looked for in this much of it. */
 const HEADER_BYTES_MAX = 64 * 1024;
-const MULTIPART = /^content-type:\s*(?:\r?\n\s+)?(?:multipart|message)\//im;
+const MULTIPART = /^content-type:\s*(?:multipart|message)\//im;
 
 export type Collected = {
   /** The beginning, as it came. */

@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import PostalMime, { decodeWords, type Email } from "postal-mime";
 import { EMAIL_SEARCHED_BYTES_MAX } from "../../core/limits.ts";
+import { withBoundedBase64 } from "../../lib/mail/bounded-mail.ts";
 import { htmlText } from "./html-text.ts";
 import { plainMail } from "./plain-mail.ts";
 
@@ -10,7 +11,7 @@ export type DecodedMail = { subject: string; text: string };
 
 /** Deeper parts and larger headers than anybody's mail has. */
 const NESTING_MAX = 50;
-const HEADER_BYTES_MAX = 64 * 1024;
+const HEADER_BYTES_MAX = 32 * 1024;
 /** Longer subjects are cut; the limit of a line, a hundred times folded. */
 const SUBJECT_LENGTH_MAX = 10_000;
 
@@ -38,7 +39,7 @@ export class MailDecoder {
 export async function decodeMail(message: Uint8Array): Promise<DecodedMail> {
   let said: Said;
   try {
-    const email = await PostalMime.parse(message, {
+    const email = await PostalMime.parse(withBoundedBase64(message), {
       forceRfc822Attachments: true,
       maxNestingDepth: NESTING_MAX,
       maxHeadersSize: HEADER_BYTES_MAX,

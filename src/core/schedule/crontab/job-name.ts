@@ -56,9 +56,12 @@ const PLAIN_WORD = /^[a-z][a-z0-9]*(?:[-:_][a-z0-9]+)*$/;
 const DEPTH_MAX = 3;
 const WRAPPERS_MAX = 8;
 
+/** Longer commands are looked at no further. */
+const COMMAND_LENGTH_MAX = 2_000;
+
 /** Never empty, and no longer than a check's name may be. */
 export function jobName(command: string): string {
-  const { run } = splitInput(command);
+  const { run } = splitInput(command.slice(0, COMMAND_LENGTH_MAX));
   const name = nameWithin(run, DEPTH_MAX) ?? run.replace(/\s+/g, " ").trim();
   const points = Array.from(name === "" ? "job" : name);
   return points.slice(0, NAME_LENGTH).join("").trim();

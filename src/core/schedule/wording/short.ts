@@ -24,7 +24,12 @@ export function expectedInShort({ kind, timeoutSeconds, schedule, tz }: Expected
       .replace(/^(At|Every|On|In)\b/, (word) => word.toLowerCase());
     if (words.length <= WORDS_LENGTH_MAX) return words;
   }
-  const expression = schedule.trim().replaceAll(/\s*\n\s*/g, "; ");
+  const expression = schedule
+    .trim()
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .join("; ");
   return `${expression}, ${zone}`;
 }
 

@@ -15,10 +15,10 @@ import { readDeliveries, toldFlip } from "./told.ts";
 /** More of a body is not shown, only downloaded. In characters. */
 const SHOWN_TEXT_MAX = 200_000;
 /** Whoever knows the address of a check sends what they like. More of a mail is shown as it came, only. */
-const MAIL_BOUNDS: MailBounds = {
+export const SHOWN_MAIL_BOUNDS: MailBounds = {
   bytesMax: 1024 * 1024,
-  linesMax: 5_000,
-  headerBytesMax: 64 * 1024,
+  linesMax: 2_000,
+  headerBytesMax: 32 * 1024,
   nestingMax: 20,
 };
 
@@ -95,7 +95,7 @@ function textOf(bytes: Uint8Array): string | null {
 }
 
 async function decodedMail(bytes: Uint8Array): Promise<RunBody["mail"]> {
-  const mail = await readMail(bytes, MAIL_BOUNDS);
+  const mail = await readMail(bytes, SHOWN_MAIL_BOUNDS);
   if (mail === null) return null;
   return {
     subject: mail.subject ?? "",

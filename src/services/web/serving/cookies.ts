@@ -37,7 +37,7 @@ export function setCookie(
 ): string {
   return [
     `${name}=${value}`,
-    `Path=${siteUrl.pathname.replace(/\/+$/, "") || "/"}`,
+    `Path=${siteUrl.pathname.replace(/(?<!\/)\/+$/, "") || "/"}`,
     "HttpOnly",
     "SameSite=Lax",
     ...(siteUrl.protocol === "https:" ? ["Secure"] : []),

@@ -187,7 +187,7 @@ function strangerProblem(at: { url: string; status: number; location: string | n
 }
 
 function addressOf(url: URL): string {
-  return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+  return `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, "")}`;
 }
 
 function textOf(value: string | string[] | undefined): string | null {

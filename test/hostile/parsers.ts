@@ -1,0 +1,433 @@
+// Every function that reads text from outside: requests, mails, answers of other servers, pasted text. To add one, add a
+// line. `lengthMax` is the limit that its callers enforce before they call it, in characters; without it the function
+// itself has to cope with a megabyte.
+import { readConfig } from "../../src/channels/config/channel-config.ts";
+import { addressWarnings, reachOf } from "../../src/channels/config/address-warnings.ts";
+import { hostOf, readAddress } from "../../src/channels/config/web-address.ts";
+import { exampleMessage } from "../../src/channels/example-check.ts";
+import { interpret, jsonOf } from "../../src/channels/http-sending.ts";
+import { KINDS, kindNamed } from "../../src/channels/registry.ts";
+import { telegramAnswer } from "../../src/channels/telegram/telegram-api.ts";
+import { readHeaders } from "../../src/channels/webhook/webhook-headers.ts";
+import { isWebhookSecret } from "../../src/channels/webhook/webhook-signature.ts";
+import {
+  fill,
+  fillAddress,
+  fillHeader,
+  placeholderValues,
+  TooMuchError,
+} from "../../src/channels/webhook/webhook-template.ts";
+import { clipEnd, clipStart, oneLine, printable } from "../../src/channels/words/clip.ts";
+import { readIfMatch } from "../../src/contract/own/channel.ts";
+import { readPage } from "../../src/contract/own/page.ts";
+import { readCheckRequest } from "../../src/contract/walk.ts";
+import { checkBodySchema } from "../../src/contract/check-body.ts";
+import { VERSIONS } from "../../src/contract/versions.ts";
+import { naturalKey } from "../../src/contract/web/check-row.ts";
+import { judgeBody } from "../../src/contract/web/requests/judge.ts";
+import { CheckChange } from "../../src/contract/web/requests/checks.ts";
+import { badgeLabel, parseSignatureSegment, tagsOfSegment } from "../../src/core/badge.ts";
+import { DEFAULT_SETTINGS } from "../../src/core/check.ts";
+import { hasSlugCharacters, isUuid, slugify, splitTags, withTag } from "../../src/core/identity.ts";
+import {
+  API_BODY_BYTES_MAX,
+  CRONTAB_LENGTH_MAX,
+  NAME_LENGTH_MAX,
+  SCHEDULE_LENGTH_MAX,
+  TAGS_LENGTH_MAX,
+} from "../../src/core/limits.ts";
+import { countedAddress } from "../../src/core/accounts/attempt-rules.ts";
+import { readDevice } from "../../src/core/accounts/device-rules.ts";
+import { passwordProblem } from "../../src/core/accounts/password-rules.ts";
+import { readTypedCode } from "../../src/core/accounts/second-factor-rules.ts";
+import { safeNext } from "../../src/core/accounts/token-rules.ts";
+import { bounceVerdict, readBounceLocalPart } from "../../src/core/alerts/mail-tokens.ts";
+import { resolveChannels } from "../../src/core/request/channels.ts";
+import { isCheckWanted, readFlipFilter, readListFilter } from "../../src/core/request/filters.ts";
+import { mailboxTarget } from "../../src/core/request/mailbox.ts";
+import { readCrontab } from "../../src/core/schedule/crontab/crontab.ts";
+import { jobName } from "../../src/core/schedule/crontab/job-name.ts";
+import { withReports } from "../../src/core/schedule/crontab/reporting.ts";
+import { detectKind, isValidSchedule, parseSchedule } from "../../src/core/schedule/schedule.ts";
+import { expectedInShort } from "../../src/core/schedule/wording/short.ts";
+import { isZone } from "../../src/core/schedule/zone.ts";
+import { classifyEmail, parseExitStatus, parseRunId } from "../../src/core/signal.ts";
+import { explainConnection } from "../../src/lib/connection-trouble.ts";
+import { byteBudget } from "../../src/lib/http/body.ts";
+import { certainAddressReader, clientAddressReader, networkOf } from "../../src/lib/http/client-address.ts";
+import { escapeHtml } from "../../src/lib/http/html.ts";
+import { isBeyondBounds } from "../../src/lib/http/json-bounds.ts";
+import { hostMatcher, requestTarget, sitePath } from "../../src/lib/http/request-target.ts";
+import { secretRemover } from "../../src/lib/log.ts";
+import { readMail } from "../../src/lib/mail/bounded-mail.ts";
+import { readDeliveryStatus } from "../../src/lib/mail/delivery-status.ts";
+import { addressIn, senderKind } from "../../src/lib/mail/mail-setting.ts";
+import { troubleOf } from "../../src/lib/mail/smtp-trouble.ts";
+import { nearestName } from "../../src/lib/nearest-name.ts";
+import { foreseenTrouble, isAllowedAddress, isLiteralAddress } from "../../src/lib/outgoing/destination.ts";
+import { outgoingErrorOf } from "../../src/lib/outgoing/outgoing-error.ts";
+import { parseBody } from "../../src/services/api/json-body.ts";
+import { namingOf } from "../../src/services/api/targets.ts";
+import { decodeBadgePath } from "../../src/services/badge/address.ts";
+import { badgeDocument } from "../../src/services/badge/document.ts";
+import { locateOwn } from "../../src/services/own-api/locate.ts";
+import { decodePing } from "../../src/services/ping/decode.ts";
+import { decodeScrapePath } from "../../src/services/scrape/address.ts";
+import { MailCollector } from "../../src/services/smtp/collect.ts";
+import { MailDecoder } from "../../src/services/smtp/decode.ts";
+import { htmlText } from "../../src/services/smtp/html-text.ts";
+import { diffLines } from "../../src/services/web/history/line-diff.ts";
+import { SHOWN_MAIL_BOUNDS } from "../../src/services/web/history/run.ts";
+import { decodeWebPath } from "../../src/services/web/mail-pages/address.ts";
+import { readBody } from "../../src/services/web/serving/body.ts";
+import { readCookies } from "../../src/services/web/serving/cookies.ts";
+import { pathNumber } from "../../src/services/web/serving/path-number.ts";
+import { originTrouble } from "../../src/services/web/serving/same-origin.ts";
+import { encodingFor } from "../../src/services/web/serving/send.ts";
+import { explainMiss, explainStranger } from "../../src/services/web/set-up/near-miss.ts";
+import { sampleChannel, sampleSender } from "../channels/sample-kinds.ts";
+import { DOWN, NOW } from "../channels/sample-messages.ts";
+
+export type HostileParser = {
+  name: string;
+  /** May throw or return a promise: how long it takes is what is looked at. */
+  read: (text: string) => unknown;
+  lengthMax?: number;
+};
+
+const SITE = new URL("https://overdue.example.org/a");
+const UUID = "31365bce-8da9-4729-8ff3-aaa71d56b712";
+/** Request lines and headers, by the option of the HTTP parser (`src/lib/http/listener.ts`). */
+const HEADERS_LENGTH_MAX = 16 * 1024;
+/** Answers to outgoing requests (`src/lib/outgoing/guarded-http.ts`). */
+const ANSWER_LENGTH_MAX = 64 * 1024;
+/** Of a body that is shown (`src/services/web/history/run.ts`). */
+const SHOWN_LENGTH_MAX = 200_000;
+
+const bytes = (text: string) => Buffer.from(text);
+const query = (name: string, text: string) => new URLSearchParams([[name, text]]);
+const answer = (text: string) => ({ status: 500, headers: { "retry-after": text }, text });
+const isTrusted = { trusted: ["10.0.0.0/8"], peer: "10.0.0.1" };
+const clientOf = clientAddressReader(isTrusted.trusted, { schemeLengthMax: 10 });
+const certainOf = certainAddressReader(isTrusted.trusted);
+const signing = { isSame: (a: string, b: string) => a === b, sign: (text: string) => text };
+const webhook = kindNamed("webhook") ?? KINDS[0];
+const values = placeholderValues(DOWN, { checkJson: () => ({}), isBody: true });
+const filled = (work: () => unknown) => {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof TooMuchError) return null;
+    throw error;
+  }
+};
+
+/** A message as the SMTP server handles it: collected in pieces, cut, decoded and searched. */
+async function receive(message: string): Promise<unknown> {
+  const collector = new MailCollector({ keepBytes: 1024 * 1024, budget: byteBudget(64 * 1024 * 1024) });
+  const whole = bytes(message);
+  for (let at = 0; at < whole.length; at += 65_536) collector.add(whole.subarray(at, at + 65_536));
+  const { searched } = collector.finish({ keepBytes: 1024 * 1024 });
+  const { subject, text } = await new MailDecoder().decode(searched);
+  const settings = { ...DEFAULT_SETTINGS, filterSubject: true, filterBody: true, failureKw: "FAILED" };
+  return classifyEmail({ subject, body: text }, settings);
+}
+
+/** A mail whose given part is the hostile text. */
+const MAIL_SHAPES: Readonly<Record<string, (text: string) => string>> = {
+  "the whole mail": (text) => text,
+  "a header": (text) => `X: ${text}\r\nSubject: a\r\n\r\nb`,
+  "the subject": (text) => `Subject: ${text}\r\n\r\nb`,
+  "an encoded subject": (text) => `Subject: =?utf-8?Q?a?= ${text}\r\n\r\nb`,
+  "the recipient": (text) => `To: ${text}\r\n\r\nb`,
+  "the content type": (text) => `Content-Type: ${text}\r\n\r\nb`,
+  "a parameter of the content type": (text) => `Content-Type: text/plain; ${text}\r\n\r\nb`,
+  "the boundary": (text) => `Content-Type: multipart/mixed; boundary="${text}"\r\n\r\n--${text}\r\n\r\nb`,
+  "the encoding": (text) => `Content-Transfer-Encoding: ${text}\r\n\r\nb`,
+  "a plain text": (text) => `Subject: a\r\n\r\n${text}`,
+  "a flowed text": (text) => `Content-Type: text/plain; format=flowed; delsp=yes\r\n\r\n${text}`,
+  "an HTML text": (text) => `Content-Type: text/html; charset=utf-8\r\n\r\n${text}`,
+  "a quoted-printable HTML text": (text) =>
+    `Content-Type: text/html\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n${text}`,
+  "a base64 HTML text": (text) =>
+    `Content-Type: text/html\r\nContent-Transfer-Encoding: base64\r\n\r\n${bytes(text).toString("base64")}`,
+  "base64 in a comment": (text) => `Content-Transfer-Encoding: bas(a)e64\r\n\r\n${text}`,
+  "base64 that is none": (text) => `Content-Transfer-Encoding: base64\r\n\r\n${text}`,
+  parts: (text) => `Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n${text}\r\n--b--`,
+  "a report": (text) =>
+    `Content-Type: multipart/report; boundary=b\r\n\r\n--b\r\nContent-Type: message/delivery-status\r\n\r\n${text}\r\n--b--`,
+};
+
+export const PARSERS: readonly HostileParser[] = [
+  // Requests: targets, headers, bodies.
+  { name: "requestTarget: target", read: (text) => requestTarget(`http://${text}`, undefined) },
+  { name: "requestTarget: host", read: (text) => requestTarget("/", text) },
+  { name: "sitePath", read: (text) => sitePath(SITE)(`/a/${text}`) },
+  { name: "hostMatcher", read: (text) => hostMatcher(new URL("https://ping.example.org"), SITE)(text) },
+  { name: "decodePing", read: decodePing },
+  { name: "decodePing: query", read: (text) => decodePing(`${UUID}?${text}`) },
+  {
+    name: "decodeBadgePath",
+    read: (text) => decodeBadgePath(`/badge/${text}`),
+    lengthMax: HEADERS_LENGTH_MAX,
+  },
+  {
+    name: "decodeBadgePath: tag",
+    read: (text) => decodeBadgePath(`/badge/${UUID}/abcdefgh/${text}.svg`),
+    lengthMax: HEADERS_LENGTH_MAX,
+  },
+  { name: "decodeScrapePath", read: (text) => decodeScrapePath(`/projects/${text}/metrics`) },
+  { name: "decodeWebPath", read: (text) => decodeWebPath(`/integrations/${text}`) },
+  { name: "locateOwn", read: (text) => locateOwn(`/api/overdue/v1/channels/${text}`) },
+  { name: "namingOf", read: namingOf },
+  { name: "pathNumber", read: pathNumber },
+  { name: "isUuid", read: isUuid },
+  { name: "parseRunId", read: parseRunId },
+  { name: "parseExitStatus", read: parseExitStatus },
+  { name: "parseSignatureSegment", read: parseSignatureSegment },
+  { name: "tagsOfSegment", read: tagsOfSegment },
+  {
+    name: "clientAddressReader",
+    read: (text) => clientOf({ peer: isTrusted.peer, forwardedFor: text, forwardedProto: text }),
+  },
+  { name: "certainAddressReader", read: (text) => certainOf({ peer: isTrusted.peer, forwardedFor: text }) },
+  {
+    name: "certainAddressReader: trusted",
+    read: (text) => certainOf({ peer: isTrusted.peer, forwardedFor: `${text},10.0.0.2`.repeat(3) }),
+  },
+  { name: "networkOf", read: networkOf },
+  { name: "readCookies", read: readCookies, lengthMax: HEADERS_LENGTH_MAX },
+  { name: "encodingFor", read: encodingFor, lengthMax: HEADERS_LENGTH_MAX },
+  {
+    name: "originTrouble",
+    read: (origin) =>
+      originTrouble({ origin, host: origin, forwardedHost: origin, fetchSite: undefined }, SITE),
+  },
+  { name: "readIfMatch", read: readIfMatch },
+  { name: "readPage", read: (text) => readPage(query("limit", text)) },
+  { name: "readFlipFilter", read: (text) => readFlipFilter([["seconds", text]], NOW) },
+  {
+    name: "readListFilter",
+    read: (text) => {
+      const pairs = text.split(" ").map((tag) => ["tag", tag] as const);
+      return isCheckWanted({ slug: "", tags: "a b c" }, readListFilter(pairs, { bySlug: true }));
+    },
+    lengthMax: HEADERS_LENGTH_MAX,
+  },
+  { name: "URLSearchParams", read: (text) => [...new URLSearchParams(text)], lengthMax: 32 * 1024 },
+  {
+    name: "isBeyondBounds",
+    read: (text) => isBeyondBounds(bytes(text), { valuesMax: 10_000, nestingMax: 100 }),
+  },
+  { name: "parseBody", read: (text) => parseBody(bytes(text)) },
+  {
+    name: "parseBody: text",
+    read: (text) => parseBody(bytes(JSON.stringify({ name: text }))),
+    // Each character may be written as six.
+    lengthMax: API_BODY_BYTES_MAX / 6,
+  },
+  { name: "readBody: JSON", read: (text) => readBody({ body: bytes(text), headers: {} }) },
+  {
+    name: "readBody: form",
+    read: (text) =>
+      readBody({ body: bytes(text), headers: { "content-type": "application/x-www-form-urlencoded" } }),
+  },
+  ...(["name", "slug", "tags", "desc", "schedule", "tz", "channels", "methods"] as const).map((field) => ({
+    name: `readCheckRequest: ${field}`,
+    read: (text: string) => {
+      const rules = VERSIONS.standard[3].params;
+      return readCheckRequest({ [field]: text }, { schema: checkBodySchema(rules), rules });
+    },
+  })),
+  ...(["name", "slug", "tags", "desc", "schedule", "tz", "failureKw"] as const).map((field) => ({
+    name: `judgeBody: ${field}`,
+    read: (text: string) => judgeBody(CheckChange, { [field]: text }),
+  })),
+  {
+    name: "explainMiss",
+    read: (target) =>
+      explainMiss({ method: "GET", target }, { uuid: UUID, slug: "a", pingKey: "b", pingPath: "/ping" }),
+    lengthMax: HEADERS_LENGTH_MAX,
+  },
+  {
+    name: "explainStranger",
+    read: (target) => explainStranger({ method: "GET", target }, "/ping"),
+    lengthMax: HEADERS_LENGTH_MAX,
+  },
+
+  // Fields of checks, and what is derived from them.
+  { name: "slugify", read: slugify, lengthMax: NAME_LENGTH_MAX },
+  { name: "hasSlugCharacters", read: hasSlugCharacters },
+  { name: "splitTags", read: splitTags },
+  { name: "withTag", read: (text) => withTag(text, { tag: "a", isOn: true }) },
+  { name: "resolveChannels", read: (text) => resolveChannels(text, [{ uuid: UUID, name: "a" }]) },
+  { name: "naturalKey", read: naturalKey, lengthMax: NAME_LENGTH_MAX },
+  {
+    name: "badgeDocument",
+    read: (text) =>
+      badgeDocument("svg", {
+        label: badgeLabel({ of: "tag", tag: text }),
+        summary: { status: "up", total: 1, grace: 0, down: 0 },
+      }),
+    lengthMax: TAGS_LENGTH_MAX,
+  },
+  { name: "mailboxTarget", read: mailboxTarget },
+  { name: "isZone", read: isZone },
+  { name: "detectKind", read: detectKind },
+  { name: "isValidSchedule", read: (text) => isValidSchedule(text, { oncalendar: true }) },
+  { name: "parseSchedule", read: (text) => parseSchedule({ text, tz: "UTC" }) },
+  {
+    name: "expectedInShort",
+    read: (schedule) => expectedInShort({ kind: "oncalendar", timeoutSeconds: 60, schedule, tz: "UTC" }),
+    lengthMax: SCHEDULE_LENGTH_MAX,
+  },
+  ...["", "* * * * * ", "CRON_TZ=", "#", "@daily ", "* * * * * a & "].map((head) => ({
+    name: `readCrontab, withReports: ${head || "whole"}`,
+    read: (text: string) => {
+      const { jobs } = readCrontab(head + text);
+      return withReports(
+        head + text,
+        new Map(jobs.map(({ line, command }) => [line, { command, report: "x" }])),
+      );
+    },
+    lengthMax: CRONTAB_LENGTH_MAX,
+  })),
+  { name: "jobName", read: jobName },
+  {
+    name: "parseCron line of many",
+    read: (text) => readCrontab(`0 1 * * * ${text}\n`.repeat(2)),
+    lengthMax: CRONTAB_LENGTH_MAX / 2,
+  },
+
+  // Signing in.
+  { name: "readTypedCode", read: readTypedCode },
+  { name: "passwordProblem", read: (text) => passwordProblem(text, { email: text }) },
+  { name: "countedAddress", read: countedAddress },
+  { name: "safeNext", read: safeNext },
+  {
+    name: "readDevice",
+    read: (text) => readDevice(text, { signing, accountId: 1, knownFromAt: null, now: NOW }),
+  },
+  { name: "readBounceLocalPart", read: readBounceLocalPart },
+  { name: "bounceVerdict", read: bounceVerdict },
+
+  // Mail.
+  { name: "htmlText", read: htmlText, lengthMax: 256 * 1024 },
+  ...Object.entries(MAIL_SHAPES).flatMap(([part, shape]) => [
+    { name: `MailCollector, MailDecoder: ${part}`, read: (text: string) => receive(shape(text)) },
+    { name: `readDeliveryStatus: ${part}`, read: (text: string) => readDeliveryStatus(bytes(shape(text))) },
+    { name: `readMail: ${part}`, read: (text: string) => readMail(bytes(shape(text)), SHOWN_MAIL_BOUNDS) },
+  ]),
+  { name: "senderKind", read: (text) => senderKind.parse(text) },
+  { name: "addressIn", read: addressIn },
+
+  // Channels: configurations, templates, and the answers of receivers.
+  { name: "readHeaders", read: (text) => readHeaders(text, { countMax: 30 }) },
+  { name: "readAddress", read: readAddress },
+  { name: "hostOf", read: hostOf },
+  { name: "isWebhookSecret", read: isWebhookSecret },
+  {
+    name: "readConfig: a field",
+    read: (text) => webhook && readConfig(webhook, { [text]: text }, { strict: true }),
+  },
+  ...KINDS.flatMap((kind) =>
+    Object.keys(kind.schema.properties).map((field) => ({
+      name: `readConfig: ${kind.name} ${field}`,
+      read: (text: string) => readConfig(kind, { [field]: text }, { strict: true }),
+    })),
+  ),
+  {
+    name: "addressWarnings",
+    read: (text) =>
+      addressWarnings(
+        { kind: "webhook", config: { url_down: `https://${text}` } },
+        reachOf({ allowPrivateAddresses: false, smtpHost: null }),
+      ),
+    lengthMax: 1_000,
+  },
+  { name: "fill", read: (text) => filled(() => fill(text, values)), lengthMax: 10_000 },
+  { name: "fillAddress", read: (text) => filled(() => fillAddress(text, values)), lengthMax: 1_000 },
+  { name: "fillHeader", read: (text) => filled(() => fillHeader(text, values)), lengthMax: 1_000 },
+  {
+    name: "interpret",
+    read: (text) => interpret(answer(text), { summary: "", now: NOW }),
+    lengthMax: ANSWER_LENGTH_MAX,
+  },
+  { name: "jsonOf", read: (text) => jsonOf(answer(text)), lengthMax: ANSWER_LENGTH_MAX },
+  { name: "telegramAnswer", read: (text) => telegramAnswer(answer(text)), lengthMax: ANSWER_LENGTH_MAX },
+  ...KINDS.filter(({ name }) => name !== "group" && name !== "email").map(({ name }) => ({
+    name: `a message about it by ${name}`,
+    read: (text: string) => {
+      const sender = sampleSender({ http: { send: async () => answer(text.slice(0, ANSWER_LENGTH_MAX)) } });
+      const { check, lastPing } = DOWN;
+      const settings = {
+        ...check.settings,
+        name: text.slice(0, NAME_LENGTH_MAX),
+        desc: text,
+        tags: text.slice(0, 500),
+      };
+      const message = {
+        ...DOWN,
+        check: { ...check, settings },
+        lastPing: lastPing && { ...lastPing, body: text },
+      };
+      return sender.send(sampleChannel(name), message, { dedupeKey: UUID, attempt: 1, now: NOW });
+    },
+    lengthMax: 100_000,
+  })),
+  {
+    name: "exampleMessage",
+    read: (text) =>
+      exampleMessage(
+        { kind: "test", at: NOW, projectName: text, channel: { uuid: UUID, kind: "webhook", name: text } },
+        { uuid: UUID, direction: "down" },
+      ),
+  },
+  { name: "printable", read: printable },
+  { name: "oneLine", read: oneLine },
+  { name: "clipStart", read: (text) => clipStart(text, 100) },
+  { name: "clipEnd", read: (text) => clipEnd(text, 100) },
+  {
+    name: "isAllowedAddress",
+    read: (text) => isAllowedAddress(text, { allowPrivate: false }),
+    lengthMax: 1_000,
+  },
+  { name: "isLiteralAddress", read: isLiteralAddress, lengthMax: 1_000 },
+  {
+    name: "foreseenTrouble",
+    read: (text) => {
+      const url = URL.parse(`https://${text}`);
+      return url && foreseenTrouble(url, { allowPrivate: false });
+    },
+    lengthMax: 1_000,
+  },
+  {
+    name: "outgoingErrorOf",
+    read: (text) => outgoingErrorOf(Object.assign(new Error(text), { code: text })),
+  },
+  {
+    name: "troubleOf",
+    read: (text) =>
+      troubleOf(
+        { response: text, responseCode: 550, command: "RCPT TO" },
+        { isHandedOver: false, secrets: ["hunter2"] },
+      ),
+  },
+
+  // What is shown and logged.
+  {
+    name: "diffLines",
+    read: (text) => diffLines({ before: `a${text}`, after: `${text}b` }),
+    lengthMax: SHOWN_LENGTH_MAX,
+  },
+  { name: "escapeHtml", read: escapeHtml },
+  {
+    name: "secretRemover",
+    read: secretRemover({ secrets: ["hunter2"], secretPatterns: [/odw_[0-9A-Za-z]{28}/g] }),
+  },
+  {
+    name: "explainConnection",
+    read: (text) => explainConnection(Object.assign(new Error(text), { code: "ECONNREFUSED" })),
+  },
+  { name: "nearestName", read: (text) => nearestName(text, ["OVERDUE_SITE_URL", "OVERDUE_SITE_NAME"]) },
+];
