@@ -35,7 +35,7 @@ test("the identity is stored once, and replaced as a whole", async () => {
     reason: null,
     noticeId: null,
   } as const;
-  expect(await inTransaction(db, lockStoredIdentity)).toEqual(stored);
+  expect(await inTransaction(db, (tx) => lockStoredIdentity(tx))).toEqual(stored);
   const safe = { ...stored, state: "safe", gapFromAt: MONDAY_NOON - 1, reason: "why", noticeId: 7 } as const;
   await inTransaction(db, (tx) => writeIdentity(tx, safe));
   expect(await findStoredIdentity(db)).toEqual(safe);
