@@ -12,7 +12,7 @@ class FakeResponse extends EventEmitter {
   writableLength = 0;
   destroyed = false;
   writableEnded = false;
-  readonly socket = new EventEmitter();
+  readonly socket = Object.assign(new EventEmitter(), { readableEnded: false });
 
   writeHead(status: number): void {
     this.status = status;
@@ -30,8 +30,9 @@ class FakeResponse extends EventEmitter {
   }
 }
 
-function open(accountId = 1) {
+function open(accountId = 1, { isHalfClosed = false } = {}) {
   const response = new FakeResponse();
+  response.socket.readableEnded = isHalfClosed;
   const onClose = vi.fn<() => void>();
   const watcher = openWatcher(response as unknown as ServerResponse, {
     projectId: 1,
@@ -50,6 +51,13 @@ afterEach(() => {
 });
 
 describe("a watcher", () => {
+  test("that closed its half before the stream began is given up once the stream is known", () => {
+    const { response, onClose } = open(1, { isHalfClosed: true });
+    expect(onClose).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    expect([response.destroyed, onClose.mock.calls.length]).toEqual([true, 1]);
+  });
+
   test("is told what it missed before what comes meanwhile", () => {
     const { response, watcher } = open();
     watcher.send("second;");
@@ -59,15 +67,15 @@ describe("a watcher", () => {
     expect(response.text).toBe("retry: 2000\n\nfirst;second;third;");
   });
 
-  test("hears something every fifteen seconds, until it is gone", () => {
+  test("hears something every five seconds, until it is gone", () => {
     const { response, onClose } = open();
     vi.advanceTimersByTime(31_000);
-    expect(response.text.match(/^event: here\ndata: .+\n\n/gm)).toHaveLength(2);
+    expect(response.text.match(/^event: here\ndata: .+\n\n/gm)).toHaveLength(6);
     response.socket.emit("end");
     expect(response.destroyed).toBe(true);
     expect(onClose).toHaveBeenCalledOnce();
     vi.advanceTimersByTime(31_000);
-    expect(response.text.match(/^event: here\ndata: .+\n\n/gm)).toHaveLength(2);
+    expect(response.text.match(/^event: here\ndata: .+\n\n/gm)).toHaveLength(6);
   });
 
   test("is given up when it does not read any more", () => {

@@ -60,7 +60,9 @@ export function openWatcher(response: ServerResponse, options: WatcherOptions): 
   // The listener lets senders close their half and still answers them; nobody who does that reads a stream.
   const gone = () => response.destroy();
   const { socket } = response;
-  socket?.once("end", gone);
+  // It may have done so while the request was looked up; the caller notes the stream first.
+  if (socket?.readableEnded === true) setImmediate(gone);
+  else socket?.once("end", gone);
   // Without a listener a broken connection would end the process.
   response.on("error", () => response.destroy());
   return {
