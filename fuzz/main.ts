@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { onOrphaned } from "../src/cli/trial/orphaned.ts";
 import { fuzzApi } from "./api/fuzz-api.ts";
 import { fuzzPing } from "./ping/fuzz-ping.ts";
+import { fuzzSmtp } from "./smtp/fuzz-smtp.ts";
 import { fuzzWeb } from "./web/fuzz-web.ts";
 
 type Numbers = Readonly<Record<string, number>>;
@@ -16,6 +17,7 @@ type Fuzzer = {
 
 const PING_COUNT = 200_000;
 const API_REQUESTS = 50_000;
+const SMTP_COUNT = 20_000;
 const WEB_COUNT = 50_000;
 const NUMBER_MAX = 10_000_000;
 const SEED_END = 2 ** 31;
@@ -24,6 +26,10 @@ const FUZZERS: Readonly<Record<string, Fuzzer>> = {
   ping: {
     defaults: { count: PING_COUNT, first: 0 },
     fuzz: ({ seed = 0, count = PING_COUNT, first = 0 }) => fuzzPing({ seed, count, first }),
+  },
+  smtp: {
+    defaults: { count: SMTP_COUNT, first: 0 },
+    fuzz: ({ seed = 0, count = SMTP_COUNT, first = 0 }) => fuzzSmtp({ seed, count, first }),
   },
   api: {
     defaults: { requests: API_REQUESTS },
@@ -36,6 +42,7 @@ const FUZZERS: Readonly<Record<string, Fuzzer>> = {
 };
 
 const HELP = `Usage: npm run fuzz -- ping [--seed N] [--count N] [--first N]
+       npm run fuzz -- smtp [--seed N] [--count N] [--first N]
        npm run fuzz -- api [--seed N] [--requests N]
        npm run fuzz -- web [--seed N] [--count N] [--first N]
 
@@ -44,6 +51,10 @@ Each starts PostgreSQL and the real process on loopback.
 ping sends malformed requests; every hundredth is a valid one that has to be answered 200 and recorded. Ends with 1
 when an answer is 5xx, an answer does not come, a valid request is not recorded, the process dies, or its memory
 grows beyond the bound that is printed.
+
+smtp holds malformed dialogues and sends malformed messages; every twentieth is a valid message from another network,
+which has to be answered 250 and recorded. Ends with 1 when a connection is not closed in time, an answer has no code, a
+valid message is not recorded, an error is logged, the process dies, or its memory grows beyond the bound.
 
 api lets Schemathesis make requests up from the OpenAPI document that is served, valid and broken ones, and holds
 every answer against the document. Ends with 1 on a 5xx, a status or content type that is not documented, or a body
