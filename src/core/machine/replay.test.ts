@@ -78,6 +78,38 @@ describe("history under given settings", () => {
   });
 });
 
+describe("silence that a late run ended", () => {
+  const real = (timing: Timing, runs: readonly number[], toAt: number) =>
+    compareSettings(
+      { before: timing, after: timing },
+      { runs: runs.map((endAt) => ({ startAt: null, endAt, outcome: "success" as const })), blind: [], toAt },
+    ).realCount;
+  const EVERY_MINUTE: Timing = { ...DAILY, kind: "simple", timeoutSeconds: 60, graceSeconds: 60 };
+
+  test.each([
+    [1, 0],
+    [56, 0],
+    [61, 1],
+  ])("%i s after the alert, with a grace as long as the period: %i real failures", (seconds, count) => {
+    const alertAt = T + 2 * MINUTE_MS;
+    const runs = [T, alertAt + seconds * 1_000];
+    expect(real(EVERY_MINUTE, runs, alertAt + 2 * MINUTE_MS)).toBe(count);
+    const cron = { ...EVERY_MINUTE, kind: "cron" as const, schedule: "* * * * *" };
+    expect(real(cron, runs, alertAt + 2 * MINUTE_MS)).toBe(count);
+  });
+
+  test("with a long grace, the next run on time shows that one never came", () => {
+    const patient = { ...DAILY, graceSeconds: 20 * 3_600 };
+    const on = (day: number) => T + day * DAY_MS + 3 * HOUR_MS + MINUTE_MS;
+    expect(real(patient, [on(0), on(2), on(3)], after(4))).toBe(1);
+    expect(real(patient, [on(0), on(1) + 21 * HOUR_MS, on(2)], after(3))).toBe(0);
+  });
+
+  test("after many periods is a real failure, however long the grace", () => {
+    expect(real(EVERY_MINUTE, [T, T + HOUR_MS], T + HOUR_MS + MINUTE_MS)).toBe(1);
+  });
+});
+
 describe("a change of settings", () => {
   const history = { runs: days(0, 30, 0, null, 0, 45, 0), blind: [], toAt: after(7) };
 

@@ -98,12 +98,28 @@ function alertsOf(flips: readonly Flip[]): ReplayedAlert[] {
   return alerts;
 }
 
-/** A failure is one; silence is one when what came at last was nearer to the next run than to the missing one. */
+/**
+ * A failure is one. Silence is one when a run was left out: what came at last was nearer to the next run than to the
+ * missing one, and came after another run was due or more than a further grace time after the alert. Without the second
+ * part, every late run would count wherever the grace is longer than half the period.
+ */
 function isReal(timing: Timing, { at, reason, untilAt }: ReplayedAlert): boolean {
   if (reason !== "timeout" || untilAt === null) return true;
   const dueAt = at - graceMs(timing);
   const nextDueAt = dueAfter(timing, dueAt);
-  return nextDueAt !== null && untilAt - dueAt > nextDueAt - untilAt;
+  if (nextDueAt === null || untilAt - dueAt <= nextDueAt - untilAt) return false;
+  if (untilAt - at > graceMs(timing)) return true;
+  const laterDueAt = dueAfterAlert(timing, { at, dueAt, periodMs: nextDueAt - dueAt });
+  return laterDueAt !== null && laterDueAt <= untilAt;
+}
+
+/** The first time after an alert at which a run was due, had the runs kept to their schedule. */
+function dueAfterAlert(
+  timing: Timing,
+  { at, dueAt, periodMs }: { at: Instant; dueAt: Instant; periodMs: number },
+): Instant | null {
+  if (timing.kind !== "simple") return dueAfter(timing, at);
+  return dueAt + (Math.floor((at - dueAt) / periodMs) + 1) * periodMs;
 }
 
 /**
