@@ -145,6 +145,8 @@ export const REFUSED_INTERVAL_DAYS = 30;
 export const STATUS_CHANGES_READ_MAX = 5_000;
 /** A day of which we missed so much was not observed, even where no signal was due in it. */
 export const UNSEEN_DAY_MS_MIN = 3_600_000;
+/** A share of time up is shown after so much time that was observed: in less, one late run would weigh too much. */
+export const UP_SHARE_MS_MIN = 24 * 3_600_000;
 export const REJECTED_SIGNAL_DAYS = 30;
 /** A request that is repeated later than this is a new one. */
 export const IDEMPOTENCY_KEY_DAYS = 1;

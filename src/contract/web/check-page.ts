@@ -71,7 +71,7 @@ export type CheckPage = {
   /** The last 90 days, oldest first. */
   days: DayMark[];
   /** Of these days: the share of the time we could see in which it was not down, how often and how long it was. */
-  /** The figures are null where the check went down and up too often to be counted. */
+  /** The figures are null where the check went down and up too often to be counted, the share also for too little time. */
   ninety: { upShare: number | null; downCount: number | null; downMs: number | null; unseenDays: number };
   /** This month and the two before it, newest first. */
   months: MonthDowntime[];

@@ -7,6 +7,9 @@ import {
   type CheckHistory,
   downtimesOf,
   isUnseenDay,
+  lifeIn,
+  unseenMs,
+  upShare,
   type StatusChange,
   type ToldDowntime,
 } from "./downtime.ts";
@@ -144,4 +147,37 @@ test("a day is not observed when a signal was due meanwhile, or after an hour, a
   expect(isUnseenDay({ unseenMs: 4_000, isSignalMissed: true })).toBe(true);
   expect(isUnseenDay({ unseenMs: HOUR_MS - 1, isSignalMissed: false })).toBe(false);
   expect(isUnseenDay({ unseenMs: HOUR_MS, isSignalMissed: false })).toBe(true);
+});
+
+describe("what was not observed", () => {
+  const day = { from: T, to: T + 24 * HOUR_MS };
+  const blind = [
+    { from: T + HOUR_MS, to: T + 3 * HOUR_MS },
+    { from: T + 2 * HOUR_MS, to: T + 4 * HOUR_MS },
+  ];
+
+  test("counts once where several could not receive", () => {
+    expect(unseenMs(blind, day)).toBe(3 * HOUR_MS);
+  });
+
+  test("does not concern a check that was created after it", () => {
+    const life = (createdAt: number) => lifeIn(day, { createdAt, now: NOW });
+    expect(unseenMs(blind, life(T + 4 * HOUR_MS))).toBe(0);
+    expect(unseenMs(blind, life(T + 3.5 * HOUR_MS))).toBe(HOUR_MS / 2);
+    expect(unseenMs(blind, life(T - HOUR_MS))).toBe(3 * HOUR_MS);
+  });
+});
+
+describe("the share of time up", () => {
+  const over = (hours: number, given: { downMs?: number; unseenMs?: number } = {}) =>
+    upShare({ from: T, to: T + hours * HOUR_MS }, { downMs: 0, unseenMs: 0, ...given });
+
+  test("is told after a day that was observed, and not before", () => {
+    expect(over(2 / 60, { downMs: 45_000 })).toBeNull();
+    expect(over(23.99)).toBeNull();
+    expect(over(24, { unseenMs: 1 })).toBeNull();
+    expect(over(24)).toBe(1);
+    expect(over(48, { downMs: 12 * HOUR_MS })).toBe(0.75);
+    expect(over(50, { downMs: 12 * HOUR_MS, unseenMs: 2 * HOUR_MS })).toBe(0.75);
+  });
 });

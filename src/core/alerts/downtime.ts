@@ -1,7 +1,7 @@
 // How long a check was down within periods of time, from what is kept of its history. A downtime that crosses the end
 // of a period counts in both.
-import type { Instant } from "../instant.ts";
-import { UNSEEN_DAY_MS_MIN } from "../limits.ts";
+import type { Instant, Interval } from "../instant.ts";
+import { UNSEEN_DAY_MS_MIN, UP_SHARE_MS_MIN } from "../limits.ts";
 import type { StoredStatus } from "../machine/state.ts";
 
 /** A stretch of time that statistics are made of: from its first instant up to, but without, its end. */
@@ -37,6 +37,31 @@ export type CheckHistory = {
  */
 export function isUnseenDay(day: { unseenMs: number; isSignalMissed: boolean }): boolean {
   return day.isSignalMissed || day.unseenMs >= UNSEEN_DAY_MS_MIN;
+}
+
+/** The part of a period in which the check existed. What happened before it was created does not concern it. */
+export function lifeIn(period: Period, { createdAt, now }: { createdAt: Instant; now: Instant }): Period {
+  return { from: Math.max(period.from, createdAt), to: Math.min(period.to, now) };
+}
+
+/** How much of a period was blind, by intervals in the order of their beginning. What overlaps counts once. */
+export function unseenMs(blind: readonly Interval[], { from, to }: Period): number {
+  let sum = 0;
+  let countedTo = from;
+  for (const interval of blind) {
+    const start = Math.max(interval.from, countedTo);
+    const end = Math.min(interval.to ?? to, to);
+    if (end <= start) continue;
+    sum += end - start;
+    countedTo = end;
+  }
+  return sum;
+}
+
+/** The share of the observed time in which a check was not down; null: there is not enough history to tell one. */
+export function upShare({ from, to }: Period, lost: Record<"downMs" | "unseenMs", number>): number | null {
+  const seenMs = to - from - lost.unseenMs;
+  return seenMs < UP_SHARE_MS_MIN ? null : Math.max(0, 1 - lost.downMs / seenMs);
 }
 
 /** The downtime in each of the periods. Nothing after `now` counts. */

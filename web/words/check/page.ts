@@ -82,6 +82,7 @@ export const historyWords = {
   ninety: "Last 90 days",
   today: "today",
   onTime: "up",
+  tooShort: "Not enough history",
   downs: (count: number, ms: number) => `${plural(count, "downtime")}, ${formatSpan(ms)}`,
   noDowns: "no downtime",
   uncounted: "went down and up too often to be counted",

@@ -1,7 +1,15 @@
 // How a check has been: by day for the strip, by month for the table, and over all. Time in which we could not
 // receive belongs to nobody: it is drawn, and counts neither as up nor as down.
 import type { CheckPage, DayMark, MonthDowntime } from "../../../contract/web/check-page.ts";
-import { type CheckHistory, downtimesOf, isUnseenDay, type Period } from "../../../core/alerts/downtime.ts";
+import {
+  type CheckHistory,
+  downtimesOf,
+  isUnseenDay,
+  lifeIn,
+  type Period,
+  unseenMs,
+  upShare,
+} from "../../../core/alerts/downtime.ts";
 import { periodsBefore } from "../../../core/alerts/local-time.ts";
 import { DAY_MS, type Instant, type Interval } from "../../../core/instant.ts";
 import { STATUS_CHANGES_READ_MAX } from "../../../core/limits.ts";
@@ -79,14 +87,14 @@ function markDays({ history, blind, totals, missedDays, now }: Facts, days: read
   return days.map((period, index) => {
     const day = dayOf(period.from);
     const counted = totals.get(day);
-    const unseenMs = blindMs(blind, { ...period, to: Math.min(period.to, now) });
+    const blindMs = unseenMs(blind, lifeIn(period, { createdAt: history.createdAt, now }));
     return {
       day,
       successCount: counted?.successCount ?? 0,
       failCount: counted?.failCount ?? 0,
       downMs: downtimes[index] === "uncounted" ? null : (downtimes[index]?.durationMs ?? 0),
-      unseenMs,
-      isUnseen: isUnseenDay({ unseenMs, isSignalMissed: missedDays.has(day) }),
+      unseenMs: blindMs,
+      isUnseen: isUnseenDay({ unseenMs: blindMs, isSignalMissed: missedDays.has(day) }),
       isBefore: history.createdAt >= period.to,
     };
   });
@@ -101,7 +109,7 @@ function overAll(
   const unseenDays = marks.filter(({ isUnseen, isBefore }) => isUnseen && !isBefore).length;
   if (down === "uncounted") return { upShare: null, downCount: null, downMs: null, unseenDays };
   return {
-    upShare: upShare(whole, { downMs: down?.durationMs ?? 0, unseenMs: blindMs(blind, whole) }),
+    upShare: upShare(whole, { downMs: down?.durationMs ?? 0, unseenMs: unseenMs(blind, whole) }),
     downCount: down?.count ?? 0,
     downMs: down?.durationMs ?? 0,
     unseenDays,
@@ -116,31 +124,8 @@ function markMonths({ history, blind, now }: Facts, months: readonly Period[]): 
     if (down === null || down === "uncounted") {
       return { month, count: null, downMs: null, upShare: null, isUncounted: down !== null };
     }
-    const seen = { from: Math.max(period.from, history.createdAt), to: Math.min(period.to, now) };
-    const share = upShare(seen, { downMs: down.durationMs, unseenMs: blindMs(blind, seen) });
+    const life = lifeIn(period, { createdAt: history.createdAt, now });
+    const share = upShare(life, { downMs: down.durationMs, unseenMs: unseenMs(blind, life) });
     return { month, count: down.count, downMs: down.durationMs, upShare: share, isUncounted: false };
   });
-}
-
-/** The share of the seen time in which it was not down; null: there was no time to see anything. */
-function upShare(
-  { from, to }: Period,
-  { downMs, unseenMs }: Record<"downMs" | "unseenMs", number>,
-): number | null {
-  const seenMs = to - from - unseenMs;
-  return seenMs <= 0 ? null : Math.max(0, 1 - downMs / seenMs);
-}
-
-/** How much of a period was blind. Intakes can be blind at the same time: that counts once. */
-function blindMs(blind: readonly Interval[], { from, to }: Period): number {
-  let sum = 0;
-  let countedTo = from;
-  for (const interval of blind) {
-    const start = Math.max(interval.from, countedTo);
-    const end = Math.min(interval.to ?? to, to);
-    if (end <= start) continue;
-    sum += end - start;
-    countedTo = end;
-  }
-  return sum;
 }

@@ -33,7 +33,7 @@ export function Months({ months }: { months: readonly MonthDowntime[] }) {
               <>
                 <td>{formatCount(count)}</td>
                 <td>{downMs === null || downMs === 0 ? "–" : formatSpan(downMs)}</td>
-                <td>{upShare === null ? "–" : words.share(upShare)}</td>
+                <td>{upShare === null ? words.tooShort : words.share(upShare)}</td>
               </>
             )}
           </tr>

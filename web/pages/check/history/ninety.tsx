@@ -74,10 +74,12 @@ function Summary({ ninety }: Pick<CheckPage, "ninety">) {
   const { upShare, downCount, downMs, unseenDays } = ninety;
   return (
     <span className="ninety-sum">
-      {upShare !== null && (
+      {upShare !== null ? (
         <>
           <b>{words.share(upShare)}</b> {words.onTime} ·{" "}
         </>
+      ) : (
+        downCount !== null && `${words.tooShort} · `
       )}
       {downCount === null || downMs === null
         ? words.uncounted
