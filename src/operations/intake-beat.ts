@@ -13,6 +13,7 @@ import type {
 } from "../core/machine/intake-beat.ts";
 import {
   BEAT_GAP_MS_MAX,
+  beforeAnyone,
   blindTimes,
   type ClockLook,
   endsGap,
@@ -103,7 +104,8 @@ async function beat(tx: Tx, request: BeatRequest): Promise<BeatResult> {
   const own = open.find(({ id }) => id === intakeId);
   if (own === undefined) return { kind: "closed" };
   const { others, lost } = await letGo(tx, { request, now, open: open.filter((one) => one !== own) });
-  const blind = ownBlindness(observed, { beatAt: lastAt ?? now, now });
+  const unproven = beforeAnyone(observed.unproven, { since: lookedAt === null ? lastAt : null, others });
+  const blind = ownBlindness({ ...observed, unproven }, { beatAt: lastAt ?? now, now });
   for (const one of blind) await insertBlindInterval(tx, { intakeId, ...one });
   if (observed.attributed !== undefined) await storeAttributed(tx, intakeId, observed.attributed);
   // A database that lacks what it had confirmed gets it again: until then nobody may see beyond what it has.

@@ -180,6 +180,18 @@ describe("a beat", () => {
     expect(await blindTimes()).toEqual([]);
   });
 
+  test("after a slow start writes nothing when another one has received all the while", async () => {
+    const there = await enter();
+    await age(there.intakeId, 10_000);
+    const { intakeId, lastBeatAt } = await enter();
+    // The start took ten seconds, in which the other one went on beating.
+    await beaten(there.intakeId, { beatAt: lastBeatAt });
+    const unproven = [{ from: lastBeatAt ?? 0, to: await now() }];
+    const { blind } = await beaten(intakeId, { beatAt: lastBeatAt, observed: { unproven } });
+    expect(blind).toEqual([]);
+    expect(await blindTimes()).toEqual([]);
+  });
+
   test("writes refusals, and the time that passed only for the database", async () => {
     const { intakeId } = await enter();
     const at = await now();

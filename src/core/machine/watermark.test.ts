@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   BEAT_GAP_MS_MAX,
+  beforeAnyone,
   blindTimes,
   endsGap,
   isLost,
@@ -26,6 +27,32 @@ describe("the watermark of an intake", () => {
     { what: "a signal is ahead of us", oldestUnappliedAt: NOW + 9, refusingSinceAt: null, behindMs: 1_000 },
   ])("when $what, stays $behindMs ms behind", ({ oldestUnappliedAt, refusingSinceAt, behindMs }) => {
     expect(watermarkOf({ now: NOW, oldestUnappliedAt, refusingSinceAt })).toBe(NOW - behindMs);
+  });
+});
+
+describe("the time before an intake was there", () => {
+  const entering = { from: NOW - 20_000, to: NOW - 5_000 };
+  const starting = { from: NOW - 9_000, to: NOW - 6_000 };
+  const later = { from: NOW - 4_000, to: NOW - 2_000 };
+  const unproven = [entering, starting, later];
+  const other = { startedAt: NOW - 60_000, beatAt: NOW - 800 };
+  const told = (others: readonly (typeof other)[]) =>
+    beforeAnyone(unproven, { since: entering.from, others });
+
+  test("is blind where nobody else was there, or whoever was has stopped", () => {
+    expect(told([])).toEqual(unproven);
+    expect(told([{ ...other, beatAt: entering.from }])).toEqual(unproven);
+    expect(told([{ ...other, beatAt: entering.to - BEAT_GAP_MS_MAX - 1 }])).toEqual(unproven);
+    expect(told([{ ...other, startedAt: entering.from + 1 }])).toEqual(unproven);
+  });
+
+  test("is not where another one received all the while; what the intake missed later is its own", () => {
+    expect(told([other])).toEqual([later]);
+    expect(told([{ ...other, beatAt: entering.to - BEAT_GAP_MS_MAX }])).toEqual([later]);
+  });
+
+  test("is never left out of a later beat", () => {
+    expect(beforeAnyone(unproven, { since: null, others: [other] })).toEqual(unproven);
   });
 });
 

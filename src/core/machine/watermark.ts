@@ -58,6 +58,25 @@ export function blindTimes({ beatAt, now, skippedMs, unproven }: Vigil): Interva
   return unproven.filter(({ from, to }) => (to ?? now) - from > TICK_GAP_MS_MAX);
 }
 
+/**
+ * What an intake's first beat has to say: the time before it was there counts only where no other intake was. One that
+ * was there before and has beaten up to the end of that time received all the while. `since` is the sign of life before
+ * the intake; null for later beats.
+ */
+export function beforeAnyone(
+  unproven: readonly Interval[],
+  given: { since: Instant | null; others: readonly { startedAt: Instant; beatAt: Instant }[] },
+): readonly Interval[] {
+  const { since, others } = given;
+  const entering = unproven.find(({ from }) => from === since);
+  if (entering === undefined || entering.to === null) return unproven;
+  const { from, to: listensAt } = entering;
+  const isAttended = others.some(
+    ({ startedAt, beatAt }) => startedAt <= from && beatAt >= listensAt - BEAT_GAP_MS_MAX,
+  );
+  return isAttended ? unproven.filter(({ to }) => to === null || to > listensAt) : unproven;
+}
+
 /** How long an intake may be silent. Whoever has a spool may hold signals that only it can give back. */
 export function leaseMsOf({ hasSpool, lostAfterMs }: { hasSpool: boolean; lostAfterMs: number }): number {
   return hasSpool ? lostAfterMs : Math.min(SHORT_LEASE_MS, lostAfterMs);
