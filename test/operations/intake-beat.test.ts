@@ -183,6 +183,7 @@ describe("a beat", () => {
   test("after a slow start writes nothing when another one has received all the while", async () => {
     const there = await enter();
     await age(there.intakeId, 10_000);
+    await database.db.pool.query("update intakes set started_at = started_at - interval '1 minute'");
     const { intakeId, lastBeatAt } = await enter();
     // The start took ten seconds, in which the other one went on beating.
     await beaten(there.intakeId, { beatAt: lastBeatAt });
