@@ -29,8 +29,8 @@ export const welcomeWords = {
     value: "Value",
     missing: "did not arrive",
     you: "Your address, as the server sees it",
-    local:
-      "This address works on this machine only. For jobs elsewhere, set OVERDUE_SITE_URL to a name that they can reach, and let a proxy answer there, or the program itself: OVERDUE_LISTEN=0.0.0.0:8000.",
+    local: (port: number) =>
+      `This URL works on this machine only. For jobs on other machines, set OVERDUE_SITE_URL to a name that they can reach, and put a proxy in front or listen on all interfaces: OVERDUE_LISTEN=0.0.0.0:${port}.`,
   },
   mail: {
     title: "Mail",

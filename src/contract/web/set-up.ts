@@ -6,7 +6,7 @@ import { EMAIL_ADDRESS_LENGTH_MAX } from "../../core/limits.ts";
 const SITE_ADDRESS_LENGTH_MAX = 500;
 
 /** GET /web/api/set-up (operator). */
-export type SetUp = { site: { url: string; pingUrl: string }; mail: MailState };
+export type SetUp = { site: { url: string; pingUrl: string; port: number }; mail: MailState };
 
 export type MailState = {
   /** False: no mail leaves, because OVERDUE_SMTP_HOST is not set. */

@@ -27,6 +27,7 @@ export function missesOf({ trustedProxies }: Config): RecentMisses {
 export function setUpPartsOf(config: Config, misses: RecentMisses): SetUpParts {
   const server = mailServerOf(config);
   return {
+    port: config.listen.port,
     missesSince: (at) => misses.since(at),
     mail: server && {
       host: `${server.host}:${server.port}`,

@@ -35,7 +35,7 @@ export function AddressStep({ site }: { site: SetUp["site"] }) {
       {problems.map((problem) => (
         <ProblemNotice key={problem.text} problem={problem} />
       ))}
-      {isLocal(new URL(site.url).hostname) && <p className="hint">{words.local}</p>}
+      {isLocal(new URL(site.url).hostname) && <p className="hint">{words.local(site.port)}</p>}
       <div className="section-acts">
         <Button
           isBusy={test.isFetching}
@@ -47,7 +47,7 @@ export function AddressStep({ site }: { site: SetUp["site"] }) {
           {words.again}
         </Button>
       </div>
-      <ProxyLines address={at} />
+      <ProxyLines address={at} port={site.port} />
       {report.data !== undefined && <Arrived report={report.data} />}
     </Step>
   );
@@ -78,8 +78,8 @@ function ProblemNotice({ problem }: { problem: Problem }) {
   );
 }
 
-function ProxyLines({ address }: { address: string }) {
-  const ends = endsOf(address);
+function ProxyLines({ address, port }: { address: string; port: number }) {
+  const ends = endsOf(address, port);
   return (
     <details className="step-more">
       <summary>{words.proxy}</summary>

@@ -4,7 +4,7 @@ import { endsOf, isLocal, ownLines, PROXIES, proxyLines } from "./proxy-lines.ts
 
 describe("ends", () => {
   test("a local address is where the program listens, and the public name is still to be chosen", () => {
-    expect(endsOf("http://localhost:8123")).toEqual({
+    expect(endsOf("http://localhost:8123", 8123)).toEqual({
       name: "overdue.example.com",
       path: "",
       upstream: "127.0.0.1:8123",
@@ -12,15 +12,18 @@ describe("ends", () => {
   });
 
   test("any other is the public name, with its path", () => {
-    expect(endsOf("https://jobs.example.org/overdue/")).toEqual({
+    expect(endsOf("https://jobs.example.org/overdue/", 8077)).toEqual({
       name: "jobs.example.org",
       path: "/overdue",
-      upstream: "127.0.0.1:8000",
+      upstream: "127.0.0.1:8077",
     });
   });
 
   test("what is no address gives an example", () => {
-    expect(endsOf("nonsense").name).toBe("overdue.example.com");
+    expect(endsOf("nonsense", 8077)).toMatchObject({
+      name: "overdue.example.com",
+      upstream: "127.0.0.1:8077",
+    });
   });
 });
 

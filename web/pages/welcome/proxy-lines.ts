@@ -6,17 +6,15 @@ export type Proxy = (typeof PROXIES)[number];
 /** Where people come to, and where the program listens. */
 export type Ends = { name: string; path: string; upstream: string };
 
-const LISTEN_DEFAULT = "127.0.0.1:8000";
 const EXAMPLE_NAME = "overdue.example.com";
 
-/** From the address in the browser: a local one is where the program listens, any other is the public name. */
-export function endsOf(address: string): Ends {
+/** From the address in the browser, and the port that the program listens on. A local address is no public name. */
+export function endsOf(address: string, port: number): Ends {
   const url = URL.parse(address);
-  if (url === null) return { name: EXAMPLE_NAME, path: "", upstream: LISTEN_DEFAULT };
+  const upstream = `127.0.0.1:${port}`;
+  if (url === null) return { name: EXAMPLE_NAME, path: "", upstream };
   const path = url.pathname.replace(/\/$/, "");
-  return isLocal(url.hostname)
-    ? { name: EXAMPLE_NAME, path, upstream: `127.0.0.1:${url.port === "" ? "80" : url.port}` }
-    : { name: url.hostname, path, upstream: LISTEN_DEFAULT };
+  return { name: isLocal(url.hostname) ? EXAMPLE_NAME : url.hostname, path, upstream };
 }
 
 /** Whether only this machine can use an address. */

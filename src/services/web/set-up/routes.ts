@@ -16,7 +16,7 @@ export const setUpRoutes: readonly WebRoute[] = [
     answer: async ({ house }) => {
       const { mail } = house.setUp;
       const shown: SetUp = {
-        site: { url: house.urls.site, pingUrl: house.urls.ping },
+        site: { url: house.urls.site, pingUrl: house.urls.ping, port: house.setUp.port },
         mail: { isSet: mail !== null, host: mail?.host ?? null, from: mail?.from ?? null },
       };
       return { json: shown };
