@@ -8,6 +8,8 @@ import { CommandError, type CommandContext } from "./command-context.ts";
 import { withDatabase } from "./open-database.ts";
 import { DEFAULT_FOLDER, findRunning } from "./trial/running-trial.ts";
 
+const MIGRATING = "overdue: The database is being migrated. Waiting until that is done; Ctrl-C cancels.\n";
+
 export type Session = { database: Database; config: Config };
 
 /** Runs an admin command on the database that the settings name, or on that of the trial that runs in this folder. */
@@ -15,17 +17,20 @@ export async function onDatabase(
   context: CommandContext,
   work: (session: Session) => Promise<void>,
 ): Promise<void> {
-  const config = configOf(context.environment);
-  await withDatabase(config, (database) => work({ database, config }));
+  const { config, isTrial } = configOf(context.environment);
+  await withDatabase(config, (database) => work({ database, config }), {
+    isStarting: isTrial,
+    onMigrating: () => context.err(MIGRATING),
+  });
 }
 
-function configOf(environment: Environment): Config {
+function configOf(environment: Environment): { config: Config; isTrial: boolean } {
   const { config } = loadConfig(environment);
-  if (config.databaseUrl !== null) return config;
-  const trial = findRunning(resolve(DEFAULT_FOLDER));
-  if (trial === null) return config;
+  const trial = config.databaseUrl === null ? findRunning(resolve(DEFAULT_FOLDER)) : null;
+  if (trial === null) return { config, isTrial: false };
   const { databaseUrl, siteUrl } = trial;
-  return loadConfig({ ...environment, OVERDUE_DATABASE_URL: databaseUrl, OVERDUE_SITE_URL: siteUrl }).config;
+  const there = { ...environment, OVERDUE_DATABASE_URL: databaseUrl, OVERDUE_SITE_URL: siteUrl };
+  return { config: loadConfig(there).config, isTrial: true };
 }
 
 /** The account with this address, or the only one there is. */

@@ -1,11 +1,17 @@
 // The database as a command needs it: opened when the schema fits, closed when the work is done.
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "../store/db.ts";
-import { verifySchema } from "../store/migrate.ts";
+import { UnusableDatabaseError } from "../store/errors.ts";
+import { isBeingMigrated, verifySchema } from "../store/migrate.ts";
 import { CommandError, EXIT } from "./command-context.ts";
 
 /** A command runs one thing after the other. */
 const COMMAND_CONNECTIONS_MAX = 2;
+/** How long a command waits for a migration, and how often it looks. After it, the command fails as without one. */
+const MIGRATION_WAIT_MS_MAX = 10 * 60_000;
+const START_WAIT_MS_MAX = 30_000;
+const MIGRATION_POLL_MS = 500;
 
 /** How a command connects. Throws CommandError when no database is set. */
 export function databaseOptionsOf(config: Config): DatabaseOptions {
@@ -27,14 +33,43 @@ export function databaseOptionsOf(config: Config): DatabaseOptions {
   };
 }
 
-/** Runs `work` on a database whose schema is the one this program knows. */
-export async function withDatabase<T>(config: Config, work: (database: Database) => Promise<T>): Promise<T> {
+export type WithDatabaseOptions = {
+  /** Called once, when a process is migrating the database and this one waits for it. */
+  onMigrating?: () => void;
+  /** A process that has just been started will migrate the database, though it may not have begun. */
+  isStarting?: boolean;
+};
+
+/** Runs `work` on a database whose schema is the one this program knows. A migration that is under way is waited for. */
+export async function withDatabase<T>(
+  config: Config,
+  work: (database: Database) => Promise<T>,
+  given: WithDatabaseOptions = {},
+): Promise<T> {
   const options = databaseOptionsOf(config);
-  await verifySchema(options);
+  await waitForSchema(options, given);
   const database = openDatabase(options);
   try {
     return await work(database);
   } finally {
     await database.close();
+  }
+}
+
+async function waitForSchema(options: DatabaseOptions, given: WithDatabaseOptions): Promise<void> {
+  const begunMs = performance.now();
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      await verifySchema(options);
+      return;
+    } catch (error) {
+      if (!(error instanceof UnusableDatabaseError)) throw error;
+      const waitedMs = performance.now() - begunMs;
+      const isExpected = given.isStarting === true && waitedMs < START_WAIT_MS_MAX;
+      const isUnderWay = isExpected || (await isBeingMigrated(options));
+      if (!isUnderWay || waitedMs > MIGRATION_WAIT_MS_MAX) throw error;
+    }
+    if (isFirst) given.onMigrating?.();
+    await sleep(MIGRATION_POLL_MS);
   }
 }

@@ -184,6 +184,22 @@ export async function planMigrations(options: MigrateOptions): Promise<Migration
   }
 }
 
+/** Whether some process is migrating the database at this moment. */
+export async function isBeingMigrated(options: DatabaseOptions): Promise<boolean> {
+  const client = await connectAlone(options);
+  try {
+    const { rowCount } = await client.query(
+      `select 1 from pg_locks where locktype = 'advisory' and granted and objsubid = 1
+         and database = (select oid from pg_database where datname = current_database())
+         and (classid::bigint << 32 | objid::bigint) = $1`,
+      [ADVISORY_LOCK_KEY],
+    );
+    return rowCount !== 0;
+  } finally {
+    await client.end();
+  }
+}
+
 /** Throws UnusableDatabaseError, saying what to do, unless a process can work on the database as it is. */
 export async function verifyUsable(options: MigrateOptions): Promise<void> {
   await refuseTransactionPooling(options);

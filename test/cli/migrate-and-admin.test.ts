@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import pg from "pg";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { callOverdue, runOverdue, useDurablePostgres } from "./run-overdue.ts";
+import { callOverdue, endOf, runOverdue, startOverdue, useDurablePostgres } from "./run-overdue.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -37,9 +37,30 @@ describe("overdue migrate", () => {
     const { code, err } = await callOverdue(["migrate"], { OVERDUE_DATABASE_URL: url });
     expect(code).toBe(1);
     expect(err).toBe(
-      'overdue: The database cannot be used: database "no_such_database" does not exist. ' +
-        "There is no such database. Create it first, for instance with `createdb overdue`.\n",
+      'overdue: Cannot use the database: database "no_such_database" does not exist. ' +
+        "Create the database first, for instance with `createdb overdue`.\n",
     );
+  });
+
+  test("an admin command waits while another process migrates", async () => {
+    const url = await postgres.newDatabase();
+    const environment = { OVERDUE_DATABASE_URL: url };
+    await callOverdue(["migrate"], environment);
+    // As a database looks during its first migration: the lock is held, and nothing is recorded yet.
+    const migrating = new pg.Client({ connectionString: url });
+    await migrating.connect();
+    await migrating.query("select pg_advisory_lock(7064531920)");
+    await migrating.query("alter table migration_checksums rename to hidden");
+    const child = startOverdue(["admin", "list"], environment);
+    const ended = endOf(child);
+    await new Promise<void>((resolve, reject) => {
+      child.stderr.once("data", () => resolve());
+      void ended.then(({ err }) => reject(new Error(`it did not wait: ${err}`)));
+    });
+    await migrating.query("alter table hidden rename to migration_checksums");
+    await migrating.end();
+    const { code, err } = await ended;
+    expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining("being migrated") });
   });
 
   test("a newer schema is refused", async () => {
