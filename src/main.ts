@@ -74,9 +74,11 @@ function openResources(config: Config, log: Log): Resources {
 }
 
 /** Runs the chosen roles until a signal comes, and returns the exit code. */
-async function serve(config: Config, { roles, onReady }: ServeOptions): Promise<number> {
+async function serve(config: Config, options: ServeOptions): Promise<number> {
+  const { roles, onReady, isQuietUntilReady = false } = options;
   const names = choose(roles);
   const log = createLog({ level: config.logLevel, ...knownSecrets(config) });
+  if (isQuietUntilReady) log.level = "fatal";
   const resources = openResources(config, log);
   const stop = stopSignal(log);
   process.on("uncaughtException", (error) => {
@@ -95,6 +97,7 @@ async function serve(config: Config, { roles, onReady }: ServeOptions): Promise<
   const admin = running.adminAddress;
   log.info({ admin: admin && `http://${formatListenAddress(admin)}` }, "ready");
   await onReady?.({ log, roles: names });
+  log.level = config.logLevel;
   if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
   const failed = await running.stop();
   log.info({ failed }, "stopped");

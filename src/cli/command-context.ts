@@ -8,6 +8,8 @@ export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
 export type ServeOptions = {
   roles: readonly string[] | null;
+  /** Log nothing but fatal errors before `onReady` has returned. */
+  isQuietUntilReady?: boolean;
   /** Called once, when everything answers. */
   onReady?: (ready: Ready) => Promise<void>;
 };

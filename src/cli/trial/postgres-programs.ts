@@ -14,8 +14,8 @@ export function packagedPrograms(): string {
   const packageDirectory = installedAt(packageName);
   if (packageDirectory === null) {
     throw new NoProgramsError(
-      `There is no trial database for this machine (${process.platform} on ${process.arch}): the package ` +
-        `${packageName} is not installed, or does not exist. Optional packages may have been left out.`,
+      `The trial database is not installed: there is no package ${packageName}. It was left out when Overdue was ` +
+        "installed, or does not exist for this platform.",
     );
   }
   restoreLibraryLinks(packageDirectory);

@@ -59,8 +59,9 @@ async function runTrial(context: CommandContext, options: Options): Promise<numb
   const port = options.port ?? given.listen.port;
   await refuseTakenPort({ host: given.listen.host, port });
   refuseFullDisk(folder, { isFirst });
+  const programs = findPrograms(folder);
   if (isFirst) context.out(`Making a trial database in ${folder} …\n`);
-  const server = await startDatabase(folder);
+  const server = await startDatabase(folder, programs);
   // Under npx a signal ends npx and the shell between it and us, and we would never hear of it.
   onOrphaned(() => process.kill(process.pid, "SIGTERM"));
   const leave = keepRunning(server, { say: (text) => context.err(`overdue: ${text}\n`) });
@@ -70,6 +71,8 @@ async function runTrial(context: CommandContext, options: Options): Promise<numb
     noteRunning(folder, { databaseUrl, siteUrl: config.siteUrl });
     return await context.serve(config, {
       roles: null,
+      // What is logged while it starts would stand above the link; a level that was asked for is kept.
+      isQuietUntilReady: !context.environment["OVERDUE_LOG_LEVEL"]?.trim(),
       onReady: async () => {
         const welcome = { version: context.version, siteUrl: config.siteUrl, folder, isFirst };
         context.out(renderWelcome({ ...welcome, ownerLink: await ownerLink(config) }));
@@ -83,10 +86,19 @@ async function runTrial(context: CommandContext, options: Options): Promise<numb
   }
 }
 
-async function startDatabase(folder: string): Promise<PrivatePostgres> {
+/** Asked before anything is made: where there is no PostgreSQL, nothing stays behind. */
+function findPrograms(folder: string): string {
+  try {
+    return packagedPrograms();
+  } catch (error) {
+    throw explainStart(error, folder) ?? error;
+  }
+}
+
+async function startDatabase(folder: string, programs: string): Promise<PrivatePostgres> {
   try {
     return await startPrivatePostgres({
-      directory: packagedPrograms(),
+      directory: programs,
       keepDataIn: join(folder, "postgres"),
       passwordFile: join(folder, "database-password"),
       settings: SERVER_SETTINGS,

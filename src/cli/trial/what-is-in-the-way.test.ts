@@ -13,7 +13,7 @@ const explained = (error: unknown) => explainStart(error, "/srv/data")?.message 
 describe("a start that failed", () => {
   test.each([
     [new DataInUseError("x"), "runs already on the data in /srv/data"],
-    [new NoProgramsError("There is no trial database for this machine"), "OVERDUE_DATABASE_URL"],
+    [new NoProgramsError("The trial database is not installed"), "OVERDUE_DATABASE_URL"],
     [coded("ENOENT"), "made for systems with glibc"],
     [coded("EACCES"), "Name a folder that you may write to"],
     [coded("EEXIST"), "Name a folder that you may write to"],

@@ -15,8 +15,8 @@ const FREE_MEGABYTES_MIN = { first: 300, later: 50 };
 const NO_FOLDER_CODES = new Set(["EACCES", "EPERM", "EROFS", "EEXIST", "ENOTDIR"]);
 
 const INSTEAD =
-  "With a PostgreSQL (15 to 18) of yours Overdue runs anywhere:\n" +
-  "  export OVERDUE_DATABASE_URL=postgres://user:password@host:5432/database\n" +
+  "Use a PostgreSQL server (15 to 18) of your own:\n" +
+  "  export OVERDUE_DATABASE_URL=postgres://overdue@127.0.0.1:5432/overdue\n" +
   "  overdue serve";
 
 /** Throws CommandError when the address cannot be listened on. */
