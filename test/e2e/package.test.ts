@@ -40,6 +40,13 @@ test("it is small, holds what runs, and no tests, sources or tools", async () =>
     "migrations/0001_initial.sql",
   ])
     expect(files).toContain(file);
+  const readme = readFileSync(join(installed, "README.md"), "utf8");
+  const named = [
+    ...readme.matchAll(/[`(]((?:docs\/)?[\w.-]+\.(?:md|png|json)|\.env\.example|docs\/[\w/.-]+)[`)]/g),
+  ];
+  expect(named.length).toBeGreaterThan(10);
+  for (const [, file = ""] of named.filter(([, name = ""]) => !/^(package|test)/.test(name)))
+    expect(files).toContain(file);
   expect(files.filter((file) => file.startsWith("dist/web/assets/")).length).toBeGreaterThan(3);
   expect(files.filter((file) => /\.test\.|^test\/|^src\/|^web\//.test(file))).toEqual([]);
   const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8")) as Record<
