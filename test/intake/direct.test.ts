@@ -1,5 +1,8 @@
 // The direct intake on scripted ports: order, numbers, doubt, the detour and its end, refusals, stopping.
+import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { SignalResult } from "../../src/core/accepted.ts";
@@ -439,6 +442,16 @@ describe("without a spool, or when it is full", () => {
     expect(intake.state()).toMatchObject({ refusingSinceAt: null, refused: [] });
     release();
     await Promise.all(greedy);
+  });
+
+  // In a process of its own: a loop that never leaves microtasks would stop the test runner, timeouts included.
+  test.each(["no-spool", "full-spool"])("more signals than one batch leave timers running (%s)", async (which) => {
+    const script = fileURLToPath(new URL("./support/refuse-a-crowd.ts", import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, [script, which], {
+      timeout: 30_000,
+      killSignal: "SIGKILL",
+    });
+    expect(stdout).toBe("refused 1200\nthen recorded\n");
   });
 
   test("more than can wait is refused", async () => {

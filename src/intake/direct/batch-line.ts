@@ -1,6 +1,6 @@
 // The line of batches: what waits is numbered, sent to the database one batch at a time, and where that fails
 // goes on by the detour. A number is given once and stays with its batch until the database has it.
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { AcceptedSignal, Batch } from "../../core/accepted.ts";
 import type { Instant } from "../../core/instant.ts";
 import { type Applied, Detour, oldestOf } from "./detour.ts";
@@ -18,6 +18,8 @@ const RECORD_MS_MIN = 200;
 /** A signal that has waited this long is refused: the answer has to leave within two seconds. */
 const WAIT_MS_MAX = 1_800;
 const WAIT_CHECK_MS = 50;
+/** While nothing can be promised, this is how often the queue checks whether that is over. */
+const BLOCKED_CHECK_MS = 5;
 
 export type LineParts = IntakeParts & {
   /** A signal is not promised, and its sender is told so. */
@@ -108,13 +110,17 @@ export class BatchLine {
   }
 
   async #work(): Promise<void> {
-    // One turn of the event loop, so that what arrived together is recorded together.
-    await nextTurn();
-    while (this.#queue.length > 0) {
+    do {
+      // Every pass gives the event loop one turn: timers and sockets run whatever the awaits below resolve to, and
+      // what arrived together is recorded together.
+      await nextTurn();
       if (this.detour.isOn) await this.detour.collect(() => this.#queue.length >= BATCH_SIGNALS_MAX);
       this.#renewIfIdle();
       // Where nothing can be promised now, signals wait: it may be over before they have waited too long.
-      if (this.detour.isBlocked) continue;
+      if (this.detour.isBlocked) {
+        await pause(BLOCKED_CHECK_MS);
+        continue;
+      }
       const next = this.#nextBatch();
       if (next === null) continue;
       const { promise: landing, resolve: land } = Promise.withResolvers<void>();
@@ -122,7 +128,7 @@ export class BatchLine {
       await (this.#takesDetour(next) ? this.#append(next) : this.#record(next));
       this.#inFlight = null;
       land();
-    }
+    } while (this.#queue.length > 0);
     this.#working = null;
   }
 

@@ -1,6 +1,6 @@
 // The way through the spool: batches that the database did not confirm are kept on disk under their numbers and
 // given to it later, oldest first. The detour is over when the database has everything, and not before.
-import { setTimeout as pause } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { AcceptedSignal, Batch } from "../../core/accepted.ts";
 import type { Instant } from "../../core/instant.ts";
 import type { BatchSpool, Identity, IntakeParts, Numbered, SpooledBatch } from "./parts.ts";
@@ -192,6 +192,8 @@ export class Detour {
     // One that is recorded directly was begun before the detour, and comes first.
     await this.#parts.line.landing();
     for (;;) {
+      // One turn of the event loop per pass, in case the database and the spool both fail at once.
+      await nextTurn();
       try {
         if (!this.#parts.hasEntered()) await pause(RETRY_MS);
         else if (await this.#isOver()) break;

@@ -1,0 +1,14 @@
+// The body of a process whose intake can promise nothing while more signals wait than fit into a batch. Prints what
+// became of them. Argument: "no-spool" or "full-spool".
+import { scripted, words } from "../scripted-ports.ts";
+
+const spoolless = process.argv[2] === "no-spool";
+const { intake, ping, database, spool } = scripted({ spoolless });
+database.behaviour = "away";
+spool.isFull = true;
+const refused = await Promise.all(words(1, 1_200).map((word) => ping(word)));
+console.log(`refused ${refused.filter((kind) => kind === "busy").length}`);
+database.behaviour = "answers";
+spool.isFull = false;
+while (intake.state().isDetour) await new Promise((resolve) => setTimeout(resolve, 10));
+console.log(`then ${await ping("later")}`);
