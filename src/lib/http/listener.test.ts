@@ -79,6 +79,41 @@ describe("requests", () => {
     expect(await (await fetch(`${origin}/b`)).text()).toBe("second");
   });
 
+  test.each([
+    ["without bodies", "GET /%d HTTP/1.1\r\nHost: x\r\n\r\n"],
+    ["with bodies", "POST /%d HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"],
+  ])("that are sent without waiting for answers are handled a few at a time (%s)", async (_, text) => {
+    const { owed, handles } = waiting();
+    let bytesRead = 0;
+    const handler: HttpHandler = {
+      handles,
+      handle: (request, response) => {
+        bytesRead = request.socket.bytesRead;
+        request.on("data", () => {}).on("end", () => owed.push(response));
+        if (request.method === "GET") owed.push(response);
+      },
+    };
+    const { port } = await listen([handler]);
+    const count = 20_000;
+    const all = Array.from({ length: count }, (_unused, at) => text.replace("%d", String(at))).join("");
+    const { said } = await open(port, all);
+    const answered: string[] = [];
+    while (answered.length < count) {
+      await expect.poll(() => owed.length, { interval: 1 }).toBeGreaterThan(0);
+      // What the server has read, answered or not, stays within a few reads from the socket.
+      const readAhead = bytesRead - answered.length * (all.length / count);
+      expect(readAhead).toBeLessThan(4 * 65_536);
+      await pause(0);
+      expect(owed.length).toBeLessThanOrEqual(32);
+      for (const response of owed.splice(0)) {
+        answered.push(response.req.url ?? "");
+        response.end("ok");
+      }
+    }
+    expect(answered).toEqual(Array.from({ length: count }, (_unused, at) => `/${at}`));
+    await expect.poll(() => said().split("HTTP/1.1 200 OK").length - 1).toBe(count);
+  });
+
   test("that nobody wants are answered 404, a HEAD without a body", async () => {
     const { origin } = await listen([under("/a", "a")]);
     const response = await fetch(`${origin}/c`);

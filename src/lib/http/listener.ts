@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { formatListenAddress, type ListenAddress } from "../address.ts";
 import { answerPlainly, SAFETY_HEADERS } from "./answer.ts";
 import { type ConnectionCounts, HttpConnections, type RefusedConnection } from "./connections.ts";
+import { Pipelining } from "./pipelining.ts";
 import type { Log } from "../log.ts";
 import type { Service } from "../service.ts";
 
@@ -83,8 +84,12 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
   });
   let address: ListenAddress | null = null;
   let isStopping = false;
+  const pipelining = new Pipelining(server);
   const dispatch = (request: IncomingMessage, response: ServerResponse) => {
     if (!connections.begin(request, response)) return;
+    pipelining.handle(request, response, () => handle(request, response));
+  };
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
     if (isStopping) response.shouldKeepAlive = false;
     try {
       const handler = options.handlers.find((one) => one.handles(request));
