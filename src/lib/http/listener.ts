@@ -86,8 +86,9 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
   let isStopping = false;
   const pipelining = new Pipelining(server);
   const dispatch = (request: IncomingMessage, response: ServerResponse) => {
-    if (!connections.begin(request, response)) return;
-    pipelining.handle(request, response, () => handle(request, response));
+    pipelining.handle(request, response, () => {
+      if (connections.begin(request, response)) handle(request, response);
+    });
   };
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     if (isStopping) response.shouldKeepAlive = false;
