@@ -445,14 +445,17 @@ describe("without a spool, or when it is full", () => {
   });
 
   // In a process of its own: a loop that never leaves microtasks would stop the test runner, timeouts included.
-  test.each(["no-spool", "full-spool"])("more signals than one batch leave timers running (%s)", async (which) => {
-    const script = fileURLToPath(new URL("./support/refuse-a-crowd.ts", import.meta.url));
-    const { stdout } = await promisify(execFile)(process.execPath, [script, which], {
-      timeout: 30_000,
-      killSignal: "SIGKILL",
-    });
-    expect(stdout).toBe("refused 1200\nthen recorded\n");
-  });
+  test.each(["no-spool", "full-spool"])(
+    "more signals than one batch leave timers running (%s)",
+    async (which) => {
+      const script = fileURLToPath(new URL("./support/refuse-a-crowd.ts", import.meta.url));
+      const { stdout } = await promisify(execFile)(process.execPath, [script, which], {
+        timeout: 30_000,
+        killSignal: "SIGKILL",
+      });
+      expect(stdout).toBe("refused 1200\nthen recorded\n");
+    },
+  );
 
   test("more than can wait is refused", async () => {
     const { intake, ping, database } = scripted({ spoolless: true });

@@ -83,10 +83,10 @@ describe("requests", () => {
     ["without bodies", "GET /%d HTTP/1.1\r\nHost: x\r\n\r\n"],
     ["with bodies", "POST /%d HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"],
   ])("that are sent without waiting for answers are handled a few at a time (%s)", async (_, text) => {
-    const { owed, handles } = waiting();
+    const owed: ServerResponse[] = [];
     let bytesRead = 0;
     const handler: HttpHandler = {
-      handles,
+      handles: () => true,
       handle: (request, response) => {
         bytesRead = request.socket.bytesRead;
         request.on("data", () => {}).on("end", () => owed.push(response));

@@ -4,7 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /** Requests of one connection that are handled at a time. At least 2: the newest may still wait for its body. */
-export const PIPELINED_REQUESTS_MAX = 32;
+const PIPELINED_REQUESTS_MAX = 32;
 
 type Connection = {
   /** Requests that have been parsed and whose answers have not been sent. */
@@ -19,10 +19,10 @@ export class Pipelining {
   readonly #answered: (this: ServerResponse) => void;
 
   constructor(server: Server) {
-    const pipelining = this;
+    const onAnswered = (socket: Socket) => this.#onAnswered(socket);
     // One function for all answers, because it is attached to each of them.
     this.#answered = function () {
-      pipelining.#onAnswered(this.req.socket);
+      onAnswered(this.req.socket);
     };
     server.on("connection", (socket) => {
       const connection: Connection = { unanswered: 0, held: [], isPaused: false };
