@@ -19,6 +19,7 @@ import { KEY_PREFIX } from "./core/identity.ts";
 import { formatListenAddress } from "./lib/address.ts";
 import { createLog, type KnownSecrets, type Log, secretRemover } from "./lib/log.ts";
 import { createMetrics } from "./lib/metrics.ts";
+import { startWatchdog } from "./lib/watchdog.ts";
 import {
   chooseRoles,
   type Resources,
@@ -86,6 +87,7 @@ async function serve(config: Config, options: ServeOptions): Promise<number> {
     process.exit(EXIT.failed);
   });
   log.info({ version: VERSION, node: process.versions.node, pid: process.pid, roles: names }, "starting");
+  startWatchdog({ log });
   let running: RunningProcess;
   try {
     running = await run(names, resources, { signal: stop });

@@ -267,3 +267,16 @@ describe("a database that comes and goes", () => {
     expect((await running.ended).code).toBe(0);
   });
 });
+
+test("a process whose event loop is blocked ends by itself, and logs what it was doing", async () => {
+  const block = "process.on('SIGUSR2', function blockForEver() { for (;;); })";
+  const options = `--import=data:text/javascript,${encodeURIComponent(block)}`;
+  const running = serve(await environment({ NODE_OPTIONS: options }), "--roles", "housekeeper");
+  await running.line("ready");
+  running.process.kill("SIGUSR2");
+  const { code, out } = await running.ended;
+  expect(code).toBe(70);
+  const last = messagesOf(out).at(-1);
+  expect(last).toMatchObject({ level: "fatal", msg: expect.stringContaining("the event loop is blocked") });
+  expect(JSON.stringify(last)).toContain("blockForEver");
+});

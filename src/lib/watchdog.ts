@@ -1,0 +1,35 @@
+// Ends the process when its event loop is blocked, so that a supervisor restarts it. A blocked loop answers nothing,
+// not even SIGTERM, and timers cannot detect it: a thread of its own does.
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { Log } from "./log.ts";
+import type { WatchdogData } from "./watchdog-thread.ts";
+
+/** CPU time that the main thread may use without a turn of its event loop. */
+const BLOCKED_CPU_MS_MAX = 10_000;
+const TICK_MS = 500;
+/** What the thread's heap may hold; it needs little. */
+const THREAD_HEAP_MB_MAX = 16;
+
+export type WatchdogOptions = { log: Log; blockedCpuMsMax?: number };
+
+/**
+ * Watches the event loop of the main thread, which must be the one that calls this, until the process ends. Only time
+ * on a CPU counts: a process that is stopped, suspended, swapped out or starved is not blocked. Reads the CPU time of
+ * the thread from /proc, so it works on Linux only.
+ */
+export function startWatchdog({ log, blockedCpuMsMax = BLOCKED_CPU_MS_MAX }: WatchdogOptions): void {
+  if (process.platform !== "linux") {
+    log.warn("the watchdog needs Linux; a blocked process is not restarted");
+    return;
+  }
+  const ticks = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  setInterval(() => Atomics.add(ticks, 0, 1), TICK_MS).unref();
+  const worker = new Worker(new URL(`./watchdog-thread${extname(import.meta.url)}`, import.meta.url), {
+    name: "watchdog",
+    workerData: { ticks, blockedCpuMsMax } satisfies WatchdogData,
+    resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MB_MAX },
+  });
+  worker.unref();
+  worker.on("error", (error) => log.error({ err: error }, "the watchdog has stopped"));
+}
