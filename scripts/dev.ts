@@ -73,6 +73,7 @@ function startServer(url: string, mail: Mail): ChildProcess {
     OVERDUE_DATABASE_URL: url,
     OVERDUE_PING_MAIL_LISTEN: mail.listen,
     OVERDUE_PING_MAIL_DOMAIN: mail.domain,
+    OVERDUE_SPOOL_FOLDER: join(HOME, "spool"),
   });
 }
 

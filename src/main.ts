@@ -30,6 +30,7 @@ import {
   UnknownRoleError,
 } from "./roles.ts";
 import { objectStoreOf } from "./roles/ways-out/object-store.ts";
+import { chooseSpoolFolder } from "./roles/spool-folder.ts";
 import { openDatabase } from "./store/db.ts";
 
 const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;
@@ -75,9 +76,10 @@ function openResources(config: Config, log: Log): Resources {
 }
 
 /** Runs the chosen roles until a signal comes, and returns the exit code. */
-async function serve(config: Config, options: ServeOptions): Promise<number> {
+async function serve(given: Config, options: ServeOptions): Promise<number> {
   const { roles, onReady, isQuietUntilReady = false } = options;
   const names = choose(roles);
+  const config = withSpoolFolder(given, names);
   const log = createLog({ level: config.logLevel, ...knownSecrets(config) });
   if (isQuietUntilReady) log.level = "fatal";
   const resources = openResources(config, log);
@@ -104,6 +106,14 @@ async function serve(config: Config, options: ServeOptions): Promise<number> {
   const failed = await running.stop();
   log.info({ failed }, "stopped");
   return failed.length === 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** Only roles that receive pings need the folder. */
+function withSpoolFolder(config: Config, roles: readonly RoleName[]): Config {
+  const receives = roles.includes("ping") || roles.includes("smtp");
+  return receives
+    ? { ...config, spoolFolder: chooseSpoolFolder(config.spoolFolder, environment) }
+    : { ...config, spoolFolder: null };
 }
 
 function choose(names: readonly string[] | null): RoleName[] {

@@ -22,6 +22,7 @@ import { pingRole } from "./roles/ping.ts";
 import { sharedReceiving, type SharedReceiving } from "./roles/shared-receiving.ts";
 import { type Site, type SitePart, siteService } from "./roles/site.ts";
 import { smtpRole } from "./roles/smtp.ts";
+import { givenSpoolFolder } from "./roles/spool-folder.ts";
 import { sweeperRole } from "./roles/sweeper.ts";
 import { missesOf } from "./roles/ways-out/set-up.ts";
 import { webRole } from "./roles/web.ts";
@@ -130,10 +131,12 @@ export type RunningProcess = {
  */
 export async function run(
   roles: readonly RoleName[],
-  resources: Resources,
+  given: Resources,
   { signal }: { signal: AbortSignal },
 ): Promise<RunningProcess> {
-  const { config, database, log, metrics } = resources;
+  const { database, log, metrics } = given;
+  const config = { ...given.config, spoolFolder: givenSpoolFolder(given.config) };
+  const resources = { ...given, config };
   let isPrepared = false;
   const prepared = { ...resources, isPrepared: () => isPrepared };
   const known = {

@@ -112,11 +112,12 @@ export const SIGNAL_SETTINGS = {
     key: "OVERDUE_SPOOL_FOLDER",
     group: "Signals",
     kind: textKind({ lengthMin: 1 }),
-    fallbackMeans: "none; while the database is away, pings are refused with 503",
+    fallbackMeans:
+      "the first of $STATE_DIRECTORY, /var/lib/overdue and $XDG_STATE_HOME/overdue (~/.local/state/overdue) that is writable",
     secret: false,
     meaning:
-      "A folder on a local disk that survives restarts. While the database is away, pings of known checks are kept there and answered 200. Processes of one machine may share it.",
-    example: "/var/lib/overdue/spool",
+      "A folder on a local disk that survives restarts. While the database is away, pings of known checks are kept there and answered 200. Processes of one machine may share it. off: such pings are refused with 503.",
+    example: "/var/lib/overdue",
   }),
   spoolBytesMax: setting({
     key: "OVERDUE_SPOOL_BYTES",

@@ -46,7 +46,9 @@ export function startOverdue(
   args: readonly string[],
   environment: Environment = {},
 ): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, [MAIN, ...args], { env: environment });
+  // By default the spool of a server is in a folder of the system.
+  const env = args[0] === "serve" ? { OVERDUE_SPOOL_FOLDER: "off", ...environment } : environment;
+  return spawn(process.execPath, [MAIN, ...args], { env });
 }
 
 /** Runs `overdue` to its end. */

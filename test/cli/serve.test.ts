@@ -1,8 +1,11 @@
 // `overdue serve` as a supervisor sees it: starts, says where it is, answers, stops, and keeps its secrets.
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { ROLE_NAMES } from "../../src/roles.ts";
 import { endOf, type Environment, runOverdue, startOverdue, useDurablePostgres } from "./run-overdue.ts";
 
@@ -279,4 +282,16 @@ test("a process whose event loop is blocked ends by itself, and logs what it was
   const last = messagesOf(out).at(-1);
   expect(last).toMatchObject({ level: "fatal", msg: expect.stringContaining("the event loop is blocked") });
   expect(JSON.stringify(last)).toContain("blockForEver");
+});
+
+test("without a setting, the spool is in the state directory of the service", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "overdue-state-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  // An empty variable counts as not set.
+  const settings = await environment({ OVERDUE_SPOOL_FOLDER: "", STATE_DIRECTORY: folder });
+  const running = serve(settings, "--roles", "ping");
+  await running.line("ready");
+  expect(readdirSync(folder).filter((name) => /^spool-.*\.sqlite$/.test(name))).toHaveLength(1);
+  running.process.kill("SIGTERM");
+  expect(await running.ended).toMatchObject({ code: 0 });
 });

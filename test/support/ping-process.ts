@@ -46,6 +46,8 @@ export async function startPingProcess(options: PingProcessOptions): Promise<Pin
       OVERDUE_DATABASE_URL: databaseUrl,
       OVERDUE_LISTEN: `127.0.0.1:${port}`,
       OVERDUE_ADMIN_LISTEN: "127.0.0.1:0",
+      // By default the spool is in a folder of the system.
+      OVERDUE_SPOOL_FOLDER: "off",
       ...settings,
     },
     stdio: ["ignore", "pipe", "pipe"],

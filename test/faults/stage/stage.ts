@@ -116,8 +116,7 @@ export class Stage {
   /** A process that is not started yet. */
   async receiver(wish: ProcessWish): Promise<PingProcess> {
     const { name, databaseUrl = this.url, spool = "spool", environment = {} } = wish;
-    const spoolSettings: Record<string, string> =
-      spool === null ? {} : { OVERDUE_SPOOL_FOLDER: this.subfolder(spool) };
+    const spoolSettings = { OVERDUE_SPOOL_FOLDER: spool === null ? "off" : this.subfolder(spool) };
     const made = new PingProcess({
       name,
       port: await freePort(),
@@ -180,6 +179,7 @@ export class Stage {
   }
 
   async close(): Promise<void> {
+    for (const one of this.#processes) one.stopProbe();
     this.ledger.close();
     await Promise.all(this.#processes.map((one) => one.kill()));
     await Promise.all(this.#proxies.map((one) => one.close()));
@@ -213,10 +213,24 @@ export async function onStage<T>(
   const stage = new Stage({ run, folder, postgres, databaseName, isShared: shared !== undefined, guardian });
   try {
     await prepare(stage, options);
-    return await work(stage);
+    const result = await work(stage);
+    if (hasComplaints(result)) {
+      result.complaints.push(...stage.processes.flatMap((one) => one.healthComplaints));
+    }
+    return result;
   } finally {
     await stage.close();
   }
+}
+
+/** What most scenarios return; the others say otherwise what did not hold. */
+function hasComplaints(result: unknown): result is { complaints: string[] } {
+  return (
+    typeof result === "object" &&
+    result !== null &&
+    "complaints" in result &&
+    Array.isArray(result.complaints)
+  );
 }
 
 async function startOwnPostgres({ binaries, postgres }: StageOptions): Promise<PostgresServer> {
