@@ -43,6 +43,8 @@ export type IntakeState = {
   /** Signals that were recorded after a detour. */
   replayedCount: number;
   isDetour: boolean;
+  /** On the detour: whether the database took the last thing it was given, so that unknown checks can be looked up. */
+  isAnswering: boolean;
   /** Nothing can be promised to anybody. */
   isBlocked: boolean;
   queued: number;
@@ -126,6 +128,7 @@ export class DirectIntake implements SignalIntake {
       rejectedCount: this.#line.outcomes.rejected,
       replayedCount: this.#line.outcomes.replayed,
       isDetour: this.#line.detour.isOn,
+      isAnswering: this.#line.detour.isAnswering,
       isBlocked: this.#line.detour.isBlocked,
       queued: this.#line.length,
       confirmed: this.#line.confirmed,

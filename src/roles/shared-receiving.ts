@@ -61,10 +61,20 @@ export function sharedReceiving(resources: ReceivingResources & { metrics: Metri
   };
 }
 
-function troubleOf({ intake, heart }: Receiving): string | null {
-  if (intake.state().isBlocked)
+/** Why every ping is refused; null when pings of known checks are taken. */
+function troubleOf({ intake, heart, spooling }: Receiving): string | null {
+  const { isBlocked, isDetour, isAnswering } = intake.state();
+  if (isBlocked)
     return "signals are refused: the database is away or cannot write, and nothing takes its place";
-  if (intake.state().isDetour && !heart.mayPromise()) return "signals are refused: the lease has ended";
+  if (!isDetour) return null;
+  if (!heart.mayPromise()) return "signals are refused: the lease has ended";
+  const spool = spooling.state();
+  if (spool?.full === true)
+    return "signals are refused: the database is away, and the spool or its disk is full";
+  if (spool !== null && spool.failed !== null)
+    return `signals are refused: the spool failed: ${spool.failed}`;
+  if (!isAnswering && spooling.knownCount() === 0)
+    return "signals are refused: the database is away, and this machine has not received a ping before";
   return null;
 }
 

@@ -144,6 +144,24 @@ describe("a process that receives pings and has a spool", () => {
     await proxy.close();
   }, 120_000);
 
+  test("is not ready while the database is away and it knows no check", async () => {
+    const settings = { OVERDUE_SPOOL_FOLDER: temporaryFolder() };
+    const { resources, lines } = resourcesFor("postgres://nobody@127.0.0.1:1/nothing", settings);
+    const stop = new AbortController();
+    const starting = run(["ping"], resources, { signal: stop.signal });
+    await expect.poll(() => urlIn(lines, "site"), { timeout: 20_000 }).toBeDefined();
+    const admin = lines.map((line) => (JSON.parse(line) as { url?: string }).url).find(Boolean);
+    const ready = async () => {
+      const response = await fetch(`${admin}/readyz`);
+      return { status: response.status, body: await response.text() };
+    };
+    await expect
+      .poll(ready)
+      .toMatchObject({ status: 503, body: expect.stringContaining("has not received a ping before") });
+    stop.abort();
+    await expect(starting).rejects.toThrow("aborted");
+  }, 120_000);
+
   test("told to stop before the database is there, it stops in order", async () => {
     const settings = { OVERDUE_SPOOL_FOLDER: temporaryFolder() };
     const { resources, lines } = resourcesFor("postgres://nobody@127.0.0.1:1/nothing", settings);
