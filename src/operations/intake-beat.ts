@@ -77,12 +77,15 @@ export function enterIntake(
   );
 }
 
+/** The reason of blind intervals in which acknowledged pings are missing from the database. */
+export const LOST_COMMITS = "confirmed signals were lost by the database";
+
 const REASON = {
   unproven: "the intake did not accept",
   refused: "senders were refused",
   lost: "the intake was lost",
   broken: "the spool of the intake cannot be read",
-  skipped: "confirmed signals were lost by the database",
+  skipped: LOST_COMMITS,
 };
 
 /** Moves the watermark. Whatever was blind before is written in the same transaction. */

@@ -131,6 +131,7 @@ export const TROUBLE_WORDS: Readonly<Record<string, string>> = {
   spoolFilling: "The spool of a process is filling up",
   deliveryStuck: "Messages wait although nothing hinders them",
   intakeLost: "A process that received signals was lost",
+  pingsLost: "Acknowledged pings are missing from the database",
   checkLocked: "A check has been locked for long",
   checkPoisoned: "A check cannot be judged",
   adminChannelUnusable: "The channel in OVERDUE_OPERATOR_CHANNEL does not exist or is disabled",

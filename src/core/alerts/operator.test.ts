@@ -25,6 +25,7 @@ const WELL: Observed = {
   unsettledSinceAt: null,
   spools: [],
   lost: [],
+  lostCommits: [],
   deliveryDueAt: null,
   locked: [],
   poisoned: [],
@@ -154,6 +155,17 @@ describe("what is told", () => {
       { intakeId: "b", name: "b/1", lostAt: NOW - 3_600_001 },
     ];
     expect(told({ lost })).toMatchObject([{ kind: "intakeLost", subject: "a", since: NOW - 10 }]);
+  });
+
+  test("each time of which the database has lost acknowledged pings, for an hour", () => {
+    const lostCommits = [
+      { id: 7, from: NOW - 60_000, to: NOW - 10 },
+      { id: 6, from: NOW - 4_000_000, to: NOW - 3_600_001 },
+    ];
+    const [trouble, more] = told({ lostCommits });
+    expect(trouble).toMatchObject({ kind: "pingsLost", subject: "7", since: NOW - 10 });
+    expect(trouble?.text).toContain("Acknowledged pings from");
+    expect(more).toBeUndefined();
   });
 
   test("checks that somebody has held for a minute, as one trouble", () => {

@@ -22,6 +22,8 @@ export type TroubleKind =
   | "spoolFilling"
   | "deliveryStuck"
   | "intakeLost"
+  /** The database lost pings that it had confirmed: a restored backup, or a standby that was behind. */
+  | "pingsLost"
   | "checkLocked"
   | "checkPoisoned"
   /** The channel that is told of all this does not exist, or is disabled. */
@@ -49,6 +51,8 @@ export type Observed = {
   unsettledSinceAt: Instant | null;
   spools: readonly { name: string; fill: number }[];
   lost: readonly { intakeId: string; name: string; lostAt: Instant }[];
+  /** Times of which the database lost confirmed pings that no process could send again. */
+  lostCommits: readonly { id: number; from: Instant; to: Instant }[];
   /** Since when a message has waited for its try that nothing hinders; null: none does. */
   deliveryDueAt: Instant | null;
   locked: readonly { name: string; since: Instant }[];
@@ -64,6 +68,7 @@ export function troublesOf(observed: Observed): Trouble[] {
     ...fillingSpools(observed),
     ...stuckDelivery(observed),
     ...lostIntakes(observed),
+    ...lostPings(observed),
     ...lockedChecks(observed),
     ...poisonedChecks(observed),
     ...unusableChannel(observed),
@@ -121,6 +126,19 @@ function lostIntakes({ now, lost }: Observed): Trouble[] {
       text:
         `The process ${name} was given up at ${clock(lostAt)}: it had given no sign of life. What it received ` +
         "and had not recorded is missing until it returns; silence in that time alerts nobody.",
+    }));
+}
+
+function lostPings({ now, lostCommits }: Observed): Trouble[] {
+  return lostCommits
+    .filter(({ to }) => now - to <= LOSS_TOLD_MS)
+    .map(({ id, from, to }) => ({
+      kind: "pingsLost",
+      subject: String(id),
+      since: to,
+      text:
+        `Acknowledged pings from ${clock(from)} to ${clock(to)} are missing: the database was restored or failed ` +
+        "over to a state without them. Silence in that time alerts nobody.",
     }));
 }
 
@@ -183,6 +201,7 @@ const PART_OF: Readonly<Record<TroubleKind, Part>> = {
   watermarkHeld: "receiving",
   spoolFilling: "receiving",
   intakeLost: "receiving",
+  pingsLost: "database",
   checkLocked: "watching",
   checkPoisoned: "watching",
   deliveryStuck: "telling",
@@ -276,6 +295,10 @@ const TITLES: Readonly<Record<TroubleKind, { begun: string; over: string }>> = {
   spoolFilling: { begun: "A spool is filling", over: "The spool has room again" },
   deliveryStuck: { begun: "Messages are not being sent", over: "Messages are being sent again" },
   intakeLost: { begun: "A receiving process was lost", over: "No further process was lost" },
+  pingsLost: {
+    begun: "Acknowledged pings are missing from the database",
+    over: "No further pings are missing from the database",
+  },
   checkLocked: {
     begun: "A check is held in the database",
     over: "No check is held in the database any more",

@@ -25,6 +25,21 @@ const INSERT = statement<{ id: number }>({
     values ($1, $2, $3, $4) returning id`,
 });
 
+const LIST_BY_REASON = statement<{ id: number; from_at: Instant; to_at: Instant }>({
+  name: "blind_intervals.list_by_reason",
+  text: `select id, from_at, to_at from blind_intervals
+    where to_at >= $2 and reason = $1 order by to_at desc limit $3`,
+});
+
+/** Those of a reason that have ended since an instant, the newest first. */
+export async function listBlindByReason(
+  db: Db,
+  { reason, since, limit }: { reason: string; since: Instant; limit: number },
+): Promise<{ id: number; from: Instant; to: Instant }[]> {
+  const { rows } = await db.query(LIST_BY_REASON, [reason, toTimestamp(since), limit]);
+  return rows.map(({ id, from_at: from, to_at: to }) => ({ id, from, to }));
+}
+
 /** Adds a blind interval and returns its id. One that lasts has no end yet. */
 export async function insertBlindInterval(tx: Tx, blind: Omit<BlindInterval, "id">): Promise<number> {
   const { rows } = await tx.query(INSERT, [

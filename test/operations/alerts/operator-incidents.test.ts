@@ -8,7 +8,7 @@ import {
   observeInstallation,
   tellOperator,
 } from "../../../src/operations/alerts/sweeping/operator-incidents.ts";
-import { type IntakeLook, lookAtIntakes } from "../../../src/operations/intake-beat.ts";
+import { type IntakeLook, lookAtIntakes, skipLostBatches } from "../../../src/operations/intake-beat.ts";
 import { listPoisonedChecks, putAside } from "../../../src/store/checks/sweeping.ts";
 import { beatIntake, closeIntake, registerIntake } from "../../../src/store/intakes/intakes.ts";
 import { inTransaction } from "../../../src/store/transaction.ts";
@@ -142,6 +142,16 @@ describe("what is observed", () => {
       { kind: "spoolFilling", subject: "full/1", text: expect.stringContaining("75 %") },
       { kind: "intakeLost", subject: id, text: expect.stringContaining("gone/1") },
     ]);
+  });
+
+  test("acknowledged pings that the database has lost", async () => {
+    const intakeId = await intake("one/1", { at: look.now });
+    await skipLostBatches(database.db, { intakeId, seq: 41, name: "one/1" });
+    const { now } = await lookAtIntakes(database.db);
+    const troubles = troublesOf({ ...(await observe()), now });
+    expect(troubles).toContainEqual(
+      expect.objectContaining({ kind: "pingsLost", text: expect.stringContaining("are missing") }),
+    );
   });
 
   test("checks that are put aside or held, by name", async () => {

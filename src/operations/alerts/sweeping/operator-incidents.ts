@@ -23,9 +23,10 @@ import { insertSayings } from "../../../store/alerts/planning.ts";
 import { findChecksByIds } from "../../../store/checks/checks.ts";
 import { forgetPoisoned, listPoisonedChecks } from "../../../store/checks/sweeping.ts";
 import type { Database, Db } from "../../../store/db.ts";
+import { listBlindByReason } from "../../../store/intakes/blind-intervals.ts";
 import { listFilledSpools, listLostIntakes } from "../../../store/intakes/intakes.ts";
 import { inTransaction, type Tx } from "../../../store/transaction.ts";
-import type { IntakeLook } from "../../intake-beat.ts";
+import { type IntakeLook, LOST_COMMITS } from "../../intake-beat.ts";
 
 /** How many of a kind are read. */
 const OBSERVED_MAX = 100;
@@ -47,9 +48,10 @@ export async function observeInstallation(
 ): Promise<Observed> {
   const { now } = look;
   const lostSince = { from: now - LOSS_TOLD_MS, limit: OBSERVED_MAX };
-  const [spools, lost, aside, deliveryDueAt, channel] = await Promise.all([
+  const [spools, lost, lostCommits, aside, deliveryDueAt, channel] = await Promise.all([
     listFilledSpools(database, { fillMin: SPOOL_FILL_TOLD, limit: OBSERVED_MAX }),
     listLostIntakes(database, lostSince),
+    listBlindByReason(database, { reason: LOST_COMMITS, since: now - LOSS_TOLD_MS, limit: OBSERVED_MAX }),
     listPoisonedChecks(database, OBSERVED_MAX),
     findDueDelivery(database, { now, toldBefore: now - DELIVERY_STUCK_MS }),
     channelUuid === null ? null : findChannelByUuid(database, channelUuid),
@@ -65,6 +67,7 @@ export async function observeInstallation(
     unsettledSinceAt,
     spools,
     lost,
+    lostCommits,
     deliveryDueAt,
     locked: heldIds.map((id) => ({ name: names(id), since: locked.get(id) ?? now })),
     poisoned: poisoned.map(({ checkId, sinceAt, reason }) => ({
