@@ -7,6 +7,7 @@ import { clocks } from "./clocks.ts";
 import { diskLost } from "./disk-lost.ts";
 import { failover, restore, restoreOld } from "./failover.ts";
 import { linkCut } from "./link-cut.ts";
+import { livenessScenarios } from "./liveness.ts";
 import { mail } from "./mail.ts";
 import { mix } from "./mix.ts";
 import { owedKills } from "./owed-kills.ts";
@@ -19,6 +20,7 @@ import { syncFirst } from "./sync-first.ts";
 
 export const SCENARIOS: readonly Scenario[] = [
   syncFirst,
+  ...livenessScenarios,
   linkCut,
   splitIntakes,
   spoolKills,

@@ -40,8 +40,8 @@ export class Ledger {
   }
 
   /** Sends one signal and notes its end. */
-  async send(signal: Outgoing, port: number): Promise<Entry> {
-    const entry = await send(signal, { port, agent: this.#agent });
+  async send(signal: Outgoing, port: number, agent = this.#agent): Promise<Entry> {
+    const entry = await send(signal, { port, agent });
     this.#own.push(entry);
     return entry;
   }

@@ -6,6 +6,7 @@ import { connect } from "node:net";
 import { fileURLToPath } from "node:url";
 import { demand } from "../waiting.ts";
 import type { Guardian } from "./guardian.ts";
+import { HealthProbe } from "./health-probe.ts";
 
 const MAIN = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 const START_MS_MAX = 240_000;
@@ -29,7 +30,9 @@ export class PingProcess {
   readonly port: number;
   readonly logPath: string;
   readonly #options: PingProcessOptions;
+  readonly #probe: HealthProbe;
   #child: ChildProcess | null = null;
+  #isEnding = false;
   #exited: Promise<number | null> = Promise.resolve(null);
 
   constructor(options: PingProcessOptions) {
@@ -37,6 +40,18 @@ export class PingProcess {
     this.port = options.port;
     this.logPath = options.logPath;
     this.#options = options;
+    const pid = () => (this.isRunning && !this.#isEnding ? this.pid : null);
+    this.#probe = new HealthProbe({ name: options.name, adminPort: options.adminPort, pid });
+  }
+
+  /** When it did not answer /healthz although it should have. */
+  get healthComplaints(): readonly string[] {
+    return this.#probe.complaints;
+  }
+
+  /** Asks for /healthz no more. */
+  stopProbe(): void {
+    this.#probe.stop();
   }
 
   get pid(): number {
@@ -68,6 +83,7 @@ export class PingProcess {
     closeSync(log);
     guardian.watch(child);
     this.#child = child;
+    this.#isEnding = false;
     this.#exited = new Promise((resolve) => child.once("exit", (code) => resolve(code)));
   }
 
@@ -111,6 +127,7 @@ export class PingProcess {
   /** As a crash or the system's memory killer would: at once, without a word. */
   async kill(): Promise<void> {
     if (!this.isRunning) return;
+    this.#isEnding = true;
     process.kill(this.pid, "SIGKILL");
     await this.#exited;
   }
@@ -118,6 +135,7 @@ export class PingProcess {
   /** Asks it to stop in order, and returns its exit code. */
   async terminate(): Promise<number | null> {
     if (!this.isRunning) return null;
+    this.#isEnding = true;
     const timer = setTimeout(() => void this.kill(), STOP_MS_MAX);
     process.kill(this.pid, "SIGTERM");
     const code = await this.#exited;

@@ -65,6 +65,8 @@ export class DatabaseProxy {
   urlFor(url: string): string {
     const through = new URL(url);
     through.port = String(this.port);
+    // The answer to a request for TLS is no message, and what is encrypted cannot be cut at messages.
+    through.searchParams.set("sslmode", "disable");
     return through.href;
   }
 
