@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, type TestContext, test } from "vitest";
 
-const PROCESS = fileURLToPath(new URL("../../test/support/block-event-loop.ts", import.meta.url));
+const PROCESS = fileURLToPath(new URL("./block-event-loop.ts", import.meta.url));
 const BLOCKED_CPU_MS_MAX = 1_500;
 
 function start(how: string, { onTestFinished }: TestContext) {
