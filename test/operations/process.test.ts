@@ -104,7 +104,7 @@ describe("a process that receives pings and has a spool", () => {
   const urlIn = (lines: readonly string[], listener: string) =>
     lines
       .map((line) => JSON.parse(line) as { listener?: string; url?: string; msg?: string })
-      .find((line) => line.msg === "listening" && line.listener === listener)?.url;
+      .find((line) => line.msg === `${listener} listening`)?.url;
 
   test("starts while the database is away, takes what is known, and records it later", async () => {
     const proxy = await DatabaseProxy.open({ targetPort: Number(new URL(migrated.url).port) });
