@@ -65,6 +65,17 @@ export async function openKnownChecks(options: KnownChecksOptions): Promise<Know
   return checks;
 }
 
+/** Known until the restart only, for an intake without a folder. */
+export function knownUntilRestart(): Pick<KnownChecks, "remember" | "knows" | "forget"> {
+  const table = new KnownTable({ countMax: KNOWN_CHECKS_MAX });
+  const fingerprintOf = fingerprintWith(randomSecret());
+  return {
+    remember: (target, now) => void table.set(fingerprintOf(target), dayOf(now)),
+    knows: (target, now) => table.has(fingerprintOf(target), dayOf(now)),
+    forget: (target) => void table.delete(fingerprintOf(target)),
+  };
+}
+
 class KnownChecksInMemory implements KnownChecks {
   readonly #calls: ThreadCalls<KnownRequest, KnownAnswer>;
   readonly #fingerprintOf: (target: SignalTarget) => Fingerprint;

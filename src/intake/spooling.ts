@@ -3,7 +3,7 @@
 import type { Instant } from "../core/instant.ts";
 import type { Orphans } from "./beat/parts.ts";
 import type { BatchSpool, KnownTargets } from "./direct/parts.ts";
-import { type KnownChecks, openKnownChecks } from "./known-checks.ts";
+import { type KnownChecks, knownUntilRestart, openKnownChecks } from "./known-checks.ts";
 import { type LastBeat, LastBeatFile, readLastBeat } from "./last-beat.ts";
 import { openSpool, type Spool } from "./spool.ts";
 import { filesSetAside, makeFolder } from "./spool/folder.ts";
@@ -140,8 +140,8 @@ function noSpooling(): Spooling {
     open: async () => null,
     closeOne: async () => {},
     trouble: () => null,
-    // Without a spool nothing is promised while the database is away, so nobody needs to be known.
-    openKnown: async () => ({ remember: () => {}, knows: () => false, forget: () => {} }),
+    // Known checks may use all of the receive queue, unknown ones only a part of it.
+    openKnown: async () => knownUntilRestart(),
     findOrphans: async () => ({ gone: [], broken: [] }),
     letGo: async () => {},
     lastBeat: async () => null,
