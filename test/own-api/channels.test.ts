@@ -439,3 +439,23 @@ test("what a channel is made of has limits, and a refusal does not repeat megaby
     detail: "The configuration has more than 65536 characters.",
   });
 });
+
+test("a page of channels with long configurations ends early, and the next one goes on", async () => {
+  await emptyProject();
+  const config = {
+    url_down: "https://example.org/",
+    body_down: "x".repeat(10_000),
+    body_up: "y".repeat(10_000),
+  };
+  const count = 60;
+  for (let index = 0; index < count; index++) await newChannel(cast, { kind: "webhook", config });
+  const ids = new Set<unknown>();
+  let pages = 0;
+  for (let cursor: string | null = ""; cursor !== null; pages += 1) {
+    const reply: OwnReply = await ask(`/channels?limit=100${cursor === "" ? "" : `&cursor=${cursor}`}`);
+    expect(reply.bytes.length).toBeLessThan(1_200_000);
+    for (const { id } of reply.json["channels"] as { id: string }[]) ids.add(id);
+    cursor = reply.json["next_cursor"] as string | null;
+  }
+  expect([ids.size, pages]).toEqual([count, 2]);
+});

@@ -19,6 +19,7 @@ import {
   deleteCheck,
   findCheckByBadgeUuid,
   findCheckByUuid,
+  findCheckNames,
   findChecksByIds,
   insertCheck,
   lockCreation,
@@ -117,6 +118,9 @@ describe("finding", () => {
     const first = await sampleCheck(database.db, { projectId, name: "a" });
     const second = await sampleCheck(database.db, { projectId, name: "b" });
     const found = await findChecksByIds(database.db, [second.id, first.id, 999_999]);
+    expect(await findCheckNames(database.db, [first.id, 999_999])).toEqual([
+      { id: first.id, uuid: first.uuid, name: first.settings.name, tz: first.settings.tz },
+    ]);
     expect(found.map((check) => check.settings.name).toSorted()).toEqual(["a", "b"]);
   });
 
@@ -126,6 +130,12 @@ describe("finding", () => {
     const second = await sampleCheck(database.db, { projectId, slug: "two" });
     expect(await listChecks(database.db, { projectId })).toEqual([first, second]);
     expect(await listChecks(database.db, { projectId, slug: "two" })).toEqual([second]);
+    const page = { afterId: 0, limit: 10, bytesMax: 1 };
+    expect(await listChecks(database.db, { projectId, page })).toEqual([first, second]);
+    await database.db.pool.query("update checks set description = 'long' where id = $1", [first.id]);
+    const paged = async (afterId: number) =>
+      (await listChecks(database.db, { projectId, page: { ...page, afterId } })).map(({ id }) => id);
+    expect([await paged(0), await paged(first.id)]).toEqual([[first.id], [second.id]]);
     expect(await listCheckUuids(database.db, projectId)).toEqual(
       [first, second].map(({ id, uuid }) => ({ id, uuid })),
     );

@@ -179,7 +179,7 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
   [
     "list checks of a project",
     ["check_states_pkey", "checks_project"],
-    (tx) => listChecks(tx, { projectId: 7 }),
+    (tx) => listChecks(tx, { projectId: 7, page: { afterId: 1, limit: 2, bytesMax: 262_144 } }),
   ],
   [
     "count the statuses of a project",

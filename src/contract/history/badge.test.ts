@@ -12,7 +12,7 @@ const urls = publicUrls({
   apiUrl: "https://api.example.org",
 });
 const present = (...tagTexts: string[]) =>
-  presentBadges({ urls, badgeKey: KEY, tagTexts, sign: (tag) => `sig(${tag})` }).badges;
+  presentBadges(tagTexts, { urls, badgeKey: KEY, sign: (tag) => `sig(${tag})` }).badges;
 
 describe("the map of badges", () => {
   test("of a project without tags has the overall ones only, without a tag in the address", () => {
@@ -59,7 +59,7 @@ describe("the map of badges", () => {
   test("fits its schema, whatever the tags", () => {
     fc.assert(
       fc.property(fc.array(fc.string()), (texts) => {
-        const list = presentBadges({ urls, badgeKey: KEY, tagTexts: texts, sign: () => "OEpz__M4" });
+        const list = presentBadges(texts, { urls, badgeKey: KEY, sign: () => "OEpz__M4" });
         expect(Value.Check(BadgeListSchema, list)).toBe(true);
       }),
     );

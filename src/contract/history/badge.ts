@@ -30,26 +30,33 @@ export const BadgeListSchema = Type.Object(
 
 export type BadgeUrls = Static<typeof BadgeUrlsSchema>;
 
-export type BadgeList = {
+export type BadgeContext = {
   urls: PublicUrls;
   badgeKey: string;
-  /** The `tags` of each check of the project, as they are stored; repeats do no harm. */
-  tagTexts: readonly string[];
   /** The signature of one tag. */
   sign: (tag: string) => string;
 };
 
-/** The badge addresses of a project: by tag in the order of the alphabet, and last those of all checks. */
-export function presentBadges(list: BadgeList): { badges: Record<string, BadgeUrls> } {
-  const tags = new Set(list.tagTexts.flatMap(splitTags));
+/** The tags of a project in the order of the alphabet, and last the one of all checks. */
+export function badgeTags(tagTexts: readonly string[]): string[] {
+  const tags = new Set(tagTexts.flatMap(splitTags));
   // Whoever named a tag like that gets the overall badges under it, too.
   tags.delete(OVERALL_TAG);
-  const entries = [...tags].toSorted().concat(OVERALL_TAG);
-  // From entries and not by assignment, since a tag may be called `__proto__`.
-  return { badges: Object.fromEntries(entries.map((tag) => [tag, badgeUrls(tag, list)])) };
+  return [...tags].toSorted().concat(OVERALL_TAG);
 }
 
-function badgeUrls(tag: string, { urls, badgeKey, sign }: BadgeList): BadgeUrls {
+/** The badge addresses of all these tags. For a large project, present tags one by one instead. */
+export function presentBadges(
+  tagTexts: readonly string[],
+  context: BadgeContext,
+): { badges: Record<string, BadgeUrls> } {
+  // From entries and not by assignment, since a tag may be called `__proto__`.
+  const entries = badgeTags(tagTexts).map((tag) => [tag, badgeUrls(tag, context)] as const);
+  return { badges: Object.fromEntries(entries) };
+}
+
+/** The badge addresses of one tag. */
+export function badgeUrls(tag: string, { urls, badgeKey, sign }: BadgeContext): BadgeUrls {
   const signature = sign(tag);
   const tagSegment = tag === OVERALL_TAG ? null : encodeTagSegment(tag);
   const at = (format: "svg" | "json" | "shields", states: BadgeStates) =>

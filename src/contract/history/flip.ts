@@ -48,11 +48,7 @@ export const FLIP_QUERY: readonly QueryParameter[] = [
 
 export type FlipJson = Static<typeof FlipSchema>;
 
-/** The flips of a list as JSON, in the order in which they are given. */
-export function presentFlips(
-  flips: readonly { at: Instant; to: "up" | "down" }[],
-  shape: FlipShape,
-): FlipJson[] | { flips: FlipJson[] } {
-  const list = flips.map(({ at, to }): FlipJson => ({ timestamp: isoSeconds(at), up: to === "up" ? 1 : 0 }));
-  return shape === "array" ? list : { flips: list };
+/** One flip as JSON. */
+export function presentFlip({ at, to }: { at: Instant; to: "up" | "down" }): FlipJson {
+  return { timestamp: isoSeconds(at), up: to === "up" ? 1 : 0 };
 }

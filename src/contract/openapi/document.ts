@@ -195,7 +195,8 @@ function conditionOf({ isTagged }: Route): OpenApiParameter[] {
       name: "If-None-Match",
       in: "header",
       required: false,
-      description: "The `ETag` of an earlier answer: if nothing has changed since, the answer is 304.",
+      description:
+        "The `ETag` of an earlier answer: if nothing has changed since, the answer is 304. A list of more than 10 MiB is streamed and has no `ETag`.",
       schema: { type: "string", pattern: HEADER_VALUE },
     },
   ];

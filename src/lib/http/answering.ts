@@ -1,8 +1,7 @@
 // Answers that a handler has to find out first: so many at once, each given once, however the finding out ends.
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { SAFETY_HEADERS } from "./answer.ts";
+import { writePieces } from "./write-pieces.ts";
 
 /** One answer, whole, or in pieces that are made while they are sent. */
 export type HttpAnswer = {
@@ -56,5 +55,5 @@ async function send(response: ServerResponse, { status, headers, body }: HttpAns
   }
   response.writeHead(status, { ...headers, ...SAFETY_HEADERS });
   if (response.req.method === "HEAD") response.end();
-  else await pipeline(Readable.from(body), response);
+  else await writePieces(response, body);
 }

@@ -10,6 +10,7 @@ import type { Log } from "../../lib/log.ts";
 import type { ObjectStore } from "../../lib/object-store.ts";
 import type { CheckWithState } from "../../store/checks/checks.ts";
 import type { Database } from "../../store/db.ts";
+import type { BegunAnswer } from "./begun-answer.ts";
 
 /** A request that anyone may make. */
 export type OpenExchange = {
@@ -43,14 +44,19 @@ export type CheckExchange = Exchange & {
   n: number | null;
 };
 
-export type Answer = {
-  status: number;
-  headers?: Readonly<Record<string, string>>;
-} & (
-  | { json: unknown }
-  /** Sent as it is. */
-  | { content: string | Uint8Array; type: string }
-);
+type AnswerHead = { status: number; headers?: Readonly<Record<string, string>> };
+
+export type Answer = AnswerHead &
+  (
+    | { json: unknown }
+    /** Sent as it is. */
+    | { content: string | Uint8Array; type: string }
+    /** JSON of any length, made piece by piece while it is sent. */
+    | { pieces: AsyncGenerator<string> }
+  );
+
+/** An answer of which as much is there as may be held in memory. */
+export type SentAnswer = Exclude<Answer, { pieces: unknown }> | (AnswerHead & BegunAnswer);
 
 /** What endpoints work with. */
 export type House = {

@@ -4,9 +4,17 @@ import type { Route } from "../../contract/route.ts";
 import { HTTP_STATUS, type ErrorCode } from "../../core/errors.ts";
 import type { RateVerdict } from "../../core/request/rate-limit.ts";
 import { SAFETY_HEADERS } from "../../lib/http/answer.ts";
-import type { Answer } from "./exchange.ts";
+import type { SentAnswer } from "./exchange.ts";
 
-export type Rendered = { status: number; headers: Record<string, string>; bytes: Uint8Array | null };
+export type Rendered = {
+  status: number;
+  headers: Record<string, string>;
+  /** Null: no body, or a stream. */
+  bytes: Uint8Array | null;
+  stream?: AsyncGenerator<string>;
+  /** To be called once when the answer was sent, or cannot be. */
+  release?: () => void;
+};
 
 const OK = 200;
 const NO_CONTENT = 204;
@@ -39,7 +47,7 @@ function rateHeaders(rate: RateVerdict | null): Record<string, string> {
 }
 
 /** A refusal as an answer. An empty text stands for an empty body, as one of the dialects wants it. */
-export function refusal(code: ErrorCode, text: string): Answer {
+export function refusal(code: ErrorCode, text: string): SentAnswer {
   const status = HTTP_STATUS[code];
   const headers = code === "unavailable" ? { "Retry-After": String(RETRY_AFTER_SECONDS) } : {};
   return text === ""
@@ -60,10 +68,11 @@ export type RenderOptions = {
 };
 
 /** Renders an answer. One that the sender has already, by its tag, is not sent again. */
-export function render(answer: Answer, { route, methods, rate, ifNoneMatch }: RenderOptions): Rendered {
-  const bytes = Buffer.from("json" in answer ? JSON.stringify(answer.json) : answer.content);
+export function render(answer: SentAnswer, { route, methods, rate, ifNoneMatch }: RenderOptions): Rendered {
+  const bytes = bytesOf(answer);
   const isTagged = route?.isTagged === true && answer.status === OK;
-  const tag = isTagged ? entityTag(bytes) : null;
+  // What is sent while it is made has no tag: nobody knows yet what it will be.
+  const tag = isTagged && bytes !== null ? entityTag(bytes) : null;
   const headers = {
     // What is true of a check now need not be so a second later; a tag only saves sending it again.
     "Cache-Control": tag === null ? "no-store" : "private, no-cache",
@@ -73,9 +82,24 @@ export function render(answer: Answer, { route, methods, rate, ifNoneMatch }: Re
     ...answer.headers,
     ...(tag !== null && { ETag: tag }),
   };
-  if (tag !== null && matches(ifNoneMatch, tag)) return { status: NOT_MODIFIED, headers, bytes: null };
-  const type = "json" in answer ? JSON_TYPE : answer.type;
-  return { status: answer.status, headers: { ...headers, "Content-Type": type }, bytes };
+  const release = "release" in answer ? { release: answer.release } : {};
+  if (tag !== null && matches(ifNoneMatch, tag)) {
+    return { status: NOT_MODIFIED, headers, bytes: null, ...release };
+  }
+  const type = "type" in answer ? answer.type : JSON_TYPE;
+  const stream = "stream" in answer ? { stream: answer.stream } : {};
+  return {
+    status: answer.status,
+    headers: { ...headers, "Content-Type": type },
+    bytes,
+    ...stream,
+    ...release,
+  };
+}
+
+function bytesOf(answer: SentAnswer): Buffer | null {
+  if ("stream" in answer) return null;
+  return Buffer.from("json" in answer ? JSON.stringify(answer.json) : answer.content);
 }
 
 function entityTag(bytes: Uint8Array): string {

@@ -10,9 +10,10 @@ import { API_ANSWER_MS_MAX } from "../../core/limits.ts";
 import type { RateVerdict } from "../../core/request/rate-limit.ts";
 import type { ByteBudget } from "../../lib/http/body.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
+import type { AnswerBeginner } from "./begun-answer.ts";
 import { type Identified, identify, TooManyRequestsError } from "./credentials.ts";
 import { type Responder, RESPONDERS } from "./endpoints.ts";
-import type { Answer, Exchange, FoundCheck, House, OpenExchange } from "./exchange.ts";
+import type { Answer, Exchange, FoundCheck, House, OpenExchange, SentAnswer } from "./exchange.ts";
 import { parseBody } from "./json-body.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { preflight, refusal, render, type Rendered } from "./render.ts";
@@ -25,6 +26,8 @@ export type RespondParts = {
   limiter: RateLimiter;
   /** How many bytes all bodies together may hold while they are read. */
   budget: ByteBudget;
+  /** Limits what all answers together may hold. */
+  beginner: AnswerBeginner;
   /** The network that a request comes from. */
   networkOf: (request: IncomingMessage) => string;
   /** Told of each good key. */
@@ -67,7 +70,7 @@ export async function respond(parts: RespondParts, request: ApiRequest): Promise
   }
   const { endpoint } = route;
   let rate: RateVerdict | null = null;
-  let answer: Answer;
+  let answer: SentAnswer;
   try {
     answer = await answerRoute(parts, { ...request, route, onRate: (verdict) => (rate = verdict) });
   } catch (error) {
@@ -79,7 +82,7 @@ export async function respond(parts: RespondParts, request: ApiRequest): Promise
 }
 
 /** Either nothing is there, or nothing that can be done in this way. */
-function noRoute(methods: readonly string[]): Answer {
+function noRoute(methods: readonly string[]): SentAnswer {
   if (methods.length === 0) return refusal("not_found", ERROR_TEXT.notFound);
   const allowed = [...(methods.includes("GET") ? ["HEAD"] : []), ...methods, "OPTIONS"];
   return {
@@ -89,7 +92,7 @@ function noRoute(methods: readonly string[]): Answer {
 }
 
 /** What is answered to whatever was thrown. */
-export function answerTo(error: unknown, onFault: () => void): Answer {
+export function answerTo(error: unknown, onFault: () => void): SentAnswer {
   if (isDatabaseAway(error)) {
     onFault();
     return refusal("unavailable", ERROR_TEXT.unavailable);
@@ -120,20 +123,24 @@ function takes(route: Route, { raw, resource }: ApiRequest): boolean {
 
 type Routed = ApiRequest & { route: Route; onRate: (rate: RateVerdict | null) => void };
 
-async function answerRoute(parts: RespondParts, request: Routed): Promise<Answer> {
+async function answerRoute(parts: RespondParts, request: Routed): Promise<SentAnswer> {
   const { route, resource, raw, query } = request;
   const { house } = parts;
   const column =
     raw.method === "POST" && route.method === "GET" ? postedColumn(resource.column) : resource.column;
   const open: OpenExchange = { endpoint: route.endpoint, column, query };
   const responder = RESPONDERS[route.endpoint];
-  if (responder.about === "nothing") return responder.handler(open, house);
+  if (responder.about === "nothing") return whole(await responder.handler(open, house));
   // A body that cannot be read is told before anything is said about keys.
   const { onEndless } = request;
   const { budget } = parts;
   const isPost = route.method === "POST";
   const body = isPost ? parseBody(await readRequestBody(raw, { budget, onEndless })) : {};
-  return inTime(answerWithKey(parts, { ...request, open, responder, body }), API_ANSWER_MS_MAX);
+  const asked = { ...request, open, responder, body };
+  const { answer, projectId } = await inTime(answerWithKey(parts, asked), API_ANSWER_MS_MAX);
+  if (!("pieces" in answer)) return answer;
+  const { pieces, ...head } = answer;
+  return { ...head, ...(await parts.beginner.begin(pieces, { projectId })) };
 }
 
 type Read = Routed & {
@@ -142,7 +149,15 @@ type Read = Routed & {
   body: Exchange["body"];
 };
 
-async function answerWithKey(parts: RespondParts, request: Read): Promise<Answer> {
+function whole(answer: Answer): SentAnswer {
+  if ("pieces" in answer) throw new Error("only answers about a project are made in pieces");
+  return answer;
+}
+
+async function answerWithKey(
+  parts: RespondParts,
+  request: Read,
+): Promise<{ answer: Answer; projectId: number }> {
   const { route, resource, raw, params, open, responder, body } = request;
   const { house } = parts;
   const { dialect } = resource.column;
@@ -157,10 +172,18 @@ async function answerWithKey(parts: RespondParts, request: Read): Promise<Answer
   parts.keyUsed({ keyId: key.id, at: now });
   const bodySchema = resource.bodySchemas.get(route) ?? null;
   const exchange: Exchange = { ...open, project, keyKind: key.kind, keyId: key.id, body, bodySchema, now };
+  const answer = await handled(responder, { exchange, check, n: params.n }, house);
+  return { answer, projectId: project.id };
+}
+
+async function handled(
+  responder: Read["responder"],
+  { exchange, check, n }: { exchange: Exchange; check: FoundCheck | null; n: string | undefined },
+  house: House,
+): Promise<Answer> {
   if (responder.about === "project") return responder.handler(exchange, house);
-  if (check === null) throw new Error(`${route.endpoint} lets requests pass that are about no check`);
-  const n = params.n === undefined ? null : numberOf(params.n);
-  return responder.handler({ ...exchange, check, n }, house);
+  if (check === null) throw new Error(`${exchange.endpoint} lets requests pass that are about no check`);
+  return responder.handler({ ...exchange, check, n: n === undefined ? null : numberOf(n) }, house);
 }
 
 /** The key, and the check that the path names if it names one. */

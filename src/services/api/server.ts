@@ -11,9 +11,11 @@ import { AppError, ERROR_TEXT } from "../../core/errors.ts";
 import { byteBudget } from "../../lib/http/body.ts";
 import { networkReader } from "../../lib/http/client-address.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
+import { writePieces } from "../../lib/http/write-pieces.ts";
 import { Turns } from "../../lib/http/turns.ts";
 import type { Log } from "../../lib/log.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
+import { AnswerBeginner } from "./begun-answer.ts";
 import { type ApiDoor, doorOf } from "./door.ts";
 import type { House } from "./exchange.ts";
 import { apiLocator } from "./locate.ts";
@@ -102,6 +104,7 @@ function respondParts({
     house,
     limiter: new RateLimiter({ perMinute: requestsPerMinute, monotonic }),
     budget: byteBudget(BODY_BYTES_HELD_MAX),
+    beginner: new AnswerBeginner(),
     networkOf: ({ socket, headers }) =>
       networkAt({ peer: socket.remoteAddress, forwardedFor: headers["x-forwarded-for"] }),
     keyUsed,
@@ -175,6 +178,8 @@ async function answer(serving: Serving, { resource, request, reply }: Asked): Pr
       { method, version, endpoint, status, ua: headers["user-agent"], ...took },
       "api",
     );
+    const { stream } = answered;
+    if (stream !== undefined) return await sendStream(serving, reply, { ...answered, stream });
     return await send(serving, reply, answered);
   } catch (error) {
     if (!(error instanceof SenderGoneError)) throw error;
@@ -208,12 +213,45 @@ function plain(said: Parameters<typeof render>[0]): Rendered {
   return render(said, { route: null, rate: null, ifNoneMatch: undefined });
 }
 
-function send(serving: Serving, reply: FastifyReply, { status, headers, bytes }: Rendered): FastifyReply {
+function send(
+  serving: Serving,
+  reply: FastifyReply,
+  { status, headers, bytes, release }: Rendered,
+): FastifyReply {
   serving.counts[status] = (serving.counts[status] ?? 0) + 1;
+  const { raw } = reply;
+  if (release !== undefined) {
+    if (raw.destroyed) release();
+    else raw.once("close", release);
+  }
   return reply
     .code(status)
     .headers(headers)
     .send(bytes ?? undefined);
+}
+
+/** Sends an answer while it is made. When that fails, the connection is cut: half an answer must not look whole. */
+async function sendStream(
+  serving: Serving,
+  reply: FastifyReply,
+  { status, headers, release, stream }: Rendered & { stream: AsyncGenerator<string> },
+): Promise<FastifyReply> {
+  serving.counts[status] = (serving.counts[status] ?? 0) + 1;
+  reply.hijack();
+  const { raw } = reply;
+  try {
+    raw.writeHead(status, headers);
+    if (raw.req.method === "HEAD") {
+      raw.end();
+      await stream.return(undefined);
+    } else await writePieces(raw, stream);
+  } catch (error) {
+    serving.parts.onFault(error, { endpoint: null, version: 0 });
+    raw.destroy();
+  } finally {
+    release?.();
+  }
+  return reply;
 }
 
 /** Closes the connection after the answer: what is still coming is no request that anybody could read. */

@@ -47,18 +47,6 @@ export async function assignToAllChecks(
   await tx.query(ASSIGN_TO_ALL, [projectId, channelId]);
 }
 
-const LIST_OF_PROJECT = statement<AssignmentRow>({
-  name: "check_channels.list_of_project",
-  text: `select cc.check_id, cc.channel_id, ch.uuid
-    from channels ch join check_channels cc on cc.channel_id = ch.id
-    where ch.project_id = $1`,
-});
-
-/** Every assignment in a project, in one question, for lists of checks. In no particular order. */
-export async function listAssignmentsOfProject(db: Db, projectId: number): Promise<Assignment[]> {
-  return (await db.query(LIST_OF_PROJECT, [projectId])).rows.map(toAssignment);
-}
-
 const LIST_OF_CHECKS = statement<AssignmentRow>({
   name: "check_channels.list_of_checks",
   text: `select cc.check_id, cc.channel_id, ch.uuid

@@ -90,21 +90,38 @@ export async function findOldestMatch(
   return rows[0] === undefined ? null : toCheckWithState(rows[0]);
 }
 
+// The length of a stored description is known without reading it, so that what a page leaves out costs nothing.
 const LIST = statement<CheckRow & StateRow>({
   name: "checks.list",
-  text: `${SELECT_WITH_STATE}
-    where c.project_id = $1 and c.deleted_at is null and ($2::text is null or c.slug = $2)
-    order by c.id`,
+  text: `select * from (
+      select ${CHECK_COLUMNS}, ${STATE_COLUMNS},
+        sum(octet_length(c.description)) over (order by c.id) - octet_length(c.description) as bytes_before
+      from checks c join check_states s on s.check_id = c.id
+      where c.project_id = $1 and c.deleted_at is null and ($2::text is null or c.slug = $2) and c.id > $3
+      order by c.id limit $4
+    ) as page
+    where $5::bigint is null or bytes_before < $5
+    order by id`,
 });
 
-/** All checks of a project, oldest first; with a slug only those that have it. */
+/** A page of checks: so many rows at most, and no further one after so many bytes of descriptions. */
+export type CheckPage = { afterId: number; limit: number; bytesMax: number };
+
+/** The checks of a project, oldest first: all of them, or a page; with a slug only those that have it. */
 export async function listChecks(
   db: Db,
-  { projectId, slug }: { projectId: number; slug?: string },
+  { projectId, slug, page }: { projectId: number; slug?: string; page?: CheckPage },
 ): Promise<CheckWithState[]> {
   // No text in the database has a NUL, and none may be asked for.
   if (slug?.includes("\0") === true) return [];
-  return (await db.query(LIST, [projectId, slug ?? null])).rows.map(toCheckWithState);
+  const { rows } = await db.query(LIST, [
+    projectId,
+    slug ?? null,
+    page?.afterId ?? 0,
+    page?.limit ?? null,
+    page?.bytesMax ?? null,
+  ]);
+  return rows.map(toCheckWithState);
 }
 
 const LIST_UUIDS = statement<{ id: number; uuid: string }>({

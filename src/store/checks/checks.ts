@@ -225,6 +225,19 @@ export async function findChecksByIds(db: Db, checkIds: readonly number[]): Prom
   return (await db.query(FIND_BY_IDS, [checkIds])).rows.map(toCheck);
 }
 
+/** What lists of events show of a check. */
+export type NamedCheck = { id: number; uuid: string; name: string; tz: string };
+
+const FIND_NAMES = statement<NamedCheck>({
+  name: "checks.find_names",
+  text: "select id, uuid, name, tz from checks where id = any ($1::bigint[]) and deleted_at is null",
+});
+
+/** The names of these checks, without what may be long; deleted ones are left out. In no particular order. */
+export async function findCheckNames(db: Db, checkIds: readonly number[]): Promise<NamedCheck[]> {
+  return (await db.query(FIND_NAMES, [checkIds])).rows;
+}
+
 const LOCK_CREATION = statement({
   name: "checks.lock_creation",
   text: "select pg_advisory_xact_lock(hashtextextended($1, 0))",

@@ -119,19 +119,28 @@ const LIST = statement<FlipRow>({
   name: "flips.list",
   text: `select ${COLUMNS} from flips
     where check_id = $1 and ($2::timestamptz is null or at >= $2) and ($3::timestamptz is null or at < $3)
+      and ($5::timestamptz is null or (at, id) < ($5, $6))
     order by at desc, id desc limit $4`,
 });
 
+export type FlipRange = {
+  checkId: number;
+  from?: Instant;
+  before?: Instant;
+  limit?: number;
+  /** The last flip of the page before. */
+  after?: { at: Instant; id: number };
+};
+
 /** The flips of a check in [from, before), newest first; an absent end or limit is open. Taken-back ones included. */
-export async function listFlips(
-  db: Db,
-  range: { checkId: number; from?: Instant; before?: Instant; limit?: number },
-): Promise<StoredFlip[]> {
+export async function listFlips(db: Db, range: FlipRange): Promise<StoredFlip[]> {
   const { rows } = await db.query(LIST, [
     range.checkId,
     toTimestamp(range.from ?? null),
     toTimestamp(range.before ?? null),
     range.limit ?? null,
+    toTimestamp(range.after?.at ?? null),
+    range.after?.id ?? null,
   ]);
   return rows.map(toFlip);
 }

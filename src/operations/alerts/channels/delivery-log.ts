@@ -34,12 +34,26 @@ function pageOf<Item extends { id: number }>(found: readonly Item[], limit: numb
   return { items, next: found.length > limit ? (items.at(-1)?.id ?? null) : null };
 }
 
-/** The channels of a project, oldest first. */
+/** The channels of a project, oldest first. A page may be shorter than asked for without being the last. */
 export async function listChannelPage(
   db: Db,
   { projectId, from, limit }: { projectId: number } & PageRequest,
 ): Promise<Page<ManagedChannel>> {
-  return pageOf(await listManagedChannels(db, { projectId, afterId: from ?? 0, limit: limit + 1 }), limit);
+  const found = await listManagedChannels(db, { projectId, afterId: from ?? 0, limit: limit + 1 });
+  return pageOf(found, Math.min(limit, countWithin(found, PAGE_CONFIGS_LENGTH_MAX)));
+}
+
+/** A page of channels ends early when their configurations are longer than this together. */
+const PAGE_CONFIGS_LENGTH_MAX = 1024 * 1024;
+
+/** How many of the first channels have configurations that fit; at least one. */
+function countWithin(channels: readonly ManagedChannel[], lengthMax: number): number {
+  let length = 0;
+  const beyond = channels.findIndex(({ config }) => {
+    length += JSON.stringify(config).length;
+    return length > lengthMax;
+  });
+  return beyond === -1 ? channels.length : Math.max(1, beyond);
 }
 
 /** The checks that a channel hears of, oldest first. Throws AppError `not_found`. */

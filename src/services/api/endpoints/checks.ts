@@ -5,7 +5,7 @@ import { checkPresenter, type PresentableCheck } from "../../../contract/present
 import { readCheckRequest } from "../../../contract/walk.ts";
 import { AppError, ERROR_TEXT } from "../../../core/errors.ts";
 import type { CheckRequest } from "../../../core/request/check-params.ts";
-import { isCheckWanted, readListFilter } from "../../../core/request/filters.ts";
+import { isCheckWanted, type ListFilter, readListFilter } from "../../../core/request/filters.ts";
 import { sha1Hex } from "../../../lib/secrets/hashes.ts";
 import {
   createCheck as makeCheck,
@@ -14,46 +14,61 @@ import {
   resumeCheck as resume,
   updateCheck as changeCheck,
 } from "../../../operations/change-check.ts";
-import {
-  type Assignment,
-  listAssignmentsOfChecks,
-  listAssignmentsOfProject,
-} from "../../../store/alerts/check-channels.ts";
+import { type Assignment, listAssignmentsOfChecks } from "../../../store/alerts/check-channels.ts";
 import { listChecks as findChecks } from "../../../store/checks/check-search.ts";
 import type { CheckWithState } from "../../../store/checks/checks.ts";
 import type { Answer, CheckExchange, CheckHandler, Exchange, Handler, House } from "../exchange.ts";
 
 const OK = 200;
 const CREATED = 201;
-/** Up to so many checks their channels are asked for one by one; beyond, those of the whole project are read. */
-const FEW_CHECKS = 100;
-/** So many are presented without a pause: a few milliseconds, in which the process answers nobody else. */
-const PRESENTED_AT_ONCE = 250;
+/** A page of the list, as it is read and held: so many checks, and so many bytes of descriptions. */
+const PAGE_CHECKS_MAX = 500;
+const PAGE_DESCRIPTION_BYTES_MAX = 256 * 1024;
+/** So many are presented without a pause: a few milliseconds, in which the process serves nobody else. */
+const PRESENTED_AT_ONCE = 100;
 
-/** All checks of the project that the query wants. */
+/** All checks of the project that the query wants, read and rendered page by page. */
 export const listChecks: Handler = async (exchange, house) => {
-  const { column, project, query } = exchange;
-  const filter = readListFilter(query, { bySlug: column.listBySlug });
-  const slug = filter.slug === null ? {} : { slug: filter.slug };
-  const found = await findChecks(house.database, { projectId: project.id, ...slug });
-  const wanted = found.filter(({ settings }) => isCheckWanted(settings, filter));
-  const checks = await withChannels(wanted, exchange, house);
-  const content = `{"checks":[${await presentAll(checks, presenter(exchange, house))}]}`;
-  return { status: OK, content, type: "application/json" };
+  const filter = readListFilter(exchange.query, { bySlug: exchange.column.listBySlug });
+  return { status: OK, pieces: checkPieces(exchange, house, filter) };
 };
 
-/** The checks as JSON, without the brackets around them. Of ten thousand, others are served in between. */
-async function presentAll(
-  checks: readonly PresentableCheck[],
-  present: (check: PresentableCheck) => unknown,
-): Promise<string> {
-  const pieces: string[] = [];
-  for (let from = 0; from < checks.length; from += PRESENTED_AT_ONCE) {
-    if (from > 0) await nextTurn();
-    const piece = checks.slice(from, from + PRESENTED_AT_ONCE);
-    pieces.push(piece.map((check) => JSON.stringify(present(check))).join(","));
+async function* checkPieces(exchange: Exchange, house: House, filter: ListFilter): AsyncGenerator<string> {
+  const present = presenter(exchange, house);
+  let before = '{"checks":[';
+  for await (const page of checkPages(exchange, house, filter)) {
+    const wanted = page.filter(({ settings }) => isCheckWanted(settings, filter));
+    const checks = await withChannels(wanted, exchange, house);
+    for (let from = 0; from < checks.length; from += PRESENTED_AT_ONCE) {
+      if (from > 0) await nextTurn();
+      const shownChecks = checks.slice(from, from + PRESENTED_AT_ONCE);
+      yield before + shownChecks.map((check) => JSON.stringify(present(check))).join(",");
+      before = ",";
+    }
   }
-  return pieces.join(",");
+  yield before === "," ? "]}" : `${before}]}`;
+}
+
+async function* checkPages(
+  { project }: Exchange,
+  { database }: House,
+  { slug }: ListFilter,
+): AsyncGenerator<CheckWithState[]> {
+  const limit = PAGE_CHECKS_MAX;
+  const bytesMax = PAGE_DESCRIPTION_BYTES_MAX;
+  for (let afterId = 0; ; ) {
+    const page = { afterId, limit, bytesMax };
+    const checks = await findChecks(database, {
+      projectId: project.id,
+      page,
+      ...(slug !== null && { slug }),
+    });
+    const last = checks.at(-1);
+    if (last !== undefined) yield checks;
+    const bytes = checks.reduce((sum, { settings }) => sum + Buffer.byteLength(settings.desc), 0);
+    if (last === undefined || (checks.length < limit && bytes < bytesMax)) return;
+    afterId = last.id;
+  }
 }
 
 /** One check. */
@@ -142,19 +157,16 @@ function presenter(exchange: Exchange, house: House) {
 /** The checks with their channels, as far as the key may see those. */
 async function withChannels(
   checks: readonly CheckWithState[],
-  { keyKind, project, column }: Exchange,
+  { keyKind, column }: Exchange,
   { database }: House,
 ): Promise<PresentableCheck[]> {
   if (checks.length === 0 || !column.keyFields[keyKind].includes("channels")) {
     return checks.map((check) => ({ ...check, channelUuids: [] }));
   }
-  const assignments =
-    checks.length > FEW_CHECKS
-      ? await listAssignmentsOfProject(database, project.id)
-      : await listAssignmentsOfChecks(
-          database,
-          checks.map(({ id }) => id),
-        );
+  const assignments = await listAssignmentsOfChecks(
+    database,
+    checks.map(({ id }) => id),
+  );
   const uuids = uuidsByCheck(assignments);
   return checks.map((check) => ({ ...check, channelUuids: uuids.get(check.id) ?? [] }));
 }

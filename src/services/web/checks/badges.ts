@@ -16,7 +16,7 @@ const ofProject = projectRoute({
     const { urls, secretKey: secret } = house;
     const tagTexts = await listTagTexts(house.database, project.id);
     const sign = (tag: string) => badgeSignature({ badgeKey, tag, secret }, { sha1, hmacSha1 });
-    const { badges } = presentBadges({ urls, badgeKey, tagTexts, sign });
+    const { badges } = presentBadges(tagTexts, { urls, badgeKey, sign });
     const listed = Object.entries(badges).map(([tag, addresses]) => ({
       tag: tag === OVERALL_TAG ? null : tag,
       ...addresses,

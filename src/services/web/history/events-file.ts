@@ -5,6 +5,7 @@ import { EVENTS_IN_FILE_MAX, eventSentence } from "../../../contract/web/event-s
 import type { ProjectEvent } from "../../../contract/web/history.ts";
 import { formatCount } from "../../../contract/web/list-words.ts";
 import { SAFETY_HEADERS } from "../../../lib/http/answer.ts";
+import { writePieces } from "../../../lib/http/write-pieces.ts";
 import type { WebHouse } from "../house.ts";
 import { type ChosenEvents, readEventBatch } from "./events.ts";
 
@@ -51,7 +52,7 @@ export async function sendEventsFile(
   response: ServerResponse,
   { format, chosen, readMax = EVENTS_IN_FILE_MAX }: EventsFile,
 ): Promise<void> {
-  const { type, begin, end } = FORMATS[format];
+  const { type } = FORMATS[format];
   response.writeHead(200, {
     ...SAFETY_HEADERS,
     "Content-Type": type,
@@ -60,44 +61,31 @@ export async function sendEventsFile(
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
   });
   try {
-    response.write(begin);
-    const isComplete = await sendRows(house, response, { format, chosen, readMax });
-    response.end(end(isComplete ? null : readMax));
+    await writePieces(response, filePieces(house, { format, chosen, readMax }));
   } catch (error) {
     house.log.warn({ err: error }, "a file of events was cut off");
     response.destroy();
   }
 }
 
-async function sendRows(
+async function* filePieces(
   house: WebHouse,
-  response: ServerResponse,
   { format, chosen, readMax }: Required<EventsFile>,
-): Promise<boolean> {
-  const { row, between } = FORMATS[format];
+): AsyncGenerator<string> {
+  const { begin, row, between, end } = FORMATS[format];
+  yield begin;
   let before: string | null = null;
   let isFirst = true;
   const limit = Math.min(BATCH, readMax);
   for (let read = 0; read < readMax; read += limit) {
     const page = await readEventBatch(house, { ...chosen, before, limit });
     const text = page.events.map(row).join(between);
-    const isFull = text !== "" && !response.write(isFirst ? text : between + text);
+    if (text !== "") yield isFirst ? text : between + text;
     isFirst &&= text === "";
-    if (page.before === null) return true;
-    // Whoever has gone needs no rest of the file.
-    if (response.destroyed) return false;
-    if (isFull) await roomIn(response);
     ({ before } = page);
+    if (before === null) return yield end(null);
   }
-  return false;
-}
-
-/** Until the other side has taken what it was sent, or has gone. */
-async function roomIn(response: ServerResponse): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  response.on("drain", resolve).on("close", resolve);
-  await promise;
-  response.off("drain", resolve).off("close", resolve);
+  yield end(readMax);
 }
 
 /** A spreadsheet has no other place for it than a line of its own. */

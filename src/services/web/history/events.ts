@@ -11,7 +11,7 @@ import { instantOfLocal } from "../../../core/alerts/local-time.ts";
 import { type Instant, MINUTE_MS } from "../../../core/instant.ts";
 import { DEFAULT_TZ } from "../../../core/limits.ts";
 import type { CheckWithState } from "../../../store/checks/checks.ts";
-import { findChecksByIds } from "../../../store/checks/checks.ts";
+import { findCheckNames } from "../../../store/checks/checks.ts";
 import type { Database } from "../../../store/db.ts";
 import { type CheckEvent, listEvents, listEventsOfProject } from "../../../store/history/events.ts";
 import { listFlips, listFlipsOfProject } from "../../../store/history/flips.ts";
@@ -151,11 +151,11 @@ export async function readEventBatch(
     types.includes("event") ? listEventsOfProject(database, { ...page, beforeId: told?.eventId ?? 0 }) : [],
   ]);
   const ids = [...new Set([...flips, ...events].map(({ checkId }) => checkId))];
-  const checks = new Map((await findChecksByIds(database, ids)).map((check) => [check.id, check]));
+  const checks = new Map((await findCheckNames(database, ids)).map((check) => [check.id, check]));
   const named = await namesOf(database, events);
   const about = (checkId: number) => {
     const check = checks.get(checkId);
-    const { name = "", tz: zone = DEFAULT_TZ } = check?.settings ?? {};
+    const { name = "", tz: zone = DEFAULT_TZ } = check ?? {};
     return { check: { id: check?.uuid ?? "", name, zone } };
   };
   const all: ProjectEvent[] = [
