@@ -13,11 +13,13 @@ const LIMIT_MS = 50;
 /** What is too slow once may have been interrupted: the fastest of these counts. */
 const TRIES = 6;
 /** The slowest patterns of the sample, which are read in full whatever the sample said. */
-const ALWAYS_IN_FULL = 2;
+const ALWAYS_IN_FULL = 3;
 
 /** What takes more than linear time is far beyond its share of the limit with a sixteenth of the text. */
 const SAMPLE_LENGTH = LENGTH_MAX / 16;
 const SAMPLE_MS = LIMIT_MS / 16;
+/** Quadratic time is beyond this on any machine, linear time only on one that is very busy. */
+const SUSPECT_MS = 10 * SAMPLE_MS;
 /** Not even a machine that is ten times too slow for this takes so long for a sample of what is linear. */
 const HOPELESS_MS = 10 * LIMIT_MS;
 
@@ -65,16 +67,20 @@ async function slowness(): Promise<number> {
 }
 
 /** The fastest of a few tries, in milliseconds of an idle machine; one that is fast enough needs no second. */
-async function idleMilliseconds(read: HostileParser["read"], text: string, limitMs: number): Promise<number> {
+async function idleMilliseconds(read: HostileParser["read"], text: string): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
-  for (let tries = 0; tries < TRIES && best > limitMs; tries += 1) {
+  for (let tries = 0; tries < TRIES && best > LIMIT_MS; tries += 1) {
     const { wallMs, cpuMs } = await timeOf(read, text);
-    // The clock of the processor is too coarse for a few milliseconds.
-    const isCoarse = limitMs < LIMIT_MS;
-    best = Math.min(best, wallMs <= limitMs || isCoarse ? wallMs : cpuMs / (await slowness()));
-    if (best > limitMs) await nextTurn();
+    best = Math.min(best, wallMs <= LIMIT_MS ? wallMs : cpuMs / (await slowness()));
+    if (best > LIMIT_MS) await nextTurn();
   }
   return best;
+}
+
+/** How long a sample takes, by the clock on the wall: that of the processor is too coarse for a few milliseconds. */
+async function sampleMilliseconds(read: HostileParser["read"], text: string): Promise<number> {
+  const { wallMs } = await timeOf(read, text);
+  return wallMs <= SAMPLE_MS ? wallMs : Math.min(wallMs, (await timeOf(read, text)).wallMs);
 }
 
 /** The patterns that are read too slowly. All are read in short; the slow ones and the slowest in full. */
@@ -83,15 +89,15 @@ async function slowPatterns({ read, lengthMax = LENGTH_MAX }: HostileParser): Pr
   const sampled: { of: Pattern; took: number }[] = [];
   for (const of of PATTERNS) {
     const text = hostileText(of, Math.min(lengthMax, SAMPLE_LENGTH));
-    sampled.push({ of, took: await idleMilliseconds(read, text, SAMPLE_MS) });
+    sampled.push({ of, took: await sampleMilliseconds(read, text) });
   }
   sampled.sort((a, b) => b.took - a.took);
-  const suspects = sampled.filter(({ took }, index) => index < ALWAYS_IN_FULL || took > SAMPLE_MS);
+  const suspects = sampled.filter(({ took }, index) => index < ALWAYS_IN_FULL || took > SUSPECT_MS);
   for (const { of, took: sampleTook } of suspects) {
     if (sampleTook > HOPELESS_MS)
       slow.push(`${JSON.stringify(of).slice(0, 60)}: ${sampleTook.toFixed(0)} ms of 64 kB`);
     else if (lengthMax > SAMPLE_LENGTH) {
-      const took = await idleMilliseconds(read, hostileText(of, Math.min(lengthMax, LENGTH_MAX)), LIMIT_MS);
+      const took = await idleMilliseconds(read, hostileText(of, Math.min(lengthMax, LENGTH_MAX)));
       if (took > LIMIT_MS) slow.push(`${JSON.stringify(of).slice(0, 60)}: ${took.toFixed(0)} ms`);
     }
   }

@@ -315,9 +315,12 @@ export const PARSERS: readonly HostileParser[] = [
   { name: "htmlText", read: htmlText, lengthMax: 256 * 1024 },
   ...Object.entries(MAIL_SHAPES).flatMap(([part, shape]) => [
     { name: `MailCollector, MailDecoder: ${part}`, read: (text: string) => receive(shape(text)) },
-    { name: `readDeliveryStatus: ${part}`, read: (text: string) => readDeliveryStatus(bytes(shape(text))) },
     { name: `readMail: ${part}`, read: (text: string) => readMail(bytes(shape(text)), SHOWN_MAIL_BOUNDS) },
   ]),
+  ...(["a report", "the recipient", "base64 that is none"] as const).map((part) => ({
+    name: `readDeliveryStatus: ${part}`,
+    read: (text: string) => readDeliveryStatus(bytes(MAIL_SHAPES[part]?.(text) ?? text)),
+  })),
   { name: "senderKind", read: (text) => senderKind.parse(text) },
   { name: "addressIn", read: addressIn },
 
