@@ -13,6 +13,7 @@ import { embeddedPostgres } from "../../test/support/postgres-binaries.ts";
 import { sampleCheck, sampleProject } from "../../test/support/sample.ts";
 import { chanceOf } from "../chance.ts";
 import type { Attempt } from "../ping/malformed.ts";
+import { FAILURES_SHOWN } from "../tally.ts";
 import { malformedDialogue, type MailTargets } from "./malformed.ts";
 
 export type SmtpFuzzOptions = {
@@ -38,7 +39,6 @@ const CLOSED_WITHIN_MS = 45_000;
 const QUIET_MS = 1_000;
 const MEMORY_EVERY_MS = 250;
 const AGAIN_AFTER_MS = 1_000;
-const FAILURES_SHOWN = 20;
 const HEARD_LENGTH_MAX = 1_000_000;
 /** Malformed dialogues come from one network, valid messages from another: limits are counted by network. */
 const ATTACKER_ADDRESS = "127.0.0.2";

@@ -11,7 +11,7 @@ function spinForEver(): void {
 }
 
 async function awaitForEver(): Promise<void> {
-  for (;;) await null;
+  for (;;) await Promise.resolve();
 }
 
 /** Uses a CPU, but gives the event loop its turns. */

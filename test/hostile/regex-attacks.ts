@@ -28,7 +28,7 @@ export function attacksOn({ source, flags }: Pick<RegExp, "source" | "flags">): 
     onQuantifierEnter: (node) => void (node.max === Infinity && endless.push(node)),
     onCharacterEnter: (node) => void named.add(String.fromCodePoint(node.value)),
   });
-  const letters = [...named, ...LETTERS];
+  const letters = [...named, ...Array.from(LETTERS)];
   const found = new Map<string, Attack>();
   const add = (attack: Attack) => {
     if (attack.pump !== "") found.set(JSON.stringify(attack), attack);
@@ -85,7 +85,8 @@ function writer(options: { letters: readonly string[]; flags: string; variant: n
         const [group] = Array.isArray(resolved) ? resolved : [resolved];
         return group === undefined ? "" : write(group);
       }
-      default:
+      case "Assertion":
+      case "ExpressionCharacterClass":
         return "";
     }
   };

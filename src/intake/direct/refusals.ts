@@ -8,7 +8,7 @@ import { wideNetworkOf } from "../../lib/http/client-address.ts";
 import type { Refusal } from "../intake.ts";
 
 /** Without a refusal for this long, a stretch is over. */
-export const REFUSAL_PAUSE_MS = 5_000;
+const REFUSAL_PAUSE_MS = 5_000;
 /** Stretches that wait to be told; beyond it the newest ones are joined, and the time between them with them. */
 const ENDED_MAX = 100;
 
