@@ -24,8 +24,8 @@ const OTHER_ENCODING = /content-transfer-encoding(?!\s*:[ \t]*quoted-printable[ 
  */
 export function withBoundedBase64(mail: Uint8Array): Uint8Array {
   const text = Buffer.from(mail.buffer, mail.byteOffset, mail.byteLength).toString("latin1");
-  const runs = text.matchAll(PADDING_RUN).drop(BASE64_RUNS_MAX);
-  return runs.next().done === true ? mail : Buffer.from(text.replace(OTHER_ENCODING, "x-encoding"), "latin1");
+  const isBounded = (text.match(PADDING_RUN)?.length ?? 0) <= BASE64_RUNS_MAX;
+  return isBounded ? mail : Buffer.from(text.replace(OTHER_ENCODING, "x-encoding"), "latin1");
 }
 
 /** The beginning of a mail, taken apart; a message inside is an attachment like others. Null: it cannot be read as one. */
