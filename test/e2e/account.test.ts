@@ -99,7 +99,8 @@ test("name, theme, rows and time zone are kept", async () => {
   expect((await kept).status()).toBe(200);
   expect(await page.locator("html").getAttribute("data-density")).toBe("compact");
   const reloaded = page.waitForEvent("load");
-  await page.getByLabel("Time zone").selectOption("Asia/Tokyo");
+  await page.getByLabel("Time zone").fill("tokyo");
+  await page.getByLabel("Time zone").press("Enter");
   await reloaded;
   await expectSeen(part(page, "Profile"));
   expect(await page.getByLabel("Time zone").inputValue()).toBe("Asia/Tokyo");
@@ -117,14 +118,15 @@ test("times are those of the browser until a zone is chosen, and again afterward
   const shown = (text: string) => expectSeen(page.locator(".foot").getByText(text, { exact: true }));
   const choose = async (value: string) => {
     const reloaded = page.waitForEvent("load");
-    await zone.selectOption(value);
+    await zone.fill(value);
+    await zone.press("Enter");
     await reloaded;
   };
-  expect(await zone.locator("option:checked").textContent()).toBe("As the browser: Europe/Riga");
+  expect(await zone.inputValue()).toBe("As the browser: Europe/Riga");
   await shown("browser time: Europe/Riga");
   await choose("Asia/Tokyo");
   await shown("times in Asia/Tokyo");
-  await choose("");
+  await choose("as the browser");
   await shown("browser time: Europe/Riga");
   expect(complaints).toEqual([]);
   await context.close();

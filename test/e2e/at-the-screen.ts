@@ -56,6 +56,13 @@ export async function undo(page: Page, text: string): Promise<void> {
   await button(await expectSeen(notice(page, text)), "Undo").click();
 }
 
+/** Chooses a time zone by typing it. */
+export async function chooseZone(field: Locator, zone: string): Promise<void> {
+  await field.fill(zone);
+  await field.press("Enter");
+  await expectSoon(() => field.inputValue()).toBe(zone);
+}
+
 export type Room = Opened & {
   /** A project that only this test uses. */
   project: string;

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { accessibilityTrouble } from "../support/browser.ts";
-import { button, expectSeen, expectSoon, openRoom, row } from "./at-the-screen.ts";
+import { button, chooseZone, expectSeen, expectSoon, openRoom, row } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
 const used = useSite();
@@ -20,7 +20,7 @@ test("a pasted crontab becomes the checks that are chosen, and comes back with l
   await room.go(`/projects/${room.project}/checks/`);
   await button(page, "From a crontab").click();
   await page.getByLabel("Crontab", { exact: true }).fill(CRONTAB);
-  await page.getByLabel("Time zone of that machine").selectOption("UTC");
+  await chooseZone(page.getByLabel("Time zone of that machine"), "UTC");
   await expectSeen(page.getByText("3 jobs found"));
   await expectSeen(page.getByText("At 03:00 every day, UTC."));
   expect(await accessibilityTrouble(page)).toEqual([]);

@@ -65,11 +65,15 @@ describe("making and changing a check", () => {
   });
 
   test.each([
-    [{ graceSeconds: 1 }, "graceSeconds", "graceSeconds must be at least 60."],
+    [{ graceSeconds: 1 }, "graceSeconds", "The grace period must be at least 1 minute."],
     [{ name: 5 }, "name", "name must be a text."],
-    [{ schedule: "every day" }, "schedule", "schedule is neither a cron nor an OnCalendar expression."],
-    [{ kind: "cron", schedule: "daily" }, "schedule", "schedule is no cron expression."],
-    [{ tz: "Mars/Base" }, "tz", "tz is no time zone that is known here."],
+    [{ schedule: "0 3 * *" }, "schedule", "Invalid schedule: expected 5 fields, got 4."],
+    [
+      { kind: "cron", schedule: "daily" },
+      "schedule",
+      "This is an OnCalendar expression. Choose that kind of schedule.",
+    ],
+    [{ tz: "Mars/Base" }, "tz", "Unknown time zone: Mars/Base."],
     [{ unknown: 1 }, "unknown", "unknown is not known here."],
     [{ slug: "With Space" }, "slug", "slug has characters that are not allowed there."],
     [{ name: "a\u0000b" }, "name", "name contains a character that cannot be stored."],

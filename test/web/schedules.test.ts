@@ -81,10 +81,14 @@ describe("schedules of many checks", () => {
   });
 
   test.each([
-    [{ schedule: "61 3 * * *" }, "schedule", "schedule is neither a cron nor an OnCalendar expression."],
-    [{ schedule: "Mon *-*-* 09:00" }, "schedule", "schedule is no cron expression."],
-    [{ graceSeconds: 5 }, "graceSeconds", "graceSeconds must be at least 60."],
-    [{ tz: "Mars" }, "tz", "tz is no time zone that is known here."],
+    [{ schedule: "61 3 * * *" }, "schedule", "Invalid schedule: minute: 61 is out of range 0-59."],
+    [
+      { schedule: "Mon *-*-* 09:00" },
+      "schedule",
+      "This is an OnCalendar expression. Choose that kind of schedule.",
+    ],
+    [{ graceSeconds: 5 }, "graceSeconds", "The grace period must be at least 1 minute."],
+    [{ tz: "Mars" }, "tz", "Unknown time zone: Mars."],
   ])("%j is refused beside its field, and nothing is changed", async (wrong, field, error) => {
     const row = await make({ timeoutSeconds: 300 });
     const groups = [{ ids: [row.id], when: { ...NIGHTLY, ...wrong } }];

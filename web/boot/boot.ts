@@ -15,11 +15,6 @@ export const readerZone = knownZone(boot.account?.zone);
 /** The one of this computer, whatever the account says. */
 export const browserZone = knownZone(null);
 
-/** The zones to choose from, those given first. */
-export function zoneChoices(...first: string[]): string[] {
-  return [...new Set([...first, "UTC", ...Intl.supportedValuesOf("timeZone")])];
-}
-
 /** A path as the browser needs it where the router does not help: fetch, downloads, addresses to copy. */
 export function siteUrl(path: string): string {
   return `${boot.site.base}${path}`;

@@ -108,11 +108,39 @@ export function dayNumber(at: number, zone: string): number {
 
 /** The zone if this browser knows it, UTC otherwise. */
 export function knownZone(zone: string | null | undefined): string {
-  const wanted = zone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const given = zone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const names = zone === null || zone === undefined ? [CURRENT_NAMES[given] ?? given, given] : [given];
+  return names.find(isKnownHere) ?? "UTC";
+}
+
+/** Browsers call their own zone by the name that it had first. */
+const CURRENT_NAMES: Readonly<Record<string, string>> = {
+  "Africa/Asmera": "Africa/Asmara",
+  "America/Buenos_Aires": "America/Argentina/Buenos_Aires",
+  "America/Catamarca": "America/Argentina/Catamarca",
+  "America/Coral_Harbour": "America/Atikokan",
+  "America/Cordoba": "America/Argentina/Cordoba",
+  "America/Godthab": "America/Nuuk",
+  "America/Indianapolis": "America/Indiana/Indianapolis",
+  "America/Jujuy": "America/Argentina/Jujuy",
+  "America/Louisville": "America/Kentucky/Louisville",
+  "America/Mendoza": "America/Argentina/Mendoza",
+  "Asia/Calcutta": "Asia/Kolkata",
+  "Asia/Katmandu": "Asia/Kathmandu",
+  "Asia/Rangoon": "Asia/Yangon",
+  "Asia/Saigon": "Asia/Ho_Chi_Minh",
+  "Atlantic/Faeroe": "Atlantic/Faroe",
+  "Europe/Kiev": "Europe/Kyiv",
+  "Pacific/Enderbury": "Pacific/Kanton",
+  "Pacific/Ponape": "Pacific/Pohnpei",
+  "Pacific/Truk": "Pacific/Chuuk",
+};
+
+function isKnownHere(zone: string): boolean {
   try {
-    return new Intl.DateTimeFormat(LOCALE, { timeZone: wanted }).resolvedOptions().timeZone;
+    return new Intl.DateTimeFormat(LOCALE, { timeZone: zone }).resolvedOptions().timeZone !== "";
   } catch {
-    return "UTC";
+    return false;
   }
 }
 

@@ -176,8 +176,16 @@ export const ScheduleRequest = Type.Object(
 );
 export type ScheduleRequest = Static<typeof ScheduleRequest>;
 
+/** `warning`: it most likely means something else than was intended; `note`: worth knowing. */
+export type ScheduleRemark = { kind: "warning" | "note"; text: string };
+
 /** A schedule while it is being typed. `error` stands instead of sentence and times. */
-export type SchedulePreview = ({ sentence: string; nextAt: number[] } | { error: string }) & {
+export type SchedulePreview = (
+  | { sentence: string; nextAt: number[]; remarks: ScheduleRemark[] }
+  | { error: string }
+) & {
+  /** The expression that stands for a macro such as @daily, and is to replace it; null: it is no macro. */
+  expanded: string | null;
   /** Whose language the expression is in, whatever the kind that was asked about; null: nobody has written one. */
   scheduleKind: "cron" | "oncalendar" | null;
 };

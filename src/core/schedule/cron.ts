@@ -2,7 +2,8 @@
 
 import type { CalendarRule } from "./calendar.ts";
 import type { DayRule } from "./days.ts";
-import { addMember, addSpan, has, type NumberSet, nextIn, setOf } from "./number-set.ts";
+import { addMember, addSpan, has, members, type NumberSet, nextIn, setOf } from "./number-set.ts";
+import { type FieldName, isProblem, type ScheduleProblem } from "./problem.ts";
 import { words } from "./words.ts";
 
 export type CronRule = {
@@ -11,14 +12,24 @@ export type CronRule = {
   byClock: boolean;
 };
 
-type Field = { min: number; max: number; names: readonly string[] };
+type Field = { name: FieldName; min: number; max: number; names: readonly string[] };
 
-const MINUTE: Field = { min: 0, max: 59, names: [] };
-const HOUR: Field = { min: 0, max: 23, names: [] };
-const DATE: Field = { min: 1, max: 31, names: [] };
-const MONTH: Field = { min: 1, max: 12, names: "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split(" ") };
+const MINUTE: Field = { name: "minute", min: 0, max: 59, names: [] };
+const HOUR: Field = { name: "hour", min: 0, max: 23, names: [] };
+const DATE: Field = { name: "day of month", min: 1, max: 31, names: [] };
+const MONTH: Field = {
+  name: "month",
+  min: 1,
+  max: 12,
+  names: "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split(" "),
+};
 /** Seven is a second name of Sunday; a range may end in it. */
-const WEEKDAY: Field = { min: 0, max: 7, names: "SUN MON TUE WED THU FRI SAT".split(" ") };
+const WEEKDAY: Field = {
+  name: "day of week",
+  min: 0,
+  max: 7,
+  names: "SUN MON TUE WED THU FRI SAT".split(" "),
+};
 
 const FIELD_COUNT = 5;
 const MAX_NTH = 5;
@@ -29,22 +40,28 @@ const LONGEST = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const PLAIN_TERM = /^(?:\*|([0-9]+|[A-Z]{3})(?:-([0-9]+|[A-Z]{3}))?)(?:\/([0-9]+))?$/;
 const LAST_DATE_TERM = /^(LW?)(?:\/([0-9]+))?$/;
 const LAST_WEEKDAY_TERM = /^([0-9]+)L$/;
+/** A name of more or fewer than three letters, somewhere in a term. */
+const WORD_TERM = /[A-Z]{2}[A-Z]*/;
 const NTH_WEEKDAY_TERM = /^([0-9]+|[A-Z]{3})#([0-9]+)$/;
 
-/** The meaning of the expression, a plain text (words.ts), or null when it is not one. */
-export function parseCron(text: string): CronRule | null {
+/** The meaning of the expression, a plain text (words.ts), or why it is not one. */
+export function parseCron(text: string): CronRule | ScheduleProblem {
   const fields = words(text.toUpperCase());
-  if (fields.length !== FIELD_COUNT) return null;
+  if (fields.length !== FIELD_COUNT) return { reason: "fields", expected: FIELD_COUNT, got: fields.length };
   const [minuteText = "", hourText = "", dateText = "", monthText = "", weekdayText = ""] = fields;
   const minutes = parseField(minuteText, MINUTE);
+  if (isProblem(minutes)) return minutes;
   const hours = parseField(hourText, HOUR);
+  if (isProblem(hours)) return hours;
   const dates = parseDates(dateText);
+  if (isProblem(dates)) return dates;
   const months = parseField(monthText, MONTH);
+  if (isProblem(months)) return months;
   const weekdays = parseWeekdays(weekdayText);
-  if (minutes === null || hours === null || dates === null || months === null || weekdays === null) {
-    return null;
+  if (isProblem(weekdays)) return weekdays;
+  if (isImpossible(dates, months)) {
+    return { reason: "date", day: nextIn(dates.dates, 0), months: members(months) };
   }
-  if (isImpossible(dates, months)) return null;
   const both = dateText.startsWith("*") || weekdayText.startsWith("*");
   const days: DayRule = { ...dates, ...weekdays, join: both ? "and" : "or" };
   return {
@@ -53,23 +70,28 @@ export function parseCron(text: string): CronRule | null {
   };
 }
 
-function parseField(text: string, field: Field): NumberSet | null {
+function parseField(text: string, field: Field): NumberSet | ScheduleProblem {
   const set = setOf();
-  return text.split(",").every((term) => addPlainTerm(set, term, field)) ? set : null;
+  for (const term of text.split(",")) {
+    const problem = addPlainTerm(set, term, field);
+    if (problem !== null) return problem;
+  }
+  return set;
 }
 
 type Dates = Pick<DayRule, "dates" | "lastDates" | "lastWorkday">;
 
-function parseDates(text: string): Dates | null {
+function parseDates(text: string): Dates | ScheduleProblem {
   const found: Dates = { dates: setOf(), lastDates: setOf(), lastWorkday: false };
   for (const term of text.split(",")) {
     const [match, letters, step] = LAST_DATE_TERM.exec(term) ?? [];
     if (match === undefined) {
-      if (!addPlainTerm(found.dates, term, DATE)) return null;
+      const problem = addPlainTerm(found.dates, term, DATE);
+      if (problem !== null) return problem;
       continue;
     }
     // A step behind the last day is allowed and means nothing, but it has to be a step.
-    if (step !== undefined && Number(step) < 1) return null;
+    if (step !== undefined && Number(step) < 1) return { reason: "step", field: DATE.name, text: term };
     if (letters === "L") addMember(found.lastDates, 1);
     else found.lastWorkday = true;
   }
@@ -78,51 +100,69 @@ function parseDates(text: string): Dates | null {
 
 type Weekdays = Pick<DayRule, "weekdays" | "nthWeekdays" | "lastWeekdays">;
 
-function parseWeekdays(text: string): Weekdays | null {
+function parseWeekdays(text: string): Weekdays | ScheduleProblem {
   const plain = setOf();
   const lastWeekdays = setOf();
   const nthWeekdays: { weekday: number; nth: number }[] = [];
   for (const term of text.split(",")) {
+    const unread: ScheduleProblem = { reason: "term", field: WEEKDAY.name, text: term };
     if (term.includes("L")) {
-      const weekday = valueOf(LAST_WEEKDAY_TERM.exec(term)?.[1], WEEKDAY);
-      if (weekday === null) return null;
+      const day = LAST_WEEKDAY_TERM.exec(term)?.[1];
+      if (day === undefined) return unread;
+      const weekday = valueOf(day, WEEKDAY);
+      if (typeof weekday !== "number") return weekday;
       addMember(lastWeekdays, weekday % 7);
     } else if (term.includes("#")) {
       const [, day, nthText] = NTH_WEEKDAY_TERM.exec(term) ?? [];
+      if (day === undefined) return unread;
       const weekday = valueOf(day, WEEKDAY);
+      if (typeof weekday !== "number") return weekday;
       const nth = Number(nthText);
-      if (weekday === null || nth < 1 || nth > MAX_NTH) return null;
+      if (nth < 1 || nth > MAX_NTH) return unread;
       nthWeekdays.push({ weekday: weekday % 7, nth });
-    } else if (!addPlainTerm(plain, term, WEEKDAY)) return null;
+    } else {
+      const problem = addPlainTerm(plain, term, WEEKDAY);
+      if (problem !== null) return problem;
+    }
   }
   if (has(plain, 7)) addMember(plain, 0);
   return { weekdays: { low: plain.low & 0x7f, high: 0 }, nthWeekdays, lastWeekdays };
 }
 
-/** Adds what the term names; false when it is no term of this field. */
-function addPlainTerm(set: NumberSet, term: string, field: Field): boolean {
+/** Adds what the term names; what is wrong with it when it is no term of this field. */
+function addPlainTerm(set: NumberSet, term: string, field: Field): ScheduleProblem | null {
   const [match, fromText, toText, stepText] = PLAIN_TERM.exec(term) ?? [];
-  if (match === undefined) return false;
+  if (match === undefined) return unreadTerm(term, field);
   const step = stepText === undefined ? 1 : Number(stepText);
-  if (step < 1) return false;
+  if (step < 1) return { reason: "step", field: field.name, text: term };
   if (fromText === undefined) {
     addSpan(set, { from: field.min, to: field.max, step });
-    return true;
+    return null;
   }
   const from = valueOf(fromText, field);
+  if (typeof from !== "number") return from;
   const to = valueOf(toText ?? fromText, field);
-  if (from === null || to === null || from > to) return false;
+  if (typeof to !== "number") return to;
+  if (from > to) return { reason: "reversed", field: field.name, text: `${fromText}-${toText}` };
   // A single value with a step runs on to the end of the field, even when it is written as a range.
   addSpan(set, { from, to: from === to && stepText !== undefined ? field.max : to, step });
-  return true;
+  return null;
 }
 
-function valueOf(text: string | undefined, { min, max, names }: Field): number | null {
-  if (text === undefined) return null;
+function unreadTerm(term: string, field: Field): ScheduleProblem {
+  const word = WORD_TERM.exec(term)?.[0];
+  return word === undefined || field.names.length === 0
+    ? { reason: "term", field: field.name, text: term }
+    : { reason: "name", field: field.name, text: word, names: field.names };
+}
+
+function valueOf(text: string, { name: field, min, max, names }: Field): number | ScheduleProblem {
   const place = names.indexOf(text);
   // Names count from the first value of their field: JAN is 1, SUN is 0.
   const value = place < 0 ? Number(text) : place + min;
-  return value >= min && value <= max ? value : null;
+  if (value >= min && value <= max) return value;
+  if (!Number.isNaN(value)) return { reason: "range", field, text, min, max };
+  return names.length === 0 ? { reason: "term", field, text } : { reason: "name", field, text, names };
 }
 
 /** Whether no listed month is long enough for the first listed date; weekdays cannot save it. */

@@ -5,7 +5,9 @@ import { type Instant, SECOND_MS } from "../instant.ts";
 import { compile } from "./calendar.ts";
 import { parseCron } from "./cron.ts";
 import { type Line, nextFiring } from "./firing.ts";
+import { MACRO_NAMES } from "./macros.ts";
 import { parseOnCalendarLine } from "./oncalendar.ts";
+import { isProblem, type LocatedProblem, type ScheduleProblem } from "./problem.ts";
 import { isPlainText, words } from "./words.ts";
 import { type Zone, zoneOf } from "./zone.ts";
 
@@ -54,7 +56,8 @@ export function parseSchedule({ text, tz }: { text: string; tz: string }): Parse
   const key = `${tz} ${text}`;
   const known = recent.get(key);
   if (known !== undefined) return known;
-  const schedule = older.get(key) ?? parseAfresh(text, zone);
+  const read = older.get(key) ?? parseAfresh(text, { zone, kind: detectKind(text) });
+  const schedule = "problem" in read ? null : read;
   if (schedule !== null) {
     if (recent.size >= MAX_RECENT) {
       older = recent;
@@ -96,26 +99,55 @@ function earliestFiring(lines: readonly Line[], start: number): number | null {
   return earliest;
 }
 
-function parseAfresh(text: string, zone: Zone): ParsedSchedule | null {
-  if (!isPlainText(text)) return null;
-  const kind = detectKind(text);
+type Read = { zone: Zone; kind: ScheduleKind };
+
+function parseAfresh(text: string, { zone, kind }: Read): ParsedSchedule | LocatedProblem {
+  if (!isPlainText(text)) return { problem: { reason: "characters" }, line: 0 };
   const lines = kind === "cron" ? readCron(text, zone) : readOnCalendar(text, zone);
-  return lines === null ? null : { kind, text, tz: zone.name, lines };
+  return "problem" in lines ? lines : { kind, text, tz: zone.name, lines };
 }
 
-function readCron(text: string, zone: Zone): Line[] | null {
+function readCron(text: string, zone: Zone): Line[] | LocatedProblem {
   const cron = parseCron(text);
-  if (cron === null) return null;
+  if (isProblem(cron)) return { problem: cron, line: 0 };
   return [{ calendar: compile(cron.rule), zone, mode: cron.byClock ? "clock" : "interval" }];
 }
 
-function readOnCalendar(text: string, zone: Zone): Line[] | null {
+function readOnCalendar(text: string, zone: Zone): Line[] | LocatedProblem {
   const lines: Line[] = [];
-  for (const line of text.trim().split("\n")) {
+  const texts = text.trim().split("\n");
+  for (const [index, line] of texts.entries()) {
     const found = parseOnCalendarLine(line);
-    if (found === null) return null;
+    if (isProblem(found)) return { problem: found, line: texts.length > 1 ? index + 1 : 0 };
     const own = found.zone === null ? null : zoneOf(found.zone);
     lines.push({ calendar: compile(found.rule), zone: own ?? zone, mode: "calendar" });
   }
   return lines;
+}
+
+/** What tells an OnCalendar expression from a cron expression, whatever is wrong with either. */
+const LIKE_ON_CALENDAR = /[:~\n]|\.\.|\*-|-\*|\d-\d+-\d|^[A-Za-z]/;
+
+/**
+ * Why the text is not accepted from a user, or null when it is. `kind` is the language that the user says it is in;
+ * without one, a text that cannot be read is explained in the language that it looks like.
+ */
+export function findScheduleProblem(text: string, kind: ScheduleKind | null): LocatedProblem | null {
+  const whole = (problem: ScheduleProblem): LocatedProblem => ({ problem, line: 0 });
+  const trimmed = text.trim();
+  if (trimmed === "") return whole({ reason: "empty" });
+  if (text.length > MAX_SCHEDULE_LENGTH) return whole({ reason: "length", max: MAX_SCHEDULE_LENGTH });
+  if (trimmed.startsWith("@")) return whole({ reason: "macro", text: trimmed, macros: MACRO_NAMES });
+  const utc = zoneOf("UTC");
+  if (utc === null) return null;
+  const read = parseAfresh(text, { zone: utc, kind: kind ?? detectKind(text) });
+  if ("problem" in read) {
+    const isLikeCron = kind === null && !LIKE_ON_CALENDAR.test(trimmed);
+    return isLikeCron ? explained(parseAfresh(text, { zone: utc, kind: "cron" }), read) : read;
+  }
+  return earliestFiring(read.lines, MUST_FIRE_AFTER) === null ? whole({ reason: "never" }) : null;
+}
+
+function explained(read: ParsedSchedule | LocatedProblem, otherwise: LocatedProblem): LocatedProblem {
+  return "problem" in read ? read : otherwise;
 }

@@ -96,3 +96,71 @@ US/Indiana-Starke US/Michigan US/Mountain US/Pacific US/Samoa UTC Universal W-SU
 `
   .trim()
   .split(/\s+/);
+
+/** Names that the tz database keeps for old programs, each with the current name of its place. */
+export const CURRENT_ZONE_NAMES: ReadonlyMap<string, string> = new Map(
+  `
+Africa/Asmera=Africa/Asmara Africa/Timbuktu=Africa/Bamako
+America/Argentina/ComodRivadavia=America/Argentina/Catamarca America/Atka=America/Adak
+America/Buenos_Aires=America/Argentina/Buenos_Aires America/Catamarca=America/Argentina/Catamarca
+America/Coral_Harbour=America/Atikokan America/Cordoba=America/Argentina/Cordoba
+America/Ensenada=America/Tijuana America/Fort_Wayne=America/Indiana/Indianapolis
+America/Godthab=America/Nuuk America/Indianapolis=America/Indiana/Indianapolis
+America/Jujuy=America/Argentina/Jujuy America/Knox_IN=America/Indiana/Knox
+America/Louisville=America/Kentucky/Louisville America/Mendoza=America/Argentina/Mendoza
+America/Montreal=America/Toronto America/Nipigon=America/Toronto America/Pangnirtung=America/Iqaluit
+America/Porto_Acre=America/Rio_Branco America/Rainy_River=America/Winnipeg
+America/Rosario=America/Argentina/Cordoba America/Santa_Isabel=America/Tijuana
+America/Shiprock=America/Denver America/Thunder_Bay=America/Toronto America/Virgin=America/St_Thomas
+America/Yellowknife=America/Edmonton Antarctica/South_Pole=Antarctica/McMurdo Asia/Ashkhabad=Asia/Ashgabat
+Asia/Calcutta=Asia/Kolkata Asia/Choibalsan=Asia/Ulaanbaatar Asia/Chongqing=Asia/Shanghai
+Asia/Chungking=Asia/Shanghai Asia/Dacca=Asia/Dhaka Asia/Harbin=Asia/Shanghai Asia/Istanbul=Europe/Istanbul
+Asia/Kashgar=Asia/Urumqi Asia/Katmandu=Asia/Kathmandu Asia/Macao=Asia/Macau Asia/Rangoon=Asia/Yangon
+Asia/Saigon=Asia/Ho_Chi_Minh Asia/Tel_Aviv=Asia/Jerusalem Asia/Thimbu=Asia/Thimphu
+Asia/Ujung_Pandang=Asia/Makassar Asia/Ulan_Bator=Asia/Ulaanbaatar Atlantic/Faeroe=Atlantic/Faroe
+Atlantic/Jan_Mayen=Arctic/Longyearbyen Australia/ACT=Australia/Sydney Australia/Canberra=Australia/Sydney
+Australia/Currie=Australia/Hobart Australia/LHI=Australia/Lord_Howe Australia/NSW=Australia/Sydney
+Australia/North=Australia/Darwin Australia/Queensland=Australia/Brisbane Australia/South=Australia/Adelaide
+Australia/Tasmania=Australia/Hobart Australia/Victoria=Australia/Melbourne Australia/West=Australia/Perth
+Australia/Yancowinna=Australia/Broken_Hill Brazil/Acre=America/Rio_Branco Brazil/DeNoronha=America/Noronha
+Brazil/East=America/Sao_Paulo Brazil/West=America/Manaus Canada/Atlantic=America/Halifax
+Canada/Central=America/Winnipeg Canada/Eastern=America/Toronto Canada/Mountain=America/Edmonton
+Canada/Newfoundland=America/St_Johns Canada/Pacific=America/Vancouver Canada/Saskatchewan=America/Regina
+Canada/Yukon=America/Whitehorse Chile/Continental=America/Santiago Chile/EasterIsland=Pacific/Easter
+Cuba=America/Havana Egypt=Africa/Cairo Eire=Europe/Dublin Etc/UCT=UTC Etc/UTC=UTC Etc/Universal=UTC
+Etc/Zulu=UTC Europe/Belfast=Europe/London Europe/Kiev=Europe/Kyiv Europe/Nicosia=Asia/Nicosia
+Europe/Tiraspol=Europe/Chisinau Europe/Uzhgorod=Europe/Kyiv Europe/Zaporozhye=Europe/Kyiv GB=Europe/London
+GB-Eire=Europe/London Hongkong=Asia/Hong_Kong Iceland=Atlantic/Reykjavik Iran=Asia/Tehran
+Israel=Asia/Jerusalem Jamaica=America/Jamaica Japan=Asia/Tokyo Kwajalein=Pacific/Kwajalein
+Libya=Africa/Tripoli Mexico/BajaNorte=America/Tijuana Mexico/BajaSur=America/Mazatlan
+Mexico/General=America/Mexico_City NZ=Pacific/Auckland NZ-CHAT=Pacific/Chatham Navajo=America/Denver
+PRC=Asia/Shanghai Pacific/Enderbury=Pacific/Kanton Pacific/Johnston=Pacific/Honolulu
+Pacific/Ponape=Pacific/Pohnpei Pacific/Samoa=Pacific/Pago_Pago Pacific/Truk=Pacific/Chuuk
+Pacific/Yap=Pacific/Chuuk Poland=Europe/Warsaw Portugal=Europe/Lisbon ROC=Asia/Taipei ROK=Asia/Seoul
+Singapore=Asia/Singapore Turkey=Europe/Istanbul UCT=UTC US/Alaska=America/Anchorage
+US/Aleutian=America/Adak US/Arizona=America/Phoenix US/Central=America/Chicago
+US/East-Indiana=America/Indiana/Indianapolis US/Eastern=America/New_York US/Hawaii=Pacific/Honolulu
+US/Indiana-Starke=America/Indiana/Knox US/Michigan=America/Detroit US/Mountain=America/Denver
+US/Pacific=America/Los_Angeles US/Samoa=Pacific/Pago_Pago Universal=UTC W-SU=Europe/Moscow Zulu=UTC
+`
+    .trim()
+    .split(/\s+/)
+    .map((pair) => pair.split("=") as [string, string]),
+);
+
+/** Names of fixed offsets and of rules without a place: accepted, and not offered. */
+const WITHOUT_PLACE: ReadonlySet<string> = new Set(
+  `
+CET CST6CDT EET EST EST5EDT Etc/GMT Etc/GMT+0 Etc/GMT+1 Etc/GMT+10 Etc/GMT+11 Etc/GMT+12 Etc/GMT+2
+Etc/GMT+3 Etc/GMT+4 Etc/GMT+5 Etc/GMT+6 Etc/GMT+7 Etc/GMT+8 Etc/GMT+9 Etc/GMT-0 Etc/GMT-1 Etc/GMT-10
+Etc/GMT-11 Etc/GMT-12 Etc/GMT-13 Etc/GMT-14 Etc/GMT-2 Etc/GMT-3 Etc/GMT-4 Etc/GMT-5 Etc/GMT-6 Etc/GMT-7
+Etc/GMT-8 Etc/GMT-9 Etc/GMT0 Etc/Greenwich GMT GMT+0 GMT-0 GMT0 Greenwich HST MET MST MST7MDT PST8PDT WET
+`
+    .trim()
+    .split(/\s+/),
+);
+
+/** The names to choose from: current ones of places, and UTC. */
+export const OFFERED_ZONE_NAMES: readonly string[] = ZONE_NAMES.filter(
+  (name) => !CURRENT_ZONE_NAMES.has(name) && !WITHOUT_PLACE.has(name),
+);

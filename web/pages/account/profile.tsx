@@ -3,10 +3,11 @@ import { FIELD_LENGTHS } from "../../../src/contract/web/requests/sizes.ts";
 import { type FormEvent, useState } from "react";
 import type { AccountPage, DensityName, ThemeName } from "../../../src/contract/web/account.ts";
 import { troubleText } from "../../api/api.ts";
-import { browserZone, zoneChoices } from "../../boot/boot.ts";
+import { browserZone } from "../../boot/boot.ts";
 import { showDensity, shownDensity } from "../../boot/density.ts";
 import { showTheme, useTheme } from "../../boot/theme.ts";
 import { Section } from "../../parts/section.tsx";
+import { ZoneField } from "../../parts/zone/zone-field.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { toastTrouble } from "../../ui/toast.tsx";
@@ -71,18 +72,14 @@ function ZoneChoice({ account }: { account: AccountPage }) {
       { onSuccess: () => location.reload(), onError: toastTrouble },
     );
   return (
-    <SelectField
+    <ZoneField
       label={words.zone}
       value={account.zone ?? AS_BROWSER}
+      instead={{ value: AS_BROWSER, label: words.zoneOfBrowser(browserZone) }}
       {...(account.zone === null && { hint: words.zoneOfBrowserHint })}
       disabled={change.isPending}
-      onChange={(event) => keep(event.target.value)}
-    >
-      <option value={AS_BROWSER}>{words.zoneOfBrowser(browserZone)}</option>
-      {zoneChoices(account.zone ?? browserZone).map((zone) => (
-        <option key={zone}>{zone}</option>
-      ))}
-    </SelectField>
+      onChange={keep}
+    />
   );
 }
 

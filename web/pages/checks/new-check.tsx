@@ -1,17 +1,22 @@
 // The form for a new check: a name is enough. What is expected is told as a sentence while it is typed, by the server.
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import type { CheckChange } from "../../../src/contract/web/requests/checks.ts";
 import type { CheckRow } from "../../../src/contract/web/check-row.ts";
-import type { SchedulePreview, ScheduleRequest } from "../../../src/contract/web/history.ts";
+import type { ScheduleRequest } from "../../../src/contract/web/history.ts";
 import { send, Trouble, troubleText } from "../../api/api.ts";
-import { readerZone, zoneChoices } from "../../boot/boot.ts";
+import { readerZone } from "../../boot/boot.ts";
 import { useMinute } from "../../live/clock.ts";
 import { NameFields } from "../../parts/name-fields.tsx";
-import { type Span, secondsOf, type Unit, UNIT_SECONDS } from "../../parts/span.ts";
+import {
+  ExpressionRemarks,
+  type TypedReading,
+  useTypedReading,
+} from "../../parts/schedule/schedule-preview.tsx";
+import { type Span, secondsOf, type Unit } from "../../parts/span.ts";
+import { ZoneField } from "../../parts/zone/zone-field.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Dialog, FormActs } from "../../ui/dialog.tsx";
-import { SelectField, TextField } from "../../ui/field.tsx";
+import { TextField } from "../../ui/field.tsx";
 import { newCheckWords } from "../../words/checks.ts";
 import { formatWhen } from "../../words/time.ts";
 
@@ -77,8 +82,16 @@ function NewCheckForm({ project, onClose, onMade, onCrontab }: Omit<Props, "isOp
   const [isBusy, setBusy] = useState(false);
   const set = (change: Partial<Form>) => setForm((before) => ({ ...before, ...change }));
   const field = trouble instanceof Trouble ? trouble.field : null;
-  const at = (...names: string[]) =>
-    field !== null && names.includes(field) ? { error: troubleText(trouble) } : {};
+  const asked = askedOf(form);
+  const typed = useTypedReading(asked, (change) => {
+    const { schedule } = change(asked);
+    if (schedule !== undefined) set({ schedule });
+  });
+  const at: At = (...names) => {
+    const error = typed.errorAt(...names);
+    if (error !== undefined) return { error };
+    return field !== null && names.includes(field) ? { error: troubleText(trouble) } : {};
+  };
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -94,7 +107,8 @@ function NewCheckForm({ project, onClose, onMade, onCrontab }: Omit<Props, "isOp
   return (
     <form className="form" onSubmit={(event) => void submit(event)}>
       <NewCheckFields form={form} onChange={set} at={at} />
-      <Preview form={form} />
+      <ExpressionRemarks typed={typed} />
+      <Preview form={form} reading={typed.reading} />
       {trouble !== null && field === null && (
         <p className="mistake" role="alert">
           {troubleText(trouble)}
@@ -141,7 +155,7 @@ function NewCheckFields({ form, onChange: set, at }: FieldsProps) {
           {...at("timeoutSeconds")}
         />
       ) : (
-        <ScheduleFields form={form} onChange={set} {...at("schedule", "tz", "kind")} />
+        <ScheduleFields form={form} onChange={set} at={at} />
       )}
       <SpanField
         label={newCheckWords.grace}
@@ -185,15 +199,7 @@ function SpanField({ label, span, onChange, error }: SpanProps) {
   );
 }
 
-function ScheduleFields({
-  form,
-  onChange,
-  error,
-}: {
-  form: Form;
-  onChange: (change: Partial<Form>) => void;
-  error?: string;
-}) {
+function ScheduleFields({ form, onChange, at }: FieldsProps) {
   return (
     <div className="form-pair">
       <TextField
@@ -205,50 +211,44 @@ function ScheduleFields({
         spellCheck={false}
         autoComplete="off"
         className="is-code"
-        {...(error !== undefined && { error })}
+        {...at("schedule", "kind")}
       />
-      <SelectField
+      <ZoneField
         label={newCheckWords.zone}
         value={form.tz}
-        onChange={(event) => onChange({ tz: event.target.value })}
-      >
-        {zoneChoices(readerZone).map((zone) => (
-          <option key={zone}>{zone}</option>
-        ))}
-      </SelectField>
+        onChange={(tz) => onChange({ tz })}
+        {...at("tz")}
+      />
     </div>
   );
 }
 
-/** The sentence and the next times, as the server reads what is typed. */
-function Preview({ form }: { form: Form }) {
-  const now = useMinute();
-  const asked: ScheduleRequest = {
-    kind: form.kind,
-    timeoutSeconds: secondsOf(form.every) || UNIT_SECONDS.days,
-    graceSeconds: secondsOf(form.grace) || UNIT_SECONDS.hours,
-    schedule: form.kind === "simple" ? "* * * * *" : form.schedule.trim(),
-    tz: form.tz,
+/** What the server is asked about while somebody types. */
+function askedOf({ kind, every, grace, schedule, tz }: Form): ScheduleRequest {
+  return {
+    kind,
+    timeoutSeconds: secondsOf(every),
+    graceSeconds: secondsOf(grace),
+    schedule: kind === "simple" ? "* * * * *" : schedule.trim(),
+    tz,
   };
-  const isEmpty = form.kind !== "simple" && form.schedule.trim() === "";
-  const { data } = useQuery({
-    queryKey: ["schedule", asked],
-    queryFn: () => send<SchedulePreview>("POST", "/schedule", asked),
-    enabled: !isEmpty,
-    placeholderData: keepPreviousData,
-    retry: false,
-  });
-  if (isEmpty) return <p className="preview muted">{newCheckWords.unread}</p>;
-  // What was typed before is no answer to nothing.
-  if (data === undefined || asked.schedule === "") return null;
-  if ("error" in data) return <p className="preview muted">{data.error}</p>;
+}
+
+/** The sentence and the next times, as the server reads what is typed. */
+function Preview({ form, reading }: { form: Form; reading: TypedReading["reading"] }) {
+  const now = useMinute();
+  if (form.kind !== "simple" && form.schedule.trim() === "") {
+    return <p className="preview muted">{newCheckWords.unread}</p>;
+  }
+  // What is wrong stands beside its field.
+  if (reading === undefined || "error" in reading) return null;
   // No line ends between a day and its time.
-  const times = data.nextAt
+  const times = reading.nextAt
     .slice(0, TIMES_SHOWN)
     .map((at) => formatWhen(at, { now, zone: form.tz }).replaceAll(" ", "\u00a0"));
   return (
     <div className="preview" aria-live="polite">
-      <b>{data.sentence}</b>
+      <b>{reading.sentence}</b>
       {times.length > 0 && form.kind !== "simple" && (
         <span className="muted">{newCheckWords.next(times.join(" · "))}</span>
       )}

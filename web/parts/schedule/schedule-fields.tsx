@@ -3,11 +3,12 @@
 import "./schedule.css";
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, type RefObject, useRef } from "react";
-import { readerZone, zoneChoices } from "../../boot/boot.ts";
-import { SelectField, TextArea } from "../../ui/field.tsx";
+import { readerZone } from "../../boot/boot.ts";
+import { TextArea } from "../../ui/field.tsx";
 import { editWords as words } from "../../words/check/edit.ts";
+import { ZoneField } from "../zone/zone-field.tsx";
 import { readChange, type Schedule, scheduleOf } from "./reading.ts";
-import { readingOf } from "./schedule-preview.tsx";
+import { ExpressionRemarks, readingOf, useTypedReading } from "./schedule-preview.tsx";
 import { SpanField } from "./span-field.tsx";
 
 const MINUTE = 60;
@@ -29,6 +30,12 @@ export type FieldsProps<Form = Schedule> = {
 export function ScheduleFields({ form, set, at, preview }: FieldsProps & { preview: ReactNode }) {
   const zoneChosen = useRef(false);
   const choose = useChoice({ form, set, zoneChosen });
+  const typed = useTypedReading(form, set);
+  /** A refusal of what was sent counts until something else is typed. */
+  const wrong = (...names: (keyof Schedule)[]) => {
+    const error = typed.errorAt(...names);
+    return error === undefined ? at(...names) : { error };
+  };
   return (
     <>
       <fieldset className="edit-kinds">
@@ -52,13 +59,14 @@ export function ScheduleFields({ form, set, at, preview }: FieldsProps & { previ
           seconds={form.timeoutSeconds}
           onChange={(timeoutSeconds) => set({ timeoutSeconds })}
           presets={PERIODS}
-          {...at("timeoutSeconds")}
+          {...wrong("timeoutSeconds")}
         />
       ) : (
         <Expression
           form={form}
           set={set}
-          at={at}
+          at={wrong}
+          remarks={<ExpressionRemarks typed={typed} />}
           onZone={(tz) => {
             zoneChosen.current = true;
             set({ tz });
@@ -71,7 +79,7 @@ export function ScheduleFields({ form, set, at, preview }: FieldsProps & { previ
         seconds={form.graceSeconds}
         onChange={(graceSeconds) => set({ graceSeconds })}
         presets={GRACES}
-        {...at("graceSeconds")}
+        {...wrong("graceSeconds")}
       />
     </>
   );
@@ -98,32 +106,27 @@ function useChoice({ form, set, zoneChosen }: ChoiceProps) {
   };
 }
 
-function Expression({ form, set, at, onZone }: FieldsProps & { onZone: (tz: string) => void }) {
+type ExpressionProps = FieldsProps & { remarks: ReactNode; onZone: (tz: string) => void };
+
+function Expression({ form, set, at, remarks, onZone }: ExpressionProps) {
   const isCron = form.kind === "cron";
-  const zones = zoneChoices(form.tz, readerZone);
   return (
-    <div className="edit-expression">
-      <TextArea
-        label={isCron ? words.cron : words.oncalendar}
-        hint={isCron ? words.cronHint : words.oncalendarHint}
-        className="edit-code"
-        rows={Math.min(6, Math.max(1, form.schedule.split("\n").length))}
-        value={form.schedule}
-        onChange={(event) => set({ schedule: event.target.value })}
-        spellCheck={false}
-        autoComplete="off"
-        {...at("schedule", "kind")}
-      />
-      <SelectField
-        label={words.zone}
-        value={form.tz}
-        onChange={(event) => onZone(event.target.value)}
-        {...at("tz")}
-      >
-        {zones.map((zone) => (
-          <option key={zone}>{zone}</option>
-        ))}
-      </SelectField>
-    </div>
+    <>
+      <div className="edit-expression">
+        <TextArea
+          label={isCron ? words.cron : words.oncalendar}
+          hint={isCron ? words.cronHint : words.oncalendarHint}
+          className="edit-code"
+          rows={Math.min(6, Math.max(1, form.schedule.split("\n").length))}
+          value={form.schedule}
+          onChange={(event) => set({ schedule: event.target.value })}
+          spellCheck={false}
+          autoComplete="off"
+          {...at("schedule", "kind")}
+        />
+        <ZoneField label={words.zone} value={form.tz} onChange={onZone} {...at("tz")} />
+      </div>
+      {remarks}
+    </>
   );
 }

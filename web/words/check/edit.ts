@@ -18,6 +18,7 @@ export const editWords = {
   presets: "Usual periods",
   cron: "Cron expression",
   cronHint: "minute hour day month weekday",
+  macro: (macro: string, expression: string) => `${macro} is saved as ${expression}.`,
   oncalendar: "OnCalendar expression",
   oncalendarHint: "as systemd has it: Mon..Fri *-*-* 09:00; several lines are several schedules",
   zone: "Time zone",

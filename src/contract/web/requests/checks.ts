@@ -27,7 +27,8 @@ const FIELDS = {
   kind: Type.Enum(["simple", "cron", "oncalendar"]),
   timeoutSeconds: seconds(),
   graceSeconds: seconds(),
-  schedule: Type.String({ maxLength: SCHEDULE_LENGTH_MAX, [RULE]: "schedule" }),
+  /** Judged by the server when it is read, so that the refusal says what is wrong with it. */
+  schedule: Type.String({ maxLength: SCHEDULE_LENGTH_MAX, [RULE]: "storable" }),
   tz: Type.String({ maxLength: NAME_LENGTH_MAX, [RULE]: "zone" }),
   manualResume: Type.Boolean(),
   methods: Type.Enum(["", "POST"]),

@@ -54,7 +54,7 @@ describe("a body", () => {
     [{ name: "a", ids: ["y"] }, "ids", "ids has characters that are not allowed there."],
     [{ name: "a", do: "stop" }, "do", "do is none of the values that it may have."],
     [{ name: "a", more: 1 }, "more", "more is not known here."],
-    [{ name: "a", tz: "Mars" }, "tz", "tz is no time zone that is known here."],
+    [{ name: "a", tz: "Mars" }, "tz", "Unknown time zone: Mars."],
     [{ name: "a\0" }, "name", "name contains a character that cannot be stored."],
     [{ name: "a", free: [{ deep: "\ud800" }] }, "free", "free contains a character that cannot be stored."],
     [{ name: "a", groups: [{ when: { tz: "UTC", grace: 5 } }] }, "grace", "grace must be at least 60."],
@@ -63,7 +63,7 @@ describe("a body", () => {
     [
       { name: "a", groups: [{ when: { tz: "UTC", grace: 60 } }, { when: { tz: "Mars", grace: 60 } }] },
       "tz",
-      "tz is no time zone that is known here.",
+      "Unknown time zone: Mars.",
     ],
   ])("%j is refused", (body, field, error) => {
     expect(judgeBody(Body, body)).toEqual({ ok: false, error, field });

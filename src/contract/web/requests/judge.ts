@@ -3,6 +3,7 @@
 import type { Static, TSchema } from "typebox";
 import { Value } from "typebox/value";
 import { TEXT_RULES, type TextRule } from "../../../core/request/check-params.ts";
+import { sentenceText } from "../../../core/schedule/wording/durations.ts";
 import { RULE } from "../../check-body.ts";
 
 /** The schema of a body or a query, and what a value is that keeps it. */
@@ -42,8 +43,24 @@ function refusal({ keyword, instancePath, params }: Problem): Judged {
   const names = [...instancePath.split("/").slice(1), ...(missing?.slice(0, 1) ?? [])];
   const field = names.findLast((name) => !/^\d+$/.test(name));
   const error =
-    field === undefined ? "The request is not a JSON object." : `${field} ${said(keyword, given)}.`;
+    field === undefined
+      ? "The request is not a JSON object."
+      : `${SHOWN_NAMES[field] ?? field} ${said(keyword, inWords(field, given))}.`;
   return { ok: false, error, ...(field !== undefined && { field }) };
+}
+
+/** Fields that people know by another name. */
+const SHOWN_NAMES: Readonly<Record<string, string>> = {
+  timeoutSeconds: "The interval",
+  graceSeconds: "The grace period",
+  schedule: "The schedule",
+};
+
+/** Durations have their limits in minutes, hours and days. */
+function inWords(field: string, given: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { limit } = given;
+  const isDuration = field.endsWith("Seconds") && typeof limit === "number";
+  return isDuration ? { ...given, limit: sentenceText(limit) } : given;
 }
 
 const WORDS_FOR_TYPES: Readonly<Record<string, string>> = {
@@ -102,7 +119,9 @@ function brokenRule({ properties = {} }: Node, value: unknown): Judged | null {
       if (inner !== null) return inner;
       continue;
     }
-    return { ok: false, error: `${field} ${SAID_OF_RULES[broken]}.`, field };
+    const error =
+      broken === "zone" ? `Unknown time zone: ${String(given)}.` : `${field} ${SAID_OF_RULES[broken]}.`;
+    return { ok: false, error, field };
   }
   return null;
 }

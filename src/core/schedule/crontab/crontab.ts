@@ -2,6 +2,7 @@
 // can be watched. The text itself is never changed here.
 
 import { CRONTAB_JOBS_MAX } from "../../limits.ts";
+import { expandMacro } from "../macros.ts";
 import { isValidSchedule } from "../schedule.ts";
 import { zoneOf } from "../zone.ts";
 import { jobName } from "./job-name.ts";
@@ -23,16 +24,6 @@ export type CrontabJob = {
 export type LeftOutReason = "reboot" | "schedule" | "zone" | "command" | "many";
 export type LeftOutLine = { line: number; text: string; why: LeftOutReason };
 export type Crontab = { jobs: CrontabJob[]; leftOut: LeftOutLine[] };
-
-const MACROS: Readonly<Record<string, string>> = {
-  "@hourly": "0 * * * *",
-  "@daily": "0 0 * * *",
-  "@midnight": "0 0 * * *",
-  "@weekly": "0 0 * * 0",
-  "@monthly": "0 0 1 * *",
-  "@yearly": "0 0 1 1 *",
-  "@annually": "0 0 1 1 *",
-};
 
 const SETTING = /^[A-Za-z_][A-Za-z0-9_]*\s*=/;
 const ZONE_SETTING = /^CRON_TZ\s*=(.*)$/;
@@ -89,7 +80,7 @@ function readJob(
 ): Read | LeftOutReason {
   const [, when, rest = ""] = ONE_FIELD.exec(content) ?? FIVE_FIELDS.exec(content) ?? [];
   if (when === "@reboot") return "reboot";
-  const schedule = when === undefined ? "" : (MACROS[when] ?? when.replace(/\s+/g, " "));
+  const schedule = when === undefined ? "" : (expandMacro(when) ?? when.replace(/\s+/g, " "));
   if (!isValidSchedule(schedule, { oncalendar: false })) return "schedule";
   if (tz !== null && zoneOf(tz) === null) return "zone";
   const command = hasUsers ? (USER_AND_COMMAND.exec(rest)?.[1] ?? "") : rest;

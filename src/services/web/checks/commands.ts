@@ -4,7 +4,9 @@ import type { CheckChange } from "../../../contract/web/requests/checks.ts";
 import type { CheckParams } from "../../../core/check.ts";
 import { type AppError, ERROR_TEXT, FIELD_PROBLEM, fieldText } from "../../../core/errors.ts";
 import { TAGS_LENGTH_MAX } from "../../../core/limits.ts";
-import { detectKind } from "../../../core/schedule/schedule.ts";
+import { expandMacro } from "../../../core/schedule/macros.ts";
+import { problemSentence } from "../../../core/schedule/problem.ts";
+import { detectKind, findScheduleProblem } from "../../../core/schedule/schedule.ts";
 import type { Command } from "../../../operations/change-check.ts";
 import { type CheckRecord, type ProjectAsk, WebRefusal } from "../route.ts";
 import { sentenceOf } from "../serving/sentence.ts";
@@ -24,6 +26,21 @@ export function commandFor(
   return { ...circumstances(ask), projectId: ask.project.id, checkId: check.id };
 }
 
+/** The expression as it is stored, macros spelled out. `kind` is the language that the form says it is in. */
+export function readExpression(typed: string, kind?: "cron" | "oncalendar"): string {
+  const expression = expandMacro(typed) ?? typed;
+  const detected = detectKind(expression);
+  const isOther =
+    kind !== undefined && kind !== detected && findScheduleProblem(expression, detected) === null;
+  if (isOther) {
+    const name = { cron: "a cron", oncalendar: "an OnCalendar" }[detected];
+    throw new WebRefusal("invalid", `This is ${name} expression. Choose that kind of schedule.`, "schedule");
+  }
+  const problem = findScheduleProblem(expression, kind ?? null);
+  if (problem !== null) throw new WebRefusal("invalid", problemSentence(problem), "schedule");
+  return expression;
+}
+
 /** What a change asks for, in the words of the operations. `current` is what the check is now, if it is there. */
 export function readChange(
   { kind, schedule, timeoutSeconds, channels, tags, ...given }: CheckChange,
@@ -36,11 +53,7 @@ export function readChange(
   } else {
     const expression = schedule ?? current?.schedule;
     if (expression === undefined) throw new WebRefusal("invalid", "schedule is missing.", "schedule");
-    if (kind !== undefined && detectKind(expression) !== kind) {
-      const words = kind === "cron" ? "no cron expression" : "no OnCalendar expression";
-      throw new WebRefusal("invalid", `schedule is ${words}.`, "schedule");
-    }
-    params.schedule = expression;
+    params.schedule = readExpression(expression, kind);
   }
   const chosen = channels === undefined ? null : channels === "*" ? "*" : channels.join(",");
   return { params, channels: chosen };

@@ -8,7 +8,6 @@ import {
 } from "../../../contract/web/requests/checks.ts";
 import { BULK_CHECKS_MAX } from "../../../contract/web/requests/sizes.ts";
 import type { CheckSettings } from "../../../core/check.ts";
-import { isValidSchedule } from "../../../core/schedule/schedule.ts";
 import { rescheduleChecks, type ScheduleParams } from "../../../operations/changing/reschedule.ts";
 import { findBulkChecks } from "../../../store/checks/check-rows.ts";
 import { projectRoute, WebRefusal, type WebRoute } from "../route.ts";
@@ -59,9 +58,6 @@ function paramsOf({ groups }: SchedulesRequest): Map<string, ScheduleParams> {
 /** What belongs to the kind of a schedule: a check keeps its expression when it waits for a period, and the reverse. */
 function readWhen({ kind, timeoutSeconds, graceSeconds, schedule, tz }: ScheduleRequest): ScheduleParams {
   if (kind === "simple") return { timeoutSeconds, graceSeconds };
-  if (!isValidSchedule(schedule, { oncalendar: true })) {
-    throw new WebRefusal("invalid", "schedule is neither a cron nor an OnCalendar expression.", "schedule");
-  }
   return readChange({ kind, schedule, tz, graceSeconds }, null).params;
 }
 

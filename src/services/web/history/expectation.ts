@@ -1,11 +1,19 @@
 // What a schedule means, for people: a sentence, and the next times.
 import type { Expectation } from "../../../contract/web/check-page.ts";
-import type { SchedulePreview, ScheduleRequest } from "../../../contract/web/history.ts";
+import type { SchedulePreview, ScheduleRemark, ScheduleRequest } from "../../../contract/web/history.ts";
 import { sentenceText } from "../../../core/schedule/wording/durations.ts";
 import { type Instant, SECOND_MS } from "../../../core/instant.ts";
 import { DEFAULT_SCHEDULE } from "../../../core/limits.ts";
 import { expectedAt } from "../../../core/machine/status.ts";
-import { detectKind, isValidSchedule, nextAfter, parseSchedule } from "../../../core/schedule/schedule.ts";
+import { expandMacro } from "../../../core/schedule/macros.ts";
+import { noteSentence, scheduleNotes } from "../../../core/schedule/notes.ts";
+import { problemSentence } from "../../../core/schedule/problem.ts";
+import {
+  detectKind,
+  findScheduleProblem,
+  nextAfter,
+  parseSchedule,
+} from "../../../core/schedule/schedule.ts";
 import { describe } from "../../../core/schedule/wording/describe.ts";
 import type { CheckWithState } from "../../../store/checks/checks.ts";
 
@@ -20,13 +28,26 @@ export function expectationOf({ settings, state }: CheckWithState, now: Instant)
 }
 
 /** The same for settings that somebody is typing. A period is counted as if a signal came now. */
-export function previewOf(request: ScheduleRequest, now: Instant): SchedulePreview {
-  const scheduleKind = writtenKind(request);
-  if (request.kind !== "simple" && !isValidSchedule(request.schedule, { oncalendar: true })) {
-    return { error: "This is neither a cron nor an OnCalendar expression that fires.", scheduleKind };
+export function previewOf(typed: ScheduleRequest, now: Instant): SchedulePreview {
+  const expanded = typed.kind === "simple" ? null : expandMacro(typed.schedule);
+  const request = { ...typed, schedule: expanded ?? typed.schedule };
+  const shared = { scheduleKind: writtenKind(request), expanded };
+  if (request.kind !== "simple") {
+    // A form with one field for both languages says cron.
+    const problem = findScheduleProblem(request.schedule, request.kind === "cron" ? null : request.kind);
+    if (problem !== null) return { error: problemSentence(problem), ...shared };
   }
   const first = now + request.timeoutSeconds * SECOND_MS;
-  return { sentence: whenSentence(request), nextAt: nextTimes(request, { now, first }), scheduleKind };
+  const nextAt = nextTimes(request, { now, first });
+  return { sentence: whenSentence(request), nextAt, remarks: remarksOf(request), ...shared };
+}
+
+function remarksOf({ kind, schedule }: When): ScheduleRemark[] {
+  if (kind === "simple") return [];
+  return scheduleNotes(schedule).map((note) => ({
+    kind: note.kind === "single" ? "warning" : "note",
+    text: noteSentence(note),
+  }));
 }
 
 /** A Simple check has an expression that nobody wrote, unless it was a Cron check once. */

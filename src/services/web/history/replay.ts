@@ -2,10 +2,9 @@
 import type { Replay, ScheduleRequest } from "../../../contract/web/history.ts";
 import type { Instant } from "../../../core/instant.ts";
 import { compareSettings, graceToPropose } from "../../../core/machine/replay.ts";
-import { isValidSchedule } from "../../../core/schedule/schedule.ts";
 import type { CheckWithState } from "../../../store/checks/checks.ts";
 import { listBlindIntervals } from "../../../store/intakes/blind-intervals.ts";
-import { WebRefusal } from "../route.ts";
+import { readExpression } from "../checks/commands.ts";
 import type { WebHouse } from "../house.ts";
 import { readPastRuns, shownFrom } from "./past-runs.ts";
 
@@ -14,9 +13,7 @@ export async function readReplay(
   house: WebHouse,
   { check, wanted, now }: { check: CheckWithState; wanted: ScheduleRequest; now: Instant },
 ): Promise<Replay> {
-  if (wanted.kind !== "simple" && !isValidSchedule(wanted.schedule, { oncalendar: true })) {
-    throw new WebRefusal("invalid", "schedule is neither a cron nor an OnCalendar expression.", "schedule");
-  }
+  const schedule = wanted.kind === "simple" ? wanted.schedule : readExpression(wanted.schedule);
   const from = shownFrom(now);
   const [ended, blind] = await Promise.all([
     readPastRuns(house, { check, from }),
@@ -28,7 +25,7 @@ export async function readReplay(
     outcome,
   }));
   const { settings } = check;
-  const after = { ...settings, ...wanted };
+  const after = { ...settings, ...wanted, schedule };
   const { quietGraceSeconds, ...compared } = compareSettings(
     { before: settings, after },
     { runs, blind, toAt: now },

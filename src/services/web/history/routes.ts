@@ -17,6 +17,7 @@ import { sendEventsFile } from "./events-file.ts";
 import { previewOf } from "./expectation.ts";
 import { readExplanation } from "./explain.ts";
 import { readReplay } from "./replay.ts";
+import { ZONES } from "./zones.ts";
 import { readRawBody, readRun } from "./run.ts";
 import { readRuns } from "./runs.ts";
 
@@ -109,6 +110,13 @@ export const historyRoutes: readonly WebRoute[] = [
     access: "account",
     body: ScheduleRequest,
     answer: async ({ body, now }) => ({ json: previewOf(body, now) }),
+  }),
+  accountRoute({
+    name: "time zones",
+    method: "GET",
+    path: "/web/api/zones",
+    access: "account",
+    answer: async () => ({ json: ZONES }),
   }),
   projectRoute({
     name: "project.events",

@@ -9,11 +9,12 @@ import type {
   FoundJobs,
 } from "../../../../src/contract/web/requests/crontab.ts";
 import { send, troubleText } from "../../../api/api.ts";
-import { readerZone, zoneChoices } from "../../../boot/boot.ts";
+import { readerZone } from "../../../boot/boot.ts";
 import { useMinute } from "../../../live/clock.ts";
 import { useSettled } from "../../../parts/use-settled.ts";
+import { ZoneField } from "../../../parts/zone/zone-field.tsx";
 import { FormActs } from "../../../ui/dialog.tsx";
-import { SelectField, TextArea, Tick } from "../../../ui/field.tsx";
+import { TextArea, Tick } from "../../../ui/field.tsx";
 import { Icon } from "../../../ui/icon.tsx";
 import { crontabWords } from "../../../words/checks.ts";
 import { formatWhen } from "../../../words/time.ts";
@@ -102,15 +103,7 @@ function CrontabFields({ given, onChange }: FieldsProps) {
         wrap="off"
         className="is-code"
       />
-      <SelectField
-        label={crontabWords.zone}
-        value={given.tz}
-        onChange={(event) => onChange({ tz: event.target.value })}
-      >
-        {zoneChoices(readerZone).map((zone) => (
-          <option key={zone}>{zone}</option>
-        ))}
-      </SelectField>
+      <ZoneField label={crontabWords.zone} value={given.tz} onChange={(tz) => onChange({ tz })} />
     </>
   );
 }
