@@ -32,6 +32,7 @@ export const actionWords = {
   untagged: (what: string, tag: string) => `Took ${tag} off ${what}.`,
   connected: (what: string, name: string) => `${name} is told about ${what}.`,
   disconnected: (what: string, name: string) => `${name} is not told about ${what} any more.`,
+  assigned: (what: string, names: string) => `${names} will be notified about ${what}.`,
   moved: (what: string, project: string) => `Moved ${what} to ${project}.`,
   refused: (count: number, why: string) =>
     count === 1 ? why : `${plural(count, "check")} could not be changed. ${why}`,

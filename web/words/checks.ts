@@ -1,6 +1,6 @@
 // What the page of checks says, and what other pages say of a check.
 import { formatCount, LIST_WORDS } from "../../src/contract/web/list-words.ts";
-import { plural } from "./number.ts";
+import { listNames, plural } from "./number.ts";
 
 export const checksWords = {
   tab: "Checks",
@@ -51,8 +51,8 @@ export const checksWords = {
   },
   select: (name: string) => `Select ${name}`,
   actions: (name: string) => `What to do with ${name}`,
-  untold: "nobody is told",
-  untoldTitle: "No channel hears of this check. Select it and choose Channels.",
+  untold: "no channel",
+  untoldTitle: "No channel is notified about this check. Select it and choose Channels.",
   tells: (names: readonly string[], rest: number) =>
     `Tells ${names.join(", ")}${rest > 0 ? ` and ${plural(rest, "more channel")}` : ""}`,
   toldOff: (name: string) => `${name} (switched off)`,
@@ -156,4 +156,17 @@ export const crontabWords = {
   unchanged:
     "These lines run in the background, end in a comment, or hide the job's exit code behind a pipe. Report at the end of their scripts instead:",
   done: "Done",
+} as const;
+
+/** The warning above the list. */
+export const silentWords = {
+  label: "Checks without notifications",
+  title: (count: number) =>
+    count === 1
+      ? "1 check is down and notifies no channel."
+      : `${formatCount(count)} checks are down and notify no channel.`,
+  text: "Nobody was alerted. Assign a channel to get notifications from now on.",
+  noChannel: "This project has no channel in use yet, so nobody was alerted.",
+  add: "Add a channel",
+  assign: (names: readonly string[]) => `Notify ${listNames(names)}`,
 } as const;

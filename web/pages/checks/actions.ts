@@ -7,6 +7,7 @@ import { send } from "../../api/api.ts";
 import { copyText } from "../../ui/copy.tsx";
 import { toast, toastTrouble } from "../../ui/toast.tsx";
 import { actionWords } from "../../words/check-actions.ts";
+import { listNames } from "../../words/number.ts";
 import { boot } from "../../boot/boot.ts";
 import { carryOut, type Deed, type Outcome, type Step } from "./bulk/in-bulk.ts";
 
@@ -115,6 +116,20 @@ export function connectChecks(
   const steps = isOn ? once(rows, on, off) : once(rows, off, on);
   const said = (what: string) =>
     isOn ? actionWords.connected(what, name) : actionWords.disconnected(what, name);
+  return perform({ project, rows, steps, said, onChanged });
+}
+
+/** Assigns all of these channels to the checks. */
+export function connectAll(
+  project: string,
+  rows: readonly CheckRow[],
+  { channels, onChanged }: { channels: readonly { id: string; name: string }[]; onChanged: () => void },
+): Promise<boolean> {
+  const steps = channels.flatMap(({ id }) =>
+    once(rows, { do: "addChannel", channel: id }, { do: "removeChannel", channel: id }),
+  );
+  const names = listNames(channels.map(({ name }) => name));
+  const said = (what: string) => actionWords.assigned(what, names);
   return perform({ project, rows, steps, said, onChanged });
 }
 

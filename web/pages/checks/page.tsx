@@ -31,6 +31,7 @@ import { FirstSignal, NothingYet } from "./first-signal.tsx";
 import { useListKeys } from "./list-keys.ts";
 import { NewCheck } from "./new-check.tsx";
 import { CheckList } from "./rows/list.tsx";
+import { SilentBand } from "./silent-band.tsx";
 import { ReceivingBand, SinceLine } from "./since-line.tsx";
 import { type Picking, usePicking } from "./use-picking.ts";
 import { type Shown, useShown } from "./use-shown.ts";
@@ -96,6 +97,7 @@ function Loaded({ snapshot, project, store }: LoadedProps) {
         {mayEdit && !isEmpty && <NewButton onNew={openNew} />}
       </header>
       <ReceivingBand trouble={snapshot.receiving} place="above" />
+      <SilentBand project={project} snapshot={snapshot} />
       <SinceLine since={snapshot.since} project={project.id} />
       <FirstSignal project={project.id} rows={rows} madeId={madeId} />
       {isEmpty ? (
@@ -153,7 +155,6 @@ function ListPart({ snapshot, store, view, shown, picking, mayEdit, onView, onHo
           picked={picking.picked}
           cursor={picking.cursor}
           mayEdit={mayEdit}
-          isAnyTold={shown.isAnyTold}
           onPick={picking.pick}
           onSee={see}
           onHold={onHold}

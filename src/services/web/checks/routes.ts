@@ -9,6 +9,7 @@ import { changeRoutes } from "./change-routes.ts";
 import { crontabRoutes } from "./crontab.ts";
 import { listRoutes } from "./list-routes.ts";
 import { scheduleRoutes } from "./schedules.ts";
+import { silentRoutes } from "./silent.ts";
 import { checksBoot, projectCards, receivingTrouble } from "./overview.ts";
 
 export const checkRoutes: readonly WebRoute[] = [
@@ -17,6 +18,7 @@ export const checkRoutes: readonly WebRoute[] = [
   ...bulkRoutes,
   ...scheduleRoutes,
   ...crontabRoutes,
+  ...silentRoutes,
   ...badgeRoutes,
 ];
 
