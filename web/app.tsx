@@ -17,6 +17,7 @@ import { MissingPage } from "./shell/missing-page.tsx";
 import { Loading } from "./ui/page-state.tsx";
 import { Toasts } from "./ui/toast.tsx";
 import { TipProvider } from "./ui/tooltip.tsx";
+import { aroundNav } from "./ui/unsaved.tsx";
 
 const TIP_DELAY_MS = 400;
 
@@ -35,7 +36,7 @@ function App() {
   return (
     <QueryClientProvider client={queryClient}>
       <TipProvider delayDuration={TIP_DELAY_MS}>
-        <Router base={boot.site.base}>
+        <Router base={boot.site.base} aroundNav={aroundNav}>
           <Routed />
           <Toasts />
           <FlipAnnouncer />

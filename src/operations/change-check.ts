@@ -13,6 +13,7 @@ import {
 } from "../core/request/unique.ts";
 import { findChecksBySlug, findOldestMatch } from "../store/checks/check-search.ts";
 import type { Database } from "../store/db.ts";
+import { type CheckEvent, listEvents } from "../store/history/events.ts";
 import { findProjectByPingKey } from "../store/accounts/projects.ts";
 import type { Tx } from "../store/transaction.ts";
 import { auditCheck } from "./changing/audit-check.ts";
@@ -139,6 +140,37 @@ export function updateCheck(
     const edited = await editCheck(tx, locked, request);
     return edited.kind === "refused" ? edited : { ...edited, kind: "updated" };
   });
+}
+
+/** The settings have been changed since; `edits` says how, newest first, and `version` is the present one. */
+export type Overtaken = { kind: "overtaken"; version: Instant; edits: CheckEvent[] };
+
+/** So many edits are told of at most. */
+const EDITS_TOLD_MAX = 10;
+
+/** The same, unless settings have been changed after `version`, the `updatedAt` that the change is based on. */
+export function updateCheckSince(
+  database: Database,
+  request: CheckName & Edit & { version: Instant },
+): Promise<Done<"updated"> | Refused | Absent | Overtaken> {
+  return inRetriedTransaction(database, async (tx) => {
+    const locked = await lockCheck(tx, request);
+    if ("kind" in locked) return locked;
+    const edits = await editsSince(tx, locked, request.version);
+    if (edits.length > 0) return { kind: "overtaken", version: locked.check.updatedAt, edits };
+    const edited = await editCheck(tx, locked, request);
+    return edited.kind === "refused" ? edited : { ...edited, kind: "updated" };
+  });
+}
+
+/** Edits of settings after an instant. Channels and the project are no settings. */
+async function editsSince(tx: Tx, { check }: LockedCheck, version: Instant): Promise<CheckEvent[]> {
+  if (check.updatedAt <= version) return [];
+  const range = { checkId: check.id, from: version + 1, kind: "edited", limit: EDITS_TOLD_MAX };
+  const events = await listEvents(tx, range);
+  return events.filter(({ detail }) =>
+    Object.keys(detail["after"] ?? {}).some((name) => name !== "channels"),
+  );
 }
 
 /** A check to be commanded, when, and by whom; a key is no person, and null. */

@@ -1,6 +1,6 @@
 // The only way to the server: asks under /web/api and either gives the answer or throws a Trouble whose sentence
 // can be shown as it is, because it says what to do next.
-import type { WebTrouble } from "../../src/contract/web/boot.ts";
+import type { EditConflict, WebTrouble } from "../../src/contract/web/boot.ts";
 import { boot, siteUrl } from "../boot/boot.ts";
 import { words } from "../words/shared.ts";
 
@@ -22,6 +22,8 @@ export class Trouble extends Error {
   readonly field: string | null;
   /** The person has to prove who they are; the same request works afterwards. */
   readonly needsProof: boolean;
+  /** What somebody else has changed meanwhile. */
+  readonly conflict: EditConflict | null;
 
   constructor(status: number, said: Partial<WebTrouble>) {
     super(said.error ?? sentenceFor(status));
@@ -29,6 +31,7 @@ export class Trouble extends Error {
     this.status = status;
     this.field = said.field ?? null;
     this.needsProof = said.reauth === true;
+    this.conflict = said.conflict ?? null;
   }
 }
 

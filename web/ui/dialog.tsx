@@ -7,6 +7,7 @@ import { words } from "../words/shared.ts";
 import { Button } from "./button.tsx";
 import { Icon } from "./icon.tsx";
 import { WindowToasts } from "./toast.tsx";
+import { LeaveQuestion, leaveForm, useUnsaved } from "./unsaved.tsx";
 
 type Props = {
   isOpen: boolean;
@@ -18,6 +19,8 @@ type Props = {
   /** Buttons at the foot, the one that is meant last. */
   footer?: ReactNode;
   className?: string;
+  /** Something was typed that has not been saved: whoever closes the window, or leaves the page, is asked first. */
+  isUnsaved?: boolean;
 };
 
 export function Dialog(props: Props) {
@@ -76,10 +79,15 @@ function Window({
   footer,
   className = "",
   shape,
+  isUnsaved = false,
 }: Props & { shape: string }) {
+  useUnsaved(isOpen && isUnsaved);
   const described = description === undefined ? { "aria-describedby": undefined } : {};
   return (
-    <Layer.Root open={isOpen} onOpenChange={(open) => (open ? undefined : onClose())}>
+    <Layer.Root
+      open={isOpen}
+      onOpenChange={(open) => (open ? undefined : isUnsaved ? leaveForm(onClose) : onClose())}
+    >
       <Layer.Portal>
         <Layer.Overlay className="veil" />
         <Layer.Content
@@ -101,6 +109,7 @@ function Window({
           </header>
           <div className="window-body">{children}</div>
           {footer !== undefined && <footer className="window-foot">{footer}</footer>}
+          <LeaveQuestion isAsked={isUnsaved} />
           <WindowToasts />
         </Layer.Content>
       </Layer.Portal>

@@ -134,4 +134,20 @@ export type WebTrouble = {
   field?: string;
   /** The person has to prove who they are once more; the same request works after that. */
   reauth?: true;
+  /** With 409: what was changed meanwhile. */
+  conflict?: EditConflict;
+};
+
+/** Who changed something; null: nobody who is still known. */
+export type ChangedBy = { kind: "you" } | { kind: "person"; email: string } | { kind: "key" } | null;
+
+/** What somebody else has changed while a form was open. */
+export type EditConflict = {
+  by: ChangedBy;
+  at: number;
+  /** Field by field, as the record of changes has it. */
+  before: Record<string, unknown>;
+  after: Record<string, unknown>;
+  /** What a form has to send as its version to overwrite that. */
+  version: number;
 };

@@ -2,6 +2,7 @@
 import { type Static, Type } from "typebox";
 import { CHANNEL_KIND_LENGTH_MAX, CHANNEL_NAME_LENGTH_MAX, NAMED_CHECKS_MAX } from "../../core/limits.ts";
 import { RULE } from "../check-body.ts";
+import { Version } from "./requests/checks.ts";
 import type { ToldDelivery } from "./history.ts";
 
 /** A field of a kind's configuration, as a form needs it. */
@@ -36,6 +37,8 @@ export type ChannelCard = {
   isRareUsed: boolean;
   /** Of a mail channel: whether its address has agreed; null: nobody has to. */
   isVerified: boolean | null;
+  /** A form sends it with its changes, so that nobody's are overwritten unseen. */
+  version: number;
   createdAt: number;
   checkCount: number;
   lastNotifyAt: number | null;
@@ -85,7 +88,9 @@ const FIELDS = {
   checks: Type.Union([Type.Literal("*"), Type.Array(UuidText, { maxItems: NAMED_CHECKS_MAX })]),
 };
 
-export const ChannelChange = Type.Partial(Type.Object(FIELDS), { additionalProperties: false });
+export const ChannelChange = Type.Partial(Type.Object({ ...FIELDS, version: Version }), {
+  additionalProperties: false,
+});
 export type ChannelChange = Static<typeof ChannelChange>;
 
 export const NewChannel = Type.Object(

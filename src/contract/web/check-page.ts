@@ -54,7 +54,9 @@ export type CheckPage = {
   /** The UUID of its project. */
   projectId: string;
   row: CheckRow;
-  settings: Required<Omit<CheckChange, "channels">>;
+  settings: Required<Omit<CheckChange, "channels" | "version">>;
+  /** Of the settings; a form sends it with its changes, so that nobody's are overwritten unseen. */
+  version: number;
   createdAt: number;
   pingCount: number;
   /** Null: there was none, or the log does not go back to it. */

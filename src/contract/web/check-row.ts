@@ -1,6 +1,8 @@
 // A check as the list in the browser holds it: lean enough for ten thousand of them, with all instants that the list
 // needs to show time passing by itself. What a state means is decided by the server.
 
+import type { ChangedBy } from "./boot.ts";
+
 /** What a row reads. `late` is the grace time; whether a run is in progress stands beside it. */
 export type ShownState = "new" | "up" | "late" | "down" | "paused";
 
@@ -84,7 +86,7 @@ export type GoneCheck = {
   how: "deleted" | "moved";
   at: number;
   /** Null: nobody who is still known, or the record does not go back to it. */
-  by: { kind: "you" } | { kind: "person"; email: string } | { kind: "key" } | null;
+  by: ChangedBy;
   /** Until when it can be taken back; null: it is gone for good, or has only been moved. */
   goneAt: number | null;
   /** Whether whoever asks may take it back. */

@@ -2,6 +2,7 @@
 // (session, lookups, access, same origin, judging) is done by the server from this, and the matrix of rights walks it.
 import type { Said, Schema } from "../../contract/web/requests/judge.ts";
 import type { Action, Role } from "../../core/access.ts";
+import type { EditConflict } from "../../contract/web/boot.ts";
 import type { ErrorCode } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
 import type { Channel } from "../../store/alerts/channels.ts";
@@ -91,11 +92,18 @@ export class WebRefusal extends Error {
   override readonly name = "WebRefusal";
   readonly code: ErrorCode;
   readonly field: string | null;
+  readonly conflict: EditConflict | null;
 
-  constructor(code: ErrorCode, sentence: string, field: string | null = null) {
+  constructor(
+    code: ErrorCode,
+    sentence: string,
+    field: string | null = null,
+    conflict: EditConflict | null = null,
+  ) {
     super(sentence);
     this.code = code;
     this.field = field;
+    this.conflict = conflict;
   }
 }
 

@@ -11,7 +11,9 @@ import type {
   KindCard,
   KindField,
 } from "../../../src/contract/web/channels.ts";
+import type { EditConflict } from "../../../src/contract/web/boot.ts";
 import { send, Trouble, troubleText } from "../../api/api.ts";
+import { Conflict } from "../../parts/conflict.tsx";
 import { useSettled } from "../../parts/use-settled.ts";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/copy.tsx";
@@ -41,16 +43,19 @@ type Props = {
   project: string;
   onDone: () => void;
   onClose: () => void;
+  /** Begins anew with what the channel is now. */
+  onReload: () => void;
 };
 
 export function ChannelForm(props: Props) {
-  const { kind, channel, onClose } = props;
+  const { kind, channel, onClose, onReload } = props;
   const form = useChannelForm(props);
   if (form.made !== null) return <Made made={form.made} onClose={onClose} />;
   return (
     <Dialog
       isOpen
       onClose={onClose}
+      isUnsaved={form.isUnsaved}
       title={channel === null ? words.newTitle(kind.title) : words.editTitle(channelName(channel))}
       description={kind.about}
       footer={
@@ -63,6 +68,14 @@ export function ChannelForm(props: Props) {
       }
     >
       <form id="channel-form" className="form" onSubmit={(event) => void form.submit(event)}>
+        {form.conflict !== null && (
+          <Conflict
+            conflict={form.conflict}
+            isBusy={form.isBusy}
+            onOverwrite={() => void form.overwrite()}
+            onReload={onReload}
+          />
+        )}
         <FormFields {...props} form={form} />
       </form>
     </Dialog>
@@ -75,40 +88,49 @@ function useChannelForm({ kind, channel, project, onDone, onClose }: Props) {
   const [values, setValues] = useState(begun);
   const [isForAll, setForAll] = useState(true);
   const [wrong, setWrong] = useState<Wrong | null>(null);
+  const [conflict, setConflict] = useState<EditConflict | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [made, setMade] = useState<Record<string, string> | null>(null);
   /** Answers with the secrets that were made, to be shown once. */
-  const save = async (): Promise<CreatedChannel> => {
+  const save = async (version: number | undefined): Promise<CreatedChannel> => {
     const config = configOf(kind.fields, { values, before: channel === null ? null : begun });
     if (channel !== null) {
-      const change = { ...(name !== channel.name && { name }), config };
+      const change = { ...(name !== channel.name && { name }), config, version };
       return { channel: await send<ChannelCard>("PATCH", `/channels/${channel.id}`, change), made: {} };
     }
     const body = { kind: kind.name, name, config, checks: isForAll ? "*" : [] };
     return send<CreatedChannel>("POST", `/projects/${project}/channels`, body);
   };
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const give = async (version: number | undefined) => {
     setBusy(true);
+    setConflict(null);
     try {
-      const saved = await save();
+      const saved = await save(version);
       onDone();
       toast({ text: savedText(saved.channel, channel === null) });
       if (Object.keys(saved.made).length === 0) onClose();
       else setMade(saved.made);
     } catch (error) {
-      setWrong(wrongOf(error, kind));
+      if (error instanceof Trouble && error.conflict !== null) setConflict(error.conflict);
+      else setWrong(wrongOf(error, kind));
     } finally {
       setBusy(false);
     }
   };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    return give(channel?.version);
+  };
+  const overwrite = () => give(conflict?.version);
   // A long form may have it out of sight.
   useEffect(() => {
     if (wrong !== null) document.querySelector("#channel-form .mistake")?.scrollIntoView({ block: "center" });
   }, [wrong]);
   const setValue = (field: string, value: FormValues[string]) =>
     setValues((all) => ({ ...all, [field]: value }));
-  return { name, setName, values, setValue, isForAll, setForAll, wrong, isBusy, made, submit };
+  const isUnsaved = made === null && (name !== (channel?.name ?? "") || values !== begun);
+  const shown = { name, setName, values, setValue, isForAll, setForAll, wrong };
+  return { ...shown, isBusy, made, submit, conflict, overwrite, isUnsaved };
 }
 
 function savedText({ warnings }: ChannelCard, isNew: boolean): string {

@@ -123,6 +123,12 @@ function Windows(props: {
     // Who is told of a check stands in its row, and nothing else tells that row.
     checksStore(project).reload();
   };
+  const reload = async (opened: Over) => {
+    await client.refetchQueries({ queryKey: ["channels", project] });
+    const channels = client.getQueryData<Page>(["channels", project])?.channels ?? [];
+    const channel = opened?.what === "edit" ? channels.find(({ id }) => id === opened.channel.id) : undefined;
+    onOver(channel === undefined ? null : { what: "edit", channel });
+  };
   switch (over?.what) {
     case undefined:
       return null;
@@ -136,10 +142,13 @@ function Windows(props: {
       if (kind === undefined) return null;
       return (
         <ChannelForm
+          // Another version begins the form anew.
+          key={channel?.version ?? "new"}
           {...{ kind, channel, project }}
           channels={page.channels}
           onDone={changed}
           onClose={close}
+          onReload={() => void reload(over)}
         />
       );
     }

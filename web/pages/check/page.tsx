@@ -34,17 +34,23 @@ import "./windows.css";
 export function CheckPage({ params }: PageProps) {
   const id = params.check ?? "";
   const query = useCheckPage(id);
+  // A form with something typed into it keeps the page, so that nothing of that is lost.
+  const [isTyped, setTyped] = useState(false);
   usePageTitle(words.tab);
+  const { data } = query;
   // It was here, and is not there any more.
-  if (query.data !== undefined && isMissing(query.error)) return <Gone page={query.data} />;
+  const isGone = data !== undefined && isMissing(query.error);
+  if (isGone && !isTyped) return <Gone page={data} />;
   return (
     <Queried query={query} rows={10}>
-      {(page) => <Shown page={page} n={params.n ?? null} />}
+      {(page) => <Shown page={page} n={params.n ?? null} isGone={isGone} onUnsaved={setTyped} />}
     </Queried>
   );
 }
 
-function Shown({ page, n }: { page: Page; n: string | null }) {
+type ShownProps = { page: Page; n: string | null } & Editing;
+
+function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
   const { projectId } = page;
   useShowProject(projectId);
   const row = useLiveRow(page);
@@ -98,7 +104,7 @@ function Shown({ page, n }: { page: Page; n: string | null }) {
           <WhoIsTold page={page} mayEdit={mayEdit} />
         </aside>
       </div>
-      <Windows page={page} actions={actions} over={over} onOver={setOver} mayEdit={mayEdit} home={home} />
+      <Windows {...{ page, actions, over, mayEdit, home, isGone, onUnsaved }} onOver={setOver} />
       <RunDrawer page={page} n={n} />
     </>
   );
@@ -128,6 +134,9 @@ function useOver(): [Over, (over: Over) => void] {
   ];
 }
 
+/** Whether the check was deleted meanwhile, and what the form says of itself. */
+type Editing = { isGone: boolean; onUnsaved: (isUnsaved: boolean) => void };
+
 type Bound = { page: Page; mayEdit: boolean; actions: CheckActions; onOver: (over: Over) => void };
 
 function shortcutsOf({ page, mayEdit, actions, onOver }: Bound) {
@@ -153,7 +162,9 @@ function shortcutsOf({ page, mayEdit, actions, onOver }: Bound) {
   ];
 }
 
-function Windows({ page, actions, over, onOver, mayEdit, home }: Bound & { over: Over; home: string }) {
+type WindowsProps = Bound & Editing & { over: Over; home: string };
+
+function Windows({ page, actions, over, onOver, mayEdit, home, isGone, onUnsaved }: WindowsProps) {
   const [search] = useSearchParams();
   const flip = Number(search.get("flip"));
   const close = () => onOver(null);
@@ -165,7 +176,7 @@ function Windows({ page, actions, over, onOver, mayEdit, home }: Bound & { over:
         isOpen={over === "explain"}
         onClose={close}
       />
-      {over === "edit" && mayEdit && <EditDrawer page={page} onClose={close} />}
+      {over === "edit" && mayEdit && <EditDrawer {...{ page, isGone, onUnsaved }} onClose={close} />}
       {over === "code" && <CodeDialog page={page} onClose={close} />}
       {over === "clear" && <ClearDialog page={page} actions={actions} onClose={close} />}
       {over === "transfer" && (

@@ -1,5 +1,5 @@
 // The form for a new check: a name is enough. What is expected is told as a sentence while it is typed, by the server.
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useState } from "react";
 import type { CheckChange } from "../../../src/contract/web/requests/checks.ts";
 import type { CheckRow } from "../../../src/contract/web/check-row.ts";
 import type { ScheduleRequest } from "../../../src/contract/web/history.ts";
@@ -69,18 +69,29 @@ type Props = {
 
 export function NewCheck({ project, isOpen, onClose, onMade, onCrontab }: Props) {
   const { title, about } = newCheckWords;
+  const [isUnsaved, setUnsaved] = useState(false);
   return (
-    <Dialog isOpen={isOpen} onClose={onClose} title={title} description={about}>
-      <NewCheckForm project={project} onClose={onClose} onMade={onMade} onCrontab={onCrontab} />
+    <Dialog isOpen={isOpen} onClose={onClose} isUnsaved={isUnsaved} title={title} description={about}>
+      <NewCheckForm {...{ project, onClose, onMade, onCrontab }} onUnsaved={setUnsaved} />
     </Dialog>
   );
 }
 
-function NewCheckForm({ project, onClose, onMade, onCrontab }: Omit<Props, "isOpen">) {
+type FormProps = Omit<Props, "isOpen"> & { onUnsaved: (isUnsaved: boolean) => void };
+
+function NewCheckForm({ project, onClose, onMade, onCrontab, onUnsaved }: FormProps) {
   const [form, setForm] = useState(BLANK);
   const [trouble, setTrouble] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
-  const set = (change: Partial<Form>) => setForm((before) => ({ ...before, ...change }));
+  const set = (change: Partial<Form>) => {
+    setTrouble(null);
+    setForm((before) => ({ ...before, ...change }));
+  };
+  const isUnsaved = (Object.keys(BLANK) as (keyof Form)[]).some((name) => form[name] !== BLANK[name]);
+  useEffect(() => {
+    onUnsaved(isUnsaved);
+    return () => onUnsaved(false);
+  }, [isUnsaved, onUnsaved]);
   const field = trouble instanceof Trouble ? trouble.field : null;
   const asked = askedOf(form);
   const typed = useTypedReading(asked, (change) => {

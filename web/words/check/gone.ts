@@ -25,6 +25,9 @@ export const goneWords = {
     `It is kept until ${until}. Whoever may change checks in this project can take it back.`,
   forGood: "It cannot be taken back: its history was deleted with it.",
   elsewhere: "It is in a project that you are no member of, with its address and its history.",
+  deletedUnknown: "This check was deleted.",
+  stillTyped: "What you entered is still here. Restore the check to save it, or copy what you need.",
+  restore: "Restore check",
   back: "Take back",
   checks: "To the checks",
   here: (from: string, to: string) =>

@@ -43,11 +43,16 @@ const FIELDS = {
   channels: Type.Union([Type.Literal("*"), Type.Array(UuidText, { maxItems: BULK_CHECKS_MAX })]),
 };
 
+/** The version that a form was filled from; without one, whatever is there is overwritten. */
+export const Version = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
 /**
  * What a check shall be: every field is optional, and what is not given stays as it is, or is as for any new check.
  * `kind` says which of `timeoutSeconds` and `schedule` counts; without it a given schedule wins.
  */
-export const CheckChange = Type.Partial(Type.Object(FIELDS), { additionalProperties: false });
+export const CheckChange = Type.Partial(Type.Object({ ...FIELDS, version: Version }), {
+  additionalProperties: false,
+});
 export type CheckChange = Static<typeof CheckChange>;
 
 /** Into which project a check shall go. */

@@ -66,6 +66,7 @@ export function presentChannel(channel: ManagedChannel, reach: Reach): ChannelCa
     isEnabled: channel.disabledAt === null,
     disabledReason: channel.disabledReason,
     isVerified: channel.kind === "email" ? isVerified(channel) : null,
+    version: channel.revision,
     createdAt: channel.createdAt,
     checkCount: channel.checkCount,
     lastNotifyAt: channel.lastNotifyAt,

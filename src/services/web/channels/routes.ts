@@ -10,6 +10,7 @@ import {
   TypedConfig,
 } from "../../../contract/web/channels.ts";
 import { ROWS_PAGE_MAX } from "../../../contract/web/requests/sizes.ts";
+import { AppError } from "../../../core/errors.ts";
 import { CHANNELS_PER_PROJECT_MAX } from "../../../core/limits.ts";
 import { deleteChannel, updateChannel } from "../../../operations/alerts/channels/change-channel.ts";
 import { getChannel } from "../../../operations/alerts/channels/changing-channels.ts";
@@ -22,8 +23,10 @@ import {
   retryDelivery,
   testChannel,
 } from "../../../operations/alerts/channels/delivery-log.ts";
+import { listAudit } from "../../../operations/accounts/audit.ts";
 import type { WebHouse } from "../house.ts";
-import { type AccountAsk, channelRoute, projectRoute, type WebRoute } from "../route.ts";
+import { type AccountAsk, channelRoute, projectRoute, WebRefusal, type WebRoute } from "../route.ts";
+import { changedBy } from "../serving/changed-by.ts";
 import { pathNumber } from "../serving/path-number.ts";
 import { presentChannel, presentDelivery, presentKind, toldBy } from "./present-channels.ts";
 
@@ -86,19 +89,23 @@ export const channelRoutes: readonly WebRoute[] = [
     path: "/web/api/channels/:channel",
     access: "editChannels",
     body: ChannelChange,
-    answer: async ({ house, project, channel, body, ...ask }) => ({
-      json: presentChannel(
-        await updateChannel(house.database, {
-          projectId: project.id,
-          uuid: channel.uuid,
-          change: body,
-          expected: null,
+    answer: async ({ house, project, channel, body, ...ask }) => {
+      const { version, ...change } = body;
+      const which = { projectId: project.id, uuid: channel.uuid };
+      try {
+        const changed = await updateChannel(house.database, {
+          ...which,
+          change,
+          expected: version === undefined ? null : [version],
           ...rulesOf(house),
           ...changingBy(ask),
-        }),
-        house.destinations,
-      ),
-    }),
+        });
+        return { json: presentChannel(changed, house.destinations) };
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code !== "precondition_failed") throw error;
+        throw await overtakenChannel(house, { ...which, accountId: ask.account.id });
+      }
+    },
   }),
   channelRoute({
     name: "channel.delete",
@@ -198,4 +205,23 @@ function rulesOf({ mailVerification }: WebHouse) {
 
 function changingBy({ account, now }: Pick<AccountAsk, "account" | "now">) {
   return { by: { accountId: account.id, keyId: null }, at: now };
+}
+
+/** What is answered to a form that was filled before somebody else changed the same channel. */
+async function overtakenChannel(
+  { database }: WebHouse,
+  { projectId, uuid, accountId }: { projectId: number; uuid: string; accountId: number },
+): Promise<WebRefusal> {
+  const { name, kind, revision } = await getChannel(database, { projectId, uuid });
+  const called = name === "" ? kind : name;
+  const { entries } = await listAudit(database, { projectId });
+  // It was changed a moment ago, so that the newest page of the record has it.
+  const entry = entries.find(({ what, subject }) => what.startsWith("channel.") && subject === called);
+  return new WebRefusal("conflict", "This channel was changed by someone else while you edited it.", null, {
+    by: changedBy(entry, accountId),
+    at: entry?.at ?? 0,
+    before: { ...entry?.before },
+    after: { ...entry?.after },
+    version: revision,
+  });
 }

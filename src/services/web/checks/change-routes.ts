@@ -4,7 +4,13 @@ import { mayDo } from "../../../core/access.ts";
 import { DAY_MS } from "../../../core/instant.ts";
 import { USER_AGENT_LENGTH_MAX } from "../../../core/limits.ts";
 import { DAYS_KEPT } from "../../../core/retention.ts";
-import { createCheck, pauseCheck, resumeCheck, updateCheck } from "../../../operations/change-check.ts";
+import {
+  createCheck,
+  pauseCheck,
+  resumeCheck,
+  updateCheck,
+  updateCheckSince,
+} from "../../../operations/change-check.ts";
 import { binCheck, restoreCheck } from "../../../operations/changing/bin.ts";
 import { clearHistory } from "../../../operations/changing/clear-history.ts";
 import { copyCheck } from "../../../operations/changing/copy-check.ts";
@@ -21,6 +27,7 @@ import {
   type WebRoute,
 } from "../route.ts";
 import { circumstances, commandFor, done, readChange } from "./commands.ts";
+import { overtaken } from "./overtaken.ts";
 import { presentRow } from "./one-row.ts";
 
 const CREATED = 201;
@@ -62,7 +69,13 @@ const update = checkRoute({
   answer: async (ask) => {
     const { house, check, body } = ask;
     const change = readChange(body, check.settings);
-    done(await updateCheck(house.database, { ...commandFor(ask, check), ...change, deriveSlug: false }));
+    const edit = { ...commandFor(ask, check), ...change, deriveSlug: false };
+    if (body.version === undefined) done(await updateCheck(house.database, edit));
+    else {
+      const outcome = await updateCheckSince(house.database, { ...edit, version: body.version });
+      if (outcome.kind === "overtaken") throw await overtaken(ask, outcome);
+      done(outcome);
+    }
     return row(ask, check);
   },
 });

@@ -10,6 +10,7 @@ import { listAudit } from "../../../operations/accounts/audit.ts";
 import type { AuditEntry } from "../../../store/accounts/audit.ts";
 import { deletedAtOf, findDeletedCheck, findShownCheck } from "../../../store/checks/check-search.ts";
 import { type ProjectAsk, WebRefusal } from "../route.ts";
+import { changedBy } from "../serving/changed-by.ts";
 
 const WAYS = { "check.deleted": "deleted", "check.moved": "moved" } as const;
 
@@ -33,7 +34,7 @@ export async function readGone(
   return {
     how,
     at,
-    by: how === wayOf(entry) ? whoOf(entry, account.id) : null,
+    by: how === wayOf(entry) ? changedBy(entry, account.id) : null,
     goneAt: isKept ? deletedAt + DAYS_KEPT.deletedCheck * DAY_MS : null,
     mayRestore: isKept && mayDo(role, "editChecks"),
   };
@@ -41,13 +42,6 @@ export async function readGone(
 
 function wayOf(entry: AuditEntry | undefined): GoneCheck["how"] | null {
   return entry === undefined ? null : (WAYS[entry.what as keyof typeof WAYS] ?? null);
-}
-
-function whoOf(entry: AuditEntry | undefined, accountId: number): GoneCheck["by"] {
-  if (entry === undefined) return null;
-  if (entry.accountId === accountId) return { kind: "you" };
-  if (entry.email !== null) return { kind: "person", email: entry.email };
-  return entry.keyId === null ? null : { kind: "key" };
 }
 
 function uuidIn(side: object | null): unknown {

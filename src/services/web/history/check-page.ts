@@ -40,6 +40,7 @@ export async function readCheckPage(
     projectId: project.uuid,
     row,
     settings: check.settings,
+    version: check.updatedAt,
     createdAt: check.createdAt,
     pingCount: check.state.pingCount,
     ...lastSuccessOf(check, log),

@@ -126,8 +126,12 @@ export function answerTo(error: unknown, { parts, isPage, url, name }: Thrown): 
   if (error instanceof SignInError) return refused("unauthenticated", { error: error.message });
   if (error instanceof ReauthError) return refused("forbidden", { error: error.message, reauth: true });
   if (error instanceof WebRefusal) {
-    const { code, message, field } = error;
-    return refused(code, { error: message, ...(field !== null && { field }) });
+    const { code, message, field, conflict } = error;
+    return refused(code, {
+      error: message,
+      ...(field !== null && { field }),
+      ...(conflict !== null && { conflict }),
+    });
   }
   if (error instanceof AppError) return refused(error.code, { error: sentenceOf(error.message) });
   if (isDatabaseAway(error)) {

@@ -74,6 +74,32 @@ function Told({ page, gone }: { page: CheckPage; gone: GoneCheck }) {
   );
 }
 
+/** Within a form: what was typed is still there, and can be saved once the check is back. */
+export function GoneNote({ page }: { page: CheckPage }) {
+  const query = useGone({ project: page.projectId, check: page.row.id });
+  const when = useWhen();
+  useComeBack(page);
+  const { isBusy, takeBack } = useTakeBack(page);
+  const { data: gone } = query;
+  return (
+    <section className="conflict">
+      <div role="alert">
+        <p>
+          <b>{gone === undefined ? words.deletedUnknown : goneSentence(gone, when(gone.at))}</b>
+        </p>
+        <p>{words.stillTyped}</p>
+      </div>
+      {gone?.mayRestore === true && (
+        <div className="form-acts">
+          <Button kind="primary" isBusy={isBusy} onClick={() => void takeBack()}>
+            {words.restore}
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}
+
 function outlook({ how, goneAt, mayRestore }: GoneCheck, when: (at: number) => string): string {
   if (how === "moved") return words.elsewhere;
   if (goneAt === null) return words.forGood;

@@ -33,12 +33,14 @@ export function ScheduleWindow({ project, rows, onClose, onDone }: Props) {
     gcTime: 0,
   });
   const [isBusy, setBusy] = useState(false);
+  const [isUnsaved, setUnsaved] = useState(false);
   const formId = useId();
   const what = named(rows);
   return (
     <Drawer
       isOpen
       onClose={onClose}
+      isUnsaved={isUnsaved}
       title={words.title(what)}
       description={words.about}
       footer={
@@ -62,6 +64,7 @@ export function ScheduleWindow({ project, rows, onClose, onDone }: Props) {
             {...{ project, rows, formId, onDone }}
             before={scheduleOf(settings)}
             onBusy={setBusy}
+            onTyped={() => setUnsaved(true)}
           />
         )}
       </Queried>
@@ -73,13 +76,16 @@ type FormProps = Pick<Props, "project" | "rows" | "onDone"> & {
   formId: string;
   before: Schedule;
   onBusy: (isBusy: boolean) => void;
+  onTyped: () => void;
 };
 
-function ScheduleForm({ project, rows, formId, before, onBusy, onDone }: FormProps) {
+function ScheduleForm({ project, rows, formId, before, onBusy, onTyped, onDone }: FormProps) {
   const [form, setForm] = useState(before);
   const [trouble, setTrouble] = useState<unknown>(null);
-  const set: FieldsProps["set"] = (change) =>
+  const set: FieldsProps["set"] = (change) => {
+    onTyped();
     setForm((was) => ({ ...was, ...(typeof change === "function" ? change(was) : change) }));
+  };
   const field = trouble instanceof Trouble ? trouble.field : null;
   const isBeside = field !== null && field in form;
   const at: FieldsProps["at"] = (...names) =>

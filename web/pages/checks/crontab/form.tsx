@@ -23,9 +23,14 @@ const ASK_AFTER_MS = 300;
 const ROWS_SHOWN = 8;
 const NOTHING: FoundJobs = { jobs: [], leftOut: [] };
 
-type Props = { project: string; onClose: () => void; onMade: (made: CrontabChecks) => void };
+type Props = {
+  project: string;
+  onClose: () => void;
+  onMade: (made: CrontabChecks) => void;
+  onUnsaved: (isUnsaved: boolean) => void;
+};
 
-export function CrontabForm({ project, onClose, onMade }: Props) {
+export function CrontabForm({ project, onClose, onMade, onUnsaved }: Props) {
   const [given, setGiven] = useState<CrontabRequest>({ text: "", tz: readerZone });
   const [unwanted, setUnwanted] = useState<ReadonlySet<number>>(new Set());
   const [trouble, setTrouble] = useState<unknown>(null);
@@ -53,6 +58,7 @@ export function CrontabForm({ project, onClose, onMade }: Props) {
           if (change.text !== undefined) setUnwanted(new Set());
           setTrouble(null);
           setGiven({ ...given, ...change });
+          if (change.text !== undefined) onUnsaved(change.text.trim() !== "");
         }}
       />
       {isRead && <Found found={found} unwanted={unwanted} onChoose={setUnwanted} />}

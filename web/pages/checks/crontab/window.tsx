@@ -14,6 +14,7 @@ type Props = { project: string; onClose: () => void; onMade: (rows: CheckRow[]) 
 
 export function CrontabWindow({ project, onClose, onMade }: Props) {
   const [made, setMade] = useState<CrontabChecks | null>(null);
+  const [isUnsaved, setUnsaved] = useState(false);
   const take = (answer: CrontabChecks) => {
     setMade(answer);
     onMade(answer.rows);
@@ -23,6 +24,7 @@ export function CrontabWindow({ project, onClose, onMade }: Props) {
     <Drawer
       isOpen
       onClose={onClose}
+      isUnsaved={isUnsaved && made === null}
       title={made === null ? title : madeTitle(made.rows.length)}
       description={made === null ? about : madeAbout}
       {...(made !== null && {
@@ -34,7 +36,7 @@ export function CrontabWindow({ project, onClose, onMade }: Props) {
       })}
     >
       {made === null ? (
-        <CrontabForm project={project} onClose={onClose} onMade={take} />
+        <CrontabForm project={project} onClose={onClose} onMade={take} onUnsaved={setUnsaved} />
       ) : (
         <Made made={made} />
       )}

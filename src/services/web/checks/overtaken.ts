@@ -1,0 +1,38 @@
+// What is answered to a form that was filled before somebody else changed the same check.
+import type { EditConflict } from "../../../contract/web/boot.ts";
+import type { Overtaken } from "../../../operations/change-check.ts";
+import { findEmails } from "../../../store/accounts/accounts.ts";
+import { type CheckAsk, WebRefusal } from "../route.ts";
+
+/** Who changed it last, and everything that was changed, as one change. */
+export async function overtaken(
+  { house, account }: Pick<CheckAsk, "house" | "account">,
+  { edits, version }: Overtaken,
+): Promise<WebRefusal> {
+  const [newest] = edits;
+  const accountId = newest?.accountId ?? null;
+  const emails =
+    accountId === null ? new Map<number, string>() : await findEmails(house.database, [accountId]);
+  const email = accountId === null ? undefined : emails.get(accountId);
+  const conflict: EditConflict = {
+    by:
+      accountId === null
+        ? { kind: "key" }
+        : accountId === account.id
+          ? { kind: "you" }
+          : email === undefined
+            ? null
+            : { kind: "person", email },
+    at: newest?.at ?? version,
+    // The oldest value of a field is what the form began with, the newest what it is now.
+    before: Object.assign({}, ...edits.map(({ detail }) => detail["before"])),
+    after: Object.assign({}, ...edits.toReversed().map(({ detail }) => detail["after"])),
+    version,
+  };
+  return new WebRefusal(
+    "conflict",
+    "This check was changed by someone else while you edited it.",
+    null,
+    conflict,
+  );
+}
