@@ -67,7 +67,7 @@ export type Room = Opened & {
   /** A project that only this test uses. */
   project: string;
   /** Asks the server as the page does; fails when it refuses. */
-  ask<T>(method: string, path: string, body?: object): Promise<T>;
+  ask: <T>(method: string, path: string, body?: object) => Promise<T>;
   make(name: string, settings?: object): Promise<CheckRow>;
   go(path: string): Promise<void>;
 };

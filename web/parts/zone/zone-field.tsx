@@ -168,7 +168,8 @@ function Options({ listId, options, active, value, onChoose }: OptionsProps) {
       role="option"
       aria-selected={one.value === value}
       data-active={index === active ? "" : undefined}
-      // The field keeps the focus.
+      // The field keeps the focus; the arrow keys choose from there.
+      tabIndex={-1}
       onPointerDown={(event) => event.preventDefault()}
       onClick={() => onChoose(one.value)}
     >

@@ -67,12 +67,12 @@ const update = checkRoute({
   access: "editChecks",
   body: CheckChange,
   answer: async (ask) => {
-    const { house, check, body } = ask;
-    const change = readChange(body, check.settings);
-    const edit = { ...commandFor(ask, check), ...change, deriveSlug: false };
-    if (body.version === undefined) done(await updateCheck(house.database, edit));
+    const { house, check } = ask;
+    const { version, ...change } = ask.body;
+    const edit = { ...commandFor(ask, check), ...readChange(change, check.settings), deriveSlug: false };
+    if (version === undefined) done(await updateCheck(house.database, edit));
     else {
-      const outcome = await updateCheckSince(house.database, { ...edit, version: body.version });
+      const outcome = await updateCheckSince(house.database, { ...edit, version });
       if (outcome.kind === "overtaken") throw await overtaken(ask, outcome);
       done(outcome);
     }

@@ -43,7 +43,7 @@ export function readExpression(typed: string, kind?: "cron" | "oncalendar"): str
 
 /** What a change asks for, in the words of the operations. `current` is what the check is now, if it is there. */
 export function readChange(
-  { kind, schedule, timeoutSeconds, channels, tags, version: _, ...given }: CheckChange,
+  { kind, schedule, timeoutSeconds, channels, tags, ...given }: Omit<CheckChange, "version">,
   current: CheckRecord["settings"] | null,
 ): { params: CheckParams; channels: string | null } {
   const params: CheckParams = { ...given, ...(tags !== undefined && { tags: spaced(tags) }) };
