@@ -141,7 +141,7 @@ async function isAnsweredByUs(
   { siteUrl, challenge }: { siteUrl: string; challenge: { id: string; answer: string } },
 ): Promise<boolean> {
   try {
-    const url = `${siteUrl.replace(/\/+$/, "")}${PATH}${challenge.id}`;
+    const url = `${siteUrl.replace(/(?<!\/)\/+$/, "")}${PATH}${challenge.id}`;
     const { status, text } = await http.send({ method: "GET", url, timeoutMs: ASK_TIMEOUT_MS });
     return status === HTTP.ok && text.trim() === challenge.answer;
   } catch {

@@ -423,7 +423,7 @@ export const PARSERS: readonly HostileParser[] = [
     read: (text) => diffLines({ before: `a${text}`, after: `${text}b` }),
     lengthMax: SHOWN_LENGTH_MAX,
   },
-  { name: "escapeHtml", read: escapeHtml },
+  { name: "escapeHtml", read: escapeHtml, lengthMax: SHOWN_LENGTH_MAX },
   {
     name: "secretRemover",
     read: secretRemover({ secrets: ["hunter2"], secretPatterns: [/odw_[0-9A-Za-z]{28}/g] }),

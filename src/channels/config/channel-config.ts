@@ -77,7 +77,10 @@ function readField(field: Field, given: unknown): Read {
     if (field.default !== undefined) return { ok: true, value: structuredClone(field.default) };
     return wrong(`is missing: ${field.description.replace(/\.$/, "")}`);
   }
-  if (field.writeOnly === true && JSON.stringify(given).includes(MASK)) {
+  if (
+    field.writeOnly === true &&
+    (typeof given === "string" ? given : JSON.stringify(given)).includes(MASK)
+  ) {
     return wrong("holds the mask that stands for what is stored; leave the field out to keep that");
   }
   if (field.enum !== undefined) {

@@ -3,6 +3,8 @@ import type { Checked } from "../../core/errors.ts";
 import { isOwnHeader } from "../../lib/outgoing/guarded-http.ts";
 
 const HEADER_LENGTH_MAX = 1_000;
+/** Of a header in a text: the colon, the end of the line, and blanks. */
+const SEPARATORS_LENGTH_MAX = 10;
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const SIGNATURE = /^webhook-(id|timestamp|signature)$/i;
@@ -19,6 +21,11 @@ export function readHeaders(
   given: unknown,
   { countMax }: { countMax: number },
 ): Checked<Record<string, string>> {
+  // Longer texts hold more headers than there may be, or longer ones.
+  const lengthMax = countMax * (2 * HEADER_LENGTH_MAX + SEPARATORS_LENGTH_MAX);
+  if (typeof given === "string" && given.length > lengthMax) {
+    return wrong(`must have at most ${lengthMax} characters`);
+  }
   const entries = typeof given === "string" ? entriesOfLines(given) : entriesOf(given);
   if (entries === null) return wrong('must be an object of texts, or lines such as "X-Token: abc"');
   if (entries.length > countMax) return wrong(`must hold at most ${countMax} headers`);

@@ -38,7 +38,7 @@ const OUTPUT_PROGRAMS = new Set(
   ).split(" "),
 );
 const GREPS = new Set(["grep", "egrep", "fgrep"]);
-const QUIET_OPTION = /^(?:-[A-Za-z]*q[A-Za-z]*|--quiet|--silent)$/;
+const QUIET_OPTION = /^(?:-[A-Za-pr-z]*q[A-Za-z]*|--quiet|--silent)$/;
 
 const OPENERS = new Set(["if", "while", "until", "for", "{"]);
 const CLOSERS = new Set(["fi", "done", "}"]);
