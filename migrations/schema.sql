@@ -648,8 +648,11 @@ create table rejected_signals (
   at        timestamptz not null,
   reason    text not null,
   signal    bytea not null,
+  check_id  bigint,
   constraint rejected_signals_pkey PRIMARY KEY (id)
 );
+-- Readers: refused_intervals.list on every sweep, rejected_signals.count, rejected_signals.delete_of_check.
+create index rejected_signals_check on rejected_signals (check_id, at) WHERE (check_id IS NOT NULL);
 
 -- Runs that have left the log, packed by the hundred. Bounded by age: writing a chunk drops the check's old ones.
 create table run_chunks (

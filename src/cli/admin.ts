@@ -13,6 +13,7 @@ import { registerList } from "./admin-list.ts";
 import { registerSetPreferences } from "./admin-mail.ts";
 import { registerConfirmRestore } from "./admin-restore.ts";
 import { registerPeople } from "./admin-people.ts";
+import { registerQuarantine } from "./admin-quarantine.ts";
 import { onDatabase, ownerOf } from "./admin-session.ts";
 import { registerChannel } from "./channel/channel.ts";
 import { type CommandContext, printJson } from "./command-context.ts";
@@ -56,6 +57,7 @@ export function registerAdmin(program: Command, context: CommandContext): void {
   registerChannel(admin, context);
   registerPeople(admin, context);
   registerConfirmRestore(admin, context);
+  registerQuarantine(admin, context);
   registerList(admin, context);
 }
 

@@ -36,5 +36,8 @@ export type Batch = {
   signals: readonly AcceptedSignal[];
 };
 
-/** What became of a signal: logged; no such check; several checks of that slug; refused by the database. */
-export type SignalResult = "recorded" | "unknown" | "ambiguous" | "rejected";
+/**
+ * What became of a signal: logged; no such check; several checks of that slug; quarantined; or an error of our own code
+ * kept it from being recorded, so that nothing may be promised to its sender.
+ */
+export type SignalResult = "recorded" | "unknown" | "ambiguous" | "rejected" | "failed";

@@ -153,3 +153,9 @@ function concatenate(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   }
   return bytes;
 }
+
+/** A quarantined signal; null when it cannot be read. */
+export function decodeQuarantined(bytes: Uint8Array): AcceptedSignal | null {
+  const decoded = decodeSignal(bytes);
+  return decoded.ok ? decoded.value : null;
+}

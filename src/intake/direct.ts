@@ -40,6 +40,8 @@ export type IntakeState = {
   dropped: Readonly<Record<DropReason, number>>;
   /** Signals that the database refused as they are, or that could not be read: put aside with the reason. */
   rejectedCount: number;
+  /** Signals that were refused because of an error of our own. */
+  failedCount: number;
   /** Signals that were recorded after a detour. */
   replayedCount: number;
   isDetour: boolean;
@@ -126,6 +128,7 @@ export class DirectIntake implements SignalIntake {
       takenCount: this.#takenCount,
       dropped: this.#line.outcomes.dropped,
       rejectedCount: this.#line.outcomes.rejected,
+      failedCount: this.#line.outcomes.failed,
       replayedCount: this.#line.outcomes.replayed,
       isDetour: this.#line.detour.isOn,
       isAnswering: this.#line.detour.isAnswering,
@@ -234,7 +237,7 @@ export class DirectIntake implements SignalIntake {
 function acceptanceOf(result: Settled): Acceptance {
   switch (result) {
     case "recorded":
-    // The database refused to log it as it is, and it was put aside with the reason: on disk all the same.
+    // The database refused to log it as it is, and it was quarantined with the reason: on disk all the same.
     case "rejected":
       return { kind: "recorded" };
     case "unknown":
@@ -242,6 +245,7 @@ function acceptanceOf(result: Settled): Acceptance {
     case "ambiguous":
       return { kind: "ambiguous" };
     case "busy":
+    case "failed":
       return { kind: "busy", retryAfterSeconds: RETRY_AFTER_SECONDS };
   }
 }

@@ -5,13 +5,13 @@ import type { AcceptedSignal, Batch, SignalResult } from "../core/accepted.ts";
 import type { Instant } from "../core/instant.ts";
 import { ERROR_MESSAGE_LENGTH_MAX } from "../core/limits.ts";
 import type { Database } from "../store/db.ts";
-import { isRefusedValue, postgresErrorName } from "../store/errors.ts";
+import { isOwnFault, isRefusedValue, postgresErrorName } from "../store/errors.ts";
 import { advanceSequence, findSequence } from "../store/intakes/intakes.ts";
 import { insertRejectedSignal } from "../store/intakes/rejected-signals.ts";
 import { inSavepoint, inTransaction, type Tx } from "../store/transaction.ts";
 import { type FoldContext, foldSignals, noWrites } from "./recording/fold-batch.ts";
 import { needsOwnSight, ownSights } from "./recording/own-sight.ts";
-import { type LockedTargets, lockTargetsOf } from "./recording/resolve-targets.ts";
+import { type LockedTargets, lockTargetsOf, type Resolved } from "./recording/resolve-targets.ts";
 import { type LogLimits, writeBatch } from "./recording/write-batch.ts";
 
 export type RecordOptions = FoldContext &
@@ -20,6 +20,13 @@ export type RecordOptions = FoldContext &
     encode(signal: AcceptedSignal): Buffer;
     /** What was part of the batch and cannot be read any more: kept with its reason, like a refused signal. */
     unreadable?: readonly { at: Instant; reason: string; bytes: Uint8Array }[];
+    /**
+     * The batch was promised and has failed before because of an error of our own: what causes it is quarantined, so
+     * that the batches behind it go on.
+     */
+    quarantinesFailed?: boolean;
+    /** Called for each ping that an error of our own kept from being recorded. */
+    onFault?: (error: unknown) => void;
     /** On `performance.now()`: no confirmed commit by then, and it fails. */
     giveUpAtMs?: number;
   };
@@ -49,7 +56,7 @@ export async function recordSignals(
     try {
       return await inTransaction(database, (tx) => recordWhole(tx, batch, options), limit);
     } catch (error) {
-      if (isPoison(error)) {
+      if (isIsolable(error, options)) {
         return inTransaction(database, (tx) => recordCarefully(tx, batch, options), limit);
       }
       if (!isPassing(error) || performance.now() + RETRY_MS_MIN > (giveUpAtMs ?? 0)) throw error;
@@ -83,7 +90,14 @@ async function keepUnreadable(tx: Tx, batch: Batch, { unreadable = [] }: RecordO
   const { intakeId, seq } = batch;
   for (const { at, reason, bytes } of unreadable) {
     const signal = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    await insertRejectedSignal(tx, { intakeId, seq, at, reason: clipped(`unreadable: ${reason}`), signal });
+    await insertRejectedSignal(tx, {
+      intakeId,
+      seq,
+      checkId: null,
+      at,
+      reason: clipped(`unreadable: ${reason}`),
+      signal,
+    });
   }
 }
 
@@ -98,12 +112,15 @@ async function recordCarefully(tx: Tx, batch: Batch, options: RecordOptions): Pr
   if (obstacle !== null) return obstacle;
   await keepUnreadable(tx, batch, options);
   // All locks at once, in the order of every writer; the parts below then find them held.
-  await lockTargetsOf(tx, batch.signals);
-  return applyInHalves(tx, batch, options);
+  const { resolved } = await lockTargetsOf(tx, batch.signals);
+  const checkIds = new Map(batch.signals.map((signal, index) => [signal, resolved[index]]));
+  return applyInHalves(tx, batch, { ...options, checkIds });
 }
 
+type Isolating = RecordOptions & { checkIds: ReadonlyMap<AcceptedSignal, Resolved | undefined> };
+
 /** Halves the signals until the poisonous ones stand alone: a few of them cost a few tries, not hundreds. */
-async function applyInHalves(tx: Tx, batch: Batch, options: RecordOptions): Promise<SignalResult[]> {
+async function applyInHalves(tx: Tx, batch: Batch, options: Isolating): Promise<SignalResult[]> {
   const { signals } = batch;
   try {
     return await inSavepoint(tx, async (part) => {
@@ -111,16 +128,9 @@ async function applyInHalves(tx: Tx, batch: Batch, options: RecordOptions): Prom
       return applyBatch(part, signals, { ...options, targets });
     });
   } catch (error) {
-    if (!isPoison(error)) throw error;
+    if (!isIsolable(error, options)) throw error;
     const [alone] = signals;
-    if (alone !== undefined && signals.length === 1) {
-      const reason = clipped(error instanceof Error ? error.message : String(error));
-      const { intakeId, seq } = batch;
-      // Its time may be what is wrong with it.
-      const at = Number.isSafeInteger(alone.at) ? alone.at : 0;
-      await insertRejectedSignal(tx, { intakeId, seq, at, reason, signal: options.encode(alone) });
-      return ["rejected"];
-    }
+    if (alone !== undefined && signals.length === 1) return [await isolate(tx, { ...batch, alone, error }, options)];
     const middle = Math.ceil(signals.length / 2);
     const first = await applyInHalves(tx, { ...batch, signals: signals.slice(0, middle) }, options);
     const second = await applyInHalves(tx, { ...batch, signals: signals.slice(middle) }, options);
@@ -128,9 +138,32 @@ async function applyInHalves(tx: Tx, batch: Batch, options: RecordOptions): Prom
   }
 }
 
-/** The database refuses a value, or our own code stumbles over one: trying again would not help. */
-function isPoison(error: unknown): boolean {
-  return isRefusedValue(error) || error instanceof TypeError || error instanceof RangeError;
+/** Quarantines one signal, or refuses it where its sender still waits and the error is our own. */
+async function isolate(
+  tx: Tx,
+  { intakeId, seq, alone, error }: Omit<Batch, "signals"> & { alone: AcceptedSignal; error: unknown },
+  { encode, replayed, checkIds, onFault }: Isolating,
+): Promise<SignalResult> {
+  if (!isRefusedValue(error)) onFault?.(error);
+  if (!isRefusedValue(error) && !replayed) return "failed";
+  const reason = clipped(error instanceof Error ? error.message : String(error));
+  // Its time may be what is wrong with it.
+  const at = Number.isSafeInteger(alone.at) ? alone.at : 0;
+  const found = checkIds.get(alone);
+  const checkId = typeof found === "number" ? found : null;
+  await insertRejectedSignal(tx, { intakeId, seq, checkId, at, reason, signal: encode(alone) });
+  return "rejected";
+}
+
+/**
+ * Whether single signals can be the cause: the database refuses a value, or our own code fails on one. While a sender
+ * waits, only errors that code raises on a value count, because any other may pass; a batch that was promised is tried
+ * again before anything of it is quarantined.
+ */
+function isIsolable(error: unknown, { replayed, quarantinesFailed = false }: RecordOptions): boolean {
+  if (isRefusedValue(error)) return true;
+  if (replayed) return quarantinesFailed && isOwnFault(error);
+  return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
 }
 
 /** Folds signals through the rules and writes what follows, inside the caller's transaction. */

@@ -15,6 +15,7 @@ import { deleteBodiesOfCheck } from "../store/history/ping-bodies.ts";
 import { deletePingsOfCheck } from "../store/history/pings.ts";
 import { deleteRunChunksOfCheck } from "../store/history/run-chunks.ts";
 import { deleteRefusedOfCheck } from "../store/intakes/refused-intervals.ts";
+import { deleteRejectedOfCheck } from "../store/intakes/rejected-signals.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 
 /** In this order: deliveries are found by their flips, so they go before them. */
@@ -28,6 +29,7 @@ const HISTORY: readonly ((tx: Tx, checkId: number) => Promise<void>)[] = [
   deleteDaysOfCheck,
   deletePoisonOfCheck,
   deleteRefusedOfCheck,
+  deleteRejectedOfCheck,
 ];
 
 /** Forgets everything that was recorded about a check, whose state the caller has locked. */

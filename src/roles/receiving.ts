@@ -144,7 +144,7 @@ async function join(
     identity,
     clock,
     known,
-    record: recorder(database, { config, sight, now: () => clock.now() }),
+    record: recorder(database, { config, sight, now: () => clock.now(), log }),
     skipTo: skipper(database, { name, log }),
     ...lookups(lookupDatabase, { checkLimitDefault: config.checkLimit, now: () => clock.now() }),
     closeOrphan: async (id) => void (await leaveIntake(database, { intakeId: id })),
@@ -242,17 +242,20 @@ function isAway(error: unknown): boolean {
 
 function recorder(
   database: Database,
-  parts: { config: Config; sight: Heart["sight"]; now: () => Instant },
+  parts: { config: Config; sight: Heart["sight"]; now: () => Instant; log: Log },
 ): (batch: Batch, how: RecordHow) => Promise<RecordResult> {
   const { config, sight, now } = parts;
   const rules = { ratePerMinute: config.signalsPerMinute };
   const pingLogRows = config.pingLogLimit;
-  return (batch, { replayed, unreadable, giveUpAtMs }) =>
+  const logFault = troubleLog(parts.log);
+  return (batch, { replayed, unreadable, giveUpAtMs, quarantinesFailed }) =>
     recordSignals(database, batch, {
       rules,
       pingLogRows,
       replayed,
       giveUpAtMs,
+      quarantinesFailed,
+      onFault: (error) => logFault(error, replayed ? "a ping was quarantined" : "a ping was refused"),
       sight: sight(),
       unreadable: unreadable.map((one) => ({ ...one, at: now() })),
       encode: (signal) => Buffer.from(encodeSignal(signal)),

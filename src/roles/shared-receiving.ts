@@ -110,7 +110,12 @@ function figures(receiving: () => Receiving | null): Figure[] {
       label: "reason",
       readEach: () => intake()?.dropped ?? {},
     },
-    counter("intake_rejected", "Signals that were put aside.", () => intake()?.rejectedCount ?? null),
+    counter("intake_rejected", "Pings that were quarantined.", () => intake()?.rejectedCount ?? null),
+    counter(
+      "intake_failed",
+      "Pings that were refused because of an error in Overdue.",
+      () => intake()?.failedCount ?? null,
+    ),
     counter("intake_replayed", "Signals recorded after a detour.", () => intake()?.replayedCount ?? null),
     gauge("intake_beat_age_seconds", "Time since the last good beat.", () => seconds(heart()?.sinceBeatMs)),
     counter("intake_beat_errors", "Beats that failed.", () => heart()?.failures ?? null),

@@ -47,6 +47,12 @@ export class OutOfTimeError extends Error {
   override readonly name = "OutOfTimeError";
 }
 
+/** True when neither the database nor the way to it is the cause: an error of our own code. Trying again rarely helps. */
+export function isOwnFault(error: unknown): boolean {
+  if (error instanceof CommitInDoubtError || error instanceof OutOfTimeError) return false;
+  return sqlStateOf(error) === null && !isUnreachable(error);
+}
+
 /** Somebody else holds what is needed, it took too long, a standby has not taken over yet, or the server has no room. */
 const PASSING: readonly PostgresErrorName[] = [
   "lock_not_available",

@@ -534,6 +534,38 @@ describe("commits that the database has lost", () => {
   });
 });
 
+describe("a ping that our own code fails on", () => {
+  test("is refused, attributed to its check, and counted, while the others of its batch are recorded", async () => {
+    const { intake, ping } = scripted({
+      record: async (batch) => batch.signals.map(({ ua }) => (ua === "bad" ? "failed" : "recorded")),
+    });
+    expect(await Promise.all([ping("good"), ping("bad"), ping("fine")])).toEqual([
+      "recorded",
+      "busy",
+      "recorded",
+    ]);
+    expect(intake.state()).toMatchObject({ failedCount: 1, refusedCount: 1, refusingSinceAt: null });
+    expect(intake.state().attributed.targets).toHaveLength(1);
+  });
+
+  test("does not block the spool: after a few tries it may be quarantined", async () => {
+    const tried: boolean[] = [];
+    const { intake, ping, database } = scripted({
+      record: async (batch, how) => {
+        if (!how.replayed) return database.record(batch, how);
+        tried.push(how.quarantinesFailed);
+        if (!how.quarantinesFailed) throw new TypeError("our own fault");
+        return batch.signals.map(() => "rejected");
+      },
+    });
+    database.behaviour = "away";
+    expect(await ping("bad")).toBe("recorded");
+    await expect.poll(() => intake.state().isDetour, { timeout: 20_000 }).toBe(false);
+    expect(tried).toEqual([false, false, false, false, false, true]);
+    expect(intake.state().rejectedCount).toBe(1);
+  });
+});
+
 describe("a new id", () => {
   test("counts from the moment at which nothing of the old one is under way", async () => {
     const { intake, ping, database, spool } = scripted();

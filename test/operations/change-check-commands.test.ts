@@ -13,6 +13,7 @@ import { listEvents } from "../../src/store/history/events.ts";
 import { listFlips } from "../../src/store/history/flips.ts";
 import { insertRunChunks } from "../../src/store/history/run-chunks.ts";
 import { insertRefusedIntervals } from "../../src/store/intakes/refused-intervals.ts";
+import { insertRejectedSignal } from "../../src/store/intakes/rejected-signals.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import {
   edit,
@@ -220,6 +221,16 @@ describe("deleting", () => {
       const refused = { checkId: check.id, network: null, from: NOW, to: NOW };
       await insertRefusedIntervals(tx, { intakeId: randomUUID(), intervals: [refused] });
     });
+    await inTransaction(database.db, (tx) =>
+      insertRejectedSignal(tx, {
+        intakeId: randomUUID(),
+        seq: 1,
+        checkId: check.id,
+        at: NOW,
+        reason: "why",
+        signal: Buffer.from("x"),
+      }),
+    );
     const before = await stored(check);
     const rows = await rowCounts(check.id);
     expect(rows.filter(([, count]) => count === 0)).toEqual([]);

@@ -81,7 +81,7 @@ describe("what is old goes and what is young stays", () => {
       await write((tx) => registerIntake(tx, intake));
       if (id !== intakes[2]) await write((tx) => closeIntake(tx, { intakeId: id, at, lost: false }));
       await write((tx) => insertBlindInterval(tx, { intakeId: id, from: OLD, to: at, reason: "test" }));
-      const signal = { intakeId: id, seq: 1, at, reason: "test", signal: Buffer.from("x") };
+      const signal = { intakeId: id, seq: 1, checkId: null, at, reason: "test", signal: Buffer.from("x") };
       await write((tx) => insertRejectedSignal(tx, signal));
     }
     const { removed } = await pruneHistory(database.db, { now: NOW });

@@ -206,7 +206,7 @@ describe("a batch", () => {
     expect(rejected?.reason).toMatch(/0x00/);
   });
 
-  test("finds several poisonous signals among many, whatever they are poisonous to", async () => {
+  test("isolates what the database refuses, and refuses what our own code fails on", async () => {
     const check = await newCheck();
     const signals = Array.from({ length: 60 }, (_, index) =>
       signal(check.uuid, {
@@ -218,9 +218,27 @@ describe("a batch", () => {
     const intakeId = await newIntake();
     const result = await recordSignals(database.db, { intakeId, seq: 1, signals }, OPTIONS);
     const results = typeof result === "string" ? [] : result;
-    const rejected = results.flatMap((one, index) => (one === "rejected" ? [index] : []));
-    expect(rejected).toEqual([7, 23, 41]);
+    const indexesOf = (wanted: string) => results.flatMap((one, index) => (one === wanted ? [index] : []));
+    expect(indexesOf("rejected")).toEqual([7, 41]);
+    // Its sender still waits, so nothing is promised and nothing is kept.
+    expect(indexesOf("failed")).toEqual([23]);
     expect((await logOf(check.id)).map(({ n }) => n)[0]).toBe(57);
+    const kept = (await listRejectedSignals(database.db, 100)).filter((one) => one.intakeId === intakeId);
+    expect(kept.map(({ checkId }) => checkId)).toEqual([check.id, check.id]);
+  });
+
+  test("tries a promised batch again before it quarantines what our own code fails on", async () => {
+    const check = await newCheck();
+    const faults: unknown[] = [];
+    const bad = signal(check.uuid, { at: Number.NaN });
+    const batch = { intakeId: await newIntake(), seq: 1, signals: [signal(check.uuid), bad] };
+    const options = { ...OPTIONS, replayed: true, onFault: (error: unknown) => void faults.push(error) };
+    await expect(recordSignals(database.db, batch, options)).rejects.toThrow();
+    expect(await logOf(check.id)).toEqual([]);
+    const result = await recordSignals(database.db, batch, { ...options, quarantinesFailed: true });
+    expect(result).toEqual(["recorded", "rejected"]);
+    expect(faults).toHaveLength(1);
+    expect((await listRejectedSignals(database.db, 1))[0]).toMatchObject({ checkId: check.id, seq: 1 });
   });
 
   test("trims the log every hundredth ping, and keeps what left it as runs and the last success's body", async () => {

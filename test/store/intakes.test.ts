@@ -23,8 +23,12 @@ import {
   skipSequence,
 } from "../../src/store/intakes/intakes.ts";
 import {
+  countRejectedSignals,
+  deleteRejectedOfCheck,
+  deleteRejectedSignal,
   insertRejectedSignal,
   listRejectedSignals,
+  lockRejectedSignalAfter,
   pruneRejectedSignals,
 } from "../../src/store/intakes/rejected-signals.ts";
 import { readSight } from "../../src/store/intakes/sight.ts";
@@ -259,6 +263,7 @@ describe("rejected signals", () => {
     const rejected = (at: number) => ({
       intakeId: randomUUID(),
       seq: 12,
+      checkId: 7,
       at,
       reason: "22021: invalid byte sequence",
       signal: Buffer.from([0, 1, 255]),
@@ -267,8 +272,20 @@ describe("rejected signals", () => {
     await write((tx) => insertRejectedSignal(tx, older));
     await write((tx) => insertRejectedSignal(tx, newer));
     expect(await listRejectedSignals(database.db, 10)).toMatchObject([newer, older]);
+    expect(await countRejectedSignals(database.db)).toEqual({ count: 2, oldestAt: MONDAY_NOON });
+    expect(await countRejectedSignals(database.db, 8)).toEqual({ count: 0, oldestAt: null });
+    const oldest = await write((tx) => lockRejectedSignalAfter(tx, 0));
+    expect(oldest).toMatchObject(older);
+    const next = await write((tx) => lockRejectedSignalAfter(tx, oldest?.id ?? 0));
+    expect(next).toMatchObject(newer);
+    expect(await write((tx) => lockRejectedSignalAfter(tx, next?.id ?? 0))).toBeNull();
     const pruned = await write((tx) => pruneRejectedSignals(tx, { before: newer.at, limit: 10 }));
     expect(pruned).toBe(1);
     expect(await listRejectedSignals(database.db, 10)).toMatchObject([newer]);
+    await write((tx) => deleteRejectedSignal(tx, next?.id ?? 0));
+    expect(await listRejectedSignals(database.db, 10)).toEqual([]);
+    await write((tx) => insertRejectedSignal(tx, older));
+    await write((tx) => deleteRejectedOfCheck(tx, 7));
+    expect(await countRejectedSignals(database.db)).toMatchObject({ count: 0 });
   });
 });

@@ -117,6 +117,22 @@ export const adminWords = {
     about: "The public address and mail, tested again as on the first day.",
     act: "Open the set-up",
   },
+  quarantine: {
+    title: "Quarantined pings",
+    caption: "Newest pings",
+    about:
+      "These pings were received but could not be recorded. Their checks are not reported as down because of them. Retry after you have fixed the cause, for example after an upgrade.",
+    columns: { received: "Received", check: "Check", reason: "Reason" },
+    unknownCheck: "Unknown",
+    more: (count: number) => `${count} more not shown.`,
+    retry: "Retry all",
+    retried: ({ recorded, dropped, failed }: Record<"recorded" | "dropped" | "failed", number>) =>
+      [
+        `Recorded: ${recorded}.`,
+        ...(dropped > 0 ? [`Removed because the check no longer exists: ${dropped}.`] : []),
+        ...(failed > 0 ? [`Still quarantined: ${failed}.`] : []),
+      ].join(" "),
+  },
   tabs: {
     label: "Parts of the installation",
     state: "State",
@@ -135,6 +151,7 @@ export const TROUBLE_WORDS: Readonly<Record<string, string>> = {
   checkLocked: "A check has been locked for long",
   checkPoisoned: "A check cannot be judged",
   adminChannelUnusable: "The channel in OVERDUE_OPERATOR_CHANNEL does not exist or is disabled",
+  pingQuarantined: "Pings could not be recorded and are quarantined",
 };
 
 /** What is stored, by its name. */

@@ -85,6 +85,11 @@ export type AdminState = {
   migrations: { name: string; appliedAt: number | null }[];
   /** Everything that is the matter now, told already or not. */
   troubles: { trouble: string; subject: string; sinceAt: number }[];
+  /** Pings that could not be recorded; the newest of them are named. */
+  quarantined: {
+    count: number;
+    pings: { id: number; receivedAt: number; check: string | null; reason: string }[];
+  };
   /** Whether each part does what it is for, by the same rules as what is told; null: neither good nor bad. */
   health: Health;
   /** Whether this database is in service; null before the first start of a server with roles. */
@@ -95,6 +100,9 @@ export type AdminState = {
   registrationOpen: boolean;
   signIn: { oidc: string | null; proxyHeader: string | null };
 };
+
+/** POST /web/api/admin/quarantine/retry (operator): what became of the quarantined pings. */
+export type QuarantineRetried = { recorded: number; dropped: number; failed: number };
 
 export type KeptName =
   | "pings"

@@ -59,6 +59,8 @@ export type CheckPage = {
   version: number;
   createdAt: number;
   pingCount: number;
+  /** Pings that were received and could not be recorded; they raise no alert. */
+  quarantinedCount: number;
   /** Null: there was none, or the log does not go back to it. */
   lastSuccessAt: number | null;
   /** Whether one has ever come. */

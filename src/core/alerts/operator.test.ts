@@ -30,6 +30,7 @@ const WELL: Observed = {
   locked: [],
   poisoned: [],
   adminChannel: null,
+  quarantined: null,
 };
 
 test("a channel of the admin that is missing or disabled is told, one that works is not", () => {
@@ -276,4 +277,11 @@ describe("a trouble", () => {
       text: "It began at 2026-11-16 11:56:40 UTC: It waits.",
     });
   });
+});
+
+test("quarantined pings are told once, with what to do", () => {
+  const [trouble] = troublesOf({ ...WELL, quarantined: { count: 3, since: NOW - 7 } });
+  expect(trouble).toMatchObject({ kind: "pingQuarantined", since: NOW - 7 });
+  expect(trouble?.text).toContain("3 pings could not be recorded");
+  expect(trouble?.text).toContain("overdue admin quarantine retry");
 });

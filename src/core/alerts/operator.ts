@@ -26,6 +26,7 @@ export type TroubleKind =
   | "pingsLost"
   | "checkLocked"
   | "checkPoisoned"
+  | "pingQuarantined"
   /** The channel that is told of all this does not exist, or is disabled. */
   | "adminChannelUnusable";
 
@@ -59,6 +60,8 @@ export type Observed = {
   poisoned: readonly { name: string; since: Instant; reason: string }[];
   /** The channel that OVERDUE_OPERATOR_CHANNEL names; null: it is not set. */
   adminChannel: { uuid: string; state: "enabled" | "disabled" | "missing" } | null;
+  /** Pings that could not be recorded, and since when there are any; null: there are none. */
+  quarantined: { count: number; since: Instant } | null;
 };
 
 /** Everything that is worth telling now. */
@@ -72,6 +75,7 @@ export function troublesOf(observed: Observed): Trouble[] {
     ...lockedChecks(observed),
     ...poisonedChecks(observed),
     ...unusableChannel(observed),
+    ...quarantinedPings(observed),
   ];
 }
 
@@ -168,6 +172,16 @@ function unusableChannel({ now, adminChannel }: Observed): Trouble[] {
   return [{ kind: "adminChannelUnusable", subject: uuid, since: now, text }];
 }
 
+function quarantinedPings({ quarantined }: Observed): Trouble[] {
+  if (quarantined === null) return [];
+  const { count, since } = quarantined;
+  const pings = count === 1 ? "1 ping" : `${count} pings`;
+  const text =
+    `${pings} could not be recorded and ${count === 1 ? "is" : "are"} quarantined. ` +
+    "Run `overdue admin quarantine list` to see why, and `overdue admin quarantine retry` to try again.";
+  return [{ kind: "pingQuarantined", subject: "", since, text }];
+}
+
 function named(checks: readonly { name: string }[]): string {
   const names = checks.slice(0, NAMED_MAX).map(({ name }) => name);
   const more = checks.length - names.length;
@@ -204,6 +218,7 @@ const PART_OF: Readonly<Record<TroubleKind, Part>> = {
   pingsLost: "database",
   checkLocked: "watching",
   checkPoisoned: "watching",
+  pingQuarantined: "receiving",
   deliveryStuck: "telling",
   adminChannelUnusable: "telling",
 };
@@ -308,6 +323,7 @@ const TITLES: Readonly<Record<TroubleKind, { begun: string; over: string }>> = {
     begun: "The admin channel cannot be used",
     over: "The admin channel can be used again",
   },
+  pingQuarantined: { begun: "Pings are quarantined", over: "No pings are quarantined" },
 };
 
 /** The message about a trouble that has begun, or is over. */

@@ -162,7 +162,12 @@ export class BatchLine {
     const giveUpAtMs = Math.min(nowMs + RECORD_MS_MAX, latestMs);
     let result: Recorded;
     try {
-      result = await this.#parts.record(batch, { replayed: false, unreadable: [], giveUpAtMs });
+      result = await this.#parts.record(batch, {
+        replayed: false,
+        unreadable: [],
+        giveUpAtMs,
+        quarantinesFailed: false,
+      });
     } catch (error) {
       this.#parts.onTrouble(error, "recording signals");
       return this.#append(next);
@@ -201,10 +206,11 @@ export class BatchLine {
   }
 
   #settle(waiting: readonly Waiting[], results: readonly Settled[]): void {
-    for (const [index, { signal, settle }] of waiting.entries()) {
+    for (const [index, one] of waiting.entries()) {
       const result = results[index] ?? "unknown";
-      this.#learn(signal, result);
-      settle(result);
+      this.#learn(one.signal, result);
+      if (result === "failed") this.#refuse([one]);
+      else one.settle(result);
     }
   }
 

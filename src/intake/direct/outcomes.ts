@@ -12,15 +12,21 @@ export class Outcomes {
   /** How many of a spooled batch were refused all the same; only of batches that were in doubt. */
   readonly #refused = new Map<string, number>();
   #rejected = 0;
+  #failed = 0;
   #replayed = 0;
 
   get dropped(): Readonly<Record<DropReason, number>> {
     return { ...this.#dropped };
   }
 
-  /** Put aside with the reason: refused by the database, or not readable any more. */
+  /** Quarantined with the reason. */
   get rejected(): number {
     return this.#rejected;
+  }
+
+  /** Refused because of an error of our own. */
+  get failed(): number {
+    return this.#failed;
   }
 
   /** Recorded after a detour, under the time at which they were received. */
@@ -36,6 +42,7 @@ export class Outcomes {
   /** What became of a batch that was recorded directly: whoever sent a signal of it hears the same. */
   noteDirect(results: readonly SignalResult[]): void {
     this.#rejected += countOf(results, "rejected");
+    this.#failed += countOf(results, "failed");
   }
 
   /** What became of a batch whose senders have had their answers. */

@@ -41,7 +41,13 @@ export type Numbered = {
   sinceMs: number;
 };
 
-export type RecordHow = { replayed: boolean; unreadable: readonly Unreadable[]; giveUpAtMs: number };
+export type RecordHow = {
+  replayed: boolean;
+  unreadable: readonly Unreadable[];
+  giveUpAtMs: number;
+  /** What cannot be recorded because of an error of our own is quarantined. */
+  quarantinesFailed: boolean;
+};
 
 export type IntakeParts = {
   identity: Identity;

@@ -3,7 +3,6 @@
 // at once, and whenever: a signal that is quicker leads to the same.
 import { HOUR_MS, type Instant, SECOND_MS } from "../../core/instant.ts";
 import { ERROR_MESSAGE_LENGTH_MAX } from "../../core/limits.ts";
-import { isUnreachable } from "../../lib/connection-trouble.ts";
 import { lockStates, type StoredState, writeStates } from "../../store/checks/check-states.ts";
 import {
   type DueRange,
@@ -16,13 +15,7 @@ import {
   putAside,
 } from "../../store/checks/sweeping.ts";
 import type { Database } from "../../store/db.ts";
-import {
-  CommitInDoubtError,
-  isRefusedValue,
-  OutOfTimeError,
-  postgresErrorName,
-  sqlStateOf,
-} from "../../store/errors.ts";
+import { isOwnFault, isRefusedValue, postgresErrorName } from "../../store/errors.ts";
 import { insertEvents } from "../../store/history/events.ts";
 import { insertFlips } from "../../store/history/flips.ts";
 import { inSavepoint, inTransaction, type Tx } from "../../store/transaction.ts";
@@ -182,8 +175,7 @@ function isPassing(error: unknown): boolean {
 
 /** The database refuses a value, or our own code stumbles over one: trying again would not help. */
 function isPoison(error: unknown): boolean {
-  if (error instanceof CommitInDoubtError || error instanceof OutOfTimeError) return false;
-  return isRefusedValue(error) || (sqlStateOf(error) === null && !isUnreachable(error));
+  return isRefusedValue(error) || isOwnFault(error);
 }
 
 async function sweepWhole(tx: Tx, { range, moment }: Batch): Promise<BatchSwept> {

@@ -58,11 +58,13 @@ const LIST = statement<RefusedRow>({
   text: `(select check_id, network, from_at, to_at from refused_intervals
       where check_id = any ($1::bigint[]) and to_at >= $2)
     union all
+    (select check_id, null, at, at from rejected_signals where check_id = any ($1::bigint[]) and at >= $2)
+    union all
     (select check_id, network, from_at, to_at from refused_intervals
       where network is not null and to_at >= $2 order by to_at desc limit ${NETWORKS_READ_MAX})`,
 });
 
-/** What was refused since an instant: for these checks, and for senders of any network. */
+/** What was refused or quarantined since an instant: for these checks, and for senders of any network. */
 export async function listRefusedIntervals(
   db: Db,
   { checkIds, from }: { checkIds: readonly number[]; from: Instant },

@@ -1,4 +1,5 @@
-// Signals that the database refused: moved here with the reason, so that they block nobody.
+// Quarantined signals: the database refused them, they cannot be read, or an error of our own kept them from being
+// recorded. They are kept with the reason, so that they hold up no other signal and can be retried.
 import type { Instant } from "../../core/instant.ts";
 import { type Db, statement } from "../db.ts";
 import { amongOldest } from "../pruning.ts";
@@ -10,6 +11,8 @@ export type RejectedSignal = {
   intakeId: string;
   /** Number of the batch that it came with. */
   seq: number;
+  /** The check that it was for; null when that is not known. */
+  checkId: number | null;
   at: Instant;
   reason: string;
   /** The signal as the intake encoded it. */
@@ -20,6 +23,7 @@ type RejectedRow = {
   id: number;
   intake_id: string;
   seq: number;
+  check_id: number | null;
   at: Instant;
   reason: string;
   signal: Buffer;
@@ -27,10 +31,11 @@ type RejectedRow = {
 
 const INSERT = statement({
   name: "rejected_signals.insert",
-  text: `insert into rejected_signals (intake_id, seq, at, reason, signal) values ($1, $2, $3, $4, $5)`,
+  text: `insert into rejected_signals (intake_id, seq, at, reason, signal, check_id)
+    values ($1, $2, $3, $4, $5, $6)`,
 });
 
-/** Puts one signal aside. */
+/** Quarantines one signal. */
 export async function insertRejectedSignal(tx: Tx, rejected: Omit<RejectedSignal, "id">): Promise<void> {
   await tx.query(INSERT, [
     rejected.intakeId,
@@ -38,25 +43,70 @@ export async function insertRejectedSignal(tx: Tx, rejected: Omit<RejectedSignal
     toTimestamp(rejected.at),
     rejected.reason,
     rejected.signal,
+    rejected.checkId,
   ]);
+}
+
+const COLUMNS = "id, intake_id, seq, check_id, at, reason, signal";
+
+function toRejectedSignal(row: RejectedRow): RejectedSignal {
+  const { id, intake_id, seq, check_id, at, reason, signal } = row;
+  return { id, intakeId: intake_id, seq, checkId: check_id, at, reason, signal };
 }
 
 const LIST = statement<RejectedRow>({
   name: "rejected_signals.list",
-  text: "select id, intake_id, seq, at, reason, signal from rejected_signals order by id desc limit $1",
+  text: `select ${COLUMNS} from rejected_signals order by id desc limit $1`,
 });
 
-/** The newest rejected signals, for the operator. */
+/** The newest quarantined signals. */
 export async function listRejectedSignals(db: Db, limit: number): Promise<RejectedSignal[]> {
-  const { rows } = await db.query(LIST, [limit]);
-  return rows.map(({ id, intake_id, seq, at, reason, signal }) => ({
-    id,
-    intakeId: intake_id,
-    seq,
-    at,
-    reason,
-    signal,
-  }));
+  return (await db.query(LIST, [limit])).rows.map(toRejectedSignal);
+}
+
+const COUNT = statement<{ count: number; oldest_at: Instant | null }>({
+  name: "rejected_signals.count",
+  text: `select count(*)::int as count, min(at) as oldest_at from rejected_signals
+    where $1::bigint is null or check_id = $1`,
+});
+
+/** How many signals are quarantined, of one check or of all, and when the oldest of them was received. */
+export async function countRejectedSignals(
+  db: Db,
+  checkId: number | null = null,
+): Promise<{ count: number; oldestAt: Instant | null }> {
+  const [row] = (await db.query(COUNT, [checkId])).rows;
+  return { count: row?.count ?? 0, oldestAt: row?.oldest_at ?? null };
+}
+
+const LOCK_AFTER = statement<RejectedRow>({
+  name: "rejected_signals.lock_after",
+  text: `select ${COLUMNS} from rejected_signals where id > $1 order by id limit 1 for update skip locked`,
+});
+
+/** Locks the first signal after a number that nobody else is retrying; null: there is none. */
+export async function lockRejectedSignalAfter(tx: Tx, id: number): Promise<RejectedSignal | null> {
+  const [row] = (await tx.query(LOCK_AFTER, [id])).rows;
+  return row === undefined ? null : toRejectedSignal(row);
+}
+
+const DELETE = statement({
+  name: "rejected_signals.delete",
+  text: "delete from rejected_signals where id = $1",
+});
+
+/** Removes a signal from the quarantine. */
+export async function deleteRejectedSignal(tx: Tx, id: number): Promise<void> {
+  await tx.query(DELETE, [id]);
+}
+
+const DELETE_OF_CHECK = statement({
+  name: "rejected_signals.delete_of_check",
+  text: "delete from rejected_signals where check_id = $1",
+});
+
+export async function deleteRejectedOfCheck(tx: Tx, checkId: number): Promise<void> {
+  await tx.query(DELETE_OF_CHECK, [checkId]);
 }
 
 const PRUNE = statement({

@@ -26,6 +26,7 @@ const WELL: AdminState = {
   databaseBytes: 2_100_000,
   migrations: [{ name: "0001_start", appliedAt: NOW }],
   troubles: [],
+  quarantined: { count: 0, pings: [] },
   health: { receiving: true, watching: true, telling: true, letters: true, database: true },
   restore: null,
   needCount: 0,

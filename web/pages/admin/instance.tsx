@@ -18,6 +18,7 @@ import { formatShare } from "../../words/number.ts";
 import { deviceName } from "../../parts/device.ts";
 import { diagnosticsOf, type Fact, factsOf } from "./facts.ts";
 import { Kept } from "./kept.tsx";
+import { Quarantine } from "./quarantine.tsx";
 
 export function Instance({ state }: { state: AdminState }) {
   const { diagnostics, setUp } = words;
@@ -32,6 +33,7 @@ export function Instance({ state }: { state: AdminState }) {
       </ul>
       {state.intakes.length > 0 && <Processes intakes={state.intakes} />}
       <div className="sections admin-sections">
+        <Quarantine quarantined={state.quarantined} />
         <Kept />
         <WaysIn state={state} />
         <Section title={setUp.title} about={setUp.about}>

@@ -9,6 +9,7 @@ import { useShortcuts } from "../../keys/shortcuts.ts";
 import { useShowProject } from "../../shell/current-project.ts";
 import type { PageProps } from "../../shell/page-address.ts";
 import { usePageTitle } from "../../shell/page-title.ts";
+import { Notice } from "../../parts/section.tsx";
 import { WaitingFor } from "../../parts/waiting/waiting.tsx";
 import { Queried } from "../../ui/page-state.tsx";
 import { checkKeys as keys, checkWords as words } from "../../words/check/page.ts";
@@ -75,6 +76,11 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
         />
       )}
       <Head page={page} row={row} mayEdit={mayEdit} actions={actions} onOver={setOver} />
+      {page.quarantinedCount > 0 && (
+        <Notice kind="bad" title={words.quarantined(page.quarantinedCount)}>
+          <p>{words.quarantinedText}</p>
+        </Notice>
+      )}
       <Promised page={page} row={row} />
       {page.settings.desc !== "" && (
         <p className="check-desc" dir="auto">

@@ -20,6 +20,9 @@ export function checkTitle(name: string, state: DrawnState): string {
 }
 
 export const checkWords = {
+  quarantined: (count: number) => (count === 1 ? "1 ping is quarantined" : `${count} pings are quarantined`),
+  quarantinedText:
+    "Overdue received pings of this check but could not record them. The check is not reported as down because of them. An admin can retry them.",
   tab: "Check",
   first: "Send the first signal",
   crumbs: "Where this is",

@@ -25,6 +25,7 @@ import { forgetPoisoned, listPoisonedChecks } from "../../../store/checks/sweepi
 import type { Database, Db } from "../../../store/db.ts";
 import { listBlindByReason } from "../../../store/intakes/blind-intervals.ts";
 import { listFilledSpools, listLostIntakes } from "../../../store/intakes/intakes.ts";
+import { countRejectedSignals } from "../../../store/intakes/rejected-signals.ts";
 import { inTransaction, type Tx } from "../../../store/transaction.ts";
 import { type IntakeLook, LOST_COMMITS } from "../../intake-beat.ts";
 
@@ -48,13 +49,14 @@ export async function observeInstallation(
 ): Promise<Observed> {
   const { now } = look;
   const lostSince = { from: now - LOSS_TOLD_MS, limit: OBSERVED_MAX };
-  const [spools, lost, lostCommits, aside, deliveryDueAt, channel] = await Promise.all([
+  const [spools, lost, lostCommits, aside, deliveryDueAt, channel, quarantine] = await Promise.all([
     listFilledSpools(database, { fillMin: SPOOL_FILL_TOLD, limit: OBSERVED_MAX }),
     listLostIntakes(database, lostSince),
     listBlindByReason(database, { reason: LOST_COMMITS, since: now - LOSS_TOLD_MS, limit: OBSERVED_MAX }),
     listPoisonedChecks(database, OBSERVED_MAX),
     findDueDelivery(database, { now, toldBefore: now - DELIVERY_STUCK_MS }),
     channelUuid === null ? null : findChannelByUuid(database, channelUuid),
+    countRejectedSignals(database),
   ]);
   const poisoned = aside.filter(({ untilAt }) => untilAt > now);
   const heldIds = [...locked.keys()].slice(0, OBSERVED_MAX);
@@ -76,6 +78,7 @@ export async function observeInstallation(
       reason,
     })),
     adminChannel: channelUuid === null ? null : { uuid: channelUuid, state: stateOf(channel) },
+    quarantined: quarantine.count === 0 ? null : { count: quarantine.count, since: quarantine.oldestAt ?? now },
   };
 }
 

@@ -27,6 +27,8 @@ import { invite } from "../../../operations/accounts/members.ts";
 import { observeInstallation } from "../../../operations/alerts/sweeping/operator-incidents.ts";
 import { confirmRestore } from "../../../operations/database-identity.ts";
 import { type IntakeLook, lookAtIntakes } from "../../../operations/intake-beat.ts";
+import { decodeQuarantined } from "../../../intake/accepted-codec.ts";
+import { retryQuarantined } from "../../../operations/quarantine.ts";
 import {
   listAccountFacts,
   listMigrations,
@@ -35,6 +37,8 @@ import {
   type StoredName,
 } from "../../../store/accounts/admin.ts";
 import { listAccounts } from "../../../store/accounts/projects.ts";
+import { findChecksByIds } from "../../../store/checks/checks.ts";
+import { countRejectedSignals, listRejectedSignals } from "../../../store/intakes/rejected-signals.ts";
 import { listIncidents } from "../../../store/alerts/incidents.ts";
 import { type Intake, listOpenIntakes } from "../../../store/intakes/intakes.ts";
 import { findStoredIdentity } from "../../../store/database-identity.ts";
@@ -45,6 +49,7 @@ import { accountRoute, WebRefusal, type WebRoute } from "../route.ts";
 
 const ACCOUNTS_PER_PAGE = 100;
 const INTAKES_MAX = 200;
+const QUARANTINED_SHOWN_MAX = 20;
 
 const accounts = accountRoute({
   name: "admin.accounts",
@@ -124,11 +129,12 @@ const state = accountRoute({
 
 async function instanceState(house: WebHouse, now: Instant): Promise<AdminState> {
   const { database: db, version, signIn } = house;
-  const [intakes, backlog, migrations, identity, { look, troubles }] = await Promise.all([
+  const [intakes, backlog, migrations, identity, quarantined, { look, troubles }] = await Promise.all([
     listOpenIntakes(db, { limit: INTAKES_MAX }),
     readBacklog(db, { now }),
     listMigrations(db),
     findStoredIdentity(db),
+    readQuarantine(db),
     lookAround(db),
   ]);
   const { oldestSweepAt, oldestUnsentAt, unsentCount, oldestLetterAt, databaseBytes } = backlog;
@@ -165,6 +171,7 @@ async function instanceState(house: WebHouse, now: Instant): Promise<AdminState>
     databaseBytes,
     migrations,
     troubles: troubles.map(({ kind, subject, since }) => ({ trouble: kind, subject, sinceAt: since })),
+    quarantined,
     health,
     restore: identity && {
       state: identity.state,
@@ -186,6 +193,37 @@ const confirm = accountRoute({
   answer: async ({ house, account }) => {
     await confirmRestore(house.database, { accountId: account.id });
     return { json: { ok: true } };
+  },
+});
+
+async function readQuarantine(db: Db): Promise<AdminState["quarantined"]> {
+  const [{ count }, pings] = await Promise.all([
+    countRejectedSignals(db),
+    listRejectedSignals(db, QUARANTINED_SHOWN_MAX),
+  ]);
+  const checkIds = pings.flatMap(({ checkId }) => (checkId === null ? [] : [checkId]));
+  const checks = checkIds.length === 0 ? [] : await findChecksByIds(db, [...new Set(checkIds)]);
+  const names = new Map(checks.map(({ id, uuid, settings }) => [id, settings.name || uuid]));
+  return {
+    count,
+    pings: pings.map(({ id, at, checkId, reason }) => ({
+      id,
+      receivedAt: at,
+      check: checkId === null ? null : (names.get(checkId) ?? null),
+      reason,
+    })),
+  };
+}
+
+const retryQuarantine = accountRoute({
+  name: "admin.retryQuarantine",
+  method: "POST",
+  path: "/web/api/admin/quarantine/retry",
+  access: "operator",
+  answer: async ({ house }) => {
+    const { database, sight, pingLogLimit: pingLogRows, signalsPerMinute: ratePerMinute } = house;
+    const options = { sight: sight(), rules: { ratePerMinute }, pingLogRows, decode: decodeQuarantined };
+    return { json: await retryQuarantined(database, options) };
   },
 });
 
@@ -249,6 +287,7 @@ export const adminRoutes: readonly WebRoute[] = [
   change,
   inviteIntoHouse,
   state,
+  retryQuarantine,
   confirm,
   keptRoute,
   record,

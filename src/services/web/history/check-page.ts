@@ -7,6 +7,7 @@ import type { Instant } from "../../../core/instant.ts";
 import { listChannels } from "../../../store/alerts/channels.ts";
 import { findChecksBySlug } from "../../../store/checks/check-search.ts";
 import { listFlips } from "../../../store/history/flips.ts";
+import { countRejectedSignals } from "../../../store/intakes/rejected-signals.ts";
 import type { Project } from "../../../store/accounts/projects.ts";
 import { presentRow } from "../checks/one-row.ts";
 import type { WebHouse } from "../house.ts";
@@ -26,12 +27,13 @@ export async function readCheckPage(
   house: WebHouse,
   { check, project, role, now }: { check: CheckRecord; project: Project; role: Role; now: Instant },
 ): Promise<CheckPage> {
-  const [row, log, availability, channels, flips, slugUrl] = await Promise.all([
+  const [row, log, availability, channels, flips, quarantined, slugUrl] = await Promise.all([
     presentRow(house, { check, now }),
     readLog(house, check),
     readAvailability(house, { check, now }),
     listChannels(house.database, project.id),
     listFlips(house.database, { checkId: check.id, limit: LAST_FLIPS_READ }),
+    countRejectedSignals(house.database, check.id),
     // Whoever has the ping key can make checks by it.
     mayDo(role, "manageKeys") ? slugAddress(house, { check, project }) : null,
   ]);
@@ -43,6 +45,7 @@ export async function readCheckPage(
     version: check.updatedAt,
     createdAt: check.createdAt,
     pingCount: check.state.pingCount,
+    quarantinedCount: quarantined.count,
     ...lastSuccessOf(check, log),
     addresses: {
       url: pingUrl(house.urls, check.uuid),

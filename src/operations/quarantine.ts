@@ -1,0 +1,61 @@
+// Retries quarantined pings: each is recorded again in a transaction of its own, as a replayed one with the time at which
+// it was received, and leaves the quarantine when that succeeds.
+import type { AcceptedSignal } from "../core/accepted.ts";
+import type { Database } from "../store/db.ts";
+import { isOwnFault, isRefusedValue } from "../store/errors.ts";
+import { deleteRejectedSignal, lockRejectedSignalAfter } from "../store/intakes/rejected-signals.ts";
+import { inTransaction } from "../store/transaction.ts";
+import { applyBatch, type RecordOptions } from "./record-signals.ts";
+import { lockTargetsOf } from "./recording/resolve-targets.ts";
+
+export type RetryOptions = Pick<RecordOptions, "sight" | "rules" | "pingLogRows"> & {
+  /** Null: it cannot be read, and stays. */
+  decode: (bytes: Uint8Array) => AcceptedSignal | null;
+};
+
+export type Retried = {
+  recorded: number;
+  /** Its check does not exist any more, or several share its slug; removed. */
+  dropped: number;
+  /** Still quarantined. */
+  failed: number;
+};
+
+/** Beyond it the caller has to ask again. */
+const RETRIED_MAX = 10_000;
+
+/** Retries every quarantined ping once, the oldest first. */
+export async function retryQuarantined(database: Database, options: RetryOptions): Promise<Retried> {
+  const retried: Retried = { recorded: 0, dropped: 0, failed: 0 };
+  let afterId = 0;
+  for (let count = 0; count < RETRIED_MAX; count += 1) {
+    const one = await retryAfter(database, { ...options, afterId });
+    if (one === null) break;
+    retried[one.result] += 1;
+    afterId = one.id;
+  }
+  return retried;
+}
+
+async function retryAfter(
+  database: Database,
+  options: RetryOptions & { afterId: number },
+): Promise<{ id: number; result: keyof Retried } | null> {
+  let id: number | null = null;
+  try {
+    return await inTransaction(database, async (tx) => {
+      const found = await lockRejectedSignalAfter(tx, options.afterId);
+      if (found === null) return null;
+      ({ id } = found);
+      const signal = options.decode(found.signal);
+      if (signal === null) return { id: found.id, result: "failed" };
+      const targets = await lockTargetsOf(tx, [signal]);
+      const [result] = await applyBatch(tx, [signal], { ...options, replayed: true, targets });
+      await deleteRejectedSignal(tx, found.id);
+      return { id: found.id, result: result === "recorded" ? "recorded" : "dropped" };
+    });
+  } catch (error) {
+    if (id === null || !(isRefusedValue(error) || isOwnFault(error))) throw error;
+    return { id, result: "failed" };
+  }
+}
