@@ -72,7 +72,9 @@ function registerQuarantineRetry(quarantine: Command, context: CommandContext): 
         });
         if (options.json) return printJson(context, retried);
         const { recorded, dropped, failed } = retried;
-        context.out(`Recorded: ${recorded}. Check no longer exists: ${dropped}. Still quarantined: ${failed}.\n`);
+        context.out(
+          `Recorded: ${recorded}. Check no longer exists: ${dropped}. Still quarantined: ${failed}.\n`,
+        );
       }),
     );
 }

@@ -130,7 +130,8 @@ async function applyInHalves(tx: Tx, batch: Batch, options: Isolating): Promise<
   } catch (error) {
     if (!isIsolable(error, options)) throw error;
     const [alone] = signals;
-    if (alone !== undefined && signals.length === 1) return [await isolate(tx, { ...batch, alone, error }, options)];
+    if (alone !== undefined && signals.length === 1)
+      return [await isolate(tx, { ...batch, alone, error }, options)];
     const middle = Math.ceil(signals.length / 2);
     const first = await applyInHalves(tx, { ...batch, signals: signals.slice(0, middle) }, options);
     const second = await applyInHalves(tx, { ...batch, signals: signals.slice(middle) }, options);

@@ -98,16 +98,17 @@ describe("Too many", () => {
   });
 
   test("messages from one network are put off", async () => {
-    const { port } = await started({ peerMessagesPerMinute: 2 });
+    const { port, refusals } = await started({ peerMessagesPerMinute: 2 });
     const sender = await client({ port });
     for (let at = 0; at < 2; at += 1) expect(await sender.send(MESSAGE, { to: [ADDRESS] })).toBe("250 OK");
     expect(await sender.send(MESSAGE, { to: [ADDRESS] })).toMatch(/^450 4\.7\.1 /);
     const stranger = await client({ port, localAddress: "127.0.0.2" });
     expect(await stranger.send(MESSAGE, { to: [ADDRESS] })).toBe("250 OK");
+    expect(refusals).toMatchObject([{ target: null, network: "127.0.0.1" }]);
   });
 
   test("messages for one check are put off, those for another are not", async () => {
-    const { port, server } = await started();
+    const { port, server, refusals } = await started();
     const sender = await client({ port });
     for (let at = 0; at < EMAIL_CHECK_MESSAGES_PER_MINUTE; at += 1)
       await sender.send(MESSAGE, { to: [ADDRESS] });
@@ -121,6 +122,7 @@ describe("Too many", () => {
     const other = `00000000-0000-4000-8000-000000000001@${DOMAIN}`;
     expect(await sender.send(MESSAGE, { to: [other] })).toBe("250 OK");
     expect(server.counts().answers.tooMany).toBe(1);
+    expect(refusals).toMatchObject([{ target: { by: "uuid" }, network: "127.0.0.1" }]);
   });
 
   test("recipients of one message are put off", async () => {

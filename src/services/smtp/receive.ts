@@ -87,13 +87,17 @@ export class MailReceiver {
   checkPeer(network: string): void {
     if (this.#peerMessages === null || this.#peerMessages.has(network, 1)) return;
     this.#counts.tooMany += 1;
+    const { intake } = this.#options;
+    intake.refused({ at: intake.now(), target: null, network });
     throw TOO_MANY_OF_PEER();
   }
 
   /** Throws what the sender is told for whose check there is too much. */
-  checkTarget(target: SignalTarget): void {
+  checkTarget(target: SignalTarget, network: string): void {
     if (this.#checkMessages.has(nameOf(target), 1)) return;
     this.#counts.tooMany += 1;
+    const { intake } = this.#options;
+    intake.refused({ at: intake.now(), target, network });
     throw TOO_MANY_OF_CHECK();
   }
 

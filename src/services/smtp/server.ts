@@ -136,13 +136,13 @@ function listenerOptions(options: MailServerOptions, parts: Parts): SMTPServerOp
     logger: false,
     onMailFrom: (_sender: SMTPServerAddress, session: SMTPServerSession, answer: Answer) =>
       answering(answer, () => parts.receiver.checkPeer(networkOf(session.remoteAddress))),
-    onRcptTo: ({ address }: SMTPServerAddress, _session: SMTPServerSession, answer: Answer) =>
+    onRcptTo: ({ address }: SMTPServerAddress, session: SMTPServerSession, answer: Answer) =>
       answering(answer, () => {
         const at = address.lastIndexOf("@");
         if (at === -1 || !isOf(address.slice(at + 1))) throw new MailAnswer(550, "5.1.1 Recipient rejected");
         const target = mailboxTarget(address.slice(0, at));
         if (target === null) throw new MailAnswer(550, "5.1.1 Invalid mailbox");
-        parts.receiver.checkTarget(target);
+        parts.receiver.checkTarget(target, networkOf(session.remoteAddress));
       }),
     onData: (stream, session, answer) => void receiveData(parts, options, { stream, session, answer }),
     onClose: (session: SMTPServerSession) => {

@@ -78,7 +78,8 @@ export async function observeInstallation(
       reason,
     })),
     adminChannel: channelUuid === null ? null : { uuid: channelUuid, state: stateOf(channel) },
-    quarantined: quarantine.count === 0 ? null : { count: quarantine.count, since: quarantine.oldestAt ?? now },
+    quarantined:
+      quarantine.count === 0 ? null : { count: quarantine.count, since: quarantine.oldestAt ?? now },
   };
 }
 
