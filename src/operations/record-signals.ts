@@ -17,7 +17,7 @@ import { type LogLimits, writeBatch } from "./recording/write-batch.ts";
 export type RecordOptions = FoldContext &
   LogLimits & {
     /** How a signal is kept that the database refuses. */
-    encode(signal: AcceptedSignal): Buffer;
+    encode: (signal: AcceptedSignal) => Buffer;
     /** What was part of the batch and cannot be read any more: kept with its reason, like a refused signal. */
     unreadable?: readonly { at: Instant; reason: string; bytes: Uint8Array }[];
     /**

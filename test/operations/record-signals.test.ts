@@ -233,7 +233,7 @@ describe("a batch", () => {
     const bad = signal(check.uuid, { at: Number.NaN });
     const batch = { intakeId: await newIntake(), seq: 1, signals: [signal(check.uuid), bad] };
     const options = { ...OPTIONS, replayed: true, onFault: (error: unknown) => void faults.push(error) };
-    await expect(recordSignals(database.db, batch, options)).rejects.toThrow();
+    await expect(recordSignals(database.db, batch, options)).rejects.toThrow(Error);
     expect(await logOf(check.id)).toEqual([]);
     const result = await recordSignals(database.db, batch, { ...options, quarantinesFailed: true });
     expect(result).toEqual(["recorded", "rejected"]);

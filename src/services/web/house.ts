@@ -49,7 +49,7 @@ export type WebHouse = {
   /** How many signals of a check are logged in a minute. */
   signalsPerMinute: number;
   /** How far we have seen, as of a moment ago. */
-  sight(): Sight;
+  sight: () => Sight;
   /** What badge addresses are signed with. */
   secretKey: string;
   /** What links in mails are signed with. */
