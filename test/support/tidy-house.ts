@@ -27,6 +27,7 @@ export const MANIFEST = {
     aws4fetch: "1.0.0",
     commander: "15.0.0",
     fastify: "5.0.0",
+    htmlparser2: "12.0.0",
     typebox: "1.0.0",
     "postal-mime": "4.0.0",
     nodemailer: "10.0.0",

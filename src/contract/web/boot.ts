@@ -1,7 +1,7 @@
 // What the browser is told with the page itself, so that the first rows are there without another request.
 import type { ServiceState } from "../../core/machine/database-identity.ts";
 import type { CheckPage } from "./check-page.ts";
-import type { CheckRow, RowDetail, ShownState } from "./check-row.ts";
+import type { ChangedBy, CheckRow, RowDetail, ShownState } from "./check-row.ts";
 
 /** What a person is in a project. */
 export type ProjectRole = "owner" | "manager" | "member" | "readOnly";
@@ -137,9 +137,6 @@ export type WebTrouble = {
   /** With 409: what was changed meanwhile. */
   conflict?: EditConflict;
 };
-
-/** Who changed something; null: nobody who is still known. */
-export type ChangedBy = { kind: "you" } | { kind: "person"; email: string } | { kind: "key" } | null;
 
 /** What somebody else has changed while a form was open. */
 export type EditConflict = {

@@ -1,7 +1,8 @@
 // A check as the list in the browser holds it: lean enough for ten thousand of them, with all instants that the list
 // needs to show time passing by itself. What a state means is decided by the server.
 
-import type { ChangedBy } from "./boot.ts";
+/** Who changed something; null: the account no longer exists. */
+export type ChangedBy = { kind: "you" } | { kind: "person"; email: string } | { kind: "key" } | null;
 
 /** What a row reads. `late` is the grace time; whether a run is in progress stands beside it. */
 export type ShownState = "new" | "up" | "late" | "down" | "paused";

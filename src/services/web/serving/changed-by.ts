@@ -1,5 +1,5 @@
 // Who is behind an entry of the audit log, as a page says it.
-import type { ChangedBy } from "../../../contract/web/boot.ts";
+import type { ChangedBy } from "../../../contract/web/check-row.ts";
 import type { AuditEntry } from "../../../store/accounts/audit.ts";
 
 export function changedBy(entry: AuditEntry | undefined, accountId: number): ChangedBy {
