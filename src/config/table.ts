@@ -77,7 +77,7 @@ export const SETTINGS = {
     fallback: 10,
     secret: false,
     meaning:
-      "The most connections that one process opens. One that receives signals has three more for them.",
+      "The size of the shared connection pool of a process. The roles ping and smtp open up to 7 more connections together, and the role sweeper up to 3: 20 in a process that runs all roles with the default.",
     example: "20",
   }),
   databaseWaitSeconds: setting({

@@ -26,9 +26,9 @@ import { type Database, type DatabaseOptions, openDatabase } from "../store/db.t
 import { CommitInDoubtError, OutOfTimeError } from "../store/errors.ts";
 
 /** One for the batch, one for the beat, and one while a broken one is still being let go of. */
-const CONNECTIONS_MAX = 3;
+export const RECEIVING_CONNECTIONS_MAX = 3;
 /** For finding and making checks that nobody here knows yet: the API's requests must not keep signals waiting. */
-const LOOKUP_CONNECTIONS_MAX = 4;
+export const LOOKUP_CONNECTIONS_MAX = 4;
 const CONNECT_TIMEOUT_MS = 2_000;
 const STATEMENT_TIMEOUT_MS = 10_000;
 /** Entering is part of starting, and may take its time. */
@@ -63,7 +63,7 @@ export async function startReceiving(resources: ReceivingResources): Promise<Rec
     ...databaseOptions,
     ...timeouts,
     applicationName: "overdue-intake",
-    connectionsMax: CONNECTIONS_MAX,
+    connectionsMax: RECEIVING_CONNECTIONS_MAX,
     plansOnce: true,
   });
   const lookupDatabase = openDatabase({

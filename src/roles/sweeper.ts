@@ -16,7 +16,7 @@ import { whileInService } from "./in-service.ts";
 
 const SWEEP_EVERY_MS = SECOND_MS;
 /** One for each half of a sweep, and one for the watch. */
-const CONNECTIONS_MAX = 3;
+export const SWEEPER_CONNECTIONS_MAX = 3;
 /** After so many batches the watermark is looked at again. */
 const BATCHES_MAX = 50;
 
@@ -41,7 +41,7 @@ export function sweeperRole({ config, databaseOptions, log, metrics }: SweeperRe
   const database = openDatabase({
     ...databaseOptions,
     applicationName: "overdue-sweeper",
-    connectionsMax: CONNECTIONS_MAX,
+    connectionsMax: SWEEPER_CONNECTIONS_MAX,
     plansOnce: true,
   });
   const parts = { config, database, log, metrics, state };

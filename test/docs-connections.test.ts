@@ -1,0 +1,19 @@
+// The documentation names as many database connections as a process opens.
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { SETTINGS } from "../src/config/table.ts";
+import { LOOKUP_CONNECTIONS_MAX, RECEIVING_CONNECTIONS_MAX } from "../src/roles/receiving.ts";
+import { SWEEPER_CONNECTIONS_MAX } from "../src/roles/sweeper.ts";
+
+test("the documented number of database connections is the number that can be open", () => {
+  const pool = Number(SETTINGS.databasePoolSize.fallback);
+  const receiving = RECEIVING_CONNECTIONS_MAX + LOOKUP_CONNECTIONS_MAX;
+  const all = pool + receiving + SWEEPER_CONNECTIONS_MAX;
+  const operating = readFileSync(new URL("../docs/operating.md", import.meta.url), "utf8");
+  expect(operating).toContain(
+    `| ${all}: ${pool} in the shared pool, ${receiving} more for the roles \`ping\` and \`smtp\` together, ${SWEEPER_CONNECTIONS_MAX} more for the role \`sweeper\` |`,
+  );
+  const { meaning } = SETTINGS.databasePoolSize;
+  expect(meaning).toContain(`up to ${receiving} more connections`);
+  expect(meaning).toContain(`up to ${SWEEPER_CONNECTIONS_MAX}: ${all} in a process`);
+});
