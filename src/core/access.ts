@@ -31,7 +31,10 @@ export const ENDPOINT_RIGHTS = {
 
 export type Endpoint = keyof typeof ENDPOINT_RIGHTS;
 
-/** The same for our own API: a read-only key may read, and no secret is shown to anybody. */
+/**
+ * The same for our own API. A read-only key sees the id, kind and name of channels. What leads from a check to its
+ * channels, and deliveries, which name addresses, are for read-write keys.
+ */
 export const OWN_ENDPOINT_RIGHTS = {
   listKinds: BOTH,
   listChannels: BOTH,
@@ -39,10 +42,10 @@ export const OWN_ENDPOINT_RIGHTS = {
   getChannel: BOTH,
   updateChannel: WRITE,
   deleteChannel: WRITE,
-  listChecksOfChannel: BOTH,
+  listChecksOfChannel: WRITE,
   testChannel: WRITE,
-  listDeliveries: BOTH,
-  getDelivery: BOTH,
+  listDeliveries: WRITE,
+  getDelivery: WRITE,
   retryDelivery: WRITE,
 } as const satisfies Record<string, Rights>;
 

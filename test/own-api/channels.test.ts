@@ -77,9 +77,6 @@ describe("making", () => {
     expect([some.check_count, none.check_count]).toEqual([1, 0]);
     const { json } = await ask(`/channels/${some.id}/checks`);
     expect(json).toEqual({ checks: [{ id: two.uuid, name: "two" }], next_cursor: null });
-    const reduced = await askOwn(cast, `/channels/${some.id}/checks`, { key: cast.owner.ro });
-    expect(reduced.text).not.toContain(two.uuid);
-    expect(reduced.json).toMatchObject({ checks: [{ id: expect.stringMatching(/^[0-9a-f]{40}$/) }] });
   });
 
   test.each([
@@ -458,4 +455,18 @@ test("a page of channels with long configurations ends early, and the next one g
     cursor = reply.json["next_cursor"] as string | null;
   }
   expect([ids.size, pages]).toEqual([count, 2]);
+});
+
+test("a read-only key sees id, kind and name of a channel, and nothing else of it", async () => {
+  await emptyProject();
+  const config = { value: "secret-recipient@example.org" };
+  const { id } = await newChannel(cast, { kind: "email", name: "Ops", config });
+  const seen = { id, kind: "email", name: "Ops" };
+  const one = await askOwn(cast, `/channels/${id}`, { key: cast.owner.ro });
+  const list = await askOwn(cast, "/channels", { key: cast.owner.ro });
+  expect([one.json, list.json]).toEqual([seen, { channels: [seen], next_cursor: null }]);
+  for (const path of ["/checks", "/deliveries"]) {
+    const refused = await askOwn(cast, `/channels/${id}${path}`, { key: cast.owner.ro });
+    expect([refused.status, refused.detail]).toEqual([403, "this needs a read-write key"]);
+  }
 });

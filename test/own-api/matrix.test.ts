@@ -17,10 +17,10 @@ const TABLE: Readonly<Record<string, readonly number[]>> = {
   "GET /channels/{channel}":              [401, 401, 401, 401, 200, 200, 404, 404],
   "PATCH /channels/{channel}":            [401, 401, 401, 401, 403, 200, 404, 403],
   "DELETE /channels/{channel}":           [401, 401, 401, 401, 403, 204, 404, 403],
-  "GET /channels/{channel}/checks":       [401, 401, 401, 401, 200, 200, 404, 404],
+  "GET /channels/{channel}/checks":       [401, 401, 401, 401, 403, 200, 404, 403],
   "POST /channels/{channel}/test":        [401, 401, 401, 401, 403, 202, 404, 403],
-  "GET /channels/{channel}/deliveries":   [401, 401, 401, 401, 200, 200, 404, 404],
-  "GET /deliveries/{delivery}":           [401, 401, 401, 401, 200, 200, 404, 404],
+  "GET /channels/{channel}/deliveries":   [401, 401, 401, 401, 403, 200, 404, 403],
+  "GET /deliveries/{delivery}":           [401, 401, 401, 401, 403, 200, 404, 403],
   "POST /deliveries/{delivery}/retry":    [401, 401, 401, 401, 403, 202, 404, 403],
 };
 

@@ -44,6 +44,14 @@ export const ChannelSchema = Type.Object({
 
 export type ChannelJson = Static<typeof ChannelSchema>;
 
+const { id, kind, name, ...forWriters } = ChannelSchema.properties;
+
+/** A channel as it is read: a read-only key gets no more than its id, kind and name. */
+export const SeenChannelSchema = Type.Object(
+  { id, kind, name, ...Type.Partial(Type.Object(forWriters)).properties },
+  { description: "A read-only key sees `id`, `kind` and `name` only." },
+);
+
 export const CreatedChannelSchema = Type.Object({
   ...ChannelSchema.properties,
   made: Type.Record(Type.String(), Type.String(), {
@@ -53,7 +61,7 @@ export const CreatedChannelSchema = Type.Object({
 });
 
 export const ChannelListSchema = Type.Object({
-  channels: Type.Array(ChannelSchema),
+  channels: Type.Array(SeenChannelSchema),
   next_cursor: NextCursor,
 });
 
@@ -131,7 +139,7 @@ export const REQUEST_FIELDS = {
 
 const HeardCheckSchema = Type.Object({
   id: Type.String({
-    description: "The UUID of the check; to a read-only key its unique key, by which it cannot be pinged.",
+    description: "The UUID of the check.",
   }),
   name: Type.String(),
 });

@@ -18,8 +18,7 @@ export const DeliverySchema = Type.Object({
       "What it is about: a change of a check, a change that was taken back, time that could not be watched, another channel that was given up, the installation itself, or nothing but a test.",
   }),
   check: Type.Union([Type.String(), Type.Null()], {
-    description:
-      "The UUID of the check that it is about; to a read-only key its unique key. Null: none, or it is deleted.",
+    description: "The UUID of the check that it is about. Null: none, or it is deleted.",
   }),
   check_name: MaybeText,
   state: Type.Enum(["pending", "sent", "merged", "withdrawn", "skipped", "dead"], {
@@ -78,18 +77,14 @@ export type PresentableDelivery = {
   messageId: number | null;
 };
 
-/** `checkId` is what stands for the UUID of a check before whoever reads this. */
-export function presentDelivery(
-  delivery: PresentableDelivery,
-  checkId: (uuid: string) => string,
-): DeliveryJson {
+export function presentDelivery(delivery: PresentableDelivery): DeliveryJson {
   const { check, messageId } = delivery;
   return {
     id: String(delivery.id),
     channel: delivery.channel.uuid,
     group: delivery.groupUuid,
     kind: delivery.kind,
-    check: check === null ? null : checkId(check.uuid),
+    check: check?.uuid ?? null,
     check_name: check?.name ?? null,
     state: delivery.state,
     attempts: delivery.attemptCount,

@@ -10,7 +10,13 @@ import type {
   OpenApiResponse,
 } from "../openapi/document.ts";
 import { type Headers, RATE, RETRY, TAG } from "../openapi/headers.ts";
-import { ChannelSchema, CreatedChannelSchema, type KindFacts, REQUEST_FIELDS } from "./channel.ts";
+import {
+  ChannelSchema,
+  CreatedChannelSchema,
+  type KindFacts,
+  REQUEST_FIELDS,
+  SeenChannelSchema,
+} from "./channel.ts";
 import { DeliverySchema } from "./delivery.ts";
 import { EXAMPLE_CHANNEL, EXAMPLE_DELIVERY } from "./examples.ts";
 import { PROBLEM_TYPE, problemOf, ProblemSchema } from "./problem.ts";
@@ -20,7 +26,7 @@ const DESCRIPTION = `Manages the channels of a project, and reads what was told 
 
 Requests and answers are JSON. Times are ISO 8601 with an offset. Fields that are not known are refused.
 
-**Keys** are those of the Management API, in the header \`X-Api-Key\`. A read-only key may read, and sees the unique keys of checks in place of their UUIDs. **Secrets** of a channel can be written and never be read: \`********\` stands in their place. A secret that was made by us is shown once, in the answer that made it.
+**Keys** are those of the Management API, in the header \`X-Api-Key\`. A read-only key may list kinds and channels, and sees no more of a channel than its \`id\`, \`kind\` and \`name\`. **Secrets** of a channel can be written and never be read: \`********\` stands in their place. A secret that was made by us is shown once, in the answer that made it.
 
 **Lists** come in pages: send \`next_cursor\` of one as \`cursor\` for the next. **Changes** may carry \`If-Match\` with the \`ETag\` of what was read, and are refused with 412 if somebody else was quicker. **Errors** are problems as RFC 9457 has them: programs go by \`type\`, people by \`detail\`. Any path answers 405 to a method that it does not know.`;
 
@@ -118,6 +124,7 @@ function namedSchemas(kinds: readonly KindFacts[]): Named {
   const change = { type: "object", additionalProperties: false };
   return {
     Channel: plain(ChannelSchema),
+    SeenChannel: plain(SeenChannelSchema),
     CreatedChannel: plain(CreatedChannelSchema),
     Delivery: plain(DeliverySchema),
     NewChannel: {

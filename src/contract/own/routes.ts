@@ -9,6 +9,7 @@ import {
   CreatedChannelSchema,
   HeardCheckListSchema,
   KindListSchema,
+  SeenChannelSchema,
 } from "./channel.ts";
 import { DeliveryListSchema, DeliverySchema, PlannedTestSchema } from "./delivery.ts";
 import {
@@ -56,7 +57,8 @@ const CHANNEL_ROUTES: readonly OwnRoute[] = [
     method: "GET",
     path: "/channels",
     summary: "List channels",
-    description: "The channels of the project, oldest first.",
+    description:
+      "The channels of the project, oldest first. A read-only key sees `id`, `kind` and `name` only. A page may be shorter than `limit` without being the last.",
     query: PAGE_QUERY,
     body: null,
     status: 200,
@@ -91,11 +93,11 @@ const CHANNEL_ROUTES: readonly OwnRoute[] = [
     method: "GET",
     path: "/channels/{channel}",
     summary: "Get a channel",
-    description: "One channel, without its secrets.",
+    description: "One channel, without its secrets. A read-only key sees `id`, `kind` and `name` only.",
     query: [],
     body: null,
     status: 200,
-    answer: { description: "The channel.", schema: ChannelSchema, example: EXAMPLE_CHANNEL },
+    answer: { description: "The channel.", schema: SeenChannelSchema, example: EXAMPLE_CHANNEL },
     refusals: [404],
     isTagged: true,
   },

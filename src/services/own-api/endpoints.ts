@@ -10,14 +10,12 @@ import {
   presentKind,
   readIfMatch,
 } from "../../contract/own/channel.ts";
-import { type DeliveryJson, presentDelivery } from "../../contract/own/delivery.ts";
+import { presentDelivery } from "../../contract/own/delivery.ts";
 import { cursorOf, readPage } from "../../contract/own/page.ts";
 import type { OwnEndpoint } from "../../core/access.ts";
 import { readChannelRequest } from "../../core/alerts/channel-request.ts";
 import { AppError, type Checked } from "../../core/errors.ts";
-import { uniqueKey } from "../../core/identity.ts";
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from "../../core/limits.ts";
-import { sha1Hex } from "../../lib/secrets/hashes.ts";
 import { deleteChannel, updateChannel } from "../../operations/alerts/channels/change-channel.ts";
 import { getChannel } from "../../operations/alerts/channels/changing-channels.ts";
 import { createChannel, type Once } from "../../operations/alerts/channels/create-channel.ts";
@@ -30,7 +28,6 @@ import {
   testChannel,
 } from "../../operations/alerts/channels/delivery-log.ts";
 import { isVerified } from "../../operations/alerts/mail/verification.ts";
-import type { LoggedDelivery } from "../../store/alerts/delivery-log.ts";
 import type { ManagedChannel } from "../../store/alerts/managed-channels.ts";
 import type { Answer, Exchange, Handler, House } from "./exchange.ts";
 
@@ -50,17 +47,14 @@ function shown(channel: ManagedChannel, { destinations }: House): ChannelJson {
   });
 }
 
-/** Whoever has the UUID of a check can ping it, and a read-only key must not lead there. */
-function checkIdFor({ key }: Exchange): (uuid: string) => string {
-  return (uuid) => (key.kind === "readOnly" ? uniqueKey(uuid, sha1Hex) : uuid);
+/** What a key sees of a channel: a read-only key no address and nothing of what was sent to it. */
+function seen(channel: ManagedChannel, { key }: Exchange, house: House): Partial<ChannelJson> {
+  const { uuid: id, kind, name } = channel;
+  return key.kind === "readOnly" ? { id, kind, name } : shown(channel, house);
 }
 
-function shownDelivery(exchange: Exchange, delivery: LoggedDelivery): DeliveryJson {
-  return presentDelivery(delivery, checkIdFor(exchange));
-}
-
-function tagged(channel: ManagedChannel, house: House, more: object = {}): Answer {
-  return { status: 200, headers: { ETag: channelTag(channel) }, json: { ...shown(channel, house), ...more } };
+function tagged(channel: ManagedChannel, json: object): Answer {
+  return { status: 200, headers: { ETag: channelTag(channel) }, json };
 }
 
 /** By whom and when a change is made. */
@@ -106,7 +100,7 @@ const create: Handler = async (exchange, house) => {
     mailVerification,
     ...changing(exchange),
   });
-  const answer = tagged(channel, house, { made });
+  const answer = tagged(channel, { ...shown(channel, house), made });
   return {
     ...answer,
     status: 201,
@@ -114,30 +108,31 @@ const create: Handler = async (exchange, house) => {
   };
 };
 
-const update: Handler = async (exchange, house) =>
-  tagged(
-    await updateChannel(house.database, {
-      ...nameOf(exchange),
-      change: checked(readChannelRequest(exchange.body)),
-      expected: readIfMatch(exchange.headers["if-match"]),
-      rules: CONFIG_RULES,
-      mailVerification: house.mailVerification,
-      ...changing(exchange),
-    }),
-    house,
-  );
+const update: Handler = async (exchange, house) => {
+  const channel = await updateChannel(house.database, {
+    ...nameOf(exchange),
+    change: checked(readChannelRequest(exchange.body)),
+    expected: readIfMatch(exchange.headers["if-match"]),
+    rules: CONFIG_RULES,
+    mailVerification: house.mailVerification,
+    ...changing(exchange),
+  });
+  return tagged(channel, shown(channel, house));
+};
 
 const HANDLERS: Readonly<Record<OwnEndpoint, Handler>> = {
   listKinds: async () => ({ status: 200, json: { kinds: KINDS.map(presentKind) } }),
-  listChannels: async ({ query, projectId }, house) => {
+  listChannels: async (exchange, house) => {
+    const { query, projectId } = exchange;
     const { items, next } = await listChannelPage(house.database, { projectId, ...checked(readPage(query)) });
-    return {
-      status: 200,
-      json: { channels: items.map((one) => shown(one, house)), next_cursor: cursorOf(next) },
-    };
+    const channels = items.map((one) => seen(one, exchange, house));
+    return { status: 200, json: { channels, next_cursor: cursorOf(next) } };
   },
   createChannel: create,
-  getChannel: async (exchange, house) => tagged(await getChannel(house.database, nameOf(exchange)), house),
+  getChannel: async (exchange, house) => {
+    const channel = await getChannel(house.database, nameOf(exchange));
+    return tagged(channel, seen(channel, exchange, house));
+  },
   updateChannel: update,
   deleteChannel: async (exchange, { database }) => {
     const expected = readIfMatch(exchange.headers["if-match"]);
@@ -147,29 +142,28 @@ const HANDLERS: Readonly<Record<OwnEndpoint, Handler>> = {
   listChecksOfChannel: async (exchange, { database }) => {
     const page = { ...nameOf(exchange), ...checked(readPage(exchange.query)) };
     const { items, next } = await listChecksOfChannel(database, page);
-    const idOf = checkIdFor(exchange);
-    const checks = items.map(({ uuid, name }) => ({ id: idOf(uuid), name }));
+    const checks = items.map(({ uuid, name }) => ({ id: uuid, name }));
     return { status: 200, json: { checks, next_cursor: cursorOf(next) } };
   },
   testChannel: async (exchange, { database }) => {
     const planned = await testChannel(database, { ...nameOf(exchange), ...changing(exchange) });
-    return { status: 202, json: { deliveries: planned.map((one) => shownDelivery(exchange, one)) } };
+    return { status: 202, json: { deliveries: planned.map(presentDelivery) } };
   },
   listDeliveries: async (exchange, { database }) => {
     const page = { ...nameOf(exchange), ...checked(readPage(exchange.query)) };
     const { items, next } = await listDeliveries(database, page);
-    const deliveries = items.map((one) => shownDelivery(exchange, one));
+    const deliveries = items.map(presentDelivery);
     return { status: 200, json: { deliveries, next_cursor: cursorOf(next) } };
   },
   getDelivery: async (exchange, { database }) => {
     const { projectId, delivery: deliveryId } = exchange;
     const found = await getDelivery(database, { projectId, deliveryId });
-    return { status: 200, json: shownDelivery(exchange, found) };
+    return { status: 200, json: presentDelivery(found) };
   },
   retryDelivery: async (exchange, { database }) => {
     const { projectId, delivery: deliveryId, now: at } = exchange;
     const due = await retryDelivery(database, { projectId, deliveryId, at });
-    return { status: 202, json: shownDelivery(exchange, due) };
+    return { status: 202, json: presentDelivery(due) };
   },
 };
 
