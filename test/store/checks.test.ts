@@ -11,7 +11,6 @@ import {
   findShownCheck,
   listCheckIdsAfter,
   listChecks,
-  listCheckUuids,
   listDeletedChecks,
 } from "../../src/store/checks/check-search.ts";
 import { lockStates } from "../../src/store/checks/check-states.ts";
@@ -136,9 +135,6 @@ describe("finding", () => {
     const paged = async (afterId: number) =>
       (await listChecks(database.db, { projectId, page: { ...page, afterId } })).map(({ id }) => id);
     expect([await paged(0), await paged(first.id)]).toEqual([[first.id], [second.id]]);
-    expect(await listCheckUuids(database.db, projectId)).toEqual(
-      [first, second].map(({ id, uuid }) => ({ id, uuid })),
-    );
   });
 
   test("the oldest check that has all the given values is the match", async () => {
@@ -255,7 +251,6 @@ describe("deleting", () => {
     expect(await findChecksByIds(database.db, [check.id])).toEqual([]);
     expect(await findChecksBySlug(database.db, { pingKey: project.pingKey ?? "", slug: "gone" })).toEqual([]);
     expect(await listChecks(database.db, { projectId: project.id })).toEqual([]);
-    expect(await listCheckUuids(database.db, project.id)).toEqual([]);
     const criteria = { name: "Gone" };
     expect(await findOldestMatch(database.db, { projectId: project.id, criteria })).toBeNull();
     const patch = { name: "x" };

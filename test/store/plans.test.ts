@@ -7,10 +7,10 @@ import {
   findChecksBySlug,
   findOldestMatch,
   listChecks,
-  listCheckUuids,
   listDeletedChecks,
   listTagTexts,
 } from "../../src/store/checks/check-search.ts";
+import { findUuidByUniqueKey } from "../../src/store/checks/unique-keys.ts";
 import { listChangedChecks } from "../../src/store/checks/check-rows.ts";
 import { lockStates, writeStates } from "../../src/store/checks/check-states.ts";
 import { findDueStates, moveSweep } from "../../src/store/checks/sweeping.ts";
@@ -196,7 +196,11 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
     ["check_states_pkey", "checks_project"],
     (tx) => listScrapedChecks(tx, { projectId: 7, afterId: 3, limit: 1_000 }),
   ],
-  ["list uuids of a project", ["checks_project"], (tx) => listCheckUuids(tx, 7)],
+  [
+    "find a check by its unique key",
+    ["checks_unique_key"],
+    (tx) => findUuidByUniqueKey(tx, { key: "0123456789abcdef0123456789abcdef01234567", projectIds: [7] }),
+  ],
   ["list tags of a project", ["checks_project"], (tx) => listTagTexts(tx, 7)],
   [
     "list what was deleted in a project",

@@ -1,11 +1,11 @@
 // The check that a path names, as access is decided by it: by UUID in whatever project, by unique key only in the
 // key's own.
 import type { Target } from "../../core/access.ts";
-import { isUniqueKey, isUuid, uniqueKey } from "../../core/identity.ts";
+import { isUniqueKey, isUuid } from "../../core/identity.ts";
 import type { CheckNaming } from "../../contract/route.ts";
-import { sha1Hex } from "../../lib/secrets/hashes.ts";
-import { findShownCheck, listCheckUuids } from "../../store/checks/check-search.ts";
-import type { Db } from "../../store/db.ts";
+import { findByUniqueKey as findUuid } from "../../operations/find-by-unique-key.ts";
+import { findShownCheck } from "../../store/checks/check-search.ts";
+import type { Database, Db } from "../../store/db.ts";
 import type { FoundCheck } from "./exchange.ts";
 
 /** How a path segment names a check; null when it cannot. */
@@ -21,13 +21,11 @@ export function findByUuid(db: Db, uuid: string): Promise<FoundCheck | null> {
 
 /** The check of a project that a unique key names. */
 export async function findByUniqueKey(
-  db: Db,
+  database: Database,
   { key, projectId }: { key: string; projectId: number },
 ): Promise<FoundCheck | null> {
-  // Nothing is stored to find it by: the key is a hash of the UUID, and a project's UUIDs are few.
-  const uuids = await listCheckUuids(db, projectId);
-  const named = uuids.find(({ uuid }) => uniqueKey(uuid, sha1Hex) === key);
-  return named === undefined ? null : findShownCheck(db, named.uuid);
+  const uuid = await findUuid(database, { key, projectIds: [projectId] });
+  return uuid === null ? null : findShownCheck(database, uuid);
 }
 
 /** What a found check is to the project of the key. */

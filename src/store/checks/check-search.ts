@@ -124,16 +124,6 @@ export async function listChecks(
   return rows.map(toCheckWithState);
 }
 
-const LIST_UUIDS = statement<{ id: number; uuid: string }>({
-  name: "checks.list_uuids",
-  text: "select id, uuid from checks where project_id = $1 and deleted_at is null order by id",
-});
-
-/** Id and UUID of each check of a project: what the search for a unique key goes through. */
-export async function listCheckUuids(db: Db, projectId: number): Promise<{ id: number; uuid: string }[]> {
-  return (await db.query(LIST_UUIDS, [projectId])).rows;
-}
-
 const LIST_TAGS = statement<{ tags: string }>({
   name: "checks.list_tags",
   text: `select distinct tags from checks

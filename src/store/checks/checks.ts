@@ -1,7 +1,9 @@
 // Settings of checks: stored, found by what names them, changed field by field, and deleted in two ways.
 // Running states are in check-states.ts, searches in check-search.ts; what a request means is core's.
 import type { CheckSettings } from "../../core/check.ts";
+import { uniqueKey } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
+import { sha1Hex } from "../../lib/secrets/hashes.ts";
 import { STATE_COLUMNS, type StateRow, type StoredState, toStoredState } from "./check-states.ts";
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
@@ -114,11 +116,11 @@ function settingValues(settings: Partial<CheckSettings>): unknown[] {
 
 const INSERT = statement<{ id: number }>({
   name: "checks.insert",
-  text: `insert into checks (uuid, badge_uuid, project_id, created_at, updated_at, name, slug, tags,
+  text: `insert into checks (uuid, badge_uuid, project_id, created_at, updated_at, unique_key, name, slug, tags,
       description, kind, timeout_seconds, grace_seconds, schedule, tz, manual_resume, methods, start_kw,
       success_kw, failure_kw, filter_subject, filter_body, filter_http_body, filter_default_fail)
     values ($1, $2, $3, $4, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-      $21, $22)
+      $21, $22, $23)
     returning id`,
 });
 
@@ -131,6 +133,7 @@ export async function insertCheck(tx: Tx, check: NewCheck): Promise<number> {
     check.badgeUuid,
     check.projectId,
     toTimestamp(check.createdAt),
+    uniqueKey(check.uuid, sha1Hex),
     ...settingValues(check.settings),
   ]);
   const [row] = rows;

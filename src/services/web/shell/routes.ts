@@ -2,10 +2,9 @@
 // which the reference had some of them.
 import type { BootPage } from "../../../contract/web/boot.ts";
 import { PAGE_PATHS, type PageName, type PagePath } from "../../../contract/web/page-paths.ts";
-import { isUniqueKey, uniqueKey } from "../../../core/identity.ts";
-import { sha1Hex } from "../../../lib/secrets/hashes.ts";
+import { isUniqueKey } from "../../../core/identity.ts";
 import { listProjectsOfAccount } from "../../../store/accounts/projects.ts";
-import { listCheckUuids } from "../../../store/checks/check-search.ts";
+import { findByUniqueKey } from "../../../operations/find-by-unique-key.ts";
 import { PAGE_HEADERS, renderPage } from "../serving/plain-page.ts";
 import {
   accountRoute,
@@ -146,12 +145,9 @@ const cloaked = accountRoute({
   answer: async ({ house, account, params }) => {
     const key = params["uniqueKey"] ?? "";
     const projects = isUniqueKey(key) ? await listProjectsOfAccount(house.database, account.id) : [];
-    for (const { id } of projects) {
-      const found = (await listCheckUuids(house.database, id)).find(
-        ({ uuid }) => uniqueKey(uuid, sha1Hex) === key,
-      );
-      if (found !== undefined) return { redirect: `/checks/${found.uuid}/details/` };
-    }
+    const projectIds = projects.map(({ id }) => id);
+    const uuid = projects.length === 0 ? null : await findByUniqueKey(house.database, { key, projectIds });
+    if (uuid !== null) return { redirect: `/checks/${uuid}/details/` };
     throw new WebRefusal("not_found", "There is no such check, or none that you may see.");
   },
 });
