@@ -217,6 +217,7 @@ create table checks (
   created_at          timestamptz not null,
   updated_at          timestamptz not null,
   deleted_at          timestamptz,
+  unique_key          text,
   constraint checks_pkey PRIMARY KEY (id),
   constraint checks_badge_uuid_key UNIQUE (badge_uuid),
   constraint checks_uuid_key UNIQUE (uuid),
@@ -231,9 +232,13 @@ create index checks_deleted on checks (deleted_at) WHERE (deleted_at IS NOT NULL
 create index checks_project on checks (project_id, id) WHERE (deleted_at IS NULL);
 -- Reader: checks.find_by_slug, for pings by key and slug, and the list filter.
 create index checks_slug on checks (project_id, slug) WHERE ((deleted_at IS NULL) AND (slug <> ''::text));
+-- Reader: checks.find_by_unique_key.
+create index checks_unique_key on checks (unique_key) WHERE (unique_key IS NOT NULL);
 -- Index checks_uuid_key: Reader: checks.find_by_uuid, for pings and the API.
 -- Readers: checks.list_deleted, for the bin of a project; projects.prune, and the foreign key that it wakes.
 create index checks_with_deleted on checks (project_id, deleted_at);
+-- Reader: checks.list_without_unique_key.
+create index checks_without_unique_key on checks (project_id) WHERE (unique_key IS NULL);
 
 -- Which database the data was last in service in. Bounded: one row. Read by every process each second.
 create table database_identity (
@@ -603,6 +608,7 @@ create table projects (
   ping_key   text,
   badge_key  text not null,
   created_at timestamptz not null,
+  tz         text not null default 'UTC'::text,
   constraint projects_pkey PRIMARY KEY (id),
   constraint projects_badge_key_key UNIQUE (badge_key),
   constraint projects_ping_key_key UNIQUE (ping_key),

@@ -41,6 +41,8 @@ export type Outgoing = {
   site: Site;
   keys: ProviderKeys;
   channel: ChannelFacts;
+  /** The time zone of the project, in which messages name times unless their reader has chosen another. */
+  zone: string;
   /** The check as version 3 of the API shows it to a read-write key. */
   checkJson(check: CheckFacts): Readonly<Record<string, unknown>>;
   /** The same in every try of one message, and in no other; random, so it can stand for the message outside. */

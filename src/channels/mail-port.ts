@@ -6,8 +6,8 @@ import type { Mail, MailResult } from "../lib/mail/mail.ts";
 export type Recipient = {
   /** They have agreed to be written to, or nobody has to. */
   isVerified: boolean;
-  /** In whose time the mail speaks. */
-  zone: string;
+  /** The time zone that the reader has chosen; null: none. */
+  zone: string | null;
   /** Ends the mails to this address; answers to one click of a mail program, too. */
   unsubscribeUrl: string;
 };

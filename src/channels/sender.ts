@@ -37,7 +37,11 @@ export type Sending = { dedupeKey: string; attempt: number; now: Instant };
 
 export type Sender = {
   /** Sends one message. Whatever goes wrong outside is a result; a fault of ours is thrown. */
-  send(channel: SendingChannel, message: AlertMessage, sending: Sending): Promise<SendResult>;
+  send(
+    channel: SendingChannel & { projectZone: string },
+    message: AlertMessage,
+    sending: Sending,
+  ): Promise<SendResult>;
   /** Whether the channel wants to hear of something. One that cannot be read hears of everything, and fails. */
   hears(channel: SendingChannel, what: Hearing): boolean;
   rateOf(kind: string): Rate | null;
@@ -74,6 +78,7 @@ export function createSender(options: SenderOptions): Sender {
         site,
         keys,
         channel: { uuid, kind: kind.name, name },
+        zone: channel.projectZone,
         checkJson: (check) => options.checkJson(check, now),
         dedupeKey,
         attempt,

@@ -454,3 +454,18 @@ describe("An account that is closed", () => {
     expect((await cast.ask("/api/v3/checks/", { key: stranger.rw })).status).toBe(401);
   });
 });
+
+test("the time zone of a project is UTC until somebody sets it, and a change is on record", async () => {
+  const set = (zone: string) => cast.browse(path(), { method: "PATCH", body: { zone } });
+  expect((await settingsOf(cast.owner.account)).zone).toBe("UTC");
+  const done = await set("Europe/Riga");
+  expect([done.status, (done.json as ProjectSettings).zone]).toEqual([200, "Europe/Riga"]);
+  expect((await set("Europe/Atlantis")).status).toBe(400);
+  expect((await settingsOf(cast.owner.account)).zone).toBe("Europe/Riga");
+  const record = (await cast.browse(path("/audit"))).json as AuditPage;
+  expect(record.entries[0]).toMatchObject({
+    what: "project.zoneChanged",
+    before: { zone: "UTC" },
+    after: { zone: "Europe/Riga" },
+  });
+});

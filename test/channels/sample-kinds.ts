@@ -48,5 +48,11 @@ export function sampleSender(options: Pick<SenderOptions, "http"> & Partial<Send
 
 /** A channel as the store keeps it. */
 export function sampleChannel(kind: string, config: ChannelConfig = CONFIGS[kind] ?? {}) {
-  return { uuid: "0c8983c9-9d73-446f-adb5-0641fdacc9d4", kind, name: "#ops", config };
+  return {
+    uuid: "0c8983c9-9d73-446f-adb5-0641fdacc9d4",
+    kind,
+    name: "#ops",
+    config,
+    projectZone: "Europe/Berlin",
+  };
 }

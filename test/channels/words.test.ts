@@ -20,8 +20,14 @@ import {
   UP,
 } from "./sample-messages.ts";
 
-const words = (message: unknown, zone?: string): Words =>
-  wordsOf(message as ToldMessage, { site: SITE, ...(zone === undefined ? {} : { zone }) });
+/** The zone of the sample's schedule; messages about anything else are read in UTC. */
+function sampleZone(message: unknown): string {
+  const settings = (message as { check?: typeof SIMPLE_CHECK }).check?.settings;
+  return settings === undefined || settings.kind === "simple" ? "UTC" : settings.tz;
+}
+
+const words = (message: unknown, zone = sampleZone(message)): Words =>
+  wordsOf(message as ToldMessage, { site: SITE, zone });
 
 describe("a check that is down", () => {
   test("by silence: until when it was expected, and what came last", () => {
@@ -174,13 +180,22 @@ test("nothing gives away the UUID by which a check is pinged", () => {
   }
 });
 
-test("times are those of the reader, then of the check, then UTC", () => {
-  expect(words(DOWN).sentences[0]).toContain("06:00 Europe/Riga");
-  expect(words({ ...DOWN, check: SIMPLE_CHECK }).sentences[0]).toContain("04:00 UTC");
-  expect(words(DOWN, "America/New_York").sentences[0]).toContain("2026-11-14 23:00 America/New_York");
+test("times are in the zone that is asked for, whatever the kind of the check", () => {
+  for (const check of [DOWN.check, SIMPLE_CHECK]) {
+    expect(words({ ...DOWN, check }, "UTC").sentences[0]).toContain("04:00 UTC");
+    expect(words({ ...DOWN, check }, "Europe/Berlin").sentences[0]).toContain("05:00 Europe/Berlin");
+  }
 });
 
 test("an old message is old by its own time, so that a repetition says the same", () => {
   const { facts } = words({ ...DOWN, at: DOWN.at + DAY_MS });
   expect(facts.at(-1)?.value).toBe("Success, 2 days, 1 hour ago");
+});
+
+test("all times of a message are in one zone, whatever the zone of the check is", () => {
+  const { sentences, history } = words(DOWN, "America/New_York");
+  const text = [...sentences, ...history].join("\n");
+  expect(text).toContain("2026-11-14 23:00 America/New_York");
+  expect(text).not.toContain("Europe/Riga");
+  expect(text).not.toContain("2026-11-15 0");
 });

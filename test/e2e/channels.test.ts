@@ -155,7 +155,7 @@ describe("a webhook", () => {
     await room.go(`/projects/${room.project}/channels/`);
     await button(page, "Deliveries").click();
     const log = page.getByRole("dialog", { name: "Deliveries of Told" });
-    const line = log.getByRole("button", { name: /change of state, leaky job/ });
+    const line = log.getByRole("button", { name: /(down|up), leaky job/ });
     await (await expectSeen(line)).click();
     await expectSoon(() => log.textContent()).toContain("thank you");
     await context.close();

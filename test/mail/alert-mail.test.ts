@@ -113,6 +113,8 @@ describe("A mail of a channel", () => {
       "2026-11-14 23:00 America/New_York",
     );
     expect(sampleAlert(DOWN, { zone: "Asia/Tokyo" }).text).toContain("2026-11-15 13:00 Asia/Tokyo");
+    // Who has chosen none reads the times of the project.
+    expect(sampleAlert(DOWN, { zone: null }).text).toContain("2026-11-15 05:00 Europe/Berlin");
   });
 
   test("has the end of a long output, cut at a line, and says so", () => {

@@ -20,7 +20,7 @@ const TOKEN = "a".repeat(64);
 const unsubscribeUrl = `${SITE.url}/integrations/${CHANNEL.uuid}/unsub/${TOKEN}/`;
 
 /** The mail of an alert, with its thread. */
-export function sampleAlert(message: AlertMessage, more: { dedupeKey?: string; zone?: string } = {}) {
+export function sampleAlert(message: AlertMessage, more: { dedupeKey?: string; zone?: string | null } = {}) {
   const { dedupeKey = DEDUPE_KEY, zone = ZONE } = more;
   const told: ToldMessage =
     message.kind === "test"
@@ -31,6 +31,7 @@ export function sampleAlert(message: AlertMessage, more: { dedupeKey?: string; z
     { value: ADDRESS, up: true, down: true },
     {
       site: SITE,
+      zone: "Europe/Berlin",
       channel: CHANNEL,
       dedupeKey,
       idDomain: "overdue.example.org",

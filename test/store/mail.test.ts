@@ -228,18 +228,18 @@ describe("mail channels", () => {
     });
   });
 
-  test("are read in the time of the account with the address, else of the owner, else in UTC", async () => {
+  test("are read in the zone that the account with the address has chosen, if any", async () => {
     const owner = await sampleAccount(database.db);
     const reader = await sampleAccount(database.db);
     const { id: projectId } = await sampleProject(database.db, { ownerId: owner.id });
     const { uuid: channelUuid } = await sampleMailChannel(projectId);
     const zoneOf = async (address: string) =>
       (await findRecipient(database.db, { channelUuid, address }))?.zone;
-    expect(await zoneOf("nobody@example.org")).toBe("UTC");
+    expect([await zoneOf("nobody@example.org"), await zoneOf(reader.email)]).toEqual([null, null]);
     const rest = { reports: "off", reminders: "off" } as const;
     await write((tx) => writePreferences(tx, { accountId: owner.id, tz: "Europe/Riga", ...rest }));
     await write((tx) => writePreferences(tx, { accountId: reader.id, tz: "Asia/Tokyo", ...rest }));
-    expect(await zoneOf("nobody@example.org")).toBe("Europe/Riga");
+    expect(await zoneOf("nobody@example.org")).toBeNull();
     expect(await zoneOf(reader.email.toUpperCase())).toBe("Asia/Tokyo");
     expect(
       await findRecipient(database.db, { channelUuid: randomUUID(), address: "x@example.org" }),

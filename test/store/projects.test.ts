@@ -13,6 +13,7 @@ import {
   listProjectsOfAccount,
   updateCheckLimit,
 } from "../../src/store/accounts/projects.ts";
+import { writeProjectZone } from "../../src/store/accounts/project-changes.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";
@@ -88,4 +89,11 @@ test("a project without an owner cannot be made", async () => {
   const orphan = inTransaction(database.db, (tx) => insertProject(tx, fresh));
   expect(postgresErrorName(await orphan.catch((error: unknown) => error))).toBe("foreign_key_violation");
   expect(await findProjectByUuid(database.db, fresh.uuid)).toBeNull();
+});
+
+test("a project has UTC as its time zone until another one is written", async () => {
+  const { id: projectId, uuid } = await sampleProject(database.db);
+  expect((await findProjectByUuid(database.db, uuid))?.tz).toBe("UTC");
+  await inTransaction(database.db, (tx) => writeProjectZone(tx, { projectId, zone: "Europe/Riga" }));
+  expect((await findProjectByUuid(database.db, uuid))?.tz).toBe("Europe/Riga");
 });

@@ -43,6 +43,7 @@ export async function sampleProject(
     name: "Backups",
     pingKey: randomBytes(11).toString("hex"),
     badgeKey: randomUUID(),
+    tz: "UTC",
     createdAt: MONDAY_NOON,
     ...values,
   };

@@ -51,7 +51,8 @@ export const accountWords = {
     namePlaceholder: "Shown instead of your address",
     zone: "Time zone",
     zoneOfBrowser: (here: string) => `As the browser: ${here}`,
-    zoneOfBrowserHint: "Mails tell their times in UTC until you choose one.",
+    zoneOfBrowserHint:
+      "Until you choose one, alert emails use the time zone of their project, and reports use UTC.",
     theme: "Theme",
     density: "Rows of checks",
   },

@@ -1,6 +1,7 @@
 // Names of settings as people read them.
 import { expect, test } from "vitest";
-import { fieldLabel } from "./channels.ts";
+import type { DeliveryRow } from "../../src/contract/web/channels.ts";
+import { deliveryWhat, fieldLabel } from "./channels.ts";
 
 test.each([
   ["url_down", "URL when down"],
@@ -10,4 +11,14 @@ test.each([
   ["topic", "Topic"],
 ])("%s", (name, label) => {
   expect(fieldLabel(name)).toBe(label);
+});
+
+test.each([
+  ["flip", "down", "down, nightly"],
+  ["flip", "up", "up, nightly"],
+  ["flip", null, "status change, nightly"],
+  ["correction", "down", "correction, nightly"],
+] as const)("a delivery of kind %s to %s reads %s", (kind, to, text) => {
+  const check = { id: "", name: "nightly" };
+  expect(deliveryWhat({ kind, to, check } as DeliveryRow)).toBe(text);
 });

@@ -107,7 +107,7 @@ export function fieldLabel(name: string): string {
 }
 
 const KIND_WORDS: Readonly<Record<DeliveryRow["kind"], string>> = {
-  flip: "change of state",
+  flip: "status change",
   correction: "correction",
   notice: "notice: we could not watch",
   disabled: "another channel was given up",
@@ -115,10 +115,10 @@ const KIND_WORDS: Readonly<Record<DeliveryRow["kind"], string>> = {
   test: "test",
 };
 
-export function deliveryWhat({ kind, check }: DeliveryRow): string {
-  return check === null
-    ? KIND_WORDS[kind]
-    : `${KIND_WORDS[kind]}, ${check.name === "" ? "unnamed" : check.name}`;
+/** "down, nightly backup". */
+export function deliveryWhat({ kind, check, to }: DeliveryRow): string {
+  const what = kind === "flip" && to !== null ? to : KIND_WORDS[kind];
+  return check === null ? what : `${what}, ${check.name === "" ? "unnamed" : check.name}`;
 }
 
 const STATE_WORDS: Readonly<Record<DeliveryRow["state"], string>> = {

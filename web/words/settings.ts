@@ -24,6 +24,12 @@ export const settingsWords = {
     label: "Name of the project",
     saved: "The project was renamed.",
   },
+  zone: {
+    title: "Time zone",
+    about:
+      "Used for times in chat notifications. Emails use the time zone of the recipient's account, or this one if the recipient has not set one.",
+    saved: "Time zone saved.",
+  },
   members: {
     title: "Members",
     about: "Everybody sees all checks of the project. What else they may do is up to their role.",

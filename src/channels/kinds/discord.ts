@@ -31,8 +31,12 @@ const OUTPUT_LENGTH_MAX = 900;
 const RESERVED_NAMES = /discord|clyde/i;
 
 /** The request that a message becomes. */
-function renderDiscord(message: ToldMessage, config: Config, { site }: Pick<Outgoing, "site">) {
-  const words = wordsOf(message, { site });
+function renderDiscord(
+  message: ToldMessage,
+  config: Config,
+  { site, zone }: Pick<Outgoing, "site" | "zone">,
+) {
+  const words = wordsOf(message, { site, zone });
   const url = new URL(config.url);
   url.host = "discord.com";
   // Without it a message that could not be stored is answered as if it had been.

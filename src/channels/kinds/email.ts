@@ -30,10 +30,11 @@ type Config = Static<typeof schema>;
 export function renderEmail(
   message: ToldMessage,
   { value }: Config,
-  out: Pick<Outgoing, "site" | "channel" | "dedupeKey"> & { idDomain: string; recipient: Recipient },
+  out: Pick<Outgoing, "site" | "zone" | "channel" | "dedupeKey"> & { idDomain: string; recipient: Recipient },
 ): BounceableMail {
   const { site, recipient, channel } = out;
-  const { zone, unsubscribeUrl } = recipient;
+  const { unsubscribeUrl } = recipient;
+  const zone = recipient.zone ?? out.zone;
   return {
     to: value,
     ...alertMail(message, { site, zone, address: value, unsubscribeUrl }),

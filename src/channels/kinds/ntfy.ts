@@ -58,8 +58,8 @@ const TAGS: Readonly<Record<Mood, string>> = {
 };
 
 /** The request that a message becomes. */
-function renderNtfy(message: ToldMessage, config: Config, out: Pick<Outgoing, "site" | "keys">) {
-  const words = wordsOf(message, { site: out.site });
+function renderNtfy(message: ToldMessage, config: Config, out: Pick<Outgoing, "site" | "zone" | "keys">) {
+  const words = wordsOf(message, out);
   const token = config.token || (new URL(config.url).origin === PUBLIC_SERVER ? out.keys.ntfyShToken : null);
   const payload = {
     topic: config.topic,

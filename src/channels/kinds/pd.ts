@@ -33,7 +33,7 @@ const SUMMARY_LENGTH_MAX = 1_024;
 const OUTPUT_LENGTH_MAX = 10_000;
 
 /** The request that a message becomes. */
-function renderPd(message: ToldMessage, config: Config, out: Pick<Outgoing, "site" | "dedupeKey">) {
+function renderPd(message: ToldMessage, config: Config, out: Pick<Outgoing, "site" | "zone" | "dedupeKey">) {
   return {
     method: "POST",
     url: ADDRESS[config.region],
@@ -42,9 +42,9 @@ function renderPd(message: ToldMessage, config: Config, out: Pick<Outgoing, "sit
   } satisfies OutgoingRequest;
 }
 
-function eventOf(message: ToldMessage, config: Config, out: Pick<Outgoing, "site" | "dedupeKey">) {
-  const { site } = out;
-  const words = wordsOf(message, { site });
+function eventOf(message: ToldMessage, config: Config, out: Pick<Outgoing, "site" | "zone" | "dedupeKey">) {
+  const { site, zone } = out;
+  const words = wordsOf(message, { site, zone });
   const event = { routing_key: config.routing_key, dedup_key: incidentKey(message, out) };
   if (words.mood === "good") return { ...event, event_action: "resolve" };
   return {

@@ -18,12 +18,12 @@ const schema = configSchema({
 type Config = Static<typeof schema>;
 
 /** The request that a message becomes. */
-function renderSlack(message: ToldMessage, { url }: Config, { site }: Pick<Outgoing, "site">) {
+function renderSlack(message: ToldMessage, { url }: Config, { site, zone }: Pick<Outgoing, "site" | "zone">) {
   return {
     method: "POST",
     url,
     headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(slackPayload(wordsOf(message, { site }), site)),
+    body: JSON.stringify(slackPayload(wordsOf(message, { site, zone }), site)),
   } satisfies OutgoingRequest;
 }
 

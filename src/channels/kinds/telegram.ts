@@ -63,12 +63,12 @@ const SIGNS: Readonly<Record<Mood, string>> = { bad: "🔴", good: "🟢", notic
 function renderTelegram(
   message: ToldMessage,
   { chat_id, thread_id }: Pick<TelegramConfig, "chat_id" | "thread_id">,
-  { site }: Pick<Outgoing, "site">,
+  { site, zone }: Pick<Outgoing, "site" | "zone">,
 ) {
   return {
     chat_id,
     ...(thread_id === 0 ? {} : { message_thread_id: thread_id }),
-    text: textOf(wordsOf(message, { site })),
+    text: textOf(wordsOf(message, { site, zone })),
     parse_mode: "HTML",
     link_preview_options: { is_disabled: true },
   };

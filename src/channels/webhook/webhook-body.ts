@@ -17,9 +17,9 @@ const OUTPUT_LENGTH_MAX = 10_000;
 /** Without the UUID of the check and its ping URL: a receiver that logs requests must not be able to send pings. */
 export function defaultBody(
   message: ToldMessage,
-  { site, dedupeKey }: Pick<Outgoing, "site" | "dedupeKey">,
+  { site, zone, dedupeKey }: Pick<Outgoing, "site" | "zone" | "dedupeKey">,
 ): Record<string, unknown> {
-  const words = wordsOf(message, { site });
+  const words = wordsOf(message, { site, zone });
   const start = {
     event: eventOf(message),
     id: dedupeKey,

@@ -34,8 +34,8 @@ export type Words = {
 
 export type Link = { text: string; url: string };
 
-/** `zone` is the recipient's, where it is known; otherwise the clock of the check counts, or UTC. */
-export type Telling = { site: Site; zone?: string };
+/** Every time of a message is in `zone`: the recipient's where it is known, otherwise the project's. */
+export type Telling = { site: Site; zone: string };
 
 /** The words of a message. The same message always gets the same words, however often it is sent. */
 export function wordsOf(message: ToldMessage, telling: Telling): Words {
@@ -67,7 +67,7 @@ export function wordsOf(message: ToldMessage, telling: Telling): Words {
         subject: `${telling.site.name} | ${message.title}`,
         headline: message.title,
         sentences: [message.text],
-        facts: [{ label: "Since", value: instantText(message.since, telling.zone ?? "UTC"), isShort: true }],
+        facts: [{ label: "Since", value: instantText(message.since, telling.zone), isShort: true }],
       };
   }
 }
@@ -87,10 +87,9 @@ function siteLink({ name, url }: Site): Link {
   return { text: `Open ${name}`, url: `${url}/` };
 }
 
-function flipWords(message: FlipMessage & { isTest?: true }, { site, zone: wanted }: Telling): Words {
+function flipWords(message: FlipMessage & { isTest?: true }, { site, zone }: Telling): Words {
   const { check, kind } = message;
   const isTest = message.isTest === true;
-  const zone = wanted ?? (check.settings.kind === "simple" ? "UTC" : check.settings.tz);
   const name = shownName(check.settings);
   const status = kind === "down" ? "DOWN" : "UP";
   return {

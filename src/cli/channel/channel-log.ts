@@ -109,7 +109,7 @@ function renderDeliveries(deliveries: readonly LoggedDelivery[]): string {
   return renderColumns(
     deliveries.map((one) => [
       timeOf(one.createdAt) ?? "",
-      one.kind,
+      one.flipTo ?? one.kind,
       one.check === null ? "" : one.check.name || one.check.uuid,
       one.state,
       `${one.attemptCount} ${one.attemptCount === 1 ? "try" : "tries"}`,

@@ -71,6 +71,8 @@ export type HeardChecks = { ids: string[]; from: number | null };
 export type DeliveryRow = ToldDelivery & {
   kind: "flip" | "correction" | "notice" | "disabled" | "operator" | "test";
   check: { id: string; name: string } | null;
+  /** Of a change: what the check changed to, as long as that is stored. */
+  to: "up" | "down" | null;
   /** What was sent, and what came back, cleaned of secrets. */
   request: string | null;
   response: string | null;

@@ -2,7 +2,8 @@
 // Instants are epoch milliseconds. A key is in the answer that made it, and never again.
 import { type Static, Type } from "typebox";
 import type { InvitingBy } from "../../core/accounts/member-rules.ts";
-import { EMAIL_ADDRESS_LENGTH_MAX, PROJECT_NAME_LENGTH_MAX } from "../../core/limits.ts";
+import { EMAIL_ADDRESS_LENGTH_MAX, PROJECT_NAME_LENGTH_MAX, TZ_LENGTH_MAX } from "../../core/limits.ts";
+import { RULE } from "../check-body.ts";
 import { FIELD_LENGTHS } from "./requests/sizes.ts";
 
 export type RoleName = "owner" | "manager" | "member" | "readOnly";
@@ -11,6 +12,8 @@ export type RoleName = "owner" | "manager" | "member" | "readOnly";
 export type ProjectSettings = {
   uuid: string;
   name: string;
+  /** In which messages to chats name times. */
+  zone: string;
   createdAt: number;
   role: RoleName;
   /** What the person who asks may do here. */
@@ -63,12 +66,22 @@ export type KeyRow = {
   lastUsedAt: number | null;
 };
 
-/** POST /web/api/projects { name } → { uuid, name } · PATCH /web/api/projects/:project { name } → ProjectSettings */
+/** POST /web/api/projects { name } → { uuid, name } */
 export const ProjectBody = Type.Object(
   { name: Type.String({ minLength: 1, maxLength: FIELD_LENGTHS.projectName }) },
   { additionalProperties: false },
 );
 export type ProjectBody = Static<typeof ProjectBody>;
+
+/** PATCH /web/api/projects/:project { name?, zone? } → ProjectSettings */
+export const ProjectChangeBody = Type.Object(
+  {
+    name: Type.Optional(ProjectBody.properties.name),
+    zone: Type.Optional(Type.String({ maxLength: TZ_LENGTH_MAX, [RULE]: "zone" })),
+  },
+  { additionalProperties: false },
+);
+export type ProjectChangeBody = Static<typeof ProjectChangeBody>;
 
 const GivenRole = Type.Union([Type.Literal("manager"), Type.Literal("member"), Type.Literal("readOnly")]);
 

@@ -19,6 +19,7 @@ export const AUDIT_WORDS = {
   "instance.restoreConfirmed": "confirmed that this server is in service",
   "project.created": "created the project",
   "project.renamed": "renamed the project",
+  "project.zoneChanged": "changed the time zone of the project",
   "project.removed": "removed the project",
   "project.transferAsked": "asked somebody to take over the project",
   "project.transferEnded": "withdrew or declined the transfer",

@@ -4,6 +4,7 @@ import { API_KEYS_MAX, PROJECTS_OWNED_MAX } from "../../core/accounts/member-rul
 import { AppError } from "../../core/errors.ts";
 import { type KeyKind, newPingKey } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
+import { isZone } from "../../core/schedule/zone.ts";
 import { randomText } from "../../lib/secrets/random-text.ts";
 import { lockAccount } from "../../store/accounts/accounts.ts";
 import { deleteMembersOfProject, listMembers, lockProject } from "../../store/accounts/members.ts";
@@ -12,6 +13,7 @@ import {
   hideProject,
   renameProject,
   writePingKey,
+  writeProjectZone,
 } from "../../store/accounts/project-changes.ts";
 import { findProjectByUuid, insertProject, type Project } from "../../store/accounts/projects.ts";
 import { deleteChannel, listChannels } from "../../store/alerts/channels.ts";
@@ -89,6 +91,24 @@ export async function changeProjectName(
       ...sides,
       at: now,
     });
+  });
+}
+
+/** Sets the zone in which messages to the chats of a project name times. AppError `invalid` for an unknown zone. */
+export async function changeProjectZone(
+  database: Database,
+  { project, by, now, zone }: ProjectChange & { zone: string },
+): Promise<void> {
+  if (!isZone(zone)) {
+    throw new AppError("invalid", `"${zone}" is not a time zone. They are spelled like Europe/Riga.`, "zone");
+  }
+  await inRetriedTransaction(database, async (tx) => {
+    const { tz: before, name } = await locked(tx, project);
+    if (zone === before) return;
+    await writeProjectZone(tx, { projectId: project.id, zone });
+    const sides = { before: { zone: before }, after: { zone } };
+    const what = "project.zoneChanged";
+    await audit(tx, { ...by, projectId: project.id, what, subject: name, ...sides, at: now });
   });
 }
 

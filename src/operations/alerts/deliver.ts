@@ -4,7 +4,7 @@ import type { AlertMessage } from "../../core/alerts/message.ts";
 import type { Hearing, Rate, SendResult } from "../../core/alerts/sending.ts";
 import type { Instant } from "../../core/instant.ts";
 import type { ObjectStore } from "../../lib/object-store.ts";
-import type { Channel } from "../../store/alerts/channels.ts";
+import type { Channel, ChannelInProject } from "../../store/alerts/channels.ts";
 import type { Database, Db } from "../../store/db.ts";
 import { readBody } from "../bodies/read-body.ts";
 import { type Claim, claimDeliveries } from "./claim-deliveries.ts";
@@ -18,7 +18,7 @@ export type Ports = {
    * Sends a message within SEND_MS_MAX. When it throws, nothing is settled, as if the process had been killed: the
    * message is sent again when the claim has run out.
    */
-  send: (channel: Channel, message: AlertMessage, sending: SendingFacts) => Promise<SendResult>;
+  send: (channel: ChannelInProject, message: AlertMessage, sending: SendingFacts) => Promise<SendResult>;
   /** Whether a channel wants to hear of that. */
   hears: (channel: Channel, what: Hearing) => boolean;
   /** How many messages channels of a kind take; null: as many as there are. */

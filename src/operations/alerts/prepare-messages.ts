@@ -12,7 +12,7 @@ import type { Hearing } from "../../core/alerts/sending.ts";
 import type { Instant } from "../../core/instant.ts";
 import { NOTICE_CHECKS_LISTED_MAX, OTHER_CHECKS_LISTED_MAX, TRIES_MAX } from "../../core/limits.ts";
 import type { Channel } from "../../store/alerts/channels.ts";
-import { findChannelsByIds } from "../../store/alerts/channels.ts";
+import { type ChannelInProject, findChannelsByIds } from "../../store/alerts/channels.ts";
 import { listAssignmentsOfChecks } from "../../store/alerts/check-channels.ts";
 import type { SettledState } from "../../store/alerts/deliveries.ts";
 import { findNoticedChecks, findToldChecks } from "../../store/alerts/message-facts.ts";
@@ -29,7 +29,7 @@ export type Sentence = Pick<Composition, "told" | "withdrawn" | "skipped">;
 export type Prepared = { claim: Claim } & (
   | {
       kind: "send";
-      channel: Channel;
+      channel: ChannelInProject;
       message: AlertMessage;
       sentence: Sentence;
       toldFlips: readonly StoredFlip[];
@@ -44,8 +44,6 @@ export type PrepareOptions = {
   /** How the other checks of a project are; null: messages say nothing about them. */
   neighbours: Neighbours | null;
 };
-
-type ChannelInProject = Channel & { projectName: string };
 
 /** The message of each claim, or why there is none; in the same order. */
 export async function prepareClaims(

@@ -107,7 +107,7 @@ function mailPort(house: House): MailPort {
       const token = unsubscribeToken(await house.signing(), { channelUuid, address });
       return {
         isVerified: !config.mailVerification || found?.verifiedAddress === address,
-        zone: found?.zone ?? "UTC",
+        zone: found?.zone ?? null,
         unsubscribeUrl: `${config.siteUrl}/integrations/${channelUuid}/unsub/${token}/`,
       };
     },

@@ -12,6 +12,19 @@ export async function renameProject(
   await tx.query(RENAME, [projectId, name]);
 }
 
+const WRITE_ZONE = statement({
+  name: "projects.write_zone",
+  text: "update projects set tz = $2 where id = $1",
+});
+
+/** In which zone messages to the chats of a project name times. */
+export async function writeProjectZone(
+  tx: Tx,
+  { projectId, zone }: { projectId: number; zone: string },
+): Promise<void> {
+  await tx.query(WRITE_ZONE, [projectId, zone]);
+}
+
 const WRITE_PING_KEY = statement({
   name: "projects.write_ping_key",
   text: "update projects set ping_key = $2 where id = $1",

@@ -137,6 +137,8 @@ export type Project = {
   /** Null when the project takes no pings by key and slug. */
   pingKey: string | null;
   badgeKey: string;
+  /** In which messages to chats name times. */
+  tz: string;
   createdAt: Instant;
 };
 
@@ -146,11 +148,12 @@ export type ProjectRow = {
   name: string;
   ping_key: string | null;
   badge_key: string;
+  tz: string;
   created_at: Instant;
 };
 
 /** The columns of a project, for every statement that returns one. */
-export const PROJECT_COLUMNS = "p.id, p.uuid, p.name, p.ping_key, p.badge_key, p.created_at";
+export const PROJECT_COLUMNS = "p.id, p.uuid, p.name, p.ping_key, p.badge_key, p.tz, p.created_at";
 
 /** A row of these columns as a domain value. */
 export function toProject(row: ProjectRow): Project {
@@ -160,6 +163,7 @@ export function toProject(row: ProjectRow): Project {
     name: row.name,
     pingKey: row.ping_key,
     badgeKey: row.badge_key,
+    tz: row.tz,
     createdAt: row.created_at,
   };
 }
@@ -177,7 +181,7 @@ const INSERT_PROJECT = statement<{ id: number }>({
 /** Adds a project together with its owner, since none may be without one, and returns its id. */
 export async function insertProject(
   tx: Tx,
-  project: Omit<Project, "id"> & { ownerId: number },
+  project: Omit<Project, "id" | "tz"> & { ownerId: number },
 ): Promise<number> {
   const { rows } = await tx.query(INSERT_PROJECT, [
     project.ownerId,

@@ -122,19 +122,22 @@ export async function findChannelById(db: Db, channelId: number): Promise<Channe
   return rows[0] === undefined ? null : toChannel(rows[0]);
 }
 
-const FIND_BY_IDS = statement<ChannelRow & { project_name: string }>({
+export type ChannelInProject = Channel & { projectName: string; projectZone: string };
+
+const FIND_BY_IDS = statement<ChannelRow & { project_name: string; project_tz: string }>({
   name: "channels.find_by_ids",
-  text: `select ${CHANNEL_COLUMNS}, p.name as project_name
+  text: `select ${CHANNEL_COLUMNS}, p.name as project_name, p.tz as project_tz
     from channels ch join projects p on p.id = ch.project_id where ch.id = any ($1::bigint[])`,
 });
 
-/** The channels of several deliveries, as they are now, with the names of their projects. */
-export async function findChannelsByIds(
-  db: Db,
-  channelIds: readonly number[],
-): Promise<(Channel & { projectName: string })[]> {
+/** The channels of several deliveries, as they are now, with the names and time zones of their projects. */
+export async function findChannelsByIds(db: Db, channelIds: readonly number[]): Promise<ChannelInProject[]> {
   const { rows } = await db.query(FIND_BY_IDS, [channelIds]);
-  return rows.map((row) => ({ ...toChannel(row), projectName: row.project_name }));
+  return rows.map((row) => ({
+    ...toChannel(row),
+    projectName: row.project_name,
+    projectZone: row.project_tz,
+  }));
 }
 
 const UPDATE = statement({

@@ -12,6 +12,8 @@ export type LoggedDelivery = Delivery & {
   groupUuid: string | null;
   /** Null where it is about no check, or the check is gone, if only to another project. */
   check: { uuid: string; name: string } | null;
+  /** What the check changed to; null where it is about no change, or that is deleted. */
+  flipTo: "up" | "down" | null;
 };
 
 type LoggedRow = DeliveryRow & {
@@ -21,14 +23,16 @@ type LoggedRow = DeliveryRow & {
   group_uuid: string | null;
   check_uuid: string | null;
   check_name: string | null;
+  flip_to: "up" | "down" | null;
 };
 
 const COLUMNS = `${DELIVERY_COLUMNS}, ch.uuid as channel_uuid, ch.kind as channel_kind, ch.name as channel_name,
-  g.uuid as group_uuid, c.uuid as check_uuid, c.name as check_name`;
+  g.uuid as group_uuid, c.uuid as check_uuid, c.name as check_name, f.to_status as flip_to`;
 
 const NAMES = `join channels ch on ch.id = d.channel_id
   left join channels g on g.id = d.group_id
-  left join checks c on c.id = d.check_id and c.project_id = ch.project_id and c.deleted_at is null`;
+  left join checks c on c.id = d.check_id and c.project_id = ch.project_id and c.deleted_at is null
+  left join flips f on f.id = d.flip_id`;
 
 function toLogged(row: LoggedRow): LoggedDelivery {
   return {
@@ -36,6 +40,7 @@ function toLogged(row: LoggedRow): LoggedDelivery {
     channel: { uuid: row.channel_uuid, kind: row.channel_kind, name: row.channel_name },
     groupUuid: row.group_uuid,
     check: row.check_uuid === null ? null : { uuid: row.check_uuid, name: row.check_name ?? "" },
+    flipTo: row.flip_to,
   };
 }
 

@@ -1,6 +1,5 @@
 // What mail has to know of a channel besides its configuration: whether its address has agreed, whose it is, and in
 // which time zone its reader lives.
-import { zoneOfMails } from "../../core/alerts/local-time.ts";
 import { type Db, statement } from "../db.ts";
 import type { Tx } from "../transaction.ts";
 
@@ -20,23 +19,21 @@ export async function markVerified(
 
 const FIND_RECIPIENT = statement<{ verified_address: string | null; tz: string | null }>({
   name: "channels.find_recipient",
-  text: `select ch.verified_address, coalesce(own.tz, owners.tz) as tz
+  text: `select ch.verified_address, own.tz
     from channels ch
     left join accounts a on a.email = lower($2)
     left join preferences own on own.account_id = a.id
-    left join members m on m.project_id = ch.project_id and m.role = 'owner' and a.id is null
-    left join preferences owners on owners.account_id = m.account_id
     where ch.uuid = $1`,
 });
 
-/** Which address of a channel has agreed, and the zone of the account with `address`, or else of the owner. */
+/** Which address of a channel has agreed, and the zone that the account with `address` has chosen, if any. */
 export async function findRecipient(
   db: Db,
   { channelUuid, address }: { channelUuid: string; address: string },
-): Promise<{ verifiedAddress: string | null; zone: string } | null> {
+): Promise<{ verifiedAddress: string | null; zone: string | null } | null> {
   const { rows } = await db.query(FIND_RECIPIENT, [channelUuid, address]);
   const [row] = rows;
-  return row === undefined ? null : { verifiedAddress: row.verified_address, zone: zoneOfMails(row.tz) };
+  return row === undefined ? null : { verifiedAddress: row.verified_address, zone: row.tz };
 }
 
 const IS_MEMBER = statement({

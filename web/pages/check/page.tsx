@@ -2,6 +2,7 @@
 // opens in a drawer over it, under its own address.
 import { useState } from "react";
 import { useSearchParams } from "wouter";
+import { LinkedText } from "../../parts/linked-text.tsx";
 import type { CheckPage as Page } from "../../../src/contract/web/check-page.ts";
 import { isMissing } from "../../api/api.ts";
 import { mayIn } from "../../boot/rights.ts";
@@ -84,7 +85,7 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
       <Promised page={page} row={row} />
       {page.settings.desc !== "" && (
         <p className="check-desc" dir="auto">
-          {page.settings.desc}
+          <LinkedText text={page.settings.desc} />
         </p>
       )}
       {isNew ? (

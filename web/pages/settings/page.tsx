@@ -16,6 +16,7 @@ import { NameSection } from "./name-section.tsx";
 import { PingKey } from "./ping-key.tsx";
 import { Asked, HandOver } from "./transfer.tsx";
 import { useSettings } from "./use-settings.ts";
+import { ZoneSection } from "./zone-section.tsx";
 
 export function SettingsPage({ params }: PageProps) {
   const project = params.project ?? "";
@@ -66,6 +67,7 @@ function Parts({ settings }: { settings: ProjectSettings }) {
   return (
     <div className="sections">
       {may.rename && <NameSection key={settings.name} settings={settings} />}
+      {may.rename && <ZoneSection settings={settings} />}
       <Members settings={settings} />
       {may.manageKeys && <ApiKeys settings={settings} />}
       {may.manageKeys && <PingKey settings={settings} />}

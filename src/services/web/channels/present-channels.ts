@@ -100,10 +100,11 @@ export function toldBy(channels: readonly ManagedChannel[], { asksFirst, sendsMa
 }
 
 export function presentDelivery(delivery: LoggedDelivery): DeliveryRow {
-  const { kind, channel, check, requestSummary, responseExcerpt } = delivery;
+  const { kind, channel, check, flipTo, requestSummary, responseExcerpt } = delivery;
   return {
     ...toldDelivery(delivery, channel),
     kind,
+    to: flipTo,
     check: check && { id: check.uuid, name: check.name },
     request: requestSummary,
     response: responseExcerpt,

@@ -4,6 +4,7 @@ import {
   InvitationBody,
   KeyBody,
   ProjectBody,
+  ProjectChangeBody,
   RoleBody,
 } from "../../../contract/web/project-settings.ts";
 import { EmptyForm } from "../../../contract/web/requests/sign-in.ts";
@@ -19,6 +20,7 @@ import {
 import {
   changePingKey,
   changeProjectName,
+  changeProjectZone,
   endApiKey,
   makeApiKey,
   openProject,
@@ -62,9 +64,11 @@ const rename = projectRoute({
   method: "PATCH",
   path: PATH,
   access: "renameProject",
-  body: ProjectBody,
+  body: ProjectChangeBody,
   answer: async (ask) => {
-    await changeProjectName(ask.house.database, { ...changeOf(ask), name: ask.body.name });
+    const { name, zone } = ask.body;
+    if (name !== undefined) await changeProjectName(ask.house.database, { ...changeOf(ask), name });
+    if (zone !== undefined) await changeProjectZone(ask.house.database, { ...changeOf(ask), zone });
     return settings(ask);
   },
 });

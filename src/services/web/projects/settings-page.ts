@@ -40,6 +40,7 @@ export async function projectSettings({
   return {
     uuid: project.uuid,
     name: entry.project.name,
+    zone: entry.project.tz,
     createdAt: project.createdAt,
     role,
     may: {
