@@ -6,7 +6,7 @@ import { LOOKUP_CONNECTIONS_MAX, RECEIVING_CONNECTIONS_MAX } from "../src/roles/
 import { SWEEPER_CONNECTIONS_MAX } from "../src/roles/sweeper.ts";
 
 test("the documented number of database connections is the number that can be open", () => {
-  const pool = Number(SETTINGS.databasePoolSize.fallback);
+  const pool = SETTINGS.databasePoolSize.fallback;
   const receiving = RECEIVING_CONNECTIONS_MAX + LOOKUP_CONNECTIONS_MAX;
   const all = pool + receiving + SWEEPER_CONNECTIONS_MAX;
   const operating = readFileSync(new URL("../docs/operating.md", import.meta.url), "utf8");

@@ -44,11 +44,11 @@ export const ChannelSchema = Type.Object({
 
 export type ChannelJson = Static<typeof ChannelSchema>;
 
-const { id, kind, name, ...forWriters } = ChannelSchema.properties;
+const { id: ID, kind: KIND, name: NAME, ...forWriters } = ChannelSchema.properties;
 
 /** A channel as it is read: a read-only key gets no more than its id, kind and name. */
 export const SeenChannelSchema = Type.Object(
-  { id, kind, name, ...Type.Partial(Type.Object(forWriters)).properties },
+  { id: ID, kind: KIND, name: NAME, ...Type.Partial(Type.Object(forWriters)).properties },
   { description: "A read-only key sees `id`, `kind` and `name` only." },
 );
 

@@ -1,8 +1,7 @@
 // The time zone of the project: a choice holds at once.
 import type { ProjectSettings } from "../../../src/contract/web/project-settings.ts";
-import { zoneChoices } from "../../boot/boot.ts";
 import { Section } from "../../parts/section.tsx";
-import { SelectField } from "../../ui/field.tsx";
+import { ZoneField } from "../../parts/zone/zone-field.tsx";
 import { toastTrouble } from "../../ui/toast.tsx";
 import { settingsWords } from "../../words/settings.ts";
 import { useChange } from "./use-settings.ts";
@@ -18,16 +17,7 @@ export function ZoneSection({ settings }: { settings: ProjectSettings }) {
     );
   return (
     <Section title={words.title} about={words.about}>
-      <SelectField
-        label={words.title}
-        value={settings.zone}
-        disabled={change.isPending}
-        onChange={(event) => keep(event.target.value)}
-      >
-        {zoneChoices(settings.zone).map((zone) => (
-          <option key={zone}>{zone}</option>
-        ))}
-      </SelectField>
+      <ZoneField label={words.title} value={settings.zone} disabled={change.isPending} onChange={keep} />
     </Section>
   );
 }
