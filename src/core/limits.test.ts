@@ -85,6 +85,7 @@ const PROMISED: [number | string, number | string][] = [
   [limits.EVENT_DAYS, 93],
   [limits.DELIVERY_DAYS, 93],
   [limits.RUN_DAYS, 93],
+  [limits.UP_SHARE_MS_MIN, 86_400_000],
   [limits.BLIND_INTERVAL_DAYS, 93],
   [limits.REFUSED_INTERVAL_DAYS, 30],
   [limits.REJECTED_SIGNAL_DAYS, 30],

@@ -20,6 +20,7 @@ import {
   assignToAllChecks,
   listAssignmentsOfChecks,
 } from "../../src/store/alerts/check-channels.ts";
+import { listSilentChecks } from "../../src/store/checks/silent-checks.ts";
 import type { Tx } from "../../src/store/transaction.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
@@ -103,7 +104,9 @@ describe("channels", () => {
     const { id: projectId, name: projectName } = await sampleProject(database.db);
     const [a, b] = [await sampleChannel(projectId), await sampleChannel(projectId)];
     const found = await findChannelsByIds(database.db, [b.id, a.id, 999_999]);
-    expect(found).toEqual(expect.arrayContaining([a, b].map((one) => ({ ...one, projectName }))));
+    expect(found).toEqual(
+      expect.arrayContaining([a, b].map((one) => ({ ...one, projectName, projectZone: "UTC" }))),
+    );
     expect(found).toHaveLength(2);
     expect(await write((tx) => lockChannels(tx, [b.id, a.id]))).toEqual([a, b]);
   });
@@ -153,5 +156,23 @@ describe("assignments", () => {
     expect(await write((tx) => deleteChannel(tx, channelId))).toBe(true);
     expect(await write((tx) => deleteChannel(tx, channelId))).toBe(false);
     expect(await listAssignmentsOfChecks(database.db, ids)).toEqual([]);
+  });
+
+  test("checks that are down and notify none of the given channels are listed and counted", async () => {
+    const { id: projectId } = await sampleProject(database.db);
+    const checks = [];
+    for (let i = 0; i < 4; i++) checks.push(await sampleCheck(database.db, { projectId }));
+    const [silent, other, notified, up] = checks;
+    if (silent === undefined || other === undefined || notified === undefined || up === undefined) return;
+    const down = [silent.id, other.id, notified.id];
+    await database.db.pool.query("update check_states set status = 'down' where check_id = any ($1)", [down]);
+    const [used, disabled] = [await sampleChannel(projectId), await sampleChannel(projectId)];
+    await write((tx) => assignChannels(tx, { checkId: notified.id, channelIds: [used.id] }));
+    await write((tx) => assignChannels(tx, { checkId: other.id, channelIds: [disabled.id] }));
+    const list = (limit: number, channelIds = [used.id]) =>
+      listSilentChecks(database.db, { projectId, channelIds, limit });
+    expect(await list(10)).toEqual({ uuids: [silent.uuid, other.uuid], total: 2 });
+    expect(await list(1)).toEqual({ uuids: [silent.uuid], total: 2 });
+    expect((await list(10, [])).total).toBe(3);
   });
 });

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import {
   endBlindInterval,
   insertBlindInterval,
+  listBlindByReason,
   listBlindIntervals,
   listBlindIntervalsAfter,
   pruneBlindIntervals,
@@ -214,6 +215,20 @@ describe("intakes", () => {
 });
 
 describe("blind intervals", () => {
+  test("those of a reason are listed, the newest first", async () => {
+    const reason = `lost ${randomUUID()}`;
+    const add = (from: number, to: number) =>
+      write((tx) => insertBlindInterval(tx, { intakeId: null, from, to, reason }));
+    const [old, first, second] = [await add(10, 20), await add(100, 200), await add(300, 400)];
+    const list = (since: number, limit = 10) => listBlindByReason(database.db, { reason, since, limit });
+    expect(await list(50)).toEqual([
+      { id: second, from: 300, to: 400 },
+      { id: first, from: 100, to: 200 },
+    ]);
+    expect((await list(0)).map(({ id }) => id)).toEqual([second, first, old]);
+    expect((await list(0, 1)).map(({ id }) => id)).toEqual([second]);
+  });
+
   const insert = (from: number, to: number | null) =>
     write((tx) => insertBlindInterval(tx, { intakeId: null, from, to, reason: "no intake" }));
 

@@ -598,6 +598,6 @@ describe("a schedule in words and times", () => {
     expect([replay.runCount, replay.before.length, replay.after.length]).toEqual([4, 2, 4]);
     expect(replay).toMatchObject({ realCount: 2, missedCount: 0 });
     const bad = readReplay(house, { check, wanted: { ...wanted, schedule: "never" }, now: NOW });
-    await expect(bad).rejects.toThrow(/neither a cron/);
+    await expect(bad).rejects.toThrow(/^Invalid schedule: day of week: unknown name NEVER/);
   });
 });

@@ -105,7 +105,7 @@ describe("The stream", () => {
     newest().dispatchEvent(new Event("open"));
     expect(states.at(-1)).toBe("live");
     const count = asked.mock.calls.length;
-    await vi.advanceTimersByTimeAsync(30_000);
+    await vi.advanceTimersByTimeAsync(11_000);
     expect(asked).toHaveBeenCalledTimes(count);
     stream.close();
   });
@@ -143,7 +143,7 @@ describe("The stream", () => {
     stream.restart("3");
     newest().dispatchEvent(new Event("open"));
     const before = asked.mock.calls.length;
-    await vi.advanceTimersByTimeAsync(40_000);
+    await vi.advanceTimersByTimeAsync(11_000);
     expect(asked).toHaveBeenCalledTimes(before);
     expect(newest().url).toBe("http://x/live?after=3");
     stream.close();
