@@ -148,14 +148,14 @@ test("one whose file cannot be read is told once", async () => {
   expect(mine.state()?.lostFiles).toHaveLength(1);
 });
 
-test("without a folder there is no spool and nobody is known", async () => {
+test("without a folder there is no spool, and known checks are only in memory", async () => {
   const none = makeSpooling({ folder: null, bytesMax: 1 });
   expect(await none.open(randomUUID())).toBeNull();
   expect(await none.findOrphans()).toEqual({ gone: [], broken: [] });
   const known = await none.openKnown(0);
   const target = { by: "uuid" as const, uuid: randomUUID() };
   known.remember(target, 0);
-  expect(known.knows(target, 0)).toBe(false);
+  expect(known.knows(target, 0)).toBe(true);
   none.noteBeat({ wallAt: 1, databaseAheadMs: 0, isAlone: true });
   expect(await none.lastBeat()).toBeNull();
   await none.letGo([randomUUID()]);

@@ -13,6 +13,8 @@ import { insertFlips } from "../../src/store/history/flips.ts";
 import { insertBodies } from "../../src/store/history/ping-bodies.ts";
 import { insertPings } from "../../src/store/history/pings.ts";
 import { insertRunChunks } from "../../src/store/history/run-chunks.ts";
+import { insertRefusedIntervals } from "../../src/store/intakes/refused-intervals.ts";
+import { insertRejectedSignal } from "../../src/store/intakes/rejected-signals.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON as NOW, sampleCheck, sampleProject } from "../support/sample.ts";
@@ -57,6 +59,10 @@ async function fill(tx: Tx, { checkId, channelId }: { checkId: number; channelId
     durationMaxMs: 0,
   };
   await addDayTotals(tx, [{ checkId, totals }]);
+  const refused = { checkId, network: null, from: NOW, to: NOW };
+  await insertRefusedIntervals(tx, { intakeId: randomUUID(), intervals: [refused] });
+  const signal = Buffer.from("x");
+  await insertRejectedSignal(tx, { intakeId: randomUUID(), seq: 1, checkId, at: NOW, reason: "why", signal });
   await putAside(tx, { checkId, sinceAt: NOW, untilAt: NOW, reason: "why" });
 }
 
