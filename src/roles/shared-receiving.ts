@@ -67,14 +67,14 @@ function troubleOf({ intake, heart, spooling }: Receiving): string | null {
   if (isBlocked)
     return "signals are refused: the database is away or cannot write, and nothing takes its place";
   if (!isDetour) return null;
+  if (!isAnswering && spooling.knownCount() === 0)
+    return "signals are refused: the database is away, and this machine has not received a ping before";
   if (!heart.mayPromise()) return "signals are refused: the lease has ended";
   const spool = spooling.state();
   if (spool?.full === true)
     return "signals are refused: the database is away, and the spool or its disk is full";
   if (spool !== null && spool.failed !== null)
     return `signals are refused: the spool failed: ${spool.failed}`;
-  if (!isAnswering && spooling.knownCount() === 0)
-    return "signals are refused: the database is away, and this machine has not received a ping before";
   return null;
 }
 

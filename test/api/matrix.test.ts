@@ -47,6 +47,8 @@ vi.mock(import("../../src/lib/http/listener.ts"), async (original) => {
   return {
     ...real,
     httpListener: (options: HttpListenerOptions) => {
+      // The admin listener is another server.
+      if (options.name !== "site") return real.httpListener(options);
       const handlers = seen.isPlanting ? [planted, ...options.handlers] : options.handlers;
       seen.handlers.push(...handlers);
       return real.httpListener({ ...options, handlers });
@@ -130,6 +132,7 @@ const OPEN = cells("200", "200", "200", "200", "200", "200", "200", "200");
 const SCRAPE = cells(M, "400 wrong api key", F, F, "200", F, F, "200");
 const CLOSED = cells(F, F, F, F, F, F, F, F);
 
+const NOT_FOUND = cells(N, N, N, N, N, N, N, N);
 const FORGED = cells("404", "404", "404", "404", "404", "404", "404", "404");
 
 /** What is served beside the API, in the same dialect whatever the API's: who answers, and what. */
@@ -153,6 +156,8 @@ const PLAIN: readonly { handler: string; path: string; cells: Cells }[] = [
   { handler: "own", path: "/api/overdue/v1/", cells: FORGED },
   // Links in mails carry their own permission; without it nothing is said, whatever key comes along.
   { handler: "web", path: "/integrations/UUID/verify/forged/", cells: FORGED },
+  // Answered only while the server asks its own public URL who is there.
+  { handler: "identity", path: "/.well-known/overdue-instance/UUID", cells: NOT_FOUND },
 ];
 
 type Server = { cast: Cast; routes: readonly Registered[]; handlers: readonly HttpHandler[] };
@@ -388,6 +393,7 @@ describe("a server with a route and a handler that no table knows", () => {
       "/b/x",
       "/checks/metrics/x",
       "/docs/api",
+      "/.well-known/overdue-instance/x",
       link,
       "/api/overdue/v1/",
       "/api/v3/checks/",
