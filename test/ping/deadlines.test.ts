@@ -134,3 +134,21 @@ test("beyond so many answers that are owed, senders are told to come again at on
   expect(await rawRequest(narrow.port, get())).toMatchObject({ status: 200 });
   waiting.close();
 });
+
+test("requests that will be refused leave room for pings while look-ups hang", async () => {
+  const narrow = await startPingServer({ pendingMax: 20, flawedMax: 10, answerWithinMs: 60_000 });
+  const gate = Promise.withResolvers<void>();
+  narrow.intake.resolution = async () => {
+    await gate.promise;
+    return "known";
+  };
+  const flawed = get(`/ping/${UUID}?rid=bad`);
+  const answers = Array.from({ length: 30 }, () => rawRequest(narrow.port, flawed));
+  await expect.poll(() => narrow.service.pingCounts().answers.unavailable).toBe(20);
+  expect(await rawRequest(narrow.port, get())).toMatchObject({ status: 200 });
+  expect(narrow.intake.resolvedCount).toBe(10);
+  gate.resolve();
+  const statuses = (await Promise.all(answers)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 400)).toHaveLength(10);
+  expect(await rawRequest(narrow.port, flawed)).toMatchObject({ status: 400 });
+});

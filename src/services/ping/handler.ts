@@ -42,6 +42,8 @@ export type PingHandlerOptions = PublishedAddresses & {
   bodyBytesHeldMax?: number;
   /** How many answers may be owed at once. */
   pendingMax?: number;
+  /** How many checks of flawed requests are looked up at once. */
+  flawedMax?: number;
 };
 
 export type PingCounts = { answers: Readonly<Record<AnswerKind, number>>; pending: number };
@@ -56,6 +58,8 @@ export type PingHandler = HttpHandler & {
 const ANSWER_WITHIN_MS = PING_ANSWER_MS_MAX - 200;
 const BODY_BYTES_HELD_MAX = 256 * 1024 * 1024;
 const PENDING_MAX = 20_000;
+/** Flawed requests wait for a look-up and are never recorded. Beyond this number they get 503, so that pings have room. */
+const FLAWED_MAX = 500;
 /** How long a sender who does not come to an end may go on after the answer, so that it gets to read it. */
 const LINGER_MS = 2_000;
 const ERROR_LOG_PAUSE_MS = 1_000;
@@ -68,6 +72,9 @@ type Parts = {
   answers: PingAnswers;
   pending: PendingAnswers;
   pendingMax: number;
+  flawedMax: number;
+  /** Look-ups for flawed requests that are under way, answered or not. */
+  flawedCount: number;
   bodyLimits: BodyLimits;
   order: SendingOrder;
   logFailure(error: unknown): void;
@@ -88,6 +95,8 @@ export function pingHandler(options: PingHandlerOptions): PingHandler {
       late: (response) => answers.send(response, "unavailable"),
     }),
     pendingMax: options.pendingMax ?? PENDING_MAX,
+    flawedMax: options.flawedMax ?? FLAWED_MAX,
+    flawedCount: 0,
     bodyLimits: {
       keepBytes: options.bodyLimitBytes,
       readBytesMax: options.readBytesMax ?? PING_READ_BYTES_MAX,
@@ -199,13 +208,17 @@ async function refuse(
   { ping, flaw, response }: { ping: PingRequest; flaw: PingFlaw; response: ServerResponse },
 ): Promise<void> {
   const { intake, answers, pending } = parts;
-  if (pending.count() >= parts.pendingMax) return answers.send(response, "unavailable");
+  const isFull = pending.count() >= parts.pendingMax || parts.flawedCount >= parts.flawedMax;
+  if (isFull) return answers.send(response, "unavailable");
   const owed = pending.owe(response);
+  parts.flawedCount += 1;
   try {
     const resolution = await intake.resolve(ping.target, { create: ping.create });
     if (pending.settle(owed)) answers.send(response, answerToFlaw(resolution, flaw));
   } catch (error) {
     fail(parts, { owed, error });
+  } finally {
+    parts.flawedCount -= 1;
   }
 }
 
