@@ -74,6 +74,7 @@ test("a text without a job says so and makes nothing, and the way there is also 
   await expectSeen(page.getByText("No job is found in it."));
   expect(await button(page, "Create checks").isDisabled()).toBe(true);
   await page.keyboard.press("Escape");
+  await button(page, "Discard changes").click();
   await expectSoon(() => page.locator(".window").count()).toBe(0);
   await context.close();
 });

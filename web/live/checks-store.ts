@@ -7,7 +7,8 @@ import type { DownEvent, FlipEvent, ReceivingEvent, RowsEvent } from "../../src/
 import { get, Trouble } from "../api/api.ts";
 import { takeBootPage } from "../boot/boot.ts";
 import { type ChecksSnapshot, emptySnapshot } from "./checks-snapshot.ts";
-import { type LiveEvent, NOT_OURS } from "./live-stream.ts";
+import { noteInterrupted } from "./connection.ts";
+import { type LiveEvent, type LiveState, NOT_OURS } from "./live-stream.ts";
 import { nameKey, newerOf, searchText } from "./row-keys.ts";
 import { tellDown } from "./down-count.ts";
 import { watchProject } from "./watch-project.ts";
@@ -69,8 +70,7 @@ class ChecksStore {
     return () => {
       group.delete(listener);
       if (this.#listeners.size + this.#watchers.size > 0) return;
-      this.#stopWatching?.();
-      this.#stopWatching = null;
+      this.#stop();
     };
   }
 
@@ -123,8 +123,7 @@ class ChecksStore {
 
   /** Asks for everything again, after trouble or when the stream has lost the thread. */
   reload = (): void => {
-    this.#stopWatching?.();
-    this.#stopWatching = null;
+    this.#stop();
     this.#tell({ trouble: null });
     this.#loading = this.#load();
   };
@@ -137,6 +136,17 @@ class ChecksStore {
     }
     if (this.#snapshot.project === null) this.#loading ??= this.#load();
     else if (this.#isRestNeeded()) this.putInOrder();
+  }
+
+  #stop(): void {
+    this.#stopWatching?.();
+    this.#stopWatching = null;
+    noteInterrupted(this.#id, false);
+  }
+
+  #noteLive(live: LiveState): void {
+    noteInterrupted(this.#id, live === "reconnecting");
+    this.#tell({ live });
   }
 
   #isRestNeeded(): boolean {
@@ -159,9 +169,9 @@ class ChecksStore {
     this.#tell({ trouble });
     if (this.#snapshot.project === null) return;
     if (trouble instanceof Trouble && NOT_OURS.includes(trouble.status)) return location.reload();
-    if (this.#stopWatching === null) this.#tell({ live: "reconnecting" });
+    if (this.#stopWatching === null) this.#noteLive("reconnecting");
     setTimeout(() => {
-      if (this.#listeners.size + this.#watchers.size === 0) return;
+      if (this.#listeners.size + this.#watchers.size === 0) return noteInterrupted(this.#id, false);
       if (this.#stopWatching === null) this.#loading ??= this.#load();
       else if (this.#listeners.size > 0) this.putInOrder();
     }, LOAD_AGAIN_MS);
@@ -184,7 +194,7 @@ class ChecksStore {
     this.#stopWatching?.();
     this.#stopWatching = watchProject(this.#id, page.cursor, {
       onEvent: (event) => this.#hear(event),
-      onState: (live) => this.#tell({ live }),
+      onState: (live) => this.#noteLive(live),
     });
     // The page may be drawing just now, and must not change what others draw.
     queueMicrotask(() => tellDown(this.#id, page.counts.down));

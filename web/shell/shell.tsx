@@ -51,7 +51,7 @@ export function Shell({ name, params, children }: Props) {
         <Foot />
       </nav>
       <main className="page" id="content" tabIndex={-1}>
-        {downOf !== null && <ConnectionBand project={downOf} />}
+        <ConnectionBand />
         <ServiceBand />
         {children}
       </main>

@@ -155,6 +155,7 @@ function ListPart({ snapshot, store, view, shown, picking, mayEdit, onView, onHo
           picked={picking.picked}
           cursor={picking.cursor}
           mayEdit={mayEdit}
+          isAnyTold={shown.isAnyTold}
           onPick={picking.pick}
           onSee={see}
           onHold={onHold}

@@ -27,6 +27,7 @@ type Props = {
   picked: ReadonlySet<string>;
   cursor: string | null;
   mayEdit: boolean;
+  isAnyTold: boolean;
   onPick: (id: string, isRange: boolean) => void;
   onSee: (ids: string[]) => void;
   /** Whether the pointer is over the list. */
@@ -34,7 +35,7 @@ type Props = {
 };
 
 export function CheckList(props: Props) {
-  const { items, snapshot, picked, cursor, mayEdit, onPick, onSee, onHold } = props;
+  const { items, snapshot, picked, cursor, mayEdit, isAnyTold, onPick, onSee, onHold } = props;
   const place = useRef<HTMLDivElement>(null);
   const { virtual, above } = useLines(items, place);
   const roomPx = useRoom(place);
@@ -73,6 +74,7 @@ export function CheckList(props: Props) {
               isPicked={picked.has(item.key)}
               isCursor={cursor === item.key}
               mayEdit={mayEdit}
+              isAnyTold={isAnyTold}
               isPassing={!whole.has(item.key)}
               roomPx={roomPx}
               onPick={onPick}

@@ -39,7 +39,8 @@ type Props = {
   isPicked: boolean;
   isCursor: boolean;
   mayEdit: boolean;
-  /** No channel hears of it, while others have one: likely forgotten. */
+  /** Some check of the project notifies a channel: one that notifies none was likely forgotten. */
+  isAnyTold: boolean;
   /** It has come into sight while somebody scrolls: what nobody can read then, or press, is left out. */
   isPassing: boolean;
   /** The width of the column that name and tags share. */
@@ -98,9 +99,9 @@ export const Row = memo(function Row(props: Props) {
 });
 
 /** The name, as many tags as there is room for, who is told, and what can be done. */
-function NameCell({ row, detail, mayEdit, isPassing, roomPx }: Props) {
+function NameCell({ row, detail, mayEdit, isAnyTold, isPassing, roomPx }: Props) {
   const name = checkName(row);
-  const isUntold = row.channels === 0 && row.state !== "paused";
+  const isUntold = row.channels === 0 && (row.state === "down" || (isAnyTold && row.state !== "paused"));
   const isMarked = roomPx >= TOLD_FROM_PX && row.channels > 0;
   const toldPx = isMarked ? TOLD_RIM_PX + Math.min(row.channels, TOLD_MARKS_MAX) * TOLD_MARK_PX : 0;
   return (
