@@ -49,6 +49,11 @@ export function giveBack(event: Event): void {
   focusBack();
 }
 
+/** Escape closes a list that is open in the window, and the window only after that. */
+function closeListFirst(event: KeyboardEvent): void {
+  if (document.activeElement?.getAttribute("aria-expanded") === "true") event.preventDefault();
+}
+
 type ActsProps = {
   /** What the button says that sends the form. */
   act: string;
@@ -94,6 +99,7 @@ function Window({
           className={`window is-${shape} ${className}`}
           onOpenAutoFocus={focusFirst}
           onCloseAutoFocus={giveBack}
+          onEscapeKeyDown={closeListFirst}
           {...described}
         >
           <header className="window-head">

@@ -181,7 +181,7 @@ export type ScheduleRemark = { kind: "warning" | "note"; text: string };
 
 /** A schedule while it is being typed. `error` stands instead of sentence and times. */
 export type SchedulePreview = (
-  | { sentence: string; nextAt: number[]; remarks: ScheduleRemark[] }
+  | { sentence: string; nextAt: number[]; tz: string; remarks: ScheduleRemark[] }
   | { error: string }
 ) & {
   /** The expression that stands for a macro such as @daily, and is to replace it; null: it is no macro. */

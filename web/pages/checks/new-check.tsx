@@ -256,7 +256,7 @@ function Preview({ form, reading }: { form: Form; reading: TypedReading["reading
   // No line ends between a day and its time.
   const times = reading.nextAt
     .slice(0, TIMES_SHOWN)
-    .map((at) => formatWhen(at, { now, zone: form.tz }).replaceAll(" ", "\u00a0"));
+    .map((at) => formatWhen(at, { now, zone: reading.tz }).replaceAll(" ", "\u00a0"));
   return (
     <div className="preview" aria-live="polite">
       <b>{reading.sentence}</b>

@@ -101,7 +101,7 @@ export function SchedulePreview({ asked }: { asked: ScheduleRequest }) {
       {settled.kind === "simple" ? (
         <span className="hint">{words.periodNote}</span>
       ) : (
-        <Times nextAt={data.nextAt} zone={settled.tz} />
+        <Times nextAt={data.nextAt} zone={data.tz} />
       )}
     </div>
   );

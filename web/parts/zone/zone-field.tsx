@@ -75,9 +75,6 @@ export function ZoneField({ label, value, onChange, instead, ...field }: Props) 
       if (typed === null && chosen !== undefined) choose(chosen.value);
       else settle();
     } else if (event.key === "Escape" && isOpen) {
-      // It closes the list, and not the window that it stands in.
-      event.preventDefault();
-      event.stopPropagation();
       close();
     }
   };

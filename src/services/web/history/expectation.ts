@@ -39,7 +39,8 @@ export function previewOf(typed: ScheduleRequest, now: Instant): SchedulePreview
   }
   const first = now + request.timeoutSeconds * SECOND_MS;
   const nextAt = nextTimes(request, { now, first });
-  return { sentence: whenSentence(request), nextAt, remarks: remarksOf(request), ...shared };
+  const { tz } = request;
+  return { sentence: whenSentence(request), nextAt, tz, remarks: remarksOf(request), ...shared };
 }
 
 function remarksOf({ kind, schedule }: When): ScheduleRemark[] {
