@@ -7,6 +7,7 @@ import type {
   TagCount,
 } from "../../src/contract/web/boot.ts";
 import type { CheckRow, RowDetail } from "../../src/contract/web/check-row.ts";
+import type { SilentChecks } from "../../src/contract/web/silent.ts";
 import type { LiveState } from "./live-stream.ts";
 
 /** What the page draws. A new object for every change; the maps inside are the same ones. */
@@ -26,6 +27,8 @@ export type ChecksSnapshot = {
   tags: readonly TagCount[];
   since: SinceAway | null;
   receiving: ReceivingTrouble | null;
+  /** As the page began; null until then. */
+  silent: SilentChecks | null;
   live: LiveState;
   trouble: unknown;
 };
@@ -43,6 +46,7 @@ export function emptySnapshot(maps: Pick<ChecksSnapshot, "rows" | "details">): C
     tags: [],
     since: null,
     receiving: null,
+    silent: null,
     live: "reconnecting",
     trouble: null,
   };

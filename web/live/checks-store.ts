@@ -186,11 +186,14 @@ class ChecksStore {
     }
     for (const id of page.flips) this.#rememberFlip(id);
     this.#isInOrder = false;
-    const { project, total, since, receiving, counts, tags } = page;
+    const { project, total, since, receiving, silent, counts, tags } = page;
     const isComplete = page.rows.length >= total;
     const version = this.#snapshot.version + 1;
     const doubt = this.#snapshot.doubt + (total < this.#snapshot.total ? 1 : 0);
-    this.#tell({ project, version, doubt, total, since, receiving, counts, tags, isComplete, trouble: null });
+    this.#tell({
+      ...{ project, version, doubt, total, since, receiving, silent, counts, tags, isComplete },
+      trouble: null,
+    });
     this.#stopWatching?.();
     this.#stopWatching = watchProject(this.#id, page.cursor, {
       onEvent: (event) => this.#hear(event),

@@ -1,6 +1,6 @@
 // What the page of checks says, and what other pages say of a check.
 import { formatCount, LIST_WORDS } from "../../src/contract/web/list-words.ts";
-import { listNames, plural } from "./number.ts";
+import { plural } from "./number.ts";
 
 export const checksWords = {
   tab: "Checks",
@@ -159,14 +159,3 @@ export const crontabWords = {
 } as const;
 
 /** The warning above the list. */
-export const silentWords = {
-  label: "Checks without notifications",
-  title: (count: number) =>
-    count === 1
-      ? "1 check is down and notifies no channel."
-      : `${formatCount(count)} checks are down and notify no channel.`,
-  text: "Nobody was alerted. Assign a channel to get notifications from now on.",
-  noChannel: "This project has no channel in use yet, so nobody was alerted.",
-  add: "Add a channel",
-  assign: (names: readonly string[]) => `Notify ${listNames(names)}`,
-} as const;

@@ -1,7 +1,7 @@
 // What the functions of number.ts say, at the edges where the words change.
-import { formatCount, numberWord } from "../../src/contract/web/list-words.ts";
+import { formatCount, listNames, numberWord } from "../../src/contract/web/list-words.ts";
 import { expect, test } from "vitest";
-import { formatBytes, formatShare, listNames, plural } from "./number.ts";
+import { formatBytes, formatShare, plural } from "./number.ts";
 
 test("counts have separators and their noun its number", () => {
   expect(formatCount(10_000)).toBe("10,000");

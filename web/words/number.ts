@@ -26,10 +26,3 @@ export function formatBytes(bytes: number): string {
   }
   return `${size < 10 ? size.toFixed(1).replace(/\.0$/, "") : Math.round(size)} ${units[step]}`;
 }
-
-/** "mail-relay", "mail-relay and db", "a, b and 3 more". */
-export function listNames(names: readonly string[], shown = 3): string {
-  if (names.length <= 1) return names[0] ?? "";
-  if (names.length <= shown) return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-  return `${names.slice(0, shown - 1).join(", ")} and ${formatCount(names.length - shown + 1)} more`;
-}

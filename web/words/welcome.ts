@@ -1,6 +1,6 @@
 // What the first run says, from the public address to the first signal.
 import type { Arrival } from "../../src/contract/web/set-up.ts";
-import { listNames } from "./number.ts";
+import { listNames } from "../../src/contract/web/list-words.ts";
 import { formatDuration } from "./time.ts";
 
 export const welcomeWords = {

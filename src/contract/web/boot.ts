@@ -2,6 +2,7 @@
 import type { ServiceState } from "../../core/machine/database-identity.ts";
 import type { CheckPage } from "./check-page.ts";
 import type { ChangedBy, CheckRow, RowDetail, ShownState } from "./check-row.ts";
+import type { SilentChecks } from "./silent.ts";
 
 /** What a person is in a project. */
 export type ProjectRole = "owner" | "manager" | "member" | "readOnly";
@@ -71,6 +72,7 @@ export type ChecksBoot = {
   flips: number[];
   since: SinceAway | null;
   receiving: ReceivingTrouble | null;
+  silent: SilentChecks;
 };
 
 export type ProjectsBoot = { cards: ProjectCard[]; receiving: ReceivingTrouble | null };

@@ -1,13 +1,12 @@
 // What can be done with checks, one or many: asks the server, says what was done, and offers the way back. Rows change
 // on screen when the server has answered, never before.
-import { checkName } from "../../../src/contract/web/list-words.ts";
+import { checkName, listNames } from "../../../src/contract/web/list-words.ts";
 import type { BulkAnswer, BulkRequest } from "../../../src/contract/web/requests/checks.ts";
 import type { CheckRow } from "../../../src/contract/web/check-row.ts";
 import { send } from "../../api/api.ts";
 import { copyText } from "../../ui/copy.tsx";
 import { toast, toastTrouble } from "../../ui/toast.tsx";
 import { actionWords } from "../../words/check-actions.ts";
-import { listNames } from "../../words/number.ts";
 import { boot } from "../../boot/boot.ts";
 import { carryOut, type Deed, type Outcome, type Step } from "./bulk/in-bulk.ts";
 

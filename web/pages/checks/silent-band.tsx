@@ -1,16 +1,16 @@
 // A warning above the list: checks are down and no channel is notified. Which they are is told by the server; one press
 // assigns the channels that there are, and can be undone.
-import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
 import type { ProjectHead } from "../../../src/contract/web/boot.ts";
+import { SILENT_WORDS as words, silentAction } from "../../../src/contract/web/list-words.ts";
 import type { SilentChecks } from "../../../src/contract/web/silent.ts";
 import { get } from "../../api/api.ts";
 import type { ChecksSnapshot } from "../../live/checks-snapshot.ts";
 import { pageHref } from "../../shell/page-address.ts";
 import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
-import { silentWords as words } from "../../words/checks.ts";
 import { useSettled } from "../../parts/use-settled.ts";
 import { connectAll } from "./actions.ts";
 
@@ -27,7 +27,7 @@ export function SilentBand({ project, snapshot }: Props) {
   const { data } = useQuery({
     queryKey: [...key, down],
     queryFn: () => get<SilentChecks>(`/projects/${project.id}/silent`),
-    placeholderData: keepPreviousData,
+    placeholderData: (before) => before ?? snapshot.silent ?? undefined,
     // Channels are changed on other pages and by other people.
     refetchOnWindowFocus: true,
     staleTime: 0,
@@ -43,23 +43,23 @@ export function SilentBand({ project, snapshot }: Props) {
     });
     setBusy(false);
   };
+  const action = silentAction(data, project);
   return (
     <section className="band silent-band" aria-label={words.label}>
       <Icon name="warn" />
       <div className="silent-text" role="status">
-        <b>{words.title(downCount)}</b> {channels.length === 0 ? words.noChannel : words.text}
+        <b>{words.title(downCount)}</b> {words.text(data)}
       </div>
-      {channels.length === 0
-        ? project.may.includes("editChannels") && (
-            <Link className="button is-primary" href={pageHref("channels", { project: project.id })}>
-              {words.add}
-            </Link>
-          )
-        : project.may.includes("editChecks") && (
-            <Button kind="primary" isBusy={isBusy} onClick={() => void assign()}>
-              {words.assign(channels.map(({ name }) => name))}
-            </Button>
-          )}
+      {action !== null &&
+        (channels.length === 0 ? (
+          <Link className="button is-primary" href={pageHref("channels", { project: project.id })}>
+            {action}
+          </Link>
+        ) : (
+          <Button kind="primary" isBusy={isBusy} onClick={() => void assign()}>
+            {action}
+          </Button>
+        ))}
     </section>
   );
 }

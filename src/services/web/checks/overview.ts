@@ -22,6 +22,7 @@ import { FLIPS_LOOKED_AT, FLIPS_TOLD_MAX } from "../live/changes.ts";
 import { projectHead } from "../shell/boot.ts";
 import { detailsOf } from "./details.ts";
 import { rowsOf } from "./rows.ts";
+import { readSilent } from "./silent.ts";
 import { sinceAway } from "./since.ts";
 
 /** Rows that come with the page, and how many of them with all details. */
@@ -46,11 +47,12 @@ export async function checksBoot(ask: ProjectAsk): Promise<ChecksBoot> {
   });
   // The rows first of the rest: their cursor must not be newer than anything that is told beside them.
   const urgent = await listUrgentChecks(database, { projectId: project.id, now, limit: FIRST_ROWS });
-  const [tallies, tags, details, since] = await Promise.all([
+  const [tallies, tags, details, since, silent] = await Promise.all([
     tallyChecks(database, { projectIds: [project.id], now }),
     tallyTags(database, { projectId: project.id, now, limit: TAGS_MAX }),
     detailsOf(database, urgent.checks.slice(0, FIRST_DETAILS)),
     sinceAway(ask),
+    readSilent(ask),
   ]);
   const [tally] = await settled(database, tallies, now);
   return {
@@ -64,6 +66,7 @@ export async function checksBoot(ask: ProjectAsk): Promise<ChecksBoot> {
     flips,
     since,
     receiving: receivingTrouble(house, now),
+    silent,
   };
 }
 

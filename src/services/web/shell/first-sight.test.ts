@@ -9,7 +9,17 @@ const row = (name: string, state: ShownState, runningSince: number | null = null
 
 function boot(rows: CheckRow[], more: Partial<ChecksBoot> = {}): Boot {
   const counts = { new: 0, up: rows.length, late: 0, down: 0, paused: 0, running: 0 };
-  const page = { kind: "checks", rows, counts, total: rows.length, since: null, receiving: null, ...more };
+  const silent = { downCount: 0, downIds: [], channels: [] };
+  const page = {
+    kind: "checks",
+    rows,
+    counts,
+    total: rows.length,
+    since: null,
+    receiving: null,
+    silent,
+    ...more,
+  };
   return { page, site: { base: "/overdue" }, now: 1_000 } as unknown as Boot;
 }
 

@@ -11,7 +11,14 @@ import {
   naturalKey,
   placeByNeed,
 } from "../../../contract/web/check-row.ts";
-import { checkName, checksTitle, LIST_WORDS, STATE_WORDS } from "../../../contract/web/list-words.ts";
+import {
+  checkName,
+  checksTitle,
+  LIST_WORDS,
+  SILENT_WORDS,
+  STATE_WORDS,
+  silentAction,
+} from "../../../contract/web/list-words.ts";
 import { type Html, html } from "../../../lib/http/html.ts";
 import type { Asking } from "../route.ts";
 
@@ -22,9 +29,10 @@ const ROWS = { comfortable: 24, compact: 32 } as const;
 export function firstSightOf({ url }: Pick<Asking, "url">, { account, page, site, now }: Boot): Html | null {
   if (page?.kind !== "checks" || page.total === 0 || url.includes("?")) return null;
   const { receiving, since } = page;
-  // Lines whose words need the reader's time zone keep their place.
+  // Lines whose words need the reader's time zone keep their place. A gap that is over is shown below the list.
   const above = [
-    ...(receiving === null ? [] : [html`<p class="band">&nbsp;</p>`]),
+    ...(receiving === null || receiving.toAt !== null ? [] : [html`<p class="band">&nbsp;</p>`]),
+    ...(page.silent.downCount === 0 ? [] : [silentBand(page)]),
     ...(since === null || !hasNews(since) ? [] : [html`<p class="since">&nbsp;</p>`]),
     html`<div class="filters"><span class="chip is-quiet">&nbsp;</span></div>`,
   ];
@@ -35,6 +43,14 @@ export function firstSightOf({ url }: Pick<Asking, "url">, { account, page, site
 ${above}${list(page, { base: site.base, now, count: ROWS[account?.density ?? "comfortable"] })}
 </main>
 </div>`;
+}
+
+function silentBand({ silent, project }: ChecksBoot): Html {
+  const action = silentAction(silent, project);
+  return html`<section class="band silent-band" aria-label="${SILENT_WORDS.label}">
+<svg class="icon" width="16" height="16" aria-hidden="true"></svg>
+<div class="silent-text"><b>${SILENT_WORDS.title(silent.downCount)}</b> ${SILENT_WORDS.text(silent)}</div>
+${action === null ? [] : [html`<span class="button is-primary">${action}</span>`]}</section>`;
 }
 
 type Drawn = { base: string; now: number; count: number };
