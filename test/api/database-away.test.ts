@@ -25,10 +25,8 @@ let key: string;
 beforeAll(async () => {
   const direct = new URL(database.url);
   proxy = await DatabaseProxy.open({ targetPort: Number(direct.port) });
-  const url = new URL(database.url);
-  url.port = String(proxy.port);
   const databaseOptions = {
-    url: url.href,
+    url: proxy.urlFor(database.url),
     applicationName: "overdue-api",
     onError: () => {},
     requireDurable: false,
