@@ -93,6 +93,12 @@ export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 /** Of one project; beyond it the oldest are forgotten before their time. */
 export const IDEMPOTENCY_KEYS_MAX = 1_000;
 
+// Tags of a project. A check has up to 250, so a project can have millions; these bounds keep what is made of them small.
+/** Tags in the API's list of badges and on the metrics page, the first in the alphabet or the first found. */
+export const TAGS_LISTED_MAX = 10_000;
+/** Tags on the dashboard's page of badges. */
+export const BADGE_TAGS_SHOWN_MAX = 1_000;
+
 // Keys.
 export const API_KEY_LENGTH = 32;
 export const PING_KEY_LENGTH = 22;

@@ -1,6 +1,6 @@
 // The tags that the checks of a project carry, as the map of badges needs them.
 import { expect, test } from "vitest";
-import { listTagTexts } from "../../src/store/checks/check-search.ts";
+import { listTags } from "../../src/store/checks/check-search.ts";
 import { markCheckDeleted } from "../../src/store/checks/checks.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
@@ -8,12 +8,13 @@ import { MONDAY_NOON, sampleCheck, sampleProject } from "../support/sample.ts";
 
 const database = useDatabase();
 
-test("each text of tags comes once; empty ones, other projects' and those of deleted checks do not come", async () => {
+test("each tag comes once, in order; other projects' and those of deleted checks do not come", async () => {
   const { id: projectId } = await sampleProject(database.db);
   const other = await sampleProject(database.db);
-  for (const tags of ["db web", "db web", "", "Db"]) await sampleCheck(database.db, { projectId, tags });
+  for (const tags of ["db web", " web  db", "", "Db"]) await sampleCheck(database.db, { projectId, tags });
   await sampleCheck(database.db, { projectId: other.id, tags: "theirs" });
   const gone = await sampleCheck(database.db, { projectId, tags: "gone" });
   await inTransaction(database.db, (tx) => markCheckDeleted(tx, { checkId: gone.id, at: MONDAY_NOON }));
-  expect((await listTagTexts(database.db, projectId)).toSorted()).toEqual(["Db", "db web"]);
+  expect(await listTags(database.db, { projectId, limit: 10 })).toEqual(["Db", "db", "web"]);
+  expect(await listTags(database.db, { projectId, limit: 2 })).toEqual(["Db", "db"]);
 });

@@ -8,7 +8,7 @@ import {
   findOldestMatch,
   listChecks,
   listDeletedChecks,
-  listTagTexts,
+  listTags,
 } from "../../src/store/checks/check-search.ts";
 import { findUuidByUniqueKey } from "../../src/store/checks/unique-keys.ts";
 import { listChangedChecks } from "../../src/store/checks/check-rows.ts";
@@ -201,7 +201,7 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
     ["checks_unique_key"],
     (tx) => findUuidByUniqueKey(tx, { key: "0123456789abcdef0123456789abcdef01234567", projectIds: [7] }),
   ],
-  ["list tags of a project", ["checks_project"], (tx) => listTagTexts(tx, 7)],
+  ["list tags of a project", ["checks_project"], (tx) => listTags(tx, { projectId: 7, limit: 10 })],
   [
     "list what was deleted in a project",
     ["checks_with_deleted"],

@@ -37,7 +37,7 @@ export type BadgeContext = {
   sign: (tag: string) => string;
 };
 
-/** The tags of a project in the order of the alphabet, and last the one of all checks. */
+/** The tags in these texts in the order of the alphabet, and last the one of all checks. */
 export function badgeTags(tagTexts: readonly string[]): string[] {
   const tags = new Set(tagTexts.flatMap(splitTags));
   // Whoever named a tag like that gets the overall badges under it, too.

@@ -97,7 +97,8 @@ export const HISTORY_ROUTES: readonly Route[] = [
     path: "/badges/",
     namedBy: [],
     summary: "List badges",
-    description: "The addresses of the badges of each tag, and of all checks together.",
+    description:
+      "The addresses of the badges of each tag, and of all checks together. Of a project with more than 10,000 tags, those of the first 10,000 in the order of their code points.",
     query: [],
     body: null,
     responses: {

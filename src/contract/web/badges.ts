@@ -9,8 +9,13 @@ type BadgeAddresses = {
   shields3: string;
 };
 
-/** GET /web/api/projects/:project/badges; `tag` null stands for all checks of the project. */
-export type BadgesPage = { badges: ({ tag: string | null } & BadgeAddresses)[] };
+/** GET /web/api/projects/:project/badges */
+export type BadgesPage = {
+  /** `tag` null stands for all checks of the project. */
+  badges: ({ tag: string | null } & BadgeAddresses)[];
+  /** The project has more tags than these. */
+  isCut: boolean;
+};
 
 /** GET /web/api/checks/:check/badge */
 export type CheckBadge = BadgeAddresses;

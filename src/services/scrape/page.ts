@@ -3,13 +3,16 @@
 import { setImmediate } from "node:timers/promises";
 import { splitTags, uniqueKey } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
+import { TAGS_LISTED_MAX } from "../../core/limits.ts";
 import { quickStatusAt } from "../../core/machine/quick-status.ts";
 import { type ShownStatus, startedAt } from "../../core/machine/status.ts";
 import { sha1Hex } from "../../lib/secrets/hashes.ts";
 import type { ScrapedCheck } from "../../store/checks/check-statuses.ts";
 
-/** How many checks or lines are worked on before others get their turn: about a millisecond. */
+/** How many lines are written before other requests are served: about a millisecond. */
 const PIECE = 500;
+/** How many checks are looked at before other requests are served; a check has up to 250 tags. */
+const CHECKS_AT_ONCE = 50;
 
 type Sampled = { labels: string; status: ShownStatus; isStarted: boolean };
 
@@ -44,11 +47,13 @@ export async function* scrapePage(checks: readonly ScrapedCheck[], now: Instant)
   const isTagUp = new Map<string, boolean>();
   let downCount = 0;
   for (const [index, check] of checks.entries()) {
-    if (index % PIECE === PIECE - 1) await setImmediate();
+    if (index % CHECKS_AT_ONCE === CHECKS_AT_ONCE - 1) await setImmediate();
     const status = quickStatusAt(check, now);
     if (status === "down") downCount += 1;
     for (const tag of splitTags(check.tags)) {
-      isTagUp.set(tag, (isTagUp.get(tag) ?? true) && status !== "down");
+      const isUp = isTagUp.get(tag);
+      if (isUp === undefined && isTagUp.size >= TAGS_LISTED_MAX) continue;
+      isTagUp.set(tag, (isUp ?? true) && status !== "down");
     }
     sampled.push({ labels: labelsOf(check), status, isStarted: startedAt(check) !== null });
   }

@@ -124,15 +124,21 @@ export async function listChecks(
   return rows.map(toCheckWithState);
 }
 
-const LIST_TAGS = statement<{ tags: string }>({
+const LIST_TAGS = statement<{ tag: string }>({
   name: "checks.list_tags",
-  text: `select distinct tags from checks
-    where project_id = $1 and deleted_at is null and tags <> ''`,
+  text: `select tag from (
+      select distinct t.tag from checks c cross join lateral unnest(string_to_array(c.tags, ' ')) as t (tag)
+      where c.project_id = $1 and c.deleted_at is null and t.tag <> ''
+    ) as tags
+    order by tag collate "C" limit $2`,
 });
 
-/** The different values of `tags` in a project, each a text of tags; in no particular order. */
-export async function listTagTexts(db: Db, projectId: number): Promise<string[]> {
-  return (await db.query(LIST_TAGS, [projectId])).rows.map(({ tags }) => tags);
+/** The tags of a project, each once, in the order of their code points; at most `limit`. */
+export async function listTags(
+  db: Db,
+  { projectId, limit }: { projectId: number; limit: number },
+): Promise<string[]> {
+  return (await db.query(LIST_TAGS, [projectId, limit])).rows.map(({ tag }) => tag);
 }
 
 const COUNT_OWNED = statement<{ count: number }>({

@@ -37,7 +37,14 @@ export function BadgesPage({ params }: PageProps) {
         <h1>{words.title}</h1>
       </header>
       <p className="badges-about">{words.about}</p>
-      <Queried query={query}>{(page) => <Chooser project={project} badges={page.badges} />}</Queried>
+      <Queried query={query}>
+        {(page) => (
+          <>
+            {page.isCut && <p className="badges-about">{words.cut(page.badges.length - 1)}</p>}
+            <Chooser project={project} badges={page.badges} />
+          </>
+        )}
+      </Queried>
     </>
   );
 }

@@ -2,8 +2,9 @@
 import { presentBadges } from "../../../contract/history/badge.ts";
 import type { BadgesPage, CheckBadge } from "../../../contract/web/badges.ts";
 import { badgeSignature, OVERALL_TAG } from "../../../core/badge.ts";
+import { BADGE_TAGS_SHOWN_MAX } from "../../../core/limits.ts";
 import { hmacSha1, sha1 } from "../../../lib/secrets/hashes.ts";
-import { listTagTexts } from "../../../store/checks/check-search.ts";
+import { listTags } from "../../../store/checks/check-search.ts";
 import { checkRoute, projectRoute, type WebRoute } from "../route.ts";
 
 const ofProject = projectRoute({
@@ -14,15 +15,17 @@ const ofProject = projectRoute({
   answer: async ({ house, project }) => {
     const { badgeKey } = project;
     const { urls, secretKey: secret } = house;
-    const tagTexts = await listTagTexts(house.database, project.id);
+    const limit = BADGE_TAGS_SHOWN_MAX + 1;
+    const found = await listTags(house.database, { projectId: project.id, limit });
+    const isCut = found.length > BADGE_TAGS_SHOWN_MAX;
     const sign = (tag: string) => badgeSignature({ badgeKey, tag, secret }, { sha1, hmacSha1 });
-    const { badges } = presentBadges(tagTexts, { urls, badgeKey, sign });
+    const { badges } = presentBadges(found.slice(0, BADGE_TAGS_SHOWN_MAX), { urls, badgeKey, sign });
     const listed = Object.entries(badges).map(([tag, addresses]) => ({
       tag: tag === OVERALL_TAG ? null : tag,
       ...addresses,
     }));
     // All checks first: it is what most people want.
-    const page: BadgesPage = { badges: [...listed.slice(-1), ...listed.slice(0, -1)] };
+    const page: BadgesPage = { badges: [...listed.slice(-1), ...listed.slice(0, -1)], isCut };
     return { json: page };
   },
 });
