@@ -191,7 +191,16 @@ class ChecksStore {
     const version = this.#snapshot.version + 1;
     const doubt = this.#snapshot.doubt + (total < this.#snapshot.total ? 1 : 0);
     this.#tell({
-      ...{ project, version, doubt, total, since, receiving, silent, counts, tags, isComplete },
+      project,
+      version,
+      doubt,
+      total,
+      since,
+      receiving,
+      silent,
+      counts,
+      tags,
+      isComplete,
       trouble: null,
     });
     this.#stopWatching?.();
