@@ -32,7 +32,7 @@ export function AddressDialog({ label, act, onAct, onClose, isBusy, error, whose
     onAct(email.trim());
   };
   return (
-    <Dialog isOpen onClose={onClose} title={rest.title} description={rest.text}>
+    <Dialog isOpen onClose={onClose} isUnsaved={email !== ""} title={rest.title} description={rest.text}>
       <form className="form" onSubmit={submit}>
         <TextField
           label={label}

@@ -86,13 +86,10 @@ function Window({
   shape,
   isUnsaved = false,
 }: Props & { shape: string }) {
-  useUnsaved(isOpen && isUnsaved);
+  const form = useUnsaved(isOpen && isUnsaved);
   const described = description === undefined ? { "aria-describedby": undefined } : {};
   return (
-    <Layer.Root
-      open={isOpen}
-      onOpenChange={(open) => (open ? undefined : isUnsaved ? leaveForm(onClose) : onClose())}
-    >
+    <Layer.Root open={isOpen} onOpenChange={(open) => (open ? undefined : leaveForm(form, onClose))}>
       <Layer.Portal>
         <Layer.Overlay className="veil" />
         <Layer.Content
@@ -115,7 +112,7 @@ function Window({
           </header>
           <div className="window-body">{children}</div>
           {footer !== undefined && <footer className="window-foot">{footer}</footer>}
-          <LeaveQuestion isAsked={isUnsaved} />
+          <LeaveQuestion form={form} isAsked={isUnsaved} />
           <WindowToasts />
         </Layer.Content>
       </Layer.Portal>

@@ -1,51 +1,78 @@
 // Nothing that was typed is lost without asking: not by Escape, not by a link, not by going back, and not by closing the
-// tab. A window that has unsaved changes says so while it is drawn.
+// tab. A form that has unsaved changes says so while it is drawn.
 import { AlertDialog } from "radix-ui";
-import { useEffect, useSyncExternalStore } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
 import type { AroundNavHandler } from "wouter";
 import { siteUrl } from "../boot/boot.ts";
 import { words } from "../words/shared.ts";
 import { Button } from "./button.tsx";
 
-/** The forms with unsaved changes. */
+/** The forms with unsaved changes, the one on top last. */
 const forms = new Set<symbol>();
-/** What is to be done when the changes may be lost; null: nobody is asked. */
-let leaving: (() => void) | null = null;
+/** Takes back what keeps the tab on this page; null: there is no form with unsaved changes. */
+let release: (() => void) | null = null;
+
+type Question = {
+  /** The form that asks. */
+  form: symbol;
+  /** What is to be done when the changes may be lost. */
+  leave: () => void;
+  /** Whether the changes of all forms are lost, because the page is left. */
+  isOfPage: boolean;
+};
+let question: Question | null = null;
 const listeners = new Set<() => void>();
 
-function ask(next: (() => void) | null): void {
-  leaving = next;
+function ask(next: Question | null): void {
+  question = next;
   for (const listener of listeners) listener();
 }
 
-/** Does it at once, or after the person has agreed to lose what was typed. */
-export function leaveForm(leave: () => void): void {
-  if (forms.size === 0) leave();
-  else ask(leave);
+/** Leaves the page at once, or after the person has agreed to lose what was typed. */
+function leavePage(leave: () => void): void {
+  const form = [...forms].at(-1);
+  if (form === undefined) leave();
+  else ask({ form, leave, isOfPage: true });
+}
+
+/** The same for a single form, such as that of a window. */
+export function leaveForm(form: symbol, leave: () => void): void {
+  if (forms.has(form)) ask({ form, leave, isOfPage: false });
+  else leave();
 }
 
 /** Every way to another page of ours goes through here. What only changes behind the question mark is the same page. */
 export const aroundNav: AroundNavHandler = (navigate, to, options) => {
   const [path = ""] = to.split("?");
   if (path === "" || siteUrl(path) === location.pathname) navigate(to, options);
-  else leaveForm(() => navigate(to, options));
+  else leavePage(() => navigate(to, options));
 };
 
-/** While `isUnsaved`, leaving asks first. */
-export function useUnsaved(isUnsaved: boolean): void {
+/** While `isUnsaved`, leaving asks first. Returns what the form is known by here. */
+export function useUnsaved(isUnsaved: boolean): symbol {
+  const [form] = useState(() => Symbol("form"));
   useEffect(() => {
     if (!isUnsaved) return undefined;
-    const form = Symbol("form");
     forms.add(form);
-    const stay = (event: BeforeUnloadEvent) => event.preventDefault();
-    window.addEventListener("beforeunload", stay);
-    const letGo = holdBack();
+    release ??= holdPage();
     return () => {
       forms.delete(form);
-      window.removeEventListener("beforeunload", stay);
-      letGo();
+      if (forms.size > 0) return;
+      release?.();
+      release = null;
     };
-  }, [isUnsaved]);
+  }, [isUnsaved, form]);
+  return form;
+}
+
+function holdPage(): () => void {
+  const stay = (event: BeforeUnloadEvent) => event.preventDefault();
+  window.addEventListener("beforeunload", stay);
+  const letGo = holdBack();
+  return () => {
+    window.removeEventListener("beforeunload", stay);
+    letGo();
+  };
 }
 
 /** Marks the step in the history of the tab that stands for the form. */
@@ -62,7 +89,7 @@ function holdBack(): () => void {
   const back = () => {
     if (isLeaving) return;
     push();
-    ask(() => {
+    leavePage(() => {
       isLeaving = true;
       history.go(-2);
     });
@@ -76,29 +103,34 @@ function holdBack(): () => void {
   };
 }
 
-/** The question, over the window that has something to lose. */
-export function LeaveQuestion({ isAsked }: { isAsked: boolean }) {
-  const leave = useSyncExternalStore(
+/** For a form that stands on a page and not in a window. */
+export function UnsavedGuard({ isUnsaved }: { isUnsaved: boolean }) {
+  const form = useUnsaved(isUnsaved);
+  return <LeaveQuestion form={form} isAsked={isUnsaved} />;
+}
+
+/** The question, over the form that has something to lose. */
+export function LeaveQuestion({ form, isAsked }: { form: symbol; isAsked: boolean }) {
+  const asked = useSyncExternalStore(
     (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    () => leaving,
+    () => question,
   );
+  const isOpen = isAsked && asked?.form === form;
   useEffect(() => {
     // Whoever has nothing to lose any more is not asked.
-    if (!isAsked && forms.size === 0 && leaving !== null) ask(null);
-  }, [isAsked]);
+    if (!isAsked && question?.form === form) ask(null);
+  }, [isAsked, form]);
   const discard = () => {
-    forms.clear();
-    leave?.();
+    if (asked?.isOfPage === true) forms.clear();
+    else forms.delete(form);
+    asked?.leave();
     ask(null);
   };
   return (
-    <AlertDialog.Root
-      open={isAsked && leave !== null}
-      onOpenChange={(open) => (open ? undefined : ask(null))}
-    >
+    <AlertDialog.Root open={isOpen} onOpenChange={(open) => (open ? undefined : ask(null))}>
       <AlertDialog.Portal>
         <AlertDialog.Overlay className="veil" />
         <AlertDialog.Content className="window is-dialog leave">

@@ -11,6 +11,7 @@ import { ZoneField } from "../../parts/zone/zone-field.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { toastTrouble } from "../../ui/toast.tsx";
+import { UnsavedGuard } from "../../ui/unsaved.tsx";
 import { accountWords, DENSITY_WORDS, THEME_WORDS } from "../../words/account.ts";
 import { words as shared } from "../../words/shared.ts";
 import { useChange } from "./use-account.ts";
@@ -34,6 +35,7 @@ export function Profile({ account }: { account: AccountPage }) {
 
 function NameForm({ account }: { account: AccountPage }) {
   const [name, setName] = useState(account.name);
+  const isTyped = name.trim() !== account.name;
   const change = useChange();
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -51,9 +53,10 @@ function NameForm({ account }: { account: AccountPage }) {
         onChange={(event) => setName(event.target.value)}
         error={change.isError ? troubleText(change.error) : null}
       />
-      <Button type="submit" isBusy={change.isPending} disabled={name.trim() === account.name}>
+      <Button type="submit" isBusy={change.isPending} disabled={!isTyped}>
         {shared.save}
       </Button>
+      <UnsavedGuard isUnsaved={isTyped} />
     </form>
   );
 }

@@ -27,14 +27,21 @@ function useAccountChange({ account, onClose }: Props) {
 
 export function LimitDialog(props: Props) {
   const { account, onClose } = props;
-  const [limit, setLimit] = useState(account.hasOwnLimit ? String(account.checkLimit ?? "") : "");
+  const [begun] = useState(account.hasOwnLimit ? String(account.checkLimit ?? "") : "");
+  const [limit, setLimit] = useState(begun);
   const change = useAccountChange(props);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     change.mutate({ checkLimit: limit.trim() === "" ? null : Number(limit) });
   };
   return (
-    <Dialog isOpen onClose={onClose} title={words.limitTitle(account.email)} description={words.limitText}>
+    <Dialog
+      isOpen
+      onClose={onClose}
+      isUnsaved={limit !== begun}
+      title={words.limitTitle(account.email)}
+      description={words.limitText}
+    >
       <form className="form" onSubmit={submit}>
         <TextField
           label={words.limit}

@@ -34,6 +34,7 @@ export function NewProject() {
       <Dialog
         isOpen={isOpen}
         onClose={() => setOpen(false)}
+        isUnsaved={name !== "" && !isBusy}
         title={projectsWords.new}
         description={projectsWords.newAbout}
       >

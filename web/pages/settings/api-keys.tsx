@@ -88,7 +88,13 @@ function NewKey({ project, onClose }: { project: string; onClose: () => void }) 
   };
   if (made.data !== undefined) return <Made text={made.data.key} onClose={onClose} />;
   return (
-    <Dialog isOpen onClose={onClose} title={newWords.title} description={newWords.about}>
+    <Dialog
+      isOpen
+      onClose={onClose}
+      isUnsaved={body.name !== ""}
+      title={newWords.title}
+      description={newWords.about}
+    >
       <form className="form" onSubmit={submit}>
         <TextField
           label={newWords.name}

@@ -105,7 +105,7 @@ function NewPasskey({ onClose }: { onClose: () => void }) {
     made.mutate();
   };
   return (
-    <Dialog isOpen onClose={onClose} title={words.add} description={words.dialogText}>
+    <Dialog isOpen onClose={onClose} isUnsaved={name !== ""} title={words.add} description={words.dialogText}>
       <form className="form" onSubmit={submit}>
         <TextField
           label={words.name}

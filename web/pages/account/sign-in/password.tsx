@@ -56,7 +56,13 @@ function NewPassword({ email, onClose }: { email: string; onClose: () => void })
     );
   };
   return (
-    <Dialog isOpen onClose={onClose} title={words.dialog} description={words.dialogText}>
+    <Dialog
+      isOpen
+      onClose={onClose}
+      isUnsaved={password !== ""}
+      title={words.dialog}
+      description={words.dialogText}
+    >
       <form className="form" onSubmit={submit}>
         {/* Password keepers want to know whose it is. */}
         <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
