@@ -13,7 +13,7 @@ import {
 } from "../core/request/unique.ts";
 import { findChecksBySlug, findOldestMatch } from "../store/checks/check-search.ts";
 import type { Database } from "../store/db.ts";
-import { type CheckEvent, listEvents } from "../store/history/events.ts";
+import { type CheckEvent, listEdits } from "../store/history/events.ts";
 import { findProjectByPingKey } from "../store/accounts/projects.ts";
 import type { Tx } from "../store/transaction.ts";
 import { auditCheck } from "./changing/audit-check.ts";
@@ -166,11 +166,8 @@ export function updateCheckSince(
 /** Edits of settings after an instant. Channels and the project are no settings. */
 async function editsSince(tx: Tx, { check }: LockedCheck, version: Instant): Promise<CheckEvent[]> {
   if (check.updatedAt <= version) return [];
-  const range = { checkId: check.id, from: version + 1, kind: "edited", limit: EDITS_TOLD_MAX };
-  const events = await listEvents(tx, range);
-  return events.filter(({ detail }) =>
-    Object.keys(detail["after"] ?? {}).some((name) => name !== "channels"),
-  );
+  const edits = await listEdits(tx, { checkIds: [check.id], after: version, limit: EDITS_TOLD_MAX });
+  return edits.filter(({ detail }) => Object.keys(detail["after"] ?? {}).some((name) => name !== "channels"));
 }
 
 /** A check to be commanded, when, and by whom; a key is no person, and null. */

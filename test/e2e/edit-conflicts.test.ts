@@ -3,6 +3,7 @@ import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import type { ChannelsPage } from "../../src/contract/web/channels.ts";
 import type { CheckPage } from "../../src/contract/web/check-page.ts";
+import type { ProjectSettings } from "../../src/contract/web/project-settings.ts";
 import { accessibilityTrouble } from "../support/browser.ts";
 import { button, expectGone, expectSeen, expectSoon, notice, openRoom, type Room } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
@@ -89,6 +90,94 @@ test("who edits a channel second is told, too", async () => {
   await expectGone(form);
   const after = await ask<ChannelsPage>("GET", `/projects/${project}/channels`);
   expect(after.channels[0]?.name).toBe("mine");
+  await context.close();
+});
+
+test("who sets the schedule of several checks second is told, too", async () => {
+  const room = await openRoom(used);
+  const { page, context, ask, project } = room;
+  const cron = { kind: "cron", schedule: "15 6 * * *", tz: "UTC" };
+  const [one, two] = [await room.make("one", cron), await room.make("two", cron)];
+  await room.go(`/projects/${project}/checks/`);
+  await page.getByLabel("Select one").check();
+  await page.getByLabel("Select two").check();
+  await button(page.getByRole("toolbar", { name: "2 selected" }), "Schedule").click();
+  const form = await expectSeen(page.getByRole("dialog", { name: "Schedule of 2 checks" }));
+  await form.getByLabel("Cron expression").fill("30 3 * * *");
+  await ask("PATCH", `/checks/${two.id}`, { graceSeconds: 7_200 });
+  await button(form, "Set for 2 checks").click();
+  const conflict = await expectSeen(form.locator(".conflict"));
+  expect(await accessibilityTrouble(page)).toEqual([]);
+  expect((await ask<CheckPage>("GET", `/checks/${one.id}`)).settings.schedule).toBe("15 6 * * *");
+  await button(conflict, "Overwrite").click();
+  await expectGone(form);
+  const settings = (await ask<CheckPage>("GET", `/checks/${two.id}`)).settings;
+  expect(settings).toMatchObject({ kind: "cron", schedule: "30 3 * * *" });
+  await context.close();
+});
+
+test("who renames a project second is told, and may reload or overwrite", async () => {
+  const room = await openRoom(used, { name: "Old house" });
+  const { page, context, ask, project } = room;
+  await room.go(`/projects/${project}/settings/`);
+  const field = page.getByLabel("Name of the project");
+  const part = page.locator("section", { has: field }).last();
+  await field.fill("mine");
+  await ask("PATCH", `/projects/${project}`, { name: "theirs" });
+  await button(part, "Save").click();
+  await expectSeen(part.getByText("Old house → theirs"));
+  expect(await accessibilityTrouble(page)).toEqual([]);
+  await button(part, "Reload").click();
+  await expectSoon(() => field.inputValue()).toBe("theirs");
+  await expectGone(part.locator(".conflict"));
+  await field.fill("mine again");
+  await ask("PATCH", `/projects/${project}`, { name: "theirs again" });
+  await button(part, "Save").click();
+  await button(part, "Overwrite").click();
+  await expectSeen(notice(page, "The project was renamed."));
+  expect((await ask<ProjectSettings>("GET", `/projects/${project}/settings`)).name).toBe("mine again");
+  await context.close();
+});
+
+test.each([
+  ["project settings", (project: string) => `/projects/${project}/settings/`, "Name of the project"],
+  ["the account", () => "/accounts/profile/", "Name"],
+])("a name typed on the page of %s is not lost by a link or by going back", async (_, path, label) => {
+  const room = await openRoom(used);
+  const { page, context, project } = room;
+  await room.go(`/projects/${project}/checks/`);
+  await room.go(path(project));
+  const address = page.url();
+  const field = page.getByLabel(label, { exact: true });
+  await field.fill("typed");
+  await page.locator("a.brand").click();
+  await button(await expectSeen(question(room)), "Keep editing").click();
+  expect([await field.inputValue(), page.url()]).toEqual(["typed", address]);
+  await page.evaluate("history.back()");
+  await button(await expectSeen(question(room)), "Keep editing").click();
+  expect(await field.inputValue()).toBe("typed");
+  await page.locator("a.brand").click();
+  await button(question(room), "Discard changes").click();
+  await expectSoon(() => new URL(page.url()).pathname).toBe("/");
+  await context.close();
+});
+
+test("a window over a page with unsaved changes asks for its own text only", async () => {
+  const room = await openRoom(used);
+  const { page, context, project } = room;
+  await room.go(`/projects/${project}/settings/`);
+  const field = page.getByLabel("Name of the project");
+  await field.fill("typed");
+  await button(page, "New key").click();
+  const dialog = await expectSeen(page.getByRole("dialog"));
+  await dialog.getByLabel("Name").fill("deploy");
+  await page.keyboard.press("Escape");
+  await button(await expectSeen(question(room)), "Discard changes").click();
+  await expectGone(dialog);
+  expect(await field.inputValue()).toBe("typed");
+  await page.locator("a.brand").click();
+  await button(await expectSeen(question(room)), "Keep editing").click();
+  expect(await field.inputValue()).toBe("typed");
   await context.close();
 });
 

@@ -5,7 +5,11 @@ import type { CheckSettings } from "../../src/core/check.ts";
 import { HOUR_MS } from "../../src/core/instant.ts";
 import { listAudit } from "../../src/operations/accounts/audit.ts";
 import { pauseCheck, updateCheck } from "../../src/operations/change-check.ts";
-import { rescheduleChecks, type ScheduleParams } from "../../src/operations/changing/reschedule.ts";
+import {
+  type Rescheduled,
+  rescheduleChecks,
+  type ScheduleParams,
+} from "../../src/operations/changing/reschedule.ts";
 import { type CheckWithState, findCheckByUuid, markCheckDeleted } from "../../src/store/checks/checks.ts";
 import { listEvents } from "../../src/store/history/events.ts";
 import { listFlips } from "../../src/store/history/flips.ts";
@@ -20,9 +24,18 @@ const CRON = { schedule: "0 15 * * *", tz: "Europe/Riga", graceSeconds: 600 } as
 
 type Wanted = { check: CheckWithState; params: ScheduleParams };
 
-function reschedule(wanted: readonly Wanted[], more: { accountId?: number; at?: number } = {}) {
-  const { accountId = null, at = NOW } = more;
+type More = { accountId?: number; at?: number; version?: number };
+
+async function reschedule(wanted: readonly Wanted[], more: More = {}): Promise<Rescheduled[]> {
+  const done = await tryToReschedule(wanted, more);
+  if ("kind" in done) throw new Error("it was overtaken");
+  return done;
+}
+
+function tryToReschedule(wanted: readonly Wanted[], more: More = {}) {
+  const { accountId = null, at = NOW, version } = more;
   return rescheduleChecks(database.db, {
+    ...(version !== undefined && { version }),
     projectId: wanted[0]?.check.projectId ?? 0,
     wanted: new Map(wanted.map(({ check, params }) => [check.id, params])),
     accountId,
@@ -54,6 +67,34 @@ async function traceOf(check: CheckWithState) {
 }
 
 describe("schedules of several checks", () => {
+  test("are not overwritten when one of them was edited after the version", async () => {
+    const { id: projectId } = await sampleProject(database.db);
+    const [one, other] = [
+      await sampleCheck(database.db, { projectId }),
+      await sampleCheck(database.db, { projectId }),
+    ];
+    const wanted = [one, other].map((check) => ({ check, params: CRON }));
+    const editOther = (params: object, at: number) =>
+      updateCheck(database.db, {
+        projectId,
+        checkId: other.id,
+        ...edit({ params, at, sight: seenUntil(at) }),
+      });
+    // Another setting is no schedule.
+    await editOther({ name: "renamed" }, NOW + 1);
+    await editOther({ graceSeconds: 7_200 }, NOW + 2);
+    expect(await tryToReschedule(wanted, { at: NOW + 3, version: NOW + 1 })).toMatchObject({
+      kind: "overtaken",
+      version: NOW + 2,
+      edits: [{ checkId: other.id, detail: { after: { graceSeconds: 7_200 } } }],
+    });
+    expect((await stored(one)).settings).toEqual(one.settings);
+    expect((await stored(other)).settings).toMatchObject({ graceSeconds: 7_200 });
+    // Whoever has seen the edit overwrites it.
+    expect(await reschedule(wanted, { at: NOW + 4, version: NOW + 2 })).toHaveLength(2);
+    expect((await stored(other)).settings).toMatchObject({ name: "renamed", ...CRON });
+  });
+
   test("become what an edit of each would have made of it", async () => {
     const { id: projectId } = await sampleProject(database.db);
     const { id: accountId } = await sampleAccount(database.db);

@@ -97,6 +97,28 @@ describe("schedules of many checks", () => {
     expect(await settingsOf(row)).toMatchObject({ kind: "simple", timeoutSeconds: 300 });
   });
 
+  test("that were edited after the form was read are not overwritten, and the undo does not overwrite either", async () => {
+    const [one, other] = [await make({ name: "one" }), await make({ name: "other" })];
+    const { readAt } = (await at.browse(checkPath(one))).json as CheckPage;
+    const edit = (graceSeconds: number) =>
+      at.browse(checkPath(other), { method: "PATCH", body: { graceSeconds } });
+    await edit(7_200);
+    const groups = [{ ids: [one.id, other.id], when: NIGHTLY }];
+    const refused = await post(`${project()}/schedules`, { groups, version: readAt });
+    expect(refused).toMatchObject({
+      status: 409,
+      json: { conflict: { by: { kind: "you" }, after: { graceSeconds: 7_200 } } },
+    });
+    expect(await settingsOf(one)).toMatchObject({ kind: "simple" });
+    const { version } = (refused.json as { conflict: { version: number } }).conflict;
+    const done = await post(`${project()}/schedules`, { groups, version });
+    expect(done.status).toBe(200);
+    const { back, version: saved } = done.json as SchedulesAnswer;
+    await edit(3_600);
+    expect((await post(`${project()}/schedules`, { groups: back, version: saved })).status).toBe(409);
+    expect(await settingsOf(other)).toMatchObject({ kind: "cron", graceSeconds: 3_600 });
+  });
+
   test("a check that is named twice is refused, and so are more than fit", async () => {
     const row = await make();
     const group = { ids: [row.id], when: NIGHTLY };

@@ -57,6 +57,8 @@ export type CheckPage = {
   settings: Required<Omit<CheckChange, "channels" | "version">>;
   /** Of the settings; a form sends it with its changes, so that nobody's are overwritten unseen. */
   version: number;
+  /** When this was read. The version of a form for several checks, which begins with one of them. */
+  readAt: number;
   createdAt: number;
   pingCount: number;
   /** Pings that were received and could not be recorded; they raise no alert. */

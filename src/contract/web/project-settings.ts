@@ -73,10 +73,12 @@ export const ProjectBody = Type.Object(
 );
 export type ProjectBody = Static<typeof ProjectBody>;
 
-/** PATCH /web/api/projects/:project { name?, zone? } → ProjectSettings */
+/** PATCH /web/api/projects/:project { name?, zone? } → ProjectSettings, or 409 with what was changed meanwhile. */
 export const ProjectChangeBody = Type.Object(
   {
     name: Type.Optional(ProjectBody.properties.name),
+    /** The name that the form was filled from; without it, whatever is there is overwritten. */
+    nameBefore: Type.Optional(Type.String({ maxLength: PROJECT_NAME_LENGTH_MAX })),
     zone: Type.Optional(Type.String({ maxLength: TZ_LENGTH_MAX, [RULE]: "zone" })),
   },
   { additionalProperties: false },

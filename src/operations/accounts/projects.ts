@@ -71,16 +71,22 @@ async function locked(tx: Tx, { id, uuid }: Project): Promise<Project> {
   return project;
 }
 
-/** Gives a project another name. */
+/**
+ * Gives a project another name. AppError `precondition_failed` when its name is neither `expected` nor the wanted one
+ * any more.
+ */
 export async function changeProjectName(
   database: Database,
-  { project, by, now, name }: ProjectChange & { name: string },
+  { project, by, now, name, expected }: ProjectChange & { name: string; expected?: string },
 ): Promise<void> {
   const next = projectName(name);
   await inRetriedTransaction(database, async (tx) => {
     // What it was is read under the lock: somebody else may have renamed it since the request began.
     const { name: before } = await locked(tx, project);
     if (next === before) return;
+    if (expected !== undefined && expected !== before) {
+      throw new AppError("precondition_failed", "The project has been renamed.");
+    }
     await renameProject(tx, { projectId: project.id, name: next });
     const sides = { before: { name: before }, after: { name: next } };
     await audit(tx, {

@@ -1,12 +1,14 @@
 // Gives several checks of a project other schedules, all of them in one transaction: they are changed together or not at
 // all, and with as few statements as one. What becomes of each is what an edit of it would do.
 import { type CheckParams, type CheckSettings, patchCheck } from "../../core/check.ts";
+import type { Instant } from "../../core/instant.ts";
 import { passDeadlines } from "../../core/machine/deadline.ts";
 import { lockStates } from "../../store/checks/check-states.ts";
 import { findChecksByIds, updateSchedules } from "../../store/checks/checks.ts";
 import type { Database } from "../../store/db.ts";
 import type { Tx } from "../../store/transaction.ts";
-import type { Command } from "../change-check.ts";
+import { type CheckEvent, listEdits } from "../../store/history/events.ts";
+import type { Command, Overtaken } from "../change-check.ts";
 import { needsOwnSight, ownSights } from "../recording/own-sight.ts";
 import { auditChecks } from "./audit-check.ts";
 import { differences } from "./edit.ts";
@@ -20,15 +22,31 @@ export type ScheduleParams = Pick<CheckParams, "timeoutSeconds" | "graceSeconds"
 export type RescheduleRequest = Omit<Command, "checkId" | "uuid"> & {
   /** By the ids of the checks. */
   wanted: ReadonlyMap<number, ScheduleParams>;
+  /** Schedules that were edited after this instant are not overwritten; left out: all are. */
+  version?: Instant;
 };
 
 /** A check as it was before; `isChanged`: it had another schedule. */
 export type Rescheduled = { checkId: number; before: CheckSettings; isChanged: boolean };
 
-/** Changes when checks expect signals. Those that are not there, or in another project, are left out of the answer. */
-export function rescheduleChecks(database: Database, request: RescheduleRequest): Promise<Rescheduled[]> {
+/** So many edits are read at most. */
+const EDITS_READ_MAX = 1_000;
+const SCHEDULE_FIELDS = ["kind", "timeoutSeconds", "graceSeconds", "schedule", "tz"];
+
+/**
+ * Changes when checks expect signals. Those that are not there, or in another project, are left out of the answer.
+ * Nothing is changed when the schedule of one of them was edited after `version`.
+ */
+export function rescheduleChecks(
+  database: Database,
+  request: RescheduleRequest,
+): Promise<Rescheduled[] | Overtaken> {
   return inRetriedTransaction(database, async (tx) => {
-    const edits = (await lockChecks(tx, request)).map((locked) => {
+    const found = await lockChecks(tx, request);
+    const overtaking = await editsAfter(tx, found, request.version);
+    const [newest] = overtaking;
+    if (newest !== undefined) return { kind: "overtaken", version: newest.at, edits: overtaking };
+    const edits = found.map((locked) => {
       const { settings: before, id } = locked.check;
       const settings = patchCheck(before, request.wanted.get(id) ?? {}, { deriveSlug: false });
       return { locked, settings, after: differences({ before, after: settings }) };
@@ -42,6 +60,21 @@ export function rescheduleChecks(database: Database, request: RescheduleRequest)
       isChanged: isChanged.has(check.id),
     }));
   });
+}
+
+/** Edits of schedules after an instant, newest first. */
+async function editsAfter(
+  tx: Tx,
+  found: readonly LockedCheck[],
+  version: Instant | undefined,
+): Promise<CheckEvent[]> {
+  if (version === undefined) return [];
+  const checkIds = found.filter(({ check }) => check.updatedAt > version).map(({ check }) => check.id);
+  if (checkIds.length === 0) return [];
+  const edits = await listEdits(tx, { checkIds, after: version, limit: EDITS_READ_MAX });
+  return edits.filter(({ detail }) =>
+    Object.keys(detail["after"] ?? {}).some((name) => SCHEDULE_FIELDS.includes(name)),
+  );
 }
 
 async function lockChecks(tx: Tx, { wanted, projectId }: RescheduleRequest): Promise<LockedCheck[]> {

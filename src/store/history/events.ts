@@ -4,7 +4,7 @@ import { type Db, statement } from "../db.ts";
 import { newestOfProject, type ProjectPage, projectPage } from "./newest-of-project.ts";
 import { amongOldest } from "../pruning.ts";
 import type { Tx } from "../transaction.ts";
-import { toTimestamp } from "../values.ts";
+import { toNumberArray, toTimestamp } from "../values.ts";
 
 export type CheckEvent = {
   id: number;
@@ -73,6 +73,22 @@ export async function listEvents(
 ): Promise<CheckEvent[]> {
   const { checkId, from = null, before = null, kind = null, limit } = range;
   const { rows } = await db.query(LIST, [checkId, toTimestamp(from), toTimestamp(before), kind, limit]);
+  return rows.map(toEvent);
+}
+
+const LIST_EDITS = statement<EventRow>({
+  name: "events.list_edits",
+  text: `select id, check_id, at, kind, account_id, detail from events
+    where check_id = any ($1::bigint[]) and at > $2 and kind = 'edited'
+    order by at desc, id desc limit $3`,
+});
+
+/** The newest edits of these checks after an instant, at most `limit`. */
+export async function listEdits(
+  db: Db,
+  { checkIds, after, limit }: { checkIds: readonly number[]; after: Instant; limit: number },
+): Promise<CheckEvent[]> {
+  const { rows } = await db.query(LIST_EDITS, [toNumberArray(checkIds), toTimestamp(after), limit]);
   return rows.map(toEvent);
 }
 

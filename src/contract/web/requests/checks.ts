@@ -105,14 +105,15 @@ export const SchedulesRequest = Type.Object(
       minItems: 1,
       maxItems: BULK_CHECKS_MAX,
     }),
+    version: Type.Optional(Version),
   },
   { additionalProperties: false },
 );
 export type SchedulesRequest = Static<typeof SchedulesRequest>;
 export type ScheduleGroup = SchedulesRequest["groups"][number];
 
-/** `back`: what those that were changed had before; asked for, it takes the change back. */
-export type SchedulesAnswer = BulkAnswer & { back: ScheduleGroup[] };
+/** `back`: what those that were changed had before; asked for under this version, it takes the change back. */
+export type SchedulesAnswer = BulkAnswer & { back: ScheduleGroup[]; version: number };
 
 /** A page of lean rows. */
 export const RowsQuery = Type.Object({

@@ -103,7 +103,7 @@ export const channelRoutes: readonly WebRoute[] = [
         return { json: presentChannel(changed, house.destinations) };
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== "precondition_failed") throw error;
-        throw await overtakenChannel(house, { ...which, accountId: ask.account.id });
+        throw await overtakenChannel(house, { ...which, accountId: ask.account.id, now: ask.now });
       }
     },
   }),
@@ -210,7 +210,7 @@ function changingBy({ account, now }: Pick<AccountAsk, "account" | "now">) {
 /** What is answered to a form that was filled before somebody else changed the same channel. */
 async function overtakenChannel(
   { database }: WebHouse,
-  { projectId, uuid, accountId }: { projectId: number; uuid: string; accountId: number },
+  { projectId, uuid, accountId, now }: { projectId: number; uuid: string; accountId: number; now: number },
 ): Promise<WebRefusal> {
   const { name, kind, revision } = await getChannel(database, { projectId, uuid });
   const called = name === "" ? kind : name;
@@ -219,7 +219,7 @@ async function overtakenChannel(
   const entry = entries.find(({ what, subject }) => what.startsWith("channel.") && subject === called);
   return new WebRefusal("conflict", "This channel was changed by someone else while you edited it.", null, {
     by: changedBy(entry, accountId),
-    at: entry?.at ?? 0,
+    at: entry?.at ?? now,
     before: { ...entry?.before },
     after: { ...entry?.after },
     version: revision,

@@ -1,10 +1,10 @@
-// What is answered to a form that was filled before somebody else changed the same check.
+// What is answered to a form that was filled before somebody else changed the same checks.
 import type { EditConflict } from "../../../contract/web/boot.ts";
 import type { Overtaken } from "../../../operations/change-check.ts";
 import { findEmails } from "../../../store/accounts/accounts.ts";
 import { type CheckAsk, WebRefusal } from "../route.ts";
 
-/** Who changed it last, and everything that was changed, as one change. */
+/** Who changed them last, and, of a single check, everything that was changed, as one change. */
 export async function overtaken(
   { house, account }: Pick<CheckAsk, "house" | "account">,
   { edits, version }: Overtaken,
@@ -14,6 +14,8 @@ export async function overtaken(
   const emails =
     accountId === null ? new Map<number, string>() : await findEmails(house.database, [accountId]);
   const email = accountId === null ? undefined : emails.get(accountId);
+  const isOne = new Set(edits.map(({ checkId }) => checkId)).size === 1;
+  const told = isOne ? edits : [];
   const conflict: EditConflict = {
     by:
       accountId === null
@@ -25,13 +27,15 @@ export async function overtaken(
             : { kind: "person", email },
     at: newest?.at ?? version,
     // The oldest value of a field is what the form began with, the newest what it is now.
-    before: Object.assign({}, ...edits.map(({ detail }) => detail["before"])),
-    after: Object.assign({}, ...edits.toReversed().map(({ detail }) => detail["after"])),
+    before: Object.assign({}, ...told.map(({ detail }) => detail["before"])),
+    after: Object.assign({}, ...told.toReversed().map(({ detail }) => detail["after"])),
     version,
   };
   return new WebRefusal(
     "conflict",
-    "This check was changed by someone else while you edited it.",
+    isOne
+      ? "This check was changed by someone else while you edited it."
+      : "Some of these checks were changed by someone else while you edited them.",
     null,
     conflict,
   );

@@ -12,6 +12,7 @@ import { rescheduleChecks, type ScheduleParams } from "../../../operations/chang
 import { findBulkChecks } from "../../../store/checks/check-rows.ts";
 import { projectRoute, WebRefusal, type WebRoute } from "../route.ts";
 import { circumstances, NOT_THERE, readChange } from "./commands.ts";
+import { overtaken } from "./overtaken.ts";
 
 const schedules = projectRoute({
   name: "set schedules of checks",
@@ -24,8 +25,13 @@ const schedules = projectRoute({
     const params = paramsOf(body);
     const found = await findBulkChecks(house.database, { uuids: [...params.keys()], projectId: project.id });
     const wanted = new Map(found.map(({ id, uuid }) => [id, params.get(uuid) ?? {}]));
-    const request = { ...circumstances(ask), projectId: project.id, wanted };
-    const rescheduled = await rescheduleChecks(house.database, request);
+    const rescheduled = await rescheduleChecks(house.database, {
+      ...circumstances(ask),
+      projectId: project.id,
+      wanted,
+      ...(body.version !== undefined && { version: body.version }),
+    });
+    if ("kind" in rescheduled) throw await overtaken(ask, rescheduled);
     const uuids = new Map(found.map(({ id, uuid }) => [id, uuid]));
     const done = rescheduled.map(({ checkId, ...outcome }) => ({ id: uuids.get(checkId) ?? "", ...outcome }));
     const there = new Set(done.map(({ id }) => id));
@@ -34,6 +40,7 @@ const schedules = projectRoute({
       same: done.filter(({ isChanged }) => !isChanged).map(({ id }) => id),
       refused: [...params.keys()].filter((id) => !there.has(id)).map((id) => ({ id, error: NOT_THERE })),
       back: grouped(done.filter(({ isChanged }) => isChanged)),
+      version: ask.now,
     };
     return { json: answer };
   },

@@ -43,6 +43,7 @@ export async function readCheckPage(
     row,
     settings: check.settings,
     version: check.updatedAt,
+    readAt: now,
     createdAt: check.createdAt,
     pingCount: check.state.pingCount,
     quarantinedCount: quarantined.count,

@@ -9,7 +9,9 @@ import {
 } from "../../../contract/web/project-settings.ts";
 import { EmptyForm } from "../../../contract/web/requests/sign-in.ts";
 import { invitesBy } from "../../../core/accounts/member-rules.ts";
+import { AppError } from "../../../core/errors.ts";
 import { isUuid } from "../../../core/identity.ts";
+import { listAudit } from "../../../operations/accounts/audit.ts";
 import {
   changeRole,
   invite,
@@ -25,7 +27,15 @@ import {
   makeApiKey,
   openProject,
 } from "../../../operations/accounts/projects.ts";
-import { accountRoute, type Asking, projectRoute, WebRefusal, type WebRoute } from "../route.ts";
+import {
+  accountRoute,
+  type Asking,
+  type ProjectAsk,
+  projectRoute,
+  WebRefusal,
+  type WebRoute,
+} from "../route.ts";
+import { changedBy } from "../serving/changed-by.ts";
 import { pathNumber } from "../serving/path-number.ts";
 import { actorOf, changeOf, settings } from "./changing.ts";
 import { ownershipRoutes } from "./ownership.ts";
@@ -66,12 +76,31 @@ const rename = projectRoute({
   access: "renameProject",
   body: ProjectChangeBody,
   answer: async (ask) => {
-    const { name, zone } = ask.body;
-    if (name !== undefined) await changeProjectName(ask.house.database, { ...changeOf(ask), name });
+    const { name, nameBefore: expected, zone } = ask.body;
+    if (name !== undefined) {
+      const change = { ...changeOf(ask), name, ...(expected !== undefined && { expected }) };
+      await changeProjectName(ask.house.database, change).catch(async (error: unknown) => {
+        if (!(error instanceof AppError) || error.code !== "precondition_failed") throw error;
+        throw await overtakenName(ask);
+      });
+    }
     if (zone !== undefined) await changeProjectZone(ask.house.database, { ...changeOf(ask), zone });
     return settings(ask);
   },
 });
+
+/** What is answered to a form that was filled before somebody else renamed the project. */
+async function overtakenName({ house, account, project, now }: ProjectAsk): Promise<WebRefusal> {
+  const { entries } = await listAudit(house.database, { projectId: project.id });
+  const entry = entries.find(({ what }) => what === "project.renamed");
+  return new WebRefusal("conflict", "This project was renamed by someone else while you edited it.", null, {
+    by: changedBy(entry, account.id),
+    at: entry?.at ?? now,
+    before: { ...entry?.before },
+    after: { ...entry?.after },
+    version: 0,
+  });
+}
 
 const inviteSomebody = projectRoute({
   name: "project.invite",

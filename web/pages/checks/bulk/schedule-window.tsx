@@ -7,6 +7,7 @@ import type { CheckRow } from "../../../../src/contract/web/check-row.ts";
 import type { SchedulesAnswer, SchedulesRequest } from "../../../../src/contract/web/requests/checks.ts";
 import { get, send, Trouble, troubleText } from "../../../api/api.ts";
 import { checkKey } from "../../../api/refresh-check.ts";
+import { Conflict } from "../../../parts/conflict.tsx";
 import { type Schedule, scheduleOf } from "../../../parts/schedule/reading.ts";
 import { type FieldsProps, ScheduleFields } from "../../../parts/schedule/schedule-fields.tsx";
 import { SchedulePreview } from "../../../parts/schedule/schedule-preview.tsx";
@@ -34,7 +35,14 @@ export function ScheduleWindow({ project, rows, onClose, onDone }: Props) {
   });
   const [isBusy, setBusy] = useState(false);
   const [isUnsaved, setUnsaved] = useState(false);
+  // Another number begins the form anew with what the check is now.
+  const [round, setRound] = useState(0);
   const formId = useId();
+  const reload = async () => {
+    await query.refetch();
+    setUnsaved(false);
+    setRound((was) => was + 1);
+  };
   const what = named(rows);
   return (
     <Drawer
@@ -59,12 +67,13 @@ export function ScheduleWindow({ project, rows, onClose, onDone }: Props) {
       }
     >
       <Queried query={query}>
-        {({ settings }) => (
+        {(page) => (
           <ScheduleForm
-            {...{ project, rows, formId, onDone }}
-            before={scheduleOf(settings)}
+            key={round}
+            {...{ project, rows, formId, page, isBusy, onDone }}
             onBusy={setBusy}
             onTyped={() => setUnsaved(true)}
+            onReload={() => void reload()}
           />
         )}
       </Queried>
@@ -74,13 +83,17 @@ export function ScheduleWindow({ project, rows, onClose, onDone }: Props) {
 
 type FormProps = Pick<Props, "project" | "rows" | "onDone"> & {
   formId: string;
-  before: Schedule;
+  /** The check that the form begins with. */
+  page: CheckPage;
+  isBusy: boolean;
   onBusy: (isBusy: boolean) => void;
   onTyped: () => void;
+  onReload: () => void;
 };
 
-function ScheduleForm({ project, rows, formId, before, onBusy, onTyped, onDone }: FormProps) {
-  const [form, setForm] = useState(before);
+function ScheduleForm({ project, rows, formId, page, onBusy, onTyped, onDone, ...rest }: FormProps) {
+  const [{ settings, readAt }] = useState(page);
+  const [form, setForm] = useState(() => scheduleOf(settings));
   const [trouble, setTrouble] = useState<unknown>(null);
   const set: FieldsProps["set"] = (change) => {
     onTyped();
@@ -90,19 +103,31 @@ function ScheduleForm({ project, rows, formId, before, onBusy, onTyped, onDone }
   const isBeside = field !== null && field in form;
   const at: FieldsProps["at"] = (...names) =>
     isBeside && (names as string[]).includes(field) ? { error: troubleText(trouble) } : {};
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const conflict = trouble instanceof Trouble ? trouble.conflict : null;
+  const save = async (version: number) => {
     onBusy(true);
-    const refused = await give(project, rows, scheduleOf(form));
+    const refused = await give(project, rows, { when: scheduleOf(form), version });
     onBusy(false);
     setTrouble(refused);
     if (refused === null) onDone();
   };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void save(readAt);
+  };
   return (
-    <form id={formId} className="form" onSubmit={(event) => void submit(event)} noValidate>
+    <form id={formId} className="form" onSubmit={submit} noValidate>
+      {conflict !== null && (
+        <Conflict
+          conflict={conflict}
+          isBusy={rest.isBusy}
+          onOverwrite={() => void save(conflict.version)}
+          onReload={rest.onReload}
+        />
+      )}
       <Present rows={rows} />
       <ScheduleFields form={form} set={set} at={at} preview={<SchedulePreview asked={scheduleOf(form)} />} />
-      {trouble !== null && !isBeside && (
+      {trouble !== null && !isBeside && conflict === null && (
         <p className="mistake" role="alert">
           {troubleText(trouble)}
         </p>
@@ -112,11 +137,15 @@ function ScheduleForm({ project, rows, formId, before, onBusy, onTyped, onDone }
 }
 
 /** Sets it and says so, with the way back. Returns why nothing could be set, or null. */
-async function give(project: string, rows: readonly CheckRow[], when: Schedule): Promise<unknown> {
+async function give(
+  project: string,
+  rows: readonly CheckRow[],
+  { when, version }: { when: Schedule; version: number },
+): Promise<unknown> {
   const ask = (request: SchedulesRequest) =>
     send<SchedulesAnswer>("POST", `/projects/${project}/schedules`, request);
   const ids = rows.map(({ id }) => id);
-  const { undo, ...ended } = await setSchedules(ask, portionsOf({ ids, when }));
+  const { undo, ...ended } = await setSchedules(ask, portionsOf({ ids, when, version }));
   if (ended.done.length === 0 && ended.fault !== null) return ended.fault;
   const takeBack = undo.length > 0 ? () => setSchedules(ask, undo) : null;
   tell(ended, { rows, said: words.done, takeBack });

@@ -12,7 +12,7 @@ const when = (schedule: string): ScheduleGroup["when"] => ({
   tz: "UTC",
 });
 const ids = Array.from({ length: BULK_CHECKS_MAX + 1 }, (_, n) => `check ${n}`);
-const portions = portionsOf({ ids, when: when("0 3 * * *") });
+const portions = portionsOf({ ids, when: when("0 3 * * *"), version: 7 });
 
 /** A server where every check had a schedule of its own portion before. */
 function server(failsAt = 0) {
@@ -21,7 +21,8 @@ function server(failsAt = 0) {
     asked.push(request);
     if (asked.length === failsAt) throw new Error("gone");
     const done = request.groups.flatMap((group) => group.ids);
-    return { done, same: [], refused: [], back: [{ ids: done, when: when(`${asked.length} 0 * * *`) }] };
+    const back = [{ ids: done, when: when(`${asked.length} 0 * * *`) }];
+    return { done, same: [], refused: [], back, version: 100 + asked.length };
   };
   return { asked, ask };
 }
@@ -39,6 +40,8 @@ test("what is more than one request takes goes in portions, and back in portions
     ["2 0 * * *"],
     ["1 0 * * *"],
   ]);
+  // What others save between the change and its undo is found by the version.
+  expect(asked.map(({ version }) => version)).toEqual([7, 7, 102, 101]);
 });
 
 test("when the second portion fails nothing more is asked, and the first can be taken back", async () => {

@@ -9,41 +9,42 @@ import { BULK_CHECKS_MAX } from "../../../../src/contract/web/requests/sizes.ts"
 import type { Outcome } from "./in-bulk.ts";
 
 type Ask = (request: SchedulesRequest) => Promise<SchedulesAnswer>;
-/** What goes into one request. */
-type Portion = ScheduleGroup[];
 
-/** The same schedule for all, in portions. */
+/** The same schedule for all, in as many requests as it takes. `version`: schedules edited after it are a conflict. */
 export function portionsOf({
   ids,
   when,
+  version,
 }: {
   ids: readonly string[];
   when: ScheduleGroup["when"];
-}): Portion[] {
+  version: number;
+}): SchedulesRequest[] {
   const count = Math.ceil(ids.length / BULK_CHECKS_MAX);
   return Array.from({ length: count }, (_, index) => {
     const from = index * BULK_CHECKS_MAX;
-    return [{ ids: ids.slice(from, from + BULK_CHECKS_MAX), when }];
+    return { groups: [{ ids: ids.slice(from, from + BULK_CHECKS_MAX), when }], version };
   });
 }
 
 /** Does one portion after the other. Never throws: after a fault nothing more is begun, and what was done is told. */
 export async function setSchedules(
   ask: Ask,
-  portions: readonly Portion[],
-): Promise<Omit<Outcome, "undo"> & { undo: Portion[] }> {
-  const outcome: Omit<Outcome, "undo"> & { undo: Portion[] } = {
+  portions: readonly SchedulesRequest[],
+): Promise<Omit<Outcome, "undo"> & { undo: SchedulesRequest[] }> {
+  const outcome: Omit<Outcome, "undo"> & { undo: SchedulesRequest[] } = {
     done: [],
     refused: [],
     fault: null,
     undo: [],
   };
-  for (const groups of portions) {
+  for (const portion of portions) {
     try {
-      const { done, refused, back } = await ask({ groups });
+      const { done, refused, back, version } = await ask(portion);
       outcome.done.push(...done);
       outcome.refused.push(...refused);
-      if (back.length > 0) outcome.undo.unshift(back);
+      // What others have saved since is not taken back with it.
+      if (back.length > 0) outcome.undo.unshift({ groups: back, version });
     } catch (fault) {
       return { ...outcome, fault };
     }
