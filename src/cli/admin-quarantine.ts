@@ -1,15 +1,20 @@
 // `overdue admin quarantine`: pings that could not be recorded.
 import type { Command } from "commander";
+import { MINUTE_MS } from "../core/instant.ts";
 import { decodeQuarantined } from "../intake/accepted-codec.ts";
 import { lookAtIntakes } from "../operations/intake-beat.ts";
-import { retryQuarantined } from "../operations/quarantine.ts";
-import { findChecksByIds } from "../store/checks/checks.ts";
-import { countRejectedSignals, listRejectedSignals } from "../store/intakes/rejected-signals.ts";
-import { onDatabase } from "./admin-session.ts";
+import { type Retried, retryQuarantined } from "../operations/quarantine.ts";
+import {
+  countRejectedSignals,
+  listQuarantinedPings,
+  type QuarantinedPing,
+} from "../store/intakes/rejected-signals.ts";
+import { onDatabase, type Session } from "./admin-session.ts";
 import { renderColumns } from "./admin-text.ts";
 import { type CommandContext, printJson } from "./command-context.ts";
 
 const LISTED_MAX = 100;
+const RETRY_MS_MAX = 10 * MINUTE_MS;
 
 const AFTER_HELP = `
 A ping is quarantined when it was received but could not be recorded. Its check is not reported as down because of it.
@@ -23,58 +28,56 @@ export function registerQuarantine(admin: Command, context: CommandContext): voi
     .command("quarantine")
     .description("list and retry pings that could not be recorded")
     .addHelpText("after", AFTER_HELP);
-  registerQuarantineList(quarantine, context);
-  registerQuarantineRetry(quarantine, context);
-}
-
-function registerQuarantineList(quarantine: Command, context: CommandContext): void {
   quarantine
     .command("list")
     .description("print the newest quarantined pings with the reason")
     .option("--json", "print one JSON object: count, pings")
-    .action((options: { json?: true }) =>
+    .action(({ json }: { json?: true }) =>
       onDatabase(context, async ({ database }) => {
-        const [{ count }, found] = await Promise.all([
-          countRejectedSignals(database),
-          listRejectedSignals(database, LISTED_MAX),
-        ]);
-        const ids = found.flatMap(({ checkId }) => (checkId === null ? [] : [checkId]));
-        const checks = ids.length === 0 ? [] : await findChecksByIds(database, [...new Set(ids)]);
-        const uuids = new Map(checks.map(({ id, uuid }) => [id, uuid]));
-        const pings = found.map(({ id, at, checkId, reason }) => ({
-          id,
-          received: new Date(at).toISOString(),
-          check: checkId === null ? null : (uuids.get(checkId) ?? null),
-          reason,
-        }));
-        if (options.json) return printJson(context, { count, pings });
-        if (count === 0) return context.out("No pings are quarantined.\n");
-        const rows = pings.map(({ received, check, reason }) => [received, check ?? "unknown", reason]);
-        context.out(renderColumns([["received", "check", "reason"], ...rows]));
-        if (count > pings.length) context.out(`${count - pings.length} more not shown.\n`);
+        const { count } = await countRejectedSignals(database);
+        const pings = (await listQuarantinedPings(database, LISTED_MAX)).map(shown);
+        if (json) printJson(context, { count, pings });
+        else context.out(renderPings(count, pings));
       }),
     );
-}
-
-function registerQuarantineRetry(quarantine: Command, context: CommandContext): void {
   quarantine
     .command("retry")
     .description("try to record every quarantined ping again")
     .option("--json", "print one JSON object: recorded, dropped, failed")
-    .action((options: { json?: true }) =>
-      onDatabase(context, async ({ database, config }) => {
-        const { settled: sight } = await lookAtIntakes(database);
-        const retried = await retryQuarantined(database, {
-          sight,
-          rules: { ratePerMinute: config.signalsPerMinute },
-          pingLogRows: config.pingLogLimit,
-          decode: decodeQuarantined,
-        });
-        if (options.json) return printJson(context, retried);
-        const { recorded, dropped, failed } = retried;
+    .action(({ json }: { json?: true }) =>
+      onDatabase(context, async (session) => {
+        const retried = await retry(session);
+        if (json) return printJson(context, retried);
+        const { recorded, dropped } = retried;
+        const { count } = await countRejectedSignals(session.database);
         context.out(
-          `Recorded: ${recorded}. Check no longer exists: ${dropped}. Still quarantined: ${failed}.\n`,
+          `Recorded: ${recorded}. Check no longer exists: ${dropped}. Still quarantined: ${count}.\n`,
         );
       }),
     );
+}
+
+async function retry({ database, config }: Session): Promise<Retried> {
+  const { settled: sight } = await lookAtIntakes(database);
+  return retryQuarantined(database, {
+    sight,
+    rules: { ratePerMinute: config.signalsPerMinute },
+    pingLogRows: config.pingLogLimit,
+    decode: decodeQuarantined,
+    withinMs: RETRY_MS_MAX,
+  });
+}
+
+type Shown = { id: number; received: string; check: string | null; reason: string };
+
+function shown({ id, at, check, reason }: QuarantinedPing): Shown {
+  return { id, received: new Date(at).toISOString(), check: check?.uuid ?? null, reason };
+}
+
+function renderPings(count: number, pings: readonly Shown[]): string {
+  if (count === 0) return "No pings are quarantined.\n";
+  const rows = pings.map(({ received, check, reason }) => [received, check ?? "unknown", reason]);
+  const more = count - pings.length;
+  const rest = more > 0 ? `${more} more not shown.\n` : "";
+  return renderColumns([["received", "check", "reason"], ...rows]) + rest;
 }

@@ -11,6 +11,8 @@ import { lockTargetsOf } from "./recording/resolve-targets.ts";
 export type RetryOptions = Pick<RecordOptions, "sight" | "rules" | "pingLogRows"> & {
   /** Null: it cannot be read, and stays. */
   decode: (bytes: Uint8Array) => AcceptedSignal | null;
+  /** What is left after this waits for the next call. */
+  withinMs: number;
 };
 
 export type Retried = {
@@ -21,14 +23,12 @@ export type Retried = {
   failed: number;
 };
 
-/** Beyond it the caller has to ask again. */
-const RETRIED_MAX = 10_000;
-
-/** Retries every quarantined ping once, the oldest first. */
+/** Retries every quarantined ping once, the oldest first, as far as there is time. */
 export async function retryQuarantined(database: Database, options: RetryOptions): Promise<Retried> {
   const retried: Retried = { recorded: 0, dropped: 0, failed: 0 };
+  const endMs = performance.now() + options.withinMs;
   let afterId = 0;
-  for (let count = 0; count < RETRIED_MAX; count += 1) {
+  while (performance.now() < endMs) {
     const one = await retryAfter(database, { ...options, afterId });
     if (one === null) break;
     retried[one.result] += 1;

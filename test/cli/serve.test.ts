@@ -1,12 +1,14 @@
 // `overdue serve` as a supervisor sees it: starts, says where it is, answers, stops, and keeps its secrets.
-import type { ChildProcessWithoutNullStreams } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { type ChildProcessWithoutNullStreams, spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { ROLE_NAMES } from "../../src/roles.ts";
+import { openDatabase } from "../../src/store/db.ts";
+import { sampleCheck, sampleProject } from "../support/sample.ts";
 import { endOf, type Environment, runOverdue, startOverdue, useDurablePostgres } from "./run-overdue.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
@@ -269,6 +271,51 @@ describe("a database that comes and goes", () => {
     running.process.kill("SIGTERM");
     expect((await running.ended).code).toBe(0);
   });
+});
+
+test("a spool on a full disk: pings are refused, and the process is not ready until there is room", async ({
+  skip,
+}) => {
+  const folder = mkdtempSync(join(tmpdir(), "overdue-disk-"));
+  const unmount = () => void spawnSync("umount", ["--lazy", folder]);
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  // The spool leaves 64 MiB to other programs.
+  if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=96m", "tmpfs", folder]).status !== 0) {
+    return skip("mounting a small disk needs the rights of root");
+  }
+  onTestFinished(unmount);
+  const settings = await environment({ OVERDUE_SPOOL_FOLDER: folder });
+  const running = serve(settings, "--roles", "ping");
+  const { admin } = await running.line("ready");
+  const { url } = await running.line("site listening");
+  const db = openDatabase({
+    url: settings["OVERDUE_DATABASE_URL"] ?? "",
+    applicationName: "test",
+    onError: () => {},
+  });
+  onTestFinished(() => db.close());
+  const { uuid } = await sampleCheck(db, { projectId: (await sampleProject(db)).id });
+  const pingStatus = async () => (await fetch(`${url}/ping/${uuid}`)).status;
+  const ready = async () => {
+    const answer = await fetch(`${admin}/readyz`);
+    return { status: answer.status, text: await answer.text() };
+  };
+  expect(await pingStatus()).toBe(200);
+  await postgres.server().crash();
+  await vi.waitFor(async () => expect(await pingStatus()).toBe(200), { timeout: 60_000 });
+  expect(await ready()).toMatchObject({ status: 200 });
+  const filler = join(folder, "filler");
+  writeFileSync(filler, Buffer.alloc(40 * 1024 * 1024));
+  await vi.waitFor(async () => expect(await pingStatus()).toBe(503), { timeout: 60_000 });
+  expect(await ready()).toMatchObject({ status: 503, text: expect.stringContaining("signals are refused") });
+  expect((await fetch(`${admin}/healthz`)).status).toBe(200);
+  rmSync(filler);
+  await vi.waitFor(async () => expect(await pingStatus()).toBe(200), { timeout: 60_000 });
+  await vi.waitFor(async () => expect(await ready()).toMatchObject({ status: 200 }), { timeout: 60_000 });
+  await postgres.server().resume();
+  await vi.waitFor(async () => expect(await pingStatus()).toBe(200), { timeout: 60_000 });
+  running.process.kill("SIGTERM");
+  expect((await running.ended).code).toBe(0);
 });
 
 test("a process whose event loop is blocked ends by itself, and logs what it was doing", async () => {

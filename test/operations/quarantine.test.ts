@@ -19,8 +19,9 @@ async function quarantine(bytes: Uint8Array, { checkId, at }: { checkId: number 
 }
 
 const success = (uuid: string, at: number) => encodeSignal(signal("x", { target: { by: "uuid", uuid }, at }));
-const retry = () =>
+const retry = ({ withinMs = 60_000 } = {}) =>
   retryQuarantined(database.db, {
+    withinMs,
     sight: sightUntil(null),
     rules: { ratePerMinute: 60 },
     pingLogRows: 100,
@@ -52,6 +53,13 @@ describe("a quarantined ping", () => {
     expect(await listPings(database.db, { checkId: check.id, afterN: 0, limit: 10 })).toMatchObject([{ at }]);
     expect(await countRejectedSignals(database.db)).toMatchObject({ count: 1 });
     expect(await retry()).toEqual({ recorded: 0, dropped: 0, failed: 1 });
+  });
+
+  test("is left for the next call when there is no time left", async () => {
+    await database.db.pool.query("truncate rejected_signals");
+    await quarantine(success(INTAKE_ID, MONDAY_NOON), { checkId: null, at: MONDAY_NOON });
+    expect(await retry({ withinMs: 0 })).toEqual({ recorded: 0, dropped: 0, failed: 0 });
+    expect(await retry()).toEqual({ recorded: 0, dropped: 1, failed: 0 });
   });
 
   test("stays quarantined when the database still refuses it, and holds up no other", async () => {

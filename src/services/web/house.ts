@@ -68,9 +68,9 @@ export type WebHouse = {
   now: () => Instant;
   /** The files of the browser's part. */
   assets: Assets;
-  /** Our own delay from a missed deadline to the delivered alert; null: there was none to measure. */
   /** Whether this database is in service, or a restored copy that sends nothing. */
   serviceState: () => ServiceState;
+  /** Our own delay from a missed deadline to the delivered alert; null: there was none to measure. */
   alertDelayMs(now: Instant): Promise<number | null>;
   log: Log;
 };

@@ -64,10 +64,45 @@ export async function listRejectedSignals(db: Db, limit: number): Promise<Reject
   return (await db.query(LIST, [limit])).rows.map(toRejectedSignal);
 }
 
+/** A quarantined signal as a person is told of it. */
+export type QuarantinedPing = {
+  id: number;
+  at: Instant;
+  reason: string;
+  /** Null: the check is not known, or deleted. */
+  check: { uuid: string; name: string } | null;
+};
+
+const LIST_TOLD = statement<{
+  id: number;
+  at: Instant;
+  reason: string;
+  uuid: string | null;
+  name: string | null;
+}>({
+  name: "rejected_signals.list_told",
+  text: `select r.id, r.at, r.reason, c.uuid, c.name
+    from rejected_signals r left join checks c on c.id = r.check_id and c.deleted_at is null
+    order by r.id desc limit $1`,
+});
+
+/** The newest quarantined signals, without what they hold. */
+export async function listQuarantinedPings(db: Db, limit: number): Promise<QuarantinedPing[]> {
+  const { rows } = await db.query(LIST_TOLD, [limit]);
+  return rows.map(({ id, at, reason, uuid, name }) => {
+    return { id, at, reason, check: uuid === null ? null : { uuid, name: name ?? "" } };
+  });
+}
+
 const COUNT = statement<{ count: number; oldest_at: Instant | null }>({
   name: "rejected_signals.count",
-  text: `select count(*)::int as count, min(at) as oldest_at from rejected_signals
-    where $1::bigint is null or check_id = $1`,
+  text: "select count(*)::int as count, min(at) as oldest_at from rejected_signals",
+});
+
+// By itself: a condition that may be left out would keep the plan from using the index.
+const COUNT_OF_CHECK = statement<{ count: number; oldest_at: Instant | null }>({
+  name: "rejected_signals.count_of_check",
+  text: "select count(*)::int as count, min(at) as oldest_at from rejected_signals where check_id = $1",
 });
 
 /** How many signals are quarantined, of one check or of all, and when the oldest of them was received. */
@@ -75,7 +110,8 @@ export async function countRejectedSignals(
   db: Db,
   checkId: number | null = null,
 ): Promise<{ count: number; oldestAt: Instant | null }> {
-  const [row] = (await db.query(COUNT, [checkId])).rows;
+  const found = checkId === null ? db.query(COUNT, []) : db.query(COUNT_OF_CHECK, [checkId]);
+  const [row] = (await found).rows;
   return { count: row?.count ?? 0, oldestAt: row?.oldest_at ?? null };
 }
 

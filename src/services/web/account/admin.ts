@@ -37,8 +37,7 @@ import {
   type StoredName,
 } from "../../../store/accounts/admin.ts";
 import { listAccounts } from "../../../store/accounts/projects.ts";
-import { findChecksByIds } from "../../../store/checks/checks.ts";
-import { countRejectedSignals, listRejectedSignals } from "../../../store/intakes/rejected-signals.ts";
+import { countRejectedSignals, listQuarantinedPings } from "../../../store/intakes/rejected-signals.ts";
 import { listIncidents } from "../../../store/alerts/incidents.ts";
 import { type Intake, listOpenIntakes } from "../../../store/intakes/intakes.ts";
 import { findStoredIdentity } from "../../../store/database-identity.ts";
@@ -50,6 +49,8 @@ import { accountRoute, WebRefusal, type WebRoute } from "../route.ts";
 const ACCOUNTS_PER_PAGE = 100;
 const INTAKES_MAX = 200;
 const QUARANTINED_SHOWN_MAX = 20;
+/** Well below the time in which a request has to be answered; what is left can be retried again. */
+const RETRY_MS_MAX = 20_000;
 
 const accounts = accountRoute({
   name: "admin.accounts",
@@ -199,19 +200,13 @@ const confirm = accountRoute({
 async function readQuarantine(db: Db): Promise<AdminState["quarantined"]> {
   const [{ count }, pings] = await Promise.all([
     countRejectedSignals(db),
-    listRejectedSignals(db, QUARANTINED_SHOWN_MAX),
+    listQuarantinedPings(db, QUARANTINED_SHOWN_MAX),
   ]);
-  const checkIds = pings.flatMap(({ checkId }) => (checkId === null ? [] : [checkId]));
-  const checks = checkIds.length === 0 ? [] : await findChecksByIds(db, [...new Set(checkIds)]);
-  const names = new Map(checks.map(({ id, uuid, settings }) => [id, settings.name || uuid]));
   return {
     count,
-    pings: pings.map(({ id, at, checkId, reason }) => ({
-      id,
-      receivedAt: at,
-      check: checkId === null ? null : (names.get(checkId) ?? null),
-      reason,
-    })),
+    pings: pings.map(({ id, at, check, reason }) => {
+      return { id, receivedAt: at, check: check && (check.name || check.uuid), reason };
+    }),
   };
 }
 
@@ -223,7 +218,7 @@ const retryQuarantine = accountRoute({
   answer: async ({ house }) => {
     const { database, sight, pingLogLimit: pingLogRows, signalsPerMinute: ratePerMinute } = house;
     const options = { sight: sight(), rules: { ratePerMinute }, pingLogRows, decode: decodeQuarantined };
-    return { json: await retryQuarantined(database, options) };
+    return { json: await retryQuarantined(database, { ...options, withinMs: RETRY_MS_MAX }) };
   },
 });
 
