@@ -140,6 +140,7 @@ test("a password that is too short is refused with a sentence; a good one signs 
   await button(form, "Save").click();
   await expectSeen(form.getByRole("alert"));
   await page.keyboard.press("Escape");
+  await button(page.getByRole("alertdialog"), "Discard changes").click();
   await setPassword(page);
   const wrong = await signIn("password@example.org", "something else entirely");
   await expectSeen(wrong.page.getByRole("alert"));
