@@ -15,6 +15,12 @@ export const recordWords = {
   empty: "empty",
   /** Names that only the program knows. */
   names: { readOnly: "read-only", readWrite: "read and write" } as Readonly<Record<string, string>>,
+  fields: {
+    graceSeconds: "grace period",
+    timeoutSeconds: "interval",
+    tz: "time zone",
+    desc: "description",
+  } as Readonly<Record<string, string>>,
   yes: "yes",
   no: "no",
   more: (count: number) => `and ${plural(count, "more field")}`,

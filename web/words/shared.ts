@@ -58,7 +58,7 @@ export const words = {
     keep: "Keep editing",
   },
   conflict: {
-    title: "Someone else saved first",
+    title: "Changed while you were editing",
     by: {
       you: (when: string) => `You saved another change in a different window ${when}.`,
       person: (email: string, when: string) => `${email} saved a change ${when}.`,

@@ -4,7 +4,7 @@ import { differences, fieldWords, valueWords } from "./differences.ts";
 
 test("only the fields that differ are told, each with both sides", () => {
   expect(differences({ name: "a", graceSeconds: 60 }, { name: "a", graceSeconds: 300 })).toEqual([
-    { field: "grace seconds", before: "60", after: "300" },
+    { field: "grace period", before: "1 min", after: "5 min" },
   ]);
 });
 
@@ -19,7 +19,8 @@ test("the id of what was changed is left to programs", () => {
 });
 
 test("names of fields are words", () => {
-  expect(fieldWords("graceSeconds")).toBe("grace seconds");
+  expect(fieldWords("graceSeconds")).toBe("grace period");
+  expect(fieldWords("filterSubject")).toBe("filter subject");
   expect(fieldWords("url_down")).toBe("url down");
 });
 

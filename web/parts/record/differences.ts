@@ -1,5 +1,6 @@
 // What a change changed, field by field, from the two sides that the record keeps. Pure.
 import { recordWords as words } from "../../words/record.ts";
+import { formatSpan } from "../../words/time.ts";
 
 export type Difference = { field: string; before: string | null; after: string | null };
 type Side = Readonly<Record<string, unknown>> | null;
@@ -16,14 +17,24 @@ export function differences(before: Side, after: Side): Difference[] {
   return names
     .map((name) => ({
       field: fieldWords(name),
-      before: before === null || !(name in before) ? null : valueWords(before[name]),
-      after: after === null || !(name in after) ? null : valueWords(after[name]),
+      before: sideWords(before, name),
+      after: sideWords(after, name),
     }))
     .filter((one) => one.before !== one.after);
 }
 
-/** "graceSeconds" and "grace_seconds" read "grace seconds". */
+function sideWords(side: Side, name: string): string | null {
+  if (side === null || !(name in side)) return null;
+  const value = side[name];
+  return name.endsWith("Seconds") && typeof value === "number"
+    ? formatSpan(value * 1_000)
+    : valueWords(value);
+}
+
+/** "url_down" reads "url down"; what people know by another name is called that. */
 export function fieldWords(name: string): string {
+  const known = words.fields[name];
+  if (known !== undefined) return known;
   return name
     .replaceAll("_", " ")
     .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")

@@ -92,7 +92,7 @@ function EditForm({ page, isGone, onUnsaved, onReload, onClose }: Props & { onRe
     >
       <form id={formId} className="form edit-form" onSubmit={submit} noValidate>
         {isGone && <GoneNote page={page} />}
-        {conflict !== null && (
+        {conflict !== null && !isGone && (
           <Conflict
             conflict={conflict}
             isBusy={isBusy}
