@@ -24,6 +24,7 @@ import { type Site, type SitePart, siteService } from "./roles/site.ts";
 import { smtpRole } from "./roles/smtp.ts";
 import { givenSpoolFolder } from "./roles/spool-folder.ts";
 import { sweeperRole } from "./roles/sweeper.ts";
+import { operatorLoop } from "./roles/sweeping/operator-watch.ts";
 import { missesOf } from "./roles/ways-out/set-up.ts";
 import { webRole } from "./roles/web.ts";
 import type { Database, DatabaseOptions } from "./store/db.ts";
@@ -153,6 +154,8 @@ export async function run(
   const site = siteParts.length === 0 ? null : siteService(allParts, known);
   const inner = built.filter((role): role is InnerRole => !isSitePart(role));
   const needsDatabase = built.length === 0 || built.some((role) => !isSitePart(role) || role.needsDatabase);
+  // A sweeper watches over everything but itself: when none runs, another process has to say so.
+  const watchOfSweeper = roles.includes("sweeper") || !needsDatabase ? [] : [operatorLoop(known)];
   let phase: "starting" | "running" | "stopping" = "starting";
   const admin = adminServer({
     listen: config.adminListen,
@@ -190,7 +193,7 @@ export async function run(
       if (!needsDatabase) phase = "running";
     },
     site,
-    inner: roles.length === 0 ? inner : [identity.loop, ...inner],
+    inner: roles.length === 0 ? inner : [identity.loop, ...watchOfSweeper, ...inner],
   });
   const running = await startServices(order, {
     log,

@@ -9,7 +9,7 @@ import { loadConfig } from "../../src/config.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { beatIntake, enterIntake, leaveIntake } from "../../src/operations/intake-beat.ts";
-import { type Resources, run, type RunningProcess } from "../../src/roles.ts";
+import { type Resources, type RoleName, run, type RunningProcess } from "../../src/roles.ts";
 import { openDatabase } from "../../src/store/db.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { useDatabase } from "../support/database.ts";
@@ -38,7 +38,10 @@ type Started = {
   metric: (name: string) => Promise<string | undefined>;
 };
 
-async function startSweeper(settings: Record<string, string> = {}): Promise<Started> {
+async function startSweeper(
+  settings: Record<string, string> = {},
+  roles: readonly RoleName[] = ["sweeper"],
+): Promise<Started> {
   const lines: string[] = [];
   const databaseOptions = {
     url: database.url,
@@ -53,7 +56,7 @@ async function startSweeper(settings: Record<string, string> = {}): Promise<Star
     log: createLog({ level: "info", destination: { write: (line) => lines.push(line) } }),
     metrics: createMetrics({ version: "0" }),
   };
-  const running = await run(["sweeper"], resources, { signal: new AbortController().signal });
+  const running = await run(roles, resources, { signal: new AbortController().signal });
   endings.push(async () => expect(await running.stop()).toEqual([]));
   const metric = async (name: string) => {
     const answer = await fetch(`http://127.0.0.1:${running.adminAddress?.port}/metrics`);
@@ -157,6 +160,26 @@ describe("the sweeper", () => {
       await database.db.pool.query("update intakes set gap_ended_at = gap_ended_at - interval '1 minute'");
       await startSweeper();
       await expect.poll(flips, SOON).toHaveLength(1);
+    },
+    TEST_MS_MAX,
+  );
+
+  test(
+    "is reported as missing by a process of another role, to the log and the admin channel",
+    async () => {
+      await startBeating();
+      await checkDownIn(-180_000);
+      const { said, metric } = await startSweeper(
+        { OVERDUE_OPERATOR_CHANNEL: world.channels[0]?.uuid ?? "" },
+        ["notifier"],
+      );
+      await expect.poll(said, SOON).toContain("Deadlines are not being checked");
+      expect(said()).toContain("Start a process with the role sweeper");
+      expect(await metric("overdue_troubles")).toBe("1");
+      const { rows } = await database.db.pool.query(
+        "select count(*)::int as count from deliveries where kind = 'operator'",
+      );
+      expect(rows).toEqual([{ count: 1 }]);
     },
     TEST_MS_MAX,
   );

@@ -145,6 +145,7 @@ export const adminWords = {
 export const TROUBLE_WORDS: Readonly<Record<string, string>> = {
   watermarkHeld: "Alerts about silence wait: it is not sure that all signals have arrived",
   spoolFilling: "The spool of a process is filling up",
+  sweepStuck: "Deadlines are not being checked: no sweeper is running, or it makes no progress",
   deliveryStuck: "Messages wait although nothing hinders them",
   intakeLost: "A process that received signals was lost",
   pingsLost: "Acknowledged pings are missing from the database",

@@ -23,6 +23,8 @@ const WELL: Observed = {
   holderName: "host/1",
   newestBeatAt: NOW - 500,
   unsettledSinceAt: null,
+  sweepDueAt: null,
+  freshSinceAt: NOW - 86_400_000,
   spools: [],
   lost: [],
   lostCommits: [],
@@ -50,6 +52,22 @@ test("a channel of the admin that is missing or disabled is told, one that works
 
 const told = (given: Partial<Observed>) => troublesOf({ ...WELL, ...given });
 const kinds = (given: Partial<Observed>) => told(given).map(({ kind }) => kind);
+
+test("deadlines that no sweeper checks are reported, those that wait for a reason are not", () => {
+  const sweepDueAt = NOW - 121_000;
+  expect(told({ sweepDueAt })).toMatchObject([
+    {
+      kind: "sweepStuck",
+      since: sweepDueAt,
+      text: expect.stringMatching(/Start a process with the role sweeper/),
+    },
+  ]);
+  expect(kinds({ sweepDueAt: NOW - 120_000 })).toEqual([]);
+  expect(kinds({ sweepDueAt, freshSinceAt: NOW - 170_000 })).toEqual([]);
+  expect(kinds({ sweepDueAt, freshSinceAt: null })).toEqual([]);
+  expect(kinds({ sweepDueAt, watermarkAt: NOW - 300_000 })).toEqual(["watermarkHeld"]);
+  expect(kinds({ sweepDueAt, locked: [{ name: "a", since: NOW - 90_000 }] })).toEqual(["checkLocked"]);
+});
 
 const QUIET: Backlog = {
   now: NOW,

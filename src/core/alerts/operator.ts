@@ -7,6 +7,8 @@ import type { OperatorMessage } from "./message.ts";
 
 /** A message that nothing hinders waits no longer than this for its try. */
 export const DELIVERY_STUCK_MS = 2 * MINUTE_MS;
+/** A deadline that can be checked waits no longer than this for a sweeper. */
+const SWEEP_STUCK_MS = 2 * MINUTE_MS;
 /** Somebody who holds a check for so long has forgotten it. */
 const LOCK_TOLD_AFTER_MS = MINUTE_MS;
 /** An intake that was lost is news for this long. */
@@ -20,6 +22,8 @@ export type TroubleKind =
   /** Alerts about silence wait: somebody holds the watermark, nobody receives, or beats keep breaking off. */
   | "watermarkHeld"
   | "spoolFilling"
+  /** Deadlines are not checked: no sweeper runs, or it makes no progress. */
+  | "sweepStuck"
   | "deliveryStuck"
   | "intakeLost"
   /** The database lost pings that it had confirmed: a restored backup, or a standby that was behind. */
@@ -50,6 +54,10 @@ export type Observed = {
   newestBeatAt: Instant | null;
   /** Since when silence has not been believed, as far as whoever observes knows; null: it is. */
   unsettledSinceAt: Instant | null;
+  /** Since when a deadline has waited to be checked; null: none does. */
+  sweepDueAt: Instant | null;
+  /** Since when heartbeats of the processes that receive have come without a gap; null: they do not. */
+  freshSinceAt: Instant | null;
   spools: readonly { name: string; fill: number }[];
   lost: readonly { intakeId: string; name: string; lostAt: Instant }[];
   /** Times of which the database lost confirmed pings that no process could send again. */
@@ -69,6 +77,7 @@ export function troublesOf(observed: Observed): Trouble[] {
   return [
     ...heldWatermark(observed),
     ...fillingSpools(observed),
+    ...stuckSweep(observed),
     ...stuckDelivery(observed),
     ...lostIntakes(observed),
     ...lostPings(observed),
@@ -112,6 +121,17 @@ function fillingSpools({ now, spools }: Observed): Trouble[] {
       since: now,
       text: `The spool of the process ${name} is filled to ${Math.floor(fill * 100)} %. When it is full, pings are refused.`,
     }));
+}
+
+function stuckSweep(observed: Observed): Trouble[] {
+  const { sweepDueAt, locked } = observed;
+  // Where the watermark is held or a check is locked, deadlines wait for a reason that is reported.
+  if (sweepDueAt === null || locked.length > 0 || heldWatermark(observed).length > 0) return [];
+  if (sweepLagMs(observed) <= SWEEP_STUCK_MS) return [];
+  const text =
+    `No deadline has been checked since ${clock(sweepDueAt)}, so missing pings raise no alerts. ` +
+    "Start a process with the role sweeper, or see why the running one makes no progress.";
+  return [{ kind: "sweepStuck", subject: "", since: sweepDueAt, text }];
 }
 
 function stuckDelivery({ now, deliveryDueAt }: Observed): Trouble[] {
@@ -215,6 +235,7 @@ const PART_OF: Readonly<Record<TroubleKind, Part>> = {
   watermarkHeld: "receiving",
   spoolFilling: "receiving",
   intakeLost: "receiving",
+  sweepStuck: "watching",
   pingsLost: "database",
   checkLocked: "watching",
   checkPoisoned: "watching",
@@ -308,6 +329,7 @@ export function changesOf(
 const TITLES: Readonly<Record<TroubleKind, { begun: string; over: string }>> = {
   watermarkHeld: { begun: "Silence alerts are held back", over: "Silence alerts are on time again" },
   spoolFilling: { begun: "A spool is filling", over: "The spool has room again" },
+  sweepStuck: { begun: "Deadlines are not being checked", over: "Deadlines are being checked again" },
   deliveryStuck: { begun: "Messages are not being sent", over: "Messages are being sent again" },
   intakeLost: { begun: "A receiving process was lost", over: "No further process was lost" },
   pingsLost: {

@@ -1,4 +1,4 @@
-// Watches over the installation beside the sweeper: what is the matter is logged, counted, and told to the channel of
+// Watches over the installation, beside the sweeper and in processes without one: what is the matter is logged, counted, and told to the channel of
 // whoever runs it, once when it begins and once when it is over.
 import { type Trouble, troublesOf } from "../../core/alerts/operator.ts";
 import { SECOND_MS } from "../../core/instant.ts";
@@ -16,7 +16,19 @@ export type OperatorWatch = Loop & {
   troubles(): readonly Trouble[] | null;
 };
 
-export function operatorLoop({ config, database, log, metrics, state }: SweeperParts): OperatorWatch {
+/** What the watch of a process without a sweeper knows of its work. */
+const NO_SWEEPER: WatchedState = { unsettledSinceAt: null, locked: new Map() };
+
+type WatchedState = Pick<SweeperParts["state"], "unsettledSinceAt" | "locked">;
+type WatchParts = Omit<SweeperParts, "state"> & { state?: WatchedState };
+
+export function operatorLoop({
+  config,
+  database,
+  log,
+  metrics,
+  state = NO_SWEEPER,
+}: WatchParts): OperatorWatch {
   let troubles: readonly Trouble[] | null = null;
   addFigures(metrics, [
     {

@@ -10,6 +10,7 @@ import {
 } from "../../../core/alerts/operator.ts";
 import type { OperatorMessage } from "../../../core/alerts/message.ts";
 import type { Instant } from "../../../core/instant.ts";
+import { settlingOf } from "../../../core/machine/watermark.ts";
 import { SPOOL_FILL_TOLD } from "../../../core/limits.ts";
 import { type Channel, findChannelByUuid } from "../../../store/alerts/channels.ts";
 import {
@@ -21,7 +22,7 @@ import {
 } from "../../../store/alerts/incidents.ts";
 import { insertSayings } from "../../../store/alerts/planning.ts";
 import { findChecksByIds } from "../../../store/checks/checks.ts";
-import { forgetPoisoned, listPoisonedChecks } from "../../../store/checks/sweeping.ts";
+import { forgetPoisoned, listDueChecks, listPoisonedChecks } from "../../../store/checks/sweeping.ts";
 import type { Database, Db } from "../../../store/db.ts";
 import { listBlindByReason } from "../../../store/intakes/blind-intervals.ts";
 import { listFilledSpools, listLostIntakes } from "../../../store/intakes/intakes.ts";
@@ -49,11 +50,12 @@ export async function observeInstallation(
 ): Promise<Observed> {
   const { now } = look;
   const lostSince = { from: now - LOSS_TOLD_MS, limit: OBSERVED_MAX };
-  const [spools, lost, lostCommits, aside, deliveryDueAt, channel, quarantine] = await Promise.all([
+  const [spools, lost, lostCommits, aside, [due], deliveryDueAt, channel, quarantine] = await Promise.all([
     listFilledSpools(database, { fillMin: SPOOL_FILL_TOLD, limit: OBSERVED_MAX }),
     listLostIntakes(database, lostSince),
     listBlindByReason(database, { reason: LOST_COMMITS, since: now - LOSS_TOLD_MS, limit: OBSERVED_MAX }),
     listPoisonedChecks(database, OBSERVED_MAX),
+    listDueChecks(database, { through: now, limit: 1 }),
     findDueDelivery(database, { now, toldBefore: now - DELIVERY_STUCK_MS }),
     channelUuid === null ? null : findChannelByUuid(database, channelUuid),
     countRejectedSignals(database),
@@ -67,6 +69,8 @@ export async function observeInstallation(
     holderName: look.holder?.name ?? null,
     newestBeatAt: look.lastBeatAt,
     unsettledSinceAt,
+    sweepDueAt: due?.sweepAt ?? null,
+    freshSinceAt: settlingOf(look).freshSinceAt,
     spools,
     lost,
     lostCommits,
