@@ -57,9 +57,9 @@ describe("waiting channels", () => {
     const well = { kind: "webhook", isDisabled: false, failureCount: 0, lastNotifyDurationMs: null };
     const channel = { ...well, holdUntilAt: null, bucketFullAt: null };
     const waiting = [
-      { channelId: a.channel.id, isDue: true, channel },
-      { channelId: b.channel.id, isDue: false, channel },
-      { channelId: gone.channel.id, isDue: true, channel: null },
+      { channelId: a.channel.id, ownerId: expect.any(Number) as number, isDue: true, channel },
+      { channelId: b.channel.id, ownerId: expect.any(Number) as number, isDue: false, channel },
+      { channelId: gone.channel.id, ownerId: null, isDue: true, channel: null },
     ];
     const find = (after: number, limit = 10) => findWaitingChannels(database.db, { now: NOW, after, limit });
     expect(await find(0)).toEqual(waiting);

@@ -39,6 +39,8 @@ const FILL = `
     values (gen_random_uuid(), 'a@example.org', '', false, '2026-01-01');
   insert into projects (uuid, name, ping_key, badge_key, created_at)
     select gen_random_uuid(), '', 'key' || i, i, '2026-01-01' from generate_series(1, 500) i;
+  insert into members (project_id, account_id, role, created_at)
+    select i, 1, 'owner', '2026-01-01' from generate_series(1, 500) i;
   insert into api_keys (project_id, kind, name, prefix, digest, created_at)
     select i % 500 + 1, 'readWrite', '', '', sha256(i::text::bytea), '2026-01-01' from generate_series(1, 5000) i;
   insert into checks (uuid, badge_uuid, project_id, name, slug, tags, description, kind, timeout_seconds,
@@ -296,7 +298,7 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
   ],
   [
     "find channels with something to send",
-    ["channels_pkey", "deliveries_due"],
+    ["channels_pkey", "deliveries_due", "members_one_owner"],
     (tx) => findWaitingChannels(tx, { now: MONDAY_NOON, after: 0, limit: 100 }),
   ],
   [

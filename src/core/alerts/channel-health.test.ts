@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { HOUR_MS, MINUTE_MS } from "../instant.ts";
 import {
+  accountShare,
   allowance,
   type ChannelHealth,
   healthAfter,
@@ -96,6 +97,19 @@ describe("a channel is given", () => {
     expect(isTroubled(WELL)).toBe(false);
     expect(isTroubled({ ...WELL, lastNotifyDurationMs: SLOW_SEND_MS })).toBe(false);
     expect(isTroubled({ ...WELL, failureCount: 1 })).toBe(true);
+  });
+});
+
+describe("senders of one account", () => {
+  test.each([
+    ["half of them when nobody else sends", { held: 0, free: 256 }, 128],
+    ["no more when it holds as many as are free", { held: 128, free: 128 }, 0],
+    ["as many again as end", { held: 100, free: 128 }, 14],
+    ["one when few are free", { held: 0, free: 1 }, 1],
+    ["none when none is free", { held: 0, free: 0 }, 0],
+    ["none while it holds more than are free", { held: 5, free: 3 }, 0],
+  ])("%s", (_, given, expected) => {
+    expect(accountShare(given)).toBe(expected);
   });
 });
 

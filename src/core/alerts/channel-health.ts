@@ -68,6 +68,15 @@ export function allowance(
   return Math.max(0, Math.min(sends - inFlight, left));
 }
 
+/**
+ * How many more senders an account may hold: never more than stay free for others, but always one. So an account alone
+ * gets half of them, and whatever its receivers do, others find senders free.
+ */
+export function accountShare({ held, free }: { held: number; free: number }): number {
+  const share = Math.max(held === 0 ? 1 : 0, Math.floor((free - held) / 2));
+  return Math.min(share, free);
+}
+
 /** It fails, or takes its time. */
 export function isTroubled({ failureCount, lastNotifyDurationMs }: ChannelHealth): boolean {
   return failureCount > 0 || (lastNotifyDurationMs ?? 0) > SLOW_SEND_MS;

@@ -2,7 +2,7 @@
 // only so many at a time, so that neither a slow receiver nor a long queue stands before the others.
 import { randomUUID } from "node:crypto";
 import { takeMessages } from "../../core/alerts/bucket.ts";
-import { allowance, CHANNEL_SENDS_MAX, isTroubled } from "../../core/alerts/channel-health.ts";
+import { accountShare, allowance, CHANNEL_SENDS_MAX, isTroubled } from "../../core/alerts/channel-health.ts";
 import type { Rate } from "../../core/alerts/sending.ts";
 import type { Instant } from "../../core/instant.ts";
 import { DELIVERY_LEASE_MS, MESSAGE_FLIPS_MAX } from "../../core/limits.ts";
@@ -22,6 +22,8 @@ export type Claim = {
   /** Names the claim; settling shows it. */
   claimedBy: string;
   channelId: number;
+  /** The account that owns the channel's project; null: nobody, or the channel is gone. */
+  ownerId: number | null;
   /** The same for every try at the same message. */
   dedupeKey: string;
   /** Which try this is, from 1 on. */
@@ -34,6 +36,9 @@ export type Claim = {
   deliveries: readonly [Delivery, ...Delivery[]];
 };
 
+/** Senders that are free, and how many each account holds. */
+export type Senders = { free: number; heldBy: ReadonlyMap<number, number> };
+
 export type ClaimOptions = {
   now: Instant;
   /** Messages to claim at most. */
@@ -43,8 +48,8 @@ export type ClaimOptions = {
   after?: number;
   /** Messages that this process is sending, by channel. */
   inFlight?: ReadonlyMap<number, number>;
-  /** How many of them channels in trouble may have. */
-  troubledLeft?: number;
+  /** The senders of this process, and those that channels in trouble may have; left out: accounts are not limited. */
+  senders?: { all: Senders; troubled: Senders };
   /** Messages to one channel at the same time. */
   sendsMax?: number;
   leaseMs?: number;
@@ -71,9 +76,34 @@ export async function claimDeliveries(
   return { claims, after: shares.after };
 }
 
+/** What is left to give, and how much of it each account may have. */
+class Pool {
+  readonly #isShared: boolean;
+  readonly #held: Map<number, number>;
+  free: number;
+
+  /** Without `heldBy` one account may have everything. */
+  constructor(free: number, heldBy?: ReadonlyMap<number, number>) {
+    this.free = free;
+    this.#isShared = heldBy !== undefined;
+    this.#held = new Map(heldBy);
+  }
+
+  leftFor(ownerId: number | null): number {
+    if (!this.#isShared || ownerId === null) return this.free;
+    return accountShare({ held: this.#held.get(ownerId) ?? 0, free: this.free });
+  }
+
+  take(count: number, ownerId: number | null): void {
+    this.free -= count;
+    if (ownerId !== null) this.#held.set(ownerId, (this.#held.get(ownerId) ?? 0) + count);
+  }
+}
+
 type Shares = {
   /** How many messages each channel may be given. */
   given: Map<number, number>;
+  owners: Map<number, number | null>;
   troubled: Set<number>;
   limited: Map<number, { waiting: WaitingChannel; rate: Rate }>;
   after: number;
@@ -81,32 +111,42 @@ type Shares = {
 
 /** Goes from channel to channel until nothing is left to give. */
 function shareOut(waiting: readonly WaitingChannel[], options: ClaimOptions): Shares {
-  const { limit, rateOf } = options;
+  const { limit, rateOf, senders } = options;
   const given = new Map<number, number>();
+  const owners: Shares["owners"] = new Map();
   const limited: Shares["limited"] = new Map();
   const troubled = new Set<number>();
-  let left = limit;
-  let troubledLeft = options.troubledLeft ?? limit;
+  // An account gets at most half of one claim, too, so that many channels of one are passed quickly.
+  const claim = new Pool(limit, senders && new Map());
+  const all = new Pool(senders?.all.free ?? limit, senders?.all.heldBy);
+  const careful = new Pool(senders?.troubled.free ?? limit, senders?.troubled.heldBy);
   for (const one of waiting) {
-    if (left === 0) return { given, troubled, limited, after: [...given.keys()].at(-1) ?? 0 };
+    if (claim.free === 0) return { given, owners, troubled, limited, after: [...given.keys()].at(-1) ?? 0 };
     if (!one.isDue) continue;
-    const share = Math.min(left, shareOf(one, { ...options, troubledLeft }));
+    const { ownerId } = one;
+    const wanted = shareOf(one, { ...options, troubledLeft: careful.leftFor(ownerId) });
+    const share = Math.min(wanted, claim.leftFor(ownerId), all.leftFor(ownerId));
     if (share === 0) continue;
     given.set(one.channelId, share);
-    left -= share;
+    owners.set(one.channelId, ownerId);
+    claim.take(share, ownerId);
+    all.take(share, ownerId);
     if (one.channel === null) continue;
     if (isTroubled(one.channel)) {
       troubled.add(one.channelId);
-      troubledLeft -= share;
+      careful.take(share, ownerId);
     }
     const rate = rateOf(one.channel.kind);
     if (rate !== null) limited.set(one.channelId, { waiting: one, rate });
   }
   const last = waiting.at(-1)?.channelId ?? 0;
-  return { given, troubled, limited, after: waiting.length < CHANNELS_VISITED_MAX ? 0 : last };
+  return { given, owners, troubled, limited, after: waiting.length < CHANNELS_VISITED_MAX ? 0 : last };
 }
 
-function shareOf({ channelId, channel }: WaitingChannel, options: ClaimOptions): number {
+function shareOf(
+  { channelId, channel }: WaitingChannel,
+  options: ClaimOptions & { troubledLeft?: number },
+): number {
   const { now, limit, rateOf, inFlight, troubledLeft = limit, sendsMax = CHANNEL_SENDS_MAX } = options;
   // Little or nothing is sent there: what waits is settled.
   if (channel === null || channel.isDisabled) return UNSENT_MAX;
@@ -115,7 +155,7 @@ function shareOf({ channelId, channel }: WaitingChannel, options: ClaimOptions):
 }
 
 async function claimShares(tx: Tx, shares: Shares, options: ClaimOptions): Promise<Claim[]> {
-  const { given, troubled, limited } = shares;
+  const { given, owners, troubled, limited } = shares;
   const { now, leaseMs = DELIVERY_LEASE_MS, onlyId } = options;
   const buckets = limited.size === 0 ? new Map() : await lockBuckets(tx, [...limited.keys()]);
   shareAgain(shares, { buckets, options });
@@ -128,7 +168,7 @@ async function claimShares(tx: Tx, shares: Shares, options: ClaimOptions): Promi
     partsMax: MESSAGE_FLIPS_MAX,
     ...(onlyId !== undefined && { onlyId }),
   });
-  const claims = messages.map((message) => toClaim(message, { claimedBy, troubled }));
+  const claims = messages.map((message) => toClaim(message, { claimedBy, owners, troubled }));
   const taken = Map.groupBy(
     claims.filter(({ channelId }) => limited.has(channelId)),
     ({ channelId }) => channelId,
@@ -168,13 +208,14 @@ function bucketsAfter(
 
 function toClaim(
   { deliveries, wasBound }: { deliveries: readonly Delivery[]; wasBound: boolean },
-  { claimedBy, troubled }: { claimedBy: string; troubled: ReadonlySet<number> },
+  { claimedBy, owners, troubled }: { claimedBy: string } & Pick<Shares, "owners" | "troubled">,
 ): Claim {
   const [head, ...rest] = deliveries;
   if (head === undefined) throw new Error("a message without any delivery was claimed");
   return {
     claimedBy,
     channelId: head.channelId,
+    ownerId: owners.get(head.channelId) ?? null,
     dedupeKey: head.dedupeKey,
     attempt: head.attemptCount,
     isRepeat: wasBound,

@@ -7,7 +7,7 @@ import type { Log } from "../../lib/log.ts";
 import { type Loop, loopService, type TickResult } from "../../lib/loop.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { within } from "../../lib/service.ts";
-import { type Claim, claimDeliveries } from "../../operations/alerts/claim-deliveries.ts";
+import { type Claim, claimDeliveries, type Senders } from "../../operations/alerts/claim-deliveries.ts";
 import { type Ports, prepareFor, sendPrepared } from "../../operations/alerts/deliver.ts";
 import { Neighbours } from "../../operations/alerts/neighbours.ts";
 import type { Prepared } from "../../operations/alerts/prepare-messages.ts";
@@ -21,11 +21,12 @@ import { Settling } from "./settling.ts";
 
 /** Looking for work costs a fraction of a millisecond, so it is done often. */
 const IDLE_MS = 250;
-const SENDERS_MAX = 128;
-/** Channels that fail or are slow have at most so many of them. */
+/** One account has at most half of them, so that its receivers delay nobody else by not answering. */
+const SENDERS_MAX = 256;
+/** Channels that fail or are slow have at most so many of them, and those of one account half of that. */
 const TROUBLED_SENDERS_MAX = SENDERS_MAX / 2;
-/** Messages that are claimed and read together. */
-const CLAIM_MAX = 64;
+/** Messages that are claimed and read together; those of one account are at most half. */
+const CLAIM_MAX = 128;
 /** With fewer free senders it waits for more, but not for long. */
 const FREE_MIN = SENDERS_MAX / 4;
 const FREE_WAIT_MS = 50;
@@ -56,6 +57,28 @@ export function sendingLoop(resources: SendingResources, ports: Ports): Loop {
   };
 }
 
+/** Senders in use, by the account whose message they send. */
+class Holding {
+  readonly #by = new Map<number, number>();
+  #total = 0;
+
+  add(ownerId: number | null, by: 1 | -1): void {
+    this.#total += by;
+    if (ownerId !== null) add(this.#by, ownerId, by);
+  }
+
+  outOf(max: number): Senders {
+    return { free: Math.max(0, max - this.#total), heldBy: this.#by };
+  }
+}
+
+/** Adds to a count; one that is 0 is forgotten. */
+function add(counts: Map<number, number>, key: number, by: number): void {
+  const count = (counts.get(key) ?? 0) + by;
+  if (count === 0) counts.delete(key);
+  else counts.set(key, count);
+}
+
 class Desk {
   readonly #database: Database;
   readonly #log: Log;
@@ -64,7 +87,8 @@ class Desk {
   readonly #settling: Settling;
   readonly #underway = new Set<Promise<void>>();
   readonly #inFlight = new Map<number, number>();
-  #troubledCount = 0;
+  readonly #held = new Holding();
+  readonly #heldTroubled = new Holding();
   #after = 0;
   #countedAtMs = -Infinity;
   /** The database's clock is ahead of `performance.now()` by this. */
@@ -94,7 +118,10 @@ class Desk {
       limit: Math.min(CLAIM_MAX, SENDERS_MAX - this.#underway.size),
       after: this.#after,
       inFlight: this.#inFlight,
-      troubledLeft: Math.max(0, TROUBLED_SENDERS_MAX - this.#troubledCount),
+      senders: {
+        all: this.#held.outOf(SENDERS_MAX),
+        troubled: this.#heldTroubled.outOf(TROUBLED_SENDERS_MAX),
+      },
       rateOf: this.#ports.rateOf,
       ...(!isInService && noticeId !== null && { onlyId: noticeId }),
     });
@@ -127,15 +154,16 @@ class Desk {
     for (const claim of claims) this.#occupy(claim, deliver(claim));
   }
 
-  #occupy({ channelId, isTroubled }: Claim, ending: Promise<void>): void {
-    this.#inFlight.set(channelId, (this.#inFlight.get(channelId) ?? 0) + 1);
-    if (isTroubled) this.#troubledCount += 1;
+  #occupy({ channelId, ownerId, isTroubled }: Claim, ending: Promise<void>): void {
+    const count = (by: 1 | -1) => {
+      add(this.#inFlight, channelId, by);
+      this.#held.add(ownerId, by);
+      if (isTroubled) this.#heldTroubled.add(ownerId, by);
+    };
+    count(1);
     const ended = ending.finally(() => {
       this.#underway.delete(ended);
-      const left = (this.#inFlight.get(channelId) ?? 1) - 1;
-      if (left > 0) this.#inFlight.set(channelId, left);
-      else this.#inFlight.delete(channelId);
-      if (isTroubled) this.#troubledCount -= 1;
+      count(-1);
     });
     this.#underway.add(ended);
   }

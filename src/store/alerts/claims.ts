@@ -16,6 +16,8 @@ import {
 /** A channel with unsent messages. */
 export type WaitingChannel = {
   channelId: number;
+  /** The account that owns its project; null: the channel or its project is gone. */
+  ownerId: number | null;
   /** Whether one of them may be tried now. */
   isDue: boolean;
   /** Null: the channel is gone, and its messages are only to be settled. */
@@ -24,6 +26,7 @@ export type WaitingChannel = {
 
 type WaitingRow = {
   channel_id: number;
+  owner_id: number | null;
   is_due: boolean;
   kind: string | null;
   is_disabled: boolean;
@@ -49,7 +52,9 @@ const FIND_CHANNELS = statement<WaitingRow>({
       ) as following
       where visited.nth < $3
     )
-    select v.channel_id, v.next_try_at <= $1 as is_due, ch.kind, ch.disabled_at is not null as is_disabled,
+    select v.channel_id, v.next_try_at <= $1 as is_due,
+      (select m.account_id from members m where m.project_id = ch.project_id and m.role = 'owner') as owner_id,
+      ch.kind, ch.disabled_at is not null as is_disabled,
       ch.failure_count, ch.last_notify_duration_ms, ch.hold_until_at, ch.bucket_full_at
     from visited v left join channels ch on ch.id = v.channel_id
     order by v.channel_id`,
@@ -63,6 +68,7 @@ export async function findWaitingChannels(
   const { rows } = await db.query(FIND_CHANNELS, [toTimestamp(now), after, limit]);
   return rows.map((row) => ({
     channelId: row.channel_id,
+    ownerId: row.owner_id,
     isDue: row.is_due,
     channel:
       row.kind === null

@@ -136,6 +136,59 @@ describe("a receiver in trouble delays nobody else", () => {
   });
 });
 
+describe("channels of one account that never answer", () => {
+  /** Sends that wait until `release` is called, for these channels; all others are answered at once. */
+  function hanging(channels: readonly { id: number }[]) {
+    const ids = new Set(channels.map(({ id }) => id));
+    const { send } = receiver.ports();
+    let heldCount = 0;
+    let release = () => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const held: typeof send = async (channel, message, sending) => {
+      if (!ids.has(channel.id)) return send(channel, message, sending);
+      heldCount += 1;
+      await released;
+      return { kind: "sent", summary: "POST test", code: 200, excerpt: null };
+    };
+    return { send: held, heldCount: () => heldCount, release };
+  }
+
+  test.each([
+    ["new ones", 0],
+    ["ones that failed before", 1],
+  ])("delay nobody else: %s", async (_, failureCount) => {
+    const attacker = await watchedCheck(database.db, { channelCount: 300 });
+    const others = [await watchedCheck(database.db), await watchedCheck(database.db)];
+    await database.db.pool.query("update channels set failure_count = $1", [failureCount]);
+    const { send, heldCount, release } = hanging(attacker.channels);
+    try {
+      await owe(database.db, attacker, flip("down"));
+      await start(database.url, { send });
+      await expect.poll(heldCount, WITHIN).toBeGreaterThan(0);
+      // As many as it may have: nothing changes any more.
+      let before = 0;
+      await expect
+        .poll(
+          () => {
+            const isSettled = heldCount() === before;
+            before = heldCount();
+            return isSettled;
+          },
+          { ...WITHIN, interval: 1_000 },
+        )
+        .toBe(true);
+      for (const other of others) await owe(database.db, other, flip("down"));
+      for (const { channel } of others) {
+        await expect.poll(() => receiver.saidTo(channel), WITHIN).toEqual(["down (timeout)"]);
+      }
+      expect(heldCount()).toBeLessThan(300);
+    } finally {
+      release();
+    }
+    await expect.poll(unsent, WITHIN).toBe(0);
+  });
+});
+
 describe("a notifier", () => {
   test("that is stopped finishes what it is sending, and begins nothing new", async () => {
     const { checks, channel } = await manyChecks(12);
