@@ -1,6 +1,6 @@
 // What a line looks like, and that no way of logging a secret gets it into one.
 import { expect, test } from "vitest";
-import { createLog, type LogOptions } from "./log.ts";
+import { createLog, limitedWarning, type LogOptions } from "./log.ts";
 
 /** A log that keeps its lines. */
 function captured(options: Partial<LogOptions> = {}) {
@@ -66,4 +66,15 @@ test("the address around a masked password stays readable", () => {
   const { log, lines } = captured();
   log.info("trying postgres://overdue:hunter2hunter2@db:5432/overdue");
   expect(lines.join()).toContain("postgres://overdue:********@db:5432/overdue");
+});
+
+test("a limited warning is logged at once, and then once a second at most", () => {
+  const { log, lines } = captured();
+  let nowMs = 5;
+  const warn = limitedWarning(log, () => nowMs);
+  for (let request = 0; request < 100; request += 1) {
+    warn({ request }, "the database is away");
+    nowMs += 20;
+  }
+  expect(lines.map((line) => JSON.parse(line).request)).toEqual([0, 50]);
 });

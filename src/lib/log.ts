@@ -85,3 +85,18 @@ export function secretRemover({ secrets = [], secretPatterns = [] }: KnownSecret
     return cleaned;
   };
 }
+
+/** A warning that every request of an outage would cause is logged no more often than this. */
+const WARNING_PAUSE_MS = 1_000;
+
+export type LimitedWarning = (fields: object, text: string) => void;
+
+/** Logs a warning at most once a second; those in between are dropped. */
+export function limitedWarning(log: Pick<Log, "warn">, monotonic = () => performance.now()): LimitedWarning {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return (fields, text) => {
+    if (monotonic() - lastMs < WARNING_PAUSE_MS) return;
+    lastMs = monotonic();
+    log.warn(fields, text);
+  };
+}

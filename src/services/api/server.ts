@@ -13,7 +13,7 @@ import { networkReader } from "../../lib/http/client-address.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
 import { writePieces } from "../../lib/http/write-pieces.ts";
 import { Turns } from "../../lib/http/turns.ts";
-import type { Log } from "../../lib/log.ts";
+import { limitedWarning, type Log } from "../../lib/log.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
 import { AnswerBeginner } from "./begun-answer.ts";
 import { type ApiDoor, doorOf } from "./door.ts";
@@ -54,7 +54,6 @@ const AT_ONCE_MAX = 1_000;
 const PARAM_LENGTH_MAX = 100;
 /** How long a sender whose request will not be read may go on, so that it gets to read the answer. */
 const LINGER_MS = 2_000;
-const AWAY_LOG_PAUSE_MS = 1_000;
 
 type Serving = {
   options: ApiOptions;
@@ -114,12 +113,10 @@ function respondParts({
 
 /** While the database is away every request fails alike: one line a second says so. Other faults are told each. */
 function faultLog(log: Log, monotonic: () => number): RespondParts["onFault"] {
-  let awayAtMs = Number.NEGATIVE_INFINITY;
+  const warn = limitedWarning(log, monotonic);
   return (error, at) => {
     if (!isDatabaseAway(error)) return log.error({ err: error, ...at }, "an API request failed");
-    if (monotonic() - awayAtMs < AWAY_LOG_PAUSE_MS) return;
-    awayAtMs = monotonic();
-    log.warn({ err: error, ...at }, "the database could not answer an API request");
+    warn({ err: error, ...at }, "the database could not answer an API request");
   };
 }
 

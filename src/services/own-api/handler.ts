@@ -9,6 +9,7 @@ import type { RateVerdict } from "../../core/request/rate-limit.ts";
 import { answering, type HttpAnswer } from "../../lib/http/answering.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
 import { requestTarget, sitePath } from "../../lib/http/request-target.ts";
+import { type LimitedWarning, limitedWarning } from "../../lib/log.ts";
 import { Turns } from "../../lib/http/turns.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
 import { handlerOf } from "./endpoints.ts";
@@ -31,13 +32,14 @@ const PREFLIGHT_SECONDS = "600";
 export function ownApiHandler(options: OwnApiOptions): OwnApiHandler {
   const pathOf = sitePath(options.siteUrl);
   const turns = new Turns();
+  const warnAway = limitedWarning(options.house.log, options.monotonic);
   const answers = answering({
     atOnceMax: AT_ONCE_MAX,
     answer: async (request) => {
       const { before, end } = turns.take(request.socket);
       try {
         if (before !== null) await before;
-        return await answerLogged(options, { request, path: pathOf(request.url ?? "") });
+        return await answerLogged({ ...options, warnAway }, { request, path: pathOf(request.url ?? "") });
       } finally {
         end();
       }
@@ -52,9 +54,11 @@ export function ownApiHandler(options: OwnApiOptions): OwnApiHandler {
   };
 }
 
+/** While the database is away every request fails in the same way. */
+type Answering = OwnApiOptions & { warnAway: LimitedWarning };
 type Asked = { request: IncomingMessage; path: string };
 
-async function answerLogged(options: OwnApiOptions, { request, path }: Asked): Promise<HttpAnswer> {
+async function answerLogged(options: Answering, { request, path }: Asked): Promise<HttpAnswer> {
   const startedAtMs = options.monotonic();
   const located = locateOwn(path);
   const route = located.routes.find(({ method }) => method === methodOf(request));
@@ -79,7 +83,7 @@ function methodOf({ method }: IncomingMessage): string | undefined {
 
 type Routed = { request: IncomingMessage; located: Located; route: OwnRoute | undefined };
 
-async function respond(options: OwnApiOptions, { request, located, route }: Routed): Promise<HttpAnswer> {
+async function respond(options: Answering, { request, located, route }: Routed): Promise<HttpAnswer> {
   const methods = located.routes.map(({ method }) => method);
   if (methods.length === 0) return refusal("not_found", "there is nothing at this address");
   if (request.method === "OPTIONS") return { status: 204, headers: corsHeaders(methods), body: "" };
@@ -144,11 +148,11 @@ function queryOf({ url = "" }: IncomingMessage): URLSearchParams {
 
 /** What is answered to whatever was thrown; a fault of ours, or of the database, is logged. */
 function refused(
-  { house }: OwnApiOptions,
+  { house, warnAway }: Answering,
   { error, endpoint, methods }: { error: unknown; endpoint: string | null; methods: readonly string[] },
 ): HttpAnswer {
   if (isDatabaseAway(error)) {
-    house.log.warn({ err: error, endpoint }, "the database could not answer a request of our own API");
+    warnAway({ err: error, endpoint }, "the database could not answer a request of our own API");
     return refusal("unavailable", ERROR_TEXT.unavailable);
   }
   if (!(error instanceof AppError))

@@ -4,6 +4,7 @@ import { fastify, type FastifyReply, type FastifyRequest } from "fastify";
 import { certainAddressReader } from "../../lib/http/client-address.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
 import { basePath, sitePath } from "../../lib/http/request-target.ts";
+import { limitedWarning } from "../../lib/log.ts";
 import type { WebHouse } from "./house.ts";
 import { type WebAnswer, WebRefusal, type WebRoute } from "./route.ts";
 import { WEB_ROUTES } from "./routes.ts";
@@ -43,6 +44,7 @@ export async function webHandler(options: WebOptions): Promise<WebHandler> {
       house,
       siteUrl,
       addressOf: certainAddressReader(trustedProxies),
+      warnAway: limitedWarning(house.log),
     },
     base: basePath(siteUrl),
     counts: {},

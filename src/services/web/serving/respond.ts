@@ -5,6 +5,7 @@ import { judgeBody, judgeQuery, type Judged } from "../../../contract/web/reques
 import type { WebTrouble } from "../../../contract/web/boot.ts";
 import { AppError, type ErrorCode, HTTP_STATUS } from "../../../core/errors.ts";
 import { type certainAddressReader, networkOf } from "../../../lib/http/client-address.ts";
+import type { LimitedWarning } from "../../../lib/log.ts";
 import { isDatabaseAway } from "../../../store/errors.ts";
 import type { Arrival, Session, WebHouse } from "../house.ts";
 import { type Asking, type WebAnswer, WebRefusal, type WebRoute } from "../route.ts";
@@ -19,6 +20,8 @@ export type RespondParts = {
   house: WebHouse;
   siteUrl: URL;
   addressOf: ReturnType<typeof certainAddressReader>;
+  /** While the database is away every request fails in the same way. */
+  warnAway: LimitedWarning;
 };
 
 type Asked = { route: WebRoute; request: FastifyRequest };
@@ -103,7 +106,7 @@ function judged(verdict: Judged): unknown {
 }
 
 type Thrown = {
-  parts: Pick<RespondParts, "house">;
+  parts: Pick<RespondParts, "house" | "warnAway">;
   isPage: boolean;
   url: string;
   /** Of the route, for the log. */
@@ -135,7 +138,7 @@ export function answerTo(error: unknown, { parts, isPage, url, name }: Thrown): 
   }
   if (error instanceof AppError) return refused(error.code, { error: sentenceOf(error.message) });
   if (isDatabaseAway(error)) {
-    log.warn({ err: error, route: name }, "the database could not answer a request of the dashboard");
+    parts.warnAway({ err: error, route: name }, "the database could not answer a request of the dashboard");
     return refused("unavailable", { error: SORRY });
   }
   const status = clientStatusOf(error);
