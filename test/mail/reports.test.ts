@@ -2,7 +2,7 @@
 // stands in it when it is sent.
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import { LETTER_LEASE_MS, VERIFICATIONS_PER_DAY_MAX } from "../../src/core/alerts/letters.ts";
+import { LETTER_LEASE_MS } from "../../src/core/alerts/letters.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
 import {
   type ClaimedLetter,
@@ -13,7 +13,12 @@ import {
 import { setPreferences } from "../../src/operations/alerts/mail/preferences.ts";
 import { planReminders, planReports } from "../../src/operations/alerts/mail/reports.ts";
 import { askForVerification, isVerified } from "../../src/operations/alerts/mail/verification.ts";
-import { findChannelById, insertChannel, updateChannel } from "../../src/store/alerts/channels.ts";
+import {
+  deleteChannel,
+  findChannelById,
+  insertChannel,
+  updateChannel,
+} from "../../src/store/alerts/channels.ts";
 import { markVerified } from "../../src/store/alerts/mail-channels.ts";
 import { findPreferences } from "../../src/store/alerts/preferences.ts";
 import { insertFlips } from "../../src/store/history/flips.ts";
@@ -351,13 +356,30 @@ describe("Asking an address", () => {
     expect(await read()).toBe(false);
   });
 
-  test("is bounded for each project, so that nobody uses it to annoy strangers", async () => {
-    const { id: projectId } = await sampleProject(database.db);
-    const { id } = await channelOf("ann@example.org", projectId);
-    for (let count = 0; count < VERIFICATIONS_PER_DAY_MAX; count += 1)
+  test("is bounded for each account, deleted channels and all projects included", async () => {
+    const { id: ownerId } = await sampleAccount(database.db);
+    const { id: projectId } = await sampleProject(database.db, { ownerId });
+    for (let count = 0; count < 100; count += 1) {
+      const { id } = await channelOf(`ann${count}@example.org`, projectId);
       await ask(id, `ann${count}@example.org`);
+      await write((tx) => deleteChannel(tx, id));
+    }
+    const other = await sampleProject(database.db, { ownerId });
+    const { id } = await channelOf("one-more@example.org", other.id);
     await expect(ask(id, "one-more@example.org")).rejects.toMatchObject({ code: "rate_limited" });
     expect(await ask(id, "one-more@example.org", { at: MONDAY_NOON + DAY_MS + 1 })).toBe("asked");
+  });
+
+  test("asks one address a few times a day for the same account, whatever the channel", async () => {
+    const { id: projectId } = await sampleProject(database.db);
+    for (let count = 0; count < 5; count += 1) {
+      const { id } = await channelOf("ann@example.org", projectId);
+      await ask(id, "ann@example.org");
+      await write((tx) => deleteChannel(tx, id));
+    }
+    const { id } = await channelOf("ann@example.org", projectId);
+    await expect(ask(id, "ann@example.org")).rejects.toMatchObject({ code: "rate_limited" });
+    expect(await ask(id, "bob@example.org")).toBe("asked");
   });
 
   test("is moot when the address has agreed or was changed before the letter left", async () => {

@@ -28,6 +28,10 @@ export const ATTEMPTS = {
   confirmMail: { count: 10, spanMs: DAY_MS },
   changeEmail: { count: 10, spanMs: DAY_MS },
   invite: { count: 20, spanMs: DAY_MS },
+  /** Addresses that the mail channels of one account ask whether they want alerts. */
+  verification: { count: 100, spanMs: DAY_MS },
+  /** The same address for the same account: links must not become a way to annoy strangers. */
+  verificationOfAddress: { count: 5, spanMs: DAY_MS },
   /** Beginnings of signing in that leave something behind: challenges, and ways to the identity provider. */
   beginByNetwork: { count: 300, spanMs: HOUR_MS },
   /** Links that were typed or guessed. */

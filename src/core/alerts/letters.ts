@@ -48,8 +48,6 @@ export type AccountLetterFacts =
   | { kind: "transfer"; projectUuid: string; projectName: string; from: string }
   | { kind: "security"; what: SecurityNews };
 
-/** New addresses that one project may have asked within a day: links must not become a way to annoy strangers. */
-export const VERIFICATIONS_PER_DAY_MAX = 100;
 /** Saving a channel asks its address again, but not sooner than this. */
 export const VERIFICATION_EVERY_MS = 3_600_000;
 /** The owner of a channel that nobody agreed to hears of it this often at most. */

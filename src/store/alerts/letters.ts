@@ -135,21 +135,6 @@ export async function findLetterByUuid(db: Db, uuid: string): Promise<Letter | n
   return rows[0] === undefined ? null : toLetter(rows[0]);
 }
 
-const COUNT_OF_PROJECT = statement<{ count: number }>({
-  name: "letters.count_of_project",
-  text: `select count(*) as count from letters l join channels ch on ch.id = l.channel_id
-    where ch.project_id = $1 and l.kind = $2 and l.created_at >= $3`,
-});
-
-/** How many letters of a kind the channels of a project have caused since an instant. */
-export async function countLettersOfProject(
-  db: Db,
-  { projectId, kind, from }: { projectId: number; kind: LetterKind; from: Instant },
-): Promise<number> {
-  const { rows } = await db.query(COUNT_OF_PROJECT, [projectId, kind, toTimestamp(from)]);
-  return rows[0]?.count ?? 0;
-}
-
 const FIND_NEWEST = statement<LetterRow>({
   name: "letters.find_newest",
   text: `select ${COLUMNS} from letters l where l.channel_id = $1 and l.kind = $2 order by l.id desc limit 1`,

@@ -8,6 +8,7 @@ import { digestOfToken } from "../../../lib/secrets/secret-token.ts";
 import { findKnownFrom } from "../../../store/accounts/accounts.ts";
 import { addSignInFailure, lockAttempts, writeAttempts } from "../../../store/accounts/steps.ts";
 import type { Database } from "../../../store/db.ts";
+import type { Tx } from "../../../store/transaction.ts";
 import { inRetriedTransaction } from "../../changing/retried.ts";
 
 /** What a browser says to have been signed in before; empty: nothing. Our signature tells whether it was. */
@@ -29,15 +30,22 @@ export async function countAttempts(
   attempts: readonly Counted[],
   { now }: { now: Instant },
 ): Promise<void> {
-  await inRetriedTransaction(database, async (tx) => {
-    for (const { kind, subject } of attempts) {
-      const digest = digestOfToken(`${kind}\n${subject}`);
-      const fullAt = await lockAttempts(tx, { kind, digest, now });
-      const verdict = takeAttempt(kind, { fullAt, now });
-      if (!verdict.allowed) throw new AppError("rate_limited", waitText(verdict.retryAt - now));
-      await writeAttempts(tx, { kind, digest, fullAt: verdict.fullAt });
-    }
-  });
+  await inRetriedTransaction(database, (tx) => countAttemptsIn(tx, attempts, { now }));
+}
+
+/** The same within a transaction, which the refusal has to end. */
+export async function countAttemptsIn(
+  tx: Tx,
+  attempts: readonly Counted[],
+  { now }: { now: Instant },
+): Promise<void> {
+  for (const { kind, subject } of attempts) {
+    const digest = digestOfToken(`${kind}\n${subject}`);
+    const fullAt = await lockAttempts(tx, { kind, digest, now });
+    const verdict = takeAttempt(kind, { fullAt, now });
+    if (!verdict.allowed) throw new AppError("rate_limited", waitText(verdict.retryAt - now));
+    await writeAttempts(tx, { kind, digest, fullAt: verdict.fullAt });
+  }
 }
 
 /** Counts a wrong password or code for the owner of the account to see; null: there is no account. */

@@ -1,25 +1,24 @@
 // Addresses that alerts are mailed to: asking them first, their answers, and telling the owner when there is none.
 // A link is judged by whoever holds the instance's secret; see core/alerts/mail-tokens.ts.
 import { randomUUID } from "node:crypto";
-import {
-  OWNER_TOLD_EVERY_DAYS,
-  VERIFICATION_EVERY_MS,
-  VERIFICATIONS_PER_DAY_MAX,
-} from "../../../core/alerts/letters.ts";
+import { countedAddress } from "../../../core/accounts/attempt-rules.ts";
+import { OWNER_TOLD_EVERY_DAYS, VERIFICATION_EVERY_MS } from "../../../core/alerts/letters.ts";
 import { type ChannelAddress, isTokenFor, type Signing } from "../../../core/alerts/mail-tokens.ts";
 import { AppError } from "../../../core/errors.ts";
 import { DAY_MS, type Instant } from "../../../core/instant.ts";
+import { findProjectOwner } from "../../../store/accounts/projects.ts";
 import {
   type Channel,
   findChannelById,
   findChannelByUuid,
   findChannelsByIds,
 } from "../../../store/alerts/channels.ts";
-import { countLettersOfProject, findNewestLetter, insertLetter } from "../../../store/alerts/letters.ts";
+import { findNewestLetter, insertLetter } from "../../../store/alerts/letters.ts";
 import { isAddressOfMember, markVerified } from "../../../store/alerts/mail-channels.ts";
 import type { Database, Db } from "../../../store/db.ts";
 import type { Tx } from "../../../store/transaction.ts";
 import { inRetriedTransaction } from "../../changing/retried.ts";
+import { countAttemptsIn } from "../../accounts/sign-in/attempts.ts";
 import { giveUpChannel } from "../give-up-channel.ts";
 import { tellOwner } from "./tell-owner.ts";
 
@@ -46,7 +45,7 @@ export type VerificationRequest = {
 
 /**
  * Sees to it that the address of a new or changed mail channel is verified: at once where nobody has to be asked, or
- * by a letter. AppError `rate_limited` when the project has asked too many.
+ * by a letter. AppError `rate_limited` when the owner of the project has asked too many.
  */
 export async function askForVerification(
   tx: Tx,
@@ -65,10 +64,13 @@ export async function askForVerification(
   const asked = await findNewestLetter(tx, { channelId, kind: "verification" });
   const isFresh = asked?.about["address"] === address && asked.createdAt > at - VERIFICATION_EVERY_MS;
   if (!repeat && isFresh) return "asked";
-  const count = await countLettersOfProject(tx, { projectId, kind: "verification", from: at - DAY_MS });
-  if (count >= VERIFICATIONS_PER_DAY_MAX) {
-    throw new AppError("rate_limited", `A project may verify ${VERIFICATIONS_PER_DAY_MAX} addresses a day.`);
-  }
+  // Of the account and not by its letters: those are deleted with their channels, which must not make room for more.
+  const owner = String((await findProjectOwner(tx, projectId))?.id ?? 0);
+  const attempts = [
+    { kind: "verification", subject: owner },
+    { kind: "verificationOfAddress", subject: `${owner} ${countedAddress(address)}` },
+  ] as const;
+  await countAttemptsIn(tx, attempts, { now: at });
   const about = { address };
   await insertLetter(tx, {
     uuid: randomUUID(),
