@@ -17,10 +17,12 @@ export type RunLimits = {
   /** What the process may occupy at most. */
   residentBytesMax: number;
   minutesMax: number;
+  /** How many are sent at once. */
+  senders?: number;
 };
 
 export const RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
-export const FAILURES_SHOWN = 20;
+const FAILURES_SHOWN = 20;
 export const SENDERS = 24;
 const MEMORY_EVERY_MS = 250;
 
@@ -40,7 +42,7 @@ export async function sendAll(
   running: PingProcess,
   { tally, limits, sendOne }: { tally: Tally; limits: RunLimits; sendOne: (number: number) => Promise<void> },
 ): Promise<void> {
-  const { first, count, residentBytesMax, minutesMax } = limits;
+  const { first, count, residentBytesMax, minutesMax, senders = SENDERS } = limits;
   const giveUpAt = performance.now() + minutesMax * 60_000;
   const watch = setInterval(() => void watchMemory(running, { tally, residentBytesMax }), MEMORY_EVERY_MS);
   let next = first;
@@ -53,7 +55,7 @@ export async function sendAll(
       await sendOne(number);
     }
   };
-  await Promise.all(Array.from({ length: SENDERS }, sender));
+  await Promise.all(Array.from({ length: senders }, sender));
   clearInterval(watch);
   await watchMemory(running, { tally, residentBytesMax });
   if (performance.now() > giveUpAt) tally.failures.push(`not done after ${minutesMax} minutes`);

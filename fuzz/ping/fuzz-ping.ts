@@ -1,43 +1,15 @@
 // Fuzzes the real ping process: many malformed requests, a valid one among each hundred, and a verdict at the end. The
 // valid ones go to checks of their own, so that what was recorded of them can be counted exactly.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { CheckSettings } from "../../src/core/check.ts";
-import { type Database, openDatabase, statement } from "../../src/store/db.ts";
-import { type PingProcess, startPingProcess } from "../../test/support/ping-process.ts";
+import type { Database } from "../../src/store/db.ts";
+import type { PingProcess } from "../../test/support/ping-process.ts";
 import { freePort } from "../../test/support/ports.ts";
-import { startPostgres } from "../../test/support/postgres.ts";
-import { embeddedPostgres } from "../../test/support/postgres-binaries.ts";
 import { sampleCheck, sampleProject } from "../../test/support/sample.ts";
 import { chanceOf } from "../chance.ts";
-import {
-  emptyTally,
-  judgeEnd,
-  note,
-  print,
-  RESIDENT_BYTES_MAX,
-  sendAll,
-  SENDERS,
-  type Tally,
-} from "../tally.ts";
+import { countRecorded, type FuzzOptions, makeChecks, runFuzz } from "../run.ts";
+import { emptyTally, note, RESIDENT_BYTES_MAX, SENDERS, type Tally } from "../tally.ts";
 import { AGAIN_AFTER_MS, exchange, exchangePatiently, isServersFault, outcomeOf } from "./exchange.ts";
 import { type Attempt, malformedAttempt, type Targets } from "./malformed.ts";
-
-export type PingFuzzOptions = {
-  seed: number;
-  first: number;
-  count: number;
-  /** What the process may occupy at most. */
-  residentBytesMax?: number;
-  minutesMax?: number;
-  /**
-   * How often a request that is put off (503) is sent again. None in a run that is to show something; where the
-   * machine may be too busy for its database, what is put off again and again is still a fault.
-   */
-  triesAgainMax?: number;
-};
 
 const VALID_EVERY = 100;
 const MINUTES_MAX = 30;
@@ -64,43 +36,26 @@ type World = {
 };
 
 /** Prints the distribution of answers and a verdict; true when nothing is wrong. */
-export async function fuzzPing(options: PingFuzzOptions): Promise<boolean> {
-  const { seed, first, count, triesAgainMax = 0 } = options;
-  const { residentBytesMax = RESIDENT_BYTES_MAX, minutesMax = MINUTES_MAX } = options;
-  console.log(`fuzz ping: seed ${seed}, requests ${first} to ${first + count - 1}`);
-  const begin = performance.now();
-  const postgres = await startPostgres({ binaries: embeddedPostgres() });
-  const url = postgres.url();
-  const db = openDatabase({ url, applicationName: "overdue-fuzz", onError: () => {} });
-  const spool = mkdtempSync(join(tmpdir(), "overdue-fuzz-"));
-  const removeSpool = () => rmSync(spool, { recursive: true, force: true });
-  process.once("exit", removeSpool);
-  let running: PingProcess | undefined;
-  try {
-    const settings = { OVERDUE_SPOOL_FOLDER: spool };
-    running = await startPingProcess({ databaseUrl: url, port: await freePort(), settings });
-    const checks = await makeChecks(db);
-    await getKnown(running, checks);
-    const recordedBefore = await countRecorded(db, checks.validUuids);
-    const world = { process: running, db, ...checks, recordedBefore };
-    const tally: PingTally = { ...emptyTally(), valid: 0, validPutOff: 0 };
-    await sendAll(running, {
-      tally,
-      limits: { first, count, residentBytesMax, minutesMax },
-      sendOne: (number) => sendOne(world, { seed, number, tally, triesAgainMax }),
-    });
-    await judgeEnd(running, tally);
-    await judgeRecorded(world, tally);
-    const more = `; ${tally.valid} valid requests answered 200 and recorded`;
-    print(tally, { name: "ping", residentBytesMax, seconds: (performance.now() - begin) / 1_000, more });
-    return tally.failures.length === 0;
-  } finally {
-    if (running?.end() === null) await running.stop();
-    await db.close();
-    await postgres.stop();
-    removeSpool();
-    process.off("exit", removeSpool);
-  }
+export async function fuzzPing(options: FuzzOptions): Promise<boolean> {
+  const { seed, triesAgainMax = 0 } = options;
+  const tally: PingTally = { ...emptyTally(), valid: 0, validPutOff: 0 };
+  return runFuzz(options, {
+    name: "ping",
+    port: await freePort(),
+    residentBytesMax: RESIDENT_BYTES_MAX,
+    minutesMax: MINUTES_MAX,
+    tally,
+    prepare: async ({ process, db }) => {
+      const checks = await makeTargets(db);
+      await getKnown(process, checks);
+      const world = { process, db, ...checks, recordedBefore: await countRecorded(db, checks.validUuids) };
+      return {
+        sendOne: (number) => sendOne(world, { seed, number, tally, triesAgainMax }),
+        judge: () => judgeRecorded(world, tally),
+        more: () => `; ${tally.valid} valid requests answered 200 and recorded`,
+      };
+    },
+  });
 }
 
 /** What it knows it takes into its spool when the database is slow, as it would after a few days of its life. */
@@ -127,20 +82,15 @@ function validAttempt(path: string | undefined): Omit<Attempt, "fault"> {
   return { pieces: [bytes], end: "finish" };
 }
 
-async function makeChecks(db: Database): Promise<Pick<World, "targets" | "validUuids">> {
+async function makeTargets(db: Database): Promise<Pick<World, "targets" | "validUuids">> {
   const { id: projectId, pingKey } = await sampleProject(db);
-  const make = async (count: number, settings: Partial<CheckSettings>) => {
-    const made = await Promise.all(
-      Array.from({ length: count }, () => sampleCheck(db, { projectId, ...settings })),
-    );
-    return made.map(({ uuid }) => uuid);
-  };
   // What bodies say is searched, too.
   const reading = { filterHttpBody: true, startKw: "begin", successKw: "done, ok", failureKw: "error" };
-  const validUuids = await make(VALID_CHECKS, {});
+  const validUuids = await makeChecks(db, { projectId, count: VALID_CHECKS });
   const { uuid: first } = await sampleCheck(db, { projectId, slug: SLUG });
-  const uuids = [...(await make(TARGET_CHECKS, {})), ...(await make(TARGET_CHECKS, reading))];
-  return { targets: { uuids: [first, ...uuids], pingKey: pingKey ?? "", slug: SLUG }, validUuids };
+  const plain = await makeChecks(db, { projectId, count: TARGET_CHECKS });
+  const read = await makeChecks(db, { projectId, count: TARGET_CHECKS, ...reading });
+  return { targets: { uuids: [first, ...plain, ...read], pingKey: pingKey ?? "", slug: SLUG }, validUuids };
 }
 
 async function sendOne(
@@ -168,17 +118,6 @@ async function sendOne(
   note(tally, attempt.fault, outcomeOf(result));
   if (isServersFault(result))
     tally.failures.push(`request ${number} (${attempt.fault}): ${JSON.stringify(result)}`);
-}
-
-const COUNT_RECORDED = statement<{ sum: number }>({
-  name: "fuzz.count_recorded",
-  text: `select sum(s.ping_count)::bigint as sum
-    from check_states s join checks c on c.id = s.check_id where c.uuid = any ($1::uuid[])`,
-});
-
-async function countRecorded(db: Database, uuids: readonly string[]): Promise<number> {
-  const { rows } = await db.query(COUNT_RECORDED, [uuids]);
-  return rows[0]?.sum ?? 0;
 }
 
 /** Counts what was recorded of the valid requests. */

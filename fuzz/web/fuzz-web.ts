@@ -4,32 +4,17 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { openSession } from "../../src/operations/accounts/sessions.ts";
 import { WEB_ROUTES } from "../../src/services/web/routes.ts";
-import { type Database, openDatabase } from "../../src/store/db.ts";
+import type { Database } from "../../src/store/db.ts";
 import { insertChannel } from "../../src/store/alerts/channels.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
-import { type PingProcess, startPingProcess } from "../../test/support/ping-process.ts";
 import { freePort } from "../../test/support/ports.ts";
-import { startPostgres } from "../../test/support/postgres.ts";
-import { embeddedPostgres } from "../../test/support/postgres-binaries.ts";
 import { sampleAccount, sampleCheck, sampleProject } from "../../test/support/sample.ts";
 import { chanceOf } from "../chance.ts";
 import { exchangePatiently, isPutOff, isServersFault, outcomeOf } from "../ping/exchange.ts";
-import { emptyTally, judgeEnd, note, print, RESIDENT_BYTES_MAX, sendAll } from "../tally.ts";
+import { type FuzzOptions, runFuzz } from "../run.ts";
+import { emptyTally, note, RESIDENT_BYTES_MAX } from "../tally.ts";
 import { type Actor, webAttempt, type WebTargets } from "./requests.ts";
-
-export type WebFuzzOptions = {
-  seed: number;
-  first: number;
-  count: number;
-  residentBytesMax?: number;
-  minutesMax?: number;
-  /**
-   * How often a request that is put off (503) is sent again. None in a run that is to show something; where the
-   * machine may be too busy for its database, what is put off again and again is still a fault.
-   */
-  triesAgainMax?: number;
-};
 
 const MINUTES_MAX = 60;
 /** Requests may delete what they are about, so each part of the run has people and things of its own. */
@@ -43,33 +28,27 @@ const SAID_LENGTH_MAX = 5_000;
 const MANIFEST = join(import.meta.dirname, "../../dist/web/.vite/manifest.json");
 
 /** Prints the distribution of answers and a verdict; true when nothing is wrong. */
-export async function fuzzWeb(options: WebFuzzOptions): Promise<boolean> {
-  const { seed, first, count, triesAgainMax = 0 } = options;
-  const { residentBytesMax = RESIDENT_BYTES_MAX, minutesMax = MINUTES_MAX } = options;
-  console.log(`fuzz web: seed ${seed}, requests ${first} to ${first + count - 1}`);
+export async function fuzzWeb(options: FuzzOptions): Promise<boolean> {
+  const { seed, triesAgainMax = 0 } = options;
   const isBuilt = existsSync(MANIFEST);
   if (!isBuilt) console.log("The dashboard is not built: its pages may answer 503.");
-  const begin = performance.now();
-  const postgres = await startPostgres({ binaries: embeddedPostgres() });
-  const url = postgres.url();
-  const db = openDatabase({ url, applicationName: "overdue-fuzz", onError: () => {} });
-  let running: PingProcess | undefined;
-  try {
-    const port = await freePort();
-    const origin = `http://localhost:${port}`;
-    const settings = {
+  const port = await freePort();
+  const origin = `http://localhost:${port}`;
+  const tally = emptyTally();
+  return runFuzz(options, {
+    name: "web",
+    port,
+    roles: "ping,api,web",
+    settings: {
       OVERDUE_SITE_URL: origin,
       OVERDUE_REQUEST_TIMEOUT: String(REQUEST_TIMEOUT_SECONDS),
-      OVERDUE_SPOOL_FOLDER: "",
-    };
-    const process = await startPingProcess({ databaseUrl: url, port, roles: "ping,api,web", settings });
-    running = process;
-    const cast = casting(db, origin);
-    const tally = emptyTally();
-    await sendAll(process, {
-      tally,
-      limits: { first, count, residentBytesMax, minutesMax },
-      sendOne: async (number) => {
+    },
+    residentBytesMax: RESIDENT_BYTES_MAX,
+    minutesMax: MINUTES_MAX,
+    tally,
+    prepare: async ({ process, db }) => {
+      const cast = casting(db, origin);
+      const sendOne = async (number: number) => {
         const targets = await cast(Math.floor(number / REQUESTS_PER_CAST));
         const attempt = webAttempt(chanceOf({ seed, number }), targets);
         // A page that is not built is put off for ever.
@@ -82,18 +61,14 @@ export async function fuzzWeb(options: WebFuzzOptions): Promise<boolean> {
         if (!isServersFault(result) || (isUnbuilt && isPutOff(result))) return;
         const { name } = attempt.route;
         tally.failures.push(`request ${number} (${name}, ${attempt.fault}): ${JSON.stringify(result)}`);
-      },
-    });
-    if (tally.failures.length > 0)
-      console.log(`The process said:\n${process.said().slice(-SAID_LENGTH_MAX)}`);
-    await judgeEnd(process, tally);
-    print(tally, { name: "web", residentBytesMax, seconds: (performance.now() - begin) / 1_000 });
-    return tally.failures.length === 0;
-  } finally {
-    if (running?.end() === null) await running.stop();
-    await db.close();
-    await postgres.stop();
-  }
+      };
+      const judge = async () => {
+        if (tally.failures.length === 0) return;
+        console.log(`The process said:\n${process.said().slice(-SAID_LENGTH_MAX)}`);
+      };
+      return { sendOne, judge };
+    },
+  });
 }
 
 /** The people and things of each part of a run, made when they are first asked for. */
