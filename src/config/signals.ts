@@ -116,7 +116,7 @@ export const SIGNAL_SETTINGS = {
       "the first of $STATE_DIRECTORY, /var/lib/overdue and $XDG_STATE_HOME/overdue (~/.local/state/overdue) that is writable",
     secret: false,
     meaning:
-      "A folder on a local disk that survives restarts. While the database is away, pings of known checks are kept there and answered 200. Processes of one machine may share it. off: such pings are refused with 503.",
+      "A folder on a local disk that survives restarts. While the database is away, pings of known checks are kept there and answered 200. Processes with the same database may share it; each other server on the machine needs its own. off: such pings are refused with 503.",
     example: "/var/lib/overdue",
   }),
   spoolBytesMax: setting({

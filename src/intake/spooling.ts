@@ -6,7 +6,7 @@ import type { BatchSpool, KnownTargets } from "./direct/parts.ts";
 import { type KnownChecks, knownUntilRestart, openKnownChecks } from "./known-checks.ts";
 import { type LastBeat, LastBeatFile, readLastBeat } from "./last-beat.ts";
 import { openSpool, type Spool } from "./spool.ts";
-import { filesSetAside, makeFolder } from "./spool/folder.ts";
+import { claimFolder, filesSetAside, makeFolder } from "./spool/folder.ts";
 import type { SpoolState } from "./spool/messages.ts";
 
 /** Other programs on the machine need some room, too. */
@@ -22,6 +22,8 @@ export type Spooling = {
   closeOne(spool: BatchSpool): Promise<void>;
   /** Why a spool can be used no more, or null. */
   trouble(spool: BatchSpool): string | null;
+  /** Makes the folder that of one server. False: it holds signals of another server. */
+  claim(owner: string): Promise<boolean>;
   /** To be asked once, before the first signal. */
   openKnown(now: Instant): Promise<KnownTargets>;
   /** Takes over what intakes of this machine have left, and says which of them are gone. */
@@ -52,6 +54,7 @@ class FolderSpooling implements Spooling {
   /** Intakes whose files cannot be read, once that was told. */
   readonly #toldBroken = new Set<string>();
   #inUse: Spool | null = null;
+  #owner: string | null = null;
   #known: KnownChecks | null = null;
 
   constructor({ folder, bytesMax }: { folder: string; bytesMax: number }) {
@@ -81,6 +84,15 @@ class FolderSpooling implements Spooling {
 
   trouble(spool: BatchSpool): string | null {
     return this.#spools.get(spool)?.spool.state().failed ?? null;
+  }
+
+  async claim(owner: string): Promise<boolean> {
+    // Asked of the disk once: a disk that hangs later must not keep the intake from entering anew.
+    if (this.#owner === owner) return true;
+    const ownIds = [...this.#spools.values()].map(({ intakeId }) => intakeId);
+    const isOurs = await claimFolder(this.#folder, { owner, ownIds });
+    if (isOurs) this.#owner = owner;
+    return isOurs;
   }
 
   async openKnown(now: Instant): Promise<KnownTargets> {
@@ -140,6 +152,7 @@ function noSpooling(): Spooling {
     open: async () => null,
     closeOne: async () => {},
     trouble: () => null,
+    claim: async () => true,
     // Known checks may use all of the receive queue, unknown ones only a part of it.
     openKnown: async () => knownUntilRestart(),
     findOrphans: async () => ({ gone: [], broken: [] }),

@@ -18,12 +18,14 @@ import { SpoolError } from "../intake/spool/refusal.ts";
 import { makeSpooling, type Spooling } from "../intake/spooling.ts";
 import { isUnreachable } from "../lib/connection-trouble.ts";
 import type { Log } from "../lib/log.ts";
+import { hmacSha256Hex } from "../lib/secrets/hashes.ts";
 import { provisionCheck } from "../operations/change-check.ts";
 import { beatIntake, enterIntake, leaveIntake, skipLostBatches } from "../operations/intake-beat.ts";
 import { recordSignals, type RecordResult } from "../operations/record-signals.ts";
 import { findCheckIdsBySlugs, findCheckIdsByUuids } from "../store/checks/ping-targets.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "../store/db.ts";
 import { CommitInDoubtError, OutOfTimeError } from "../store/errors.ts";
+import { findStoredSecret } from "../store/instance.ts";
 
 /** One for the batch, one for the beat, and one while a broken one is still being let go of. */
 export const RECEIVING_CONNECTIONS_MAX = 3;
@@ -133,7 +135,7 @@ async function join(
   // The file comes before the row: a row without a file would hold up everybody if this process died now.
   const spool = await spooling.open(intakeId).catch(refuseFolder(config.spoolFolder));
   const known = await spooling.openKnown(Date.now());
-  const enter = entrance(resources, database);
+  const enter = entrance(resources, { database, spooling });
   const arriving = { spooling, hasSpool: spool !== null, log };
   const arrived = await arrive((limit) => enter({ intakeId, name, leaseMs }, limit), arriving);
   const { entered, look, lastBeat } = arrived;
@@ -187,11 +189,34 @@ function spoolParts(spooling: Spooling, bytesMax: number) {
 }
 
 /** Nobody may touch the tables before they are known to be the right ones. */
-function entrance({ isPrepared = () => true }: ReceivingResources, database: Database): HeartParts["enter"] {
+function entrance(
+  { config, isPrepared = () => true }: ReceivingResources,
+  { database, spooling }: Pick<Parts, "database" | "spooling">,
+): HeartParts["enter"] {
   return async (entry, limit) => {
     if (!isPrepared()) throw new DatabaseAwayError("The database has not been prepared yet.");
+    await claimSpool(database, { spooling, folder: config.spoolFolder });
     return enterIntake(database, entry, limit);
   };
+}
+
+/** What the owner of a folder is known by there is no secret. */
+const OWNER_MESSAGE = "spool folder";
+
+/**
+ * Whoever finds signals in the folder gives them to its database. Those of another server would be dropped there, because
+ * it has no such checks. So nothing is replayed before the folder is known to be that of this server.
+ */
+async function claimSpool(
+  database: Database,
+  { spooling, folder }: { spooling: Spooling; folder: string | null },
+): Promise<void> {
+  const secret = await findStoredSecret(database);
+  if (secret === null || (await spooling.claim(hmacSha256Hex({ key: secret, message: OWNER_MESSAGE }))))
+    return;
+  throw new ConfigError([
+    `OVERDUE_SPOOL_FOLDER cannot be used: ${folder} holds pings of another Overdue server. Set it to a folder of its own for each server on this machine. If the other server does not exist any more, delete its files there.`,
+  ]);
 }
 
 class DatabaseAwayError extends Error {

@@ -7,13 +7,17 @@ const FIND_SETTING = statement<{ value: string }>({
   text: "select value from instance_settings where name = $1",
 });
 
+/** A random text that the first migration made: the same in a restored database, another in every other one. */
+export async function findStoredSecret(db: Db): Promise<string | null> {
+  return (await db.query(FIND_SETTING, ["secret_key"])).rows[0]?.value ?? null;
+}
+
 /** The secret that digests and signatures are made with, unless the configuration names another. */
 export async function findSecretKey(db: Db): Promise<string> {
-  const { rows } = await db.query(FIND_SETTING, ["secret_key"]);
-  const [row] = rows;
-  if (row === undefined)
+  const secret = await findStoredSecret(db);
+  if (secret === null)
     throw new Error("The instance has no secret key: the row that migration 0001 made is gone.");
-  return row.value;
+  return secret;
 }
 
 const ASK = statement<{ at: number }>({ name: "instance.ask", text: "select clock_timestamp() as at" });

@@ -161,3 +161,19 @@ test("without a folder there is no spool, and known checks are only in memory", 
   await none.letGo([randomUUID()]);
   await none.close({ hasLeft: true });
 });
+
+test("a folder with files of another server is not claimed; one without is taken over", async () => {
+  const folder = temporaryFolder();
+  const [first, second, third] = [spoolingIn(folder), spoolingIn(folder), spoolingIn(folder)];
+  await first.open(randomUUID());
+  expect(await first.claim("one server")).toBe(true);
+  await second.open(randomUUID());
+  expect(await second.claim("another")).toBe(false);
+  // Another process of the first one.
+  expect(await second.claim("one server")).toBe(true);
+  await first.close({ hasLeft: true });
+  await second.close({ hasLeft: true });
+  await third.open(randomUUID());
+  expect(await third.claim("another")).toBe(true);
+  expect(await spoolingIn(folder).claim("one server")).toBe(false);
+});

@@ -8,11 +8,13 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config.ts";
+import { openSpool } from "../../src/intake/spool.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { type Receiving, startReceiving } from "../../src/roles/receiving.ts";
 import { findCheckByUuid } from "../../src/store/checks/checks.ts";
 import { listPings } from "../../src/store/history/pings.ts";
 import { listOpenIntakes } from "../../src/store/intakes/intakes.ts";
+import { migrate } from "../../src/store/migrate.ts";
 import { awakeMs } from "../support/awake.ts";
 import { useOwnPostgres } from "../support/own-postgres.ts";
 import { sampleCheck, sampleProject } from "../support/sample.ts";
@@ -28,7 +30,7 @@ afterEach(async () => {
   await own.db.pool.query("truncate intakes, blind_intervals");
 });
 
-async function start(settings: Record<string, string> = {}) {
+async function start(settings: Record<string, string> = {}, url = own.server.url()) {
   const { config } = loadConfig({
     OVERDUE_SIGNALS_PER_MINUTE: "0",
     OVERDUE_PING_LOG_LIMIT: "10000",
@@ -36,7 +38,7 @@ async function start(settings: Record<string, string> = {}) {
   });
   const lines: string[] = [];
   const log = createLog({ level: "info", destination: { write: (line) => lines.push(line) } });
-  const databaseOptions = { url: own.server.url(), applicationName: "overdue", onError: () => {} };
+  const databaseOptions = { url, applicationName: "overdue", onError: () => {} };
   const receiving = { ...(await startReceiving({ config, databaseOptions, log })), lines };
   running.add(receiving);
   await receiving.heart.start();
@@ -165,6 +167,30 @@ function serverProcesses(): number[] {
   });
   return [own.server.pid(), ...children.trim().split(/\s+/).map(Number)];
 }
+
+test("a server with another database leaves the pings in the folder to the one that they are for", async () => {
+  const folder = temporaryFolder();
+  const [uuid = ""] = await newChecks(1);
+  const first = await start({ OVERDUE_SPOOL_FOLDER: folder });
+  await stop(first);
+  // Promised by the first server, which ended before its database had it.
+  const intakeId = randomUUID();
+  const spool = await openSpool({ folder, intakeId, bytesMax: 10_000_000, freeDiskBytesMin: 0 });
+  const signals = [signal("promised", { target: { by: "uuid", uuid }, at: Date.now() })];
+  await spool.append({ intakeId, seq: 1, signals });
+  await spool.close();
+  await own.db.pool.query("create database another_server");
+  const url = own.server.url("another_server");
+  await migrate({ url, applicationName: "test", onError: () => {} });
+  await expect(start({ OVERDUE_SPOOL_FOLDER: folder }, url)).rejects.toThrow(
+    /holds pings of another Overdue server/,
+  );
+  const again = await start({ OVERDUE_SPOOL_FOLDER: folder });
+  await expect
+    .poll(async () => (await findCheckByUuid(own.db, uuid))?.state.pingCount, { timeout: 30_000 })
+    .toBe(1);
+  await stop(again);
+});
 
 describe("under load", () => {
   test("connections that are cut again and again lose nothing and repeat nothing", async () => {

@@ -11,6 +11,7 @@ import {
   renameSync,
   statSync,
 } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
@@ -80,6 +81,31 @@ export function makeFolder(folder: string): void {
   const made = mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (made === undefined) return;
   for (let upper = folder; upper.length >= made.length; upper = dirname(upper)) syncFolder(dirname(upper));
+}
+
+/** Says whose folder it is, by a text that differs from server to server. */
+const OWNER_NAME = "server";
+
+/**
+ * Makes the folder that of one server, with one database. False: it has files of another server, whose signals must
+ * not get into this database. A folder in which no other process has left a file can be taken over. Where it cannot be
+ * written down, such as on a full disk, the folder is used all the same.
+ */
+export async function claimFolder(
+  folder: string,
+  { owner, ownIds }: { owner: string; ownIds: readonly string[] },
+): Promise<boolean> {
+  const path = join(folder, OWNER_NAME);
+  const isFirst = await writeFile(path, owner, { mode: 0o600, flag: "wx" }).then(
+    () => true,
+    () => false,
+  );
+  const found = isFirst ? owner : await readFile(path, "utf8").catch(() => "");
+  if (found === owner) return true;
+  const others = spoolNames(folder).filter((name) => !ownIds.includes(intakeIdOf(name)));
+  if (found !== "" && others.length > 0) return false;
+  await writeFile(path, owner, { mode: 0o600 }).catch(() => {});
+  return true;
 }
 
 /** The names of all spool files, whoever owns them. */
