@@ -48,11 +48,12 @@ test("a line with a pipe is warned about, and comes back with a line that report
   const { page, context } = room;
   await room.go(`/projects/${room.project}/checks/`);
   await button(page, "From a crontab").click();
-  await page.getByLabel("Crontab", { exact: true }).fill("0 3 * * * sh -c 'exit 7' | cat\n0 4 * * * ls");
+  await page.getByLabel("Crontab", { exact: true }).fill("0 3 * * * sh -c 'exit 7' | cat\n*/90 4 * * * ls");
   await expectSeen(
     page.getByText("This command contains a pipe, so its exit code is that of “cat”.", { exact: false }),
   );
-  expect(await page.locator(".crontab-warning").count()).toBe(1);
+  await expectSeen(page.getByText("“*/90” matches minute 0 only", { exact: false }));
+  expect(await page.locator(".crontab-warning").count()).toBe(2);
   expect(await accessibilityTrouble(page)).toEqual([]);
   await button(page, "Create 2 checks").click();
   await expectSeen(page.getByRole("heading", { name: "2 checks created" }));

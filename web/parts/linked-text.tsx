@@ -8,7 +8,7 @@ export function LinkedText({ text }: { text: string }) {
     at += part.text.length;
     if (part.url === null) return <span key={key}>{part.text}</span>;
     return (
-      <a key={key} href={part.url} target="_blank" rel="noopener noreferrer nofollow">
+      <a key={key} className="link" href={part.url} target="_blank" rel="noopener noreferrer nofollow">
         {part.text}
       </a>
     );

@@ -34,8 +34,8 @@ export type FoundJob = {
   /** When it runs, as a sentence. */
   sentence: string;
   nextAt: number | null;
-  /** What the person has to know about the exit code of its command; null: nothing. */
-  warning: string | null;
+  /** Sentences about an exit code that is not the job's, or a schedule that does less than it seems to. */
+  warnings: string[];
 };
 
 export type FoundJobs = {

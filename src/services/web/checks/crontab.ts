@@ -11,6 +11,7 @@ import { curlLine } from "../../../contract/web/requests/signal-line.ts";
 import { CRONTAB_JOBS_MAX } from "../../../core/limits.ts";
 import { type CrontabJob, type LeftOutReason, readCrontab } from "../../../core/schedule/crontab/crontab.ts";
 import { pipeWarning, withReports } from "../../../core/schedule/crontab/reporting.ts";
+import { noteSentence, scheduleNotes } from "../../../core/schedule/notes.ts";
 import { nextAfter, parseSchedule } from "../../../core/schedule/schedule.ts";
 import { describe } from "../../../core/schedule/wording/describe.ts";
 import { findLeanChecks } from "../../../store/checks/check-rows.ts";
@@ -43,7 +44,7 @@ const find = projectRoute({
         const said = {
           sentence: describe(read),
           nextAt: nextAfter(read, now),
-          warning: pipeWarning(command),
+          warnings: [pipeWarning(command), ...scheduleWarnings(schedule)].filter((one) => one !== null),
         };
         return [{ line, name, schedule, tz: read.tz, ...said }];
       }),
@@ -52,6 +53,12 @@ const find = projectRoute({
     return { json: found };
   },
 });
+
+function scheduleWarnings(schedule: string): string[] {
+  return scheduleNotes(schedule)
+    .filter(({ kind }) => kind === "single")
+    .map(noteSentence);
+}
 
 const make = projectRoute({
   name: "create checks of crontab",

@@ -69,6 +69,11 @@ test("what is ahead is on the track as well, and now lies before it", () => {
   expect(placeOf(NOW, track)).toBeLessThan(placeOf(fuse.lateAt, track));
 });
 
+test("what has arrived is never ahead of now, although the clock of the page is behind", () => {
+  const track = trackOf(facts({ lastPingAt: NOW + 400 }));
+  expect(track?.now).toBe(NOW + 400);
+});
+
 test("a run in progress is drawn up to now", () => {
   const fuse = { fromAt: NOW - 5 * MIN, lateAt: NOW, alertAt: NOW + 20 * MIN };
   const track = trackOf(facts({ runningSince: NOW - 5 * MIN, fuse: { ...fuse, lateAt: NOW + MIN } }));

@@ -31,7 +31,9 @@ const EDGE_SHARE = 0.03;
 const RUNS_DRAWN_MAX = 40;
 
 /** The track; null where nothing is awaited and nothing has come. */
-export function trackOf(facts: TrackFacts): Track | null {
+export function trackOf(given: TrackFacts): Track | null {
+  // The page's clock may be a moment behind the server's: what has arrived is not in the future.
+  const facts = { ...given, now: Math.max(given.now, given.row.lastPingAt ?? given.now) };
   const { row, runs, now } = facts;
   const state = drawnAt(row, now);
   if (state === "new" || state === "paused") return null;

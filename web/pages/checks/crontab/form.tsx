@@ -175,12 +175,12 @@ function Job({ job, isWanted, onWant }: JobProps) {
         {job.sentence}
         {job.nextAt !== null && ` ${crontabWords.next(formatWhen(job.nextAt, { now, zone: job.tz }))}`}
       </span>
-      {job.warning !== null && (
-        <p className="warning crontab-warning">
+      {job.warnings.map((text) => (
+        <p key={text} className="warning crontab-warning">
           <Icon name="warn" size={14} />
-          <span>{job.warning}</span>
+          <span>{text}</span>
         </p>
-      )}
+      ))}
     </li>
   );
 }
