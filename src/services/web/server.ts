@@ -5,6 +5,7 @@ import { certainAddressReader } from "../../lib/http/client-address.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
 import { basePath, sitePath } from "../../lib/http/request-target.ts";
 import { limitedWarning } from "../../lib/log.ts";
+import { Turns } from "../../lib/turns.ts";
 import type { WebHouse } from "./house.ts";
 import { type WebAnswer, WebRefusal, type WebRoute } from "./route.ts";
 import { WEB_ROUTES } from "./routes.ts";
@@ -31,6 +32,8 @@ const BODY_BYTES_MAX = 1024 * 1024;
 const STRANGER_BODY_BYTES_MAX = 64 * 1024;
 /** Requests that are being answered at once; those beyond are told to come back. */
 const AT_ONCE_MAX = 500;
+/** Requests of one account that are being answered at once, and that wait; those beyond are refused. */
+const ACCOUNT_LIMITS = { runningMax: 4, waitingMax: 64 };
 /** Tokens of links are the longest. */
 const PARAM_LENGTH_MAX = 300;
 
@@ -44,6 +47,7 @@ export async function webHandler(options: WebOptions): Promise<WebHandler> {
       house,
       siteUrl,
       addressOf: certainAddressReader(trustedProxies),
+      turns: new Turns(ACCOUNT_LIMITS),
       warnAway: limitedWarning(house.log),
     },
     base: basePath(siteUrl),

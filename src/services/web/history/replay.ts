@@ -1,18 +1,33 @@
 // What a change of settings would have done to the past of a check.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Replay, ScheduleRequest } from "../../../contract/web/history.ts";
 import type { Instant } from "../../../core/instant.ts";
 import { compareSettings, graceToPropose } from "../../../core/machine/replay.ts";
 import type { CheckWithState } from "../../../store/checks/checks.ts";
 import { listBlindIntervals } from "../../../store/intakes/blind-intervals.ts";
 import { readExpression } from "../checks/commands.ts";
+import { Turns } from "../../../lib/turns.ts";
 import type { WebHouse } from "../house.ts";
+import { WebRefusal } from "../route.ts";
 import { readPastRuns, shownFrom } from "./past-runs.ts";
 
+type Wanted = { check: CheckWithState; wanted: ScheduleRequest; now: Instant };
+
+/** A trial over 5,000 runs computes for a tenth of a second: a process makes one at a time, so that pings are answered. */
+const trials = new Turns({ runningMax: 1, waitingMax: 100 });
+const ALL = 0;
+
 /** The past under the settings as they are and as they would be. */
-export async function readReplay(
-  house: WebHouse,
-  { check, wanted, now }: { check: CheckWithState; wanted: ScheduleRequest; now: Instant },
-): Promise<Replay> {
+export async function readReplay(house: WebHouse, wanted: Wanted): Promise<Replay> {
+  const done = await trials.run(ALL, async () => {
+    await nextTurn();
+    return computeReplay(house, wanted);
+  });
+  if (done === null) throw new WebRefusal("unavailable", "Too many trials are being made. Please try again.");
+  return done.result;
+}
+
+async function computeReplay(house: WebHouse, { check, wanted, now }: Wanted): Promise<Replay> {
   const schedule = wanted.kind === "simple" ? wanted.schedule : readExpression(wanted.schedule);
   const from = shownFrom(now);
   const [ended, blind] = await Promise.all([

@@ -6,6 +6,7 @@ import type { WebTrouble } from "../../../contract/web/boot.ts";
 import { AppError, type ErrorCode, HTTP_STATUS } from "../../../core/errors.ts";
 import { type certainAddressReader, networkOf } from "../../../lib/http/client-address.ts";
 import type { LimitedWarning } from "../../../lib/log.ts";
+import type { Turns } from "../../../lib/turns.ts";
 import { isDatabaseAway } from "../../../store/errors.ts";
 import type { Arrival, Session, WebHouse } from "../house.ts";
 import { type Asking, type WebAnswer, WebRefusal, type WebRoute } from "../route.ts";
@@ -20,6 +21,8 @@ export type RespondParts = {
   house: WebHouse;
   siteUrl: URL;
   addressOf: ReturnType<typeof certainAddressReader>;
+  /** By account. */
+  turns: Turns;
   /** While the database is away every request fails in the same way. */
   warnAway: LimitedWarning;
 };
@@ -33,13 +36,21 @@ export async function respond(parts: RespondParts, { route, request }: Asked): P
     if (route.method !== "GET" && route.fromAnywhere !== true) demandOrigin(request, siteUrl);
     const arrival = arrivalOf(parts, request);
     const { session, setCookies } = await parts.house.resolveSession(arrival);
-    const answer = await route.answer(await asking(parts, { route, request, arrival, session }));
+    const work = async () => route.answer(await asking(parts, { route, request, arrival, session }));
+    const answer = session === null ? await work() : await inTurn(parts.turns, session.account.id, work);
     return setCookies.length === 0
       ? answer
       : { ...answer, cookies: [...setCookies, ...(answer.cookies ?? [])] };
   } catch (error) {
     return answerTo(error, { parts, isPage: isPagePath(request.url), url: request.url, name: route.name });
   }
+}
+
+async function inTurn(turns: Turns, accountId: number, work: () => Promise<WebAnswer>): Promise<WebAnswer> {
+  const done = await turns.run(accountId, work);
+  if (done === null)
+    throw new WebRefusal("rate_limited", "You have too many requests open. Please try again.");
+  return done.result;
 }
 
 /** Scripts ask below this path; everything else is looked at by people. */
