@@ -16,7 +16,8 @@ const OID = {
 export function toTimestamp(at: Instant): string;
 export function toTimestamp(at: Instant | null): string | null;
 export function toTimestamp(at: Instant | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
+  // Years of more than four digits have a sign and zeros in front of them here, and none in PostgreSQL.
+  return at === null ? null : new Date(at).toISOString().replace(/^\+0*/, "");
 }
 
 /**

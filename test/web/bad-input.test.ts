@@ -27,6 +27,9 @@ const STRANGE = [
   "0",
   "-1",
   "99999999999999999999",
+  // As an instant: the first of the year 10000, and later than any.
+  "253402300800000",
+  "9007199254740991",
   "\0",
   "ü/../..",
   "'; drop table checks; --",
