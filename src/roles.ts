@@ -28,7 +28,10 @@ import { operatorLoop } from "./roles/sweeping/operator-watch.ts";
 import { missesOf } from "./roles/ways-out/set-up.ts";
 import { webRole } from "./roles/web.ts";
 import type { Database, DatabaseOptions } from "./store/db.ts";
-import { readDatabaseClock } from "./store/instance.ts";
+import { isReadOnly, readDatabaseClock } from "./store/instance.ts";
+
+const READ_ONLY =
+  "The database is read-only, as a standby is. Set OVERDUE_DATABASE_URL to the primary server, or promote this one.";
 
 /** Everything a role may be made of. */
 export type Resources = {
@@ -165,7 +168,7 @@ export async function run(
       { name: "process", trouble: async () => (phase === "running" ? null : phase) },
       // Whoever can do without it goes on being sent work.
       ...(needsDatabase
-        ? [{ name: "database", trouble: () => readDatabaseClock(database).then(() => null) }]
+        ? [{ name: "database", trouble: async () => ((await isReadOnly(database)) ? READ_ONLY : null) }]
         : []),
       ...[...built, ...(site === null ? [] : [site])].map((part) => ({
         name: part.name,

@@ -28,6 +28,16 @@ export async function readDatabaseClock(db: Db): Promise<number> {
   return rows[0]?.at ?? Number.NaN;
 }
 
+const ASK_READ_ONLY = statement<{ is_read_only: boolean }>({
+  name: "instance.ask_read_only",
+  text: "select current_setting('transaction_read_only') = 'on' as is_read_only",
+});
+
+/** Whether the database refuses changes, as a standby does, or a server with default_transaction_read_only. */
+export async function isReadOnly(db: Db): Promise<boolean> {
+  return (await db.query(ASK_READ_ONLY, [])).rows[0]?.is_read_only ?? false;
+}
+
 /**
  * Asks the same and throws unless the answer comes in time, the wait for a free connection included. A connection
  * that owes the answer is given up, so that nobody waits for it again.

@@ -67,6 +67,31 @@ describe("a process", () => {
     await running.stop();
   });
 
+  test("is not ready while the database is read-only, as a standby is", async () => {
+    const { resources } = resourcesFor(migrated.url);
+    const running = await run([], resources, { signal: never() });
+    // This connection stays as it is: the setting is for new ones.
+    const own = await migrated.db.pool.connect();
+    const { rows } = await own.query<{ name: string }>("select quote_ident(current_database()) as name");
+    const ready = async () => {
+      const answer = await fetch(`http://127.0.0.1:${running.adminAddress?.port}/readyz`);
+      return { status: answer.status, text: await answer.text() };
+    };
+    try {
+      await own.query(`alter database ${rows[0]?.name} set default_transaction_read_only = on`);
+      await own.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+      );
+      await expect
+        .poll(ready, { timeout: 30_000, interval: 100 })
+        .toEqual({ status: 503, text: expect.stringContaining("The database is read-only") });
+    } finally {
+      await own.query(`alter database ${rows[0]?.name} reset default_transaction_read_only`);
+      own.release();
+      await running.stop();
+    }
+  });
+
   test("does not start on a schema it does not know, and closes what it had opened", async () => {
     const { resources, lines } = resourcesFor(empty.url, { OVERDUE_MIGRATE_ON_START: "false" });
     await expect(run([], resources, { signal: never() })).rejects.toThrow("Run `overdue migrate` first.");
