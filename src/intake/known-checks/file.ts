@@ -2,9 +2,10 @@
 // known survives a restart while the database is away. It is a memory, not a record: when it is damaged, it
 // begins anew. Runs in the thread of the known checks only.
 import { randomBytes } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { makeFolders } from "../../lib/make-folders.ts";
 import { faultOf, firstValue, inTransaction, requireVersion, setPragmas } from "../sqlite.ts";
 import type { Fingerprint, FingerprintSecret } from "./fingerprint.ts";
 import { type Day, KNOWN_DAYS } from "./table.ts";
@@ -42,7 +43,7 @@ export class KnownFile {
 
   /** Opens or makes the file; one that is not ours is set aside. Throws what SQLite or the disk threw. */
   constructor({ folder, countMax }: { folder: string; countMax: number }) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolders(folder);
     this.#countMax = countMax;
     this.#path = join(folder, "known-checks.sqlite");
     const { db, secret, newestId } = openOrReplace(this.#path);

@@ -5,7 +5,6 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   renameSync,
@@ -16,6 +15,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import type { Instant } from "../../core/instant.ts";
+import { makeFolders } from "../../lib/make-folders.ts";
 import {
   describeFault,
   faultOf,
@@ -78,8 +78,8 @@ export function spoolPath({ folder, intakeId }: { folder: string; intakeId: stri
 
 /** Makes the folder, for this user alone: bodies are nobody else's business. */
 export function makeFolder(folder: string): void {
-  const made = mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (made === undefined) return;
+  const made = makeFolders(folder);
+  if (made === null) return;
   for (let upper = folder; upper.length >= made.length; upper = dirname(upper)) syncFolder(dirname(upper));
 }
 
