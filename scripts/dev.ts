@@ -3,7 +3,7 @@
 // --no-web). Leaves no process behind, however it ends.
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve as absolutePath } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -34,7 +34,7 @@ const HELP = `Usage: npm run dev -- [--no-web] [folder]
 Runs everything with a private PostgreSQL, migrated and filled, and reload; prints a link to sign in, addresses and
 keys. The data is kept in the folder, .overdue/dev without one. With --no-web the pages are not built.
 `;
-const HOME = ARGS.positionals[0] ?? join(ROOT, ".overdue", "dev");
+const HOME = absolutePath(ARGS.positionals[0] ?? join(ROOT, ".overdue", "dev"));
 const KEYS_FILE = join(HOME, "keys.json");
 const DATABASE = "overdue";
 const READY_TIMEOUT_MS = 60_000;

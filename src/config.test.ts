@@ -394,3 +394,9 @@ describe("what no log may contain", () => {
     expect(lines.join()).not.toMatch(/hunter2.?hunter2/);
   });
 });
+
+test.each(["false", "none", "spool", "./spool"])("the spool's folder cannot be %s", (text) => {
+  expect(() => loadConfig({ OVERDUE_SPOOL_FOLDER: text })).toThrow(
+    `OVERDUE_SPOOL_FOLDER must be an absolute path such as /var/lib/overdue, or off, not "${text}"`,
+  );
+});

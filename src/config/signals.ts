@@ -12,6 +12,7 @@ import type { ListenAddress } from "../lib/address.ts";
 import {
   addressRangeKind,
   booleanKind,
+  folderOrOffKind,
   integerKind,
   listenKind,
   listKind,
@@ -111,7 +112,7 @@ export const SIGNAL_SETTINGS = {
   spoolFolder: optionalSetting({
     key: "OVERDUE_SPOOL_FOLDER",
     group: "Signals",
-    kind: textKind({ lengthMin: 1 }),
+    kind: folderOrOffKind,
     fallbackMeans:
       "the first of $STATE_DIRECTORY, /var/lib/overdue and $XDG_STATE_HOME/overdue (~/.local/state/overdue) that is writable",
     secret: false,

@@ -1,5 +1,6 @@
 // The kinds of value a setting can have: how its text is read, checked, printed and masked.
 // Knows no particular setting; a problem never repeats the text, because the text may be a secret.
+import { isAbsolute } from "node:path";
 import { formatListenAddress, isAddressRange, type ListenAddress, parseListenAddress } from "./address.ts";
 
 /** What came of reading a text: a value, or the end of a sentence that starts with the setting's name. */
@@ -33,6 +34,20 @@ export function textKind({ lengthMin }: { lengthMin: number }): ValueKind<string
     print: (value) => value,
   };
 }
+
+/** The word that switches off what a folder is for. */
+export const OFF = "off";
+
+/** A folder by its full path, whatever folder the program is started in, or "off". */
+export const folderOrOffKind: ValueKind<string> = {
+  describe: "absolute path, or off",
+  parse: (text) => {
+    if (text.toLowerCase() === OFF) return { value: OFF };
+    if (isAbsolute(text)) return { value: text };
+    return { problem: "must be an absolute path such as /var/lib/overdue, or off" };
+  },
+  print: (value) => value,
+};
 
 /** A whole number of `unit` within a range; both ends are allowed. */
 export function integerKind({

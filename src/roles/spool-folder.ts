@@ -1,13 +1,13 @@
 // Which folder the spool uses. It is on unless it is switched off, because only the spool keeps pings while the
 // database is away, and a busy disk alone can stall a database for seconds.
-import { accessSync, constants, mkdirSync } from "node:fs";
+import { accessSync, constants } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { type Config, ConfigError, type Environment } from "../config.ts";
+import { makeFolders } from "../lib/make-folders.ts";
+import { OFF } from "../lib/setting-value.ts";
 
 const SYSTEM_FOLDER = "/var/lib/overdue";
-/** The value of OVERDUE_SPOOL_FOLDER that switches the spool off. */
-const OFF = "off";
 
 /**
  * The configured folder, else the first of `$STATE_DIRECTORY`, /var/lib/overdue and `$XDG_STATE_HOME/overdue` that
@@ -42,7 +42,7 @@ function candidates(environment: Environment, systemFolder: string): string[] {
 
 function isWritable(folder: string): boolean {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolders(folder);
     accessSync(folder, constants.W_OK | constants.X_OK);
     return true;
   } catch {
