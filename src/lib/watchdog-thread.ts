@@ -20,7 +20,7 @@ const MS_PER_CLOCK_TICK = 10;
 const UTIME_FIELD = 11;
 const STIME_FIELD = 12;
 /** How long the main thread may take to report its stack and to exit. In native code it does neither. */
-const STACK_MS_MAX = 3_000;
+const STACK_MS_MAX = 10_000;
 const PAUSE_AGAIN_MS = 20;
 const STACK_FRAMES_MAX = 20;
 /** Between two promises the stack names only Node itself; then it is looked at again. */
