@@ -31,8 +31,10 @@ export type IntakeState = {
   refusingSinceAt: Instant | null;
   /** Stretches of that which are over. */
   refused: readonly Interval[];
-  /** Refusals that concern only some checks, and are not stored yet. */
+  /** Refusals that concern only some checks, and are not stored yet: as many as one heartbeat stores. */
   attributed: AttributedRefusals;
+  /** Since when there are more of them; null: there are not. */
+  unstoredSinceAt: Instant | null;
   refusedCount: number;
   /** Signals whose senders were told that they are on disk. */
   takenCount: number;
@@ -124,6 +126,7 @@ export class DirectIntake implements SignalIntake {
       refusingSinceAt: this.#refusals.sinceAt(now),
       refused: this.#refusals.ended(now),
       attributed: this.#attributed.pending(),
+      unstoredSinceAt: this.#attributed.restSinceAt(),
       refusedCount: this.#refusals.count + this.#attributed.count,
       takenCount: this.#takenCount,
       dropped: this.#line.outcomes.dropped,

@@ -12,6 +12,8 @@ import type { Identity } from "./direct/parts.ts";
 /** A beat that takes longer is given up. */
 const BEAT_MS_MAX = 2_000;
 const ORPHANS_EVERY_MS = 10_000;
+/** More than it takes to store what an intake remembers. */
+const LAST_BEATS_MAX = 15;
 
 /** For metrics and readiness. */
 export type HeartState = PulseCounts & { intakeId: string; sinceBeatMs: number; failures: number };
@@ -82,9 +84,17 @@ export class Heart {
     this.#stopping.abort();
     await this.#running;
     // Whoever never listened, or was never heard of, has nothing to vouch for.
-    if (this.#running !== null && this.#pulse.hasEntered) await this.#tryToBeat();
+    if (this.#running !== null && this.#pulse.hasEntered) await this.#beatToTheEnd();
     this.#pulse.ticks.stop();
     return isEmpty && this.#leave();
+  }
+
+  /** Refusals of single checks may take several beats. */
+  async #beatToTheEnd(): Promise<void> {
+    for (let beats = 0; beats < LAST_BEATS_MAX; beats += 1) {
+      await this.#tryToBeat();
+      if (this.#isFailing || this.#parts.intake.state().unstoredSinceAt === null) return;
+    }
   }
 
   async #leave(): Promise<boolean> {

@@ -69,6 +69,24 @@ describe("a beat", () => {
     expect(heard[0]?.observed).toMatchObject({ watermarkAt: at - 1_000, spoolEmpty: false });
   });
 
+  test("stores a bounded part of many refusals, and vouches for nothing beyond it", async () => {
+    const { pulse, heard, tickFor, intake } = pulsing();
+    const at = intake.now();
+    for (let n = 0; n < 5_000; n += 1) {
+      const target = { by: "uuid", uuid: `check ${n}` } as const;
+      // Five thousand networks would be noted by their block.
+      intake.refused({ at: at + n, target, network: `192.0.2.${n % 50}` });
+    }
+    tickFor(10_000);
+    for (let beats = 0; beats < 3; beats += 1) await pulse.beat(LIMIT);
+    expect(heard.map(({ observed }) => observed.attributed?.targets.length)).toEqual([2_000, 2_000, 1_000]);
+    expect(heard.map(({ observed }) => observed.watermarkAt)).toEqual([
+      at + 2_000 - 1_000,
+      at + 4_000 - 1_000,
+      T + 9_000,
+    ]);
+  });
+
   test("says which pings were refused, without being held by them", async () => {
     const { pulse, heard, tickFor, intake, database, ping } = pulsing();
     database.behaviour = "away";
@@ -295,6 +313,19 @@ describe("the heart", () => {
     await heart.start();
     return { ...all, heart };
   }
+
+  test("stores all refusals before it says goodbye, in as many beats as it takes", async () => {
+    const { heart, heard, left, intake } = await living({ monotonic: () => performance.now() });
+    const at = intake.now();
+    for (let n = 0; n < 5_000; n += 1) {
+      const target = { by: "uuid", uuid: `check ${n}` } as const;
+      intake.refused({ at, target, network: `192.0.2.${n % 50}` });
+    }
+    await heart.stop({ isEmpty: true });
+    const stored = heard.map(({ observed }) => observed.attributed?.targets.length ?? 0);
+    const last = left[0]?.attributed?.targets.length ?? 0;
+    expect(stored.reduce((sum, count) => sum + count, last)).toBe(5_000);
+  });
 
   test("beats each second, through trouble, and says goodbye only when nothing is left", async () => {
     const { heart, heard, script, left, parts } = await living({ monotonic: () => performance.now() });

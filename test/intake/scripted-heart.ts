@@ -1,6 +1,7 @@
 // A world for the heart of an intake: time that only the test moves, a database that hears beats as the test
 // wants it to, spools that are only counted, and an intake on scripted ports.
 import type {
+  AttributedRefusals,
   Beaten,
   BeatRequest,
   BeatResult,
@@ -41,7 +42,7 @@ type Heard = BeatRequest & { observed: Observation };
 function scriptedBeats(look: () => { databaseAt: number; sentAtMs: number; receivedAtMs: number }) {
   const heard: Heard[] = [];
   const entered: Entry[] = [];
-  const left: { intakeId: string; refused: readonly unknown[] }[] = [];
+  const left: { intakeId: string; refused: readonly unknown[]; attributed?: AttributedRefusals }[] = [];
   const script = {
     fails: false,
     closed: false,

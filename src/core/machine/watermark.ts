@@ -29,11 +29,16 @@ export type Unapplied = {
   oldestUnappliedAt: Instant | null;
   /** Since when senders have been refused; null while all are taken. */
   refusingSinceAt: Instant | null;
+  /** Since when there are refusals of single checks that the same beat does not store; null: there are none. */
+  unstoredSinceAt?: Instant | null;
 };
 
 /** Everything that this intake accepted before the returned instant is applied, and nobody was refused. */
-export function watermarkOf({ now, oldestUnappliedAt, refusingSinceAt }: Unapplied): Instant {
-  return Math.min(now, oldestUnappliedAt ?? now, refusingSinceAt ?? now) - WATERMARK_LAG_MS;
+export function watermarkOf(unapplied: Unapplied): Instant {
+  const { now, oldestUnappliedAt, refusingSinceAt, unstoredSinceAt } = unapplied;
+  return (
+    Math.min(now, oldestUnappliedAt ?? now, refusingSinceAt ?? now, unstoredSinceAt ?? now) - WATERMARK_LAG_MS
+  );
 }
 
 export type Vigil = {

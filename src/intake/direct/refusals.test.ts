@@ -52,16 +52,49 @@ describe("refusals of single pings", () => {
     expect(set.pending().targets).toHaveLength(1_000);
   });
 
+  test("are stored in parts, oldest first, and it is known since when there are more", () => {
+    const { set } = refusals();
+    const note = (n: number) =>
+      set.note({ at: AT + n, target: target(`${n}`), network: "192.0.2.1", isKnown: true });
+    for (let n = 0; n < 2_000; n += 1) note(n);
+    expect(set.restSinceAt()).toBeNull();
+    for (let n = 2_000; n < 5_000; n += 1) note(n);
+    const first = set.pending();
+    expect([first.targets.length, first.targets[0]?.from, set.restSinceAt()]).toEqual([
+      2_000,
+      AT,
+      AT + 2_000,
+    ]);
+    set.forget(first);
+    expect([set.pending().targets[0]?.from, set.restSinceAt()]).toEqual([AT + 2_000, AT + 4_000]);
+  });
+
+  test("do not renew the quota of unknown targets before they are stored", () => {
+    const { set, unknown } = refusals();
+    for (let n = 0; n < 2_100; n += 1)
+      set.note({ at: AT, target: target(`${n}`), network: "192.0.2.1", isKnown: true });
+    for (let n = 0; n < 200; n += 1) unknown(`a ${n}`, "192.0.2.2");
+    set.forget({ ...set.pending(), targets: set.pending().targets.slice(0, 10) });
+    for (let n = 0; n < 200; n += 1) unknown(`b ${n}`, "192.0.2.2");
+    expect(set.restSinceAt()).not.toBeNull();
+    set.forget(set.pending());
+    expect(set.pending().targets).toHaveLength(190);
+  });
+
   test("from many networks are noted by the blocks that these are part of, and never by every check", () => {
     const { set, unknown } = refusals();
     for (let n = 0; n < 70_000; n += 1) {
       expect(unknown(`stranger ${n}`, `2001:db8:${n.toString(16)}:0::/64`)).toBe(true);
     }
-    const { targets, networks } = set.pending();
-    expect(targets).toHaveLength(5_000);
+    const { networks } = set.pending();
     expect(networks).toHaveLength(1_001);
     expect(networks.at(-1)).toMatchObject({ network: "2001:db8::/32" });
-    set.forget(set.pending());
+    const parts: number[] = [];
+    for (let part = set.pending(); part.targets.length > 0; part = set.pending()) {
+      parts.push(part.targets.length);
+      set.forget(part);
+    }
+    expect(parts).toEqual([2_000, 2_000, 1_000]);
     expect(set.pending()).toEqual(NO_REFUSALS);
   });
 

@@ -65,6 +65,11 @@ const TARGETS_MAX = 20_000;
 /** The same for targets that may not exist: strangers can name as many as they like. */
 const UNKNOWN_TARGETS_MAX = 5_000;
 const UNKNOWN_TARGETS_PER_NETWORK_MAX = 100;
+/**
+ * Targets that one heartbeat stores. It has 2 s on a database that is busy at such times, and one that fails is made
+ * again with the same targets: stored all at once, they could keep an intake from ever beating again.
+ */
+const TARGETS_PER_BEAT_MAX = 2_000;
 /** Networks beyond this number are noted by the block that they are part of. */
 const NETWORKS_MAX = 1_000;
 /** Blocks beyond this number cannot be told apart any more. */
@@ -100,11 +105,20 @@ export class AttributedRefusalSet {
     return isNoted;
   }
 
+  /** What one heartbeat stores: of the targets so many, those that were noted first. */
   pending(): AttributedRefusals {
+    const targets = [...this.#targets.values()].slice(0, TARGETS_PER_BEAT_MAX);
     return {
-      targets: Array.from(this.#targets.values(), (one) => ({ ...one })),
+      targets: targets.map((one) => ({ ...one })),
       networks: Array.from(this.#networks.values(), (one) => ({ ...one })),
     };
+  }
+
+  /** Since when there are refusals that do not fit into one heartbeat; null: all do. */
+  restSinceAt(): Instant | null {
+    if (this.#targets.size <= TARGETS_PER_BEAT_MAX) return null;
+    const rest = [...this.#targets.values()].slice(TARGETS_PER_BEAT_MAX);
+    return rest.reduce((sinceAt, { from }) => Math.min(sinceAt, from), Infinity);
   }
 
   /** These are stored; what was extended since then is kept. */
@@ -118,7 +132,8 @@ export class AttributedRefusalSet {
       this.#networks.delete(network);
       if (network.endsWith("/8") || network.endsWith("/32")) this.#blockCount -= 1;
     }
-    // Quotas are per heartbeat.
+    // Quotas are per heartbeat, and for what one can store.
+    if (this.#targets.size > TARGETS_PER_BEAT_MAX) return;
     this.#unknownCounts.clear();
     this.#unknownCount = 0;
   }
