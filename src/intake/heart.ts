@@ -18,6 +18,9 @@ const LAST_BEATS_MAX = 15;
 /** For metrics and readiness. */
 export type HeartState = PulseCounts & { intakeId: string; sinceBeatMs: number; failures: number };
 
+const SPOOL_FULL =
+  "the spool has no room: its disk or OVERDUE_SPOOL_BYTES is used up, or its folder is gone; while the database is away, pings are refused";
+
 export class Heart {
   readonly #parts: HeartParts;
   readonly #pulse: Pulse;
@@ -26,6 +29,7 @@ export class Heart {
   #failures = 0;
   #isFailing = false;
   #isFilling = false;
+  #isFull = false;
   #lastTryMs = Number.NEGATIVE_INFINITY;
   #searchedMs = Number.NEGATIVE_INFINITY;
   #isSearching = false;
@@ -151,10 +155,13 @@ export class Heart {
     const { spoolFill, log } = this.#parts;
     const fill = spoolFill();
     const isFilling = fill >= SPOOL_FILL_TOLD;
-    if (isFilling && !this.#isFilling)
+    const isFull = fill >= 1;
+    if (isFull && !this.#isFull) log.warn({ fill }, SPOOL_FULL);
+    else if (isFilling && !this.#isFilling)
       log.warn({ fill }, "the spool is filling; beyond its limit pings are refused");
     if (!isFilling && this.#isFilling) log.info({ fill }, "the spool has room again");
     this.#isFilling = isFilling;
+    this.#isFull = isFull;
   }
 
   /** Beside the beats: a disk that hangs must not stop them. */

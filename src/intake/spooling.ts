@@ -35,6 +35,8 @@ export type Spooling = {
   noteBeat(beat: LastBeat): void;
   /** Of the spool in use. */
   state(): SpoolState | null;
+  /** How full the spool in use is, from 0 to 1. One without room on its disk, or without its folder, is full. */
+  fill(): number;
   knownCount(): number;
   /** `hasLeft`: nobody counts on this intake any more, so that an empty spool need not stay. */
   close(how: { hasLeft: boolean }): Promise<void>;
@@ -123,6 +125,12 @@ class FolderSpooling implements Spooling {
     return this.#inUse?.state() ?? null;
   }
 
+  fill(): number {
+    const state = this.state();
+    if (state === null) return 0;
+    return state.hasRoom ? state.bytes / this.#bytesMax : 1;
+  }
+
   knownCount(): number {
     return this.#known?.state().count ?? 0;
   }
@@ -160,6 +168,7 @@ function noSpooling(): Spooling {
     lastBeat: async () => null,
     noteBeat: () => {},
     state: () => null,
+    fill: () => 0,
     knownCount: () => 0,
     close: async () => {},
   };

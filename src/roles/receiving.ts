@@ -168,7 +168,7 @@ async function join(
     enter,
     beat: (request, limit) => beatIntake(database, request, limit),
     leave: (going, limit) => leaveIntake(database, going, limit),
-    ...spoolParts(spooling, config.spoolBytesMax),
+    ...spoolParts(spooling),
     wall: () => Date.now(),
   });
   await intake.adopt();
@@ -176,12 +176,12 @@ async function join(
 }
 
 /** What the heart needs of the spool. */
-function spoolParts(spooling: Spooling, bytesMax: number) {
+function spoolParts(spooling: Spooling) {
   return {
     openSpool: (id: string) => spooling.open(id),
     closeSpool: (old: Parameters<Spooling["closeOne"]>[0]) => spooling.closeOne(old),
     spoolTrouble: (inUse: Parameters<Spooling["trouble"]>[0]) => spooling.trouble(inUse),
-    spoolFill: () => (spooling.state()?.bytes ?? 0) / bytesMax,
+    spoolFill: () => spooling.fill(),
     findOrphans: () => spooling.findOrphans(),
     letGo: (intakeIds: Parameters<Spooling["letGo"]>[0]) => spooling.letGo(intakeIds),
     noteBeat: (beat: Parameters<Spooling["noteBeat"]>[0]) => spooling.noteBeat(beat),

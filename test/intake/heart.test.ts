@@ -363,6 +363,18 @@ describe("the heart", () => {
     expect(said("the spool is filling")).toBe(1);
   });
 
+  test("says once that the spool has no room, also when it was never half full", async () => {
+    let fill = 1;
+    const given = { spoolFill: () => fill, monotonic: () => performance.now() };
+    const { lines } = await living(given);
+    const said = (text: string) => lines.filter((line) => line.includes(text)).length;
+    await expect.poll(() => said("the spool has no room")).toBe(1);
+    fill = 0;
+    await expect.poll(() => said("the spool has room again")).toBe(1);
+    expect(said("the spool has no room")).toBe(1);
+    expect(said("the spool is filling")).toBe(0);
+  });
+
   test("sees nothing and, as one of several, promises nothing when beats have failed for long", async () => {
     const other = { id: randomUUID(), name: "b", lastSeq: 1, watermarkAt: T, leaseUntilAt: T, beatAt: T };
     const { heart, script, pass } = await living();

@@ -1,6 +1,6 @@
 // Which intakes of a machine are gone, as the folder of the spool shows it.
 import { randomUUID } from "node:crypto";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { makeSpooling, type Spooling } from "../../src/intake/spooling.ts";
@@ -176,4 +176,18 @@ test("a folder with files of another server is not claimed; one without is taken
   await third.open(randomUUID());
   expect(await third.claim("another")).toBe(true);
   expect(await spoolingIn(folder).claim("one server")).toBe(false);
+});
+
+test("a spool whose folder is gone is full, and has room when the folder is back", async () => {
+  const folder = temporaryFolder();
+  const spooling = spoolingIn(folder);
+  await spooling.open(randomUUID());
+  await spooling.findOrphans();
+  expect(spooling.fill()).toBeLessThan(0.01);
+  rmSync(folder, { recursive: true });
+  await expect(spooling.findOrphans()).rejects.toThrow(/ENOENT/);
+  expect(spooling.fill()).toBe(1);
+  mkdirSync(folder);
+  await spooling.findOrphans();
+  expect(spooling.fill()).toBeLessThan(0.01);
 });

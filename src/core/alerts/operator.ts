@@ -119,7 +119,10 @@ function fillingSpools({ now, spools }: Observed): Trouble[] {
       kind: "spoolFilling",
       subject: name,
       since: now,
-      text: `The spool of the process ${name} is filled to ${Math.floor(fill * 100)} %. When it is full, pings are refused.`,
+      text:
+        fill >= 1
+          ? `The spool of the process ${name} has no room: its disk or OVERDUE_SPOOL_BYTES is used up, or its folder is gone. While the database is away, pings are refused.`
+          : `The spool of the process ${name} is filled to ${Math.floor(fill * 100)} %. When it is full, pings are refused.`,
     }));
 }
 

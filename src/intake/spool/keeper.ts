@@ -119,11 +119,13 @@ export class SpoolKeeper {
     }));
     const sum = (of: "batches" | "signals" | "bytes") => files.reduce((total, file) => total + file[of], 0);
     const failed = this.#failure();
+    const hasRoom = this.#room().fits(PAGE_BYTES);
     return {
       batches: sum("batches"),
       signals: sum("signals"),
       bytes: sum("bytes"),
-      full: failed === null && (this.#own === null || this.#wasRefusedRoom || !this.#room().fits(PAGE_BYTES)),
+      hasRoom,
+      full: failed === null && (this.#own === null || this.#wasRefusedRoom || !hasRoom),
       failed,
       files,
       emptyOrphans: this.#orphans.emptyIntakeIds,

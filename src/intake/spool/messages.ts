@@ -29,6 +29,8 @@ export type SpoolState = {
   batches: number;
   signals: number;
   bytes: number;
+  /** Whether the limit and the disk leave room, as of now; a folder that is gone leaves none. */
+  hasRoom: boolean;
   /** Whether the next batch would be refused for want of room. */
   full: boolean;
   /** Why nothing can be written any more, or null. */

@@ -16,6 +16,7 @@ const NOTHING: SpoolState = {
   batches: 0,
   signals: 0,
   bytes: 0,
+  hasRoom: true,
   full: false,
   failed: null,
   files: [],
