@@ -1,6 +1,6 @@
 // The spool in ordinary use: what it acknowledges is there, in order, once, until it is removed; and its bounds.
-import { readdirSync, statSync } from "node:fs";
-import { basename } from "node:path";
+import { readdirSync, rmSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { adoptSpoolFile, createSpoolFile } from "../../src/intake/spool/folder.ts";
@@ -213,4 +213,15 @@ test.each(["made", "adopted"])(
 
 test("An id that cannot be part of a file's name is refused", async () => {
   expect(await reasonOf(spoolIn(temporaryFolder(), "../own"))).toBe("invalid");
+});
+
+test("a spool whose file was removed takes nothing more, and what it holds can still be read", async () => {
+  const folder = temporaryFolder();
+  const spool = await spoolIn(folder, "own");
+  await spool.append(own(1));
+  for (const name of readdirSync(folder)) rmSync(join(folder, name));
+  expect(await reasonOf(spool.append(own(2)))).toBe("failed");
+  expect(spool.state()).toMatchObject({ batches: 1, failed: expect.stringContaining("was removed") });
+  expect((await spool.oldest())?.seq).toBe(1);
+  expect(await spool.remove({ intakeId: "own", seq: 1 })).toBe(true);
 });

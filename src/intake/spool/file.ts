@@ -61,9 +61,12 @@ export class SpoolFile {
   #owesRemoval = false;
   #unmovedBytes = 0;
 
+  readonly #inode: number | undefined;
+
   /** Throws SpoolDamage when the batches are not what was written. */
   constructor({ db, path }: { db: DatabaseSync; path: string }) {
     this.path = path;
+    this.#inode = inodeAt(path);
     this.#db = db;
     this.intakeId = String(firstValue(db, "select intake_id from owner"));
     const counted = countAll(db);
@@ -170,6 +173,11 @@ export class SpoolFile {
     }
   }
 
+  /** False when the file was removed or replaced while it is open. */
+  isInPlace(): boolean {
+    return inodeAt(this.path) === this.#inode;
+  }
+
   /** Lets go of the file and leaves it to whoever comes next. */
   close(): void {
     this.#db.close();
@@ -255,4 +263,8 @@ function countAll(db: DatabaseSync): { batches: number; signals: number; newestS
     throw new SpoolDamage(`holds ${batches} batches from ${oldestSeq} to ${newestSeq}`);
   }
   return { batches, signals: count("coalesce(sum(signal_count), 0)"), newestSeq };
+}
+
+function inodeAt(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.ino;
 }

@@ -44,6 +44,7 @@ export class SpoolKeeper {
 
   /** Takes over the files of intakes that are gone, as many as may be open at a time. */
   adopt(): void {
+    this.#endWritingIfRemoved();
     const ownName = this.#own === null ? null : basename(this.#own.path);
     for (const name of this.#orphans.adopt({ ownName })) this.#lost.delete(name);
   }
@@ -56,6 +57,7 @@ export class SpoolKeeper {
   /** Writes the batches in one transaction. Gives for each of them null once it is on disk, or the refusal. */
   append(rows: readonly SpoolRow[]): (Refusal | null)[] {
     this.#makeOwnIfMissing();
+    this.#endWritingIfRemoved();
     const own = this.#own;
     const failed = this.#failure();
     if (failed !== null) return rows.map(() => ({ reason: "failed", text: failed }));
@@ -167,6 +169,13 @@ export class SpoolKeeper {
     } catch (error) {
       if (faultOf(error) !== "full") throw error;
     }
+  }
+
+  /** What is written to a file that has no name any more is gone with the process: nothing is promised on it. */
+  #endWritingIfRemoved(): void {
+    const own = this.#own;
+    if (own === null || own.writingEnded !== null || own.isInPlace()) return;
+    own.writingEnded = `${own.path} was removed`;
   }
 
   /** Once a batch found no room, those after it are refused as well: they would leave a gap. */
