@@ -40,8 +40,8 @@ beforeEach(async () => {
     requireDurable: false,
   };
   const log = createLog({ level: "error", destination: { write: () => {} } });
-  const { config } = loadConfig({ OVERDUE_SPOOL_FOLDER: "off" });
-  receiving = await startReceiving({ config, databaseOptions, log });
+  const { config } = loadConfig({});
+  receiving = await startReceiving({ config: { ...config, spoolFolder: null }, databaseOptions, log });
   await receiving.heart.start();
 });
 
