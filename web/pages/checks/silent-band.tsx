@@ -34,9 +34,11 @@ export function SilentBand({ project, snapshot }: Props) {
   });
   if (data === undefined || data.downCount === 0) return null;
   const { downCount, downIds, channels } = data;
+  const rows = downIds.flatMap((id) => snapshot.rows.get(id) ?? []);
+  // While the list is still loading, some of them may be missing.
+  const isLoading = rows.length < downIds.length && !snapshot.isComplete;
   const assign = async () => {
     setBusy(true);
-    const rows = downIds.flatMap((id) => snapshot.rows.get(id) ?? []);
     await connectAll(project.id, rows, {
       channels,
       onChanged: () => void client.invalidateQueries({ queryKey: key }),
@@ -56,7 +58,7 @@ export function SilentBand({ project, snapshot }: Props) {
             {action}
           </Link>
         ) : (
-          <Button kind="primary" isBusy={isBusy} onClick={() => void assign()}>
+          <Button kind="primary" isBusy={isBusy || isLoading} onClick={() => void assign()}>
             {action}
           </Button>
         ))}
