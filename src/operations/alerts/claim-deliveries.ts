@@ -116,20 +116,24 @@ function shareOut(waiting: readonly WaitingChannel[], options: ClaimOptions): Sh
   const owners: Shares["owners"] = new Map();
   const limited: Shares["limited"] = new Map();
   const troubled = new Set<number>();
-  // An account gets at most half of one claim, too, so that many channels of one are passed quickly.
-  const claim = new Pool(limit, senders && new Map());
+  let left = limit;
+  let lastGiven = 0;
+  // Where the next claim goes on if an account got less than it wanted: its other channels have their turn then.
+  let cutAt = 0;
   const all = new Pool(senders?.all.free ?? limit, senders?.all.heldBy);
   const careful = new Pool(senders?.troubled.free ?? limit, senders?.troubled.heldBy);
   for (const one of waiting) {
-    if (claim.free === 0) return { given, owners, troubled, limited, after: [...given.keys()].at(-1) ?? 0 };
+    if (left === 0) return { given, owners, troubled, limited, after: cutAt === 0 ? lastGiven : cutAt };
     if (!one.isDue) continue;
     const { ownerId } = one;
-    const wanted = shareOf(one, { ...options, troubledLeft: careful.leftFor(ownerId) });
-    const share = Math.min(wanted, claim.leftFor(ownerId), all.leftFor(ownerId));
+    const wanted = Math.min(left, shareOf(one, { ...options, troubledLeft: careful.leftFor(ownerId) }));
+    const share = Math.min(wanted, all.leftFor(ownerId));
+    if (share < wanted && cutAt === 0) cutAt = lastGiven;
     if (share === 0) continue;
+    lastGiven = one.channelId;
     given.set(one.channelId, share);
     owners.set(one.channelId, ownerId);
-    claim.take(share, ownerId);
+    left -= share;
     all.take(share, ownerId);
     if (one.channel === null) continue;
     if (isTroubled(one.channel)) {
@@ -139,8 +143,8 @@ function shareOut(waiting: readonly WaitingChannel[], options: ClaimOptions): Sh
     const rate = rateOf(one.channel.kind);
     if (rate !== null) limited.set(one.channelId, { waiting: one, rate });
   }
-  const last = waiting.at(-1)?.channelId ?? 0;
-  return { given, owners, troubled, limited, after: waiting.length < CHANNELS_VISITED_MAX ? 0 : last };
+  const last = waiting.length < CHANNELS_VISITED_MAX ? 0 : (waiting.at(-1)?.channelId ?? 0);
+  return { given, owners, troubled, limited, after: cutAt === 0 ? last : cutAt };
 }
 
 function shareOf(

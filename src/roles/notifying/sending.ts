@@ -25,7 +25,7 @@ const IDLE_MS = 250;
 const SENDERS_MAX = 256;
 /** Channels that fail or are slow have at most so many of them, and those of one account half of that. */
 const TROUBLED_SENDERS_MAX = SENDERS_MAX / 2;
-/** Messages that are claimed and read together; those of one account are at most half. */
+/** Messages that are claimed and read together. */
 const CLAIM_MAX = 128;
 /** With fewer free senders it waits for more, but not for long. */
 const FREE_MIN = SENDERS_MAX / 4;

@@ -154,9 +154,9 @@ describe("channels of one account that never answer", () => {
   }
 
   test.each([
-    ["new ones", 0],
-    ["ones that failed before", 1],
-  ])("delay nobody else: %s", async (_, failureCount) => {
+    ["new ones", 0, 100],
+    ["ones that failed before", 1, 50],
+  ])("delay nobody else: %s", async (_, failureCount, heldMin) => {
     const attacker = await watchedCheck(database.db, { channelCount: 300 });
     const others = [await watchedCheck(database.db), await watchedCheck(database.db)];
     await database.db.pool.query("update channels set failure_count = $1", [failureCount]);
@@ -181,7 +181,9 @@ describe("channels of one account that never answer", () => {
       for (const { channel } of others) {
         await expect.poll(() => receiver.saidTo(channel), WITHIN).toEqual(["down (timeout)"]);
       }
-      expect(heldCount()).toBeLessThan(300);
+      // About half of the senders of a process, or of those for channels in trouble.
+      expect(heldCount()).toBeGreaterThan(heldMin);
+      expect(heldCount()).toBeLessThanOrEqual(128);
     } finally {
       release();
     }
