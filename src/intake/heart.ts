@@ -223,9 +223,10 @@ export class Heart {
   async #leaveSpool(trouble: string, limit: Limit): Promise<void> {
     const { name, leaseMs, enter, closeSpool, log } = this.#parts;
     const { spool } = this.#identity;
-    log.error({ trouble }, "the spool can be used no more; another one takes its place");
     const intakeId = randomUUID();
     const entered = await enter({ intakeId, name, leaseMs }, limit);
+    // Not before: while the database is away this is tried each second.
+    log.error({ trouble }, "the spool can be used no more; another one takes its place");
     this.#pulse.enter(intakeId, entered);
     if (spool !== null) await closeSpool(spool);
     await this.#renew(intakeId, { isAbandoning: true });

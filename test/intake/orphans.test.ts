@@ -1,6 +1,6 @@
 // Which intakes of a machine are gone, as the folder of the spool shows it.
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { makeSpooling, type Spooling } from "../../src/intake/spooling.ts";
@@ -178,7 +178,7 @@ test("a folder with files of another server is not claimed; one without is taken
   expect(await spoolingIn(folder).claim("one server")).toBe(false);
 });
 
-test("a spool whose folder is gone is full, and has room when the folder is back", async () => {
+test("a spool whose folder is gone is full, and fails so that another takes its place", async () => {
   const folder = temporaryFolder();
   const spooling = spoolingIn(folder);
   await spooling.open(randomUUID());
@@ -187,7 +187,8 @@ test("a spool whose folder is gone is full, and has room when the folder is back
   rmSync(folder, { recursive: true });
   await expect(spooling.findOrphans()).rejects.toThrow(/ENOENT/);
   expect(spooling.fill()).toBe(1);
-  mkdirSync(folder);
+  expect(spooling.state()?.failed).toContain("was removed");
+  await spooling.open(randomUUID());
   await spooling.findOrphans();
   expect(spooling.fill()).toBeLessThan(0.01);
 });

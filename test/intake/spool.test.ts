@@ -220,8 +220,10 @@ test("a spool whose file was removed takes nothing more, and what it holds can s
   const spool = await spoolIn(folder, "own");
   await spool.append(own(1));
   for (const name of readdirSync(folder)) rmSync(join(folder, name));
-  expect(await reasonOf(spool.append(own(2)))).toBe("failed");
-  expect(spool.state()).toMatchObject({ batches: 1, failed: expect.stringContaining("was removed") });
+  expect(await reasonOf(spool.append(own(2)))).toBe("full");
+  expect(spool.state()).toMatchObject({ batches: 1, hasRoom: false, full: true, failed: null });
   expect((await spool.oldest())?.seq).toBe(1);
   expect(await spool.remove({ intakeId: "own", seq: 1 })).toBe(true);
+  // Empty, it can be replaced by another one.
+  expect(spool.state()).toMatchObject({ batches: 0, failed: expect.stringContaining("was removed") });
 });

@@ -44,7 +44,6 @@ export class SpoolKeeper {
 
   /** Takes over the files of intakes that are gone, as many as may be open at a time. */
   adopt(): void {
-    this.#endWritingIfRemoved();
     const ownName = this.#own === null ? null : basename(this.#own.path);
     for (const name of this.#orphans.adopt({ ownName })) this.#lost.delete(name);
   }
@@ -57,10 +56,11 @@ export class SpoolKeeper {
   /** Writes the batches in one transaction. Gives for each of them null once it is on disk, or the refusal. */
   append(rows: readonly SpoolRow[]): (Refusal | null)[] {
     this.#makeOwnIfMissing();
-    this.#endWritingIfRemoved();
     const own = this.#own;
     const failed = this.#failure();
     if (failed !== null) return rows.map(() => ({ reason: "failed", text: failed }));
+    const removed = this.#removal();
+    if (removed !== null) return rows.map(() => ({ reason: "full", text: removed }));
     if (own === null) return rows.map(() => noRoom());
     const { refusals, accepted } = this.#choose(own, rows);
     if (accepted.length === 0) return refusals;
@@ -121,7 +121,7 @@ export class SpoolKeeper {
     }));
     const sum = (of: "batches" | "signals" | "bytes") => files.reduce((total, file) => total + file[of], 0);
     const failed = this.#failure();
-    const hasRoom = this.#room().fits(PAGE_BYTES);
+    const hasRoom = this.#room().fits(PAGE_BYTES) && this.#removal() === null;
     return {
       batches: sum("batches"),
       signals: sum("signals"),
@@ -172,10 +172,8 @@ export class SpoolKeeper {
   }
 
   /** What is written to a file that has no name any more is gone with the process: nothing is promised on it. */
-  #endWritingIfRemoved(): void {
-    const own = this.#own;
-    if (own === null || own.writingEnded !== null || own.isInPlace()) return;
-    own.writingEnded = `${own.path} was removed`;
+  #removal(): string | null {
+    return this.#own === null || this.#own.isInPlace() ? null : `${this.#own.path} was removed`;
   }
 
   /** Once a batch found no room, those after it are refused as well: they would leave a gap. */
@@ -221,7 +219,9 @@ export class SpoolKeeper {
   }
 
   #failure(): string | null {
-    return this.#failed ?? this.#own?.writingEnded ?? null;
+    // A removed file is given up when it is drained: only this process can still read what is in it.
+    const removal = this.#own?.batches === 0 ? this.#removal() : null;
+    return this.#failed ?? this.#own?.writingEnded ?? removal;
   }
 
   #files(): SpoolFile[] {
