@@ -19,6 +19,10 @@ const CREATES_PER_KEY_MAX = 2;
 /** Beyond this number of one key, and after this time, the sender is asked to retry. */
 const CREATES_WAITING_PER_KEY_MAX = 1_000;
 const CREATE_WAIT_MS_MAX = 1_000;
+/** Ping keys that are remembered as valid. All other keys share one turn, so that made-up keys gain nothing. */
+const VALID_KEYS_MAX = 10_000;
+/** The key of that shared turn. No ping key is empty. */
+const UNVERIFIED = "";
 /** Where nothing could be promised for this long, senders are refused at once instead of being kept waiting. */
 const BLOCKED_MS_MAX = 1_000;
 const RETRY_AFTER_SECONDS = 5;
@@ -61,6 +65,8 @@ export class DirectIntake implements SignalIntake {
   readonly #refusals = new Refusals();
   readonly #attributed = new AttributedRefusalSet();
   readonly #creates: ConcurrencyByKey;
+  /** Ping keys that belong to a project, as far as this process has seen. The most recently used is last. */
+  readonly #validKeys = new Set<string>();
   readonly #line: BatchLine;
   #lookups = 0;
   #takenCount = 0;
@@ -91,6 +97,7 @@ export class DirectIntake implements SignalIntake {
 
   async #accept(signal: AcceptedSignal, { create, network }: AcceptOptions): Promise<Acceptance> {
     const result = await this.#take(signal, network);
+    if (result === "recorded") this.#noteValidKey(signal.target);
     if (result !== "unknown" || !create) return acceptanceOf(result);
     const made = await this.#create(signal.target);
     if (made === "busy") this.#noteRefused({ ...signal, at: this.now() }, network);
@@ -103,6 +110,7 @@ export class DirectIntake implements SignalIntake {
   async resolve(target: SignalTarget, { create }: CreateOption): Promise<Resolution> {
     try {
       const found = await this.#parts.find(target);
+      if (found === "known") this.#noteValidKey(target);
       if (found !== "unknown" || !create) return found;
     } catch (error) {
       this.#parts.onTrouble(error, "looking up a check");
@@ -213,18 +221,30 @@ export class DirectIntake implements SignalIntake {
   async #create(target: SignalTarget): Promise<"created" | "exists" | "unknown" | "busy"> {
     const { detour } = this.#line;
     if (detour.isOn && !detour.isAnswering) return "busy";
-    const end = await this.#creates.begin(target.by === "slug" ? target.pingKey : target.uuid, {
+    const isValid = target.by === "slug" && this.#validKeys.has(target.pingKey);
+    const end = await this.#creates.begin(isValid ? target.pingKey : UNVERIFIED, {
       withinMs: CREATE_WAIT_MS_MAX,
     });
     if (end === null) return "busy";
     try {
-      return await this.#parts.create(target);
+      const made = await this.#parts.create(target);
+      if (made !== "unknown") this.#noteValidKey(target);
+      return made;
     } catch (error) {
       this.#parts.onTrouble(error, "creating a check");
       return "busy";
     } finally {
       end();
     }
+  }
+
+  #noteValidKey(target: SignalTarget): void {
+    if (target.by !== "slug") return;
+    this.#validKeys.delete(target.pingKey);
+    this.#validKeys.add(target.pingKey);
+    if (this.#validKeys.size <= VALID_KEYS_MAX) return;
+    const [oldest = ""] = this.#validKeys;
+    this.#validKeys.delete(oldest);
   }
 
   #refuse(signal: AcceptedSignal, network: string | null): Promise<"busy"> {

@@ -430,6 +430,9 @@ describe("without a spool, or when it is full", () => {
     });
     for (const word of words(1, 300)) database.unknown.add(`greedy/${word}`);
     database.unknown.add("other/job");
+    for (const pingKey of ["greedy", "other"]) {
+      await ping("valid", { target: { by: "slug", pingKey, slug: "existing" } });
+    }
     const of = (pingKey: string, slug: string) => ({
       create: true,
       target: { by: "slug", pingKey, slug } as const,
@@ -442,6 +445,34 @@ describe("without a spool, or when it is full", () => {
     expect(intake.state()).toMatchObject({ refusingSinceAt: null, refused: [] });
     release();
     await Promise.all(greedy);
+  });
+
+  test("creates with made-up ping keys keep no valid key waiting", async () => {
+    const creating: string[] = [];
+    const held = Promise.withResolvers<void>();
+    const { ping, database } = scripted({
+      spoolless: true,
+      create: async (target) => {
+        const pingKey = target.by === "slug" ? target.pingKey : "";
+        creating.push(pingKey);
+        if (pingKey === "valid") return "exists";
+        await held.promise;
+        return "unknown";
+      },
+    });
+    const of = (pingKey: string, slug: string) => ({
+      create: true,
+      target: { by: "slug", pingKey, slug } as const,
+    });
+    expect(await ping("a", { ...of("valid", "existing"), create: false })).toBe("recorded");
+    for (const word of words(1, 300)) database.unknown.add(`made-up-${word}/job`);
+    database.unknown.add("valid/job");
+    const strangers = words(1, 300).map((word) => ping(word, of(`made-up-${word}`, "job")));
+    await expect.poll(() => creating).toHaveLength(2);
+    await ping("b", of("valid", "job"));
+    expect(creating).toEqual(["made-up-1", "made-up-2", "valid"]);
+    held.resolve();
+    await Promise.all(strangers);
   });
 
   // In a process of its own: a loop that never leaves microtasks would stop the test runner, timeouts included.
