@@ -12,7 +12,7 @@ import { loopService } from "./lib/loop.ts";
 import type { Metrics } from "./lib/metrics.ts";
 import { didYouMean } from "./lib/nearest-name.ts";
 import { type Service, startServices } from "./lib/service.ts";
-import { isNotReadyYet, prepareDatabase } from "./operations/prepare-database.ts";
+import { isNotReadyYet, prepareDatabase, type PrepareOptions } from "./operations/prepare-database.ts";
 import { pruneHistory } from "./operations/prune-history.ts";
 import { apiRole } from "./roles/api.ts";
 import { identityWatch } from "./roles/identity.ts";
@@ -179,9 +179,9 @@ export async function run(
   const pool: Service = { name: "pool", start: async () => {}, stop: () => database.close() };
   const order = inOrder({
     first: [pool, admin],
-    schema: (waitMs) =>
+    schema: (limits) =>
       schemaService(known, {
-        waitMs,
+        ...limits,
         signal,
         onReady: async () => {
           // Before any part judges silence or sends: the data may have been restored.
@@ -215,7 +215,7 @@ export async function run(
 
 type StartPlan = {
   first: readonly Service[];
-  schema: (waitMs: number) => Service;
+  schema: (limits: SchemaLimits) => Service;
   waitMs: number;
   isPrepared: () => boolean;
   /** Whether anything can begin while the database is away. */
@@ -230,12 +230,14 @@ type StartPlan = {
 function* inOrder(plan: StartPlan): Generator<Service> {
   const { schema, site, hasEarly } = plan;
   yield* plan.first;
-  yield hasEarly ? ifThere(schema(EARLY_AFTER_MS)) : schema(plan.waitMs);
+  yield hasEarly
+    ? ifThere(schema({ waitMs: EARLY_AFTER_MS, lockWaitMs: EARLY_AFTER_MS }))
+    : schema({ waitMs: plan.waitMs });
   const isEarly = !plan.isPrepared();
   if (site !== null) yield site;
   if (isEarly) {
     plan.onEarly();
-    yield schema(Number.POSITIVE_INFINITY);
+    yield schema({ waitMs: Number.POSITIVE_INFINITY });
     if (site !== null) yield site.rest;
   }
   yield* plan.inner;
@@ -254,12 +256,14 @@ function addressesOf(parts: readonly SitePart[], site: Site | null): RunningProc
   return Object.fromEntries(found.filter(([, one]) => one !== null));
 }
 
-type SchemaOptions = { waitMs: number; signal: AbortSignal; onReady: () => Promise<void> };
+/** How long to wait for the database and for locked tables, as in PrepareOptions. */
+type SchemaLimits = Pick<PrepareOptions, "waitMs" | "lockWaitMs">;
+type SchemaOptions = SchemaLimits & { signal: AbortSignal; onReady: () => Promise<void> };
 
 /** Started means that the schema is the one this code knows; it then needs no further care. */
 function schemaService(
   { config, databaseOptions, log }: Resources,
-  { waitMs, signal, onReady }: SchemaOptions,
+  { signal, onReady, ...limits }: SchemaOptions,
 ): Service {
   return {
     name: "schema",
@@ -267,10 +271,9 @@ function schemaService(
       const applied = await prepareDatabase({
         database: databaseOptions,
         migrate: config.migrateOnStart,
-        waitMs,
+        ...limits,
         onWaiting: (error) =>
           log.warn({ err: error, reason: explainConnection(error) }, "waiting for the database"),
-        ...(waitMs === EARLY_AFTER_MS && { lockWaitMs: EARLY_AFTER_MS }),
         onTurn: () => log.info("another process brings the schema up to date; waiting for it"),
         onLocked: ({ step, holders }) =>
           log.warn({ migration: step, holders }, "migration waits for a table that another session uses"),

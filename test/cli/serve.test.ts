@@ -120,6 +120,21 @@ describe("on an installation that nobody runs yet", () => {
 });
 
 describe("a process", () => {
+  test("OVERDUE_DATABASE_WAIT does not limit the wait for another process that migrates", async () => {
+    const settings = await environment({ OVERDUE_DATABASE_WAIT: "1" });
+    const other = new pg.Client({ connectionString: settings["OVERDUE_DATABASE_URL"] });
+    await other.connect();
+    await other.query("select pg_advisory_lock(7064531920)");
+    const running = serve(settings, "--roles", "housekeeper");
+    await running.line("another process brings the schema up to date; waiting for it");
+    // Longer than the setting.
+    await sleep(3_000);
+    await other.end();
+    await running.line("ready");
+    running.process.kill("SIGTERM");
+    expect((await running.ended).code).toBe(0);
+  });
+
   test("migrates, answers on its admin address, and stops in reverse order on SIGTERM", async () => {
     const running = serve(await environment());
     const { admin } = await running.line("ready");
