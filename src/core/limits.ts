@@ -81,7 +81,10 @@ export const ERROR_MESSAGE_LENGTH_MAX = 500;
 export const CHECK_LIMIT_MAX = 1_000_000_000;
 
 // Channels that are managed by API, commands or the dashboard.
-export const CHANNELS_PER_PROJECT_MAX = 500;
+/** One ping can write a delivery for each channel, in the transaction of the batch that it shares with other pings. */
+export const CHANNELS_PER_PROJECT_MAX = 100;
+/** Channels on the dashboard's page. Projects from before the limit was lowered have up to 500. */
+export const CHANNELS_LISTED_MAX = 500;
 /** Checks that one request may name; "*" stands for all that there are. */
 export const NAMED_CHECKS_MAX = 1_000;
 /** Tests of one channel in a minute: each of them makes us write to somebody. */

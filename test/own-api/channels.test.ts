@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { ChannelJson } from "../../src/contract/own/channel.ts";
-import { CHANNELS_PER_PROJECT_MAX, IDEMPOTENCY_KEYS_MAX } from "../../src/core/limits.ts";
+import { IDEMPOTENCY_KEYS_MAX } from "../../src/core/limits.ts";
 import { newCheck, readCheck, statusesOf } from "../api/asking.ts";
 import { type Asked, UNKNOWN_UUID, useCast } from "../api/cast.ts";
 import { askOwn, newChannel, type OwnReply, SLACK } from "./asking.ts";
@@ -19,6 +19,14 @@ const remove = (id: string, headers: Record<string, string> = {}) =>
 
 async function emptyProject(): Promise<void> {
   await cast.db.pool.query("delete from channels where project_id = $1", [cast.owner.project.id]);
+}
+
+function insertChannels(count: number): Promise<unknown> {
+  return cast.db.pool.query(
+    `insert into channels (uuid, project_id, kind, name, config, created_at)
+     select gen_random_uuid(), $1, 'slack', '', '{}', now() from generate_series(1, $2)`,
+    [cast.owner.project.id, count],
+  );
 }
 
 describe("making", () => {
@@ -108,13 +116,21 @@ describe("making", () => {
 
   test("a project has so many channels and no more", async () => {
     await emptyProject();
-    await cast.db.pool.query(
-      `insert into channels (uuid, project_id, kind, name, config, created_at)
-       select gen_random_uuid(), $1, 'slack', '', '{}', now() from generate_series(1, $2)`,
-      [cast.owner.project.id, CHANNELS_PER_PROJECT_MAX - 1],
-    );
+    await insertChannels(99);
     const replies = await Promise.all([create(SLACK), create(SLACK), create(SLACK)]);
     expect(statusesOf(replies)).toEqual([201, 403, 403]);
+    await emptyProject();
+  });
+
+  test("a project with more channels than the limit keeps and changes them, and adds none", async () => {
+    await emptyProject();
+    const { id } = await newChannel(cast, SLACK);
+    await insertChannels(149);
+    const { uuid } = await newCheck(cast, { channels: "*" });
+    expect(String((await readCheck(cast, uuid))["channels"]).split(",")).toHaveLength(150);
+    expect((await change(id, { name: "renamed", checks: [uuid] })).status).toBe(200);
+    expect((await create(SLACK)).status).toBe(403);
+    expect((await remove(id)).status).toBe(204);
     await emptyProject();
   });
 });

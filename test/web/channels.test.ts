@@ -37,6 +37,18 @@ describe("a channel", () => {
     expect(reply.text).not.toContain(made.made["secret"]);
   });
 
+  test("is listed, also in a project with more channels than a new one may have", async () => {
+    const { pool } = stage.db;
+    const { rows } = await pool.query<{ id: number }>(
+      `insert into channels (uuid, project_id, kind, name, config, created_at)
+       select gen_random_uuid(), id, 'slack', '', '{}', now() from projects, generate_series(1, 150)
+       where uuid = $1 returning id`,
+      [stage.owner.project.uuid],
+    );
+    expect(((await stage.browse(channels)).json as ChannelsPage).channels).toHaveLength(151);
+    await pool.query("delete from channels where id = any ($1::bigint[])", [rows.map(({ id }) => id)]);
+  });
+
   test("comes with the kinds that there are and the fields of their forms", async () => {
     const { kinds } = (await stage.browse(channels)).json as ChannelsPage;
     expect(kinds.map(({ name }) => name)).toContain("email");

@@ -94,5 +94,5 @@ describe("groups", () => {
 });
 
 test("a project has so many channels", () => {
-  expect([mayAddChannel(499), mayAddChannel(500)]).toEqual([true, false]);
+  expect([mayAddChannel(99), mayAddChannel(100)]).toEqual([true, false]);
 });

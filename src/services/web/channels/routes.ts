@@ -11,7 +11,7 @@ import {
 } from "../../../contract/web/channels.ts";
 import { ROWS_PAGE_MAX } from "../../../contract/web/requests/sizes.ts";
 import { AppError } from "../../../core/errors.ts";
-import { CHANNELS_PER_PROJECT_MAX } from "../../../core/limits.ts";
+import { CHANNELS_LISTED_MAX } from "../../../core/limits.ts";
 import { deleteChannel, updateChannel } from "../../../operations/alerts/channels/change-channel.ts";
 import { getChannel } from "../../../operations/alerts/channels/changing-channels.ts";
 import { createChannel } from "../../../operations/alerts/channels/create-channel.ts";
@@ -42,7 +42,7 @@ export const channelRoutes: readonly WebRoute[] = [
       const page = await listChannelPage(house.database, {
         projectId: project.id,
         from: null,
-        limit: CHANNELS_PER_PROJECT_MAX,
+        limit: CHANNELS_LISTED_MAX,
       });
       return {
         json: {
