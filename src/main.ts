@@ -197,6 +197,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   environment,
   version: VERSION,
   roleNames: ROLE_NAMES,
+  chooseRoles: choose,
   out: (text) => void process.stdout.write(text),
   err: errorWriter(environment),
   openObjects: objectStoreOf,

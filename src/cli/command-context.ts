@@ -21,6 +21,8 @@ export type CommandContext = {
   environment: Environment;
   version: string;
   roleNames: readonly string[];
+  /** The named roles; null means all. Throws CommandError for a name that is no role. */
+  chooseRoles(names: readonly string[] | null): readonly string[];
   /** Standard output: results, and nothing else. */
   out: (text: string) => void;
   /** Standard error: what went wrong, and notes beside the result. */

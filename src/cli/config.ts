@@ -25,7 +25,8 @@ export function registerConfig(program: Command, context: CommandContext): void 
     .addHelpText("after", AFTER_HELP)
     .action((options: { json?: true; example?: true }) => {
       if (options.example) return context.out(renderEnvExample());
-      const { effective } = loadConfig(context.environment);
+      const { config, effective } = loadConfig(context.environment);
+      context.chooseRoles(config.roles);
       if (options.json) return printJson(context, effectiveAsJson(effective));
       context.out(renderEffective(effective));
     });

@@ -63,6 +63,12 @@ test("an unknown role is refused by the process, with the nearest name", async (
   expect(err).toContain('There is no role "housekeeping". Did you mean housekeeper?');
 });
 
+test("overdue config refuses an unknown role, as overdue serve does", async () => {
+  const { code, out, err } = await runOverdue(["config"], { OVERDUE_ROLES: "ping,housekeeping" });
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err).toContain('There is no role "housekeeping". Did you mean housekeeper?');
+});
+
 describe("overdue config", () => {
   test("prints value and source of every setting, secrets masked", async () => {
     const { code, out } = await runOverdue(["config"], {

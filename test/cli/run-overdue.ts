@@ -69,6 +69,7 @@ export async function callOverdue(args: readonly string[], environment: Environm
     environment,
     version: "0.0.0",
     roleNames: ["one", "two"],
+    chooseRoles: (names) => names ?? [],
     out: (text) => {
       said.out += text;
     },
