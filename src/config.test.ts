@@ -395,6 +395,30 @@ describe("what no log may contain", () => {
   });
 });
 
+test.each([
+  ["OVERDUE_SMTP_HOST", "smtp.example.org:587"],
+  ["OVERDUE_SMTP_HOST", "https://smtp.example.org"],
+  ["OVERDUE_SMTP_HOST", "smtp.example.org\nsmtp2.example.org"],
+  ["OVERDUE_PING_MAIL_DOMAIN", ","],
+  ["OVERDUE_PING_MAIL_DOMAIN", '"ping"'],
+  ["OVERDUE_SITE_NAME", "Cron\nwatch"],
+  ["OVERDUE_SITE_NAME", "x".repeat(101)],
+  ["OVERDUE_OIDC_NAME", "Example\r\nID"],
+  ["OVERDUE_OIDC_NAME", "x".repeat(101)],
+  ["OVERDUE_TELEGRAM_TOKEN", "123456789:token\nof-the-bot"],
+  ["OVERDUE_TELEGRAM_TOKEN", `1:${"x".repeat(300)}`],
+  ["OVERDUE_NTFY_SH_TOKEN", "tk_secret\nof-ntfy"],
+])("%s cannot be %j", (key, text) => {
+  expect(problemsOf({ [key]: text })).toEqual([expect.stringMatching(`^${key} must `)]);
+});
+
+test.each(["localhost", "mail", "mail_relay", "127.0.0.1", "::1", "smtp.example.org.", "mail.exämple.org"])(
+  "the mail server can be %s",
+  (text) => {
+    expect(loadConfig({ OVERDUE_SMTP_HOST: text }).config.smtpHost).toBe(text);
+  },
+);
+
 test.each(["false", "none", "spool", "./spool"])("the spool's folder cannot be %s", (text) => {
   expect(() => loadConfig({ OVERDUE_SPOOL_FOLDER: text })).toThrow(
     `OVERDUE_SPOOL_FOLDER must be an absolute path such as /var/lib/overdue, or off, not "${text}"`,

@@ -1,6 +1,7 @@
 // The settings of accounts: who may make one, and who else may say who somebody is.
 import { optionalSetting, setting } from "./setting.ts";
-import { booleanKind, calledAddressKind, textKind, type ValueKind } from "../lib/setting-value.ts";
+import { NAME_LENGTH_MAX } from "../core/limits.ts";
+import { booleanKind, calledAddressKind, nameKind, textKind, type ValueKind } from "../lib/setting-value.ts";
 
 /** A header by its own name, or as CGI programs call it: HTTP_X_USER is X-User. */
 const headerKind: ValueKind<string> = {
@@ -68,7 +69,7 @@ export const ACCOUNT_SETTINGS = {
   oidcName: setting({
     key: "OVERDUE_OIDC_NAME",
     group: "Accounts",
-    kind: textKind({ lengthMin: 1 }),
+    kind: nameKind({ lengthMax: NAME_LENGTH_MAX }),
     fallback: "single sign-on",
     secret: false,
     meaning: "What the button says after “Sign in with”.",

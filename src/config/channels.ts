@@ -1,6 +1,6 @@
 // The settings of channels: how messages leave the house, and what the installation has with providers.
 import { optionalSetting, setting } from "./setting.ts";
-import { booleanKind, proxyUrlKind, textKind } from "../lib/setting-value.ts";
+import { booleanKind, proxyUrlKind, tokenKind } from "../lib/setting-value.ts";
 
 export const CHANNEL_SETTINGS = {
   allowPrivateAddresses: setting({
@@ -27,7 +27,7 @@ export const CHANNEL_SETTINGS = {
   telegramToken: optionalSetting({
     key: "OVERDUE_TELEGRAM_TOKEN",
     group: "Channels",
-    kind: textKind({ lengthMin: 10 }),
+    kind: tokenKind,
     fallbackMeans: "none; Telegram channels cannot be used",
     secret: true,
     meaning: "The token of the Telegram bot that writes the messages; @BotFather makes one.",
@@ -37,7 +37,7 @@ export const CHANNEL_SETTINGS = {
   ntfyShToken: optionalSetting({
     key: "OVERDUE_NTFY_SH_TOKEN",
     group: "Channels",
-    kind: textKind({ lengthMin: 10 }),
+    kind: tokenKind,
     fallbackMeans: "none; ntfy.sh is called without one",
     secret: true,
     meaning: "A token for https://ntfy.sh, for channels that have none of their own.",

@@ -1,7 +1,14 @@
 // The settings of mail: the server that takes it, who it is from, and what happens to what comes back.
 import { type Composition, optionalSetting, setting } from "./setting.ts";
 import { returnPathKind, senderKind } from "../lib/mail/mail-setting.ts";
-import { booleanKind, choiceKind, integerKind, secondsKind, textKind } from "../lib/setting-value.ts";
+import {
+  booleanKind,
+  choiceKind,
+  hostKind,
+  integerKind,
+  secondsKind,
+  textKind,
+} from "../lib/setting-value.ts";
 
 const PORT_MAX = 65_535;
 const DEFAULT_PORT = 587;
@@ -31,7 +38,7 @@ export const MAIL_SETTINGS = {
   smtpHost: optionalSetting({
     key: "OVERDUE_SMTP_HOST",
     group: "Mail",
-    kind: textKind({ lengthMin: 1 }),
+    kind: hostKind,
     fallbackMeans: "none; no mail is sent",
     secret: false,
     meaning:

@@ -1,22 +1,20 @@
 // The settings of receiving signals by mail: where, for which domain, with which certificate, and how much of it.
-import { domainToASCII } from "node:url";
 import { type Composition, optionalSetting, setting } from "./setting.ts";
 import { DEFAULT_EMAIL_KEPT_BYTES, EMAIL_WEIGHT_BYTES_MAX } from "../core/limits.ts";
+import { isHostName } from "../lib/address.ts";
 import { booleanKind, integerKind, listenKind, textKind, type ValueKind } from "../lib/setting-value.ts";
 
 const CONNECTIONS_MIN = 1;
 const CONNECTIONS_MAX = 100_000;
 const MESSAGES_PER_MINUTE_MAX = 10_000_000;
 
-const DOMAIN_LENGTH_MAX = 253;
-
 /** What stands behind the @ of an address. */
 const domainKind: ValueKind<string> = {
   describe: "domain",
   parse: (text) =>
-    domainToASCII(text) === "" || text.length > DOMAIN_LENGTH_MAX || /[\s@:/]/.test(text)
-      ? { problem: "must be a domain such as ping.example.org" }
-      : { value: text.toLowerCase() },
+    isHostName(text)
+      ? { value: text.toLowerCase() }
+      : { problem: "must be a domain such as ping.example.org" },
   print: (value) => value,
 };
 

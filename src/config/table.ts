@@ -7,7 +7,7 @@ import { PING_MAIL_SETTINGS } from "./ping-mail.ts";
 import { type Composition, optionalSetting, setting } from "./setting.ts";
 import { SIGNAL_SETTINGS } from "./signals.ts";
 import { WATCHING_SETTINGS } from "./watching.ts";
-import { CHECK_LIMIT_MAX, DEFAULT_API_REQUESTS_PER_MINUTE } from "../core/limits.ts";
+import { CHECK_LIMIT_MAX, DEFAULT_API_REQUESTS_PER_MINUTE, NAME_LENGTH_MAX } from "../core/limits.ts";
 import type { ListenAddress } from "../lib/address.ts";
 import {
   booleanKind,
@@ -16,6 +16,7 @@ import {
   integerKind,
   listenKind,
   listKind,
+  nameKind,
   secondsKind,
   SSL_MODES,
   textKind,
@@ -149,7 +150,7 @@ export const SETTINGS = {
   siteName: setting({
     key: "OVERDUE_SITE_NAME",
     group: "Addresses",
-    kind: textKind({ lengthMin: 1 }),
+    kind: nameKind({ lengthMax: NAME_LENGTH_MAX }),
     fallback: "Overdue",
     secret: false,
     meaning: "What this installation calls itself, for instance on the badge of a whole project.",

@@ -1,7 +1,14 @@
 // The kinds of value a setting can have: how its text is read, checked, printed and masked.
 // Knows no particular setting; a problem never repeats the text, because the text may be a secret.
+import { isIP } from "node:net";
 import { isAbsolute } from "node:path";
-import { formatListenAddress, isAddressRange, type ListenAddress, parseListenAddress } from "./address.ts";
+import {
+  formatListenAddress,
+  isAddressRange,
+  isHostName,
+  type ListenAddress,
+  parseListenAddress,
+} from "./address.ts";
 
 /** What came of reading a text: a value, or the end of a sentence that starts with the setting's name. */
 export type Parsed<T> = { value: T } | { problem: string };
@@ -34,6 +41,44 @@ export function textKind({ lengthMin }: { lengthMin: number }): ValueKind<string
     print: (value) => value,
   };
 }
+
+/** A name that is shown to people or sent in a message. */
+export function nameKind({ lengthMax }: { lengthMax: number }): ValueKind<string> {
+  return {
+    describe: `one line of text, at most ${lengthMax} characters`,
+    parse: (text) =>
+      text.length > lengthMax || /[\p{Cc}\u2028\u2029]/u.test(text)
+        ? { problem: `must be one line of at most ${lengthMax} characters` }
+        : { value: text },
+    print: (value) => value,
+  };
+}
+
+const TOKEN_LENGTH_MIN = 10;
+const TOKEN_LENGTH_MAX = 200;
+
+/** A token that is sent in a URL or a header of a request. */
+export const tokenKind: ValueKind<string> = {
+  describe: `token, ${TOKEN_LENGTH_MIN} to ${TOKEN_LENGTH_MAX} characters`,
+  parse: (text) => {
+    const isLengthRight = text.length >= TOKEN_LENGTH_MIN && text.length <= TOKEN_LENGTH_MAX;
+    if (isLengthRight && /^[\w:.-]+$/.test(text)) return { value: text };
+    return {
+      problem: `must be ${TOKEN_LENGTH_MIN} to ${TOKEN_LENGTH_MAX} letters, digits and characters of _ : . -`,
+    };
+  },
+  print: (value) => value,
+};
+
+/** A server by its name or IP address. */
+export const hostKind: ValueKind<string> = {
+  describe: "host name or IP address",
+  parse: (text) =>
+    isIP(text) !== 0 || isHostName(text)
+      ? { value: text }
+      : { problem: "must be a host name or an IP address, without https:// and without a port" },
+  print: (value) => value,
+};
 
 /** The word that switches off what a folder is for. */
 export const OFF = "off";
