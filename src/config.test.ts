@@ -341,7 +341,7 @@ describe("the file .env of a folder", () => {
     const read = environmentIn(
       folderWith(
         "# OVERDUE_LISTEN=0.0.0.0:1\nOVERDUE_SITE_NAME=of the file\nOVERDUE_SMTP_HOST=smtp.example.com\n" +
-          'OVERDUE_MAIL_FROM=Overdue <overdue@example.com>\nOVERDUE_SMTP_PASSWORD="a#b"\n',
+          'OVERDUE_MAIL_FROM=Overdue <overdue@example.com>\nOVERDUE_SMTP_USER=me\nOVERDUE_SMTP_PASSWORD="a#b"\n',
       ),
     );
     const { config } = loadConfig(read);
@@ -375,7 +375,12 @@ describe("what no log may contain", () => {
     heartbeatUrl: "https://ping.example.org/hunter2-hunter2",
   };
   const secret = Object.entries(SETTINGS).filter(([, given]) => given.secret);
-  const others = { OVERDUE_OIDC_ISSUER: "https://id.example.org", OVERDUE_OIDC_CLIENT_ID: "overdue" };
+  const others = {
+    OVERDUE_OIDC_ISSUER: "https://id.example.org",
+    OVERDUE_OIDC_CLIENT_ID: "overdue",
+    OVERDUE_SMTP_USER: "overdue",
+    OVERDUE_SMTP_PASSWORD: "password-of-overdue",
+  };
 
   test.each(secret)("%s is taken out, with its name and without", (name, { key }) => {
     const value = values[name as SettingName] ?? "hunter2-hunter2-hunter2-hunter2-hunter2";
@@ -393,6 +398,16 @@ describe("what no log may contain", () => {
     expect(lines).toHaveLength(3);
     expect(lines.join()).not.toMatch(/hunter2.?hunter2/);
   });
+});
+
+test.each([
+  ["OVERDUE_SMTP_PASSWORD", "OVERDUE_SMTP_USER"],
+  ["OVERDUE_OIDC_CLIENT_ID", "OVERDUE_OIDC_ISSUER"],
+  ["OVERDUE_OIDC_CLIENT_SECRET", "OVERDUE_OIDC_ISSUER"],
+])("%s without %s is refused", (key, missing) => {
+  expect(problemsOf({ [key]: "something" })).toEqual([
+    `${key} is set, but ${missing} is not. Set both, or neither.`,
+  ]);
 });
 
 test.each([

@@ -229,10 +229,13 @@ function missingBeside(values: Readonly<Partial<Record<SettingName, unknown>>>):
 const NEEDS: Readonly<Partial<Record<SettingName, readonly SettingName[]>>> = {
   s3Bucket: ["s3Endpoint", "s3AccessKey", "s3SecretKey"],
   smtpUser: ["smtpPassword"],
+  smtpPassword: ["smtpUser"],
   pingMailListen: ["pingMailDomain"],
   pingMailCertificate: ["pingMailCertificateKey"],
   pingMailCertificateKey: ["pingMailCertificate"],
   oidcIssuer: ["oidcClientId"],
+  oidcClientId: ["oidcIssuer"],
+  oidcClientSecret: ["oidcIssuer"],
 };
 
 /** Misspelt settings would silently have no effect, so names with our prefix must be known ones. */
