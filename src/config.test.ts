@@ -282,6 +282,28 @@ describe("refusals", () => {
   });
 });
 
+test.each([
+  ["OVERDUE_SMTP_PORT", "many", 'must be a port number from 1 to 65535, not "many".'],
+  ["OVERDUE_OIDC_ISSUER", "id", 'must be an address that starts with http:// or https://, not "id".'],
+])("%s=%s is refused in plain words", (key, text, problem) => {
+  expect(problemsOf({ [key]: text })).toEqual([`${key} ${problem}`]);
+});
+
+test.each([
+  "http://me:hunter2@h/?x",
+  "me:hunter2@h",
+  "http://me:hunter2@hunter2@h/",
+  "http://hunter2@h/",
+  `http://me:hunter2${"-hunter2".repeat(20)}@h/`,
+])("a refusal does not repeat the login in %s", (text) => {
+  for (const key of ["OVERDUE_SITE_URL", "OVERDUE_S3_ENDPOINT", "OVERDUE_SMTP_HOST"]) {
+    const problems = problemsOf({ [key]: text });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).not.toContain("hunter2");
+    expect(problems[0]).toContain(`${MASK}@h`);
+  }
+});
+
 describe("what is shown", () => {
   const environment = {
     OVERDUE_DATABASE_URL: "postgres://overdue:hunter2@db:5432/overdue",

@@ -209,8 +209,17 @@ function parse(given: AnySetting, found: Found): unknown {
   const parsed = given.kind.parse(found.text);
   if ("value" in parsed) return parsed.value;
   const alias = found.source.kind === "alias" ? ` (read for ${given.key})` : "";
-  const said = given.secret ? "" : `, not ${JSON.stringify(found.text.slice(0, SHOWN_TEXT_LENGTH_MAX))}`;
+  const shown = withoutLogin(found.text).slice(0, SHOWN_TEXT_LENGTH_MAX);
+  const said = given.secret ? "" : `, not ${JSON.stringify(shown)}`;
   throw new SettingProblem(`${found.source.from}${alias} ${parsed.problem}${said}.`);
+}
+
+/** A refused address may hold a password although its setting takes none. An email address has no colon. */
+function withoutLogin(text: string): string {
+  const end = text.lastIndexOf("@");
+  if (!text.slice(0, end + 1).includes(":")) return text;
+  const scheme = /^[a-z][a-z0-9+.-]*:\/\//i.exec(text)?.[0] ?? "";
+  return `${scheme}${MASK}${text.slice(end)}`;
 }
 
 /** What a setting cannot do without. One that has a problem of its own is not in `values`, and was told. */

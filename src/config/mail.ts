@@ -6,11 +6,11 @@ import {
   choiceKind,
   hostKind,
   integerKind,
+  portKind,
   secondsKind,
   textKind,
 } from "../lib/setting-value.ts";
 
-const PORT_MAX = 65_535;
 const DEFAULT_PORT = 587;
 const CONNECTIONS_MAX = 50;
 /** A message has half a minute in all; a mail must end before it. */
@@ -49,7 +49,7 @@ export const MAIL_SETTINGS = {
   smtpPort: setting({
     key: "OVERDUE_SMTP_PORT",
     group: "Mail",
-    kind: integerKind({ min: 1, max: PORT_MAX, unit: "port" }),
+    kind: portKind,
     fallback: DEFAULT_PORT,
     secret: false,
     meaning: "Its port: 587 for starttls, 465 for tls, 25 for a relay of your own.",

@@ -115,6 +115,19 @@ export function integerKind({
   };
 }
 
+const PORT_MAX = 65_535;
+const PORT_NUMBER = integerKind({ min: 1, max: PORT_MAX, unit: "ports" });
+
+/** The port of a server. */
+export const portKind: ValueKind<number> = {
+  ...PORT_NUMBER,
+  describe: `port number, 1 to ${PORT_MAX}`,
+  parse: (text) => {
+    const parsed = PORT_NUMBER.parse(text);
+    return "value" in parsed ? parsed : { problem: `must be a port number from 1 to ${PORT_MAX}` };
+  },
+};
+
 /** A duration, always in seconds. */
 export function secondsKind({ min, max }: { min: number; max: number }): ValueKind<number> {
   return integerKind({ min, max, unit: "seconds" });
@@ -164,7 +177,7 @@ export const calledAddressKind: ValueKind<string> = {
   parse: (text) => {
     const url = URL.parse(text);
     const web = url !== null && (url.protocol === "http:" || url.protocol === "https:");
-    if (!web) return { problem: "must be an address such as https://ping.example.org/some-id" };
+    if (!web) return { problem: "must be an address that starts with http:// or https://" };
     if (url.username !== "" || url.password !== "") return { problem: "must hold no user name or password" };
     return { value: url.href };
   },
