@@ -79,9 +79,13 @@ function reasonOf(
 
 function socketReason(code: unknown): string {
   if (code === "ECONNREFUSED") return "The mail server refused the connection";
-  if (typeof code === "string" && /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) {
+  if (typeof code !== "string") return "The connection to the mail server failed";
+  // Codes of the handshake may have CERTIFICATE in them: then the server refuses ours.
+  const isHandshake = /^ERR_SSL_|^EPROTO$/.test(code);
+  if (!isHandshake && /CERT|SELF_SIGNED|UNABLE_TO/.test(code)) {
     return `The mail server's certificate is not trusted (${code})`;
   }
+  if (isHandshake || /TLS|SSL/.test(code)) return `The TLS handshake with the mail server failed (${code})`;
   return "The connection to the mail server failed";
 }
 
