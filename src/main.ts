@@ -192,6 +192,8 @@ function givenEnvironment(): Environment {
 
 // A reader that has seen enough, such as head, closes the pipe.
 process.stdout.on("error", () => process.exit(EXIT.ok));
+// An error that is not read does not change the exit code.
+process.stderr.on("error", () => {});
 const environment = givenEnvironment();
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   environment,

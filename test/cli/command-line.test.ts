@@ -1,6 +1,6 @@
 // The command line without a database: help, mistakes, settings.
 import { describe, expect, test, vi } from "vitest";
-import { callOverdue, runOverdue } from "./run-overdue.ts";
+import { callOverdue, endOf, runOverdue, startOverdue } from "./run-overdue.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -56,6 +56,16 @@ describe("mistakes end with code 2 and a hint, never with a stack trace", () => 
     expect(code).toBe(2);
   });
 });
+
+test.each([["admin"], ["admin", "channel"], ["admin", "quarantine"]])(
+  "a missing command ends with code 2, also when nothing reads standard error: %s %s",
+  async (...args) => {
+    expect((await callOverdue(args)).code).toBe(2);
+    const child = startOverdue(args);
+    child.stderr.destroy();
+    expect((await endOf(child)).code).toBe(2);
+  },
+);
 
 test("an unknown role is refused by the process, with the nearest name", async () => {
   const { code, out, err } = await runOverdue(["serve", "--roles", "housekeeping"]);
