@@ -1,6 +1,6 @@
 // What a line looks like, and that no way of logging a secret gets it into one.
 import { expect, test } from "vitest";
-import { createLog, limitedWarning, type LogOptions } from "./log.ts";
+import { createLog, limitedWarning, type LogOptions, secretRemover } from "./log.ts";
 
 /** A log that keeps its lines. */
 function captured(options: Partial<LogOptions> = {}) {
@@ -53,6 +53,15 @@ test("a known secret is masked in messages, error texts and children, also where
     expect(line).not.toContain("with quotes");
     expect(() => JSON.parse(line)).not.toThrow();
   }
+});
+
+test("a password that is a word of our own messages is masked in an address only", () => {
+  const clean = secretRemover({ secrets: ["secret", "overdue", "postgres", "password"] });
+  const text = "overdue: The fields are url_down, body_notice, secret.";
+  expect(clean(text)).toBe(text);
+  expect(clean("cannot use postgres://overdue:secret@db/overdue")).toBe(
+    "cannot use postgres://overdue:********@db/overdue",
+  );
 });
 
 test("a text of a secret's shape is masked although nobody named it", () => {

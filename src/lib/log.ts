@@ -47,6 +47,8 @@ const WORD_AT = /(?<![^\s@"\\])[^\s@"\\]+@/g;
 const USER_OF_ADDRESS = /:\/\/[^:/]*:(?!@)/;
 /** Texts shorter than this are words, not secrets; masking them would blacken half of every line. */
 const SECRET_LENGTH_MIN = 6;
+/** Passwords that are words of our own messages: masking them there would only show what the password is. */
+const OWN_WORDS = ["overdue", "password", "postgres", "secret"];
 
 /** A log of one JSON object a line. Children made with `.child()` are cleaned in the same way. */
 export function createLog(options: LogOptions): Log {
@@ -76,7 +78,7 @@ function withoutPassword(word: string): string {
 /** A function that takes every known secret out of a text, also in the form that JSON writes it in. */
 export function secretRemover({ secrets = [], secretPatterns = [] }: KnownSecrets): (line: string) => string {
   const texts = secrets
-    .filter((secret) => secret.length >= SECRET_LENGTH_MIN)
+    .filter((secret) => secret.length >= SECRET_LENGTH_MIN && !OWN_WORDS.includes(secret))
     .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]);
   return (line) => {
     let cleaned = line.replace(WORD_AT, withoutPassword);
