@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { callOverdue, useDurablePostgres } from "./run-overdue.ts";
 
@@ -85,6 +86,25 @@ describe("overdue admin channel", () => {
       deliveries: [{ kind: "test", state: "pending", attempts: 0 }],
     });
     expect((await channel("log", uuid)).out).toContain("pending");
+  });
+
+  test("a test in safe mode says that nothing is sent, and how to end safe mode", async () => {
+    const { uuid } = await added("--kind", "ntfy", "--set", "topic=planted-topic");
+    const client = new pg.Client({ connectionString: environment["OVERDUE_DATABASE_URL"] });
+    await client.connect();
+    try {
+      await client.query(
+        "insert into database_identity (database_oid, state, state_since_at) values (1, 'safe', now())",
+      );
+      const { code, err } = await channel("test", uuid, "--wait", "0");
+      expect(code).toBe(1);
+      expect(err).toContain("safe mode");
+      expect(err).toContain("overdue admin confirm-restore");
+      expect(err).not.toContain("role notifier");
+    } finally {
+      await client.query("delete from database_identity");
+      await client.end();
+    }
   });
 
   test.each([

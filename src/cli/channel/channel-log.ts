@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { PAGE_LENGTH_DEFAULT, PAGE_LENGTH_MAX } from "../../core/limits.ts";
 import { getDelivery, listDeliveries, testChannel } from "../../operations/alerts/channels/delivery-log.ts";
 import type { LoggedDelivery } from "../../store/alerts/delivery-log.ts";
+import { findStoredIdentity } from "../../store/database-identity.ts";
 import type { Database } from "../../store/db.ts";
 import { readDatabaseClock } from "../../store/instance.ts";
 import { onDatabase } from "../admin-session.ts";
@@ -32,11 +33,22 @@ export function registerChannelTest(channel: Command, context: CommandContext): 
         if (options.json) printJson(context, { deliveries: ended.map(shown) });
         else context.out(renderDeliveries(ended));
         if (ended.some(({ attemptCount }) => attemptCount === 0)) {
-          throw new CommandError("Nobody has sent it yet. Does a process with the role notifier run?");
+          throw new CommandError(await whyUnsent(database));
         }
         if (ended.some(({ state }) => state !== "sent")) throw new CommandError("The test was not taken.");
       }),
     );
+}
+
+async function whyUnsent(database: Database): Promise<string> {
+  const identity = await findStoredIdentity(database);
+  if ((identity?.state ?? "normal") === "normal") {
+    return "Nobody has sent it yet. Does a process with the role notifier run?";
+  }
+  return (
+    "The server is in safe mode and sends nothing, because its database was restored or copied. " +
+    "If this server is in service, run `overdue admin confirm-restore`."
+  );
 }
 
 function numberUpTo(max: number): (given: string) => number {
