@@ -7,7 +7,7 @@ import { SPOOL_FILL_TOLD } from "../core/limits.ts";
 import { BEAT_EVERY_MS, BEAT_GAP_MS_MAX, mayPromise } from "../core/machine/watermark.ts";
 import type { HeartParts, Limit } from "./beat/parts.ts";
 import { Pulse, type PulseCounts } from "./beat/pulse.ts";
-import type { Identity } from "./direct/parts.ts";
+import type { BatchSpool, Identity } from "./direct/parts.ts";
 
 /** A beat that takes longer is given up. */
 const BEAT_MS_MAX = 2_000;
@@ -228,26 +228,36 @@ export class Heart {
     // Not before: while the database is away this is tried each second.
     log.error({ trouble }, "the spool can be used no more; another one takes its place");
     this.#pulse.enter(intakeId, entered);
-    if (spool !== null) await closeSpool(spool);
-    await this.#renew(intakeId, { isAbandoning: true });
+    const isRemoved = spool !== null && (await closeSpool(spool)).isRemoved;
+    await this.#renew(intakeId, { isAbandoning: true, removed: isRemoved ? spool : null });
   }
 
-  async #renew(intakeId: string, { isAbandoning }: { isAbandoning: boolean }): Promise<void> {
+  /** `removed`: a spool whose file is gone, so that no search finds it. */
+  async #renew(
+    intakeId: string,
+    { isAbandoning, removed = null }: { isAbandoning: boolean; removed?: BatchSpool | null },
+  ): Promise<void> {
     const { intake, openSpool, log } = this.#parts;
     const spool = await openSpool(intakeId).catch((error: unknown) => {
       log.error({ err: error }, "there is no spool: while the database is away, signals will be refused");
       return null;
     });
     this.#identity = { intakeId, spool };
-    void this.#discard(intake.renew({ identity: this.#identity, isAbandoning }), { isClosed: isAbandoning });
+    const renewed = intake.renew({ identity: this.#identity, isAbandoning });
+    void this.#discard(renewed, { isClosed: isAbandoning, removed });
   }
 
   /** It may take as long as the detour does until the old spool is out of use. */
-  async #discard(renewed: Promise<Identity>, { isClosed }: { isClosed: boolean }): Promise<void> {
+  async #discard(
+    renewed: Promise<Identity>,
+    { isClosed, removed }: { isClosed: boolean; removed: BatchSpool | null },
+  ): Promise<void> {
     const { closeSpool, log } = this.#parts;
     try {
-      const { spool } = await renewed;
+      const { intakeId, spool } = await renewed;
       if (spool !== null && !isClosed) await closeSpool(spool);
+      // Not before: until now, batches could be under way under the old id.
+      if (spool !== null && spool === removed) this.#pulse.gone.add(intakeId);
     } catch (error) {
       log.error({ err: error }, "an old spool could not be closed");
     }

@@ -1,7 +1,7 @@
 // Everything of an intake that lies in the spool's folder: the spool in use and those before it, the known
 // checks, and the traces of intakes that are gone. Without a folder there is none of it, except in memory.
 import type { Instant } from "../core/instant.ts";
-import type { Orphans } from "./beat/parts.ts";
+import type { ClosedSpool, Orphans } from "./beat/parts.ts";
 import type { BatchSpool, KnownTargets } from "./direct/parts.ts";
 import { type KnownChecks, knownUntilRestart, openKnownChecks } from "./known-checks.ts";
 import { type LastBeat, LastBeatFile, readLastBeat } from "./last-beat.ts";
@@ -18,8 +18,8 @@ export type Spooling = {
    * others of this machine that the id is in use, so it has to be open before anybody counts on that id.
    */
   open(intakeId: string): Promise<BatchSpool | null>;
-  /** Whoever still counts on the id of the spool finds its file, be it empty. */
-  closeOne(spool: BatchSpool): Promise<void>;
+  /** Keeps the file, also when it is empty: others may still wait for the id of the spool. */
+  closeOne(spool: BatchSpool): Promise<ClosedSpool>;
   /** Why a spool can be used no more, or null. */
   trouble(spool: BatchSpool): string | null;
   /** Makes the folder that of one server. False: it holds signals of another server. */
@@ -78,10 +78,12 @@ class FolderSpooling implements Spooling {
     return spool;
   }
 
-  async closeOne(spool: BatchSpool): Promise<void> {
+  async closeOne(spool: BatchSpool): Promise<ClosedSpool> {
     const found = this.#spools.get(spool);
     this.#spools.delete(spool);
+    const isRemoved = found?.spool.state().isRemoved ?? false;
     await found?.spool.close({ keepsEmpty: true });
+    return { isRemoved };
   }
 
   trouble(spool: BatchSpool): string | null {
@@ -158,7 +160,7 @@ class FolderSpooling implements Spooling {
 function noSpooling(): Spooling {
   return {
     open: async () => null,
-    closeOne: async () => {},
+    closeOne: async () => ({ isRemoved: false }),
     trouble: () => null,
     claim: async () => true,
     // Known checks may use all of the receive queue, unknown ones only a part of it.

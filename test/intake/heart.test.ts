@@ -420,6 +420,23 @@ describe("the heart", () => {
     expect(entered).toHaveLength(1);
   });
 
+  test("closes its old id when the file of its spool was removed, and not when the disk failed", async () => {
+    for (const isRemoved of [true, false]) {
+      const { parts, entered, spools, heard } = await living({ monotonic: () => performance.now() });
+      const { closeSpool } = parts;
+      parts.closeSpool = async (spool) => {
+        await closeSpool(spool);
+        return { isRemoved };
+      };
+      parts.spoolTrouble = (spool) => (spools.isNew(spool) ? null : "trouble");
+      await expect.poll(() => entered.length).toBe(1);
+      const before = heard.length;
+      await expect.poll(() => heard.length).toBeGreaterThan(before + 2);
+      const gone = heard.flatMap((one) => one.gone);
+      expect(gone).toEqual(isRemoved ? [parts.identity.intakeId] : []);
+    }
+  });
+
   test("tells who is gone, once that is found out, and only until it was heard", async () => {
     const found = [{ gone: ["a"], broken: ["b"] }];
     const { heard, letGo } = await living({

@@ -178,6 +178,23 @@ test("a folder with files of another server is not claimed; one without is taken
   expect(await spoolingIn(folder).claim("one server")).toBe(false);
 });
 
+test("a spool that is closed says whether its drained file was removed", async () => {
+  const folder = temporaryFolder();
+  const spooling = spoolingIn(folder);
+  const kept = await spooling.open(randomUUID());
+  const removed = await spooling.open(randomUUID());
+  const intakeId = randomUUID();
+  const holding = await spooling.open(intakeId);
+  if (kept === null || removed === null || holding === null) throw new Error("no spool");
+  expect(await spooling.closeOne(kept)).toEqual({ isRemoved: false });
+  await holding.append({ intakeId, seq: 1, signals: [signal("left")] });
+  rmSync(folder, { recursive: true });
+  // Any request shows the process that the file is gone.
+  for (const spool of [removed, holding]) await spool.oldest();
+  expect(await spooling.closeOne(removed)).toEqual({ isRemoved: true });
+  expect(await spooling.closeOne(holding)).toEqual({ isRemoved: false });
+});
+
 test("a spool whose folder is gone is full, and fails so that another takes its place", async () => {
   const folder = temporaryFolder();
   const spooling = spoolingIn(folder);

@@ -2,7 +2,7 @@
 // connections, crashes, a server that stands still, lost commits. Whatever was promised must be in the log, once.
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { open as openFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -344,6 +344,20 @@ describe("a start", () => {
     expect(second.heart.sight().blind).toHaveLength(1);
   });
 });
+
+test("an intake whose spool was removed does not leave an old id open that others would wait for", async () => {
+  const folder = temporaryFolder();
+  const uuids = await newChecks(1);
+  const receiving = await start({ OVERDUE_SPOOL_FOLDER: folder });
+  const openIds = async () => (await listOpenIntakes(own.db)).map(({ id }) => id);
+  const [oldId] = await openIds();
+  const sending = load(receiving, uuids, { perSecond: 100 });
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+  await expect.poll(() => receiving.heart.state().intakeId, { timeout: 60_000 }).not.toBe(oldId);
+  await expect.poll(openIds, { timeout: 60_000 }).toEqual([receiving.heart.state().intakeId]);
+  expect(await compare(await sending.end())).toMatchObject({ lost: 0, duplicated: 0 });
+  expect(receiving.lines.filter((line) => line.includes("intake lost"))).toEqual([]);
+}, 150_000);
 
 test("a start that fails leaves no intake behind that others would wait for", async () => {
   const file = join(temporaryFolder(), "a-file");

@@ -93,6 +93,7 @@ function countedSpools() {
     const found = opened[numbers.get(spool) ?? -1];
     if (found === undefined) closedBefore.push(spool);
     else found.isClosed = true;
+    return { isRemoved: false };
   };
   return { opened, closedBefore, openSpool, closeSpool, isNew: (spool: BatchSpool) => numbers.has(spool) };
 }

@@ -22,6 +22,9 @@ export type Orphans = {
   broken: readonly string[];
 };
 
+/** `isRemoved`: the file was removed when nothing was left in it, so that no other process finds it. */
+export type ClosedSpool = { isRemoved: boolean };
+
 /** On the monotonic clock: what is not done by then fails. */
 export type Limit = { giveUpAtMs: number };
 
@@ -48,7 +51,7 @@ export type HeartParts = {
   /** A spool for a new id, which takes over what the old ones have left; null when there is none. */
   openSpool: (intakeId: string) => Promise<BatchSpool | null>;
   /** The spool of an id that is no longer in use. */
-  closeSpool: (spool: BatchSpool) => Promise<void>;
+  closeSpool: (spool: BatchSpool) => Promise<ClosedSpool>;
   /** Why a spool can be used no more, or null. */
   spoolTrouble: (spool: BatchSpool) => string | null;
   /** How much of what the spool in use may hold is taken, from 0 to 1; 0 when there is none. */

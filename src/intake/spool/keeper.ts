@@ -129,6 +129,7 @@ export class SpoolKeeper {
       hasRoom,
       full: failed === null && (this.#own === null || this.#wasRefusedRoom || !hasRoom),
       failed,
+      isRemoved: this.#drainedRemoval() !== null,
       files,
       emptyOrphans: this.#orphans.emptyIntakeIds,
       lostFiles: [...this.#lost.values()],
@@ -219,9 +220,12 @@ export class SpoolKeeper {
   }
 
   #failure(): string | null {
-    // A removed file is given up when it is drained: only this process can still read what is in it.
-    const removal = this.#own?.batches === 0 ? this.#removal() : null;
-    return this.#failed ?? this.#own?.writingEnded ?? removal;
+    return this.#failed ?? this.#own?.writingEnded ?? this.#drainedRemoval();
+  }
+
+  /** A removed file is given up when it is drained: only this process can still read what is in it. */
+  #drainedRemoval(): string | null {
+    return this.#own?.batches === 0 ? this.#removal() : null;
   }
 
   #files(): SpoolFile[] {

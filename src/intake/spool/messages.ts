@@ -35,6 +35,8 @@ export type SpoolState = {
   full: boolean;
   /** Why nothing can be written any more, or null. */
   failed: string | null;
+  /** The own file was removed from the folder, and holds nothing. */
+  isRemoved: boolean;
   /** The own file, if there is one, and those of intakes that are gone. */
   files: readonly SpoolFileState[];
   /** Intakes that are gone and whose files hold nothing: they can be let go of. */

@@ -19,6 +19,7 @@ const NOTHING: SpoolState = {
   hasRoom: true,
   full: false,
   failed: null,
+  isRemoved: false,
   files: [],
   emptyOrphans: [],
   lostFiles: [],
