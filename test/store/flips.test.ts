@@ -4,6 +4,7 @@ import type { Flip } from "../../src/core/machine/state.ts";
 import {
   deleteEventsOfCheck,
   insertEvents,
+  listEdits,
   listEvents,
   listEventsOfProject,
   pruneEvents,
@@ -138,6 +139,9 @@ describe("events", () => {
     const events = await listEvents(database.db, { checkId: 1, limit: 10 });
     expect(events).toMatchObject([EDITED, PAUSED]);
     expect(await listEvents(database.db, { checkId: 1, limit: 1 })).toEqual(events.slice(0, 1));
+    const edits = (after: number) => listEdits(database.db, { checkIds: [1, 2], after, limit: 10 });
+    expect(await edits(EDITED.at - 1)).toEqual(events.slice(0, 1));
+    expect(await edits(EDITED.at)).toEqual([]);
     expect(await listEvents(database.db, { checkId: 1, before: EDITED.at, limit: 10 })).toEqual(
       events.slice(1),
     );

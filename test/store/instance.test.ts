@@ -1,7 +1,7 @@
 // Whether the database answers, and within which time.
 import { expect, test } from "vitest";
 import { openDatabase } from "../../src/store/db.ts";
-import { askDatabase } from "../../src/store/instance.ts";
+import { askDatabase, findSecretKey, findStoredSecret, isReadOnly } from "../../src/store/instance.ts";
 import { openTestDatabase, useDatabase } from "../support/database.ts";
 
 const database = useDatabase();
@@ -27,4 +27,15 @@ test("the wait for a free connection counts, and the next question is answered",
   for (const client of taken) client.release();
   await expect(askDatabase(db, { limitMs: 2_000 })).resolves.toBeUndefined();
   await db.close();
+});
+
+test("one that refuses changes is read-only", async () => {
+  expect(await isReadOnly(database.db)).toBe(false);
+  const db = openTestDatabase(`${database.url}?options=-c%20default_transaction_read_only%3Don`);
+  expect(await isReadOnly(db)).toBe(true);
+  await db.close();
+});
+
+test("the stored secret is the key, unless another one is configured", async () => {
+  expect(await findStoredSecret(database.db)).toBe(await findSecretKey(database.db));
 });

@@ -28,6 +28,7 @@ import {
   deleteRejectedOfCheck,
   deleteRejectedSignal,
   insertRejectedSignal,
+  listQuarantinedPings,
   listRejectedSignals,
   lockRejectedSignalAfter,
   pruneRejectedSignals,
@@ -287,6 +288,9 @@ describe("rejected signals", () => {
     await write((tx) => insertRejectedSignal(tx, older));
     await write((tx) => insertRejectedSignal(tx, newer));
     expect(await listRejectedSignals(database.db, 10)).toMatchObject([newer, older]);
+    expect(await listQuarantinedPings(database.db, 1)).toMatchObject([
+      { at: newer.at, reason: newer.reason, check: null },
+    ]);
     expect(await countRejectedSignals(database.db)).toEqual({ count: 2, oldestAt: MONDAY_NOON });
     expect(await countRejectedSignals(database.db, 8)).toEqual({ count: 0, oldestAt: null });
     const oldest = await write((tx) => lockRejectedSignalAfter(tx, 0));
