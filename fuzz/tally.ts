@@ -21,7 +21,7 @@ export type RunLimits = {
   senders?: number;
 };
 
-export const RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
+export const RESIDENT_BYTES_MAX = 640 * 1024 * 1024;
 const FAILURES_SHOWN = 20;
 export const SENDERS = 24;
 const MEMORY_EVERY_MS = 250;
