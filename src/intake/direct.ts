@@ -6,7 +6,7 @@ import type { AttributedRefusals } from "../core/machine/intake-beat.ts";
 import { BatchLine, type Renewal } from "./direct/batch-line.ts";
 import type { Identity, IntakeParts } from "./direct/parts.ts";
 import type { DropReason } from "./direct/outcomes.ts";
-import { ConcurrencyByKey } from "./direct/concurrency-by-key.ts";
+import { ConcurrencyByKey } from "../lib/concurrency-by-key.ts";
 import { AttributedRefusalSet, Refusals } from "./direct/refusals.ts";
 import type { Settled } from "./direct/waiting-queue.ts";
 import type { Acceptance, AcceptOptions, CreateOption, Refusal, Resolution, SignalIntake } from "./intake.ts";

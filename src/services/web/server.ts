@@ -1,11 +1,11 @@
 // The dashboard as a handler of the shared listener: Fastify finds the route, serving/respond.ts answers it.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { fastify, type FastifyReply, type FastifyRequest } from "fastify";
+import { ConcurrencyByKey } from "../../lib/concurrency-by-key.ts";
 import { certainAddressReader } from "../../lib/http/client-address.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
 import { basePath, sitePath } from "../../lib/http/request-target.ts";
 import { limitedWarning } from "../../lib/log.ts";
-import { Turns } from "../../lib/turns.ts";
 import type { WebHouse } from "./house.ts";
 import { type WebAnswer, WebRefusal, type WebRoute } from "./route.ts";
 import { WEB_ROUTES } from "./routes.ts";
@@ -33,7 +33,7 @@ const STRANGER_BODY_BYTES_MAX = 64 * 1024;
 /** Requests that are being answered at once; those beyond are told to come back. */
 const AT_ONCE_MAX = 500;
 /** Requests of one account that are being answered at once, and that wait; those beyond are refused. */
-const ACCOUNT_LIMITS = { runningMax: 4, waitingMax: 64 };
+const ACCOUNT_LIMITS = { runningMax: AT_ONCE_MAX, perKeyMax: 4, waitingPerKeyMax: 64 };
 /** Tokens of links are the longest. */
 const PARAM_LENGTH_MAX = 300;
 
@@ -47,7 +47,7 @@ export async function webHandler(options: WebOptions): Promise<WebHandler> {
       house,
       siteUrl,
       addressOf: certainAddressReader(trustedProxies),
-      turns: new Turns(ACCOUNT_LIMITS),
+      requests: new ConcurrencyByKey(ACCOUNT_LIMITS),
       warnAway: limitedWarning(house.log),
     },
     base: basePath(siteUrl),

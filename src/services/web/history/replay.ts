@@ -6,7 +6,7 @@ import { compareSettings, graceToPropose } from "../../../core/machine/replay.ts
 import type { CheckWithState } from "../../../store/checks/checks.ts";
 import { listBlindIntervals } from "../../../store/intakes/blind-intervals.ts";
 import { readExpression } from "../checks/commands.ts";
-import { Turns } from "../../../lib/turns.ts";
+import { ConcurrencyByKey } from "../../../lib/concurrency-by-key.ts";
 import type { WebHouse } from "../house.ts";
 import { WebRefusal } from "../route.ts";
 import { readPastRuns, shownFrom } from "./past-runs.ts";
@@ -14,17 +14,21 @@ import { readPastRuns, shownFrom } from "./past-runs.ts";
 type Wanted = { check: CheckWithState; wanted: ScheduleRequest; now: Instant };
 
 /** A trial over 5,000 runs computes for a tenth of a second: a process makes one at a time, so that pings are answered. */
-const trials = new Turns({ runningMax: 1, waitingMax: 100 });
-const ALL = 0;
+const trials = new ConcurrencyByKey({ runningMax: 1, perKeyMax: 1, waitingPerKeyMax: 100 });
+const ALL = "all";
+/** One that has not begun by then is refused. */
+const TRIAL_WAIT_MS_MAX = 30_000;
 
 /** The past under the settings as they are and as they would be. */
 export async function readReplay(house: WebHouse, wanted: Wanted): Promise<Replay> {
-  const done = await trials.run(ALL, async () => {
+  const end = await trials.begin(ALL, { withinMs: TRIAL_WAIT_MS_MAX });
+  if (end === null) throw new WebRefusal("unavailable", "Too many trials are being made. Please try again.");
+  try {
     await nextTurn();
-    return computeReplay(house, wanted);
-  });
-  if (done === null) throw new WebRefusal("unavailable", "Too many trials are being made. Please try again.");
-  return done.result;
+    return await computeReplay(house, wanted);
+  } finally {
+    end();
+  }
 }
 
 async function computeReplay(house: WebHouse, { check, wanted, now }: Wanted): Promise<Replay> {

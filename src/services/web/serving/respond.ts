@@ -4,9 +4,9 @@ import type { FastifyRequest } from "fastify";
 import { judgeBody, judgeQuery, type Judged } from "../../../contract/web/requests/judge.ts";
 import type { WebTrouble } from "../../../contract/web/boot.ts";
 import { AppError, type ErrorCode, HTTP_STATUS } from "../../../core/errors.ts";
+import type { ConcurrencyByKey } from "../../../lib/concurrency-by-key.ts";
 import { type certainAddressReader, networkOf } from "../../../lib/http/client-address.ts";
 import type { LimitedWarning } from "../../../lib/log.ts";
-import type { Turns } from "../../../lib/turns.ts";
 import { isDatabaseAway } from "../../../store/errors.ts";
 import type { Arrival, Session, WebHouse } from "../house.ts";
 import { type Asking, type WebAnswer, WebRefusal, type WebRoute } from "../route.ts";
@@ -22,7 +22,7 @@ export type RespondParts = {
   siteUrl: URL;
   addressOf: ReturnType<typeof certainAddressReader>;
   /** By account. */
-  turns: Turns;
+  requests: ConcurrencyByKey;
   /** While the database is away every request fails in the same way. */
   warnAway: LimitedWarning;
 };
@@ -37,7 +37,7 @@ export async function respond(parts: RespondParts, { route, request }: Asked): P
     const arrival = arrivalOf(parts, request);
     const { session, setCookies } = await parts.house.resolveSession(arrival);
     const work = async () => route.answer(await asking(parts, { route, request, arrival, session }));
-    const answer = session === null ? await work() : await inTurn(parts.turns, session.account.id, work);
+    const answer = session === null ? await work() : await ofAccount(parts, session, work);
     return setCookies.length === 0
       ? answer
       : { ...answer, cookies: [...setCookies, ...(answer.cookies ?? [])] };
@@ -46,11 +46,23 @@ export async function respond(parts: RespondParts, { route, request }: Asked): P
   }
 }
 
-async function inTurn(turns: Turns, accountId: number, work: () => Promise<WebAnswer>): Promise<WebAnswer> {
-  const done = await turns.run(accountId, work);
-  if (done === null)
+/** A request that has not begun by then is refused. */
+const ACCOUNT_WAIT_MS_MAX = 30_000;
+
+/** Few requests of one account are answered at a time. */
+async function ofAccount(
+  { requests }: RespondParts,
+  { account }: Session,
+  work: () => Promise<WebAnswer>,
+): Promise<WebAnswer> {
+  const end = await requests.begin(String(account.id), { withinMs: ACCOUNT_WAIT_MS_MAX });
+  if (end === null)
     throw new WebRefusal("rate_limited", "You have too many requests open. Please try again.");
-  return done.result;
+  try {
+    return await work();
+  } finally {
+    end();
+  }
 }
 
 /** Scripts ask below this path; everything else is looked at by people. */

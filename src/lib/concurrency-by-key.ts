@@ -5,14 +5,23 @@
 type End = () => void;
 type Waiting = { start: () => void };
 
+export type ConcurrencyLimits = {
+  /** Calls of all keys that run at a time. */
+  runningMax: number;
+  /** Calls of one key that run at a time. */
+  perKeyMax: number;
+  /** Calls of one key that wait; those beyond are refused. */
+  waitingPerKeyMax: number;
+};
+
 export class ConcurrencyByKey {
-  readonly #limits: { runningMax: number; perKeyMax: number; waitingPerKeyMax: number };
+  readonly #limits: ConcurrencyLimits;
   /** Calls that wait, by key; the key that has waited longest for its turn comes first. A key may be running. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #running = new Map<string, number>();
   #runningCount = 0;
 
-  constructor(limits: { runningMax: number; perKeyMax: number; waitingPerKeyMax: number }) {
+  constructor(limits: ConcurrencyLimits) {
     this.#limits = limits;
   }
 
