@@ -96,7 +96,7 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   "ping_bodies.body": "OVERDUE_PING_BODY_LIMIT and OVERDUE_EMAIL_BODY_LIMIT; what is beyond is cut",
   "ping_bodies.object_key": OURS,
   "pings.kind": CLOSED,
-  "pings.scheme": "http, https or email",
+  "pings.scheme": limits.SCHEME_LENGTH_MAX,
   "pings.method": "HEAD, GET or POST; other methods are no pings",
   "pings.remote_addr": ADDRESS,
   "pings.ua": limits.USER_AGENT_LENGTH_MAX,

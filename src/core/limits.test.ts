@@ -18,6 +18,7 @@ const PROMISED: [number | string, number | string][] = [
   [limits.DESCRIPTION_LENGTH_MAX, 65_536],
   [limits.CRONTAB_JOBS_MAX, 200],
   [limits.CRONTAB_LENGTH_MAX, 65_536],
+  [limits.SCHEME_LENGTH_MAX, 10],
   [limits.METHOD_LENGTH_MAX, 10],
   [limits.USER_AGENT_LENGTH_MAX, 200],
   [limits.EXIT_STATUS_MAX, 255],

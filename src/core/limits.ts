@@ -20,6 +20,7 @@ export const CRONTAB_JOBS_MAX = 200;
 export const CRONTAB_LENGTH_MAX = 65_536;
 
 // What is kept of a signal besides its body.
+export const SCHEME_LENGTH_MAX = 10;
 export const METHOD_LENGTH_MAX = 10;
 export const USER_AGENT_LENGTH_MAX = 200;
 export const EXIT_STATUS_MAX = 255;

@@ -108,7 +108,7 @@ const bytes = (text: string) => Buffer.from(text);
 const query = (name: string, text: string) => new URLSearchParams([[name, text]]);
 const answer = (text: string) => ({ status: 500, headers: { "retry-after": text }, text });
 const isTrusted = { trusted: ["10.0.0.0/8"], peer: "10.0.0.1" };
-const clientOf = clientAddressReader(isTrusted.trusted);
+const clientOf = clientAddressReader(isTrusted.trusted, { schemeLengthMax: 10 });
 const certainOf = certainAddressReader(isTrusted.trusted);
 const signing = { isSame: (a: string, b: string) => a === b, sign: (text: string) => text };
 const webhook = kindNamed("webhook") ?? KINDS[0];

@@ -1,10 +1,12 @@
 // What the page of badges says about pictures that tell a state to others.
 
+import { formatCount } from "../../src/contract/web/list-words.ts";
+
 export const badgesWords = {
   title: "Show others how it stands",
   about: "A badge is a picture that anyone who has its address may see. It tells a state, and nothing else.",
   cut: (count: number) =>
-    `The list shows the first ${count.toLocaleString("en")} tags of this project. The API lists the badges of more.`,
+    `The list shows the first ${formatCount(count)} tags of this project. The API lists the badges of more.`,
   what: "Which checks",
   all: "All checks",
   tag: (name: string) => `Tag: ${name}`,

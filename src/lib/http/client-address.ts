@@ -14,6 +14,7 @@ export type ClientAddress = { remoteAddr: string | null; scheme: string };
 /** What a connection without a proxy is; whoever ends TLS before us says so in a header. */
 const OWN_SCHEME = "http";
 const MAPPED_PREFIX = "::ffff:";
+const SCHEME = /^[a-z][a-z0-9+.-]*$/;
 const WITH_PORT = /^(?:(?<four>\d{1,3}(?:\.\d{1,3}){3})|\[(?<six>[^\]]+)\]):\d{1,5}$|^\[(?<bare>[^\]]+)\]$/;
 /** Proxies are few; a flood of strangers must not fill the memory of who is trusted. */
 const REMEMBERED_PEERS_MAX = 1_000;
@@ -21,6 +22,7 @@ const REMEMBERED_PEERS_MAX = 1_000;
 /** A reader that believes the headers of these proxies, given as addresses and ranges such as 10.0.0.0/8. */
 export function clientAddressReader(
   trustedProxies: readonly string[],
+  { schemeLengthMax }: { schemeLengthMax: number },
 ): (forwarding: Forwarding) => ClientAddress {
   const isTrusted = trustedPeers(trustedProxies);
   return ({ peer, forwardedFor, forwardedProto }) => {
@@ -29,10 +31,11 @@ export function clientAddressReader(
     if ((forwardedFor ?? forwardedProto) === undefined || peer === undefined || !isTrusted(peer))
       return direct;
     const client = firstItem(forwardedFor);
+    const scheme = firstItem(forwardedProto).toLowerCase();
     return {
       // The address of the proxy would be a false answer to the question who sent this, so none is given.
       remoteAddr: client === "" ? direct.remoteAddr : addressOf(client),
-      scheme: firstItem(forwardedProto).toLowerCase() === "https" ? "https" : OWN_SCHEME,
+      scheme: SCHEME.test(scheme) && scheme.length <= schemeLengthMax ? scheme : OWN_SCHEME,
     };
   };
 }

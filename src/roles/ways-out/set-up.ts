@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Config } from "../../config.ts";
+import { SCHEME_LENGTH_MAX } from "../../core/limits.ts";
 import { clientAddressReader } from "../../lib/http/client-address.ts";
 import { type RecentMisses, recentMisses } from "../../lib/http/recent-misses.ts";
 import { openMailSender } from "../../lib/mail/mail-sender.ts";
@@ -12,7 +13,7 @@ import { mailServerOf } from "./mail.ts";
 
 /** A memory for the whole process: the services that answer fill it, the dashboard reads it. */
 export function missesOf({ trustedProxies }: Config): RecentMisses {
-  const clientOf = clientAddressReader(trustedProxies);
+  const clientOf = clientAddressReader(trustedProxies, { schemeLengthMax: SCHEME_LENGTH_MAX });
   const remoteAddrOf = ({ socket, headers }: IncomingMessage) =>
     clientOf({
       peer: socket.remoteAddress,

@@ -1,7 +1,12 @@
 // From an HTTP request to its answer: decode, read the body, hand the signal to the intake, say what became of
 // it. The hot path; everything it needs is handed in, and every wait in it has an end.
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { PING_ANSWER_MS_MAX, PING_READ_BYTES_MAX, USER_AGENT_LENGTH_MAX } from "../../core/limits.ts";
+import {
+  PING_ANSWER_MS_MAX,
+  PING_READ_BYTES_MAX,
+  SCHEME_LENGTH_MAX,
+  USER_AGENT_LENGTH_MAX,
+} from "../../core/limits.ts";
 import type { Acceptance, Resolution, SignalIntake } from "../../intake/intake.ts";
 import {
   type ClientAddress,
@@ -82,7 +87,7 @@ export function pingHandler(options: PingHandlerOptions): PingHandler {
   const parts: Parts = {
     intake: options.intake,
     locate: pingLocator(options),
-    clientOf: clientAddressReader(options.trustedProxies),
+    clientOf: clientAddressReader(options.trustedProxies, { schemeLengthMax: SCHEME_LENGTH_MAX }),
     networkOf: networkReader(options.trustedProxies),
     answers,
     pending: pendingAnswers({
