@@ -38,7 +38,8 @@ export async function fuzzApi({
     const tally = new Tally();
     const complaints = await fuzzInRounds({ world, program, tally }, { seed, requests, endsAt });
     complaints.push(...tally.complaints(ROUTES.map(({ endpoint }) => endpoint)));
-    if (server.end() !== null) complaints.push(`the server ended: ${server.end()}\n${server.said()}`);
+    if (server.end() !== null) complaints.push(`the server ended: ${server.end()}`);
+    if (complaints.length > 0) complaints.push(`the end of the server's log:\n${server.said()}`);
     return verdict(tally, { complaints, seconds: (performance.now() - begin) / 1_000 });
   } finally {
     if (server?.end() === null) await server.stop();

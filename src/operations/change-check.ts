@@ -36,8 +36,8 @@ import { ownSight } from "./recording/own-sight.ts";
 import { removeCheck } from "./remove-check.ts";
 
 /**
- * What a verb has made of a check. Besides what it returns, each of them throws AppError `unavailable` when
- * others hold the check for too long, and CommitInDoubtError as every transaction does.
+ * What a change made of a check. When other transactions hold the check for too long, each change throws the database's
+ * error, and CommitInDoubtError when the commit was not confirmed: both are answered with `unavailable`.
  */
 type Done<Kind extends string> = { kind: Kind; check: CheckWithChannels };
 

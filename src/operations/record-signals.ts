@@ -37,6 +37,8 @@ export type RecordOptions = FoldContext &
  */
 export type RecordResult = readonly SignalResult[] | "applied before" | "out of sequence";
 
+/** A batch whose commit is not confirmed by then goes to the spool, so that its pings are answered in time. */
+const COMMIT_MS_MAX = 1_000;
 /** With less time than this, another try would only be cut off. */
 const RETRY_MS_MIN = 100;
 
@@ -51,7 +53,7 @@ export async function recordSignals(
   options: RecordOptions,
 ): Promise<RecordResult> {
   const { giveUpAtMs } = options;
-  const limit = giveUpAtMs === undefined ? {} : { giveUpAtMs };
+  const limit = { commitTimeoutMs: COMMIT_MS_MAX, ...(giveUpAtMs !== undefined && { giveUpAtMs }) };
   for (;;) {
     try {
       return await inTransaction(database, (tx) => recordWhole(tx, batch, options), limit);

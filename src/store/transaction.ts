@@ -4,8 +4,11 @@ import type pg from "pg";
 import { type Database, type Db, runStatement, statement } from "./db.ts";
 import { CommitInDoubtError, OutOfTimeError, sqlStateOf } from "./errors.ts";
 
-/** No confirmed COMMIT within this time: the connection is given up and the outcome is in doubt. */
-const COMMIT_TIMEOUT_MS = 1_000;
+/**
+ * No confirmed COMMIT within this time: the connection is given up and the outcome is in doubt. A checkpoint on a slow
+ * disk delays a commit by seconds. Pings, which can go to the spool instead, wait less.
+ */
+const COMMIT_TIMEOUT_MS = 10_000;
 
 declare const transactionBrand: unique symbol;
 

@@ -36,6 +36,23 @@ function asRead(json: unknown): Record<string, unknown> {
   return read;
 }
 
+/** Long enough for a checkpoint on a slow disk. */
+const SLOW_COMMIT_SECONDS = 2;
+
+test("a commit that takes seconds is waited for", async () => {
+  const { uuid } = await newCheck(cast);
+  await cast.db.pool.query(`create function sleep_at_commit() returns trigger language plpgsql as
+    $$ begin perform pg_sleep(${SLOW_COMMIT_SECONDS}); return null; end $$`);
+  await cast.db.pool.query(`create constraint trigger slow after update on checks
+    initially deferred for each row execute function sleep_at_commit()`);
+  try {
+    const reply = await update(String(uuid), { name: "Slow" });
+    expect(reply).toMatchObject({ status: 200, json: { name: "Slow" } });
+  } finally {
+    await cast.db.pool.query("drop trigger slow on checks");
+  }
+});
+
 describe("200", () => {
   test.each([
     { name: "New name" },

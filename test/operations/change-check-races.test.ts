@@ -25,6 +25,7 @@ import {
   updateCheck as writeSettings,
 } from "../../src/store/checks/checks.ts";
 import { type Database, statement } from "../../src/store/db.ts";
+import { isDatabaseAway, postgresErrorName } from "../../src/store/errors.ts";
 import { listPings } from "../../src/store/history/pings.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { creation, edit, sampleChannel, sampleIntake, UNSEEN } from "../support/checks-under-change.ts";
@@ -64,7 +65,7 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
       return await work();
     } catch (error) {
       const isRefused = error instanceof AppError && error.code === "unavailable";
-      if (!isRefused || tries === TRIES_MAX) throw error;
+      if (!(isRefused || isDatabaseAway(error)) || tries === TRIES_MAX) throw error;
     }
   }
 }
@@ -284,7 +285,7 @@ describe("another transaction in the way", () => {
     await done;
   });
 
-  test("and stays there: the change is refused as unavailable after a few tries", async () => {
+  test("and stays there: the change fails after a few tries, with the reason", async () => {
     const { id: projectId } = await sampleProject(database.db);
     const released = Promise.withResolvers<void>();
     const { done } = await holding(
@@ -293,8 +294,8 @@ describe("another transaction in the way", () => {
     );
     const request = creation(projectId, { params: { name: "job" }, unique: ["name"] });
     const refused = await createCheck(database.db, request).catch((error: unknown) => error);
-    expect(refused).toBeInstanceOf(AppError);
-    expect(refused).toMatchObject({ code: "unavailable" });
+    expect(postgresErrorName(refused)).toBe("lock_not_available");
+    expect(isDatabaseAway(refused)).toBe(true);
     released.resolve();
     await done;
     expect((await createCheck(database.db, request)).kind).toBe("created");

@@ -1,7 +1,7 @@
 // Looks for checks whose silence has lasted too long, in batches: each is one transaction that locks what nobody else
 // holds, recomputes it from the locked row and writes what follows, with what is owed to people. Any number may sweep
 // at once, and whenever: a signal that is quicker leads to the same.
-import { HOUR_MS, type Instant, SECOND_MS } from "../../core/instant.ts";
+import { HOUR_MS, type Instant } from "../../core/instant.ts";
 import { ERROR_MESSAGE_LENGTH_MAX } from "../../core/limits.ts";
 import { lockStates, type StoredState, writeStates } from "../../store/checks/check-states.ts";
 import {
@@ -35,8 +35,6 @@ const PUT_ASIDE_MS = HOUR_MS;
 const PUT_ASIDE_MAX = 10_000;
 /** Two sweepers that owe the same notices may meet in the wrong order; one of them goes again. */
 const TRIES_MAX = 3;
-/** Nobody waits for an answer, so a slow disk is waited for. What is in doubt after that is found again, or done. */
-const PATIENT = { commitTimeoutMs: 10 * SECOND_MS };
 /** How many of the due checks that somebody else holds are named. */
 const LOCKED_NAMED_MAX = 100;
 
@@ -145,7 +143,7 @@ async function sweepBatch(sweep: Sweep, from: Instant): Promise<BatchSwept> {
   const batch = { range: { ...sweep.range, from }, moment: sweep.moment };
   for (let tries = 1; ; tries += 1) {
     try {
-      return await inTransaction(sweep.database, (tx) => sweepWhole(tx, batch), PATIENT);
+      return await inTransaction(sweep.database, (tx) => sweepWhole(tx, batch));
     } catch (error) {
       if (isPoison(error)) return sweepInTurn(sweep, batch);
       if (tries === TRIES_MAX || !isPassing(error)) throw error;
@@ -160,7 +158,7 @@ async function sweepBatch(sweep: Sweep, from: Instant): Promise<BatchSwept> {
  */
 function sweepInTurn(sweep: Sweep, batch: Batch): Promise<BatchSwept> {
   const careful = sweep.carefulBefore.then(async () => {
-    const done = await inTransaction(sweep.database, (tx) => sweepCarefully(tx, batch), PATIENT);
+    const done = await inTransaction(sweep.database, (tx) => sweepCarefully(tx, batch));
     sweep.range.except.push(...done.poisoned.map(({ checkId }) => checkId));
     return done;
   });

@@ -15,34 +15,30 @@ export class OvertakenError extends Error {
 
 /**
  * Runs `work` in a transaction, from the start again if others held or changed what it needs; so `work` must do
- * nothing but ask and tell the store. AppError `unavailable` when they still do after a few tries. A commit in
- * doubt is never tried again.
+ * nothing but ask and tell the store. After a few tries the last error is thrown, which callers answer with
+ * `unavailable`. A commit in doubt is never tried again.
  */
 export async function inRetriedTransaction<T>(database: Database, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await inTransaction(database, work);
     } catch (error) {
-      const obstacle = obstacleOf(error);
-      if (obstacle === null) throw error;
+      if (!isObstacle(error)) throw error;
       if (tries < TRIES_MAX) continue;
-      throw obstacle === "vanished" ? error : new AppError("unavailable", ERROR_TEXT.unavailable);
+      throw error instanceof OvertakenError ? new AppError("unavailable", ERROR_TEXT.unavailable) : error;
     }
   }
 }
 
-/** What may be gone a moment later. */
-const OBSTACLES: Partial<Record<PostgresErrorName, "busy" | "vanished">> = {
-  lock_not_available: "busy",
-  deadlock_detected: "busy",
-  // A channel was deleted after it had been looked up: the next look does not find it.
-  foreign_key_violation: "vanished",
-};
+/** What may be gone a moment later. A channel that was deleted after it was looked up is not found by the next look. */
+const OBSTACLES: readonly (PostgresErrorName | null)[] = [
+  "lock_not_available",
+  "deadlock_detected",
+  "foreign_key_violation",
+];
 
-function obstacleOf(error: unknown): "busy" | "vanished" | null {
-  if (error instanceof OvertakenError) return "busy";
-  const name = postgresErrorName(error);
-  return name === null ? null : (OBSTACLES[name] ?? null);
+function isObstacle(error: unknown): boolean {
+  return error instanceof OvertakenError || OBSTACLES.includes(postgresErrorName(error));
 }
 
 /** Does something once more when somebody else has made the same row in that very moment: it is there now. */
