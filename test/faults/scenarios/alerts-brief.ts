@@ -63,6 +63,8 @@ async function playOwed(stage: Stage, { receiver, manners }: OwedPlay): Promise<
   for (const [index] of manners.entries()) {
     await wait("messages are under way", () => receiver.waitingCount > CHANNELS);
     await both.kill();
+    // Otherwise the receiver would take messages whose sender it does not yet know to be dead.
+    await wait("the receiver has seen its connections close", () => receiver.waitingCount === 0);
     receiver.behave(manners[index + 1] ?? "well");
     await skipLeases(stage);
     await both.startInner();
