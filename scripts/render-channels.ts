@@ -19,7 +19,7 @@ function fieldTable(kind: AnyKind): string {
   const rows = fieldsOf(kind).map(([name, field]) => [
     `\`${name}\``,
     typeText(field),
-    field.default === undefined ? "must be given" : code(JSON.stringify(field.default)),
+    field.default === undefined ? "required" : code(JSON.stringify(field.default)),
     field.writeOnly === true ? "yes" : "",
     field.description,
   ]);
@@ -28,7 +28,7 @@ function fieldTable(kind: AnyKind): string {
 
 function typeText(field: Field): string {
   if (field.enum !== undefined) return field.enum.map((word) => code(String(word))).join(", ");
-  if (field.format === "uri") return `address, at most ${field.maxLength} characters`;
+  if (field.format === "uri") return `URL, at most ${field.maxLength} characters`;
   const { type } = field;
   switch (type) {
     case "string":
@@ -40,7 +40,7 @@ function typeText(field: Field): string {
     case "array":
       return `list of UUIDs, at most ${field.maxItems}`;
     case "object":
-      return `object of texts, or lines of \`Name: value\`; at most ${field.maxProperties}`;
+      return `object with string values, or lines of \`Name: value\`; at most ${field.maxProperties}`;
     case undefined:
       break;
   }

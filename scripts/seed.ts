@@ -123,7 +123,12 @@ async function addPast(
   const blind = [blindNight(now)];
   await inTransaction(database, async (tx) => {
     for (const { from, to } of blind) {
-      await insertBlindInterval(tx, { intakeId: null, from, to, reason: "the intake did not accept" });
+      await insertBlindInterval(tx, {
+        intakeId: null,
+        from,
+        to,
+        reason: "the receiving process did not accept pings",
+      });
     }
   });
   const signals = checks.flatMap(({ uuid, job }, index) => {

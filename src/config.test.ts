@@ -109,7 +109,7 @@ describe("the object store", () => {
     const whole = loadConfig({ ...names, S3_ENDPOINT: "http://127.0.0.1:7070" }).config;
     expect(whole.s3Endpoint).toBe("http://127.0.0.1:7070");
     expect(problemsOf({ ...names, S3_SECURE: "perhaps" })).toEqual([
-      "OVERDUE_S3_ENDPOINT is put together from S3_*, and S3_SECURE must be true or false.",
+      "OVERDUE_S3_ENDPOINT is derived from S3_*: S3_SECURE must be true or false.",
     ]);
   });
 
@@ -159,6 +159,20 @@ describe("values", () => {
 });
 
 describe("the reference's names", () => {
+  test("the former name of the admin channel still works", () => {
+    const [former, current] = [
+      "6f1c9a52-8d0b-4f3e-9a57-2c4d6e8f0a1b",
+      "0b6f7f4e-3c1d-4a8e-9f52-7d1e2c3b4a59",
+    ];
+    const environment = { OVERDUE_OPERATOR_CHANNEL: former };
+    expect(loadConfig(environment).config.adminChannel).toBe(former);
+    expect(sourceOf("OVERDUE_ADMIN_CHANNEL", environment)).toEqual({
+      kind: "alias",
+      from: "OVERDUE_OPERATOR_CHANNEL",
+    });
+    expect(loadConfig({ ...environment, OVERDUE_ADMIN_CHANNEL: current }).config.adminChannel).toBe(current);
+  });
+
   test("are read as aliases, our own name wins", () => {
     expect(loadConfig({ SITE_ROOT: "https://a.example.org/hc" }).config.siteUrl).toBe(
       "https://a.example.org/hc",
@@ -214,7 +228,7 @@ describe("the reference's names", () => {
 
   test("are named in a refusal, together with ours", () => {
     expect(problemsOf({ SITE_ROOT: "localhost" })).toEqual([
-      expect.stringMatching(/^SITE_ROOT \(read for OVERDUE_SITE_URL\) must be .*, not "localhost"\.$/),
+      expect.stringMatching(/^SITE_ROOT \(used for OVERDUE_SITE_URL\) must be .*, not "localhost"\.$/),
     ]);
   });
 
@@ -239,7 +253,7 @@ describe("secrets from files", () => {
   test("a wrong path fails loudly, even though the plain variable is there", () => {
     expect(problemsOf({ OVERDUE_SECRET_KEY: SECRET, OVERDUE_SECRET_KEY_FILE: "/no/such/file" })).toEqual([
       expect.stringMatching(
-        /OVERDUE_SECRET_KEY_FILE names \/no\/such\/file, which cannot be read \(ENOENT\)/,
+        /OVERDUE_SECRET_KEY_FILE is set to \/no\/such\/file, which cannot be read \(ENOENT\)/,
       ),
     ]);
   });
@@ -259,7 +273,7 @@ describe("secrets from files", () => {
 describe("refusals", () => {
   test("an unknown name with our prefix is refused, with the nearest one", () => {
     expect(problemsOf({ OVERDUE_SITE_ULR: "x" })).toEqual([
-      expect.stringMatching(/^OVERDUE_SITE_ULR is not a setting\. Did you mean OVERDUE_SITE_URL\?/),
+      expect.stringMatching(/^Unknown setting OVERDUE_SITE_ULR\. Did you mean OVERDUE_SITE_URL\?/),
     ]);
     expect(problemsOf({ overdue_site_url: "x" })[0]).toContain("Did you mean OVERDUE_SITE_URL?");
     expect(problemsOf({ OVERDUE_SECRET_KEY_FIL: "x" })[0]).toContain("Did you mean OVERDUE_SECRET_KEY_FILE?");
@@ -284,7 +298,7 @@ describe("refusals", () => {
 
 test.each([
   ["OVERDUE_SMTP_PORT", "many", 'must be a port number from 1 to 65535, not "many".'],
-  ["OVERDUE_OIDC_ISSUER", "id", 'must be an address that starts with http:// or https://, not "id".'],
+  ["OVERDUE_OIDC_ISSUER", "id", 'must be a URL that starts with http:// or https://, not "id".'],
 ])("%s=%s is refused in plain words", (key, text, problem) => {
   expect(problemsOf({ [key]: text })).toEqual([`${key} ${problem}`]);
 });
@@ -379,7 +393,7 @@ describe("the file .env of a folder", () => {
   test("lines of other programs are left alone, and misspelt ones of ours are refused", () => {
     const read = environmentIn(folderWith("DB_HOST=elsewhere\nOVERDUE_SITE_NAMES=x\n"));
     expect(read["DB_HOST"]).toBeUndefined();
-    expect(problemsOf(read)).toEqual([expect.stringContaining("OVERDUE_SITE_NAMES is not a setting")]);
+    expect(problemsOf(read)).toEqual([expect.stringContaining("Unknown setting OVERDUE_SITE_NAMES")]);
   });
 
   test("a folder without one, or with a folder of that name, adds nothing", () => {

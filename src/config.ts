@@ -46,7 +46,7 @@ export class ConfigError extends Error {
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
-    super(`The settings cannot be used:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`);
+    super(`Invalid settings:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`);
     this.name = "ConfigError";
     this.problems = problems;
   }
@@ -111,7 +111,7 @@ export function environmentIn(folder: string): Environment {
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
     if (code === "ENOENT" || code === "EISDIR") return environmentWith({});
-    throw new ConfigError([`${path} cannot be read (${code}). Correct its permissions, or remove it.`]);
+    throw new ConfigError([`Cannot read ${path} (${code}). Correct its permissions, or remove it.`]);
   }
 }
 
@@ -191,24 +191,24 @@ function readSecretFile(variable: string, path: string): string {
   } catch (error) {
     const reason = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
     throw new SettingProblem(
-      `${variable} names ${path}, which cannot be read (${reason}). Correct the path or its permissions, or remove the variable.`,
+      `${variable} is set to ${path}, which cannot be read (${reason}). Correct the path or its permissions, or remove the variable.`,
     );
   }
   if (content.length > SECRET_FILE_BYTES_MAX) {
     throw new SettingProblem(
-      `${variable} names ${path}, which is larger than ${SECRET_FILE_BYTES_MAX} bytes. Is it the right file?`,
+      `${variable} is set to ${path}, which is larger than ${SECRET_FILE_BYTES_MAX} bytes. Check that it is the right file.`,
     );
   }
   const text = content.toString("utf8").trim();
   if (text === "")
-    throw new SettingProblem(`${variable} names ${path}, which is empty. Put the secret into it.`);
+    throw new SettingProblem(`${variable} is set to ${path}, which is empty. Write the secret to it.`);
   return text;
 }
 
 function parse(given: AnySetting, found: Found): unknown {
   const parsed = given.kind.parse(found.text);
   if ("value" in parsed) return parsed.value;
-  const alias = found.source.kind === "alias" ? ` (read for ${given.key})` : "";
+  const alias = found.source.kind === "alias" ? ` (used for ${given.key})` : "";
   const shown = withoutLogin(found.text).slice(0, SHOWN_TEXT_LENGTH_MAX);
   const said = given.secret ? "" : `, not ${JSON.stringify(shown)}`;
   throw new SettingProblem(`${found.source.from}${alias} ${parsed.problem}${said}.`);
@@ -250,16 +250,18 @@ const NEEDS: Readonly<Partial<Record<SettingName, readonly SettingName[]>>> = {
 /** Misspelt settings would silently have no effect, so names with our prefix must be known ones. */
 function unknownNames(environment: Environment): string[] {
   const settings: readonly AnySetting[] = Object.values(SETTINGS);
-  const known = settings.flatMap(({ key, secret }) => (secret ? [key, key + FILE_SUFFIX] : [key]));
+  const known = settings.flatMap(({ key, secret, aliases = [] }) =>
+    [key, ...aliases].flatMap((name) => (secret ? [name, name + FILE_SUFFIX] : [name])),
+  );
   return Object.keys(environment)
     .filter((name) => name.toUpperCase().startsWith(PREFIX) && !known.includes(name))
     .toSorted()
     .map((name) => {
       const plain = name.slice(0, -FILE_SUFFIX.length);
       if (name.endsWith(FILE_SUFFIX) && known.includes(plain)) {
-        return `${name} is not a setting: only secrets can be read from a file. Set ${plain} instead.`;
+        return `Unknown setting ${name}: only secrets can be read from a file. Set ${plain} instead.`;
       }
-      return `${name} is not a setting.${didYouMean(name, known)} \`overdue config --example\` explains them all.`;
+      return `Unknown setting ${name}.${didYouMean(name, known)} Run \`overdue config --example\` to list all settings.`;
     });
 }
 

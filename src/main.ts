@@ -64,7 +64,7 @@ function openResources(config: Config, log: Log): Resources {
     ...databaseOptionsOf(config),
     applicationName: "overdue",
     connectionsMax: config.databasePoolSize,
-    onError: (error: Error) => log.warn({ err: error }, "an idle database connection broke"),
+    onError: (error: Error) => log.warn({ err: error }, "an idle database connection failed"),
   };
   return {
     config,
@@ -140,9 +140,9 @@ function stopSignal(log: Log): AbortSignal {
 const LISTEN_ADVICE: Readonly<Record<string, string>> = {
   EADDRINUSE: "Another process is using that port.",
   EADDRNOTAVAIL: "This machine does not have that address.",
-  EACCES: "This user may not use that port. Ports below 1024 need the capability CAP_NET_BIND_SERVICE.",
+  EACCES: "This user has no permission to use that port. Ports below 1024 require CAP_NET_BIND_SERVICE.",
   ENOTFOUND: "The host name is unknown.",
-  EAI_AGAIN: "The host name could not be looked up.",
+  EAI_AGAIN: "The host name could not be resolved.",
 };
 
 /** The address that cannot be listened on, in words; null for any other error. */

@@ -31,7 +31,7 @@ import type { Database, DatabaseOptions } from "./store/db.ts";
 import { isReadOnly, readDatabaseClock } from "./store/instance.ts";
 
 const READ_ONLY =
-  "The database is read-only, as a standby is. Set OVERDUE_DATABASE_URL to the primary server, or promote this one.";
+  "The database is read-only, such as a standby. Set OVERDUE_DATABASE_URL to the primary server, or promote this one.";
 
 /** Everything a role may be made of. */
 export type Resources = {
@@ -113,7 +113,7 @@ export function chooseRoles(names: readonly string[] | null): RoleName[] {
   if (unknown !== undefined) {
     const there = [...known, "all"].join(", ");
     throw new UnknownRoleError(
-      `There is no role "${unknown}".${didYouMean(unknown, known)} There are: ${there}.`,
+      `Unknown role "${unknown}".${didYouMean(unknown, known)} Valid roles: ${there}.`,
     );
   }
   return ROLE_NAMES.filter((name) => names.includes(name));
@@ -274,13 +274,16 @@ function schemaService(
         ...limits,
         onWaiting: (error) =>
           log.warn({ err: error, reason: explainConnection(error) }, "waiting for the database"),
-        onTurn: () => log.info("another process brings the schema up to date; waiting for it"),
+        onTurn: () => log.info("waiting for another process to finish migrating the database"),
         onLocked: ({ step, holders }) =>
-          log.warn({ migration: step, holders }, "migration waits for a table that another session uses"),
+          log.warn(
+            { migration: step, holders },
+            "migration is waiting for a table lock held by another session",
+          ),
         signal,
       });
       await onReady();
-      if (applied.length > 0) log.info({ applied }, "schema migrated");
+      if (applied.length > 0) log.info({ applied }, "database migrated");
     },
     stop: async () => {},
   };

@@ -15,5 +15,7 @@ test("the documented number of database connections is the number that can be op
   );
   const { meaning } = SETTINGS.databasePoolSize;
   expect(meaning).toContain(`up to ${receiving} more connections`);
-  expect(meaning).toContain(`up to ${SWEEPER_CONNECTIONS_MAX}: ${all} in a process`);
+  expect(meaning).toContain(
+    `up to ${SWEEPER_CONNECTIONS_MAX}. With the default, a process that runs all roles opens up to ${all} connections`,
+  );
 });

@@ -96,11 +96,11 @@ type Opened =
 /** A newer release may have stored what this one does not know: that is told, and tried again later. */
 function openChannel({ kind: name, config }: SendingChannel, kinds: readonly AnyKind[]): Opened {
   const kind = kindNamed(name, kinds);
-  if (kind === null) return { ok: false, text: `This release has no channels of the kind ${name}` };
+  if (kind === null) return { ok: false, text: `This version does not support channels of kind ${name}` };
   const read = readConfig(kind, config, { strict: false });
   return read.ok
     ? { ok: true, kind, config: read.value }
-    : { ok: false, text: `The configuration cannot be used: ${read.text}` };
+    : { ok: false, text: `Invalid configuration: ${read.text}` };
 }
 
 /** Whoever does not want to hear of anything going down is shown how coming up looks. */

@@ -29,7 +29,7 @@ export function slackPayload(words: Words, site: Site): SlackPayload {
     short: fact.isShort,
   }));
   if (words.output !== null) {
-    fields.push({ title: "Last Output", value: codeBlock(words.output), short: false });
+    fields.push({ title: "Last output", value: codeBlock(words.output), short: false });
   }
   return {
     username: site.name,

@@ -32,8 +32,8 @@ type ListedAccount = {
 export function registerList(admin: Command, context: CommandContext): void {
   admin
     .command("list")
-    .description("print accounts, projects and the beginnings of their keys")
-    .option("--json", "print one JSON object: accounts, complete")
+    .description("List accounts, projects, and API key prefixes")
+    .option("--json", "Output JSON (accounts, complete)")
     .action((options: { json?: true }) =>
       onDatabase(context, async ({ database, config }) => {
         const found = await listAccounts(database, { afterId: 0, limit: ACCOUNTS_MAX + 1 });
@@ -83,16 +83,16 @@ function listedKey(key: ApiKey): ListedProject["api_keys"][number] {
 
 function renderAccounts(accounts: readonly ListedAccount[]): string {
   if (accounts.length === 0) {
-    return "There is no account yet. Make one with `overdue admin create-account --email <address>`.\n";
+    return "No accounts yet. Create one with `overdue admin create-account --email <address>`.\n";
   }
   return accounts.map(renderAccount).join("\n");
 }
 
 function renderAccount(account: ListedAccount): string {
-  const rights = account.operator ? ", operator" : "";
+  const rights = account.operator ? ", admin" : "";
   const limit = account.check_limit === null ? "" : ` of ${account.check_limit}`;
   const head = `${account.email} (${account.check_count}${limit} checks${rights})\n`;
-  if (account.projects.length === 0) return `${head}  no project\n`;
+  if (account.projects.length === 0) return `${head}  no projects\n`;
   const rows = account.projects.map(({ uuid, name, role, ping_key: pingKey, api_keys: keys }) => {
     const beginnings = keys.map(({ prefix }) => `${prefix}…`).join(" ");
     return [`  ${uuid}`, name, role, `ping key ${pingKey ?? "none"}`, beginnings];

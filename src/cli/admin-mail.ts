@@ -20,17 +20,19 @@ export function registerSetPreferences(admin: Command, context: CommandContext):
   };
   admin
     .command("set-preferences")
-    .description(
-      "set what a person is mailed besides alerts, and in which time zone; shows it without options",
+    .description("Set reports, reminders, and the time zone of an account; without options, print them")
+    .option("--account <address>", "Account email; optional if there is only one account")
+    .addOption(new Option("--reports <how-often>", "How often to send summary reports").choices(REPORTS))
+    .addOption(
+      new Option("--reminders <how-often>", "How often to send reminders while a check is down").choices(
+        REMINDERS,
+      ),
     )
-    .option("--account <address>", "whose; not needed while there is only one account")
-    .addOption(new Option("--reports <how-often>", "reports on all checks").choices(REPORTS))
-    .addOption(new Option("--reminders <how-often>", "reminders while a check is down").choices(REMINDERS))
     .option(
       "--time-zone <name>",
-      "such as Europe/Riga; alerts by mail tell their times in it, too. browser: none",
+      'Time zone for the dashboard and email, such as Europe/Riga, or "browser" to use the time zone of the browser',
     )
-    .option("--json", "print one JSON object: account, reports, reminders, time_zone")
+    .option("--json", "Output JSON (account, reports, reminders, time_zone)")
     .action((options: Options) =>
       onDatabase(context, async ({ database }) => {
         const { email } = await ownerOf(database, options.account);
@@ -46,7 +48,7 @@ export function registerSetPreferences(admin: Command, context: CommandContext):
         });
         if (options.json) return printJson(context, { account: email, reports, reminders, time_zone: tz });
         context.out(
-          `${email}: reports ${reports}, reminders ${reminders}, time zone ${tz ?? "as the browser, UTC in mails"}.\n`,
+          `${email}: reports ${reports}, reminders ${reminders}, time zone ${tz ?? "from browser, UTC in email"}.\n`,
         );
       }),
     );

@@ -22,9 +22,9 @@ export function registerPeople(admin: Command, context: CommandContext): void {
 function registerLoginLink(admin: Command, context: CommandContext): void {
   admin
     .command("login-link")
-    .description("print a link that signs somebody in, once; an authenticator app is still asked for")
-    .option("--account <address>", "whom; not needed while there is only one account")
-    .option("--json", "print one JSON object: account, link, minutes")
+    .description("Print a one-time sign-in link; two-factor authentication still applies")
+    .option("--account <address>", "Account email; optional if there is only one account")
+    .option("--json", "Output JSON (account, link, minutes)")
     .action((options: { account?: string; json?: true }) =>
       onDatabase(context, async ({ database, config }) => {
         const { email } = await ownerOf(database, options.account);
@@ -32,7 +32,7 @@ function registerLoginLink(admin: Command, context: CommandContext): void {
         const link = `${config.siteUrl}/accounts/link/${token}/`;
         const minutes = TOKEN_MS.signIn / MINUTE_MS;
         if (options.json) return printJson(context, { account: email, link, minutes });
-        context.out(`Signs in as ${email}, once, within ${minutes} minutes:\n${link}\n`);
+        context.out(`One-time sign-in link for ${email}, valid for ${minutes} minutes:\n${link}\n`);
       }),
     );
 }
@@ -40,9 +40,9 @@ function registerLoginLink(admin: Command, context: CommandContext): void {
 function registerReset(admin: Command, context: CommandContext): void {
   admin
     .command("reset-2fa")
-    .description("remove somebody's authenticator app and recovery codes")
-    .option("--account <address>", "whose; not needed while there is only one account")
-    .option("--json", "print one JSON object: account, removed")
+    .description("Remove an account's authenticator app and recovery codes")
+    .option("--account <address>", "Account email; optional if there is only one account")
+    .option("--json", "Output JSON (account, removed)")
     .action((options: { account?: string; json?: true }) =>
       onDatabase(context, async ({ database }) => {
         const { id, email } = await ownerOf(database, options.account);
@@ -51,7 +51,9 @@ function registerReset(admin: Command, context: CommandContext): void {
         const removed = await removeAuthenticator(database, { person, actorId: null, now });
         if (options.json) return printJson(context, { account: email, removed });
         context.out(
-          removed ? `${email} is asked for no code any more.\n` : `${email} had no authenticator app.\n`,
+          removed
+            ? `Two-factor authentication is off for ${email}.\n`
+            : `${email} has no authenticator app.\n`,
         );
       }),
     );
@@ -60,9 +62,9 @@ function registerReset(admin: Command, context: CommandContext): void {
 function registerInvite(admin: Command, context: CommandContext): void {
   admin
     .command("invite")
-    .description("print a link by which somebody makes an account")
-    .requiredOption("--email <address>", "whose account it will be")
-    .option("--json", "print one JSON object: email, link, days")
+    .description("Print an invitation link for a new account")
+    .requiredOption("--email <address>", "Email address of the new account")
+    .option("--json", "Output JSON (email, link, days)")
     .action((options: { email: string; json?: true }) =>
       onDatabase(context, async ({ database, config }) => {
         const signing = signingWith(await secretKeyOf(database, config.secretKey));
@@ -71,7 +73,7 @@ function registerInvite(admin: Command, context: CommandContext): void {
         const { token } = await invite(database, { ...of, email: options.email, signing, now });
         const link = `${config.siteUrl}/accounts/invitation/${token}/`;
         if (options.json) return printJson(context, { email: options.email, link, days: INVITATION_DAYS });
-        context.out(`Makes an account for ${options.email}, within ${INVITATION_DAYS} days:\n${link}\n`);
+        context.out(`Invitation link for ${options.email}, valid for ${INVITATION_DAYS} days:\n${link}\n`);
       }),
     );
 }

@@ -17,21 +17,22 @@ const LISTED_MAX = 100;
 const RETRY_MS_MAX = 10 * MINUTE_MS;
 
 const AFTER_HELP = `
-A ping is quarantined when it was received but could not be recorded. Its check is not reported as down because of it.
+A ping is quarantined if it was received but could not be recorded. A quarantined ping does not cause a down alert
+for its check.
 
 Examples:
   $ overdue admin quarantine list
-  $ overdue admin quarantine retry     after you have fixed the cause, for example after an upgrade`;
+  $ overdue admin quarantine retry     # after you fix the cause, for example by upgrading`;
 
 export function registerQuarantine(admin: Command, context: CommandContext): void {
   const quarantine = admin
     .command("quarantine")
-    .description("list and retry pings that could not be recorded")
+    .description("List and retry pings that could not be recorded")
     .addHelpText("after", AFTER_HELP);
   quarantine
     .command("list")
-    .description("print the newest quarantined pings with the reason")
-    .option("--json", "print one JSON object: count, pings")
+    .description("List the newest quarantined pings with reasons")
+    .option("--json", "Output JSON (count, pings)")
     .action(({ json }: { json?: true }) =>
       onDatabase(context, async ({ database }) => {
         const { count } = await countRejectedSignals(database);
@@ -42,8 +43,8 @@ export function registerQuarantine(admin: Command, context: CommandContext): voi
     );
   quarantine
     .command("retry")
-    .description("try to record every quarantined ping again")
-    .option("--json", "print one JSON object: recorded, dropped, failed")
+    .description("Retry all quarantined pings")
+    .option("--json", "Output JSON (recorded, dropped, failed)")
     .action(({ json }: { json?: true }) =>
       onDatabase(context, async (session) => {
         const retried = await retry(session);
@@ -51,7 +52,7 @@ export function registerQuarantine(admin: Command, context: CommandContext): voi
         const { recorded, dropped } = retried;
         const { count } = await countRejectedSignals(session.database);
         context.out(
-          `Recorded: ${recorded}. Check no longer exists: ${dropped}. Still quarantined: ${count}.\n`,
+          `Recorded: ${recorded}. Dropped because the check no longer exists: ${dropped}. Still quarantined: ${count}.\n`,
         );
       }),
     );

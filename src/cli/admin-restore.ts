@@ -6,12 +6,12 @@ import { onDatabase } from "./admin-session.ts";
 import { CommandError, type CommandContext, printJson } from "./command-context.ts";
 
 const AFTER_HELP = `
-A server whose database was restored or copied, and that does not answer at its public URL, is in safe mode:
-it records pings and sends nothing. Run this command if the server is in service. Never run it on a copy for
-testing: the copy would send notifications to the channels of production.
+A server starts in safe mode if its database was restored or copied and the server is not reachable at its public
+URL. In safe mode it records pings but sends nothing. Run this command if this is the production server. Do not run
+it on a test copy: the copy would send notifications to the production channels.
 
-Everything since the last heartbeat in the data counts as a monitoring gap and raises no alerts. Notifications
-that were waiting in the data are sent.
+The time since the last heartbeat in the database counts as a monitoring gap and raises no alerts. Notifications
+that were queued in the database are sent.
 
 Example:
   $ overdue admin confirm-restore`;
@@ -20,8 +20,8 @@ Example:
 export function registerConfirmRestore(admin: Command, context: CommandContext): void {
   admin
     .command("confirm-restore")
-    .description("end safe mode after a restore: notifications are sent again")
-    .option("--json", "print one JSON object: confirmed")
+    .description("End safe mode after a database restore and resume notifications")
+    .option("--json", "Output JSON (confirmed)")
     .addHelpText("after", AFTER_HELP)
     .action((options: { json?: true }) =>
       onDatabase(context, async ({ database }) => {
@@ -32,7 +32,7 @@ export function registerConfirmRestore(admin: Command, context: CommandContext):
           throw error;
         }
         if (options.json) return printJson(context, { confirmed: true });
-        context.out("Safe mode has ended. Notifications are sent again; alerts resume in about a minute.\n");
+        context.out("Safe mode is off. Notifications have resumed; alerts resume in about a minute.\n");
       }),
     );
 }

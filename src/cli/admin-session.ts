@@ -8,7 +8,7 @@ import { CommandError, type CommandContext } from "./command-context.ts";
 import { withDatabase } from "./open-database.ts";
 import { DEFAULT_FOLDER, findRunning } from "./trial/running-trial.ts";
 
-const MIGRATING = "overdue: The database is being migrated. Waiting until that is done; Ctrl-C cancels.\n";
+const MIGRATING = "overdue: A database migration is running. Waiting for it to finish (Ctrl-C to cancel).\n";
 
 export type Session = { database: Database; config: Config };
 
@@ -39,18 +39,18 @@ export async function ownerOf(database: Database, email: string | undefined): Pr
     const account = await findAccountByEmail(database, normalEmail(email));
     if (account !== null) return account;
     throw new CommandError(
-      `There is no account for ${email}. Make it with \`overdue admin create-account --email ${email}\`.`,
+      `No account found for ${email}. Create it with \`overdue admin create-account --email ${email}\`.`,
     );
   }
   const [first, second] = await listAccounts(database, { afterId: 0, limit: 2 });
   if (first === undefined) {
     throw new CommandError(
-      "There is no account yet. Make one with `overdue admin create-account --email <address>`.",
+      "No accounts yet. Create one with `overdue admin create-account --email <address>`.",
     );
   }
   if (second !== undefined) {
     throw new CommandError(
-      "There are several accounts: say which one with --account. `overdue admin list` shows them.",
+      "There is more than one account. Choose one with --account; `overdue admin list` shows them.",
     );
   }
   return first;

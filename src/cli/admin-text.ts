@@ -23,10 +23,10 @@ export function renderKeys(keys: ShownKeys, addresses: { api: string; ping: stri
     ["API key (read-write)", keys.api_key],
     ["API key (read-only)", keys.api_key_readonly],
     ["Ping key", keys.ping_key],
-    ["API address", `${addresses.api}/v3/checks/`],
-    ["Ping address", keys.ping_key === null ? null : `${addresses.ping}/${keys.ping_key}/<slug>`],
+    ["API URL", `${addresses.api}/v3/checks/`],
+    ["Ping URL", keys.ping_key === null ? null : `${addresses.ping}/${keys.ping_key}/<slug>`],
   ].filter((row): row is [string, string] => typeof row[1] === "string");
-  return `${renderColumns(rows)}\nThe API keys are not shown again: only their hashes are stored.\n`;
+  return `${renderColumns(rows)}\nSave these API keys now. You won't be able to see them again.\n`;
 }
 
 /** Rows as aligned columns, two spaces apart, without spaces at the end of a line. */

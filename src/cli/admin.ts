@@ -20,7 +20,7 @@ import { type CommandContext, printJson } from "./command-context.ts";
 import { addressesOf, renderKeys } from "./admin-text.ts";
 
 const AFTER_HELP = `
-API keys are shown once, when they are made, and kept only as a hash: write them down then.
+API keys are shown only once, when they are created. Only their hashes are stored.
 
 Examples:
   $ overdue admin create-account --email you@example.org
@@ -29,8 +29,8 @@ Examples:
   $ overdue admin set-check-limit --account you@example.org --limit 500
   $ overdue admin set-preferences --account you@example.org --reports weekly --time-zone Europe/Riga
   $ overdue admin channel add --project <uuid> --kind email --set value=you@example.org
-  $ overdue admin login-link --account you@example.org    locked out, or no mail is sent
-  $ overdue admin reset-2fa --account you@example.org     the phone is gone
+  $ overdue admin login-link --account you@example.org    # locked out, or email is not set up
+  $ overdue admin reset-2fa --account you@example.org     # lost phone
   $ overdue admin invite --email colleague@example.org
   $ overdue admin list`;
 
@@ -45,9 +45,7 @@ const KINDS: Readonly<Record<string, readonly KeyKind[]>> = {
 export function registerAdmin(program: Command, context: CommandContext): void {
   const admin = program
     .command("admin")
-    .description(
-      "make accounts, projects, keys and channels; set limits and preferences; confirm a restore; see what is there",
-    )
+    .description("Manage accounts, projects, API keys, channels, and limits")
     .addHelpText("after", AFTER_HELP);
   registerCreateAccount(admin, context);
   registerCreateProject(admin, context);
@@ -65,16 +63,12 @@ function registerCreateAccount(admin: Command, context: CommandContext): void {
   type Options = { email: string; name: string; operator?: true; checkLimit?: number; json?: true };
   admin
     .command("create-account")
-    .description("make an account, which can own projects")
-    .requiredOption("--email <address>", "its email address")
-    .option("--name <name>", "how to call the person", "")
-    .option("--operator", "it may administer the whole installation")
-    .option(
-      "--check-limit <number>",
-      "how many checks it may have; without it OVERDUE_CHECK_LIMIT",
-      parseLimit,
-    )
-    .option("--json", "print one JSON object: uuid, email")
+    .description("Create an account")
+    .requiredOption("--email <address>", "Email address")
+    .option("--name <name>", "Display name", "")
+    .option("--operator", "Make the account a server admin")
+    .option("--check-limit <number>", "Maximum number of checks (default: OVERDUE_CHECK_LIMIT)", parseLimit)
+    .option("--json", "Output JSON (uuid, email)")
     .action((options: Options) =>
       onDatabase(context, async ({ database }) => {
         const { uuid, email } = await createAccount(database, {
@@ -86,7 +80,7 @@ function registerCreateAccount(admin: Command, context: CommandContext): void {
         });
         if (options.json) return printJson(context, { uuid, email });
         context.out(
-          `Made the account ${email}. Next: overdue admin create-project --account ${email} --name <name>\n`,
+          `Created account ${email}. Next: overdue admin create-project --account ${email} --name <name>\n`,
         );
       }),
     );
@@ -96,10 +90,10 @@ function registerCreateProject(admin: Command, context: CommandContext): void {
   type Options = { name: string; account?: string; json?: true };
   admin
     .command("create-project")
-    .description("make a project with its API keys and its ping key")
-    .option("--name <name>", "what to call it", "My project")
-    .option("--account <address>", "who owns it; not needed while there is only one account")
-    .option("--json", "print one JSON object: uuid, api_key, api_key_readonly, ping_key")
+    .description("Create a project with API keys and a ping key")
+    .option("--name <name>", "Project name", "My project")
+    .option("--account <address>", "Email of the owner; optional if there is only one account")
+    .option("--json", "Output JSON (uuid, api_key, api_key_readonly, ping_key)")
     .action((options: Options) =>
       onDatabase(context, async ({ database, config }) => {
         const owner = await ownerOf(database, options.account);
@@ -116,7 +110,7 @@ function registerCreateProject(admin: Command, context: CommandContext): void {
           ping_key: made.pingKey,
         };
         if (options.json) return printJson(context, keys);
-        context.out(`Made the project ${options.name}, owned by ${owner.email}.\n\n`);
+        context.out(`Created project ${options.name}, owned by ${owner.email}.\n\n`);
         context.out(renderKeys(keys, addressesOf(config)));
       }),
     );
@@ -126,12 +120,14 @@ function registerCreateKeys(admin: Command, context: CommandContext): void {
   type Options = { project: string; kind: string; name: string; replace?: true; json?: true };
   admin
     .command("create-keys")
-    .description("make further API keys for a project, or replace those it has")
-    .requiredOption("--project <uuid>", "the project; `overdue admin list` shows them", parseUuid)
-    .addOption(new Option("--kind <kind>", "which keys to make").choices(Object.keys(KINDS)).default("both"))
-    .option("--name <name>", "what the keys are for", "")
-    .option("--replace", "earlier keys of the same kind stop working at once")
-    .option("--json", "print one JSON object: uuid, api_key, api_key_readonly, ping_key")
+    .description("Create additional API keys for a project, or replace existing ones")
+    .requiredOption("--project <uuid>", "Project UUID; see `overdue admin list`", parseUuid)
+    .addOption(
+      new Option("--kind <kind>", "Kind of keys to create").choices(Object.keys(KINDS)).default("both"),
+    )
+    .option("--name <name>", "Name of the keys", "")
+    .option("--replace", "Revoke existing keys of the same kind immediately")
+    .option("--json", "Output JSON (uuid, api_key, api_key_readonly, ping_key)")
     .action((options: Options) =>
       onDatabase(context, async ({ database, config }) => {
         const made = await createKeys(database, {
@@ -149,7 +145,7 @@ function registerCreateKeys(admin: Command, context: CommandContext): void {
           ping_key: made.pingKey,
         };
         if (options.json) return printJson(context, keys);
-        if (options.replace) context.out(`Earlier keys that no longer work: ${made.revokedCount}.\n\n`);
+        if (options.replace) context.out(`Revoked keys: ${made.revokedCount}.\n\n`);
         context.out(renderKeys(keys, addressesOf(config)));
       }),
     );
@@ -159,10 +155,14 @@ function registerSetCheckLimit(admin: Command, context: CommandContext): void {
   type Options = { account: string; limit: number | "default"; json?: true };
   admin
     .command("set-check-limit")
-    .description("set how many checks an account may have")
-    .requiredOption("--account <address>", "whose limit")
-    .requiredOption("--limit <number>", 'a number, or "default" for OVERDUE_CHECK_LIMIT', parseLimitOrDefault)
-    .option("--json", "print one JSON object: account, check_limit")
+    .description("Set the maximum number of checks for an account")
+    .requiredOption("--account <address>", "Account email")
+    .requiredOption(
+      "--limit <number>",
+      'Maximum number of checks, or "default" to use OVERDUE_CHECK_LIMIT',
+      parseLimitOrDefault,
+    )
+    .option("--json", "Output JSON (account, check_limit)")
     .action((options: Options) =>
       onDatabase(context, async ({ database, config }) => {
         const checkLimit = options.limit === "default" ? null : options.limit;
@@ -170,7 +170,7 @@ function registerSetCheckLimit(admin: Command, context: CommandContext): void {
         await setCheckLimit(database, { email: options.account, checkLimit, now });
         const effective = checkLimit ?? config.checkLimit;
         if (options.json) return printJson(context, { account: options.account, check_limit: effective });
-        context.out(`${options.account} may now have ${effective ?? "any number of"} checks.\n`);
+        context.out(`Check limit for ${options.account}: ${effective ?? "unlimited"}.\n`);
       }),
     );
 }
@@ -178,7 +178,7 @@ function registerSetCheckLimit(admin: Command, context: CommandContext): void {
 function parseLimit(text: string): number {
   const limit = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
   if (limit <= CHECK_LIMIT_MAX) return limit;
-  throw new InvalidArgumentError(`It must be a whole number from 0 to ${CHECK_LIMIT_MAX}.`);
+  throw new InvalidArgumentError(`Expected a whole number from 0 to ${CHECK_LIMIT_MAX}.`);
 }
 
 function parseLimitOrDefault(text: string): number | "default" {
@@ -188,5 +188,5 @@ function parseLimitOrDefault(text: string): number | "default" {
 function parseUuid(text: string): string {
   const uuid = text.toLowerCase();
   if (isUuid(uuid)) return uuid;
-  throw new InvalidArgumentError("It must be a UUID, as `overdue admin list` prints it.");
+  throw new InvalidArgumentError("Expected a UUID; see `overdue admin list`.");
 }

@@ -5,23 +5,22 @@ import { effectiveAsJson, renderEffective, renderEnvExample } from "../config/re
 import { type CommandContext, printJson } from "./command-context.ts";
 
 const AFTER_HELP = `
-Values come from, the first one found: the file that NAME_FILE names (secrets only), the variable NAME, the
-name that Healthchecks uses for the same thing (SITE_ROOT, DB_HOST …), the default. Secrets are masked.
-Lines OVERDUE_… of a file .env in the folder where the program is started count as variables; what the environment
-says wins over them.
+Each value comes from the first of these that is set: the file named by NAME_FILE (secrets only), the variable
+NAME, the Healthchecks name of the setting (SITE_ROOT, DB_HOST, ...), the default. Secrets are masked.
+OVERDUE_* variables are also read from a .env file in the working directory; environment variables override it.
 
 Examples:
-  $ overdue config                    check the settings and print them
+  $ overdue config                    # validate the settings and print them
   $ overdue config --json | jq .OVERDUE_SITE_URL.value
-  $ overdue config --example > .env   a file of all settings to start from`;
+  $ overdue config --example > .env   # start with a file of all settings`;
 
 /** Adds the command to the program. */
 export function registerConfig(program: Command, context: CommandContext): void {
   program
     .command("config")
-    .description("check the settings; print those in effect, with their source")
-    .option("--json", "print one JSON object, keyed by setting")
-    .option("--example", "print every setting with its meaning instead")
+    .description("Validate the settings and print their values and sources")
+    .option("--json", "Output JSON, keyed by setting")
+    .option("--example", "Print an example .env file with all settings")
     .addHelpText("after", AFTER_HELP)
     .action((options: { json?: true; example?: true }) => {
       if (options.example) return context.out(renderEnvExample());

@@ -6,23 +6,24 @@ import { type CommandContext, printJson } from "./command-context.ts";
 import { databaseOptionsOf } from "./open-database.ts";
 
 const AFTER_HELP = `
-Migrations only go forward, each in a transaction of its own, under a lock: running this twice at once is
-safe. A database that a newer version has migrated is refused. A table that another session uses, such as a
-backup, is tried for 200 ms at a time, for up to 10 minutes, so that pings are still recorded.
+Each migration runs in its own transaction, under a lock, so it is safe to run this command more than once at a
+time. There are no down migrations. The command fails if a newer version has migrated the database. If another
+session, such as a backup, locks a table, the migration retries for up to 10 minutes. Each attempt waits at most
+200 ms for the lock, so that pings are still recorded.
 
 Examples:
-  $ overdue migrate --plan    see what is missing
-  $ overdue migrate           apply it`;
+  $ overdue migrate --plan    # show pending migrations
+  $ overdue migrate           # apply them`;
 
-const WAITING = "Another process brings the schema up to date; waiting for it. Ctrl-C ends the wait.\n";
+const WAITING = "Another process is migrating the database. Waiting for it to finish (Ctrl-C to cancel).\n";
 
 /** Adds the command to the program. */
 export function registerMigrate(program: Command, context: CommandContext): void {
   program
     .command("migrate")
-    .description("bring the database's schema up to date")
-    .option("--plan", "only print what would be applied")
-    .option("--json", "print one JSON object: applied, pending")
+    .description("Apply pending database migrations")
+    .option("--plan", "Print pending migrations without applying them")
+    .option("--json", "Output JSON (applied, pending)")
     .addHelpText("after", AFTER_HELP)
     .action(async (options: { plan?: true; json?: true }) => {
       const database = databaseOptionsOf(loadConfig(context.environment).config);
@@ -43,11 +44,11 @@ export function registerMigrate(program: Command, context: CommandContext): void
 
 function lockedLine({ step, holders }: LockWait): string {
   const whom = holders.length === 0 ? "another session" : holders.join("; ");
-  return `Migration ${step} waits for a table in use. Oldest transactions: ${whom}. Retrying.\n`;
+  return `Migration ${step} is waiting for a lock on a table. Oldest transactions: ${whom}. Retrying.\n`;
 }
 
 function sentenceFor({ applied, pending }: { applied: string[]; pending: string[] }): string {
   if (applied.length > 0) return `Applied ${applied.join(", ")}. The database is up to date.`;
-  if (pending.length > 0) return `Would apply ${pending.join(", ")}. Run \`overdue migrate\` to do so.`;
+  if (pending.length > 0) return `Pending: ${pending.join(", ")}. Run \`overdue migrate\` to apply.`;
   return "The database is up to date.";
 }

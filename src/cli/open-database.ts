@@ -17,10 +17,10 @@ const MIGRATION_POLL_MS = 500;
 export function databaseOptionsOf(config: Config): DatabaseOptions {
   if (config.databaseUrl === null) {
     throw new CommandError(
-      "OVERDUE_DATABASE_URL is not set. Name the database, for instance\n" +
+      "OVERDUE_DATABASE_URL is not set. Set it to the URL of your database, for example\n" +
         "  export OVERDUE_DATABASE_URL=postgres://overdue@127.0.0.1:5432/overdue\n" +
-        "or try `overdue` alone, which brings a database of its own. Beside a trial that runs, `overdue admin`\n" +
-        "works in the folder that the trial was started in.",
+        "or run `overdue` without arguments to try it with a built-in database. To use `overdue admin` with a\n" +
+        "running trial, run it in the folder where you started the trial.",
       EXIT.usage,
     );
   }

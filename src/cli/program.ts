@@ -15,16 +15,16 @@ import { registerTrial } from "./trial/trial.ts";
 
 const AFTER_HELP = `
 Examples:
-  $ overdue                                                try it, with a database of its own
-  $ overdue config                                         what is in effect, and why
-  $ overdue migrate                                        bring the database up to date
+  $ overdue                                                # try it with a built-in database
+  $ overdue config                                         # show the settings and their sources
+  $ overdue migrate                                        # apply pending migrations
   $ overdue admin create-account --email you@example.org
   $ overdue admin create-project --name Backups --json
-  $ overdue serve                                          run everything in one process
+  $ overdue serve                                          # run all roles in one process
 
-Settings come from OVERDUE_* variables, or such lines of a file .env in the folder where the program is started;
-\`overdue config --example\` explains them all.
-Exit codes: 0 done, 1 failed, 2 wrong usage or settings.`;
+Settings are read from OVERDUE_* environment variables and from a .env file in the working directory.
+Run \`overdue config --example\` for a description of each setting.
+Exit codes: 0 success, 1 failure, 2 invalid arguments or settings.`;
 
 /** What the program does when it is told nothing. */
 const ALONE = "trial";
@@ -45,12 +45,12 @@ export async function runCommandLine(args: readonly string[], context: CommandCo
 
 function buildProgram(context: CommandContext, setExitCode: (code: number) => void): Command {
   const program = new Command("overdue")
-    .description("Overdue watches periodic jobs: when an expected signal does not come, it tells people.")
-    .version(context.version, "-V, --version", "print the version")
-    .helpOption("-h, --help", "print this, or the help of a command")
-    .helpCommand("help [command]", "print the help of a command")
+    .description("Overdue monitors scheduled jobs and sends an alert when an expected ping does not arrive.")
+    .version(context.version, "-V, --version", "Print the version")
+    .helpOption("-h, --help", "Print help")
+    .helpCommand("help [command]", "Print help for a command")
     .configureOutput({ writeOut: context.out, writeErr: context.err })
-    .showHelpAfterError("(add --help for what is possible)")
+    .showHelpAfterError("(run with --help for usage)")
     .exitOverride()
     .addHelpText("after", AFTER_HELP);
   registerTrial(program, context, setExitCode);
@@ -89,21 +89,21 @@ function reportError(error: unknown, context: CommandContext): number {
     return EXIT.failed;
   }
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  context.err(`overdue: This is a fault in Overdue itself; please report it.\n${detail}\n`);
+  context.err(`overdue: Unexpected error. This is a bug in Overdue; please report it.\n${detail}\n`);
   return EXIT.failed;
 }
 
 const SYSTEM_ADVICE: Readonly<Record<string, string>> = {
-  EACCES: "Give the user that runs Overdue permission, or use another path.",
-  EPERM: "Give the user that runs Overdue permission, or use another path.",
+  EACCES: "Grant access to the user that runs Overdue, or use another path.",
+  EPERM: "Grant access to the user that runs Overdue, or use another path.",
   EROFS: "The disk is read-only. Use another path.",
   ENOENT: "The file or folder does not exist. Correct the path.",
-  ENOTDIR: "A part of the path is not a folder. Correct the path.",
-  EISDIR: "A folder is in the place of a file. Correct the path.",
+  ENOTDIR: "Part of the path is not a folder. Correct the path.",
+  EISDIR: "The path is a folder, but a file is expected. Correct the path.",
   ENOSPC: "The disk is full. Free some space.",
   EDQUOT: "The disk quota is used up. Free some space.",
-  EMFILE: "Too many files are open. Raise the limit of open files (ulimit -n).",
-  ENFILE: "The system has too many open files. Raise its limit.",
+  EMFILE: "Too many files are open. Raise the open file limit (ulimit -n).",
+  ENFILE: "The system has too many open files. Raise the system-wide limit (fs.file-max).",
 };
 
 /** What the system refused, with the path; null for any other error. */

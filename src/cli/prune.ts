@@ -20,33 +20,33 @@ const PROGRESS_EVERY_MS = 2_000;
 const kept = (sort: keyof typeof DAYS_KEPT) => String(DAYS_KEPT[sort]).padStart(4);
 
 const AFTER_HELP = `
-What goes, and after how many days:
-${kept("delivery")}  deliveries and letters that were sent or given up; what is still owed stays, however old
-${kept("flip")}  flips
-${kept("event")}  events of checks, and keys that were revoked
-${kept("run")}  the history of runs, of checks that nobody pings any more; others forget theirs with each ping
-${kept("blindInterval")}  times in which nobody could receive, and the intakes that they are told of
-${kept("refusedInterval")}  times in which pings of one check or one network were refused
-${kept("rejectedSignal")}  signals that were put aside because they could not be recorded
-${kept("idempotencyKey")}  what requests with an Idempotency-Key were answered
-${kept("session")}  sessions of browsers that were not used any more
-${kept("signIn")}  sign-ins, which their owners see on the account page
-${kept("auditEntry")}  entries of the audit trail
-${kept("deletedCheck")}  checks that were deleted in the dashboard, with everything that was recorded about them
-   0  objects in the object store whose pings are gone
-The log of a check needs no pruning: it never grows beyond its owner's limit.
+What is deleted, and after how many days:
+${kept("delivery")}  deliveries and account emails that were sent or have failed; pending ones are kept
+${kept("flip")}  status changes (flips)
+${kept("event")}  check events and revoked API keys
+${kept("run")}  run history of checks that no longer receive pings; for other checks, each ping deletes expired runs
+${kept("blindInterval")}  monitoring gaps and the processes they belong to
+${kept("refusedInterval")}  periods in which pings for one check or from one network were rejected
+${kept("rejectedSignal")}  quarantined pings
+${kept("idempotencyKey")}  stored responses to requests with an Idempotency-Key
+${kept("session")}  unused browser sessions
+${kept("signIn")}  sign-in history shown on the account page
+${kept("auditEntry")}  audit log entries
+${kept("deletedCheck")}  checks in the trash, with their entire history
+   0  objects in the object store whose pings were deleted
+The ping log of a check is not pruned, because it never exceeds the account's limit.
 
-The role housekeeper does this each hour, and the role mover removes objects. This command is for installations
-without these roles, or for those who want to see it done. It works beside everything that runs, in transactions of
-a thousand rows or one check. It may be stopped at any time and run again, also twice at once.
+The role housekeeper does this every hour, and the role mover deletes objects. Use this command if you do not run
+these roles, or to prune immediately. It is safe to run while Overdue is running, to interrupt it, and to run it more
+than once at a time. It works in transactions of 1,000 rows or one check.
 
-While it works, standard error says every two seconds how far it is. Standard output has the result: how many of
-each kind are gone. The exit code is 1 when something was left: the time was over, or the object store did not work.
+Progress is printed to standard error every two seconds, and the number of deleted rows of each kind to standard
+output. The exit code is 1 if some data remains because the time limit was reached or the object store failed.
 
 Examples:
-  $ overdue prune                  until nothing is left, for an hour at most
-  $ overdue prune --minutes 5      what can be done in five minutes; the next run goes on
-  $ overdue prune --quiet --json   for a scheduled job: one line, {"removed":{"flips":1200,…},"isComplete":true}`;
+  $ overdue prune                  # run for up to an hour
+  $ overdue prune --minutes 5      # run for up to 5 minutes; the next run continues
+  $ overdue prune --quiet --json   # for a cron job; prints {"removed":{"flips":1200,…},"isComplete":true}`;
 
 type Options = { minutes: number; quiet?: true; json?: true };
 
@@ -65,15 +65,10 @@ export function registerPrune(
 ): void {
   program
     .command("prune")
-    .description("forget what is older than it needs to be")
-    .option(
-      "--minutes <number>",
-      "stop after so many, and say that something is left",
-      minutes,
-      MINUTES_DEFAULT,
-    )
-    .option("--quiet", "say nothing while it works")
-    .option("--json", "print one JSON object: removed, isComplete, left")
+    .description("Delete data past its retention period")
+    .option("--minutes <number>", "Time limit", minutes, MINUTES_DEFAULT)
+    .option("--quiet", "Do not print progress")
+    .option("--json", "Output JSON (removed, isComplete, left)")
     .addHelpText("after", AFTER_HELP)
     .action(async (options: Options) => {
       const { config } = loadConfig(context.environment);
@@ -87,7 +82,7 @@ export function registerPrune(
 function minutes(text: string): number {
   const number = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && number > 0 && number <= MINUTES_MAX) return number;
-  throw new InvalidArgumentError(`It must be a number of minutes, at most ${MINUTES_MAX}.`);
+  throw new InvalidArgumentError(`Expected a number of minutes, at most ${MINUTES_MAX}.`);
 }
 
 type Work = { config: Config; context: CommandContext; options: Options };
@@ -114,7 +109,7 @@ async function prune(database: Database, { config, context, options }: Work): Pr
 
 type Effort = { hasTime: () => boolean; note: (counts: Record<string, number>) => void };
 
-const TIME_IS_OVER = "the time was over; the next run goes on";
+const TIME_IS_OVER = "the time limit was reached; run the command again to continue";
 
 /** Rounds until one finds nothing. Returns why something is left, or null. */
 async function pruneRows(database: Database, { hasTime, note }: Effort): Promise<string | null> {
@@ -137,7 +132,7 @@ async function pruneObjects(
   do {
     const round = await removeObjects(database, { objects, now: await readDatabaseClock(database) });
     note({ storedObjects: round.removed });
-    if (round.trouble !== null) return `the object store did not work: ${round.trouble}`;
+    if (round.trouble !== null) return `the object store failed: ${round.trouble}`;
     if (round.isComplete) return null;
   } while (hasTime());
   return TIME_IS_OVER;
@@ -148,7 +143,7 @@ async function withoutStore(database: Database): Promise<string | null> {
   const due = await findObjectRemovals(database, { now: await readDatabaseClock(database), limit: 1 });
   return due.length === 0
     ? null
-    : "there are objects to remove from an object store, and the settings name none (OVERDUE_S3_BUCKET)";
+    : "there are objects to delete, but no object store is configured (OVERDUE_S3_BUCKET)";
 }
 
 function progress({ err }: CommandContext, { quiet }: Options): (removed: Record<string, number>) => void {
@@ -156,22 +151,36 @@ function progress({ err }: CommandContext, { quiet }: Options): (removed: Record
   return (removed) => {
     if (quiet || performance.now() - toldMs < PROGRESS_EVERY_MS) return;
     toldMs = performance.now();
-    err(`overdue: removed so far: ${listOf(removed)}\n`);
+    err(`overdue: deleted so far: ${listOf(removed)}\n`);
   };
 }
 
 function sentenceFor({ removed, left }: Result): string {
-  const done = `Removed: ${listOf(removed)}.`;
-  return left === null
-    ? `${done} Nothing is left that may go.`
-    : `${done} Not everything that may go is gone: ${left}.`;
+  const done = `Deleted: ${listOf(removed)}.`;
+  return left === null ? `${done} No expired data remains.` : `${done} Some expired data remains: ${left}.`;
 }
 
-/** "3 flips, 1 blind intervals": kinds are named by their tables, so that a new one needs no words here. */
+/** Kinds whose table has another name than users know. */
+const LABELS: Readonly<Record<string, string>> = {
+  letters: "account emails",
+  flips: "status changes",
+  events: "check events",
+  blindIntervals: "monitoring gaps",
+  refusedIntervals: "periods of rejected pings",
+  intakes: "receiving processes",
+  rejectedSignals: "quarantined pings",
+  auditEntries: "audit log entries",
+  attempts: "sign-in attempts",
+};
+
+/** "3 status changes, 12 sessions"; JSON output keeps the names of the tables. */
 function listOf(removed: Record<string, number>): string {
   const found = Object.entries(removed).filter(([, count]) => count > 0);
   if (found.length === 0) return "nothing";
   return found
-    .map(([kind, count]) => `${count} ${kind.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`)
+    .map(
+      ([kind, count]) =>
+        `${count} ${LABELS[kind] ?? kind.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`,
+    )
     .join(", ");
 }

@@ -21,11 +21,8 @@ export function registerServe(
 ): void {
   program
     .command("serve")
-    .description("run this process: all roles, or the chosen ones")
-    .option(
-      "-r, --roles <names>",
-      `the roles to run, separated by commas: ${context.roleNames.join(", ")}, or all`,
-    )
+    .description("Run the server with all roles, or only the given ones")
+    .option("-r, --roles <names>", `Comma-separated roles to run: ${context.roleNames.join(", ")}, or all`)
     .addHelpText("after", afterHelp(context))
     .action(async (options: { roles?: string }) => {
       const { config } = loadConfig(context.environment);
@@ -43,9 +40,12 @@ function announcer(config: Config): (ready: Ready) => Promise<void> {
     if (!roles.includes(WEB_ROLE) || config.remoteUserHeader !== null) return;
     try {
       const link = await ownerLink(config);
-      if (link !== null) log.warn({ link }, "nobody runs this installation yet: open the link to begin");
+      if (link !== null) log.warn({ link }, "No admin account yet. Open this link to create one.");
     } catch (error) {
-      log.warn({ err: error }, "the link of the first account could not be made; the next start tries again");
+      log.warn(
+        { err: error },
+        "could not create the setup link for the first account; retrying at the next start",
+      );
     }
   };
 }
@@ -67,10 +67,10 @@ export async function ownerLink(config: Config): Promise<string | null> {
 
 function afterHelp({ roleNames }: CommandContext): string {
   return `
-Without --roles, OVERDUE_ROLES decides; without that, all roles run. The process brings the schema up to date
-first (unless OVERDUE_MIGRATE_ON_START=false), logs JSON lines to standard output, and answers /healthz,
-/readyz and /metrics on OVERDUE_ADMIN_LISTEN. SIGTERM or SIGINT stops it in order, a second one at once.
-While nobody runs the installation, each start of the role web logs a link that makes the first account.
+Without --roles, the roles in OVERDUE_ROLES run, or all roles if it is not set. The server applies pending
+migrations at startup (unless OVERDUE_MIGRATE_ON_START=false), logs JSON lines to standard output, and serves
+/healthz, /readyz, and /metrics on OVERDUE_ADMIN_LISTEN. SIGTERM or SIGINT shuts it down gracefully; a second signal
+stops it immediately. Until there is an admin account, the role web logs a link to create one at each start.
 
 Examples:
   $ overdue serve

@@ -10,7 +10,7 @@ const headerKind: ValueKind<string> = {
     const name = /^HTTP_[A-Z0-9_]+$/.test(text) ? text.slice("HTTP_".length).replaceAll("_", "-") : text;
     return /^[A-Za-z0-9-]{1,100}$/.test(name)
       ? { value: name.toLowerCase() }
-      : { problem: "must be the name of a header such as X-Authenticated-User" };
+      : { problem: "must be a header name such as X-Authenticated-User" };
   },
   print: (value) => value,
 };
@@ -23,7 +23,7 @@ export const ACCOUNT_SETTINGS = {
     fallback: false,
     secret: false,
     meaning:
-      "Whether anybody who can read mail may make an account. Otherwise people are invited, or made by `overdue admin`.",
+      "Allow anyone with an email address to create an account. If false, accounts are created by invitation or with `overdue admin`.",
     example: "true",
     aliases: ["REGISTRATION_OPEN"],
   }),
@@ -31,10 +31,10 @@ export const ACCOUNT_SETTINGS = {
     key: "OVERDUE_REMOTE_USER_HEADER",
     group: "Accounts",
     kind: headerKind,
-    fallbackMeans: "none; people sign in here",
+    fallbackMeans: "none; users sign in to Overdue",
     secret: false,
     meaning:
-      "A header in which a proxy of yours says who is there, by their email address. It is believed from OVERDUE_TRUSTED_PROXIES only, so that nobody else may reach this port; accounts are made when they are first seen, and every other way to sign in is off.",
+      "The header in which your authenticating proxy sends the user's email address. It is accepted only from OVERDUE_TRUSTED_PROXIES, and only the proxy should be able to reach the port. Accounts are created on first use, and all other sign-in methods are disabled.",
     example: "X-Authenticated-User",
     aliases: ["REMOTE_USER_HEADER"],
   }),
@@ -45,25 +45,25 @@ export const ACCOUNT_SETTINGS = {
     fallbackMeans: "none",
     secret: false,
     meaning:
-      "An OpenID Connect provider that people may sign in with. Its redirect address is /accounts/oidc/ below the public address.",
+      "The issuer URL of an OpenID Connect provider for single sign-on. The redirect URI is /accounts/oidc/ under OVERDUE_SITE_URL.",
     example: "https://id.example.org/realms/main",
   }),
   oidcClientId: optionalSetting({
     key: "OVERDUE_OIDC_CLIENT_ID",
     group: "Accounts",
     kind: textKind({ lengthMin: 1 }),
-    fallbackMeans: "none; must be set with an issuer",
+    fallbackMeans: "none; required with OVERDUE_OIDC_ISSUER",
     secret: false,
-    meaning: "What this installation is called at the provider.",
+    meaning: "The client ID of this server at the provider.",
     example: "overdue",
   }),
   oidcClientSecret: optionalSetting({
     key: "OVERDUE_OIDC_CLIENT_SECRET",
     group: "Accounts",
     kind: textKind({ lengthMin: 1 }),
-    fallbackMeans: "none; the provider takes PKCE alone",
+    fallbackMeans: "none; public client with PKCE",
     secret: true,
-    meaning: "The secret that the provider gave for it.",
+    meaning: "The client secret.",
     example: "secret-of-the-client",
   }),
   oidcName: setting({
@@ -72,7 +72,7 @@ export const ACCOUNT_SETTINGS = {
     kind: nameKind({ lengthMax: NAME_LENGTH_MAX }),
     fallback: "single sign-on",
     secret: false,
-    meaning: "What the button says after “Sign in with”.",
+    meaning: "The provider name on the “Sign in with” button.",
     example: "Example ID",
   }),
   oidcCreatesAccounts: setting({
@@ -82,7 +82,7 @@ export const ACCOUNT_SETTINGS = {
     fallback: false,
     secret: false,
     meaning:
-      "Whether everybody whom the provider lets in gets an account here. Otherwise it has to be there, by its verified address.",
+      "Create an account for every user who signs in through the provider. If false, an account with the user's verified email address must already exist.",
     example: "true",
   }),
 } as const;

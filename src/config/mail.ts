@@ -25,10 +25,8 @@ const security: Composition = {
     if (typeof starttls !== "string" && typeof tls !== "string") return null;
     const asked = booleanKind.parse(tls ?? "false");
     const usual = booleanKind.parse(starttls ?? "true");
-    if ("problem" in asked)
-      return { problem: `is put together from EMAIL_*, and EMAIL_USE_SSL ${asked.problem}` };
-    if ("problem" in usual)
-      return { problem: `is put together from EMAIL_*, and EMAIL_USE_TLS ${usual.problem}` };
+    if ("problem" in asked) return { problem: `is derived from EMAIL_*: EMAIL_USE_SSL ${asked.problem}` };
+    if ("problem" in usual) return { problem: `is derived from EMAIL_*: EMAIL_USE_TLS ${usual.problem}` };
     if (asked.value) return { value: "tls" };
     return { value: usual.value ? "starttls" : "none" };
   },
@@ -37,103 +35,103 @@ const security: Composition = {
 export const MAIL_SETTINGS = {
   smtpHost: optionalSetting({
     key: "OVERDUE_SMTP_HOST",
-    group: "Mail",
+    group: "Email",
     kind: hostKind,
-    fallbackMeans: "none; no mail is sent",
+    fallbackMeans: "none; no email is sent",
     secret: false,
     meaning:
-      "The SMTP server that takes our mail. Without it there are no mail channels, reports or reminders.",
+      "The SMTP server for outgoing email. Without it, email channels, account emails, reports, and reminders are not sent.",
     example: "smtp.example.org",
     aliases: ["EMAIL_HOST"],
   }),
   smtpPort: setting({
     key: "OVERDUE_SMTP_PORT",
-    group: "Mail",
+    group: "Email",
     kind: portKind,
     fallback: DEFAULT_PORT,
     secret: false,
-    meaning: "Its port: 587 for starttls, 465 for tls, 25 for a relay of your own.",
+    meaning: "The port of the SMTP server: 587 for starttls, 465 for tls, 25 for your own relay.",
     example: "465",
     aliases: ["EMAIL_PORT"],
   }),
   smtpSecurity: setting({
     key: "OVERDUE_SMTP_TLS",
-    group: "Mail",
+    group: "Email",
     kind: choiceKind(["starttls", "tls", "opportunistic", "none"]),
     fallback: "starttls",
     secret: false,
     meaning:
-      "How the connection is encrypted. starttls and tls are encrypted and checked, or nothing is sent; opportunistic takes what the server offers, whoever it is; none is for a relay on the same machine. A certificate of your own is trusted by NODE_EXTRA_CA_CERTS.",
+      "The encryption of the SMTP connection. starttls and tls require encryption and a valid certificate. opportunistic uses encryption if the server offers it and does not verify the certificate. none is for a relay on the same machine. To trust a private CA, set NODE_EXTRA_CA_CERTS.",
     example: "tls",
     composedOf: security,
   }),
   smtpUser: optionalSetting({
     key: "OVERDUE_SMTP_USER",
-    group: "Mail",
+    group: "Email",
     kind: textKind({ lengthMin: 1 }),
-    fallbackMeans: "none; no sign-in",
+    fallbackMeans: "none; no authentication",
     secret: false,
-    meaning: "The name to sign in with.",
+    meaning: "The SMTP user name.",
     example: "overdue@example.org",
     aliases: ["EMAIL_HOST_USER"],
   }),
   smtpPassword: optionalSetting({
     key: "OVERDUE_SMTP_PASSWORD",
-    group: "Mail",
+    group: "Email",
     kind: textKind({ lengthMin: 1 }),
-    fallbackMeans: "none; must be set with a user",
+    fallbackMeans: "none; required with OVERDUE_SMTP_USER",
     secret: true,
-    meaning: "The password that belongs to it.",
+    meaning: "The SMTP password.",
     example: "password-of-that-user",
     aliases: ["EMAIL_HOST_PASSWORD"],
   }),
   smtpConnections: setting({
     key: "OVERDUE_SMTP_CONNECTIONS",
-    group: "Mail",
+    group: "Email",
     kind: integerKind({ min: 1, max: CONNECTIONS_MAX, unit: "connections" }),
     fallback: 5,
     secret: false,
-    meaning: "How many mails one process sends at the same time, each over a connection of its own.",
+    meaning: "The maximum number of concurrent SMTP connections per process.",
     example: "2",
   }),
   smtpTimeoutSeconds: setting({
     key: "OVERDUE_SMTP_TIMEOUT",
-    group: "Mail",
+    group: "Email",
     kind: secondsKind({ min: 1, max: TIMEOUT_SECONDS_MAX }),
     fallback: 20,
     secret: false,
-    meaning: "How long sending one mail may take before it has failed and is tried again later.",
+    meaning: "The time limit for sending one email. After that, the attempt fails and is retried later.",
     example: "25",
   }),
   mailFrom: optionalSetting({
     key: "OVERDUE_MAIL_FROM",
-    group: "Mail",
+    group: "Email",
     kind: senderKind,
-    fallbackMeans: "overdue@ and the host of the public address",
+    fallbackMeans: "overdue@ followed by the host of OVERDUE_SITE_URL",
     secret: false,
-    meaning: "Who our mails are from. Most servers send only for addresses that they know.",
+    meaning: "The From address of outgoing email. Most SMTP servers accept only certain sender addresses.",
     example: "Overdue <overdue@example.org>",
     aliases: ["DEFAULT_FROM_EMAIL"],
   }),
   mailVerification: setting({
     key: "OVERDUE_MAIL_VERIFICATION",
-    group: "Mail",
+    group: "Email",
     kind: booleanKind,
     fallback: true,
     secret: false,
     meaning:
-      "Whether an address has to agree before alerts are mailed to it. Addresses of members of the project never have to.",
+      "Require recipients to confirm their email address before alerts are sent to it. Project members don't need to confirm.",
     example: "false",
     aliases: ["EMAIL_USE_VERIFICATION"],
   }),
   mailReturnPath: optionalSetting({
     key: "OVERDUE_MAIL_RETURN_PATH",
-    group: "Mail",
+    group: "Email",
     kind: returnPathKind,
-    fallbackMeans: "none; mail that cannot be delivered goes back to the sender",
+    fallbackMeans: "none; bounces go to the From address",
     secret: false,
     meaning:
-      "An address that undeliverable mail comes back to; %s becomes a signed text that says which mail it was. Whatever receives mail there has to POST it as it is to /api/v3/bounces/: addresses that do not exist are then written to no more.",
+      "The return path for bounces. %s is replaced with a signed identifier of the email. The mail server for this address must POST each received message unmodified to /api/v3/bounces/. Overdue then stops sending to addresses that don't exist.",
     example: "%s@bounces.example.org",
     aliases: ["EMAIL_MAIL_FROM_TMPL"],
   }),

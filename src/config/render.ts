@@ -11,11 +11,11 @@ const COMMENT_COLUMNS = 100;
 export function renderEnvExample(): string {
   const settings: readonly AnySetting[] = Object.values(SETTINGS);
   const lines = [
-    "# Every setting of Overdue, with an example. Generated from the table in src/config/table.ts;",
-    "# `npm run generate` writes it anew. Remove the # in front of a setting to change it.",
-    "# As `.env` in the folder where the program is started, it is read; variables of the environment win.",
-    "# A value with # in it needs quotes there. A secret can also be read from a file of its own: set",
-    "# NAME_FILE to its path instead of NAME.",
+    "# All settings of Overdue, with examples. Generated from src/config/table.ts by `npm run generate`.",
+    "# To change a setting, remove the # in front of it.",
+    "# Overdue reads this file as `.env` in the working directory. Environment variables override it.",
+    "# Put values that contain # in quotes. To read a secret from a file, set NAME_FILE to the path of the",
+    "# file instead of setting NAME.",
   ];
   for (const group of new Set(settings.map((given) => given.group))) {
     lines.push("", `# --- ${group} ---`);
@@ -27,9 +27,9 @@ export function renderEnvExample(): string {
 
 function renderSetting(given: AnySetting): string[] {
   const fallback =
-    given.fallback === null ? (given.fallbackMeans ?? "none; must be set") : given.kind.print(given.fallback);
-  const facts = [`Kind: ${given.kind.describe}. Default: ${fallback}.`];
-  if (given.secret) facts.push(`Secret; ${given.key}_FILE names a file that holds it.`);
+    given.fallback === null ? (given.fallbackMeans ?? "none; required") : given.kind.print(given.fallback);
+  const facts = [`Type: ${given.kind.describe}. Default: ${fallback}.`];
+  if (given.secret) facts.push(`Secret. To read it from a file, set ${given.key}_FILE.`);
   const aliases = [...(given.aliases ?? []), ...(given.composedOf?.names ?? [])];
   if (aliases.length > 0) facts.push(`Also read from: ${aliases.join(", ")}.`);
   return [...[given.meaning, ...facts].flatMap(wrapComment), `#${given.key}=${given.example}`];

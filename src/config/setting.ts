@@ -14,14 +14,14 @@ export type Setting<T, Fallback extends T | null> = {
   group:
     | "Database"
     | "Process"
-    | "Addresses"
-    | "Signals"
-    | "Signals by mail"
+    | "Network"
+    | "Pings"
+    | "Pings by email"
     | "Object storage"
     | "Channels"
-    | "Mail"
+    | "Email"
     | "Accounts"
-    | "Watching Overdue"
+    | "Monitoring Overdue"
     | "Keys and limits";
   kind: ValueKind<T>;
   fallback: Fallback;

@@ -42,11 +42,10 @@ const databaseParts: Composition = {
     const name = part("DB_NAME");
     if (host === null && name === null) return null;
     // Guessing the reference's own default here could lead us into its database.
-    if (name === null)
-      return { problem: "is put together from DB_HOST and the rest, but DB_NAME is not set" };
+    if (name === null) return { problem: "is derived from DB_*, but DB_NAME is not set" };
     const sslMode = part("DB_SSLMODE");
     if (sslMode !== null && !SSL_MODES.some((mode) => mode === sslMode)) {
-      return { problem: `is put together from DB_*, and DB_SSLMODE must be one of ${SSL_MODES.join(", ")}` };
+      return { problem: `is derived from DB_*: DB_SSLMODE must be one of ${SSL_MODES.join(", ")}` };
     }
     const password = part("DB_PASSWORD");
     const user = encodeURIComponent(part("DB_USER") ?? "postgres");
@@ -66,7 +65,7 @@ export const SETTINGS = {
     kind: databaseUrlKind,
     secret: true,
     meaning:
-      "The PostgreSQL database (15 to 18) that holds everything. sslmode and sslrootcert in it mean what they mean to libpq; without them, PGSSLMODE and PGSSLROOTCERT are used, and prefer without those.",
+      "The URL of the PostgreSQL database (15 to 18). The parameters sslmode and sslrootcert work as in libpq. Their defaults come from PGSSLMODE and PGSSLROOTCERT; otherwise, sslmode is prefer.",
     example: "postgres://overdue:secret@127.0.0.1:5432/overdue",
     composedOf: databaseParts,
     parameters: { sslmode: "PGSSLMODE", sslrootcert: "PGSSLROOTCERT" },
@@ -78,7 +77,7 @@ export const SETTINGS = {
     fallback: 10,
     secret: false,
     meaning:
-      "The size of the shared connection pool of a process. The roles ping and smtp open up to 7 more connections together, and the role sweeper up to 3: 20 in a process that runs all roles with the default.",
+      "The size of the connection pool of each process. The roles ping and smtp together open up to 7 more connections, and the role sweeper up to 3. With the default, a process that runs all roles opens up to 20 connections.",
     example: "20",
   }),
   databaseWaitSeconds: setting({
@@ -87,7 +86,7 @@ export const SETTINGS = {
     kind: secondsKind({ min: 0, max: WAIT_SECONDS_MAX }),
     fallback: 30,
     secret: false,
-    meaning: "How long a starting process waits for a database that does not answer yet.",
+    meaning: "How long to wait for the database at startup.",
     example: "60",
   }),
   migrateOnStart: setting({
@@ -97,7 +96,7 @@ export const SETTINGS = {
     fallback: true,
     secret: false,
     meaning:
-      "Bring the schema up to date when a process starts. With false, a process refuses to start until `overdue migrate` was run.",
+      "Apply pending database migrations at startup. If false, a process does not start until you run `overdue migrate`.",
     example: "false",
   }),
   roles: optionalSetting({
@@ -106,7 +105,7 @@ export const SETTINGS = {
     kind: listKind(wordKind, { countMax: ROLES_MAX }),
     fallbackMeans: "all",
     secret: false,
-    meaning: "Which parts this process runs; `overdue serve --roles` wins over it.",
+    meaning: "The roles that this process runs. `overdue serve --roles` overrides it.",
     example: "all",
   }),
   adminListen: setting({
@@ -115,7 +114,8 @@ export const SETTINGS = {
     kind: listenKind,
     fallback: DEFAULT_ADMIN_LISTEN,
     secret: false,
-    meaning: "Where this process answers /healthz, /readyz and /metrics. Keep it away from the public.",
+    meaning:
+      "The address on which this process serves /healthz, /readyz, and /metrics. Do not expose it to the public.",
     example: "0.0.0.0:9464",
   }),
   logLevel: setting({
@@ -124,7 +124,7 @@ export const SETTINGS = {
     kind: choiceKind(["fatal", "error", "warn", "info", "debug", "trace"]),
     fallback: "info",
     secret: false,
-    meaning: "The least serious event that is still logged.",
+    meaning: "The minimum severity of log messages.",
     example: "debug",
   }),
   stopTimeoutSeconds: setting({
@@ -134,46 +134,47 @@ export const SETTINGS = {
     fallback: 20,
     secret: false,
     meaning:
-      "How long a stopping process may take to finish what it began. Keep it below your supervisor's patience.",
+      "The time limit for a graceful shutdown. Keep it shorter than the stop timeout of your process supervisor.",
     example: "20",
   }),
   siteUrl: setting({
     key: "OVERDUE_SITE_URL",
-    group: "Addresses",
+    group: "Network",
     kind: webAddressKind,
     fallback: "http://localhost:8000",
     secret: false,
-    meaning: "The public address, as people and jobs reach it. A path in it is honoured.",
+    meaning: "The public URL of this server, as users and jobs reach it. It may include a path.",
     example: "https://overdue.example.org",
     aliases: ["SITE_ROOT"],
   }),
   siteName: setting({
     key: "OVERDUE_SITE_NAME",
-    group: "Addresses",
+    group: "Network",
     kind: nameKind({ lengthMax: NAME_LENGTH_MAX }),
     fallback: "Overdue",
     secret: false,
-    meaning: "What this installation calls itself, for instance on the badge of a whole project.",
-    example: "Cron watch",
+    meaning: "The name of this server, shown in the dashboard, in notifications, and on project badges.",
+    example: "Acme Overdue",
     aliases: ["SITE_NAME"],
   }),
   apiUrl: optionalSetting({
     key: "OVERDUE_API_URL",
-    group: "Addresses",
+    group: "Network",
     kind: webAddressKind,
-    fallbackMeans: "the site, under /api/",
+    fallbackMeans: "OVERDUE_SITE_URL followed by /api",
     secret: false,
     meaning:
-      "A host of its own for version 3 of the Management API, which then lives at /v3 there as well, and is named so in answers.",
+      "A separate URL for version 3 of the Management API. The API is then also served at /v3 under this URL, and URLs in responses use it.",
     example: "https://api.overdue.example.org",
   }),
   pingUrl: optionalSetting({
     key: "OVERDUE_PING_URL",
-    group: "Addresses",
+    group: "Network",
     kind: webAddressKind,
-    fallbackMeans: "the site, under /ping/",
+    fallbackMeans: "OVERDUE_SITE_URL followed by /ping",
     secret: false,
-    meaning: "A host of its own for pings, which then arrive at /<uuid> there as well.",
+    meaning:
+      "A separate URL for pings. Pings are then also accepted at /<uuid> under this URL, and ping URLs use it.",
     example: "https://ping.overdue.example.org",
     aliases: ["PING_ENDPOINT"],
   }),
@@ -187,10 +188,10 @@ export const SETTINGS = {
     key: "OVERDUE_SECRET_KEY",
     group: "Keys and limits",
     kind: textKind({ lengthMin: SECRET_KEY_LENGTH_MIN }),
-    fallbackMeans: "the one kept in the database",
+    fallbackMeans: "the one stored in the database",
     secret: true,
     meaning:
-      "The secret that API keys are hashed with. The first migration makes one and keeps it in the database; set this to keep it elsewhere. Changing it makes every API key, badge address, mailed link and authenticator app invalid. `openssl rand -hex 32` makes one.",
+      "The secret used to hash API keys. The first migration generates one and stores it in the database; set this to store it elsewhere. Changing it invalidates all API keys, badge URLs, links in emails, and authenticator apps. Generate one with `openssl rand -hex 32`.",
     // Too short on purpose: an example that worked would be in use somewhere.
     example: "output-of-openssl-rand",
     aliases: ["SECRET_KEY"],
@@ -202,7 +203,7 @@ export const SETTINGS = {
     fallbackMeans: "unlimited",
     secret: false,
     meaning:
-      "How many checks an account may have, unless `overdue admin set-check-limit` gave it a limit of its own.",
+      "The maximum number of checks per account. To change it for one account, use `overdue admin set-check-limit`.",
     example: "1000",
   }),
   apiRequestsPerMinute: setting({
@@ -212,7 +213,7 @@ export const SETTINGS = {
     fallback: DEFAULT_API_REQUESTS_PER_MINUTE,
     secret: false,
     meaning:
-      "How many requests a minute one API key may make of one process, scrapes included; beyond it the answer is 429. A network that comes with wrong keys is allowed a tenth of it. 0 means without limit.",
+      "The maximum number of requests per minute and API key to one process, including metrics scrapes. Requests over the limit are answered with 429. For requests with invalid API keys, the limit per network is one tenth of this. 0 means no limit.",
     example: "600",
   }),
   apiDialect: setting({
@@ -222,7 +223,7 @@ export const SETTINGS = {
     fallback: "standard",
     secret: false,
     meaning:
-      "`healthchecks` answers as the reference server does where clients written against it need that.",
+      "With `healthchecks`, responses match those of Healthchecks where existing clients depend on it.",
     example: "healthchecks",
   }),
 } as const;

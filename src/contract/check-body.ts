@@ -51,26 +51,26 @@ const extension = (description: string) => Type.Boolean({ [EXTENSION]: true, def
 const FIELDS = {
   channels: text("storable", {
     description:
-      "Integrations: `*` for all, an empty text for none, else UUIDs or names, separated by commas.",
+      "Integrations: `*` for all, an empty string for none, or a comma-separated list of UUIDs or names.",
   }),
   desc: text("storable", { maxLength: DESCRIPTION_LENGTH_MAX, description: "Description." }),
-  failure_kw: keywords("Keywords of Failure signals, separated by commas."),
-  filter_subject: flag("Look for keywords in the subject of mails."),
-  filter_body: flag("Look for keywords in the body of mails."),
-  filter_http_body: extension("Extension: look for keywords in the body of HTTP pings."),
-  filter_default_fail: extension("Extension: a message without any keyword is a failure."),
+  failure_kw: keywords("Comma-separated keywords for Failure pings."),
+  filter_subject: flag("Match keywords in the subject of emails."),
+  filter_body: flag("Match keywords in the body of emails."),
+  filter_http_body: extension("Extension: match keywords in the body of HTTP pings."),
+  filter_default_fail: extension("Extension: treat a message that matches no keyword as a failure."),
   grace: seconds({ default: DEFAULT_GRACE_SECONDS, description: "Grace period in seconds." }),
-  manual_resume: flag("Let a paused check ignore pings until it is resumed."),
+  manual_resume: flag("Whether a paused check ignores pings until it is resumed."),
   methods: Type.Unsafe<"" | "POST">({
     type: "string",
     enum: ["", "POST"],
     default: "",
-    description: "Empty: HEAD, GET and POST are signals. `POST`: only POST is.",
+    description: "Empty to accept HEAD, GET, and POST as pings; `POST` to accept only POST.",
   }),
   name: text("storable", { maxLength: NAME_LENGTH_MAX, default: "", description: "Name." }),
   schedule: text("schedule", {
     maxLength: SCHEDULE_LENGTH_MAX,
-    description: "Cron or OnCalendar expression. It wins over `timeout`.",
+    description: "Cron or OnCalendar expression. Takes precedence over `timeout`.",
   }),
   slug: text("storable", {
     maxLength: SLUG_LENGTH_MAX,
@@ -78,10 +78,10 @@ const FIELDS = {
     default: "",
     description: "Slug.",
   }),
-  start_kw: keywords("Keywords of Start signals, separated by commas."),
-  subject: oldKeywords("Deprecated: sets `success_kw`, and `filter_subject` with it."),
-  subject_fail: oldKeywords("Deprecated: sets `failure_kw`, and `filter_subject` with it."),
-  success_kw: keywords("Keywords of Success signals, separated by commas."),
+  start_kw: keywords("Comma-separated keywords for Start pings."),
+  subject: oldKeywords("Deprecated: sets `success_kw` and `filter_subject`."),
+  subject_fail: oldKeywords("Deprecated: sets `failure_kw` and `filter_subject`."),
+  success_kw: keywords("Comma-separated keywords for Success pings."),
   tags: text("storable", {
     maxLength: TAGS_LENGTH_MAX,
     default: "",
@@ -93,12 +93,12 @@ const FIELDS = {
     Type.Unsafe<(typeof UNIQUE_FIELDS)[number]>({ type: "string", enum: [...UNIQUE_FIELDS] }),
     {
       default: [],
-      description: "Fields by which an existing check is meant; it is updated instead.",
+      description: "Fields used to find an existing check. If one matches, it is updated instead.",
     },
   ),
 } as const satisfies Record<BodyField, TSchema>;
 
-const ApiKeyField = Type.String({ description: "The API key, where the header does not carry it." });
+const ApiKeyField = Type.String({ description: "The API key, if it is not sent in the header." });
 
 /** The schema of a request body in a version, its fields in core's order. An update has no use for `unique`, but judges it. */
 export function checkBodySchema(rules: ParamRules): TObject {

@@ -11,19 +11,19 @@ import type { ApiEndpoint } from "./versions.ts";
 
 /** What every refusal says. */
 export const ErrorBody = Type.Object({
-  error: Type.String({ description: "What is wrong, in a few words." }),
+  error: Type.String({ description: "A short error message." }),
 });
 
 const LIST_QUERY: readonly QueryParameter[] = [
   {
     name: "slug",
-    description: "Only checks with this slug. Versions 2 and 3.",
+    description: "Return only checks with this slug. Versions 2 and 3 only.",
     schema: Type.String(),
     isRepeatable: false,
   },
   {
     name: "tag",
-    description: "Only checks with this tag; given several times, with all of them.",
+    description: "Return only checks with this tag. If repeated, checks must have all given tags.",
     schema: Type.String(),
     isRepeatable: true,
   },
@@ -45,7 +45,7 @@ const CHECK_ROUTES: readonly Route[] = [
     path: "/checks/",
     namedBy: [],
     summary: "List checks",
-    description: "All checks of the project, or those that the query asks for.",
+    description: "Lists the checks of the project, optionally filtered.",
     query: LIST_QUERY,
     body: null,
     responses: {
@@ -65,12 +65,12 @@ const CHECK_ROUTES: readonly Route[] = [
     path: "/checks/",
     namedBy: [],
     summary: "Create a check",
-    description: "Makes a check, or updates the one that `unique` means.",
+    description: "Creates a check, or updates the existing check that matches the fields in `unique`.",
     query: [],
     body: (column) => checkBodySchema(column.params),
     responses: {
-      200: oneCheck("createCheck", "The check that `unique` meant, updated."),
-      201: oneCheck("createCheck", "The check that was made.", EXAMPLE_ANSWERS.created),
+      200: oneCheck("createCheck", "The existing check, updated."),
+      201: oneCheck("createCheck", "The new check.", EXAMPLE_ANSWERS.created),
     },
     // Besides a key that may not write: the account has as many checks as it may have.
     refusals: [403],
@@ -82,7 +82,7 @@ const CHECK_ROUTES: readonly Route[] = [
     path: "/checks/{check}",
     namedBy: ["uuid", "uniqueKey"],
     summary: "Get a check",
-    description: "One check, by its UUID or its unique key.",
+    description: "Returns a check by its UUID or unique key.",
     query: [],
     body: null,
     responses: { 200: oneCheck("getCheck", "The check.") },
@@ -95,7 +95,7 @@ const CHECK_ROUTES: readonly Route[] = [
     path: "/checks/{check}",
     namedBy: ["uuid"],
     summary: "Update a check",
-    description: "Changes what is given, and nothing else.",
+    description: "Updates the given fields of a check.",
     query: [],
     body: (column) => checkBodySchema(column.params),
     responses: { 200: oneCheck("updateCheck", "The updated check.") },
@@ -108,10 +108,10 @@ const CHECK_ROUTES: readonly Route[] = [
     path: "/checks/{check}",
     namedBy: ["uuid"],
     summary: "Delete a check",
-    description: "Deletes a check for good, with everything that was recorded about it.",
+    description: "Permanently deletes a check and its history.",
     query: [],
     body: null,
-    responses: { 200: oneCheck("deleteCheck", "The check as it was.") },
+    responses: { 200: oneCheck("deleteCheck", "The deleted check.") },
     refusals: [],
     isTagged: false,
   },
@@ -121,7 +121,7 @@ const CHECK_ROUTES: readonly Route[] = [
     path: "/checks/{check}/pause",
     namedBy: ["uuid"],
     summary: "Pause a check",
-    description: "Stops watching a check.",
+    description: "Pauses monitoring of a check.",
     query: [],
     body: null,
     responses: { 200: oneCheck("pauseCheck", "The paused check.") },
@@ -134,7 +134,7 @@ const CHECK_ROUTES: readonly Route[] = [
     path: "/checks/{check}/resume",
     namedBy: ["uuid"],
     summary: "Resume a check",
-    description: "Watches a paused check again, as if it were new.",
+    description: "Resumes monitoring of a paused check. Its status changes to `new`.",
     query: [],
     body: null,
     responses: { 200: oneCheck("resumeCheck", "The resumed check.") },

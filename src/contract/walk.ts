@@ -39,7 +39,7 @@ function firstProblem(schema: TSchema, body: Readonly<Record<string, unknown>>):
 }
 
 function propertiesOf(schema: TSchema): Readonly<Record<string, Node>> {
-  if (!("properties" in schema)) throw new Error("the schema of a body has to be that of an object");
+  if (!("properties" in schema)) throw new Error("the schema of a body must be an object schema");
   return schema.properties as Readonly<Record<string, Node>>;
 }
 
@@ -54,7 +54,7 @@ const JUDGES: Readonly<Record<NonNullable<Node["type"]>, (node: Node, value: unk
 
 function judge(node: Node, value: unknown): Problem {
   if (node.enum !== undefined) return node.enum.includes(value) ? null : FIELD_PROBLEM.unexpected;
-  if (node.type === undefined) throw new Error("a body has a field without a type, which nobody can judge");
+  if (node.type === undefined) throw new Error("a body field without a type cannot be validated");
   return JUDGES[node.type](node, value);
 }
 

@@ -131,7 +131,7 @@ export function decideOwnAccess(request: { endpoint: OwnEndpoint; credential: Cr
   }
   return OWN_ENDPOINT_RIGHTS[endpoint][credential]
     ? { allowed: true }
-    : { allowed: false, code: "forbidden", text: "this needs a read-write key" };
+    : { allowed: false, code: "forbidden", text: "A read-write API key is required." };
 }
 
 /**

@@ -42,16 +42,16 @@ function partsOf({ body, ...header }: AcceptedSignal): Uint8Array[] {
 
 /** The signal that `encodeSignal` was given, or why these bytes are none. The body is a view of the bytes. */
 export function decodeSignal(bytes: Uint8Array): Decoded<AcceptedSignal> {
-  if (bytes.length < PREFIX_BYTES) return refused("shorter than its prefix");
+  if (bytes.length < PREFIX_BYTES) return refused("too short");
   const view = viewOf(bytes);
-  if (view.getUint8(0) !== VERSION) return refused(`of version ${view.getUint8(0)}, not ${VERSION}`);
+  if (view.getUint8(0) !== VERSION) return refused(`version ${view.getUint8(0)}, expected ${VERSION}`);
   const bodyAt = PREFIX_BYTES + view.getUint32(1);
   const bodyLength = view.getUint32(5);
-  if (bytes.length !== bodyAt + Math.max(0, bodyLength - 1)) return refused("of the wrong length");
+  if (bytes.length !== bodyAt + Math.max(0, bodyLength - 1)) return refused("wrong length");
   const header = parseJson(bytes.subarray(PREFIX_BYTES, bodyAt));
   if (!header.ok) return header;
   const signal = signalOf(header.value, bodyLength === 0 ? null : bytes.subarray(bodyAt));
-  return signal === null ? refused("without the fields of a signal") : { ok: true, value: signal };
+  return signal === null ? refused("missing fields") : { ok: true, value: signal };
 }
 
 /**
@@ -66,7 +66,7 @@ export function decodeSignals(bytes: Uint8Array): ({ ok: true; value: AcceptedSi
     const from = at + LENGTH_BYTES;
     const to = from <= bytes.length ? from + view.getUint32(at) : Number.POSITIVE_INFINITY;
     if (to > bytes.length) {
-      signals.push({ ok: false, reason: "cut off", bytes: bytes.subarray(at) });
+      signals.push({ ok: false, reason: "truncated", bytes: bytes.subarray(at) });
       break;
     }
     const own = bytes.subarray(from, to);
@@ -80,9 +80,9 @@ export function decodeSignals(bytes: Uint8Array): ({ ok: true; value: AcceptedSi
 function parseJson(bytes: Uint8Array): Decoded<Fields> {
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return isFields(value) ? { ok: true, value } : refused("without the fields of a signal");
+    return isFields(value) ? { ok: true, value } : refused("missing fields");
   } catch {
-    return refused("without a readable header");
+    return refused("unreadable header");
   }
 }
 

@@ -19,7 +19,7 @@ const LAST_BEATS_MAX = 15;
 export type HeartState = PulseCounts & { intakeId: string; sinceBeatMs: number; failures: number };
 
 const SPOOL_FULL =
-  "the spool has no room: its disk or OVERDUE_SPOOL_BYTES is used up, or its folder is gone; while the database is away, pings are refused";
+  "the spool has no space left: the disk or OVERDUE_SPOOL_BYTES is exhausted, or the folder is missing; pings are rejected while the database is unavailable";
 
 export class Heart {
   readonly #parts: HeartParts;
@@ -109,7 +109,7 @@ export class Heart {
       const going = { intakeId: this.#pulse.intakeId, refused: [...refused, ...open], attributed };
       await leave(going, { giveUpAtMs: monotonic() + BEAT_MS_MAX });
     } catch (error) {
-      log.warn({ err: error }, "could not say goodbye; the next start on this machine does it");
+      log.warn({ err: error }, "could not unregister this process; the next start on this machine does it");
       return false;
     }
     // From now on the others go on without us: as one of several, a start may not count on this beat.
@@ -140,11 +140,11 @@ export class Heart {
       if (trouble !== null) await this.#leaveSpool(trouble, limit);
       else if (!(await this.#pulse.beat(limit))) await this.#enterAnew(limit);
       this.#letGo(this.#pulse.takeHeardGone());
-      if (this.#isFailing) log.info("beats succeed again");
+      if (this.#isFailing) log.info("heartbeats succeed again");
       this.#isFailing = false;
     } catch (error) {
       // While the database is away every beat fails: one line says it.
-      if (!this.#isFailing) log.warn({ err: error }, "beats fail");
+      if (!this.#isFailing) log.warn({ err: error }, "heartbeats fail");
       this.#isFailing = true;
       this.#failures += 1;
     }
@@ -158,8 +158,8 @@ export class Heart {
     const isFull = fill >= 1;
     if (isFull && !this.#isFull) log.warn({ fill }, SPOOL_FULL);
     else if (isFilling && !this.#isFilling)
-      log.warn({ fill }, "the spool is filling; beyond its limit pings are refused");
-    if (!isFilling && this.#isFilling) log.info({ fill }, "the spool has room again");
+      log.warn({ fill }, "the spool is filling up; when it is full, pings are rejected");
+    if (!isFilling && this.#isFilling) log.info({ fill }, "the spool has free space again");
     this.#isFilling = isFilling;
     this.#isFull = isFull;
   }
@@ -171,7 +171,7 @@ export class Heart {
     this.#isSearching = true;
     this.#searchedMs = monotonic();
     this.#findOrphans()
-      .catch((error: unknown) => log.warn({ err: error }, "the spool's folder could not be searched"))
+      .catch((error: unknown) => log.warn({ err: error }, "could not search the spool folder"))
       .finally(() => {
         this.#isSearching = false;
       });
@@ -190,9 +190,7 @@ export class Heart {
   #letGo(intakeIds: readonly string[]): void {
     if (intakeIds.length === 0) return;
     const { letGo, log } = this.#parts;
-    letGo(intakeIds).catch((error: unknown) =>
-      log.warn({ err: error }, "an empty spool could not be removed"),
-    );
+    letGo(intakeIds).catch((error: unknown) => log.warn({ err: error }, "could not remove an empty spool"));
     // There may be more than are found at a time.
     this.#searchedMs = Number.NEGATIVE_INFINITY;
   }
@@ -205,7 +203,7 @@ export class Heart {
     const entered = await enter({ intakeId, name, leaseMs, unappliedAt }, limit);
     clock.adjust(entered.look);
     this.#pulse.enter(intakeId, entered);
-    log.info({ intakeId }, "the database is there, and the intake has entered");
+    log.info({ intakeId }, "connected to the database and registered");
   }
 
   /** The others have declared this intake lost, or the database has never heard of it. */
@@ -213,7 +211,10 @@ export class Heart {
     const { name, leaseMs, enter, clock, log } = this.#parts;
     const intakeId = randomUUID();
     const entered = await enter({ intakeId, name, leaseMs }, limit);
-    log.warn({ was: this.#pulse.intakeId, intakeId }, "the intake had been given up; it has entered anew");
+    log.warn(
+      { was: this.#pulse.intakeId, intakeId },
+      "other processes considered this one lost; registered again",
+    );
     clock.adjust(entered.look);
     this.#pulse.enter(intakeId, entered);
     await this.#renew(intakeId, { isAbandoning: false });
@@ -226,7 +227,7 @@ export class Heart {
     const intakeId = randomUUID();
     const entered = await enter({ intakeId, name, leaseMs }, limit);
     // Not before: while the database is away this is tried each second.
-    log.error({ trouble }, "the spool can be used no more; another one takes its place");
+    log.error({ trouble }, "the spool failed; replacing it with a new one");
     this.#pulse.enter(intakeId, entered);
     const isRemoved = spool !== null && (await closeSpool(spool)).isRemoved;
     await this.#renew(intakeId, { isAbandoning: true, removed: isRemoved ? spool : null });
@@ -239,7 +240,10 @@ export class Heart {
   ): Promise<void> {
     const { intake, openSpool, log } = this.#parts;
     const spool = await openSpool(intakeId).catch((error: unknown) => {
-      log.error({ err: error }, "there is no spool: while the database is away, signals will be refused");
+      log.error(
+        { err: error },
+        "could not open a spool; pings are rejected while the database is unavailable",
+      );
       return null;
     });
     this.#identity = { intakeId, spool };
@@ -259,7 +263,7 @@ export class Heart {
       // Not before: until now, batches could be under way under the old id.
       if (spool !== null && spool === removed) this.#pulse.gone.add(intakeId);
     } catch (error) {
-      log.error({ err: error }, "an old spool could not be closed");
+      log.error({ err: error }, "could not close an old spool");
     }
   }
 

@@ -53,7 +53,7 @@ export async function startSpool(worker: Worker, { intakeId }: SpoolOptions): Pr
   const client = new SpoolClient(calls, intakeId);
   try {
     if (!isIntakeId(intakeId)) {
-      throw new SpoolError({ reason: "invalid", text: `"${intakeId}" cannot be the id of an intake` });
+      throw new SpoolError({ reason: "invalid", text: `"${intakeId}" is not a valid intake ID` });
     }
     await client.ask({ kind: "open" });
   } catch (error) {
@@ -86,7 +86,7 @@ class SpoolClient implements Spool {
       throw new SpoolError({ reason: "invalid", text: `a batch of ${size} bytes is too large` });
     }
     if (this.#waitingBytes + size > WAITING_BYTES_MAX || this.#waitingBatches >= WAITING_BATCHES_MAX) {
-      throw new SpoolError({ reason: "busy", text: "too much waits for the disk already" });
+      throw new SpoolError({ reason: "busy", text: "too much data is waiting for the disk" });
     }
     this.#waitingBytes += size;
     this.#waitingBatches += 1;

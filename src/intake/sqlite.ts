@@ -18,7 +18,7 @@ export function versionRefusal(version: string): string | null {
   const [major = 0, minor = 0, patch = 0] = parts(version);
   const [majorMin = 0, minorMin = 0, patchMin = 0] = parts(VERSION_MIN);
   const difference = major - majorMin || minor - minorMin || patch - patchMin;
-  return difference >= 0 ? null : `SQLite ${version} is older than ${VERSION_MIN}`;
+  return difference >= 0 ? null : `SQLite ${version} is too old; ${VERSION_MIN} or newer is required`;
 }
 
 /** The version in use; throws UnfitError when it is too old. */

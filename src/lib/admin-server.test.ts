@@ -70,7 +70,7 @@ test("/readyz does not wait for a check that hangs", async () => {
   const ask = await serve([{ name: "database", trouble: () => new Promise(() => {}) }]);
   const response = await ask("/readyz");
   expect(response.status).toBe(503);
-  expect(await response.text()).toContain("no answer within 50 ms");
+  expect(await response.text()).toContain("no response within 50 ms");
 });
 
 test("probes that come together ask once", async () => {

@@ -127,7 +127,7 @@ async function readiness({
 async function troubleWithin(check: ReadyCheck, timeoutMs: number): Promise<string | null> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<string>((resolve) => {
-    timer = setTimeout(resolve, timeoutMs, `no answer within ${timeoutMs} ms`);
+    timer = setTimeout(resolve, timeoutMs, `no response within ${timeoutMs} ms`);
   });
   try {
     return await Promise.race([check.trouble(), timeout]);

@@ -41,7 +41,7 @@ test("a server that does not answer in time may do so later, and the reader is t
   const late = new Error("timeout expired");
   expect(isUnreachable(late)).toBe(true);
   expect(explainConnection(late)).toMatch(
-    /^timeout expired\. The server does not answer in time\. Check the host and port/,
+    /^timeout expired\. The server did not respond in time\. Check the host, the port/,
   );
   expect(isUnreachable(new Error("the timeout expired for a job"))).toBe(false);
 });

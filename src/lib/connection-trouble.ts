@@ -45,43 +45,44 @@ const UNTRUSTED_CODES = [
   "INVALID_CA",
 ];
 const UNTRUSTED_ADVICE =
-  "The certificate is not signed by an authority that this machine trusts. Name the file of its root certificate with sslrootcert in OVERDUE_DATABASE_URL, or use sslmode=require to encrypt without verification.";
+  "The server's certificate is not signed by a trusted CA. Set sslrootcert in OVERDUE_DATABASE_URL to its root certificate, or use sslmode=require to encrypt without verification.";
 
 const ADVICE: Readonly<Record<string, string>> = {
   ECONNREFUSED:
     "No server is listening there. Start PostgreSQL, or correct the host and port in OVERDUE_DATABASE_URL.",
-  ENOENT: "There is no such socket. Start PostgreSQL, or correct the folder in OVERDUE_DATABASE_URL.",
-  EACCES: "This user may not open that socket. Correct its permissions, or connect over TCP.",
+  ENOENT: "The Unix socket does not exist. Start PostgreSQL, or correct the folder in OVERDUE_DATABASE_URL.",
+  EACCES:
+    "This user has no permission to open the Unix socket. Correct its permissions, or connect over TCP.",
   ENOTFOUND: "The host name is unknown. Correct it in OVERDUE_DATABASE_URL.",
-  EAI_AGAIN: "The host name could not be looked up. Check the name resolution of this machine.",
-  ETIMEDOUT: "The host does not answer. Check the host and port, and any firewall in between.",
+  EAI_AGAIN: "The host name could not be resolved. Check the DNS configuration of this machine.",
+  ETIMEDOUT: "The host does not respond. Check the host, the port, and any firewalls.",
   EHOSTUNREACH: "There is no route to that host. Check the host and the network.",
   ENETUNREACH: "There is no route to that network. Check the host and the network.",
   ECONNRESET:
-    "The server closed the connection. Check that this is the port of a PostgreSQL server, and look into its log.",
+    "The server closed the connection. Check that this is the port of a PostgreSQL server, and check its log.",
   "25006":
-    "The server is read-only, as a standby is. Set OVERDUE_DATABASE_URL to the primary server, or promote this one.",
+    "The server is read-only, such as a standby. Set OVERDUE_DATABASE_URL to the primary server, or promote this one.",
   "28P01": "Correct the user name or the password in OVERDUE_DATABASE_URL.",
   "28000":
-    "The server does not let that user in from here. Correct the user name, or add a line to pg_hba.conf on the server.",
+    "The server does not allow this user to connect from this host. Correct the user name, or add an entry to pg_hba.conf on the server.",
   "3D000": "Create the database first, for instance with `createdb overdue`.",
   "3F000": "The schema does not exist. Create it, or correct the search_path of the database user.",
   "42501":
-    "The database user lacks a privilege. Make it the owner of the database and of the tables in it: `ALTER DATABASE <database> OWNER TO <user>`.",
-  "53100": "The disk of the database server is full. Free some space there; Overdue then continues.",
-  "53200": "The database server is out of memory. Give it more, or lower its max_connections.",
+    "The database user lacks a privilege. Make it the owner of the database and its tables: `ALTER DATABASE <database> OWNER TO <user>`.",
+  "53100": "The disk of the database server is full. Free some space there. Overdue then continues.",
+  "53200": "The database server is out of memory. Add memory, or lower its max_connections.",
   "53300":
     "The server has no free connections. Raise its max_connections, or lower OVERDUE_DATABASE_POOL_SIZE.",
-  "53400": "A limit of the database server is exceeded. Its log says which one.",
-  "55000": "The server is not in a state that allows this. Its log says why.",
+  "53400": "A limit of the database server was exceeded. Check its log.",
+  "55000": "The server is not ready for this operation. Check its log.",
   "57P01": "The server is shutting down. Start it again.",
-  "57P02": "The server crashed and is recovering. Its log says why.",
+  "57P02": "The server crashed and is recovering. Check its log.",
   "57P03": "The server is still starting.",
   "57P04": "The database was dropped.",
   CERT_HAS_EXPIRED: "The server's certificate has expired. Renew it on the server.",
-  CERT_NOT_YET_VALID: "The server's certificate is not valid yet. Check the clocks of both machines.",
+  CERT_NOT_YET_VALID: "The server's certificate is not valid yet. Check the clocks on both machines.",
   ERR_TLS_CERT_ALTNAME_INVALID:
-    "The certificate is not issued for that host name. Use the name in the certificate, or sslmode=verify-ca to skip the name.",
+    "The server's certificate is not valid for this host name. Use the name in the certificate, or sslmode=verify-ca to skip the host name check.",
   EPROTO: "The TLS handshake failed. Check that this is the port of a PostgreSQL server.",
   ...Object.fromEntries(UNTRUSTED_CODES.map((code) => [code, UNTRUSTED_ADVICE])),
 };
@@ -90,18 +91,18 @@ const TLS_CODE = /^(CERT_|ERR_SSL_|ERR_TLS_|ERR_OSSL_|EPROTO$|HOSTNAME_MISMATCH$
 const SERVER_STATE = /^(08|28|53|57P|58|F0|XX00[12])[0-9A-Z]*$/;
 
 const TOO_SLOW_ADVICE =
-  "The server does not answer in time. Check the host and port, any firewall in between, and the load of the server.";
+  "The server did not respond in time. Check the host, the port, any firewalls, and the server load.";
 const BROKEN_ADVICE =
-  "The server closed the connection. Check that this is the port of a PostgreSQL server, and look into its log.";
+  "The server closed the connection. Check that this is the port of a PostgreSQL server, and check its log.";
 const STRANGE_ADVICE =
-  "What answers there is not a PostgreSQL server. Correct the host and port in OVERDUE_DATABASE_URL.";
+  "The response does not come from a PostgreSQL server. Correct the host and port in OVERDUE_DATABASE_URL.";
 const NO_TLS_ADVICE =
-  "The sslmode in OVERDUE_DATABASE_URL requires TLS. Turn on ssl in the server's postgresql.conf, or use sslmode=prefer.";
+  "The sslmode in OVERDUE_DATABASE_URL requires TLS. Enable ssl in the server's postgresql.conf, or use sslmode=prefer.";
 const NO_PASSWORD_ADVICE =
-  "The server asks for a password, and none is set. Add it to OVERDUE_DATABASE_URL: postgres://user:password@host/database.";
+  "The server requires a password, but none is set. Add it to OVERDUE_DATABASE_URL: postgres://user:password@host/database.";
 const TLS_ADVICE =
-  "The encrypted connection could not be made. Check sslmode, sslrootcert, sslcert and sslkey in OVERDUE_DATABASE_URL.";
-const SERVER_ADVICE = "The log of the database server says more.";
+  "The encrypted connection failed. Check sslmode, sslrootcert, sslcert, and sslkey in OVERDUE_DATABASE_URL.";
+const SERVER_ADVICE = "For details, check the log of the database server.";
 
 /** True when asking again later may succeed. */
 export function isUnreachable(error: unknown): boolean {

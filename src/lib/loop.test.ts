@@ -137,6 +137,6 @@ test("a loop is in trouble once its last good tick is too old", async () => {
 
   const stale = started({ tick: () => Promise.reject(new Error("planted")), staleMs: -1 });
   await stale.loop.start();
-  expect(stale.loop.trouble()).toMatch(/no tick has ended well for \d+ s/);
+  expect(stale.loop.trouble()).toMatch(/no successful tick for \d+ s/);
   await stale.loop.stop();
 });

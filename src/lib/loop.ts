@@ -79,7 +79,7 @@ export function loopService(name: string, options: LoopOptions): Loop {
     },
     trouble: () => {
       const ageMs = performance.now() - lastGoodAtMs;
-      return ageMs <= staleMs ? null : `no tick has ended well for ${Math.round(ageMs / 1_000)} s`;
+      return ageMs <= staleMs ? null : `no successful tick for ${Math.round(ageMs / 1_000)} s`;
     },
   };
 }

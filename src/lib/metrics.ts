@@ -16,7 +16,7 @@ export function createMetrics({ version }: { version: string }): Metrics {
   collectDefaultMetrics({ register: registry });
   const build = new Gauge({
     name: "overdue_build_info",
-    help: "Always 1; the labels say what is running.",
+    help: "Build information. Always 1.",
     labelNames: ["version", "node"],
     registers: [registry],
   });
@@ -30,19 +30,19 @@ function loopMetrics(registry: Registry): LoopMetrics {
   return {
     ticks: new Counter({
       name: "overdue_loop_ticks_total",
-      help: "Ticks that ended well, by loop.",
+      help: "Successful ticks by loop.",
       labelNames,
       registers,
     }),
     errors: new Counter({
       name: "overdue_loop_errors_total",
-      help: "Ticks that threw, by loop.",
+      help: "Failed ticks by loop.",
       labelNames,
       registers,
     }),
     lastRun: new Gauge({
       name: "overdue_loop_last_success_timestamp_seconds",
-      help: "When a tick last ended well, by loop.",
+      help: "Time of the last successful tick by loop.",
       labelNames,
       registers,
     }),

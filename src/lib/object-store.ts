@@ -70,13 +70,13 @@ export function openObjectStore(options: ObjectStoreOptions): ObjectStore {
   return {
     put: async (key, bytes) => {
       if (bytes.length > options.objectBytesMax) {
-        throw new ObjectStoreError("refused", `an object has at most ${options.objectBytesMax} bytes`);
+        throw new ObjectStoreError("refused", `an object can have at most ${options.objectBytesMax} bytes`);
       }
       await call({ method: "PUT", url: urlOf(key), body: bytes });
       const { headers } = await call({ method: "HEAD", url: urlOf(key) });
       // The digest was checked on arrival; this asks whether it is there to stay, and whole.
       if (headers.get("content-length") === String(bytes.length)) return;
-      throw new ObjectStoreError("unavailable", "the store confirmed an object and holds another size");
+      throw new ObjectStoreError("unavailable", "the store confirmed an object but reports a different size");
     },
     get: async (key) => (await call({ method: "GET", url: urlOf(key) }, options.objectBytesMax)).bytes,
     delete: async (key) => {
@@ -146,7 +146,7 @@ const NOT_FOUND = 404;
 
 function troubleOf(method: Method, status: number, text: string): ObjectStoreError {
   const code = /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1] ?? "";
-  const message = `${method}: the store answered ${status}${code === "" ? "" : ` ${code}`}`;
+  const message = `${method}: HTTP ${status}${code === "" ? "" : ` ${code}`}`;
   // A bucket that is not there answers 404, too, and says nothing about its objects.
   if (status === NOT_FOUND && code === "NoSuchKey") return new ObjectStoreError("missing", message);
   const mayWork = status >= 500 || status === TOO_MANY_REQUESTS || status === REQUEST_TIMEOUT;
@@ -159,7 +159,7 @@ async function readAtMost(response: Response, bytesMax: number): Promise<Buffer>
   for await (const chunk of response.body ?? []) {
     length += chunk.length;
     if (length > bytesMax) {
-      throw new ObjectStoreError("refused", `the store answered with more than ${bytesMax} bytes`);
+      throw new ObjectStoreError("refused", `the response is larger than ${bytesMax} bytes`);
     }
     chunks.push(chunk);
   }

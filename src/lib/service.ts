@@ -34,7 +34,7 @@ export async function startServices(
     try {
       await service.start();
     } catch (error) {
-      log.error({ service: service.name, err: error }, "service did not start");
+      log.error({ service: service.name, err: error }, "service failed to start");
       await stopServices(started, { log, stopTimeoutMs });
       throw error;
     }
@@ -61,7 +61,7 @@ async function stopServices(
       await within(service.stop(), Math.max(0, deadline - performance.now()));
       log.info({ service: service.name }, "service stopped");
     } catch (error) {
-      log.error({ service: service.name, err: error }, "service did not stop");
+      log.error({ service: service.name, err: error }, "service failed to stop");
       failed.push(service.name);
     }
   }
@@ -72,7 +72,7 @@ async function stopServices(
 export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not done within ${Math.round(timeoutMs)} ms`)), timeoutMs);
+    timer = setTimeout(() => reject(new Error(`not finished within ${Math.round(timeoutMs)} ms`)), timeoutMs);
   });
   try {
     return await Promise.race([work, timeout]);

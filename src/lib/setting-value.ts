@@ -35,9 +35,11 @@ const FALSE_WORDS = ["false", "0", "no", "off"];
 /** Any text of at least `lengthMin` characters. */
 export function textKind({ lengthMin }: { lengthMin: number }): ValueKind<string> {
   return {
-    describe: `text, at least ${lengthMin} characters`,
+    describe: lengthMin === 1 ? "text" : `text, at least ${lengthMin} characters`,
     parse: (text) =>
-      text.length < lengthMin ? { problem: `must have at least ${lengthMin} characters` } : { value: text },
+      text.length < lengthMin
+        ? { problem: `must be at least ${lengthMin} characters long` }
+        : { value: text },
     print: (value) => value,
   };
 }
@@ -45,10 +47,10 @@ export function textKind({ lengthMin }: { lengthMin: number }): ValueKind<string
 /** A name that is shown to people or sent in a message. */
 export function nameKind({ lengthMax }: { lengthMax: number }): ValueKind<string> {
   return {
-    describe: `one line of text, at most ${lengthMax} characters`,
+    describe: `text on one line, at most ${lengthMax} characters`,
     parse: (text) =>
       text.length > lengthMax || /[\p{Cc}\u2028\u2029]/u.test(text)
-        ? { problem: `must be one line of at most ${lengthMax} characters` }
+        ? { problem: `must be a single line of at most ${lengthMax} characters` }
         : { value: text },
     print: (value) => value,
   };
@@ -59,12 +61,12 @@ const TOKEN_LENGTH_MAX = 200;
 
 /** A token that is sent in a URL or a header of a request. */
 export const tokenKind: ValueKind<string> = {
-  describe: `token, ${TOKEN_LENGTH_MIN} to ${TOKEN_LENGTH_MAX} characters`,
+  describe: `token of ${TOKEN_LENGTH_MIN} to ${TOKEN_LENGTH_MAX} characters`,
   parse: (text) => {
     const isLengthRight = text.length >= TOKEN_LENGTH_MIN && text.length <= TOKEN_LENGTH_MAX;
     if (isLengthRight && /^[\w:.-]+$/.test(text)) return { value: text };
     return {
-      problem: `must be ${TOKEN_LENGTH_MIN} to ${TOKEN_LENGTH_MAX} letters, digits and characters of _ : . -`,
+      problem: `must be ${TOKEN_LENGTH_MIN} to ${TOKEN_LENGTH_MAX} characters long and contain only letters, digits and _ : . -`,
     };
   },
   print: (value) => value,
@@ -76,7 +78,7 @@ export const hostKind: ValueKind<string> = {
   parse: (text) =>
     isIP(text) !== 0 || isHostName(text)
       ? { value: text }
-      : { problem: "must be a host name or an IP address, without https:// and without a port" },
+      : { problem: "must be a host name or IP address, without a scheme or port" },
   print: (value) => value,
 };
 
@@ -105,11 +107,11 @@ export function integerKind({
   unit: string;
 }): ValueKind<number> {
   return {
-    describe: `whole number of ${unit}, ${min} to ${max}`,
+    describe: `whole number from ${min} to ${max} (${unit})`,
     parse: (text) => {
       const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
       if (value >= min && value <= max) return { value };
-      return { problem: `must be a whole number of ${unit} from ${min} to ${max}` };
+      return { problem: `must be a whole number from ${min} to ${max} (${unit})` };
     },
     print: String,
   };
@@ -121,7 +123,7 @@ const PORT_NUMBER = integerKind({ min: 1, max: PORT_MAX, unit: "ports" });
 /** The port of a server. */
 export const portKind: ValueKind<number> = {
   ...PORT_NUMBER,
-  describe: `port number, 1 to ${PORT_MAX}`,
+  describe: `port number from 1 to ${PORT_MAX}`,
   parse: (text) => {
     const parsed = PORT_NUMBER.parse(text);
     return "value" in parsed ? parsed : { problem: `must be a port number from 1 to ${PORT_MAX}` };
@@ -159,13 +161,14 @@ export function choiceKind<const Word extends string>(words: readonly Word[]): V
 
 /** An http or https address without a query; a path is kept, a slash at the end is not. */
 export const webAddressKind: ValueKind<string> = {
-  describe: "http or https address",
+  describe: "http or https URL",
   parse: (text) => {
     const url = URL.parse(text);
     const web = url !== null && (url.protocol === "http:" || url.protocol === "https:");
-    if (!web) return { problem: "must be an address such as https://overdue.example.org" };
-    if (url.search !== "" || url.hash !== "") return { problem: "must have no ? and no # in it" };
-    if (url.username !== "" || url.password !== "") return { problem: "must hold no user name or password" };
+    if (!web) return { problem: "must be a URL such as https://overdue.example.org" };
+    if (url.search !== "" || url.hash !== "") return { problem: "must not contain ? or #" };
+    if (url.username !== "" || url.password !== "")
+      return { problem: "must not contain a user name or password" };
     return { value: url.href.replace(/(?<!\/)\/+$/, "") };
   },
   print: (value) => value,
@@ -173,12 +176,13 @@ export const webAddressKind: ValueKind<string> = {
 
 /** An http or https address that is called as it is, with everything in it; it may be a secret. */
 export const calledAddressKind: ValueKind<string> = {
-  describe: "http or https address",
+  describe: "http or https URL",
   parse: (text) => {
     const url = URL.parse(text);
     const web = url !== null && (url.protocol === "http:" || url.protocol === "https:");
-    if (!web) return { problem: "must be an address that starts with http:// or https://" };
-    if (url.username !== "" || url.password !== "") return { problem: "must hold no user name or password" };
+    if (!web) return { problem: "must be a URL that starts with http:// or https://" };
+    if (url.username !== "" || url.password !== "")
+      return { problem: "must not contain a user name or password" };
     return { value: url.href };
   },
   print: (value) => value,
@@ -195,20 +199,20 @@ export const uuidKind: ValueKind<string> = {
   describe: "UUID",
   parse: (text) => {
     const value = text.toLowerCase();
-    return UUID.test(value) ? { value } : { problem: "must be a UUID, 32 hexadecimal digits in five groups" };
+    return UUID.test(value) ? { value } : { problem: "must be a UUID" };
   },
   print: (value) => value,
 };
 
 /** The address of an HTTP proxy; it may hold a user name and a password, of which nothing is shown. */
 export const proxyUrlKind: ValueKind<string> = {
-  describe: "http or https address of a proxy",
+  describe: "http or https URL of a proxy",
   parse: (text) => {
     const url = URL.parse(text);
     if (url === null || !/^https?:$/.test(url.protocol))
-      return { problem: "must be an address such as http://proxy.example.org:3128" };
+      return { problem: "must be a URL such as http://proxy.example.org:3128" };
     if (url.pathname !== "/" || url.search !== "" || url.hash !== "")
-      return { problem: "must end after the port" };
+      return { problem: "must not contain a path, ? or #" };
     return { value: url.href };
   },
   print: (value) => value,
@@ -233,11 +237,11 @@ function decoded(text: string): string {
 
 /** Where to listen: "host:port". */
 export const listenKind: ValueKind<ListenAddress> = {
-  describe: "host:port, port 0 for any free one",
+  describe: "host:port; port 0 selects a free port",
   parse: (text) => {
     const value = parseListenAddress(text);
     if (value !== null) return { value };
-    return { problem: "must be host:port, for instance 127.0.0.1:9464 or [::1]:9464" };
+    return { problem: "must be host:port, for example 127.0.0.1:9464 or [::1]:9464" };
   },
   print: formatListenAddress,
 };
@@ -248,7 +252,7 @@ export const addressRangeKind: ValueKind<string> = {
   parse: (text) =>
     isAddressRange(text)
       ? { value: text }
-      : { problem: "must hold IP addresses or ranges such as 10.0.0.0/8, fd00::/8" },
+      : { problem: "must contain IP addresses or ranges such as 10.0.0.0/8 or fd00::/8" },
   print: (value) => value,
 };
 
@@ -256,17 +260,17 @@ export const addressRangeKind: ValueKind<string> = {
 export const wordKind: ValueKind<string> = {
   describe: "word",
   parse: (text) =>
-    /^[a-z][a-z0-9-]{0,31}$/.test(text) ? { value: text } : { problem: "must hold lower-case words" },
+    /^[a-z][a-z0-9-]{0,31}$/.test(text) ? { value: text } : { problem: "must contain lowercase words" },
   print: (value) => value,
 };
 
 /** Several values separated by commas; spaces around them do not matter. */
 export function listKind<T>(item: ValueKind<T>, { countMax }: { countMax: number }): ValueKind<T[]> {
   return {
-    describe: `list, separated by commas: ${item.describe}`,
+    describe: `comma-separated list (${item.describe})`,
     parse: (text) => {
       const texts = text.split(",").map((part) => part.trim());
-      if (texts.length > countMax) return { problem: `must hold at most ${countMax} values` };
+      if (texts.length > countMax) return { problem: `must contain at most ${countMax} values` };
       const values: T[] = [];
       for (const part of texts) {
         const parsed = item.parse(part);
@@ -295,12 +299,12 @@ export function sslModeOf(query: URLSearchParams): SslMode {
 function sslProblem(query: URLSearchParams): string | null {
   const mode = query.get("sslmode");
   if (mode !== null && !SSL_MODES.some((known) => known === mode)) {
-    return `must have one of ${SSL_MODES.join(", ")} as its sslmode`;
+    return `must have one of these sslmodes: ${SSL_MODES.join(", ")}`;
   }
   if (query.has("ssl") && query.get("ssl") !== "true") return "must use sslmode instead of ssl";
   const isWeak = ["disable", "allow", "prefer"].includes(sslModeOf(query));
   if (query.get("sslnegotiation") === "direct" && isWeak) {
-    return "must have sslmode=require, verify-ca or verify-full with sslnegotiation=direct";
+    return "must use sslmode=require, verify-ca, or verify-full with sslnegotiation=direct";
   }
   return null;
 }
@@ -313,17 +317,17 @@ export function databaseHostOf(text: string): string | null {
 
 /** The address of a PostgreSQL database; what is shown of it has its password masked. */
 export const databaseUrlKind: ValueKind<string> = {
-  describe: "postgres address",
+  describe: "postgres URL",
   parse: (text) => {
     const url = parseDatabaseUrl(text);
     if (url === null) {
       return {
         problem:
-          "must look like postgres://user:password@host:5432/database, special characters in the password written as %XX",
+          "must look like postgres://user:password@host:5432/database, with special characters in the password percent-encoded",
       };
     }
     if (url.pathname.length < 2)
-      return { problem: "must end in the name of a database, as in …@host:5432/overdue" };
+      return { problem: "must end with a database name, as in …@host:5432/overdue" };
     const problem = sslProblem(url.searchParams);
     return problem === null ? { value: text } : { problem };
   },

@@ -88,6 +88,6 @@ function stackOf(frames: readonly Debugger.CallFrame[], urls: ReadonlyMap<string
 /** One line in the form of the log. */
 function report(blockedCpuMs: number, stack: readonly string[]): void {
   const line = { level: "fatal", time: new Date().toISOString(), blockedCpuMs, stack };
-  const msg = "the event loop is blocked; ending the process so that it can be restarted";
+  const msg = "the event loop is blocked; terminating the process so that it can be restarted";
   writeSync(1, `${JSON.stringify({ ...line, msg })}\n`);
 }

@@ -20,7 +20,7 @@ export type WatchdogOptions = { log: Log; blockedCpuMsMax?: number };
  */
 export function startWatchdog({ log, blockedCpuMsMax = BLOCKED_CPU_MS_MAX }: WatchdogOptions): void {
   if (process.platform !== "linux") {
-    log.warn("the watchdog needs Linux; a blocked process is not restarted");
+    log.warn("the watchdog requires Linux; blocked processes are not restarted");
     return;
   }
   const ticks = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

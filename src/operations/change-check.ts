@@ -81,7 +81,7 @@ async function lockMatch(
   if (found === null) return null;
   const locked = await lockCheck(tx, { projectId, checkId: found.id });
   if ("kind" in locked || !meetsCriteria(locked.check.settings, criteria)) {
-    throw new OvertakenError("The check that was meant has been changed or deleted meanwhile.");
+    throw new OvertakenError("The check was changed or deleted in the meantime.");
   }
   return locked;
 }
@@ -123,7 +123,7 @@ export function provisionCheck(
     const quota = await lockQuota(tx, { projectId, checkLimitDefault });
     if (quota === null || !mayProvisionCheck(quota)) return "unknown";
     const channels = await chooseChannels(tx, { projectId, param: "*" });
-    if (channels.kind === "refused") throw new Error(`all channels were refused: ${channels.text}`);
+    if (channels.kind === "refused") throw new Error(`all channels were rejected: ${channels.text}`);
     await makeCheck(tx, { projectId, settings: provisionedCheck(slug), channels, at });
     return "created";
   });

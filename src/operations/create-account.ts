@@ -25,7 +25,7 @@ export type AccountRequest = {
 export function normalEmail(text: string): string {
   const email = text.trim().toLowerCase();
   if (!EMAIL.test(email) || email.length > EMAIL_ADDRESS_LENGTH_MAX) {
-    throw new AppError("invalid", `"${text}" is not an email address.`, "email");
+    throw new AppError("invalid", `"${text}" is not a valid email address.`, "email");
   }
   return email;
 }
@@ -33,7 +33,7 @@ export function normalEmail(text: string): string {
 /** Adds an account by the command line and returns it. AppError `conflict` when the address has one already. */
 export async function createAccount(database: Database, request: AccountRequest): Promise<Account> {
   if (request.name.length > ACCOUNT_NAME_LENGTH_MAX) {
-    throw new AppError("invalid", `The name is longer than ${ACCOUNT_NAME_LENGTH_MAX} characters.`);
+    throw new AppError("invalid", `The name can have at most ${ACCOUNT_NAME_LENGTH_MAX} characters.`);
   }
   const account = {
     uuid: randomUUID(),
@@ -55,6 +55,6 @@ export async function createAccount(database: Database, request: AccountRequest)
     });
   } catch (error) {
     if (postgresErrorName(error) !== "unique_violation") throw error;
-    throw new AppError("conflict", `There is an account for ${account.email} already.`);
+    throw new AppError("conflict", `An account for ${account.email} already exists.`);
   }
 }

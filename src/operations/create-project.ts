@@ -20,7 +20,7 @@ export type CreatedProject = { uuid: string; apiKey: string; apiKeyReadonly: str
 export function projectName(text: string): string {
   const name = text.trim();
   if (name !== "" && Array.from(name).length <= PROJECT_NAME_LENGTH_MAX) return name;
-  throw new AppError("invalid", `The name of a project has 1 to ${PROJECT_NAME_LENGTH_MAX} characters.`);
+  throw new AppError("invalid", `The project name must have 1 to ${PROJECT_NAME_LENGTH_MAX} characters.`);
 }
 
 /** Adds a project and its keys by the command line, in one transaction. AppError `invalid` for a name that is empty or too long. */

@@ -152,7 +152,7 @@ export function enterSafeMode(
       title: "Safe mode: notifications are off",
       text:
         `The database of the Overdue server on ${notice.host} was restored or copied. ${reason} Pings are recorded, ` +
-        "but nothing is sent. If this server is in service, confirm it on the page Installation or run " +
+        "but no notifications are sent. If this is the production server, confirm it on the Server admin page or run " +
         "`overdue admin confirm-restore`. If it is a copy, no action is needed.",
     });
     await writeIdentity(tx, { ...stored, state: "safe", stateSinceAt: now, reason, noticeId });
@@ -178,8 +178,8 @@ export function resumeAfterRestore(
       since: stored.gapFromAt ?? now,
       title: "The database was restored or moved",
       text:
-        `The Overdue server on ${notice.host} runs on another database than before and answers at ${siteUrl}, so ` +
-        "monitoring continues. Pings that were expected since the last heartbeat in the data raise no alerts.",
+        `The Overdue server on ${notice.host} is using a restored or moved database and is reachable at ${siteUrl}, so ` +
+        "monitoring continues. Pings missed since the last heartbeat in the database raise no alerts.",
     });
     return true;
   });

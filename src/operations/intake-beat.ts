@@ -81,10 +81,10 @@ export function enterIntake(
 export const LOST_COMMITS = "confirmed signals were lost by the database";
 
 const REASON = {
-  unproven: "the intake did not accept",
-  refused: "senders were refused",
-  lost: "the intake was lost",
-  broken: "the spool of the intake cannot be read",
+  unproven: "the receiving process did not accept pings",
+  refused: "pings were rejected",
+  lost: "the receiving process was lost",
+  broken: "the spool of the receiving process cannot be read",
   skipped: LOST_COMMITS,
 };
 

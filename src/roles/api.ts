@@ -45,11 +45,11 @@ export function apiRole(resources: ApiResources): SitePart {
   const loops: Service[] = [watching, keyUseLoop({ uses, database, log, metrics: metrics.loops })];
   let handlers: Handlers | null = null;
   addFigures(metrics, [
-    answers("api", "Answers of the Management API, by status.", () => handlers?.api),
-    answers("own_api", "Answers of the API beyond the compatible one, by status.", () => handlers?.own),
-    answers("badge", "Answers to requests for badges, by status.", () => handlers?.badge),
-    answers("scrape", "Answers to scrapers, by status.", () => handlers?.scrape),
-    answers("web", "Answers of the pages that mails link to, by status.", () => handlers?.web),
+    answers("api", "Management API responses by status.", () => handlers?.api),
+    answers("own_api", "Overdue API responses by status.", () => handlers?.own),
+    answers("badge", "Badge responses by status.", () => handlers?.badge),
+    answers("scrape", "Project metrics responses by status.", () => handlers?.scrape),
+    answers("web", "Responses of pages linked from emails, by status.", () => handlers?.web),
   ]);
   return {
     name: "api",

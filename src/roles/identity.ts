@@ -56,14 +56,14 @@ export function identityWatch(
 ): IdentityWatch {
   const { config, database, log, metrics } = resources;
   const siteUrl = listens ? config.siteUrl : null;
-  const notice = { channelUuid: config.operatorChannel, host: hostname() };
+  const notice = { channelUuid: config.adminChannel, host: hostname() };
   let state: ServiceState = "normal";
   let askingSinceMs: number | null = null;
   let http: GuardedHttp | null = null;
   addFigures(metrics, [
     {
       name: "overdue_service_state",
-      help: "1 for the state of this database: normal, checking after a restore, or safe (nothing is sent).",
+      help: "1 for the current state: normal, checking (after a restore), or safe (no notifications are sent).",
       kind: "gauge",
       label: "state",
       readEach: () => Object.fromEntries(STATES.map((name) => [name, Number(name === state)])),
@@ -73,7 +73,7 @@ export function identityWatch(
     const found = await checkIdentity(database, { siteUrl });
     if (found === "checking" && state !== "checking") {
       log.warn(
-        "the data was restored, copied or upgraded; nothing is sent until it is known who is in service",
+        "the database was restored, copied, or upgraded; no notifications are sent until the production server is identified",
       );
     }
     if (found !== "checking") askingSinceMs = null;
@@ -94,11 +94,11 @@ export function identityWatch(
       if (!(await enterSafeMode(database, { ...notice, reason }))) return;
       log.error(
         { reason },
-        "safe mode: pings are recorded, nothing is sent; see overdue admin confirm-restore",
+        "safe mode: pings are recorded but no notifications are sent; see overdue admin confirm-restore",
       );
     } else if (verdict?.kind === "ask" && (await ask())) {
       if (!(await resumeAfterRestore(database, { ...notice, siteUrl: config.siteUrl }))) return;
-      log.warn("this server answers at the public URL: monitoring continues on the restored database");
+      log.warn("this server is reachable at the public URL; monitoring continues with the restored database");
     }
   };
   const loop = loopService("database-identity", {
@@ -164,7 +164,7 @@ function challengeHandler({
       if (request.method !== "GET") return answerPlainly(response, HTTP.notAllowed);
       if (!isUuid(id) || !isChecking()) return answerPlainly(response, HTTP.notFound);
       answerChallenge(database, { id, response }).catch((error: unknown) => {
-        log.warn({ err: error }, "a question about this instance could not be answered");
+        log.warn({ err: error }, "could not answer a request about the identity of this server");
         answerPlainly(response, HTTP.unavailable);
       });
     },

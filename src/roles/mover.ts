@@ -76,7 +76,7 @@ function troubleTeller(log: Log): (trouble: string | null, now: Instant) => void
       if (told !== null) log.info("the object store works again");
       told = null;
     } else if (told?.trouble !== trouble || now - told.at >= TROUBLE_LOG_PAUSE_MS) {
-      log.error({ trouble }, "the object store does not work; bodies stay in the database");
+      log.error({ trouble }, "the object store is failing; ping bodies stay in the database");
       told = { trouble, at: now };
     }
   };
@@ -86,25 +86,25 @@ function addCounts(metrics: Metrics, counts: Counts): void {
   addFigures(metrics, [
     {
       name: "overdue_bodies_moved_total",
-      help: "Bodies that were moved to the object store.",
+      help: "Ping bodies moved to the object store.",
       kind: "counter",
       read: () => counts.moved,
     },
     {
       name: "overdue_objects_removed_total",
-      help: "Objects that were removed after their bodies.",
+      help: "Objects deleted from the object store.",
       kind: "counter",
       read: () => counts.removed,
     },
     {
       name: "overdue_object_store_troubles_total",
-      help: "Times that the object store did not do what it was asked for.",
+      help: "Failed object store operations.",
       kind: "counter",
       read: () => counts.troubles,
     },
     {
       name: "overdue_object_store_trouble",
-      help: "1 while the object store does not work.",
+      help: "1 while the object store is failing.",
       kind: "gauge",
       read: () => (counts.isTroubled ? 1 : 0),
     },

@@ -21,7 +21,7 @@ export function pingRole(resources: SignalRoleResources): SitePart {
   addFigures(metrics, [
     {
       name: "overdue_ping_answers_total",
-      help: "Answers to pings, by what they said.",
+      help: "Ping responses by result.",
       kind: "counter",
       label: "answer",
       readEach: () => handler?.counts().answers ?? {},

@@ -85,7 +85,7 @@ export async function startReceiving(resources: ReceivingResources): Promise<Rec
       stop: async () => {
         const withinMs = (config.stopTimeoutSeconds * SECOND_MS) / 2;
         const isEmpty = await intake.stop({ withinMs });
-        if (!isEmpty) log.warn("signals are left in the spool; the next start gives them to the database");
+        if (!isEmpty) log.warn("pings remain in the spool; the next start records them in the database");
         const hasLeft = await heart.stop({ isEmpty });
         await spooling.close({ hasLeft });
         await closeDatabases();
@@ -105,7 +105,7 @@ function refuseFolder(folder: string | null): (error: unknown) => never {
     if (folder === null || !(isOfSystem || error instanceof SpoolError)) throw error;
     const why = isWritable(folder) ? error.message : `no permission to write to ${folder}; ${error.message}`;
     throw new ConfigError([
-      `OVERDUE_SPOOL_FOLDER cannot be used (${why}). Name a folder on a local disk that this user may write to.`,
+      `Cannot use OVERDUE_SPOOL_FOLDER (${why}). Set it to a folder on a local disk that this user can write to.`,
     ]);
   };
 }
@@ -194,7 +194,7 @@ function entrance(
   { database, spooling }: Pick<Parts, "database" | "spooling">,
 ): HeartParts["enter"] {
   return async (entry, limit) => {
-    if (!isPrepared()) throw new DatabaseAwayError("The database has not been prepared yet.");
+    if (!isPrepared()) throw new DatabaseAwayError("The database has not been migrated yet.");
     await claimSpool(database, { spooling, folder: config.spoolFolder });
     return enterIntake(database, entry, limit);
   };
@@ -215,7 +215,7 @@ async function claimSpool(
   if (secret === null || (await spooling.claim(hmacSha256Hex({ key: secret, message: OWNER_MESSAGE }))))
     return;
   throw new ConfigError([
-    `OVERDUE_SPOOL_FOLDER cannot be used: ${folder} holds pings of another Overdue server. Set it to a folder of its own for each server on this machine. If the other server does not exist any more, delete its files there.`,
+    `Cannot use OVERDUE_SPOOL_FOLDER: ${folder} contains pings of another Overdue server. Use a separate folder for each server on this machine. If the other server no longer exists, delete its files there.`,
   ]);
 }
 
@@ -241,7 +241,7 @@ async function arrive(
     return { entered, look, lastBeat: { ms: look.sentAtMs, isAlone: true } };
   } catch (error) {
     if (!hasSpool || !isAway(error)) throw error;
-    log.warn({ err: error }, "the database is away; signals of known checks are spooled");
+    log.warn({ err: error }, "the database is unavailable; pings for known checks are stored in the spool");
   }
   const last = await spooling.lastBeat();
   const [nowMs, wallAt] = [performance.now(), Date.now()];
@@ -280,7 +280,7 @@ function recorder(
       replayed,
       giveUpAtMs,
       quarantinesFailed,
-      onFault: (error) => logFault(error, replayed ? "a ping was quarantined" : "a ping was refused"),
+      onFault: (error) => logFault(error, replayed ? "a ping was quarantined" : "a ping was rejected"),
       sight: sight(),
       unreadable: unreadable.map((one) => ({ ...one, at: now() })),
       encode: (signal) => Buffer.from(encodeSignal(signal)),
@@ -290,7 +290,7 @@ function recorder(
 function skipper(database: Database, { name, log }: { name: string; log: Log }): IntakeParts["skipTo"] {
   return async (batch) => {
     const isSkipped = await skipLostBatches(database, { ...batch, name });
-    if (isSkipped) log.error(batch, "confirmed signals are lost, and that time is blind");
+    if (isSkipped) log.error(batch, "confirmed pings were lost; recorded a monitoring gap");
   };
 }
 
@@ -322,6 +322,6 @@ function troubleLog(log: Log): (error: unknown, what: string) => void {
     const nowMs = performance.now();
     if (nowMs - (lastMs.get(what) ?? Number.NEGATIVE_INFINITY) < TROUBLE_LOG_PAUSE_MS) return;
     lastMs.set(what, nowMs);
-    log.warn({ err: error, what }, "intake in trouble");
+    log.warn({ err: error, what }, "receiving pings failed");
   };
 }

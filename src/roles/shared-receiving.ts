@@ -64,17 +64,15 @@ export function sharedReceiving(resources: ReceivingResources & { metrics: Metri
 /** Why every ping is refused; null when pings of known checks are taken. */
 function troubleOf({ intake, heart, spooling }: Receiving): string | null {
   const { isBlocked, isDetour, isAnswering } = intake.state();
-  if (isBlocked)
-    return "signals are refused: the database is away or cannot write, and nothing takes its place";
+  if (isBlocked) return "pings are rejected: the database is unavailable or read-only, and there is no spool";
   if (!isDetour) return null;
   if (!isAnswering && spooling.knownCount() === 0)
-    return "signals are refused: the database is away, and this machine has not received a ping before";
-  if (!heart.mayPromise()) return "signals are refused: the lease has ended";
+    return "pings are rejected: the database is unavailable, and no checks are known on this machine yet";
+  if (!heart.mayPromise()) return "pings are rejected: the lease has expired";
   const spool = spooling.state();
   if (spool?.full === true)
-    return "signals are refused: the database is away, and the spool or its disk is full";
-  if (spool !== null && spool.failed !== null)
-    return `signals are refused: the spool failed: ${spool.failed}`;
+    return "pings are rejected: the database is unavailable, and the spool or its disk is full";
+  if (spool !== null && spool.failed !== null) return `pings are rejected: the spool failed: ${spool.failed}`;
   return null;
 }
 
@@ -96,40 +94,40 @@ function figures(receiving: () => Receiving | null): Figure[] {
     read,
   });
   return [
-    gauge("intake_queued", "Signals that wait for a batch.", () => intake()?.queued ?? null),
-    gauge("intake_detour", "1 while signals go through the spool.", () => {
+    gauge("intake_queued", "Pings waiting for a batch.", () => intake()?.queued ?? null),
+    gauge("intake_detour", "1 while pings are stored in the spool.", () => {
       const state = intake();
       return state === null ? null : Number(state.isDetour);
     }),
-    counter("intake_taken", "Signals that were promised.", () => intake()?.takenCount ?? null),
-    counter("intake_refused", "Signals that were not promised.", () => intake()?.refusedCount ?? null),
+    counter("intake_taken", "Accepted pings.", () => intake()?.takenCount ?? null),
+    counter("intake_refused", "Rejected pings.", () => intake()?.refusedCount ?? null),
     {
       name: "overdue_intake_dropped_total",
-      help: "Promised signals that could not be recorded any more: no such check, or several of the slug.",
+      help: "Accepted pings that were dropped because the check no longer exists or the slug is ambiguous.",
       kind: "counter",
       label: "reason",
       readEach: () => intake()?.dropped ?? {},
     },
-    counter("intake_rejected", "Pings that were quarantined.", () => intake()?.rejectedCount ?? null),
+    counter("intake_rejected", "Quarantined pings.", () => intake()?.rejectedCount ?? null),
     counter(
       "intake_failed",
-      "Pings that were refused because of an error in Overdue.",
+      "Pings rejected because of an error in Overdue.",
       () => intake()?.failedCount ?? null,
     ),
-    counter("intake_replayed", "Signals recorded after a detour.", () => intake()?.replayedCount ?? null),
-    gauge("intake_beat_age_seconds", "Time since the last good beat.", () => seconds(heart()?.sinceBeatMs)),
-    counter("intake_beat_errors", "Beats that failed.", () => heart()?.failures ?? null),
-    gauge("watermark_lag_seconds", "How far the watermark is behind.", () =>
-      seconds(heart()?.watermarkLagMs),
+    counter("intake_replayed", "Pings recorded from the spool.", () => intake()?.replayedCount ?? null),
+    gauge("intake_beat_age_seconds", "Time since the last successful heartbeat.", () =>
+      seconds(heart()?.sinceBeatMs),
     ),
-    counter("intakes_lost", "Other intakes that were declared lost.", () => heart()?.lost ?? null),
-    counter("blind_intervals", "Blind times that were recorded.", () => heart()?.blind ?? null),
-    gauge("spool_signals", "Signals in the spool.", () => spool()?.signals ?? null),
+    counter("intake_beat_errors", "Failed heartbeats.", () => heart()?.failures ?? null),
+    gauge("watermark_lag_seconds", "Watermark lag.", () => seconds(heart()?.watermarkLagMs)),
+    counter("intakes_lost", "Other receiving processes declared lost.", () => heart()?.lost ?? null),
+    counter("blind_intervals", "Recorded monitoring gaps.", () => heart()?.blind ?? null),
+    gauge("spool_signals", "Pings in the spool.", () => spool()?.signals ?? null),
     gauge("spool_bytes", "Size of the spool.", () => spool()?.bytes ?? null),
-    gauge("spool_lost_files", "Spool files nobody can read.", () => spool()?.lostFiles.length ?? null),
+    gauge("spool_lost_files", "Unreadable spool files.", () => spool()?.lostFiles.length ?? null),
     gauge(
       "known_checks",
-      "Checks known without the database.",
+      "Checks known without access to the database.",
       () => receiving()?.spooling.knownCount() ?? null,
     ),
   ];

@@ -167,7 +167,7 @@ function addConnectionFigures(metrics: Metrics, listener: () => HttpListener | n
     },
     {
       name: "overdue_connections_refused_total",
-      help: "Connections turned away.",
+      help: "Rejected connections.",
       kind: "counter",
       read: () => listener()?.connectionCounts().refused ?? null,
     },

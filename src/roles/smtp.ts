@@ -87,7 +87,7 @@ function readCertificate(config: Config): { cert: string; key: string } | null {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new ConfigError([
-      `OVERDUE_PING_MAIL_CERTIFICATE and OVERDUE_PING_MAIL_CERTIFICATE_KEY cannot be used (${why}). Name PEM files of a certificate and of the private key that belongs to it, without a passphrase.`,
+      `OVERDUE_PING_MAIL_CERTIFICATE and OVERDUE_PING_MAIL_CERTIFICATE_KEY cannot be used (${why}). Set them to PEM files with a certificate and its private key without a passphrase.`,
     ]);
   }
   return pair;
@@ -99,7 +99,7 @@ function readPem(path: string, setting: string): string {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new ConfigError([
-      `${setting} names a file that cannot be read (${why}). Correct the path or its permissions.`,
+      `Cannot read the file in ${setting} (${why}). Correct the path or its permissions.`,
     ]);
   }
 }
@@ -108,20 +108,20 @@ function figures(server: () => MailServer | null): Figure[] {
   return [
     {
       name: "overdue_mail_signals_total",
-      help: "Signals by mail, by what became of them.",
+      help: "Pings by email, by result.",
       kind: "counter",
       label: "outcome",
       readEach: () => server()?.counts().answers ?? {},
     },
     {
       name: "overdue_mail_connections",
-      help: "Open mail connections.",
+      help: "Open SMTP connections.",
       kind: "gauge",
       read: () => server()?.counts().connections.open ?? null,
     },
     {
       name: "overdue_mail_connections_refused_total",
-      help: "Mail connections that were sent away, and those that were closed to make room.",
+      help: "SMTP connections rejected, or closed to make room.",
       kind: "counter",
       label: "how",
       readEach: () => {

@@ -23,7 +23,7 @@ export function chooseSpoolFolder(
   const found = tried.find(isWritable);
   if (found !== undefined) return found;
   throw new ConfigError([
-    `OVERDUE_SPOOL_FOLDER is not set, and this user may not write to ${tried.join(" or ")}. Set it to a folder on a local disk, or to "off" to refuse pings while the database is away.`,
+    `OVERDUE_SPOOL_FOLDER is not set, and this user cannot write to ${tried.join(" or ")}. Set it to a folder on a local disk, or to "off" to reject pings while the database is unavailable.`,
   ]);
 }
 

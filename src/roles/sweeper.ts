@@ -74,7 +74,7 @@ function sweepLoop({ database, log, metrics, state }: SweeperParts): Loop {
       const swept = await sweepDeadlines(database, { now, sight, batchesMax: BATCHES_MAX });
       note(state, swept, now);
       for (const { checkId, reason } of swept.poisoned) {
-        log.error({ checkId, reason }, "a check could not be judged, and is put aside for an hour");
+        log.error({ checkId, reason }, "could not evaluate the deadline of a check; retrying in an hour");
       }
       if (swept.fired + swept.excused > 0) {
         const { fired, excused, lagMs } = swept;
@@ -118,20 +118,20 @@ function figures(state: SweeperState): Figure[] {
     return look === null || since === null ? null : look.now - since;
   };
   return [
-    counter("looked", "Checks that the sweeper has looked at."),
-    counter("moved", "Checks whose deadline had moved, or has to wait."),
-    counter("fired", "Deadlines that passed in silence, and made a check down."),
-    counter("excused", "Deadlines that our own blindness excused."),
-    counter("poisoned", "Times that a check could not be judged, and was put aside."),
-    gauge("deadline_lag_seconds", "How far the oldest deadline of the last sweep lay back.", () =>
+    counter("looked", "Checks examined by the sweeper."),
+    counter("moved", "Checks whose deadline had moved or was postponed."),
+    counter("fired", "Checks that went down because of a missed deadline."),
+    counter("excused", "Missed deadlines without an alert because of a monitoring gap."),
+    counter("poisoned", "Failures to evaluate the deadline of a check."),
+    gauge("deadline_lag_seconds", "Age of the oldest deadline in the last sweep.", () =>
       seconds(state.lagMs ?? (state.sweptAt === null ? null : 0)),
     ),
-    gauge("watermark_held_seconds", "How far the watermark of all who receive is behind.", () =>
+    gauge("watermark_held_seconds", "Lag of the watermark across all receiving processes.", () =>
       seconds(heldMs()),
     ),
-    gauge("sight_settled", "1 while silence is believed, 0 after a gap.", () =>
+    gauge("sight_settled", "1 if missing pings raise alerts, 0 for some time after a monitoring gap.", () =>
       state.look === null ? null : Number(state.unsettledSinceAt === null),
     ),
-    gauge("sweep_locked", "Due checks that somebody else held at the last sweep.", () => state.locked.size),
+    gauge("sweep_locked", "Due checks locked by another session in the last sweep.", () => state.locked.size),
   ];
 }

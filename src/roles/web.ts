@@ -63,13 +63,13 @@ export function webRole(resources: WebResources): SitePart {
   addFigures(metrics, [
     {
       name: "overdue_dashboard_streams",
-      help: "Pages that are watching a project.",
+      help: "Dashboard pages that receive live updates.",
       kind: "gauge",
       read: () => live.size,
     },
     {
       name: "overdue_dashboard_answers_total",
-      help: "Answers of the dashboard, by status.",
+      help: "Dashboard responses by status.",
       kind: "counter",
       label: "status",
       readEach: () => handler?.answerCounts() ?? {},

@@ -170,15 +170,17 @@ async function prepareSession(client: pg.ClientBase, options: DatabaseOptions): 
   }>(question);
   const [server] = rows;
   if (server === undefined)
-    throw new UnusableDatabaseError("The database did not answer its first question.");
+    throw new UnusableDatabaseError("The database did not respond to the first query.");
   if (server.version < SERVER_VERSION_MIN) {
     const major = Math.floor(server.version / 10_000);
-    throw new UnusableDatabaseError(`This is PostgreSQL ${major}; Overdue needs PostgreSQL 15 or newer.`);
+    throw new UnusableDatabaseError(
+      `The database server runs PostgreSQL ${major}, but Overdue requires PostgreSQL 15 or newer.`,
+    );
   }
   // Names and bodies hold any character; another encoding would refuse some of them, ping by ping.
   if (server.encoding !== "UTF8") {
     throw new UnusableDatabaseError(
-      `The database has the encoding ${server.encoding}, and Overdue needs UTF8. ` +
+      `The database has the encoding ${server.encoding}, but Overdue requires UTF8. ` +
         "Create another one with `createdb --encoding=UTF8 --template=template0 overdue`.",
     );
   }
@@ -187,7 +189,7 @@ async function prepareSession(client: pg.ClientBase, options: DatabaseOptions): 
   if (server.fsync === "off" || server.synchronous_commit === "off") {
     const which = server.fsync === "off" ? "fsync" : "synchronous_commit";
     throw new UnusableDatabaseError(
-      `PostgreSQL runs with ${which} = off, so that a confirmed signal could be lost. Set ${which} = on.`,
+      `PostgreSQL runs with ${which} = off, so acknowledged pings could be lost. Set ${which} = on.`,
     );
   }
 }

@@ -16,7 +16,7 @@ export async function findStoredSecret(db: Db): Promise<string | null> {
 export async function findSecretKey(db: Db): Promise<string> {
   const secret = await findStoredSecret(db);
   if (secret === null)
-    throw new Error("The instance has no secret key: the row that migration 0001 made is gone.");
+    throw new Error("The secret key created by migration 0001 is missing from the database.");
   return secret;
 }
 

@@ -147,7 +147,7 @@ async function refuseReadOnly(client: pg.Client): Promise<void> {
   );
   if (rows[0]?.is_read_only !== true) return;
   const error = new UnusableDatabaseError(
-    "The database is read-only, as that of a standby server is. Set OVERDUE_DATABASE_URL to the primary server, " +
+    "The database is read-only, such as on a standby server. Set OVERDUE_DATABASE_URL to the primary server, " +
       "or turn off default_transaction_read_only.",
   );
   throw Object.assign(error, { code: READ_ONLY_CODE });
@@ -219,7 +219,7 @@ export async function verifySchema(options: MigrateOptions): Promise<void> {
   throw new UnusableDatabaseError(
     applied.length === 0
       ? "The database is empty. Run `overdue migrate` first."
-      : `The database is older than this version of Overdue and lacks ${pending.join(", ")}. Run \`overdue migrate\`.`,
+      : `The database is missing migrations of this version of Overdue: ${pending.join(", ")}. Run \`overdue migrate\`.`,
   );
 }
 
@@ -228,7 +228,7 @@ function readSteps(directory: string): Step[] {
   return files.toSorted().map((file, index) => {
     const number = MIGRATION_FILE.exec(file)?.[1];
     if (number === undefined || Number(number) !== index + 1) {
-      throw new Error(`Migrations are numbered 0001, 0002, … without a gap; ${file} breaks the row.`);
+      throw new Error(`Migrations must be numbered 0001, 0002, … without gaps; ${file} is out of order.`);
     }
     const path = join(directory, file);
     const text = readFileSync(path, "utf8");
@@ -252,7 +252,7 @@ async function comparePlan(client: pg.Client, steps: Step[]): Promise<MigrationP
     if (ours !== checksum) {
       throw new UnusableDatabaseError(
         `Migration ${name} is not the one that was applied to this database. ` +
-          "Applied migrations never change: restore the file and put the change into a new one.",
+          "Never change an applied migration: restore the file and add a new migration.",
       );
     }
   }

@@ -8,9 +8,9 @@ import { UnusableDatabaseError } from "./errors.ts";
 const PROBE_TIMEOUT_MS = 2_000;
 
 const ADVICE =
-  "The database address leads to a connection pooler in transaction mode (PgBouncer or a similar program). " +
-  "Overdue keeps prepared statements, time limits and advisory locks on its connections, which that mode " +
-  "does not preserve. Connect to PostgreSQL itself, or to a pool with pool_mode = session.";
+  "OVERDUE_DATABASE_URL points to a connection pooler in transaction mode (PgBouncer or similar). " +
+  "Overdue uses prepared statements, timeouts, and advisory locks, which this mode " +
+  "does not support. Connect to PostgreSQL directly, or to a pool with pool_mode = session.";
 
 /** Throws UnusableDatabaseError when connections do not keep their server. Costs one connection if they do. */
 export async function refuseTransactionPooling(options: DatabaseOptions): Promise<void> {

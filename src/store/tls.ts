@@ -60,7 +60,7 @@ function trustOf(mode: Exclude<SslMode, "disable">, root: string | null): TlsOpt
   if (root === SYSTEM_ROOTS) {
     if (mode === "verify-full") return {};
     throw new UnusableDatabaseError(
-      `sslrootcert=system needs sslmode=verify-full, not ${mode}: a public authority signs for anybody.`,
+      `sslrootcert=system requires sslmode=verify-full, not ${mode}, because public CAs issue certificates to anyone.`,
     );
   }
   const ca = rootCertificate(root);
@@ -69,7 +69,7 @@ function trustOf(mode: Exclude<SslMode, "disable">, root: string | null): TlsOpt
   // libpq would refuse this, too; with the name checked, the public authorities are a sound choice.
   if (mode === "verify-full") return {};
   throw new UnusableDatabaseError(
-    "sslmode=verify-ca needs a root certificate. Name its file with sslrootcert in the database URL, or use sslmode=verify-full.",
+    "sslmode=verify-ca requires a root certificate. Set sslrootcert in the database URL to its file, or use sslmode=verify-full.",
   );
 }
 
@@ -95,7 +95,7 @@ function readNamed(parameter: string, path: string): string {
   } catch (error) {
     const why = error instanceof Error && "code" in error ? String(error.code) : String(error);
     throw new UnusableDatabaseError(
-      `${path}, which ${parameter} of the database URL names, cannot be read (${why}). Correct the path or its permissions.`,
+      `Cannot read ${path}, which is set as ${parameter} in the database URL (${why}). Correct the path or its permissions.`,
     );
   }
 }

@@ -87,7 +87,10 @@ function timeLimit(giveUpAtMs: number | undefined): TimeLimit {
   const { promise: over, reject } = Promise.withResolvers<never>();
   // Nobody may be waiting at that moment.
   over.catch(() => {});
-  const timer = setTimeout(() => reject(new OutOfTimeError("The database took too long.")), leftMs());
+  const timer = setTimeout(
+    () => reject(new OutOfTimeError("The database did not respond in time.")),
+    leftMs(),
+  );
   return { hold: (work) => Promise.race([work, over]), leftMs, lift: () => clearTimeout(timer) };
 }
 

@@ -88,7 +88,7 @@ function parseTimestamp(text: string): Instant {
 
 function parseInteger(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new Error(`an integer beyond what a number holds exactly: ${text}`);
+  if (!Number.isSafeInteger(value)) throw new Error(`an integer that is too large for a number: ${text}`);
   return value;
 }
 

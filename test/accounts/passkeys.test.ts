@@ -84,7 +84,7 @@ describe("A passkey", () => {
     expect(set.status).toBe(200);
     await noPasskey(200);
     const noPassword = await browser.send("DELETE", "/web/api/account/password");
-    expect([noPassword.status, noPassword.text.includes("Nothing else opens this account")]).toEqual([
+    expect([noPassword.status, noPassword.text.includes("This is your only sign-in method")]).toEqual([
       409,
       true,
     ]);

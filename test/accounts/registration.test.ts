@@ -105,7 +105,7 @@ describe("Where no mail is sent", () => {
     expect((await browser.ask(path)).text).toContain("Choose a password");
     for (const form of [{}, { password: "short" }]) {
       const again = await browser.post(path, form);
-      expect([again.status, again.text.includes("A password has at least 8 characters.")]).toEqual([
+      expect([again.status, again.text.includes("The password must have at least 8 characters.")]).toEqual([
         400,
         true,
       ]);

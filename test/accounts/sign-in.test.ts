@@ -224,7 +224,7 @@ describe("A password", () => {
       }),
     );
     expect(new Set(texts).size).toBe(1);
-    expect(texts[0]).toContain("The address or the password is wrong.");
+    expect(texts[0]).toContain("Incorrect email address or password.");
   });
 
   test("takes as long for somebody whom nobody knows", async () => {

@@ -423,7 +423,7 @@ describe("An account that is closed", () => {
     const shared = await close(owner.account, owner.account.email);
     expect([shared.status, (shared.json as { error: string }).error]).toEqual([
       409,
-      expect.stringContaining("Others are members"),
+      expect.stringContaining("You own projects with other members"),
     ]);
     expect((await close(stranger.account, "somebody@else.org")).status).toBe(400);
     await cast.browse(path(`/members/${stranger.account.uuid}`), {

@@ -146,7 +146,7 @@ describe("The identity provider", () => {
     await signIn(browser, "owner");
     const remove = (subject: string) =>
       browser.send("POST", "/web/api/account/identities/remove", { issuer, subject });
-    expect((await remove("owner")).text).toContain("Nothing else opens this account");
+    expect((await remove("owner")).text).toContain("This is your only sign-in method");
     const password = "a few words in a row";
     expect((await browser.send("PUT", "/web/api/account/password", { password })).status).toBe(200);
     expect((await remove("somebody else")).status).toBe(404);

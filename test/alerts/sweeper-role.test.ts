@@ -169,10 +169,9 @@ describe("the sweeper", () => {
     async () => {
       await startBeating();
       await checkDownIn(-180_000);
-      const { said, metric } = await startSweeper(
-        { OVERDUE_OPERATOR_CHANNEL: world.channels[0]?.uuid ?? "" },
-        ["notifier"],
-      );
+      const { said, metric } = await startSweeper({ OVERDUE_ADMIN_CHANNEL: world.channels[0]?.uuid ?? "" }, [
+        "notifier",
+      ]);
       await expect.poll(said, SOON).toContain("Deadlines are not being checked");
       expect(said()).toContain("Start a process with the role sweeper");
       expect(await metric("overdue_troubles")).toBe("1");
@@ -190,9 +189,9 @@ describe("the sweeper", () => {
       const beating = await startBeating({ heldMs: 70_000 });
       await checkDownIn(-2_000);
       const { said, metric } = await startSweeper({
-        OVERDUE_OPERATOR_CHANNEL: world.channels[0]?.uuid ?? "",
+        OVERDUE_ADMIN_CHANNEL: world.channels[0]?.uuid ?? "",
       });
-      await expect.poll(said, SOON).toContain("Silence alerts are held back");
+      await expect.poll(said, SOON).toContain("Alerts for missing pings are delayed");
       expect(Number(await metric("overdue_watermark_held_seconds"))).toBeGreaterThan(60);
       expect(await metric("overdue_troubles")).toBe("1");
       expect(await flips()).toEqual([]);
@@ -203,8 +202,8 @@ describe("the sweeper", () => {
       await expect.poll(flips, SOON).toHaveLength(1);
       await database.db.pool.query("update operator_incidents set seen_at = seen_at - interval '1 minute'");
       const both = () => said() + second.said();
-      await expect.poll(both, SOON).toContain("Silence alerts are on time again");
-      expect(both().split("Silence alerts are held back")).toHaveLength(2);
+      await expect.poll(both, SOON).toContain("Alerts for missing pings are on time again");
+      expect(both().split("Alerts for missing pings are delayed")).toHaveLength(2);
       const { rows } = await database.db.pool.query(
         "select about ->> 'isOver' as over from deliveries where kind = 'operator' order by id",
       );
@@ -218,7 +217,7 @@ test(
   "a channel of the admin that does not exist is logged at the start, and counted",
   async () => {
     await startBeating();
-    const { said, metric } = await startSweeper({ OVERDUE_OPERATOR_CHANNEL: randomUUID() });
+    const { said, metric } = await startSweeper({ OVERDUE_ADMIN_CHANNEL: randomUUID() });
     await expect.poll(said, SOON).toContain("The admin channel cannot be used");
     expect(await metric("overdue_troubles")).toBe("1");
   },
@@ -264,7 +263,9 @@ describe("the heartbeat", () => {
         );
       }
       const { said, metric } = await startSweeper({ OVERDUE_HEARTBEAT_URL: url });
-      await expect.poll(said, SOON).toContain("the heartbeat is withheld");
+      await expect
+        .poll(said, SOON)
+        .toContain("the external heartbeat is withheld because of health problems");
       expect(await metric("overdue_heartbeat_withheld")).toBe("1");
       expect(calls()).toBe(0);
       beating.letGo();
@@ -283,7 +284,9 @@ describe("the heartbeat", () => {
       await database.db.pool.query("update intakes set beat_at = beat_at - interval '2 minutes'");
       const { url, calls } = await listen();
       const { said } = await startSweeper({ OVERDUE_HEARTBEAT_URL: url });
-      await expect.poll(said, SOON).toContain("the heartbeat is withheld");
+      await expect
+        .poll(said, SOON)
+        .toContain("the external heartbeat is withheld because of health problems");
       expect(calls()).toBe(0);
     },
     TEST_MS_MAX,

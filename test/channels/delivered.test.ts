@@ -118,7 +118,7 @@ test("a webhook of Slack that is gone disables its channel, and the others hear 
   const channel = await findChannelById(at.db, gone.id);
   expect(channel).toMatchObject({
     disabledAt: MONDAY_NOON,
-    disabledReason: expect.stringMatching(/no longer there/),
+    disabledReason: expect.stringMatching(/no longer exists/),
   });
   await deliver(MONDAY_NOON + 1_000);
   expect(ntfy.received.map(({ json }) => json["title"])).toEqual([expect.stringMatching(/was disabled$/)]);

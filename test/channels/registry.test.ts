@@ -139,7 +139,10 @@ test("a kind that is added by one file and one line can be documented, validated
   const kinds: readonly AnyKind[] = [...KINDS, pigeon];
 
   expect(renderChannelKinds(kinds)).toContain("### pigeon\n\n| Field |");
-  expect(readConfig(pigeon, {}, { strict: true })).toEqual({ ok: false, text: "loft is missing: The loft." });
+  expect(readConfig(pigeon, {}, { strict: true })).toEqual({
+    ok: false,
+    text: "loft is required: The loft.",
+  });
   const config: ChannelConfig = { loft: "north-tower-7" };
   expect(readConfig(pigeon, config, { strict: true })).toEqual({ ok: true, value: config });
   expect(shownConfig(pigeon, config)).toEqual({ loft: "********" });

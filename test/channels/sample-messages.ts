@@ -150,7 +150,7 @@ export const DISABLED: AlertMessage = {
   at: NOW,
   projectName: "Shop & Sons",
   channel: { uuid: "0c8983c9-9d73-446f-adb5-0641fdacc9d4", kind: "slack", name: "#ops" },
-  reason: "The webhook is no longer there (status code 404)",
+  reason: "The webhook no longer exists (HTTP 404)",
 };
 
 export const OPERATOR: AlertMessage = {
@@ -159,8 +159,8 @@ export const OPERATOR: AlertMessage = {
   isOver: false,
   trouble: "watermarkHeld",
   since: DEADLINE,
-  title: "Silence cannot be told since 04:00",
-  text: "One receiving process has given no sign of life; alerts by silence wait for it.",
+  title: "Alerts for missing pings are delayed",
+  text: "A receiving process has stopped sending heartbeats. Alerts for missing pings are delayed.",
 };
 
 export const TEST: AlertMessage = {

@@ -375,7 +375,7 @@ test("a group, an unknown kind and a configuration from another time fail withou
   await open("slack");
   for (const [kind, config, reason] of [
     ["group", { members: ["0c8983c9-9d73-446f-adb5-0641fdacc9d4"] }, /through its members/],
-    ["pigeon", {}, /no channels of the kind pigeon/],
+    ["pigeon", {}, /does not support channels of kind pigeon/],
     ["slack", {}, /cannot be used: url is missing/],
   ] as const) {
     const result = await send(kind, DOWN, { config });

@@ -36,9 +36,9 @@ describe("a check that is down", () => {
       subject: "DOWN | Nightly <backup> of *db_1*",
       headline: "Nightly <backup> of *db_1* is DOWN",
       sentences: [
-        "Down since 2026-11-15 06:00 Europe/Riga: no success signal came in time.",
-        "One was expected by 2026-11-15 05:00, with 1 hour of grace.",
-        "The last ping (Success) came at 2026-11-14 05:00.",
+        "Down since 2026-11-15 06:00 Europe/Riga: no success ping arrived in time.",
+        "A ping was expected by 2026-11-15 05:00, plus a grace period of 1 hour.",
+        "The last ping (Success) was received at 2026-11-14 05:00.",
       ],
       history: [],
       output: "starting\ndone: 3 tables, <b>1 234</b> rows & ```no``` @everyone",
@@ -47,14 +47,14 @@ describe("a check that is down", () => {
 
   test("by silence from the beginning: that nothing ever came", () => {
     const { sentences, facts } = words({ ...DOWN, lastPing: null });
-    expect(sentences.at(-1)).toBe("There has been no ping yet.");
-    expect(facts.at(-1)).toMatchObject({ label: "Last Ping", value: "Never" });
+    expect(sentences.at(-1)).toBe("No pings have been received yet.");
+    expect(facts.at(-1)).toMatchObject({ label: "Last ping", value: "Never" });
   });
 
   test("by a run that did not end: when it began", () => {
     expect(words(OVERRUN).sentences).toEqual([
-      "Down since 2026-11-15 04:00 UTC: the run that began at 2026-11-15 03:59 has not ended.",
-      "It had 1 minute to report success or failure.",
+      "Down since 2026-11-15 04:00 UTC: the run that started at 2026-11-15 03:59 has not finished.",
+      "The job did not report success or failure within the grace period of 1 minute.",
     ]);
   });
 
@@ -76,8 +76,8 @@ describe("a check that is down", () => {
   test("says nothing about an expectation that is no longer the one that was missed", () => {
     const check = { ...CHECK, state: { ...CHECK.state, silence: null } };
     expect(words({ ...DOWN, check }).sentences).toEqual([
-      "Down since 2026-11-15 06:00 Europe/Riga: no success signal came in time.",
-      "The last ping (Success) came at 2026-11-14 05:00.",
+      "Down since 2026-11-15 06:00 Europe/Riga: no success ping arrived in time.",
+      "The last ping (Success) was received at 2026-11-14 05:00.",
     ]);
   });
 });
@@ -87,20 +87,20 @@ test("a check that is up again: since when, and how long it was down", () => {
     mood: "good",
     subject: "UP | Nightly <backup> of *db_1*",
     sentences: [
-      "Up since 2026-11-15 06:12 Europe/Riga: a success signal came.",
-      "It had been down for 12 minutes, 5 seconds.",
+      "Up since 2026-11-15 06:12 Europe/Riga: a success ping was received.",
+      "It was down for 12 minutes, 5 seconds.",
     ],
-    others: { text: "No other check is down.", down: [] },
+    others: { text: "No other checks are down.", down: [] },
   });
   expect(words({ ...UP, downtimeMs: null }).sentences).toHaveLength(1);
 });
 
 test("several changes in one message are told one by one, and every failure is named", () => {
   expect(words(MERGED).history).toEqual([
-    "2026-11-15 06:00: down, no signal came in time",
-    "2026-11-15 06:02: up, by a success signal",
+    "2026-11-15 06:00: down, no ping arrived in time",
+    "2026-11-15 06:02: up, success ping received",
     "2026-11-15 06:05: down, the job reported a failure",
-    "2026-11-15 06:12: up, by a success signal",
+    "2026-11-15 06:12: up, success ping received",
   ]);
   const { history } = words(EXTREME);
   expect(history).toHaveLength(13);
@@ -121,7 +121,7 @@ test("several changes in one message are told one by one, and every failure is n
 
 test("an alarm that was wrong is taken back in so many words", () => {
   expect(words(TAKEN_BACK).sentences).toEqual([
-    "The alarm of 2026-11-15 06:00 Europe/Riga is taken back: the signal had been received in time, and we were late to record it. The job was not down.",
+    "Correction: the alert from 2026-11-15 06:00 Europe/Riga was wrong. The ping arrived in time, but we recorded it late. The job was not down.",
   ]);
   const both: FlipMessage = { ...UP, corrections: TAKEN_BACK.corrections };
   expect(words(both).sentences).toHaveLength(3);
@@ -130,18 +130,18 @@ test("an alarm that was wrong is taken back in so many words", () => {
 test("a notice says that it is one, what was not watched, and when", () => {
   expect(words(NOTICE)).toMatchObject({
     mood: "notice",
-    subject: "NOTICE | could not watch Nightly <backup> of *db_1* and 11 more",
-    headline: "Notice: could not watch Nightly <backup> of *db_1* and 11 more",
+    subject: "NOTICE | monitoring gap: Nightly <backup> of *db_1* and 11 more",
+    headline: "Monitoring gap: Nightly <backup> of *db_1* and 11 more",
     sentences: [
-      "Between 2026-11-15 02:58 and 2026-11-15 03:05 UTC we could not receive signals, and nothing has come since.",
-      "This is a notice and no alarm: the jobs may well have run. They are expected anew from now on.",
+      "Between 2026-11-15 02:58 and 2026-11-15 03:05 UTC, we could not receive pings, and no ping has arrived since.",
+      "This is a notice, not an alert: the jobs may have run normally. Monitoring continues from now on.",
     ],
   });
   const one = { ...NOTICE, checks: [{ uuid: CHECK.uuid, name: "" }], checkCount: 1 };
   expect(words({ ...one, blind: { from: DOWN.since, to: null } })).toMatchObject({
-    headline: "Notice: could not watch unnamed check",
+    headline: "Monitoring gap: unnamed check",
     sentences: [
-      expect.stringMatching(/^Since 2026-11-15 04:00 UTC we could not receive/),
+      expect.stringMatching(/^Since 2026-11-15 04:00 UTC, we have been unable/),
       expect.any(String),
     ],
     facts: [{ value: "Shop & Sons" }, { label: "Check", value: "unnamed check" }],
@@ -151,20 +151,20 @@ test("a notice says that it is one, what was not watched, and when", () => {
 test("a disabled channel and a trouble of the installation are told to whoever can mend it", () => {
   expect(words(DISABLED)).toMatchObject({
     mood: "notice",
-    headline: 'Notice: the channel "#ops" (slack) was disabled',
-    sentences: [expect.stringContaining("status code 404"), expect.any(String)],
+    headline: 'The channel "#ops" (slack) was disabled',
+    sentences: [expect.stringContaining("HTTP 404"), expect.any(String)],
   });
   expect(words(OPERATOR)).toMatchObject({
     mood: "bad",
-    subject: "Overdue | Silence cannot be told since 04:00",
+    subject: "Overdue | Alerts for missing pings are delayed",
   });
   expect(words({ ...OPERATOR, isOver: true })).toMatchObject({ mood: "good" });
 });
 
 test("the other checks are counted, and named when they are few", () => {
   const others = (given: object, kind = "down") => words({ ...DOWN, kind, otherChecks: given }).others?.text;
-  expect(others({ total: 1, downCount: 1, down: [] })).toBe("1 other check is down, too.");
-  expect(others({ total: 14, downCount: 12, down: [] })).toBe("12 of the 14 other checks are down, too.");
+  expect(others({ total: 1, downCount: 1, down: [] })).toBe("1 other check is down.");
+  expect(others({ total: 14, downCount: 12, down: [] })).toBe("12 of the 14 other checks are down.");
   expect(others({ total: 14, downCount: 12, down: [] }, "up")).toBe("12 of the 14 other checks are down.");
   expect(words(DOWN).others?.down.map(({ text }) => text)).toEqual(["Invoices [weekly](x)", "unnamed check"]);
 });

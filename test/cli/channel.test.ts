@@ -59,7 +59,7 @@ describe("overdue admin channel", () => {
     };
     expect(json.channels).toHaveLength(3);
     for (const uuid of [group.uuid, hook.uuid]) {
-      expect((await channel("remove", uuid)).out).toBe(`Removed the channel ${uuid}.\n`);
+      expect((await channel("remove", uuid)).out).toBe(`Removed channel ${uuid}.\n`);
     }
   });
 
@@ -71,7 +71,7 @@ describe("overdue admin channel", () => {
   test("shows a secret that was made, once", async () => {
     const { out } = await add("--kind", "telegram");
     expect(out).toMatch(
-      /^Made the channel [0-9a-f-]{36}\. It hears of 0 checks\.\n\nsetup_code {2}\w{24}\n\nThis is not/,
+      /^Created channel [0-9a-f-]{36}\. Notifies for 0 checks\.\n\nsetup_code {2}\w{24}\n\nSave this now\./,
     );
   });
 
@@ -80,7 +80,7 @@ describe("overdue admin channel", () => {
     const tested = await channel("test", uuid, "--wait", "0");
     expect(tested.code).toBe(1);
     expect(tested.out).toMatch(/ {2}test {2,}pending {2}0 tries\n$/);
-    expect(tested.err).toContain("Does a process with the role notifier run?");
+    expect(tested.err).toContain("Check that a process with the role notifier is running.");
     const log = await channel("log", uuid, "--json");
     expect(JSON.parse(log.out)).toMatchObject({
       deliveries: [{ kind: "test", state: "pending", attempts: 0 }],
@@ -109,11 +109,11 @@ describe("overdue admin channel", () => {
 
   test.each([
     [["--kind", "fax"], "Allowed choices are email, webhook"],
-    [["--kind", "slack"], "url is missing"],
+    [["--kind", "slack"], "url is required"],
     [["--kind", "slack", "--set", "url"], '"url" is not of the form field=value'],
     [["--kind", "ntfy", "--set", "topic=x", "priority=high"], "priority must be"],
     [["--kind", "email", "--set", "value=x"], "value must be an email address"],
-    [["--kind", "slack", "--config", "/nowhere/x.json"], "The configuration cannot be read"],
+    [["--kind", "slack", "--config", "/nowhere/x.json"], "Cannot read the configuration"],
     [["--kind", "email", "--checks", "x"], "It must be a UUID"],
   ])("refuses %j in words", async (options, words) => {
     const { code, err } = await add(...options);
@@ -123,7 +123,7 @@ describe("overdue admin channel", () => {
 
   test("says what is not there", async () => {
     const nowhere = "00000000-0000-4000-8000-000000000000";
-    expect((await channel("remove", nowhere)).err).toContain(`There is no channel ${nowhere}.`);
-    expect((await channel("list", "--project", nowhere)).err).toContain(`There is no project ${nowhere}.`);
+    expect((await channel("remove", nowhere)).err).toContain(`No channel with UUID ${nowhere}.`);
+    expect((await channel("list", "--project", nowhere)).err).toContain(`No project with UUID ${nowhere}.`);
   });
 });

@@ -70,7 +70,7 @@ test.each([["admin"], ["admin", "channel"], ["admin", "quarantine"]])(
 test("an unknown role is refused by the process, with the nearest name", async () => {
   const { code, out, err } = await runOverdue(["serve", "--roles", "housekeeping"]);
   expect({ code, out }).toEqual({ code: 2, out: "" });
-  expect(err).toContain('There is no role "housekeeping". Did you mean housekeeper?');
+  expect(err).toContain('Unknown role "housekeeping". Did you mean housekeeper?');
 });
 
 test("overdue config refuses an unknown role, as overdue serve does", async () => {
@@ -117,9 +117,9 @@ describe("overdue config", () => {
     expect(out).toBe("");
     expect(err).toContain("Did you mean OVERDUE_SITE_URL?");
     expect(err).toContain(
-      'OVERDUE_CHECK_LIMIT must be a whole number of checks from 0 to 1000000000, not "many".',
+      'OVERDUE_CHECK_LIMIT must be a whole number from 0 to 1000000000 (checks), not "many".',
     );
-    expect(err).toContain("OVERDUE_SECRET_KEY_FILE names /no/such/file");
+    expect(err).toContain("OVERDUE_SECRET_KEY_FILE is set to /no/such/file");
     expect(err).toContain("OVERDUE_DATABASE_URL must look like");
     expect(err).not.toContain("hunter2");
   });

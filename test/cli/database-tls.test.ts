@@ -151,13 +151,15 @@ describe.each([
       "encrypted",
       expect.stringMatching(UNKNOWN_AUTHORITY),
       "encrypted",
-      expect.stringMatching(/not issued for|does not match.*sslmode=verify-ca/),
+      expect.stringMatching(/not valid for this host name|does not match.*sslmode=verify-ca/),
       expect.stringMatching(UNKNOWN_AUTHORITY),
     ]);
   });
 
   test("without one, verify-ca is refused, and verify-full trusts the public authorities only", async () => {
-    expect(await outcome(environment(encrypted, { mode: "verify-ca" }))).toMatch(/needs a root certificate/);
+    expect(await outcome(environment(encrypted, { mode: "verify-ca" }))).toMatch(
+      /requires a root certificate/,
+    );
     expect(await outcome(environment(encrypted, { mode: "verify-full", host: "localhost" }))).toMatch(
       UNKNOWN_AUTHORITY,
     );

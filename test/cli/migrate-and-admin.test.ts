@@ -24,7 +24,7 @@ describe("overdue migrate", () => {
     const environment = { OVERDUE_DATABASE_URL: await postgres.newDatabase() };
     for (const _ of [1, 2]) {
       const plan = await callOverdue(["migrate", "--plan"], environment);
-      expect(plan).toMatchObject({ code: 0, out: expect.stringMatching(/^Would apply 0001_initial/) });
+      expect(plan).toMatchObject({ code: 0, out: expect.stringMatching(/^Pending: 0001_initial/) });
     }
     const first = await runOverdue(["migrate", "--json"], environment);
     expect(JSON.parse(first.out).applied).toContain("0001_initial");
@@ -106,7 +106,7 @@ describe("overdue admin", () => {
     expect(project).toMatchObject({
       code: 1,
       out: "",
-      err: expect.stringContaining("There is no account yet."),
+      err: expect.stringContaining("No accounts yet."),
     });
   });
 
@@ -120,10 +120,10 @@ describe("overdue admin", () => {
     const again = await admin("create-account", "--email", "alice@example.org");
     expect(again).toMatchObject({
       code: 1,
-      err: "overdue: There is an account for alice@example.org already.\n",
+      err: "overdue: An account for alice@example.org already exists.\n",
     });
     const wrong = await admin("create-account", "--email", "alice");
-    expect(wrong).toMatchObject({ code: 1, err: 'overdue: "alice" is not an email address.\n' });
+    expect(wrong).toMatchObject({ code: 1, err: 'overdue: "alice" is not a valid email address.\n' });
   });
 
   test("the program itself prints the same JSON and nothing else", async () => {
@@ -166,7 +166,7 @@ describe("overdue admin", () => {
     const { out } = await admin("create-project", "--name", "Reports", "--account", "alice@example.org");
     expect(out).toMatch(/API key \(read-write\) +odw_/);
     expect(out).toContain("http://localhost:8000/ping/");
-    expect(out).toContain("not shown again");
+    expect(out).toContain("won't be able to see them again");
   });
 
   test("create-keys adds keys; --replace ends the earlier ones of that kind", async () => {
@@ -183,7 +183,7 @@ describe("overdue admin", () => {
       "read-only",
       "--replace",
     );
-    expect(replaced.out).toContain("Earlier keys that no longer work: 2.");
+    expect(replaced.out).toContain("Revoked keys: 2.");
     const list = JSON.parse((await admin("list", "--json")).out);
     const project = list.accounts[0].projects.find((one: { uuid: string }) => one.uuid === uuid);
     expect(project.api_keys.map((key: { kind: string }) => key.kind).toSorted()).toEqual([
@@ -191,25 +191,25 @@ describe("overdue admin", () => {
       "read-write",
     ]);
     const missing = await admin("create-keys", "--project", "00000000-0000-4000-8000-000000000000");
-    expect(missing).toMatchObject({ code: 1, err: expect.stringContaining("There is no project 00000000") });
+    expect(missing).toMatchObject({ code: 1, err: expect.stringContaining("No project with UUID 00000000") });
   });
 
   test("set-check-limit gives an account its own limit, and back", async () => {
     const limitOf = async () => JSON.parse((await admin("list", "--json")).out).accounts[0].check_limit;
     expect(await limitOf()).toBe(50);
     const set = await admin("set-check-limit", "--account", "alice@example.org", "--limit", "3");
-    expect(set).toMatchObject({ code: 0, out: "alice@example.org may now have 3 checks.\n" });
+    expect(set).toMatchObject({ code: 0, out: "Check limit for alice@example.org: 3.\n" });
     expect(await limitOf()).toBe(3);
     await admin("set-check-limit", "--account", "alice@example.org", "--limit", "default");
     expect(await limitOf()).toBe(50);
     const nobody = await admin("set-check-limit", "--account", "bob@example.org", "--limit", "3");
-    expect(nobody).toMatchObject({ code: 1, err: "overdue: There is no account for bob@example.org.\n" });
+    expect(nobody).toMatchObject({ code: 1, err: "overdue: No account found for bob@example.org.\n" });
   });
 
   test("with two accounts, create-project wants to know which", async () => {
     await admin("create-account", "--email", "bob@example.org", "--operator");
     const unclear = await admin("create-project", "--json");
-    expect(unclear).toMatchObject({ code: 1, err: expect.stringContaining("say which one with --account") });
+    expect(unclear).toMatchObject({ code: 1, err: expect.stringContaining("Choose one with --account") });
     const { code } = await admin("create-project", "--account", "bob@example.org", "--json");
     expect(code).toBe(0);
   });
@@ -217,7 +217,7 @@ describe("overdue admin", () => {
   test("list shows accounts, projects and the beginnings of keys, never a whole one", async () => {
     const { out } = await admin("list");
     expect(out).toContain("alice@example.org (0 of 50 checks)");
-    expect(out).toContain("bob@example.org (0 of 50 checks, operator)");
+    expect(out).toContain("bob@example.org (0 of 50 checks, admin)");
     expect(out).toMatch(/odw_[A-Za-z0-9]{8}…/);
     expect(out).not.toMatch(/od[wr]_[A-Za-z0-9]{9}/);
   });

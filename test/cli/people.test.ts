@@ -53,12 +53,12 @@ describe("overdue admin", () => {
     const unknown = await admin("login-link", "--account", "nobody@example.org");
     expect([unknown.code, unknown.err]).toEqual([
       1,
-      expect.stringContaining("There is no account for nobody@example.org"),
+      expect.stringContaining("No account found for nobody@example.org"),
     ]);
   });
 
   test("reset-2fa takes an authenticator app away", async () => {
-    expect((await admin("reset-2fa")).out).toBe("ann@example.org had no authenticator app.\n");
+    expect((await admin("reset-2fa")).out).toBe("ann@example.org has no authenticator app.\n");
     const secretKey = "a-secret-of-the-operator-0123456789";
     const accountId = await onDatabase(async (db) => {
       const account = await findAccountByEmail(db, "ann@example.org");
@@ -87,7 +87,7 @@ describe("overdue admin", () => {
       invitation: { email: "bob@example.org", projectId: null },
     });
     expect((await admin("invite", "--email", "ann@example.org")).err).toContain(
-      "There is an account for ann@example.org already.",
+      "An account for ann@example.org already exists.",
     );
   });
 });

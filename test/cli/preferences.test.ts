@@ -18,7 +18,7 @@ const set = (...options: string[]) => callOverdue(["admin", "set-preferences", .
 describe("overdue admin set-preferences", () => {
   test("shows what is wanted, changes what is given, and leaves the rest", async () => {
     expect((await set()).out).toBe(
-      "ann@example.org: reports monthly, reminders off, time zone as the browser, UTC in mails.\n",
+      "ann@example.org: reports monthly, reminders off, time zone from browser, UTC in email.\n",
     );
     const changed = await set(
       "--account",
@@ -46,8 +46,8 @@ describe("overdue admin set-preferences", () => {
   test.each([
     [["--reports", "yearly"], "Allowed choices are off, daily, weekly, monthly"],
     [["--reminders", "weekly"], "Allowed choices are off, hourly, daily"],
-    [["--time-zone", "Riga"], "is not a time zone"],
-    [["--account", "bob@example.org"], "There is no account for bob@example.org"],
+    [["--time-zone", "Riga"], "is not a valid time zone"],
+    [["--account", "bob@example.org"], "No account found for bob@example.org"],
   ])("refuses %j in words", async (options, words) => {
     const { code, err } = await set(...options);
     expect(code).toBeGreaterThan(0);

@@ -68,7 +68,7 @@ describe("overdue prune", () => {
       0, 450, 450,
     ]);
     const again = await prune();
-    expect(again).toEqual({ code: 0, err: "", out: "Removed: nothing. Nothing is left that may go.\n" });
+    expect(again).toEqual({ code: 0, err: "", out: "Deleted: nothing. No expired data remains.\n" });
   });
 
   test("says how far it is while it works, unless it is told to be quiet", async () => {
@@ -80,7 +80,7 @@ describe("overdue prune", () => {
     onTestFinished(() => void vi.restoreAllMocks());
     const { code, err } = await prune();
     expect(code).toBe(0);
-    expect(err).toMatch(/^(overdue: removed so far: \d+ flips, \d+ run history\n){2,}$/);
+    expect(err).toMatch(/^(overdue: deleted so far: \d+ flips, \d+ run history\n){2,}$/);
     expect(await prune("--quiet")).toMatchObject({ code: 0, err: "" });
   });
 
@@ -89,7 +89,7 @@ describe("overdue prune", () => {
     await query("update checks set deleted_at = now() - interval '8 days' where id = 1");
     await query("update checks set deleted_at = now() - interval '6 days' where id = 2");
     const { out } = await prune();
-    expect(out).toMatch(/^Removed: .*\b900 run history, 1 deleted checks\. Nothing is left/);
+    expect(out).toMatch(/^Deleted: .*\b900 run history, 1 deleted checks\. No expired data/);
     expect(await countOf("checks")).toBe(449);
     expect(await query("select 1 from check_days where check_id = 1")).toEqual([]);
   });
@@ -99,7 +99,7 @@ describe("overdue prune", () => {
     const first = await prune("--minutes", "0.0001");
     expect(first.code).toBe(1);
     expect(first.out).toContain(
-      "Not everything that may go is gone: the time was over; the next run goes on.",
+      "Some expired data remains: the time limit was reached; run the command again to continue.",
     );
     expect(await countOf("flips")).toBe(1_500);
     expect(await prune("--quiet")).toMatchObject({ code: 0, err: "" });
@@ -150,7 +150,7 @@ describe("objects whose pings are gone", () => {
     Object.assign(environment, store(1));
     const { code, out } = await prune();
     expect(code).toBe(1);
-    expect(out).toContain("the object store did not work: ");
+    expect(out).toContain("the object store failed: ");
     expect(await countOf("object_removals")).toBe(3);
   });
 
@@ -158,6 +158,6 @@ describe("objects whose pings are gone", () => {
     await owe(1);
     const { code, out } = await prune();
     expect(code).toBe(1);
-    expect(out).toContain("the settings name none (OVERDUE_S3_BUCKET)");
+    expect(out).toContain("no object store is configured (OVERDUE_S3_BUCKET)");
   });
 });

@@ -56,7 +56,7 @@ test("quarantined pings are listed with check and reason, retried, and gone when
 
   expect(await quarantine("retry")).toMatchObject({
     code: 0,
-    out: "Recorded: 1. Check no longer exists: 1. Still quarantined: 1.\n",
+    out: "Recorded: 1. Dropped because the check no longer exists: 1. Still quarantined: 1.\n",
   });
   expect(await listPings(db, { checkId: check.id, afterN: 0, limit: 10 })).toMatchObject([
     { at: MONDAY_NOON },

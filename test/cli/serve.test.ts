@@ -70,7 +70,7 @@ const messagesOf = (out: string) =>
     .map((line) => JSON.parse(line) as LogLine);
 
 describe("on an installation that nobody runs yet", () => {
-  const BEGIN = "nobody runs this installation yet: open the link to begin";
+  const BEGIN = "No admin account yet. Open this link to create one.";
 
   test("each start logs a link that makes the first account, until there is one", async () => {
     const settings = await environment({ OVERDUE_SITE_URL: "http://overdue.example.org" });
@@ -126,7 +126,7 @@ describe("a process", () => {
     await other.connect();
     await other.query("select pg_advisory_lock(7064531920)");
     const running = serve(settings, "--roles", "housekeeper");
-    await running.line("another process brings the schema up to date; waiting for it");
+    await running.line("waiting for another process to finish migrating the database");
     // Longer than the setting.
     await sleep(3_000);
     await other.end();
@@ -160,7 +160,7 @@ describe("a process", () => {
     const order = ["pool", "admin", "schema", "site", "database-identity", ...inner];
     expect(named("service started")).toEqual(order);
     expect(named("service stopped")).toEqual(order.toReversed());
-    expect(messagesOf(out).map(({ msg }) => msg)).toContain("schema migrated");
+    expect(messagesOf(out).map(({ msg }) => msg)).toContain("database migrated");
   });
 
   test("a second signal ends it at once", async () => {
@@ -259,10 +259,8 @@ test("a folder or a file that cannot be used ends it with code 2, and the settin
     ),
   );
   const refusal = (text: RegExp) => ({ code: 2, err: expect.stringMatching(text) });
-  expect(spool).toMatchObject(refusal(/OVERDUE_SPOOL_FOLDER cannot be used .*ENOTDIR/));
-  expect(certificate).toMatchObject(
-    refusal(/OVERDUE_PING_MAIL_CERTIFICATE names a file that cannot be read/),
-  );
+  expect(spool).toMatchObject(refusal(/Cannot use OVERDUE_SPOOL_FOLDER .*ENOTDIR/));
+  expect(certificate).toMatchObject(refusal(/Cannot read the file in OVERDUE_PING_MAIL_CERTIFICATE/));
 });
 
 describe("a database that comes and goes", () => {
@@ -322,7 +320,7 @@ test("a spool on a full disk: pings are refused, and the process is not ready un
   const filler = join(folder, "filler");
   writeFileSync(filler, Buffer.alloc(40 * 1024 * 1024));
   await vi.waitFor(async () => expect(await pingStatus()).toBe(503), { timeout: 60_000 });
-  expect(await ready()).toMatchObject({ status: 503, text: expect.stringContaining("signals are refused") });
+  expect(await ready()).toMatchObject({ status: 503, text: expect.stringContaining("pings are rejected") });
   expect((await fetch(`${admin}/healthz`)).status).toBe(200);
   rmSync(filler);
   await vi.waitFor(async () => expect(await pingStatus()).toBe(200), { timeout: 60_000 });

@@ -89,9 +89,9 @@ test("it says where to begin, keeps its data, refuses a second start, and stops 
 
   const again = start(["trial", "--port", String(await freePort())], { cwd: folder });
   const { code, err } = await again.ended;
-  expect([code, err]).toEqual([1, expect.stringContaining("runs already on the data in")]);
+  expect([code, err]).toEqual([1, expect.stringContaining("is already running with the data in")]);
   const samePort = start(["trial", "--port", String(port), "--data", "other"], { cwd: folder });
-  expect((await samePort.ended).err).toContain("Another program already listens on");
+  expect((await samePort.ended).err).toContain("Another program is already using");
   expect([await isServed(port), databaseRuns(folder)]).toEqual([true, true]);
 
   child.kill("SIGINT");
@@ -123,8 +123,8 @@ test("a database that is killed comes back, and what a person is told of it is a
     said += chunk;
   });
   const WITHIN = { timeout: GONE_TIMEOUT_MS, interval: 100 };
-  await vi.waitFor(() => expect(said).toContain("The trial database runs again."), WITHIN);
-  expect(said).toContain("has ended by itself");
+  await vi.waitFor(() => expect(said).toContain("The trial database is running again."), WITHIN);
+  expect(said).toContain("stopped unexpectedly");
   await vi.waitFor(async () => expect(await entry(folder, passwordOf(folder))).toBe("in"), WITHIN);
   child.kill("SIGINT");
   expect((await ended).code).toBe(0);
@@ -245,7 +245,7 @@ test("its database asks for a password, also one of an older release that has as
   expect(await entry(folder)).toBe("in");
   // While the older one runs, nothing is changed.
   const early = start(["trial", "--port", String(await freePort())], { cwd: folder });
-  expect((await early.ended).err).toContain("runs already on the data in");
+  expect((await early.ended).err).toContain("is already running with the data in");
   const file = join(folder, "overdue-data/database-password");
   expect(existsSync(file)).toBe(false);
   await older.stop();
@@ -292,5 +292,5 @@ test("a taken port and a database that is set are told in a sentence, and nothin
   const set = await callOverdue([], { OVERDUE_DATABASE_URL: "postgres://a@127.0.0.1/b" });
   expect(set).toMatchObject({ code: 2, err: expect.stringContaining("Run `overdue serve`") });
   const wrong = await callOverdue(["trial", "--port", "99999"]);
-  expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining("number from 1 to 65535") });
+  expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining("port from 1 to 65535") });
 });

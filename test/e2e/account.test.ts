@@ -213,7 +213,7 @@ test("an identity of the provider is removed, but not as the last way in", async
     await button(page.getByRole("dialog"), "Remove").click();
   };
   await remove();
-  await expectSeen(page.getByRole("dialog").getByText("Nothing else opens this account"));
+  await expectSeen(page.getByRole("dialog").getByText("This is your only sign-in method"));
   expect(await accessibilityTrouble(page)).toEqual([]);
   await page.keyboard.press("Escape");
   await setPassword(page);

@@ -45,8 +45,8 @@ test("an account gets another limit and the rights of an operator, and the recor
   expect((await theirs.page.goto(`${used.site.url}/admin/`))?.status()).toBe(200);
   await theirs.context.close();
   await page.getByRole("tab", { name: "Record of changes" }).click();
-  await expectSeen(page.getByRole("row", { name: /changed the limit of checks/ }));
-  await expectSeen(page.getByRole("row", { name: /changed who may administer/ }));
+  await expectSeen(page.getByRole("row", { name: /changed the check limit/ }));
+  await expectSeen(page.getByRole("row", { name: /changed admin rights/ }));
   await context.close();
 });
 

@@ -64,7 +64,7 @@ test("in safe mode every page says so, and an admin confirms that the server is 
   const { rows } = await query("select state from database_identity");
   expect(rows).toEqual([{ state: "normal" }]);
   await page.getByRole("tab", { name: "Record of changes" }).click();
-  await expectSeen(page.getByRole("row", { name: /confirmed that this server is in service/ }));
+  await expectSeen(page.getByRole("row", { name: /confirmed the restore/ }));
   expect(complaints).toEqual([]);
   await context.close();
 });

@@ -200,7 +200,7 @@ test("an address where no mail is sent says so in its row, and which setting sen
   });
   await room.go(`/projects/${room.project}/channels/`);
   const row = page.getByRole("row", { name: /Postbox/ });
-  await expectSeen(row.getByText(/^This server sends no mail.*OVERDUE_SMTP_HOST/));
+  await expectSeen(row.getByText(/^This server cannot send email.*OVERDUE_SMTP_HOST/));
   await expectSoon(() => page.title()).toContain("One channel needs you");
   expect(complaints).toEqual([]);
   await context.close();

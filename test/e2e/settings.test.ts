@@ -172,7 +172,7 @@ test("a project is handed over to a member who agrees, and the record says so", 
   await expectSeen(part(page, "Members"));
   await expectSoon(() => part(page, "Remove the project").count()).toBe(0);
   await theirs.getByRole("tab", { name: "Record of changes" }).click();
-  await expectSeen(theirs.getByRole("row", { name: /took over the project/ }));
+  await expectSeen(theirs.getByRole("row", { name: /accepted ownership of the project/ }));
   await theirs.context().close();
   await context.close();
 });

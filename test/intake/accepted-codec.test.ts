@@ -128,7 +128,7 @@ describe("Bytes that are no signal", () => {
     bytes[0] = 1;
     new DataView(bytes.buffer).setUint32(1, header.length);
     bytes.set(header, 9);
-    expect(decodeSignal(bytes)).toEqual({ ok: false, reason: "without the fields of a signal" });
+    expect(decodeSignal(bytes)).toEqual({ ok: false, reason: "missing fields" });
   });
 });
 

@@ -234,7 +234,7 @@ describe("the answer to a beat", () => {
     await pulse.beat(LIMIT);
     expect(pulse.watch.sight.watermarkAt).toBeNull();
     await expect.poll(() => database.uas()).toEqual(["1", "2"]);
-    expect(lines.some((line) => line.includes("has lost what it had confirmed"))).toBe(true);
+    expect(lines.some((line) => line.includes("lost confirmed pings"))).toBe(true);
   });
 
   test("names who is watched, and since when", async () => {
@@ -272,7 +272,7 @@ describe("the answer to a beat", () => {
     };
     script.answer = {
       lost: [{ ...slow, name: "gone" }],
-      blind: [{ from: T - 5, to: T, reason: "senders were refused" }],
+      blind: [{ from: T - 5, to: T, reason: "pings were rejected" }],
       others: [slow],
       sight: { watermarkAt: slow.watermarkAt, blind: [] },
     };
@@ -281,7 +281,11 @@ describe("the answer to a beat", () => {
     tickFor(1_000);
     await pulse.beat(LIMIT);
     const messages = lines.map((line) => JSON.parse(line)["msg"]);
-    expect(messages).toEqual(["intake lost", "signals could not be received", "the watermark is held back"]);
+    expect(messages).toEqual([
+      "receiving process lost",
+      "monitoring gap: pings could not be received",
+      "the watermark is held back; alerts for missing pings are delayed",
+    ]);
     expect(JSON.parse(lines[2] ?? "")).toMatchObject({ intakeId: "slow-id", name: "slow" });
     expect(pulse.counts).toMatchObject({ beats: 2, lost: 1, blind: 1, watermarkLagMs: 62_000 });
   });
@@ -358,7 +362,7 @@ describe("the heart", () => {
     await expect.poll(() => heart.state().failures).toBeGreaterThanOrEqual(2);
     script.fails = false;
     fill = 0.1;
-    await expect.poll(() => said("the spool has room again")).toBe(1);
+    await expect.poll(() => said("the spool has free space again")).toBe(1);
     await expect.poll(() => heard.at(-1)?.observed.spoolFill).toBe(0.1);
     expect(said("the spool is filling")).toBe(1);
   });
@@ -368,10 +372,10 @@ describe("the heart", () => {
     const given = { spoolFill: () => fill, monotonic: () => performance.now() };
     const { lines } = await living(given);
     const said = (text: string) => lines.filter((line) => line.includes(text)).length;
-    await expect.poll(() => said("the spool has no room")).toBe(1);
+    await expect.poll(() => said("the spool has no space left")).toBe(1);
     fill = 0;
-    await expect.poll(() => said("the spool has room again")).toBe(1);
-    expect(said("the spool has no room")).toBe(1);
+    await expect.poll(() => said("the spool has free space again")).toBe(1);
+    expect(said("the spool has no space left")).toBe(1);
     expect(said("the spool is filling")).toBe(0);
   });
 
@@ -413,7 +417,7 @@ describe("the heart", () => {
       .poll(() => intake.state())
       .toMatchObject({ isDetour: false, confirmed: { intakeId: entered[0]?.intakeId } });
     expect([spools.opened.length, spools.closedBefore.length]).toEqual([1, 1]);
-    expect(lines.some((line) => line.includes("another one takes its place"))).toBe(true);
+    expect(lines.some((line) => line.includes("replacing it with a new one"))).toBe(true);
     database.behaviour = "away";
     expect(await ping("2")).toBe("recorded");
     await sleep(10);

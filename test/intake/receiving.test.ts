@@ -183,7 +183,7 @@ test("a server with another database leaves the pings in the folder to the one t
   const url = own.server.url("another_server");
   await migrate({ url, applicationName: "test", onError: () => {} });
   await expect(start({ OVERDUE_SPOOL_FOLDER: folder }, url)).rejects.toThrow(
-    /holds pings of another Overdue server/,
+    /contains pings of another Overdue server/,
   );
   const again = await start({ OVERDUE_SPOOL_FOLDER: folder });
   await expect
@@ -271,7 +271,7 @@ describe("under load", () => {
     const blind = () => own.db.pool.query("select from_at, to_at, reason from blind_intervals");
     await expect.poll(async () => (await blind()).rowCount, { timeout: 30_000 }).toBe(1);
     const [row] = (await blind()).rows;
-    expect(row.reason).toBe("senders were refused");
+    expect(row.reason).toBe("pings were rejected");
     expect(row.from_at).toBeGreaterThan(crashedAt - 1_000);
     expect(row.to_at).toBeLessThan(resumedAt + 1_000);
   }, 120_000);
@@ -297,7 +297,7 @@ describe("commits that the database has lost", () => {
     renameSync(copy, own.server.dataDirectory);
     await own.server.resume();
     await expect
-      .poll(() => receiving.lines.some((line) => line.includes("has lost what it had confirmed")), {
+      .poll(() => receiving.lines.some((line) => line.includes("lost confirmed pings")), {
         timeout: 30_000,
       })
       .toBe(true);
@@ -338,7 +338,7 @@ describe("a start", () => {
     await own.db.pool.query("update intakes set beat_at = beat_at - interval '1 hour'");
     const second = await start();
     const { rows } = await own.db.pool.query("select from_at, to_at, reason from blind_intervals");
-    expect(rows).toMatchObject([{ reason: "the intake did not accept" }]);
+    expect(rows).toMatchObject([{ reason: "the receiving process did not accept pings" }]);
     expect(rows[0].to_at - rows[0].from_at).toBeGreaterThan(3_600_000);
     expect(second.heart.sight().watermarkAt).toBeNull();
     expect(second.heart.sight().blind).toHaveLength(1);

@@ -322,8 +322,8 @@ describe("A damaged file", () => {
     }
     const last = await spoolIn(folder, "last");
     expect(last.state().lostFiles.map(({ name, reason }) => [name, reason])).toEqual([
-      ["spool-gone.sqlite.2.set-aside", "was set aside earlier"],
-      ["spool-gone.sqlite.set-aside", "was set aside earlier"],
+      ["spool-gone.sqlite.2.set-aside", "was quarantined earlier"],
+      ["spool-gone.sqlite.set-aside", "was quarantined earlier"],
     ]);
     expect(readFileSync(`${folder}/spool-gone.sqlite.set-aside`, "utf8")).toContain("not a database 0");
   });
@@ -333,7 +333,7 @@ describe("A foreign file", () => {
   test.each([
     ["a text", (path: string) => writeFileSync(path, "dear diary, ".repeat(1_000))],
     [
-      "a database of something else",
+      "a database of another program",
       (path: string) => {
         const db = new DatabaseSync(path);
         db.exec("create table batch (seq integer, payload text); insert into batch values (1, 'mine')");
@@ -357,7 +357,9 @@ describe("A foreign file", () => {
     db.exec("pragma user_version = 2");
     db.close();
     const spool = await spoolIn(folder, "own");
-    expect(spool.state().lostFiles).toMatchObject([{ reason: "has format 2, and this program reads 1" }]);
+    expect(spool.state().lostFiles).toMatchObject([
+      { reason: "has format 2, but this version reads format 1" },
+    ]);
   });
 
   test("that is a copy under another id is set aside, so that nothing is applied under a wrong number", async () => {

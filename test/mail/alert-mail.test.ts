@@ -119,8 +119,8 @@ describe("A mail of a channel", () => {
 
   test("has the end of a long output, cut at a line, and says so", () => {
     const { text, html } = sampleAlert(EXTREME);
-    expect(text).toContain("its last 10,000 characters:");
-    const output = text.slice(text.indexOf("10,000 characters:"));
+    expect(text).toContain("(last 10,000 characters):");
+    const output = text.slice(text.indexOf("10,000 characters"));
     expect(output.length).toBeLessThan(10_400);
     expect(output).toContain("\n…\nļoti </pre>");
     expect(html).toContain("ļoti &lt;/pre&gt;");

@@ -90,7 +90,7 @@ describe("An address that somebody else has entered", () => {
   test("is asked, agrees, hears of everything as one thread, and leaves with one click", async () => {
     const channel = await mailChannel("ann@example.org");
     const question = await mailTo("ann@example.org");
-    expect(question.mail.subject).toBe("Verify your address for alerts of Project of the owner");
+    expect(question.mail.subject).toBe("Confirm your email address for Project of the owner alerts");
     const verify = linkIn(question, "verify");
     const looked = await cast.ask(verify);
     expect(looked).toMatchObject({ status: 200, text: expect.stringContaining("<button") });
@@ -135,11 +135,11 @@ describe("An address that somebody else has entered", () => {
       () => now(channel),
       (read) => read?.lastError !== null,
     );
-    expect(after).toMatchObject({ lastError: "Email not verified", disabledAt: null });
+    expect(after).toMatchObject({ lastError: "Email address not confirmed", disabledAt: null });
     const { rows } = await cast.db.pool.query("select state, reason from deliveries where channel_id = $1", [
       channel.id,
     ]);
-    expect(rows).toEqual([{ state: "dead", reason: "Email not verified" }]);
+    expect(rows).toEqual([{ state: "dead", reason: "Email address not confirmed" }]);
     await cast.ask(`/ping/${uuid}`);
     await until(
       async () =>
@@ -173,7 +173,7 @@ describe("An address of a member", () => {
       (read) => read?.lastError !== null,
     );
     expect(troubled).toMatchObject({
-      lastError: "The mail server refused the address: 451 4.3.0 Try again later",
+      lastError: "The mail server rejected the recipient address: 451 4.3.0 Try again later",
       disabledAt: null,
     });
     smtp.behave({
@@ -185,6 +185,8 @@ describe("An address of a member", () => {
       () => now(channel),
       (read) => read?.disabledAt !== null,
     );
-    expect(refused?.disabledReason).toBe("The mail server refused the address: 550 5.1.1 No such user");
+    expect(refused?.disabledReason).toBe(
+      "The mail server rejected the recipient address: 550 5.1.1 No such user",
+    );
   });
 });

@@ -113,7 +113,7 @@ describe("A refused recipient", () => {
       permanent,
       code: Number(answer.slice(0, 3)),
       inDoubt: false,
-      reason: `The mail server refused the address: ${answer}`,
+      reason: `The mail server rejected the recipient address: ${answer}`,
     });
   });
 
@@ -134,7 +134,7 @@ describe("Trouble that is not the recipient's", () => {
   ])("is never permanent: %s", async (_name, behaviour) => {
     const { result } = await sendTo(behaviour);
     expect(result).toMatchObject({ kind: "failed", permanent: false, inDoubt: false });
-    expect(result.kind === "failed" && result.reason).toMatch(/^The mail server refused the mail: \d{3} /);
+    expect(result.kind === "failed" && result.reason).toMatch(/^The mail server rejected the email: \d{3} /);
   });
 
   test("leaves no doubt when the server hangs up before it has all of the mail", async () => {
@@ -157,7 +157,7 @@ describe("Trouble that is not the recipient's", () => {
     expect(result).toMatchObject({
       kind: "failed",
       inDoubt: true,
-      reason: "The mail server did not answer in time",
+      reason: "The mail server did not respond in time",
     });
   });
 
@@ -228,7 +228,7 @@ describe("The conversation", () => {
     const result = await bad.sender.send(MAIL);
     expect(result).toMatchObject({ kind: "failed", permanent: false, code: 535 });
     expect(JSON.stringify(result)).not.toContain("wrong-password-1");
-    expect(await bad.sender.trouble()).toMatch(/^The mail server refused our sign-in/);
+    expect(await bad.sender.trouble()).toMatch(/^The mail server rejected the login/);
   });
 
   test("masks a password that the server repeats, plain or as base64", async () => {

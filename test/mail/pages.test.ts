@@ -192,7 +192,7 @@ describe("Undeliverable mail", () => {
       const channel = await mailChannel();
       expect(await report(await bounce(channel), path)).toBe("200 OK");
       expect((await now(channel))?.disabledReason).toBe(
-        "The mail came back (5.1.1): 550 5.1.1 <ann@example.org>: User unknown",
+        "The email bounced (5.1.1): 550 5.1.1 <ann@example.org>: User unknown",
       );
     },
   );
@@ -214,9 +214,7 @@ describe("Undeliverable mail", () => {
       at: MONDAY_NOON,
     });
     expect(await report(encodedReport({ to: `${localPart}@bounces.example.org` }))).toBe("200 OK");
-    expect((await now(channel))?.lastError).toBe(
-      "The mail came back (4.4.1): 421 4.4.1 connection timed out",
-    );
+    expect((await now(channel))?.lastError).toBe("The email bounced (4.4.1): 421 4.4.1 connection timed out");
   });
 
   test("that is none, or not ours, or too old, changes nothing", async () => {

@@ -244,13 +244,17 @@ describe("A letter", () => {
 
   test("that failed is tried again, later and later, and given up in the end", async () => {
     let letter = await claimed();
-    const result = { kind: "failed" as const, permanent: false, reason: "The mail server hung up" };
+    const result = {
+      kind: "failed" as const,
+      permanent: false,
+      reason: "The mail server closed the connection",
+    };
     let at = now;
     let tries = 0;
     for (; tries < 100; tries += 1) {
       await settleLetter(database.db, letter, { result, now: at });
       const { state, next_try_at: next, reason } = await stateOf(letter);
-      expect(reason).toBe("The mail server hung up");
+      expect(reason).toBe("The mail server closed the connection");
       if (state === "dead") break;
       expect(next).toBeGreaterThan(at);
       at = next;
@@ -398,6 +402,6 @@ test("a zone that is not on the list, or an unknown account, is refused in words
   const { email } = await sampleAccount(database.db);
   const set = (address: string, tz: string) =>
     setPreferences(database.db, { email: address, change: { tz } });
-  await expect(set(email, "europe/riga")).rejects.toThrow("is not a time zone");
-  await expect(set("nobody@example.org", "UTC")).rejects.toThrow("There is no account");
+  await expect(set(email, "europe/riga")).rejects.toThrow("is not a valid time zone");
+  await expect(set("nobody@example.org", "UTC")).rejects.toThrow("No account found");
 });

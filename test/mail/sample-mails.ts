@@ -84,7 +84,7 @@ const TOKEN_UUID = "0b7a2f0e-5c1e-4a6f-9d55-6a2f6f1f7a10";
 const LETTERS: Readonly<Record<string, LetterFacts>> = {
   verification: { kind: "verification", ...about },
   unverified: { kind: "unverified", ...about, address: "ops@example.org" },
-  channelDisabled: { kind: "disabled", ...about, reason: "The mail came back (5.1.1): no such user" },
+  channelDisabled: { kind: "disabled", ...about, reason: "The email bounced (5.1.1): no such user" },
   signIn: { kind: "signIn", uuid: TOKEN_UUID, expiresAt: NOW + HOUR_MS, isNew: false },
   register: { kind: "signIn", uuid: TOKEN_UUID, expiresAt: NOW + HOUR_MS, isNew: true },
   confirm: { kind: "confirm", uuid: TOKEN_UUID, expiresAt: NOW + HOUR_MS / 4 },

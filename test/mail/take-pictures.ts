@@ -13,9 +13,9 @@ const HEIGHT = 1_500;
 
 const PAGES = {
   pageAsk: {
-    title: "Do you want these alerts?",
+    title: "Confirm your email address",
     sentences: ["Alerts of the project Shop & Sons would be mailed to ann@example.org."],
-    button: "Yes, send me alerts",
+    button: "Confirm and receive alerts",
   },
   pageDone: {
     title: "You are unsubscribed",

@@ -60,7 +60,7 @@ describe("create-account", () => {
     await newAccount({ email: "twice@example.org" });
     await expect(newAccount({ email: "TWICE@example.org" })).rejects.toMatchObject({
       code: "conflict",
-      message: "There is an account for twice@example.org already.",
+      message: "An account for twice@example.org already exists.",
     });
   });
 

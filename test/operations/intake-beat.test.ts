@@ -167,7 +167,7 @@ describe("a beat", () => {
     await expect.poll(() => looks).toBeGreaterThan(6);
     done.abort();
     await watching;
-    const reason = "the intake did not accept";
+    const reason = "the receiving process did not accept pings";
     expect(await blindTimes()).toEqual([{ intakeId, from: lastBeatAt, to: listensAt, reason }]);
     expect(result.sight.blind).toMatchObject([{ from: lastBeatAt, to: listensAt }]);
   });
@@ -200,8 +200,13 @@ describe("a beat", () => {
     const beatAt = at - 60_000;
     const result = await beaten(intakeId, { beatAt, observed: { refused, skippedMs: 50_000 } });
     expect(await blindTimes()).toEqual([
-      { intakeId, from: beatAt, to: result.look.databaseAt, reason: "the intake did not accept" },
-      { intakeId, ...refused[0], reason: "senders were refused" },
+      {
+        intakeId,
+        from: beatAt,
+        to: result.look.databaseAt,
+        reason: "the receiving process did not accept pings",
+      },
+      { intakeId, ...refused[0], reason: "pings were rejected" },
     ]);
   });
 
@@ -274,7 +279,7 @@ describe("an intake that is silent", () => {
         intakeId: silent.intakeId,
         from: watermarkAt,
         to: result.look.databaseAt,
-        reason: "the intake was lost",
+        reason: "the receiving process was lost",
       },
     ]);
     expect(result.sight).toMatchObject({
@@ -347,7 +352,9 @@ describe("an intake that is silent", () => {
     const { intakeId } = await enter();
     const result = await beaten(intakeId, { broken: [broken.intakeId] });
     expect(result.lost.map(({ name }) => name)).toEqual(["broken"]);
-    expect(await blindTimes()).toMatchObject([{ reason: "the spool of the intake cannot be read" }]);
+    expect(await blindTimes()).toMatchObject([
+      { reason: "the spool of the receiving process cannot be read" },
+    ]);
   });
 });
 
@@ -357,7 +364,7 @@ describe("leaving", () => {
     const at = await now();
     expect(await leaveIntake(database.db, { intakeId, refused: [{ from: at - 10, to: null }] })).toBe(true);
     expect(await leaveIntake(database.db, { intakeId })).toBe(false);
-    expect(await blindTimes()).toMatchObject([{ intakeId, from: at - 10, reason: "senders were refused" }]);
+    expect(await blindTimes()).toMatchObject([{ intakeId, from: at - 10, reason: "pings were rejected" }]);
     expect((await lookAtIntakes(database.db)).sight.watermarkAt).toBeNull();
   });
 });

@@ -104,7 +104,9 @@ describe("a process", () => {
   test("migrates an empty database; two that start together get along", async () => {
     const both = [resourcesFor(empty.url), resourcesFor(empty.url)];
     const running = await Promise.all(both.map(({ resources }) => run([], resources, { signal: never() })));
-    const migrations = both.flatMap(({ lines }) => lines.filter((line) => line.includes("schema migrated")));
+    const migrations = both.flatMap(({ lines }) =>
+      lines.filter((line) => line.includes("database migrated")),
+    );
     expect(migrations).toHaveLength(1);
     await Promise.all(running.map((one) => one.stop()));
   });
@@ -180,9 +182,10 @@ describe("a process that receives pings and has a spool", () => {
       const response = await fetch(`${admin}/readyz`);
       return { status: response.status, body: await response.text() };
     };
-    await expect
-      .poll(ready)
-      .toMatchObject({ status: 503, body: expect.stringContaining("has not received a ping before") });
+    await expect.poll(ready).toMatchObject({
+      status: 503,
+      body: expect.stringContaining("no checks are known on this machine yet"),
+    });
     stop.abort();
     await expect(starting).rejects.toThrow("aborted");
   }, 120_000);

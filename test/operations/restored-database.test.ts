@@ -159,7 +159,7 @@ async function start(
     OVERDUE_LISTEN: `127.0.0.1:${port}`,
     OVERDUE_SITE_URL: siteUrl,
     OVERDUE_CHANNELS_ALLOW_PRIVATE_IPS: "true",
-    OVERDUE_OPERATOR_CHANNEL: world.adminUuid,
+    OVERDUE_ADMIN_CHANNEL: world.adminUuid,
     OVERDUE_SPOOL_FOLDER: temporaryFolder(),
   };
   const resources = {
@@ -424,7 +424,7 @@ describe.skipIf(inject("postgresMajor") !== 15 || !existsSync(join(DEBIAN, "pg_u
         const url = standby.url("overdue_live");
         const promoted = await start(url, world, { port: live.port, siteUrl });
         await expectAlert(url, world);
-        expect(promoted.said()).not.toContain("nothing is sent until");
+        expect(promoted.said()).not.toContain("no notifications are sent until");
         expect(sent(world, "admin")).toBe(0);
       },
       TEST_MS_MAX,

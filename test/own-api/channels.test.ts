@@ -88,14 +88,14 @@ describe("making", () => {
   });
 
   test.each([
-    [{}, "kind is missing"],
-    [{ kind: "slak", config: {} }, 'There is no kind "slak". Did you mean slack?'],
+    [{}, "kind is required."],
+    [{ kind: "slak", config: {} }, 'Unknown channel kind "slak". Did you mean slack?'],
     [{ kind: 7 }, "kind is not a string"],
-    [{ ...SLACK, colour: 1 }, 'there is no field "colour"'],
+    [{ ...SLACK, colour: 1 }, 'Unknown field "colour"'],
     [{ ...SLACK, name: "x".repeat(101) }, "name is too long"],
     [{ ...SLACK, name: "a\u0000b" }, "name contains a character that cannot be stored"],
-    [{ ...SLACK, config: [] }, "config is not an object"],
-    [{ ...SLACK, config: { url: 7 } }, "url must be a text."],
+    [{ ...SLACK, config: [] }, "config must be an object."],
+    [{ ...SLACK, config: { url: 7 } }, "url must be a string."],
     [{ ...SLACK, config: { ...SLACK.config, urll: "x" } }, 'Slack has no field "urll". Did you mean url?'],
     [{ ...SLACK, config: { url: "https://x.org/********" } }, "holds the mask"],
     [{ ...SLACK, enabled: "yes" }, "enabled is not a boolean"],
@@ -289,7 +289,7 @@ describe("changing", () => {
 
   test("a kind stays, and what the kind refuses is refused", async () => {
     const { id } = await newChannel(cast);
-    expect((await change(id, { kind: "email" })).detail).toBe("kind cannot be changed");
+    expect((await change(id, { kind: "email" })).detail).toBe("kind cannot be changed.");
     expect((await change(id, { kind: "slack", name: "same" })).status).toBe(200);
     expect((await change(id, { config: { url: "" } })).status).toBe(400);
   });
@@ -303,7 +303,7 @@ describe("groups", () => {
     const bad = [
       [foreign.uuid, `the project has no channel ${foreign.uuid}`],
       [UNKNOWN_UUID, `the project has no channel ${UNKNOWN_UUID}`],
-      [group.id, `${group.id} is a group, and groups hold no groups`],
+      [group.id, `${group.id} is a group. Groups cannot contain other groups.`],
     ];
     for (const [uuid, detail] of bad) {
       const body = { kind: "group", config: { members: [member.id, uuid] } };
@@ -327,7 +327,7 @@ describe("groups", () => {
     const refused = await remove(two.id);
     expect([refused.status, refused.detail]).toEqual([
       409,
-      'it is the only member of the group "All"; change or delete that first',
+      'This channel is the only member of the group "All". Change or delete the group first.',
     ]);
     await remove(group.id);
     expect((await remove(two.id)).status).toBe(204);
@@ -449,7 +449,7 @@ test("what a channel is made of has limits, and a refusal does not repeat megaby
   };
   expect(await make({ kind: "webhook", config })).toMatchObject({
     status: 400,
-    detail: "The configuration has more than 65536 characters.",
+    detail: "The configuration can have at most 65536 characters.",
   });
 });
 
@@ -483,6 +483,6 @@ test("a read-only key sees id, kind and name of a channel, and nothing else of i
   expect([one.json, list.json]).toEqual([seen, { channels: [seen], next_cursor: null }]);
   for (const path of ["/checks", "/deliveries"]) {
     const refused = await askOwn(cast, `/channels/${id}${path}`, { key: cast.owner.ro });
-    expect([refused.status, refused.detail]).toEqual([403, "this needs a read-write key"]);
+    expect([refused.status, refused.detail]).toEqual([403, "A read-write API key is required."]);
   }
 });

@@ -159,7 +159,10 @@ describe("a delivery that fails", () => {
     expect(retry.json).toMatchObject({ state: "pending" });
     await until(async () => (await read(id)).state === "sent");
     const settled = await askOwn(cast, `/deliveries/${id}/retry`, { method: "POST", key: cast.owner.rw });
-    expect([settled.status, settled.detail]).toEqual([409, "the delivery is settled: sent"]);
+    expect([settled.status, settled.detail]).toEqual([
+      409,
+      "The delivery cannot be retried: its state is sent.",
+    ]);
   });
 
   test("and was given up can be tried again, but not through a disabled channel", async () => {
@@ -173,7 +176,7 @@ describe("a delivery that fails", () => {
       askOwn(cast, `/channels/${channel.id}`, { method: "PATCH", key: cast.owner.rw, body });
     await ask({ enabled: false });
     const refused = await askOwn(cast, `/deliveries/${id}/retry`, { method: "POST", key: cast.owner.rw });
-    expect([refused.status, refused.detail]).toEqual([409, "the channel is disabled; enable it first"]);
+    expect([refused.status, refused.detail]).toEqual([409, "The channel is disabled. Enable it first."]);
     await ask({ enabled: true });
     receiver.received.length = 0;
     await askOwn(cast, `/deliveries/${id}/retry`, { method: "POST", key: cast.owner.rw });

@@ -337,7 +337,7 @@ describe("stopping", () => {
     expect(await busy.next()).toMatchObject({ status: 200 });
     expect(await half.next()).toMatchObject({ status: 200 });
     await Promise.all([busy.closed(), half.closed(), stopped]);
-    expect(stopping.service.trouble()).toBe("does not listen");
+    expect(stopping.service.trouble()).toBe("not listening");
   });
 
   test("does not wait for ever for those that do not come to an end", async () => {

@@ -136,7 +136,7 @@ describe.skipIf(!isS3ServerInstalled)(`with a real store${WHY_SKIPPED}`, () => {
     const wrong = server.open({ secretKey: "wrong" });
     const result = await move({ objects: wrong });
     expect(result).toMatchObject({ moved: 0, isComplete: false });
-    expect(result.trouble).toBe("PUT: the store answered 403 SignatureDoesNotMatch");
+    expect(result.trouble).toBe("PUT: HTTP 403 SignatureDoesNotMatch");
     expect(await stored()).toEqual([]);
     for (const [i, body] of bodies.entries()) expect(await read(i + 1)).toEqual({ kind: "found", body });
     expect(await move()).toMatchObject({ moved: 20 });

@@ -68,7 +68,7 @@ describe.skipIf(!isS3ServerInstalled)(`with a real store${WHY_SKIPPED}`, () => {
         const url = `http://127.0.0.1:${running.addresses.ping?.port}/ping/${uuid}`;
         expect((await fetch(url, { method: "POST", body })).status).toBe(200);
       }
-      await expect.poll(said, { timeout: MOVED_WITHIN_MS }).toContain("the object store does not work");
+      await expect.poll(said, { timeout: MOVED_WITHIN_MS }).toContain("the object store is failing");
       const admin = `http://127.0.0.1:${running.adminAddress?.port}`;
       expect((await fetch(`${admin}/readyz`)).status).toBe(200);
       expect(await (await fetch(`${admin}/metrics`)).text()).toContain("\noverdue_object_store_trouble 1\n");

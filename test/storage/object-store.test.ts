@@ -135,7 +135,7 @@ describe("a store that misbehaves", () => {
       };
       await against(listener, async (endpoint) => {
         const store = openObjectStore({ ...options, endpoint });
-        await expect(store.get("k")).rejects.toThrow(`GET: the store answered ${status} Whatever`);
+        await expect(store.get("k")).rejects.toThrow(`GET: HTTP ${status} Whatever`);
       });
       expect(calls).toBe(1);
     }

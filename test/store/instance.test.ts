@@ -23,7 +23,7 @@ test("one that is not there is not", async () => {
 test("the wait for a free connection counts, and the next question is answered", async () => {
   const db = openTestDatabase(database.url);
   const taken = await Promise.all(Array.from({ length: 10 }, () => db.pool.connect()));
-  await expect(askDatabase(db, { limitMs: 50 })).rejects.toThrow("not done within 50 ms");
+  await expect(askDatabase(db, { limitMs: 50 })).rejects.toThrow("not finished within 50 ms");
   for (const client of taken) client.release();
   await expect(askDatabase(db, { limitMs: 2_000 })).resolves.toBeUndefined();
   await db.close();

@@ -268,7 +268,7 @@ describe("refusing", () => {
     "a file named %s is refused",
     async (file) => {
       writeFileSync(join(directory, file), "select 1");
-      await expect(migrate(options())).rejects.toThrow(`${file} breaks the row`);
+      await expect(migrate(options())).rejects.toThrow(`${file} is out of order`);
     },
   );
 });

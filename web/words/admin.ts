@@ -151,7 +151,7 @@ export const TROUBLE_WORDS: Readonly<Record<string, string>> = {
   pingsLost: "Acknowledged pings are missing from the database",
   checkLocked: "A check has been locked for long",
   checkPoisoned: "A check cannot be judged",
-  adminChannelUnusable: "The channel in OVERDUE_OPERATOR_CHANNEL does not exist or is disabled",
+  adminChannelUnusable: "The channel in OVERDUE_ADMIN_CHANNEL does not exist or is disabled",
   pingQuarantined: "Pings could not be recorded and are quarantined",
 };
 

@@ -33,14 +33,14 @@ describe("a warning", () => {
   ])("of %s promises nothing", (address) => {
     for (const allowPrivate of [false, true]) {
       const [text = ""] = warned(address, allowPrivate);
-      expect(text).toMatch(/is never called/);
+      expect(text).toMatch(/always blocked/);
       expect(text).not.toMatch(MAY_BE_ALLOWED);
     }
   });
 
   test("of a port that is not for HTTP says so", () => {
     expect(warned("http://chat.example.org:6379/")).toEqual([
-      expect.stringContaining("chat.example.org:6379 is not called, because this port"),
+      expect.stringContaining("chat.example.org:6379 uses a port that is reserved"),
     ]);
   });
 

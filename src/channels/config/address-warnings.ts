@@ -21,15 +21,14 @@ export function reachOf(set: { allowPrivateAddresses: boolean; smtpHost: string 
 
 const SETTING = "OVERDUE_CHANNELS_ALLOW_PRIVATE_IPS";
 const NO_MAIL =
-  "This server sends no mail: messages will fail. Whoever runs the server can have it sent with OVERDUE_SMTP_HOST.";
+  "This server cannot send email, so messages will fail. To enable email, an admin must set OVERDUE_SMTP_HOST.";
 
 const TEXTS: Readonly<Record<NonNullable<ReturnType<typeof foreseenTrouble>>, (host: string) => string>> = {
   private: (host) =>
-    `${host} is in a private network, and this server does not call such addresses: messages will fail. Whoever runs the server can allow it with ${SETTING}=true.`,
-  never: (host) =>
-    `${host} is never called, because it is set aside for other uses than a server: messages will fail.`,
+    `${host} is on a private network, and this server blocks requests to private networks, so messages will fail. An admin can allow them with ${SETTING}=true.`,
+  never: (host) => `${host} is a reserved address. Requests to it are always blocked, so messages will fail.`,
   port: (host) =>
-    `${host} is not called, because this port belongs to another protocol than HTTP: messages will fail.`,
+    `${host} uses a port that is reserved for a protocol other than HTTP. Requests to it are blocked, so messages will fail.`,
 };
 
 /** A sentence for each address that nothing will reach, by its field. What is not yet an address is passed over. */

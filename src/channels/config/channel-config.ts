@@ -53,7 +53,7 @@ export function readConfig(
   const names = fields.map(([name]) => name);
   const unknown = Object.keys(input).find((name) => !names.includes(name));
   if (strict && unknown !== undefined) {
-    const meant = didYouMean(unknown, names) || ` It has: ${names.join(", ")}.`;
+    const meant = didYouMean(unknown, names) || ` Valid fields: ${names.join(", ")}.`;
     return {
       ok: false,
       text: `${kind.title} has no field "${unknown.slice(0, SHOWN_NAME_LENGTH_MAX)}".${meant}`,
@@ -75,20 +75,22 @@ type Read = Checked<unknown>;
 function readField(field: Field, given: unknown): Read {
   if (given === undefined) {
     if (field.default !== undefined) return { ok: true, value: structuredClone(field.default) };
-    return wrong(`is missing: ${field.description.replace(/\.$/, "")}`);
+    return wrong(`is required: ${field.description.replace(/\.$/, "")}`);
   }
   if (
     field.writeOnly === true &&
     (typeof given === "string" ? given : JSON.stringify(given)).includes(MASK)
   ) {
-    return wrong("holds the mask that stands for what is stored; leave the field out to keep that");
+    return wrong(
+      "contains the mask shown in place of the stored secret; omit the field to keep the stored secret",
+    );
   }
   if (field.enum !== undefined) {
     return field.enum.includes(given)
       ? { ok: true, value: given }
       : wrong(`must be one of ${field.enum.join(", ")}`);
   }
-  if (field.type === undefined) throw new Error("a field without a type can be judged by nobody");
+  if (field.type === undefined) throw new Error("a field without a type cannot be validated");
   return READERS[field.type](field, given);
 }
 
@@ -105,17 +107,18 @@ const READERS: Readonly<Record<NonNullable<Field["type"]>, (field: Field, given:
 };
 
 function readText(field: Field, given: unknown): Read {
-  if (typeof given !== "string") return wrong("must be a text");
-  if (given.includes("\0") || !given.isWellFormed()) return wrong("holds a character that cannot be stored");
+  if (typeof given !== "string") return wrong("must be a string");
+  if (given.includes("\0") || !given.isWellFormed())
+    return wrong("contains a character that cannot be stored");
   if (given === "" && field.default === "") return { ok: true, value: "" };
   const must = field["x-must"];
-  if (given.length < (field.minLength ?? 0)) return wrong(`must be ${must ?? "given"}`);
+  if (given.length < (field.minLength ?? 0)) return wrong(`must be ${must ?? "non-empty"}`);
   if (given.length > (field.maxLength ?? Infinity)) {
-    return wrong(`must have at most ${field.maxLength} characters`);
+    return wrong(`must be at most ${field.maxLength} characters long`);
   }
   if (field.format === "uri") return readAddress(given);
   if (field.pattern !== undefined && !new RegExp(field.pattern, "u").test(given)) {
-    return wrong(`must be ${must ?? `like ${field.pattern}`}`);
+    return wrong(`must ${must === undefined ? `match ${field.pattern}` : `be ${must}`}`);
   }
   return { ok: true, value: given };
 }
@@ -123,8 +126,8 @@ function readText(field: Field, given: unknown): Read {
 function readUuids({ maxItems = 0 }: Field, given: unknown): Read {
   const uuids = Array.isArray(given) ? new Set<unknown>(given) : new Set<unknown>();
   const good = [...uuids].filter((uuid): uuid is string => typeof uuid === "string" && isUuid(uuid));
-  if (good.length === 0 || good.length < uuids.size) return wrong("must be a list of UUIDs, at least one");
-  return good.length > maxItems ? wrong(`must name at most ${maxItems}`) : { ok: true, value: good };
+  if (good.length === 0 || good.length < uuids.size) return wrong("must be a list of one or more UUIDs");
+  return good.length > maxItems ? wrong(`must contain at most ${maxItems} items`) : { ok: true, value: good };
 }
 
 function wrong(text: string): { ok: false; text: string } {

@@ -12,14 +12,14 @@ export const CONFIG_RULES: ConfigRules = {
     if (kind === null) {
       return {
         ok: false,
-        text: `There is no kind "${name}".${didYouMean(name, NAMES)} There are: ${NAMES.join(", ")}.`,
+        text: `Unknown channel kind "${name}".${didYouMean(name, NAMES)} Valid kinds: ${NAMES.join(", ")}.`,
       };
     }
     return readConfig(kind, input, { strict: true });
   },
   complete: (name, config) => {
     const kind = kindNamed(name);
-    if (kind === null) throw new Error("a configuration was judged by a kind that is not there");
+    if (kind === null) throw new Error("a configuration was validated for an unknown kind");
     return withMadeSecrets(kind, config);
   },
 };

@@ -9,12 +9,12 @@ export function readAddress(given: string): Checked<string> {
   const text = HAS_SCHEME.test(trimmed) ? trimmed : `https://${trimmed}`;
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || /\s/.test(text)) {
-    return { ok: false, text: "must be an http or https address, for instance https://hooks.example.org/x" };
+    return { ok: false, text: "must be an http or https URL, for example https://hooks.example.org/x" };
   }
   return { ok: true, value: text };
 }
 
 /** The host of an address, for a summary: it says where a message went and gives nothing away. */
 export function hostOf(address: string): string {
-  return URL.parse(address)?.host ?? "an address that cannot be read";
+  return URL.parse(address)?.host ?? "an invalid URL";
 }

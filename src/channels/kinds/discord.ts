@@ -11,7 +11,7 @@ import { type Mood, type Words, wordsOf } from "../words/words.ts";
 
 const schema = configSchema({
   url: addressField({
-    about: "The address of the webhook, such as https://discord.com/api/webhooks/…/….",
+    about: "The webhook URL, such as https://discord.com/api/webhooks/…/….",
     secret: true,
   }),
 });
@@ -63,7 +63,7 @@ function embed(words: Words) {
     inline: fact.isShort,
   }));
   if (words.output !== null) {
-    fields.push({ name: "Last Output", value: codeBlock(words.output), inline: false });
+    fields.push({ name: "Last output", value: codeBlock(words.output), inline: false });
   }
   return {
     title: clipStart(escaped(words.headline), TITLE_LENGTH_MAX),
@@ -109,18 +109,17 @@ function codeBlock(text: string): string {
 export const discord: ChannelKind<Config> = {
   name: "discord",
   title: "Discord",
-  about: "Writes to a Discord channel.",
+  about: "Sends messages to a Discord channel.",
   schema,
   validate: ({ url }) =>
     WEBHOOK.test(url)
       ? null
-      : "url must be the address of a webhook, as Discord shows it under Edit Channel, Integrations: https://discord.com/api/webhooks/… with two parts after it.",
+      : "url must be a Discord webhook URL: https://discord.com/api/webhooks/<id>/<token>. Copy it in Discord from Edit Channel > Integrations > Webhooks.",
   hears: () => true,
   // Discord takes 30 messages a minute for each webhook, and five of them at once.
   rate: { perMinute: 30, burst: 5 },
   send: (message, config, out) =>
     sendRequest(renderDiscord(message, config, out), out, {
-      permanentReason: ({ status }) =>
-        status === 404 ? "The webhook is no longer there (status code 404)" : null,
+      permanentReason: ({ status }) => (status === 404 ? "The webhook no longer exists (HTTP 404)" : null),
     }),
 };

@@ -15,13 +15,14 @@ const PART = `[^\\s@<>"',;:()\\[\\]\\\\]+`;
 
 const schema = configSchema({
   value: textField({
-    about: "The address. It is asked by mail whether it wants alerts, unless a member of the project has it.",
+    about:
+      "The email address. The recipient must confirm it before alerts are sent, unless it belongs to a project member.",
     lengthMax: ADDRESS_LENGTH_MAX,
     pattern: `^${PART}@${PART}$`,
     must: "an email address",
   }),
-  down: switchField({ about: "Whether to write when a check goes down.", fallback: true }),
-  up: switchField({ about: "Whether to write when a check comes up.", fallback: true }),
+  down: switchField({ about: "Notify when a check goes down.", fallback: true }),
+  up: switchField({ about: "Notify when a check comes back up.", fallback: true }),
 });
 
 type Config = Static<typeof schema>;
@@ -67,12 +68,12 @@ function threadOf(
 
 async function send(message: ToldMessage, config: Config, out: Outgoing): Promise<SendResult> {
   const { mail, channel } = out;
-  const summary = `mail to ${config.value}`;
-  if (mail === null) return unsent(summary, "This installation sends no mail: no SMTP server is set");
+  const summary = `email to ${config.value}`;
+  if (mail === null) return unsent(summary, "This server cannot send email: OVERDUE_SMTP_HOST is not set");
   const recipient = await mail.recipient({ channelUuid: channel.uuid, address: config.value });
   if (!recipient.isVerified) {
     await mail.tellUnverified({ channelUuid: channel.uuid });
-    return { ...unsent(summary, "Email not verified"), permanent: true, keepsChannel: true };
+    return { ...unsent(summary, "Email address not confirmed"), permanent: true, keepsChannel: true };
   }
   const { idDomain } = mail;
   return resultOf(await mail.send(renderEmail(message, config, { ...out, idDomain, recipient })), summary);
@@ -93,7 +94,7 @@ function resultOf(result: MailResult, summary: string): SendResult {
 export const email: ChannelKind<Config> = {
   name: "email",
   title: "Email",
-  about: "Writes mails to one address, after it has agreed to that.",
+  about: "Sends email alerts. The recipient confirms the address first.",
   schema,
   validate: ({ up, down }) => (up || down ? null : "At least one of up and down must be true."),
   hears: ({ up, down }, what) => (what === "notice" ? up || down : { up, down }[what]),

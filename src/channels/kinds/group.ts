@@ -9,7 +9,7 @@ const MEMBERS_MAX = 100;
 
 const schema = configSchema({
   members: uuidsField({
-    about: "The UUIDs of channels of the same project that are no groups themselves.",
+    about: "UUIDs of the member channels. They must belong to the same project and cannot be groups.",
     countMax: MEMBERS_MAX,
   }),
 });
@@ -20,10 +20,10 @@ export const group: ChannelKind<Config> = {
   name: "group",
   title: "Group",
   about:
-    "Passes messages on to other channels of the project. A member that is disabled by itself still hears of them.",
+    "Sends messages to several channels in the project, including members that are individually disabled.",
   schema,
   // Each member is asked by itself.
   hears: () => true,
   rate: null,
-  send: async () => notTried("A group is told through its members"),
+  send: async () => notTried("Messages to a group are sent through its members"),
 };

@@ -15,15 +15,15 @@ const NOTICE_PRIORITY = 2;
 
 const schema = configSchema({
   topic: textField({
-    about: "The topic. Whoever knows it can read it, unless the server asks for a token.",
+    about: "The topic name. Anyone who knows it can read its messages, unless the server requires a token.",
     lengthMax: 64,
     pattern: "^[-_A-Za-z0-9]{1,64}$",
-    must: "1 to 64 letters, digits, hyphens and underscores",
+    must: "1 to 64 letters, digits, hyphens, or underscores",
     secret: true,
   }),
-  url: addressField({ about: "The server.", fallback: PUBLIC_SERVER }),
+  url: addressField({ about: "The URL of the ntfy server.", fallback: PUBLIC_SERVER }),
   token: textField({
-    about: "An access token of the server, if the topic needs one.",
+    about: "An access token for the server, if the topic requires one.",
     lengthMax: 200,
     pattern: "^[!-~]+$",
     must: "a token without spaces",
@@ -31,13 +31,16 @@ const schema = configSchema({
     secret: true,
   }),
   priority: priorityField("Priority when a check goes down", DEFAULT_PRIORITY),
-  priority_up: priorityField("Priority when a check comes up", DEFAULT_PRIORITY),
-  priority_notice: priorityField("Priority of notices", NOTICE_PRIORITY),
+  priority_up: priorityField("Priority when a check comes back up", DEFAULT_PRIORITY),
+  priority_notice: priorityField(
+    "Priority of other messages, such as monitoring gap notices",
+    NOTICE_PRIORITY,
+  ),
 });
 
 function priorityField(about: string, fallback: number) {
   return numberField({
-    about: `${about}: 1 is the lowest, 5 the highest, 0 sends none.`,
+    about: `${about}, from 1 (lowest) to 5 (highest). 0 sends nothing.`,
     min: 0,
     max: PRIORITY_MAX,
     fallback,
@@ -100,7 +103,7 @@ function messageOf({ sentences, history, facts, others, output }: Words): string
       ? []
       : ["", escaped(others.text), ...others.down.map(({ text, url }) => `- [${escaped(text)}](${url})`)]),
   ];
-  const end = output === null ? "" : `\n\n**Last Output:**\n\`\`\`\n${codeOf(output)}\n\`\`\``;
+  const end = output === null ? "" : `\n\n**Last output:**\n\`\`\`\n${codeOf(output)}\n\`\`\``;
   return clipBytes(lines.join("\n"), MESSAGE_BYTES_MAX - Buffer.byteLength(end)) + end;
 }
 
@@ -125,11 +128,11 @@ function escaped(text: string): string {
 export const ntfy: ChannelKind<Config> = {
   name: "ntfy",
   title: "ntfy",
-  about: "Pushes to phones and browsers through ntfy.sh or a server of your own.",
+  about: "Sends push notifications to phones and browsers through ntfy.sh or your own ntfy server.",
   schema,
   validate: ({ priority, priority_up, priority_notice }) =>
     priority + priority_up + priority_notice === 0
-      ? "At least one of priority, priority_up and priority_notice must be more than 0."
+      ? "At least one of priority, priority_up, and priority_notice must be greater than 0."
       : null,
   hears: (config, what) => {
     if (what === "down") return config.priority > 0;

@@ -13,13 +13,17 @@ import { type Words, wordsOf } from "../words/words.ts";
 
 const schema = configSchema({
   routing_key: textField({
-    about: "The integration key of a service, made there for the Events API v2.",
+    about: "The integration key of a PagerDuty service with an Events API v2 integration.",
     lengthMax: 32,
     pattern: "^[A-Za-z0-9]{32}$",
-    must: "the integration key of an Events API v2 integration: 32 letters and digits",
+    must: "an Events API v2 integration key: 32 letters and digits",
     secret: true,
   }),
-  region: choiceField({ about: "Where the account is kept.", words: ["us", "eu"], fallback: "us" }),
+  region: choiceField({
+    about: "The service region of the PagerDuty account.",
+    words: ["us", "eu"],
+    fallback: "us",
+  }),
 });
 
 type Config = Static<typeof schema>;
@@ -94,7 +98,7 @@ function detailsOf({ sentences, history, facts, others, output }: Words): Record
     "What happened": [...sentences, ...history].join("\n"),
     ...Object.fromEntries(facts.map(({ label, value }) => [label, value])),
     ...(others === null ? {} : { "Other checks": [others.text, ...down].join("\n") }),
-    ...(output === null ? {} : { "Last Output": clipEnd(output, OUTPUT_LENGTH_MAX) }),
+    ...(output === null ? {} : { "Last output": clipEnd(output, OUTPUT_LENGTH_MAX) }),
   };
 }
 
@@ -102,7 +106,7 @@ export const pd: ChannelKind<Config> = {
   name: "pd",
   title: "PagerDuty",
   about:
-    "Opens an incident when a check goes down, and resolves it when it comes up. Notices have the severity warning.",
+    "Opens an incident when a check goes down and resolves it when the check comes back up. Notices have severity warning.",
   schema,
   hears: () => true,
   // PagerDuty takes 120 events a minute for each integration.
@@ -112,7 +116,7 @@ export const pd: ChannelKind<Config> = {
       permanentReason: (answer) => {
         const { errors } = jsonOf(answer);
         const isAboutKey = Array.isArray(errors) && errors.some((error) => /routing_key/.test(String(error)));
-        return answer.status === 400 && isAboutKey ? "PagerDuty does not know the integration key" : null;
+        return answer.status === 400 && isAboutKey ? "PagerDuty rejected the integration key" : null;
       },
     }),
 };

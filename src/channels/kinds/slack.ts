@@ -10,7 +10,7 @@ import { wordsOf } from "../words/words.ts";
 
 const schema = configSchema({
   url: addressField({
-    about: "The address of the incoming webhook, such as https://hooks.slack.com/services/T…/B…/….",
+    about: "The incoming webhook URL, such as https://hooks.slack.com/services/T…/B…/….",
     secret: true,
   }),
 });
@@ -30,7 +30,7 @@ function renderSlack(message: ToldMessage, { url }: Config, { site, zone }: Pick
 export const slack: ChannelKind<Config> = {
   name: "slack",
   title: "Slack",
-  about: "Writes to a Slack channel, or to any chat that takes Slack's webhooks.",
+  about: "Sends messages to a Slack channel, or to any chat service that accepts Slack-compatible webhooks.",
   schema,
   hears: () => true,
   // Slack takes one message a second for each webhook, and short bursts of more.
@@ -39,7 +39,7 @@ export const slack: ChannelKind<Config> = {
     sendRequest(renderSlack(message, config, out), out, {
       permanentReason: ({ status, text }) => {
         const isGone = status === 404 || (status === 400 && text.trim() === "invalid_token");
-        return isGone ? `The webhook is no longer there (status code ${status})` : null;
+        return isGone ? `The webhook no longer exists (HTTP ${status})` : null;
       },
     }),
 };

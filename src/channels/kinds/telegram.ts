@@ -17,26 +17,31 @@ const THREAD_ID_MAX = 2 ** 53 - 1;
 
 const schema = configSchema({
   chat_id: textField({
-    about: "The chat: its number, or @name of a public channel. Empty until a chat is connected by the code.",
+    about:
+      "The numeric chat ID, or the @name of a public channel. Empty until a chat is connected with the setup code.",
     lengthMax: 100,
     pattern: "^(-?[0-9]{1,20}|@[A-Za-z0-9_]{4,64})$",
-    must: "a number such as -1001234567890, or a name such as @our_channel",
+    must: "a numeric ID such as -1001234567890, or a name such as @our_channel",
     fallback: "",
   }),
   thread_id: numberField({
-    about: "The topic of a group that has topics; 0 for none.",
+    about: "The topic ID, for groups with topics. 0 means no topic.",
     min: 0,
     max: THREAD_ID_MAX,
     fallback: 0,
   }),
-  chat_type: textField({ about: "What kind of chat it is.", lengthMax: NAME_LENGTH_MAX, fallback: "" }),
-  chat_name: textField({ about: "What the chat is called.", lengthMax: NAME_LENGTH_MAX, fallback: "" }),
+  chat_type: textField({
+    about: "The chat type, such as private, group, or channel.",
+    lengthMax: NAME_LENGTH_MAX,
+    fallback: "",
+  }),
+  chat_name: textField({ about: "The chat name.", lengthMax: NAME_LENGTH_MAX, fallback: "" }),
   setup_code: textField({
     about:
-      "The code that connects a chat: send `/start` and the code to the bot, in the chat. Made where no chat is given, shown once, and gone when it was used.",
+      "The setup code that connects a chat: in the chat, send `/start` followed by the code to the bot. Generated if no chat is given, shown once, and valid for one use.",
     lengthMax: CODE_LENGTH_MAX,
     pattern: "^[A-Za-z0-9_-]{16,64}$",
-    must: "16 to 64 letters and digits",
+    must: "16 to 64 letters, digits, hyphens, or underscores",
     fallback: "",
     secret: true,
     made: "setUpCode",
@@ -85,7 +90,7 @@ function textOf(words: Words): string {
     escaped(body),
     ...(words.output === null
       ? []
-      : ["<b>Last Output</b>", `<pre>${escaped(clipEnd(words.output, OUTPUT_LENGTH_MAX))}</pre>`]),
+      : ["<b>Last output</b>", `<pre>${escaped(clipEnd(words.output, OUTPUT_LENGTH_MAX))}</pre>`]),
     `<a href="${escaped(words.link.url)}">${escaped(words.link.text)}</a>`,
   ].join("\n");
 }
@@ -139,8 +144,10 @@ function resultOf(answer: OutgoingAnswer, out: Outgoing): SendResult {
 
 async function send(message: ToldMessage, config: TelegramConfig, out: Outgoing): Promise<SendResult> {
   const { telegramToken: token } = out.keys;
-  if (token === null) return notTried("Telegram is not enabled here: OVERDUE_TELEGRAM_TOKEN is not set");
-  if (config.chat_id === "") return notTried("No chat is connected yet: send /start and the code to the bot");
+  if (token === null)
+    return notTried("Telegram is not enabled on this server: OVERDUE_TELEGRAM_TOKEN is not set");
+  if (config.chat_id === "")
+    return notTried("No chat is connected yet: send /start and the setup code to the bot");
   const call = (chat_id: string) => {
     const params = renderTelegram(message, { ...config, chat_id }, out);
     return out.http.send(telegramRequest(token, { method: METHOD, params, timeoutMs: TIMEOUT_MS }));
@@ -159,7 +166,7 @@ async function send(message: ToldMessage, config: TelegramConfig, out: Outgoing)
 export const telegram: ChannelKind<TelegramConfig> = {
   name: "telegram",
   title: "Telegram",
-  about: "Writes to a Telegram chat, group or channel through the bot of the installation.",
+  about: "Sends messages to a Telegram chat, group, or channel through the server's bot.",
   schema,
   hears: () => true,
   // Telegram takes 20 messages a minute in a group.

@@ -24,16 +24,16 @@ const BODY_LENGTH_MAX = 10_000;
 const SECRET_LENGTH_MAX = 100;
 const METHODS = ["GET", "POST", "PUT"] as const;
 const ABOUT_BODY =
-  "The body of the request. Leave blank to send JSON that says what happened. GET requests have no body.";
+  "The request body. Leave blank to send JSON that describes the event. GET requests have no body.";
 
 const schema = configSchema({
   url_down: addressField({
-    about: "The address that is called when a check goes down. Empty: none is.",
+    about: "The URL to request when a check goes down. Leave blank to skip.",
     fallback: "",
     secret: true,
   }),
-  method_down: choiceField({ about: "How it is called.", words: METHODS, fallback: "POST" }),
-  headers_down: headersField({ about: "Headers of the request.", fallback: {}, secret: true }),
+  method_down: choiceField({ about: "The HTTP method.", words: METHODS, fallback: "POST" }),
+  headers_down: headersField({ about: "The request headers.", fallback: {}, secret: true }),
   body_down: textField({
     about: ABOUT_BODY,
     lengthMax: BODY_LENGTH_MAX,
@@ -41,12 +41,12 @@ const schema = configSchema({
     secret: true,
   }),
   url_up: addressField({
-    about: "The address that is called when a check comes up. Empty: none is.",
+    about: "The URL to request when a check comes back up. Leave blank to skip.",
     fallback: "",
     secret: true,
   }),
-  method_up: choiceField({ about: "How it is called.", words: METHODS, fallback: "POST" }),
-  headers_up: headersField({ about: "Headers of the request.", fallback: {}, secret: true }),
+  method_up: choiceField({ about: "The HTTP method.", words: METHODS, fallback: "POST" }),
+  headers_up: headersField({ about: "The request headers.", fallback: {}, secret: true }),
   body_up: textField({
     about: ABOUT_BODY,
     lengthMax: BODY_LENGTH_MAX,
@@ -54,13 +54,12 @@ const schema = configSchema({
     secret: true,
   }),
   url_notice: addressField({
-    about:
-      "The address that is called with notices, such as that we could not watch for a while. Empty: none is.",
+    about: "The URL to request for notices, such as monitoring gap notices. Leave blank to skip.",
     fallback: "",
     secret: true,
   }),
-  method_notice: choiceField({ about: "How it is called.", words: METHODS, fallback: "POST" }),
-  headers_notice: headersField({ about: "Headers of the request.", fallback: {}, secret: true }),
+  method_notice: choiceField({ about: "The HTTP method.", words: METHODS, fallback: "POST" }),
+  headers_notice: headersField({ about: "The request headers.", fallback: {}, secret: true }),
   body_notice: textField({
     about: ABOUT_BODY,
     lengthMax: BODY_LENGTH_MAX,
@@ -68,7 +67,7 @@ const schema = configSchema({
     secret: true,
   }),
   secret: textField({
-    about: "The secret that requests are signed with. Left out, one is made and shown once.",
+    about: "The secret used to sign requests. If omitted, one is generated and shown once.",
     lengthMax: SECRET_LENGTH_MAX,
     fallback: "",
     secret: true,
@@ -163,22 +162,22 @@ export const webhook: ChannelKind<Config> = {
   schema,
   validate: ({ url_down, url_up, url_notice, secret }) => {
     if (url_down === "" && url_up === "" && url_notice === "") {
-      return "Give at least one address to call: url_down, url_up or url_notice.";
+      return "At least one of url_down, url_up, and url_notice is required.";
     }
     if (secret === "" || isWebhookSecret(secret)) return null;
-    return "secret must be whsec_ and 24 to 64 bytes in base64 after it. Leave it out, and one is made.";
+    return "secret must be whsec_ followed by 24 to 64 bytes encoded in base64. Omit it to generate one.";
   },
   hears: (config, what) => config[`url_${what}`] !== "",
   rate: null,
   send: async (message, config, out) => {
     try {
       const request = renderWebhook(message, config, out);
-      if (request === null) return notTried("The webhook has no address for messages of this kind");
+      if (request === null) return notTried("The webhook has no URL for this type of message");
       return await sendRequest(request, out);
     } catch (error) {
       if (!(error instanceof TooMuchError)) throw error;
       // The next message may be a shorter one.
-      const tooMuch = notTried("The request would be too large: its placeholders stand for too much");
+      const tooMuch = notTried("The request is too large after filling in its placeholders");
       return { ...tooMuch, permanent: true, keepsChannel: true };
     }
   },

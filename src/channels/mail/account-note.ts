@@ -25,7 +25,7 @@ export type AccountNoteOptions = {
   now: Instant;
 };
 
-const NOT_YOU = "If you did not ask for this, do nothing: without this mail nobody gets in.";
+const NOT_YOU = "If you didn't request this, you can ignore this email.";
 
 /** What a letter about an account says. */
 export function accountNote(facts: AccountLetterFacts, options: AccountNoteOptions): Note {
@@ -33,87 +33,91 @@ export function accountNote(facts: AccountLetterFacts, options: AccountNoteOptio
   switch (facts.kind) {
     case "signIn":
       return {
-        subject: facts.isNew ? `Your account at ${site.name}` : `Sign in to ${site.name}`,
+        subject: facts.isNew ? `Create your ${site.name} account` : `Sign in to ${site.name}`,
         title: facts.isNew ? "Create your account" : "Sign in",
         mood: null,
-        sentences: [`The link is good for one use, within ${span(facts.expiresAt, now)}.`],
-        link: { text: facts.isNew ? "Create the account" : "Sign in", url: action },
+        sentences: [`This link works once and expires in ${span(facts.expiresAt, now)}.`],
+        link: { text: facts.isNew ? "Create account" : "Sign in", url: action },
         afterwards: [NOT_YOU],
       };
     case "confirm":
       return {
-        subject: `${code} is your code for ${site.name}`,
+        subject: `${code} is your ${site.name} code`,
         title: `Your code: ${code}`,
         mood: null,
-        sentences: [`Type it where you were asked for it, within ${span(facts.expiresAt, now)}.`],
+        sentences: [`Enter this code to confirm that it's you. It expires in ${span(facts.expiresAt, now)}.`],
         link: { text: `Open ${site.name}`, url: action },
         afterwards: [
-          "If nobody asked you for a code, somebody else may be signed in as you: end that session.",
+          "If you didn't request a code, someone else may be signed in to your account. Sign out of sessions you don't recognize.",
         ],
       };
     case "changeEmail":
       return {
-        subject: `Your new address at ${site.name}`,
-        title: "Is this your new address?",
+        subject: `Confirm your new email address for ${site.name}`,
+        title: "Confirm your new email address",
         mood: null,
-        sentences: [`The link moves your account to this address, within ${span(facts.expiresAt, now)}.`],
-        link: { text: "Yes, use this address", url: action },
-        afterwards: ["If you have no account there, do nothing."],
+        sentences: [
+          `Use this link to change the email address of your account to this one. The link expires in ${span(facts.expiresAt, now)}.`,
+        ],
+        link: { text: "Confirm email address", url: action },
+        afterwards: ["If you didn't request this, you can ignore this email."],
       };
     case "invitation":
       return invitationNote(facts, options);
     case "transfer": {
       const project = named(facts.projectName);
       return {
-        subject: `Take over the project ${project}?`,
-        title: `Take over the project ${project}?`,
+        subject: `Ownership request for the project ${project}`,
+        title: `Ownership request for the project ${project}`,
         mood: null,
         sentences: [
-          `${facts.from} wants you to own the project ${project} at ${site.name}.`,
-          "Its checks count towards your limit then. You can accept or decline in its settings.",
+          `${facts.from} wants to transfer ownership of the project ${project} on ${site.name} to you.`,
+          "If you accept, its checks count toward your check limit. Accept or decline in the project settings.",
         ],
-        link: { text: "Open the settings", url: action },
+        link: { text: "Open project settings", url: action },
         afterwards: [],
       };
     }
     case "security":
       return {
-        subject: `${SECURITY_WORDS[facts.what]} at ${site.name}`,
+        subject: `${SECURITY_WORDS[facts.what]} | ${site.name}`,
         title: SECURITY_WORDS[facts.what],
         mood: "notice",
-        sentences: [`This was done to your account at ${site.name}.`],
-        link: { text: "Look at your account", url: action },
-        afterwards: ["If it was not you, sign in, end all other sessions, and set a new password."],
+        sentences: [`This change was made to your ${site.name} account.`],
+        link: { text: "Review your account", url: action },
+        afterwards: ["If this wasn't you, sign in, sign out of all other sessions, and set a new password."],
       };
   }
 }
 
 const SECURITY_WORDS: Readonly<Record<SecurityNews, string>> = {
-  passwordSet: "A password was set",
-  passwordRemoved: "The password was removed",
+  passwordSet: "Your password was set",
+  passwordRemoved: "Your password was removed",
   passkeyAdded: "A passkey was added",
   passkeyRemoved: "A passkey was removed",
-  totpAdded: "An authenticator app was set up",
-  totpRemoved: "The authenticator app was removed",
-  providerAdded: "The identity provider lets you in from now on",
-  providerRemoved: "An identity of the provider was removed",
-  emailChanged: "The email address was changed",
+  totpAdded: "Two-factor authentication was turned on",
+  totpRemoved: "Two-factor authentication was turned off",
+  providerAdded: "Single sign-on was linked to your account",
+  providerRemoved: "Single sign-on was unlinked from your account",
+  emailChanged: "Your email address was changed",
 };
 
 function invitationNote(
   facts: Extract<AccountLetterFacts, { kind: "invitation" }>,
   { site, action }: AccountNoteOptions,
 ): Note {
-  const who = facts.invitedBy ?? "Somebody";
+  const who = facts.invitedBy ?? "An admin";
   const project = facts.projectName === null ? null : named(facts.projectName);
-  const into = project === null ? site.name : `the project ${project} at ${site.name}`;
+  const into = project === null ? site.name : `the project ${project} on ${site.name}`;
   return {
-    subject: project === null ? `You are invited to ${site.name}` : `You are invited to ${project}`,
-    title: "You are invited",
+    subject: project === null ? `You're invited to ${site.name}` : `You're invited to ${project}`,
+    title: "You're invited",
     mood: null,
-    sentences: [`${who} invites you to ${into}, which watches jobs and tells people when one is overdue.`],
-    link: { text: "Look at the invitation", url: action },
-    afterwards: ["If you do not know what this is about, do nothing."],
+    sentences: [
+      `${who} invited you to join ${into}. ${site.name} monitors scheduled jobs and sends an alert when one is overdue.`,
+    ],
+    link: { text: "View invitation", url: action },
+    afterwards: ["If you weren't expecting this invitation, you can ignore this email."],
   };
 }
 
@@ -123,5 +127,5 @@ function named(name: string): string {
 
 function span(expiresAt: Instant, now: Instant): string {
   const minutes = Math.max(1, Math.round((expiresAt - now) / MINUTE_MS));
-  return minutes === 60 ? "an hour" : minutes === 1 ? "a minute" : `${minutes} minutes`;
+  return minutes === 60 ? "1 hour" : minutes === 1 ? "1 minute" : `${minutes} minutes`;
 }

@@ -36,7 +36,7 @@ export function alertMail(message: ToldMessage, options: AlertMailOptions): Rend
   const output = words.output === null ? null : outputOf(words.output);
   const footer = footerOf(options);
   const isCorrection = message.kind === "up" && message.reason === "takenBack";
-  const title = isCorrection ? `Taken back: ${words.headline}` : words.headline;
+  const title = isCorrection ? `Correction: ${words.headline}` : words.headline;
   return {
     subject: oneLine(words.subject).slice(0, SUBJECT_LENGTH_MAX).toWellFormed(),
     text: mailText({ title, blocks: textBlocks(words, { facts, output }), footer }),
@@ -80,7 +80,7 @@ function furtherFacts(message: ToldMessage, zone: string): Fact[] {
   const { check, lastPing } = message;
   const from = lastPing?.remoteAddr ?? null;
   return [
-    ...(from === null ? [] : [{ label: "Last Ping From", value: from, isShort: true }]),
+    ...(from === null ? [] : [{ label: "Last ping from", value: from, isShort: true }]),
     { label: "Created", value: readingText(check.createdAt, zone).slice(0, 10), isShort: true },
   ];
 }
@@ -94,7 +94,7 @@ const BRIEF_LINES_MAX = 14;
 function outputOf(output: string): Output {
   const isCut = output.length > OUTPUT_LENGTH_MAX;
   const title = isCut
-    ? `Last output, its last ${OUTPUT_LENGTH_MAX.toLocaleString("en")} characters`
+    ? `Last output (last ${OUTPUT_LENGTH_MAX.toLocaleString("en")} characters)`
     : "Last output";
   const isBrief = output.length <= BRIEF_LENGTH_MAX && output.split("\n").length <= BRIEF_LINES_MAX;
   return { title, text: clipEnd(output, OUTPUT_LENGTH_MAX), isBrief };
@@ -102,8 +102,8 @@ function outputOf(output: string): Output {
 
 function footerOf({ site, address, unsubscribeUrl }: AlertMailOptions): FooterLine[] {
   return [
-    { text: `Sent by ${site.name} to ${address}, an address that alerts of this project go to.` },
-    { text: "No more of these?", link: { text: "Unsubscribe", url: unsubscribeUrl } },
+    { text: `Sent by ${site.name} to ${address}, which is set up to receive alerts for this project.` },
+    { text: "Don't want these alerts?", link: { text: "Unsubscribe", url: unsubscribeUrl } },
   ];
 }
 

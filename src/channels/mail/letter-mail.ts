@@ -41,38 +41,38 @@ function noteOf(facts: Extract<LetterFacts, { channel: LetterChannel }>, options
   switch (facts.kind) {
     case "verification":
       return {
-        subject: `Verify your address for alerts of ${project}`,
-        title: "Do you want these alerts?",
+        subject: `Confirm your email address for ${project} alerts`,
+        title: "Confirm your email address",
         mood: null,
         sentences: [
-          `Somebody wants ${site.name} to mail you when a job of the project ${project} is overdue, fails, or works again.`,
-          "Nothing is sent before you agree.",
+          `Someone added this address to ${site.name} to receive an email when a job in the project ${project} is overdue, fails, or recovers.`,
+          "No alerts are sent until you confirm.",
         ],
-        link: { text: "Yes, send me alerts", url: links.verify ?? `${site.url}/` },
+        link: { text: "Confirm and receive alerts", url: links.verify ?? `${site.url}/` },
         afterwards: [
-          "If you do not know what this is about, do nothing: you will not hear of it again, unless somebody asks anew.",
+          "If you weren't expecting this, you can ignore this email. You won't receive any alerts.",
         ],
       };
     case "unverified":
       return {
-        subject: `NOTICE | alerts of ${project} are not sent to ${facts.address}`,
-        title: "Alerts are not sent: the address is not verified",
+        subject: `NOTICE | ${project} alerts are not sent to ${facts.address}`,
+        title: "Alert not sent: email address not confirmed",
         mood: "notice",
         sentences: [
-          `An alert of the project ${project} was to be mailed to ${facts.address} (${channel}). It was not sent, because nobody there has agreed to it yet.`,
-          "The link to do so is in a mail that was sent there. Saving the channel once more sends it again.",
+          `An alert for the project ${project} was not sent to ${facts.address} (${channel}) because the recipient has not confirmed the address.`,
+          "The confirmation link is in an email sent to that address. To send it again, save the channel again.",
         ],
         link: open,
         afterwards: [],
       };
     case "disabled":
       return {
-        subject: `NOTICE | the last channel of ${project} was disabled`,
-        title: "A channel was disabled, and there is no other",
+        subject: `NOTICE | the last channel in ${project} was disabled`,
+        title: "Your last working channel was disabled",
         mood: "notice",
         sentences: [
-          `Nothing is sent to the ${channel} of the project ${project} any more. The reason: ${facts.reason}`,
-          "The project has no other channel that works: until this is mended, nobody hears of its alerts.",
+          `The ${channel} in the project ${project} was disabled. Reason: ${facts.reason}`,
+          "The project has no other working channel. No notifications are sent until you fix this channel or add another.",
         ],
         link: open,
         afterwards: [],

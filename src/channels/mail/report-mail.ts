@@ -27,7 +27,7 @@ import { periodName } from "./period-text.ts";
 
 export type PersonalMailOptions = { site: Site; address: string; unsubscribeUrl: string; now: Instant };
 
-const TITLES = { daily: "Daily Report", weekly: "Weekly Report", monthly: "Monthly Report" } as const;
+const TITLES = { daily: "Daily report", weekly: "Weekly report", monthly: "Monthly report" } as const;
 
 /** A shape and a colour for each status, beside its word. */
 const STATUS: Readonly<Record<ShownStatus, { shape: string; colour: "bad" | "good" | "notice" | "ink3" }>> = {
@@ -46,7 +46,10 @@ export function reportMail(report: ReportFacts, options: PersonalMailOptions): R
   const briefNames = report.periods.map((period) => periodName(period, { ...report, isBrief: true }));
   const title = reportTitle(report, names.at(-1) ?? "");
   const sentences = summaryOf(report);
-  const footer = footerOf(options, `It comes ${REPORT_TIMES[report.length]}, in the time of ${report.zone}.`);
+  const footer = footerOf(
+    options,
+    `This report is sent ${REPORT_TIMES[report.length]} (time zone: ${report.zone}).`,
+  );
   const blocks = [
     sentences,
     ...report.projects.map((project) => projectText(project, names)),
@@ -75,15 +78,16 @@ export function reportMail(report: ReportFacts, options: PersonalMailOptions): R
 const REPORT_TIMES = {
   daily: "every morning",
   weekly: "on Mondays",
-  monthly: "on the first of a month",
+  monthly: "on the first of the month",
 } as const;
 
 /** The title says what matters. */
 function reportTitle({ downCount, last, checkCount }: ReportFacts, period: string): string {
-  if (downCount > 0) return downCount === 1 ? "One check needs you" : `${downCount} checks need you`;
+  if (downCount > 0)
+    return downCount === 1 ? "1 check needs attention" : `${downCount} checks need attention`;
   const troubled = last.affectedCount + last.uncountedCount;
-  if (troubled > 0) return `${counted(troubled, "check")} had trouble, ${period}`;
-  return checkCount === 0 ? "Nothing is watched yet" : `No trouble, ${period}`;
+  if (troubled > 0) return `${counted(troubled, "check")} had downtime: ${period}`;
+  return checkCount === 0 ? "No checks yet" : `No downtime: ${period}`;
 }
 
 function hadTrouble({ last }: ReportFacts): boolean {
@@ -93,7 +97,7 @@ function hadTrouble({ last }: ReportFacts): boolean {
 /** Which checks the figures leave out. */
 function uncounted({ last: { uncountedCount } }: ReportFacts): string {
   if (uncountedCount === 0) return "";
-  return `${counted(uncountedCount, "check")} went down and up too often to be counted. `;
+  return `${counted(uncountedCount, "check")} had too many status changes to count. `;
 }
 
 function summaryOf(report: ReportFacts): string[] {
@@ -101,16 +105,16 @@ function summaryOf(report: ReportFacts): string[] {
   const when = { daily: "Yesterday", weekly: "Last week", monthly: "Last month" }[length];
   const rest = `${uncounted(report)}${downNow(report)}`;
   if (last.count === 0)
-    return [last.uncountedCount > 0 ? `${when}: ${rest}` : `${when} nothing was down. ${rest}`];
+    return [last.uncountedCount > 0 ? `${when}: ${rest}` : `${when}, no checks were down. ${rest}`];
   const total = sentenceText(Math.floor(last.durationMs / SECOND_MS));
-  const what = `${counted(last.count, "downtime")} of ${counted(last.affectedCount, "check")}`;
-  return [`${when} there ${last.count === 1 ? "was" : "were"} ${what}, ${total} in all. ${rest}`];
+  const what = `${counted(last.count, "downtime")} across ${counted(last.affectedCount, "check")}`;
+  return [`${when}, there ${last.count === 1 ? "was" : "were"} ${what}, ${total} in total. ${rest}`];
 }
 
 function downNow({ downCount, checkCount }: ReportFacts): string {
   if (checkCount === 0) return "";
   if (checkCount === 1) return `Your check is ${downCount === 0 ? "not " : ""}down now.`;
-  if (downCount === 0) return `None of your ${checkCount} checks is down now.`;
+  if (downCount === 0) return `None of your ${checkCount} checks are down now.`;
   return `${downCount} of your ${checkCount} checks ${downCount === 1 ? "is" : "are"} down now.`;
 }
 
@@ -123,11 +127,11 @@ function projectText({ name, checks, unlistedCount }: ReportedProject, names: re
 }
 
 function unlisted(count: number): string[] {
-  return count === 0 ? [] : [`… and ${counted(count, "check")} with less downtime, or none.`];
+  return count === 0 ? [] : [`… and ${counted(count, "check")} with less or no downtime.`];
 }
 
 function downtimeWords(downtime: ToldDowntime): string {
-  if (downtime === null) return "not there yet";
+  if (downtime === null) return "not created yet";
   if (downtime === "uncounted") return "too many to count";
   if (downtime.count === 0) return "none";
   return `${counted(downtime.count, "downtime")}, ${durationOf(downtime)}`;
@@ -186,8 +190,9 @@ export function reminderMail(
   const title = downCount === 1 ? "1 check is still down" : `${downCount} checks are still down`;
   const unlistedCount = downCount - down.length;
   const lines = down.map((check) => ({ check, when: whenOf(check, { zone, now }) }));
-  const more = unlistedCount === 0 ? [] : [`… and ${counted(unlistedCount, "check")} more.`];
-  const footer = footerOf(options, "It comes again for as long as anything is down.");
+  const more =
+    unlistedCount === 0 ? [] : [`… and ${unlistedCount} more ${unlistedCount === 1 ? "check" : "checks"}.`];
+  const footer = footerOf(options, "This reminder is repeated while any check is down.");
   const listed = lines.map(
     ({ check, when }) => `- ${nameOf(check)} (${projectName(check.projectName)}): ${when}`,
   );
@@ -259,6 +264,6 @@ function openText(site: Site): string {
 function footerOf({ site, address, unsubscribeUrl }: PersonalMailOptions, when: string): FooterLine[] {
   return [
     { text: `Sent by ${site.name} to ${address}. ${when}` },
-    { text: "No more reports and reminders?", link: { text: "Unsubscribe", url: unsubscribeUrl } },
+    { text: "Don't want reports and reminders?", link: { text: "Unsubscribe", url: unsubscribeUrl } },
   ];
 }

@@ -35,7 +35,7 @@ export async function hearCodes({ http, token }: Bot, offset: number): Promise<H
   };
   const request = telegramRequest(token, { method: "getUpdates", params, timeoutMs: TIMEOUT_MS });
   const { ok, result, description } = telegramAnswer(await http.send(request));
-  if (!ok) return { ok: false, text: description || "Telegram has not answered as it should" };
+  if (!ok) return { ok: false, text: description || "Telegram sent an unexpected response" };
   const updates = objectsIn(result);
   const ids = updates.map(({ update_id: id }) => Number(id)).filter((id) => Number.isSafeInteger(id));
   return {
@@ -75,7 +75,7 @@ export async function greetChat(
   const params = {
     chat_id: chat.id,
     ...(chat.threadId === 0 ? {} : { message_thread_id: chat.threadId }),
-    text: `This chat is connected: ${siteName} will write here about ${oneLine(projectName) || "the project"}.`,
+    text: `This chat is connected. ${siteName} will send notifications for ${oneLine(projectName) || "the project"} here.`,
   };
   const request = telegramRequest(token, { method: "sendMessage", params, timeoutMs: TIMEOUT_MS });
   const { ok, description } = telegramAnswer(await http.send(request));

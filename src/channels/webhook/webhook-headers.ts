@@ -24,15 +24,16 @@ export function readHeaders(
   // Longer texts hold more headers than there may be, or longer ones.
   const lengthMax = countMax * (2 * HEADER_LENGTH_MAX + SEPARATORS_LENGTH_MAX);
   if (typeof given === "string" && given.length > lengthMax) {
-    return wrong(`must have at most ${lengthMax} characters`);
+    return wrong(`must be at most ${lengthMax} characters long`);
   }
   const entries = typeof given === "string" ? entriesOfLines(given) : entriesOf(given);
-  if (entries === null) return wrong('must be an object of texts, or lines such as "X-Token: abc"');
-  if (entries.length > countMax) return wrong(`must hold at most ${countMax} headers`);
+  if (entries === null) return wrong('must be an object with string values, or lines such as "X-Token: abc"');
+  if (entries.length > countMax) return wrong(`must contain at most ${countMax} headers`);
   const seen = new Set<string>();
   for (const [name, value] of entries) {
-    const problem = problemOf(name, value) ?? (seen.has(name.toLowerCase()) ? "is given twice" : null);
-    if (problem !== null) return wrong(`holds the header ${JSON.stringify(name)}, which ${problem}`);
+    const problem =
+      problemOf(name, value) ?? (seen.has(name.toLowerCase()) ? "is given more than once" : null);
+    if (problem !== null) return wrong(`contains the header ${JSON.stringify(name)}, which ${problem}`);
     seen.add(name.toLowerCase());
   }
   return { ok: true, value: Object.fromEntries(entries) };
@@ -55,15 +56,15 @@ function entriesOfLines(text: string): [string, string][] | null {
 }
 
 function problemOf(name: string, value: string): string | null {
-  if (!TOKEN.test(name)) return "is no name that a header can have";
-  if (isOwnHeader(name)) return "belongs to the connection and cannot be set";
-  if (SIGNATURE.test(name)) return "is set by the signature";
+  if (!TOKEN.test(name)) return "is not a valid header name";
+  if (isOwnHeader(name)) return "is managed by the connection and cannot be set";
+  if (SIGNATURE.test(name)) return "is reserved for the request signature";
   if (value === "") return "has no value";
   if (name.length > HEADER_LENGTH_MAX || value.length > HEADER_LENGTH_MAX) {
     return `is longer than ${HEADER_LENGTH_MAX} characters`;
   }
   // A line break would begin another header.
-  return /(?!\t)\p{Cc}/u.test(value) ? "has a control character in its value" : null;
+  return /(?!\t)\p{Cc}/u.test(value) ? "contains a control character" : null;
 }
 
 function wrong(text: string): { ok: false; text: string } {

@@ -66,7 +66,8 @@ export function fill(template: string, values: Values, lengthMax = BODY_LENGTH_M
   for (const piece of pieces) {
     const text = fillPiece(`$${piece}`, values);
     length += text.length;
-    if (length > lengthMax) throw new TooMuchError(`the filled template is longer than ${lengthMax}`);
+    if (length > lengthMax)
+      throw new TooMuchError(`the filled template is longer than ${lengthMax} characters`);
     filled.push(text);
   }
   return filled.join("");

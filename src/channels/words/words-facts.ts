@@ -43,19 +43,19 @@ export function factsOf(message: FlipMessage): Fact[] {
     facts.push({ label: "Tags", value: tags.join(" "), parts: tags, isShort: true, isLiteral: true });
   }
   facts.push(...timingFacts(settings));
-  facts.push({ label: "Total Pings", value: String(state.pingCount), isShort: true });
-  facts.push({ label: "Last Ping", value: lastPingText(message), isShort: true });
+  facts.push({ label: "Total pings", value: String(state.pingCount), isShort: true });
+  facts.push({ label: "Last ping", value: lastPingText(message), isShort: true });
   return facts;
 }
 
 function timingFacts({ kind, timeoutSeconds, schedule, tz, graceSeconds }: CheckSettings): Fact[] {
-  const grace: Fact = { label: "Grace Time", value: periodText(graceSeconds), isShort: true };
+  const grace: Fact = { label: "Grace period", value: periodText(graceSeconds), isShort: true };
   if (kind === "simple")
     return [{ label: "Period", value: periodText(timeoutSeconds), isShort: true }, grace];
   const lines = schedule.split("\n");
   return [
     { label: "Schedule", value: schedule, parts: lines, isShort: true, isLiteral: true },
-    { label: "Time Zone", value: tz, isShort: true },
+    { label: "Time zone", value: tz, isShort: true },
     grace,
   ];
 }

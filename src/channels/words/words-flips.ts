@@ -13,7 +13,7 @@ const HISTORY_LINES_MAX = 12;
 export function sentencesOf(message: FlipMessage, zone: string): string[] {
   const corrected = message.corrections.map(
     ({ at }) =>
-      `The alarm of ${instantText(at, zone)} is taken back: the signal had been received in time, and we were late to record it. The job was not down.`,
+      `Correction: the alert from ${instantText(at, zone)} was wrong. The ping arrived in time, but we recorded it late. The job was not down.`,
   );
   if (message.reason === "takenBack") return corrected;
   return [
@@ -34,10 +34,10 @@ function flipSentences(message: FlipMessage, clock: Clock): string[] {
   switch (reason) {
     case "success":
       return [
-        `Up since ${time(since)}: a success signal came.`,
+        `Up since ${time(since)}: a success ping was received.`,
         ...(downtimeMs === null
           ? []
-          : [`It had been down for ${sentenceText(Math.floor(downtimeMs / SECOND_MS))}.`]),
+          : [`It was down for ${sentenceText(Math.floor(downtimeMs / SECOND_MS))}.`]),
       ];
     case "fail":
       return failureSentences(message, clock);
@@ -67,16 +67,18 @@ function silenceSentences({ since, check, lastPing }: FlipMessage, { time, readi
   const isCurrent = state.silence?.deadlineAt === since;
   if (isCurrent && state.lastStartAt !== null && state.lastStartAt + graceMs === since) {
     return [
-      `Down since ${time(since)}: the run that began at ${reading(state.lastStartAt)} has not ended.`,
-      `It had ${grace} to report success or failure.`,
+      `Down since ${time(since)}: the run that started at ${reading(state.lastStartAt)} has not finished.`,
+      `The job did not report success or failure within the grace period of ${grace}.`,
     ];
   }
   return [
-    `Down since ${time(since)}: no success signal came in time.`,
-    ...(isCurrent ? [`One was expected by ${reading(since - graceMs)}, with ${grace} of grace.`] : []),
+    `Down since ${time(since)}: no success ping arrived in time.`,
+    ...(isCurrent
+      ? [`A ping was expected by ${reading(since - graceMs)}, plus a grace period of ${grace}.`]
+      : []),
     lastPing === null
-      ? "There has been no ping yet."
-      : `The last ping (${signalName(lastPing.kind, lastPing.exitStatus)}) came at ${reading(lastPing.at)}.`,
+      ? "No pings have been received yet."
+      : `The last ping (${signalName(lastPing.kind, lastPing.exitStatus)}) was received at ${reading(lastPing.at)}.`,
   ];
 }
 
@@ -94,6 +96,6 @@ export function historyOf({ flips }: FlipMessage, zone: string): string[] {
 }
 
 function flipText({ to, reason }: Flip): string {
-  if (to === "up") return "up, by a success signal";
-  return reason === "fail" ? "down, the job reported a failure" : "down, no signal came in time";
+  if (to === "up") return "up, success ping received";
+  return reason === "fail" ? "down, the job reported a failure" : "down, no ping arrived in time";
 }

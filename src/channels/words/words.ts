@@ -52,10 +52,10 @@ export function wordsOf(message: ToldMessage, telling: Telling): Words {
         ...plainWords(telling),
         mood: "notice",
         subject: `NOTICE | ${channel} was disabled`,
-        headline: `Notice: the ${channel} was disabled`,
+        headline: `The ${channel} was disabled`,
         sentences: [
-          `Its receiver refuses messages for good: ${message.reason}`,
-          "Nothing is sent there any more, until the channel is changed or enabled.",
+          `The receiver permanently rejects messages: ${message.reason}`,
+          "No messages are sent to this channel until it is changed or re-enabled.",
         ],
         facts: [projectFact(message.projectName)],
       };
@@ -98,7 +98,7 @@ function flipWords(message: FlipMessage & { isTest?: true }, { site, zone }: Tel
     subject: `${status} | ${name}`,
     headline: `${name} is ${status}`,
     sentences: [
-      ...(isTest ? ["This is a test: there is no such check, and nothing has happened."] : []),
+      ...(isTest ? ["This is a test notification. No check changed status."] : []),
       ...sentencesOf(message, zone),
     ],
     history: historyOf(message, zone),
@@ -122,15 +122,14 @@ function outputOf({ lastPing }: FlipMessage): string | null {
   return text === "" ? null : text;
 }
 
-function othersOf({ kind, otherChecks }: FlipMessage, site: Site): Words["others"] {
+function othersOf({ otherChecks }: FlipMessage, site: Site): Words["others"] {
   if (otherChecks === null) return null;
   const { total, downCount, down } = otherChecks;
-  if (downCount === 0) return { text: "No other check is down.", down: [] };
+  if (downCount === 0) return { text: "No other checks are down.", down: [] };
   const what =
     downCount === 1 ? "1 other check is down" : `${downCount} of the ${total} other checks are down`;
-  const text = kind === "down" ? `${what}, too.` : `${what}.`;
   return {
-    text,
+    text: `${what}.`,
     down: down.map(({ uuid, name }) => ({ text: shownName({ name }), url: checkLink(site, uuid) })),
   };
 }
@@ -143,18 +142,18 @@ function noticeWords(message: NoticeMessage, telling: Telling): Words {
   const what = checkCount > 1 ? `${first} and ${checkCount - 1} more` : first;
   const when =
     blind.to === null
-      ? `Since ${instantText(blind.from, zone)}`
-      : `Between ${readingText(blind.from, zone)} and ${instantText(blind.to, zone)}`;
+      ? `Since ${instantText(blind.from, zone)}, we have been unable to receive pings.`
+      : `Between ${readingText(blind.from, zone)} and ${instantText(blind.to, zone)}, we could not receive pings, and no ping has arrived since.`;
   const unnamed = checkCount - names.length;
   const list = unnamed > 0 ? `${names.join(", ")} and ${unnamed} more` : names.join(", ");
   return {
     ...plainWords(telling),
     mood: "notice",
-    subject: `NOTICE | could not watch ${what}`,
-    headline: `Notice: could not watch ${what}`,
+    subject: `NOTICE | monitoring gap: ${what}`,
+    headline: `Monitoring gap: ${what}`,
     sentences: [
-      `${when} we could not receive signals, and nothing has come since.`,
-      "This is a notice and no alarm: the jobs may well have run. They are expected anew from now on.",
+      when,
+      "This is a notice, not an alert: the jobs may have run normally. Monitoring continues from now on.",
     ],
     facts: [
       projectFact(message.projectName),

@@ -29,24 +29,24 @@ type AddOptions = {
 export function registerChannelAdd(channel: Command, context: CommandContext): void {
   channel
     .command("add")
-    .description("make a channel")
-    .requiredOption("--project <uuid>", "the project; `overdue admin list` shows them", parseUuid)
+    .description("Create a channel")
+    .requiredOption("--project <uuid>", "Project UUID; see `overdue admin list`", parseUuid)
     .addOption(
-      new Option("--kind <kind>", "where it leads")
+      new Option("--kind <kind>", "Kind of channel")
         .choices(KINDS.map(({ name }) => name))
         .makeOptionMandatory(),
     )
-    .option("--name <name>", "what to call it", "")
-    .option("--set <field=value...>", "a field of its configuration", [])
-    .option("--config <file>", 'its configuration as JSON, from a file or, with "-", from standard input')
+    .option("--name <name>", "Channel name", "")
+    .option("--set <field=value...>", "Configuration field; can be repeated", [])
+    .option("--config <file>", 'Configuration as a JSON file, or "-" for standard input')
     .option(
       "--checks <uuids>",
-      'the checks that it hears of: "all", "none", or UUIDs with commas',
+      'Checks to notify for: "all", "none", or comma-separated UUIDs',
       parseChecks,
       "*",
     )
-    .option("--disabled", "it is not used yet")
-    .option("--json", "print one JSON object: uuid, made")
+    .option("--disabled", "Create the channel disabled")
+    .option("--json", "Output JSON (uuid, made)")
     .action((options: AddOptions) =>
       onDatabase(context, async ({ database, config }) => {
         const { kind, checks } = options;
@@ -67,12 +67,14 @@ export function registerChannelAdd(channel: Command, context: CommandContext): v
           at: await readDatabaseClock(database),
         });
         if (options.json) return printJson(context, { uuid: added.uuid, made });
-        context.out(`Made the channel ${added.uuid}. It hears of ${added.checkCount} checks.\n`);
+        context.out(`Created channel ${added.uuid}. Notifies for ${added.checkCount} checks.\n`);
         for (const { field, text: warning } of addressWarnings(added, reachOf(config))) {
           context.out(`${field}: ${warning}\n`);
         }
         if (Object.keys(made).length === 0) return;
-        context.out(`\n${renderColumns(Object.entries(made))}\nThis is not shown again.\n`);
+        context.out(
+          `\n${renderColumns(Object.entries(made))}\nSave this now. You won't be able to see it again.\n`,
+        );
       }),
     );
 }
@@ -94,11 +96,11 @@ async function fromFile(path: string | undefined): Promise<Record<string, unknow
   } catch {
     // What the parser says would quote the file, in which there are secrets.
   }
-  throw new CommandError("The configuration is no JSON object.", EXIT.usage);
+  throw new CommandError("The configuration is not a valid JSON object.", EXIT.usage);
 }
 
 function unreadable(error: Error): never {
-  throw new CommandError(`The configuration cannot be read: ${error.message}`, EXIT.usage);
+  throw new CommandError(`Cannot read the configuration: ${error.message}`, EXIT.usage);
 }
 
 /** Values as the fields of the kind want them; what they may be is judged later. */
@@ -108,7 +110,8 @@ function fromOptions(kindName: string, settings: readonly string[]): Record<stri
   return Object.fromEntries(
     settings.map((setting) => {
       const at = setting.indexOf("=");
-      if (at < 1) throw new CommandError(`"${setting}" is not of the form field=value.`, EXIT.usage);
+      if (at < 1)
+        throw new CommandError(`Invalid --set value "${setting}": expected field=value.`, EXIT.usage);
       const name = setting.slice(0, at);
       const value = setting.slice(at + 1);
       return [name, valueFor(types.get(name), value)];

@@ -20,10 +20,10 @@ export function registerChannelTest(channel: Command, context: CommandContext): 
   type Options = { wait: number; json?: true };
   channel
     .command("test")
-    .description("send a test through a channel, and wait for what comes of it; fails unless it was taken")
-    .argument("<channel>", "its UUID; `overdue admin channel list` shows it", parseUuid)
-    .option("--wait <seconds>", "how long to wait", numberUpTo(WAIT_SECONDS_MAX), WAIT_SECONDS_DEFAULT)
-    .option("--json", "print one JSON object: deliveries")
+    .description("Send a test notification and wait for the result; exits with 1 if delivery fails")
+    .argument("<channel>", "Channel UUID; see `overdue admin channel list`", parseUuid)
+    .option("--wait <seconds>", "Maximum time to wait", numberUpTo(WAIT_SECONDS_MAX), WAIT_SECONDS_DEFAULT)
+    .option("--json", "Output JSON (deliveries)")
     .action((uuid: string, options: Options) =>
       onDatabase(context, async ({ database }) => {
         const { projectId } = await channelOf(database, uuid);
@@ -35,7 +35,8 @@ export function registerChannelTest(channel: Command, context: CommandContext): 
         if (ended.some(({ attemptCount }) => attemptCount === 0)) {
           throw new CommandError(await whyUnsent(database));
         }
-        if (ended.some(({ state }) => state !== "sent")) throw new CommandError("The test was not taken.");
+        if (ended.some(({ state }) => state !== "sent"))
+          throw new CommandError("The test notification was not delivered.");
       }),
     );
 }
@@ -43,11 +44,11 @@ export function registerChannelTest(channel: Command, context: CommandContext): 
 async function whyUnsent(database: Database): Promise<string> {
   const identity = await findStoredIdentity(database);
   if ((identity?.state ?? "normal") === "normal") {
-    return "Nobody has sent it yet. Does a process with the role notifier run?";
+    return "The test notification has not been sent yet. Check that a process with the role notifier is running.";
   }
   return (
-    "The server is in safe mode and sends nothing, because its database was restored or copied. " +
-    "If this server is in service, run `overdue admin confirm-restore`."
+    "The server is in safe mode and sends no notifications, because its database was restored or copied. " +
+    "If this is the production server, run `overdue admin confirm-restore`."
   );
 }
 
@@ -55,7 +56,7 @@ function numberUpTo(max: number): (given: string) => number {
   return (given) => {
     const number = /^\d{1,6}$/.test(given) ? Number(given) : Number.NaN;
     if (number <= max) return number;
-    throw new InvalidArgumentError(`It must be a whole number from 0 to ${max}.`);
+    throw new InvalidArgumentError(`Expected a whole number from 0 to ${max}.`);
   };
 }
 
@@ -81,16 +82,21 @@ export function registerChannelLog(channel: Command, context: CommandContext): v
   type Options = { limit: number; json?: true };
   channel
     .command("log")
-    .description("print what was told through a channel, newest first")
-    .argument("<channel>", "its UUID; `overdue admin channel list` shows it", parseUuid)
-    .option("--limit <number>", "how many", numberUpTo(PAGE_LENGTH_MAX), PAGE_LENGTH_DEFAULT)
-    .option("--json", "print one JSON object: deliveries")
+    .description("List the deliveries of a channel, newest first")
+    .argument("<channel>", "Channel UUID; see `overdue admin channel list`", parseUuid)
+    .option(
+      "--limit <number>",
+      "Maximum number of deliveries",
+      numberUpTo(PAGE_LENGTH_MAX),
+      PAGE_LENGTH_DEFAULT,
+    )
+    .option("--json", "Output JSON (deliveries)")
     .action((uuid: string, { limit, json }: Options) =>
       onDatabase(context, async ({ database }) => {
         const { projectId } = await channelOf(database, uuid);
         const { items } = await listDeliveries(database, { projectId, uuid, from: null, limit });
         if (json) return printJson(context, { deliveries: items.map(shown) });
-        context.out(items.length === 0 ? "Nothing was told through it yet.\n" : renderDeliveries(items));
+        context.out(items.length === 0 ? "No deliveries yet.\n" : renderDeliveries(items));
       }),
     );
 }
@@ -124,7 +130,7 @@ function renderDeliveries(deliveries: readonly LoggedDelivery[]): string {
       one.flipTo ?? one.kind,
       one.check === null ? "" : one.check.name || one.check.uuid,
       one.state,
-      `${one.attemptCount} ${one.attemptCount === 1 ? "try" : "tries"}`,
+      `${one.attemptCount} ${one.attemptCount === 1 ? "attempt" : "attempts"}`,
       one.responseCode === null ? "" : String(one.responseCode),
       one.reason ?? one.requestSummary ?? "",
     ]),

@@ -13,7 +13,7 @@ export const COMMAND_LINE = { accountId: null, keyId: null };
 export function parseUuid(given: string): string {
   const uuid = given.toLowerCase();
   if (isUuid(uuid)) return uuid;
-  throw new InvalidArgumentError("It must be a UUID.");
+  throw new InvalidArgumentError("Expected a UUID.");
 }
 
 /** The channel with this UUID, in whatever project. */
@@ -23,12 +23,14 @@ export async function channelOf(
 ): Promise<{ projectId: number; uuid: string; name: string; kind: string }> {
   const channel = await findChannelByUuid(database, uuid);
   if (channel !== null) return channel;
-  throw new CommandError(`There is no channel ${uuid}. \`overdue admin channel list\` shows them.`);
+  throw new CommandError(
+    `No channel with UUID ${uuid}. Run \`overdue admin channel list\` to see the channels of a project.`,
+  );
 }
 
 /** The id of a project. */
 export async function projectIdOf(database: Database, uuid: string): Promise<number> {
   const project = await findProjectByUuid(database, uuid);
   if (project !== null) return project.id;
-  throw new CommandError(`There is no project ${uuid}. \`overdue admin list\` shows them.`);
+  throw new CommandError(`No project with UUID ${uuid}. Run \`overdue admin list\` to see them.`);
 }

@@ -12,8 +12,8 @@ import { registerChannelLog, registerChannelTest } from "./channel-log.ts";
 import { channelOf, COMMAND_LINE, parseUuid, projectIdOf } from "./channel-names.ts";
 
 const AFTER_HELP = `
-Which fields a kind has is in docs/channels.md. A value on the command line can be seen by others on this machine:
-give secrets with --config, as a JSON object in a file, or from standard input with "--config -".
+docs/channels.md lists the fields of each kind. Other users on this machine can see command-line arguments, so pass
+secrets with --config: a file that contains a JSON object, or "-" for standard input.
 
 Examples:
   $ overdue admin channel add --project <uuid> --kind email --set value=ops@example.org
@@ -25,7 +25,7 @@ Examples:
 export function registerChannel(admin: Command, context: CommandContext): void {
   const channel = admin
     .command("channel")
-    .description("list, add, test and remove channels; see what was told through them")
+    .description("List, add, test, and remove channels; show deliveries")
     .addHelpText("after", AFTER_HELP);
   registerChannelList(channel, context);
   registerChannelAdd(channel, context);
@@ -38,9 +38,9 @@ function registerChannelList(channel: Command, context: CommandContext): void {
   type Options = { project: string; json?: true };
   channel
     .command("list")
-    .description("print the channels of a project")
-    .requiredOption("--project <uuid>", "the project; `overdue admin list` shows them", parseUuid)
-    .option("--json", "print one JSON object: channels")
+    .description("List the channels of a project")
+    .requiredOption("--project <uuid>", "Project UUID; see `overdue admin list`", parseUuid)
+    .option("--json", "Output JSON (channels)")
     .action((options: Options) =>
       onDatabase(context, async ({ database }) => {
         const found = await listChannels(database, await projectIdOf(database, options.project));
@@ -62,8 +62,7 @@ type Listed = {
 };
 
 function renderChannels(channels: readonly Listed[]): string {
-  if (channels.length === 0)
-    return "The project has no channel yet: `overdue admin channel add` makes one.\n";
+  if (channels.length === 0) return "No channels yet. Create one with `overdue admin channel add`.\n";
   return renderColumns(
     channels.map(({ uuid, kind, name, disabled_reason: reason, last_error: error }) => [
       uuid,
@@ -77,16 +76,16 @@ function renderChannels(channels: readonly Listed[]): string {
 function registerChannelRemove(channel: Command, context: CommandContext): void {
   channel
     .command("remove")
-    .description("delete a channel with its log")
-    .argument("<channel>", "its UUID; `overdue admin channel list` shows it", parseUuid)
-    .option("--json", "print one JSON object: uuid")
+    .description("Delete a channel and its delivery log")
+    .argument("<channel>", "Channel UUID; see `overdue admin channel list`", parseUuid)
+    .option("--json", "Output JSON (uuid)")
     .action((uuid: string, options: { json?: true }) =>
       onDatabase(context, async ({ database }) => {
         const { projectId } = await channelOf(database, uuid);
         const at = await readDatabaseClock(database);
         await deleteChannel(database, { projectId, uuid, expected: null, by: COMMAND_LINE, at });
         if (options.json) return printJson(context, { uuid });
-        context.out(`Removed the channel ${uuid}.\n`);
+        context.out(`Removed channel ${uuid}.\n`);
       }),
     );
 }

@@ -30,7 +30,9 @@ export function keepRunning(
   };
   const bringBack = async () => {
     if (over.signal.aborted) return;
-    say("The trial database has ended by itself. Is the disk full, or the memory? Starting it again …");
+    say(
+      "The trial database stopped unexpectedly, possibly because the disk or memory is full. Restarting it …",
+    );
     for (let tries = 1; ; tries += 1) {
       await sleep(pauseMs, undefined, { signal: over.signal });
       try {
@@ -39,10 +41,10 @@ export function keepRunning(
       } catch (error) {
         if (over.signal.aborted) return;
         const said = String(error instanceof Error ? error.message : error).slice(-REASON_LENGTH_MAX);
-        if (tries === 1) say(`It does not start yet; trying on. ${said.trimEnd()}`);
+        if (tries === 1) say(`The restart failed; retrying. ${said.trimEnd()}`);
       }
     }
-    say("The trial database runs again.");
+    say("The trial database is running again.");
     watch();
   };
   watch();

@@ -14,8 +14,8 @@ export function packagedPrograms(): string {
   const packageDirectory = installedAt(packageName);
   if (packageDirectory === null) {
     throw new NoProgramsError(
-      `The trial database is not installed: there is no package ${packageName}. It was left out when Overdue was ` +
-        "installed, or does not exist for this platform.",
+      `The trial database is not installed: the optional package ${packageName} is missing. It was skipped during ` +
+        "installation, or is not available for this platform.",
     );
   }
   restoreLibraryLinks(packageDirectory);

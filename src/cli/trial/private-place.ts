@@ -64,7 +64,7 @@ function unprivilegedIdentity(keptIn: string | undefined): Identity {
     if (line !== null) return { uid: Number(line[1]), gid: Number(line[2]) };
   }
   throw new Error(
-    'PostgreSQL does not run as root. Add a user for it with "useradd --system postgres", or run as yourself.',
+    'PostgreSQL cannot run as root. Create a user for it with "useradd --system postgres", or run Overdue as a regular user.',
   );
 }
 

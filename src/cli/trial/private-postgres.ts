@@ -125,7 +125,7 @@ async function runSingle(
   single.child.stdin?.end(lines.map((line) => `${line}\n`).join(""));
   await single.catch((error: unknown) => {
     if (!String((error as { stderr?: string }).stderr).includes(IN_USE)) throw error;
-    throw new DataInUseError(`A PostgreSQL server already runs on ${at.path}.`);
+    throw new DataInUseError(`A PostgreSQL server is already running in ${at.path}.`);
   });
 }
 
@@ -242,9 +242,9 @@ async function untilReady(at: Starting): Promise<void> {
   }
   const said = readLines(at.logPath).join("\n");
   if (said.includes(IN_USE)) {
-    throw new DataInUseError(`A PostgreSQL server already runs on ${at.place.data}.`);
+    throw new DataInUseError(`A PostgreSQL server is already running in ${at.place.data}.`);
   }
-  throw new Error(`PostgreSQL did not start:\n${said}`);
+  throw new Error(`PostgreSQL failed to start:\n${said}`);
 }
 
 function readLines(path: string): string[] {

@@ -21,9 +21,9 @@ const PORT_MAX = 65_535;
 const SERVER_SETTINGS = { max_connections: "60", shared_buffers: "64MB", max_wal_size: "256MB" };
 
 const AFTER_HELP = `
-The database is a PostgreSQL that comes with the package: it is started and stopped with this command, and keeps its
-data in the folder between starts. It is for trying Overdue out. For real use give Overdue a PostgreSQL of yours:
-set OVERDUE_DATABASE_URL and run \`overdue serve\`. Runs on Linux (glibc) and macOS; only Linux is tested.
+The trial includes a PostgreSQL server, which this command starts and stops. Its data is kept in the data folder
+between runs. The trial is for evaluation only. For production, set OVERDUE_DATABASE_URL to your own PostgreSQL server
+and run \`overdue serve\`. The trial runs on Linux (glibc) and macOS; only Linux is tested.
 
 Examples:
   $ overdue
@@ -39,9 +39,9 @@ export function registerTrial(
 ): void {
   program
     .command("trial")
-    .description("try Overdue: all roles with a database of its own; the same as `overdue` alone")
-    .option("-d, --data <folder>", "where the data is kept", DEFAULT_FOLDER)
-    .option("-p, --port <number>", "where to listen, instead of what OVERDUE_LISTEN says", parsePort)
+    .description("Try Overdue with a built-in database (the default command)")
+    .option("-d, --data <folder>", "Data folder", DEFAULT_FOLDER)
+    .option("-p, --port <number>", "Port to listen on; overrides OVERDUE_LISTEN", parsePort)
     .addHelpText("after", AFTER_HELP)
     .action(async (options: Options) => setExitCode(await runTrial(context, options)));
 }
@@ -50,7 +50,7 @@ async function runTrial(context: CommandContext, options: Options): Promise<numb
   const given = loadConfig(context.environment).config;
   if (given.databaseUrl !== null) {
     throw new CommandError(
-      "A database is set (OVERDUE_DATABASE_URL), so this is no trial. Run `overdue serve`.",
+      "OVERDUE_DATABASE_URL is set, so the trial is not available. Run `overdue serve` instead.",
       EXIT.usage,
     );
   }
@@ -60,7 +60,7 @@ async function runTrial(context: CommandContext, options: Options): Promise<numb
   await refuseTakenPort({ host: given.listen.host, port });
   refuseFullDisk(folder, { isFirst });
   const programs = findPrograms(folder);
-  if (isFirst) context.out(`Making a trial database in ${folder} …\n`);
+  if (isFirst) context.out(`Creating a trial database in ${folder} …\n`);
   const server = await startDatabase(folder, programs);
   // Under npx a signal ends npx and the shell between it and us, and we would never hear of it.
   onOrphaned(() => process.kill(process.pid, "SIGTERM"));
@@ -135,5 +135,5 @@ function withoutEmpty(environment: CommandContext["environment"]): CommandContex
 function parsePort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   if (port >= 1 && port <= PORT_MAX) return port;
-  throw new InvalidArgumentError(`It must be a number from 1 to ${PORT_MAX}.`);
+  throw new InvalidArgumentError(`Expected a port from 1 to ${PORT_MAX}.`);
 }

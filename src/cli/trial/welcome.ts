@@ -14,19 +14,19 @@ export function renderWelcome({ version, siteUrl, folder, isFirst, ownerLink }: 
   const next =
     ownerLink === null
       ? [`  Open                ${siteUrl}/`]
-      : ["  Open this to begin; it makes you the owner, and works once:", "", `  ${ownerLink}`];
+      : ["  Open this one-time link to create the admin account:", "", `  ${ownerLink}`];
   return `
 Overdue ${version} is running.
 
 ${next.join("\n")}
 
-  TRIAL DATABASE      ${isFirst ? "made" : "found"} in ${folder}
-                      Good for looking around, not for jobs that matter: nothing backs it up, and it
-                      carries old libraries. For real use: a PostgreSQL (15 to 18) of yours in
-                      OVERDUE_DATABASE_URL, and \`overdue serve\`.
-  Settings            OVERDUE_… in the environment, or in a file .env in this folder.
-  Locked out          \`overdue admin login-link\` in this folder, while this runs.
-  Stop                Ctrl-C. The data stays; the next start finds it.
+  TRIAL DATABASE      ${isFirst ? "created" : "found"} in ${folder}
+                      For evaluation only: it is not backed up, and it includes outdated libraries.
+                      For production, set OVERDUE_DATABASE_URL to your own PostgreSQL server
+                      (15 to 18) and run \`overdue serve\`.
+  Settings            OVERDUE_* environment variables, or a .env file in this folder.
+  Locked out          Run \`overdue admin login-link\` in this folder while the trial is running.
+  Stop                Press Ctrl-C. The data is kept for the next start.
 
 `;
 }

@@ -12,13 +12,13 @@ const explained = (error: unknown) => explainStart(error, "/srv/data")?.message 
 
 describe("a start that failed", () => {
   test.each([
-    [new DataInUseError("x"), "runs already on the data in /srv/data"],
+    [new DataInUseError("x"), "is already running with the data in /srv/data"],
     [new NoProgramsError("The trial database is not installed"), "OVERDUE_DATABASE_URL"],
-    [coded("ENOENT"), "made for systems with glibc"],
-    [coded("EACCES"), "Name a folder that you may write to"],
-    [coded("EEXIST"), "Name a folder that you may write to"],
-    [new Error("initdb: error: No space left on device"), "The disk of /srv/data is full"],
-    [new Error("PostgreSQL did not start:\nFATAL: data directory has wrong ownership"), "wrong ownership"],
+    [coded("ENOENT"), "it requires glibc"],
+    [coded("EACCES"), "Use a folder that you can write to"],
+    [coded("EEXIST"), "Use a folder that you can write to"],
+    [new Error("initdb: error: No space left on device"), "The disk that contains /srv/data is full"],
+    [new Error("PostgreSQL failed to start:\nFATAL: data directory has wrong ownership"), "wrong ownership"],
   ])("%s", (error, expected) => {
     expect(explained(error)).toContain(expected);
   });

@@ -15,7 +15,7 @@ const FREE_MEGABYTES_MIN = { first: 300, later: 50 };
 const NO_FOLDER_CODES = new Set(["EACCES", "EPERM", "EROFS", "EEXIST", "ENOTDIR"]);
 
 const INSTEAD =
-  "Use a PostgreSQL server (15 to 18) of your own:\n" +
+  "Use your own PostgreSQL server (15 to 18) instead:\n" +
   "  export OVERDUE_DATABASE_URL=postgres://overdue@127.0.0.1:5432/overdue\n" +
   "  overdue serve";
 
@@ -30,9 +30,9 @@ export async function refuseTakenPort(address: ListenAddress): Promise<void> {
   const place = formatListenAddress(address);
   const why =
     problem.code === "EADDRINUSE"
-      ? `Another program already listens on ${place}. Is it Overdue?`
+      ? `Another program is already using ${place}. Is Overdue already running?`
       : `Cannot listen on ${place} (${problem.code}).`;
-  throw new CommandError(`${why} Take another port: \`overdue trial --port ${nextPort(address.port)}\`.`);
+  throw new CommandError(`${why} Use another port: \`overdue trial --port ${nextPort(address.port)}\`.`);
 }
 
 function nextPort(port: number): number {
@@ -48,8 +48,8 @@ export function refuseFullDisk(folder: string, { isFirst }: { isFirst: boolean }
   const needed = isFirst ? FREE_MEGABYTES_MIN.first : FREE_MEGABYTES_MIN.later;
   if (free >= needed) return;
   throw new CommandError(
-    `There are ${free} MB left on the disk of ${folder}, and the trial database needs ${needed} MB. ` +
-      "Make room, or name a folder elsewhere: `overdue trial --data <folder>`.",
+    `Not enough disk space in ${folder}: the trial database needs ${needed} MB, but only ${free} MB are free. ` +
+      "Free some space, or use another folder: `overdue trial --data <folder>`.",
   );
 }
 
@@ -58,8 +58,8 @@ export function explainStart(error: unknown, folder: string): CommandError | nul
   if (!(error instanceof Error)) return null;
   if (error instanceof DataInUseError) {
     return new CommandError(
-      `Overdue runs already on the data in ${folder}: use that one, or stop it first. A second one needs a folder ` +
-        "and a port of its own: `overdue trial --data <folder> --port <number>`.",
+      `Overdue is already running with the data in ${folder}. Stop it first, or start a second trial with its own folder ` +
+        "and port: `overdue trial --data <folder> --port <number>`.",
     );
   }
   if (error instanceof NoProgramsError) return new CommandError(`${error.message}\n${INSTEAD}`);
@@ -67,17 +67,19 @@ export function explainStart(error: unknown, folder: string): CommandError | nul
   // The program is there, and still "not found": what is not found is the library that loads programs.
   if (code === "ENOENT") {
     return new CommandError(
-      `The trial database cannot run here: it is made for systems with glibc, and not for Alpine.\n${INSTEAD}`,
+      `The trial database cannot run on this system: it requires glibc, which Alpine Linux does not have.\n${INSTEAD}`,
     );
   }
   if (typeof code === "string" && NO_FOLDER_CODES.has(code)) {
     return new CommandError(
-      `The data cannot be kept in ${folder} (${error.message}). Name a folder that you may write to: ` +
+      `Cannot store data in ${folder} (${error.message}). Use a folder that you can write to: ` +
         "`overdue trial --data <folder>`.",
     );
   }
   if (error.message.includes("No space left on device")) {
-    return new CommandError(`The disk of ${folder} is full. Make room, or use \`--data <folder>\`.`);
+    return new CommandError(
+      `The disk that contains ${folder} is full. Free some space, or use \`--data <folder>\`.`,
+    );
   }
-  return new CommandError(`The trial database does not start. ${error.message.trimEnd()}\n${INSTEAD}`);
+  return new CommandError(`The trial database failed to start. ${error.message.trimEnd()}\n${INSTEAD}`);
 }

@@ -22,7 +22,7 @@ export const BadgeUrlsSchema = Type.Object(
 export const BadgeListSchema = Type.Object(
   {
     badges: Type.Record(Type.String(), BadgeUrlsSchema, {
-      description: "Badge addresses by tag; the tag `*` stands for all checks of the project.",
+      description: "Badge URLs by tag. The tag `*` includes all checks of the project.",
     }),
   },
   { additionalProperties: false },

@@ -28,19 +28,19 @@ export function flipListSchema(shape: FlipShape): TSchema {
 export const FLIP_QUERY: readonly QueryParameter[] = [
   {
     name: "seconds",
-    description: "Only flips of the last so many seconds; 0 filters nothing.",
+    description: "Return only flips from this many seconds ago until now. 0 means no filter.",
     schema: Type.Integer({ minimum: 0, maximum: FLIP_FILTER_SECONDS_MAX }),
     isRepeatable: false,
   },
   {
     name: "start",
-    description: "Only flips from this UNIX timestamp on.",
+    description: "Return only flips at or after this UNIX timestamp.",
     schema: Type.Integer({ minimum: 0, maximum: FLIP_FILTER_UNIX_SECONDS_MAX }),
     isRepeatable: false,
   },
   {
     name: "end",
-    description: "Only flips before this UNIX timestamp.",
+    description: "Return only flips before this UNIX timestamp.",
     schema: Type.Integer({ minimum: 0, maximum: FLIP_FILTER_UNIX_SECONDS_MAX }),
     isRepeatable: false,
   },

@@ -10,29 +10,31 @@ const KINDS = ["success", "start", "fail", "log", "ign"] as const satisfies read
 
 /** Every field that a ping can have; the last one is shown in every version, where it is known. */
 const PROPERTIES = {
-  type: Type.Enum([...KINDS], { description: "What the job said; `ign` was recorded and ignored." }),
+  type: Type.Enum([...KINDS], {
+    description: "The type of ping. `ign` means that it was recorded but ignored.",
+  }),
   date: Type.String({
     format: "date-time",
-    description: "When the ping was received, with microseconds.",
+    description: "Time when the ping was received, with microseconds.",
   }),
   n: Type.Integer({
     minimum: 1,
-    description: "The number of the ping within its check, ascending with time.",
+    description: "Sequence number of the ping within its check.",
   }),
-  scheme: Type.String({ description: "The scheme of the request, such as `http`, `https` or `email`." }),
+  scheme: Type.String({ description: "The scheme of the request, such as `http`, `https`, or `email`." }),
   remote_addr: Type.Union([Type.String(), Type.Null()], {
-    description: "The address of the client; null where there is none.",
+    description: "The IP address of the client. Null if there is none.",
   }),
   method: Type.String({ description: "The HTTP method of the request; empty for an email." }),
   ua: Type.String({ description: "The user agent of the client." }),
   rid: Type.Union([Type.String({ format: "uuid" }), Type.Null()], { description: "The run identifier." }),
   body_url: Type.Union([Type.String({ format: "uri" }), Type.Null()], {
-    description: "Where the logged body is; null when there is none.",
+    description: "URL of the logged body. Null if there is none.",
   }),
   duration: Type.Optional(
     Type.Number({
       minimum: 0,
-      description: "Seconds since the start of the run; on a success or failure that follows a start.",
+      description: "Duration of the run in seconds, for a success or failure that follows a start.",
     }),
   ),
 } satisfies Record<PingField | "duration", TSchema>;

@@ -16,12 +16,12 @@ export const HISTORY_ROUTES: readonly Route[] = [
     path: "/checks/{check}/pings/",
     namedBy: ["uuid"],
     summary: "List pings",
-    description: "The logged pings of a check, newest first.",
+    description: "Lists the logged pings of a check, newest first.",
     query: [],
     body: null,
     responses: {
       200: {
-        description: "The pings: as many as the log keeps, at most 1000.",
+        description: "The logged pings, at most 1000.",
         schema: ({ column }) => pingListSchema(column.pingFields),
         example: EXAMPLE_PINGS,
       },
@@ -36,7 +36,7 @@ export const HISTORY_ROUTES: readonly Route[] = [
     path: "/checks/{check}/pings/{n}/body",
     namedBy: ["uuid"],
     summary: "Get a ping's body",
-    description: "The logged body of a ping, byte for byte as it was sent.",
+    description: "Returns the logged body of a ping, byte for byte.",
     query: [],
     body: null,
     responses: {
@@ -58,7 +58,7 @@ export const HISTORY_ROUTES: readonly Route[] = [
     namedBy: ["uuid", "uniqueKey"],
     summary: "List flips",
     description:
-      "The changes of a check to up and to down, newest first. Several filters have to hold together.",
+      "Lists the status changes of a check between up and down, newest first. If several filters are given, all must match.",
     query: FLIP_QUERY,
     body: null,
     responses: {
@@ -78,7 +78,7 @@ export const HISTORY_ROUTES: readonly Route[] = [
     path: "/channels/",
     namedBy: [],
     summary: "List integrations",
-    description: "The integrations of the project.",
+    description: "Lists the integrations of the project.",
     query: [],
     body: null,
     responses: {
@@ -98,7 +98,7 @@ export const HISTORY_ROUTES: readonly Route[] = [
     namedBy: [],
     summary: "List badges",
     description:
-      "The addresses of the badges of each tag, and of all checks together. Of a project with more than 10,000 tags, those of the first 10,000 in the order of their code points.",
+      "Returns the badge URLs for each tag and for all checks. If the project has more than 10,000 tags, only the first 10,000 in code point order are included.",
     query: [],
     body: null,
     responses: {
@@ -113,7 +113,7 @@ export const HISTORY_ROUTES: readonly Route[] = [
     path: "/status/",
     namedBy: [],
     summary: "Service status",
-    description: "Runs a test query. Needs no key.",
+    description: "Runs a database query to check the status of the service. Does not require an API key.",
     query: [],
     body: null,
     responses: {

@@ -50,21 +50,21 @@ export type OpenApiDocument<Id extends string = ApiEndpoint> = {
 
 const KEY_SCHEME = "apiKey";
 
-const DESCRIPTION = `Manages checks, and reads pings, flips, integrations and badges.
+const DESCRIPTION = `Manage checks, and read pings, flips, integrations, and badges.
 
-Requests and answers are JSON, whatever their content type says; only the body of a ping is plain text. Paths work with and without a final slash. Fields that are not known are ignored.
+Requests and responses are JSON, regardless of the content type; only the body of a ping is plain text. Paths work with and without a trailing slash. Unknown fields are ignored.
 
-**Keys.** An API key belongs to one project. It is sent in the header \`X-Api-Key\`; a POST may carry it as the field \`api_key\` of its JSON body instead. A read-only key may list and get checks, flips and badges; it sees \`unique_key\` in place of \`uuid\`, \`channels\` and the addresses by which a check is pinged or changed.
+**Authentication.** An API key belongs to one project. Send it in the \`X-Api-Key\` header, or, in a POST request, in the \`api_key\` field of the JSON body. With a read-only key, you can list and get checks, flips, and badges. Responses then contain \`unique_key\` instead of \`uuid\`, \`channels\`, and the URLs to ping or change a check.
 
-**Errors** have the form \`{"error": "<text>"}\`, with the status codes that each operation lists. Any path answers 405 to a method that it does not know.
+**Errors** have the form \`{"error": "<text>"}\`, with the status codes listed for each operation. Unsupported methods are answered with 405.
 
-**Extensions.** Fields marked \`x-extension\` are beyond what compatible servers promise. They rename and replace nothing, and an answer shows them only where they differ from their default.`;
+**Extensions.** Fields marked \`x-extension\` are additions to the Healthchecks API. They do not rename or replace other fields, and responses include them only if they differ from their default.`;
 
 const TAGS = [
-  { name: "Checks", description: "What is watched." },
-  { name: "History", description: "What was heard of a check: pings, their bodies, flips." },
-  { name: "Project", description: "What belongs to the project as a whole." },
-  { name: "Service", description: "The service itself." },
+  { name: "Checks", description: "The monitored jobs." },
+  { name: "History", description: "Pings, ping bodies, and flips of a check." },
+  { name: "Project", description: "Integrations and badges of the project." },
+  { name: "Service", description: "Status of the service." },
 ] as const;
 
 const HISTORY: readonly ApiEndpoint[] = ["listPings", "getPingBody", "listFlips"];
@@ -100,7 +100,7 @@ export function openApiDocument({
       description: DESCRIPTION,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    servers: [{ url: serverUrl, description: "This installation" }],
+    servers: [{ url: serverUrl, description: "This server" }],
     tags: TAGS,
     paths,
     components: {
@@ -110,7 +110,7 @@ export function openApiDocument({
           in: "header",
           name: "X-Api-Key",
           description:
-            "The key of a project. A POST may send it as the field `api_key` of its JSON body instead; the header wins.",
+            "An API key of the project. In a POST request, you can send it in the `api_key` field of the JSON body instead. The header takes precedence.",
           "x-body-field": "api_key",
         },
       },
@@ -160,7 +160,7 @@ function pathParameters({ path, namedBy }: Route): OpenApiParameter[] {
       name: "n",
       in: "path",
       required: true,
-      description: "The number of the ping within its check.",
+      description: "The sequence number of the ping within its check.",
       schema: { type: "integer", minimum: 1 },
       example: 2,
     });
@@ -196,7 +196,7 @@ function conditionOf({ isTagged }: Route): OpenApiParameter[] {
       in: "header",
       required: false,
       description:
-        "The `ETag` of an earlier answer: if nothing has changed since, the answer is 304. A list of more than 10 MiB is streamed and has no `ETag`.",
+        "The `ETag` of an earlier response. If nothing has changed since, the response is 304. Lists larger than 10 MiB are streamed and have no `ETag`.",
       schema: { type: "string", pattern: HEADER_VALUE },
     },
   ];
@@ -211,7 +211,8 @@ function requestBody(
     body === null
       ? { type: "object", properties: { api_key: API_KEY_FIELD } }
       : referring(plain(body(column)), named);
-  const description = BODY_DESCRIPTIONS[endpoint] ?? "Nothing but the key, if the header does not carry it.";
+  const description =
+    BODY_DESCRIPTIONS[endpoint] ?? "Contains only the API key, if it is not sent in the header.";
   const example = REQUEST_EXAMPLES[endpoint]?.body ?? {};
   return {
     requestBody: { required: false, description, content: { "application/json": { schema, example } } },
@@ -219,19 +220,18 @@ function requestBody(
 }
 
 const BODY_DESCRIPTIONS: Readonly<Partial<Record<ApiEndpoint, string>>> = {
-  createCheck: "Every field is optional; what is not given has its default.",
-  updateCheck: "Every field is optional; what is not given stays as it is.",
+  createCheck: "All fields are optional. Omitted fields get their default value.",
+  updateCheck: "All fields are optional. Omitted fields stay unchanged.",
 };
 
-const API_KEY_FIELD = { type: "string", description: "The API key, where the header does not carry it." };
+const API_KEY_FIELD = { type: "string", description: "The API key, if it is not sent in the header." };
 
 function responsesOf(route: Route, context: Context): OpenApiOperation["responses"] {
   const responses: Record<string, OpenApiResponse> = {};
   for (const [status, response] of Object.entries(route.responses)) {
     responses[status] = goodResponse(route, { status: Number(status), response, context });
   }
-  if (route.isTagged)
-    responses["304"] = { description: "Nothing has changed since the `ETag` that was sent." };
+  if (route.isTagged) responses["304"] = { description: "Nothing has changed since the given `ETag`." };
   for (const status of refusalStatuses(route)) {
     const { description, text } = refusalOf(route.endpoint, status);
     const schema = { $ref: "#/components/schemas/Error" };

@@ -8,18 +8,21 @@ export type Headers = Readonly<
 >;
 
 export const RETRY: Headers = {
-  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } },
+  "Retry-After": { description: "Seconds to wait before retrying.", schema: { type: "integer" } },
 };
 export const TAG: Headers = {
-  ETag: { description: "Names this state of the answer.", schema: { type: "string" } },
+  ETag: { description: "Identifies this version of the response.", schema: { type: "string" } },
 };
 export const RATE: Headers = {
   "RateLimit-Limit": {
-    description: "How many requests the key may make in a minute.",
+    description: "Number of requests per minute allowed for the API key.",
     schema: { type: "integer" },
   },
-  "RateLimit-Remaining": { description: "How many of them are left.", schema: { type: "integer" } },
-  "RateLimit-Reset": { description: "Seconds until all of them are back.", schema: { type: "integer" } },
+  "RateLimit-Remaining": { description: "Number of requests left.", schema: { type: "integer" } },
+  "RateLimit-Reset": {
+    description: "Seconds until the limit is fully restored.",
+    schema: { type: "integer" },
+  },
 };
 
 /** The headers of an answer, as a field of its description; nothing where there are none. */

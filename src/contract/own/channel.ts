@@ -13,32 +13,35 @@ export const MaybeTime = Type.Union([Time, Type.Null()]);
 const MaybeText = Type.Union([Type.String(), Type.Null()]);
 
 export const ChannelSchema = Type.Object({
-  id: Type.String({ format: "uuid", description: "Its UUID." }),
-  kind: Type.String({ description: "What kind of channel it is; see the list of kinds." }),
+  id: Type.String({ format: "uuid", description: "UUID of the channel." }),
+  kind: Type.String({
+    description: "The kind of channel, such as `email` or `slack`. See List channel kinds.",
+  }),
   name: Type.String(),
   config: Type.Record(Type.String(), Type.Unknown(), {
-    description: "Its configuration. Secrets are never shown: `********` stands in their place.",
+    description: "The configuration. Secrets are masked as `********`.",
   }),
   enabled: Type.Boolean(),
   disabled_at: MaybeTime,
   disabled_reason: MaybeText,
   verified: Type.Union([Type.Boolean(), Type.Null()], {
-    description: "Of a mail channel: whether its address has agreed. Null for other kinds.",
+    description: "For email channels, whether the recipient has confirmed the address. Null for other kinds.",
   }),
-  check_count: Type.Integer({ description: "How many checks it hears of." }),
+  check_count: Type.Integer({ description: "Number of checks that the channel notifies for." }),
   created_at: Time,
   last_notified_at: MaybeTime,
   last_duration_ms: Type.Union([Type.Integer(), Type.Null()], {
-    description: "How long the last sending took.",
+    description: "Duration of the last delivery attempt, in milliseconds.",
   }),
   last_error: MaybeText,
-  failure_count: Type.Integer({ description: "Messages that failed since the last good one." }),
+  failure_count: Type.Integer({ description: "Number of failed messages since the last successful one." }),
   warnings: Type.Array(Type.Object({ field: Type.String(), text: Type.String() }), {
     description:
-      "What will keep messages from arriving, by the field of the configuration, as far as it can be seen without calling anybody. The channel is saved all the same.",
+      "Configuration problems that will prevent delivery, by configuration field, as far as they can be detected without sending a request. The channel is saved despite them.",
   }),
   revision: Type.Integer({
-    description: "Grows with every change of what can be set. The `ETag` of the channel is this in quotes.",
+    description:
+      "Increases with every change to the channel's settings. The `ETag` of the channel is this number in quotes.",
   }),
 });
 
@@ -49,14 +52,14 @@ const { id: ID, kind: KIND, name: NAME, ...forWriters } = ChannelSchema.properti
 /** A channel as it is read: a read-only key gets no more than its id, kind and name. */
 export const SeenChannelSchema = Type.Object(
   { id: ID, kind: KIND, name: NAME, ...Type.Partial(Type.Object(forWriters)).properties },
-  { description: "A read-only key sees `id`, `kind` and `name` only." },
+  { description: "With a read-only key, only `id`, `kind`, and `name` are present." },
 );
 
 export const CreatedChannelSchema = Type.Object({
   ...ChannelSchema.properties,
   made: Type.Record(Type.String(), Type.String(), {
     description:
-      "Secrets that were made for the channel, by their fields. Shown this once; a repeated request shows none.",
+      "Secrets generated for the channel, by configuration field. They are returned only once; a repeated request does not return them.",
   }),
 });
 
@@ -132,7 +135,7 @@ export const REQUEST_FIELDS = {
     [Type.Literal("*"), Type.Array(Uuid, { maxItems: NAMED_CHECKS_MAX, uniqueItems: true })],
     {
       description:
-        '`"*"`: all checks that the project has now. A list: these and no others. New checks choose their channels by themselves.',
+        '`"*"` selects all existing checks of the project. A list selects exactly these checks. Channels for new checks are selected when a check is created.',
     },
   ),
 };
@@ -154,10 +157,10 @@ const KindSchema = Type.Object({
   title: Type.String(),
   about: Type.String(),
   rate: Type.Union([Type.Object({ per_minute: Type.Integer(), burst: Type.Integer() }), Type.Null()], {
-    description: "How many messages one channel of it is sent; null: any number.",
+    description: "Rate limit for messages to one channel of this kind. Null means no limit.",
   }),
   config: Type.Record(Type.String(), Type.Unknown(), {
-    description: "JSON Schema of its configuration. Fields marked `writeOnly` are secret.",
+    description: "JSON Schema of the configuration. Fields marked `writeOnly` are secrets.",
   }),
 });
 

@@ -11,35 +11,37 @@ export const DeliverySchema = Type.Object({
   id: Type.String(),
   channel: Uuid,
   group: Type.Union([Uuid, Type.Null()], {
-    description: "The group by which the channel was told; null: directly.",
+    description: "The group through which the channel was notified. Null if it was notified directly.",
   }),
   kind: Type.Enum(["flip", "correction", "notice", "disabled", "operator", "test"], {
     description:
-      "What it is about: a change of a check, a change that was taken back, time that could not be watched, another channel that was given up, the installation itself, or nothing but a test.",
+      "The type of message: a status change of a check (`flip`), the correction of an earlier alert (`correction`), a monitoring gap (`notice`), another channel that was disabled (`disabled`), a health problem of the server (`operator`), or a test (`test`).",
   }),
   check: Type.Union([Type.String(), Type.Null()], {
-    description: "The UUID of the check that it is about. Null: none, or it is deleted.",
+    description: "UUID of the check. Null if the message is not about a check, or the check was deleted.",
   }),
   check_name: MaybeText,
   state: Type.Enum(["pending", "sent", "merged", "withdrawn", "skipped", "dead"], {
     description:
-      "`pending`: not settled yet. `sent`: taken by the receiver. `merged`: told together with a later one. `withdrawn`: no longer true before it was told. `skipped`: the channel does not want to hear of it. `dead`: given up.",
+      "`pending`: not sent yet. `sent`: accepted by the receiver. `merged`: sent as part of a later message. `withdrawn`: canceled because it no longer applied. `skipped`: the channel is not set up for this type of message. `dead`: failed permanently.",
   }),
-  attempts: Type.Integer({ description: "Tries that were begun." }),
+  attempts: Type.Integer({ description: "Number of delivery attempts." }),
   created_at: Type.String({ format: "date-time" }),
   attempted_at: MaybeTime,
   next_try_at: MaybeTime,
   settled_at: MaybeTime,
   request: Type.Union([Type.String(), Type.Null()], {
-    description: "What was sent where, in a line, at the last try. Without secrets.",
+    description: "Summary of the last request, without secrets.",
   }),
   response_code: Type.Union([Type.Integer(), Type.Null()]),
   response_excerpt: Type.Union([Type.String(), Type.Null()], {
-    description: "The beginning of what the receiver answered. Without secrets.",
+    description: "Beginning of the receiver's response, without secrets.",
   }),
-  reason: Type.Union([Type.String(), Type.Null()], { description: "Why it was not sent, or not yet." }),
+  reason: Type.Union([Type.String(), Type.Null()], {
+    description: "Why the message was not sent, or has not been sent yet.",
+  }),
   message: Type.Union([Type.String(), Type.Null()], {
-    description: "The oldest delivery of the message that this one was told with.",
+    description: "ID of the oldest delivery in the message that included this one.",
   }),
 });
 
@@ -53,7 +55,7 @@ export const DeliveryListSchema = Type.Object({
 export const PlannedTestSchema = Type.Object({
   deliveries: Type.Array(DeliverySchema, {
     description:
-      "The test; of a group one for each member. Read each again by its id to see what came of it.",
+      "The test delivery; for a group, one for each member. To see the result, get each delivery by its ID.",
   }),
 });
 

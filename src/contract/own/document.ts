@@ -22,59 +22,60 @@ import { EXAMPLE_CHANNEL, EXAMPLE_DELIVERY } from "./examples.ts";
 import { PROBLEM_TYPE, problemOf, ProblemSchema } from "./problem.ts";
 import { OWN_ROUTES, type OwnRoute, ownRefusals } from "./routes.ts";
 
-const DESCRIPTION = `Manages the channels of a project, and reads what was told through them. It stands beside the compatible Management API and adds nothing to it.
+const DESCRIPTION = `Manage the channels of a project and read their delivery log. This API is separate from the Healthchecks-compatible Management API and does not change it.
 
-Requests and answers are JSON. Times are ISO 8601 with an offset. Fields that are not known are refused.
+Requests and responses are JSON. Times are in ISO 8601 format with an offset. Unknown fields are rejected.
 
-**Keys** are those of the Management API, in the header \`X-Api-Key\`. A read-only key may list kinds and channels, and sees no more of a channel than its \`id\`, \`kind\` and \`name\`. **Secrets** of a channel can be written and never be read: \`********\` stands in their place. A secret that was made by us is shown once, in the answer that made it.
+**Authentication.** Send an API key of the project in the \`X-Api-Key\` header. The keys are the same as for the Management API. With a read-only key, you can list kinds and channels, and see only the \`id\`, \`kind\`, and \`name\` of a channel. **Secrets** of a channel are write-only: responses contain \`********\` instead. A generated secret is returned once, in the response to the request that created it.
 
-**Lists** come in pages: send \`next_cursor\` of one as \`cursor\` for the next. **Changes** may carry \`If-Match\` with the \`ETag\` of what was read, and are refused with 412 if somebody else was quicker. **Errors** are problems as RFC 9457 has them: programs go by \`type\`, people by \`detail\`. Any path answers 405 to a method that it does not know.`;
+**Lists** are paginated: send the \`next_cursor\` of a page as \`cursor\` to get the next one. **Concurrent changes**: send the \`ETag\` of the resource in \`If-Match\` to reject the change with 412 if the resource was changed in the meantime. **Errors** use the problem details format (RFC 9457). In programs, use \`type\`; \`detail\` is a message for people. Unsupported methods are answered with 405.`;
 
 const TAGS = [
-  { name: "Channels", description: "Where people are told." },
-  { name: "Deliveries", description: "What was told, and what came of it." },
+  { name: "Channels", description: "Where notifications are sent." },
+  { name: "Deliveries", description: "Notifications and their results." },
 ] as const;
 
 const REFUSALS: Readonly<Record<number, { description: string; problem: ReturnType<typeof problemOf> }>> = {
   400: {
-    description: "A field or a parameter cannot be taken. Only the first problem is told.",
-    problem: problemOf("invalid", "topic must be 1 to 64 letters, digits, hyphens and underscores."),
+    description: "A field or parameter is invalid. Only the first problem is reported.",
+    problem: problemOf("invalid", "topic must be 1 to 64 letters, digits, hyphens, or underscores."),
   },
   401: {
-    description: "The API key is missing, or nobody has it.",
+    description: "The API key is missing or invalid.",
     problem: problemOf("unauthenticated", "missing api key"),
   },
   403: {
-    description: "The key is read-only, or the project has as many channels as it may have.",
-    problem: problemOf("forbidden", "this needs a read-write key"),
+    description: "The API key is read-only, or the project has reached its channel limit.",
+    problem: problemOf("forbidden", "A read-write API key is required."),
   },
   404: {
-    description: "The project of the key has nothing of this name.",
-    problem: problemOf("not_found", "there is no such channel"),
+    description: "Not found in the project of the API key.",
+    problem: problemOf("not_found", "Channel not found."),
   },
   409: {
-    description: "Something has to be done first; the detail says what.",
-    problem: problemOf("conflict", "the group has no members"),
+    description: "The request conflicts with the current state; see `detail`.",
+    problem: problemOf("conflict", "The group has no members."),
   },
   412: {
-    description: "The channel is not at the revision that `If-Match` names.",
-    problem: problemOf("precondition_failed", "the channel has been changed since it was read"),
+    description: "The channel does not match the revision in `If-Match`.",
+    problem: problemOf("precondition_failed", "The channel was changed after you loaded it."),
   },
   413: {
     description: "The request body is larger than 2.5 MiB.",
     problem: problemOf("too_large", "request body too large"),
   },
   422: {
-    description: "The `Idempotency-Key` was used for another request.",
-    problem: problemOf("unprocessable", "the Idempotency-Key was used for another request"),
+    description: "The `Idempotency-Key` was already used for a different request.",
+    problem: problemOf("unprocessable", "The Idempotency-Key was already used for a different request."),
   },
   429: {
-    description: "Too many requests of the key, or too many tests of a channel, or too many addresses asked.",
+    description:
+      "Too many requests with this API key, too many test notifications for the channel, or too many email address confirmations.",
     problem: problemOf("rate_limited", "too many requests"),
   },
-  500: { description: "A fault of the server.", problem: problemOf("internal", "internal server error") },
+  500: { description: "Internal server error.", problem: problemOf("internal", "internal server error") },
   503: {
-    description: "The service cannot answer now.",
+    description: "The service is temporarily unavailable.",
     problem: problemOf("unavailable", "service unavailable"),
   },
 };
@@ -95,17 +96,22 @@ export function ownDocument({
   return {
     openapi: "3.1.0",
     info: {
-      title: "Overdue API for channels",
+      title: "Overdue Channels API",
       version: "1",
       description: DESCRIPTION,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    servers: [{ url: serverUrl, description: "This installation" }],
+    servers: [{ url: serverUrl, description: "This server" }],
     tags: TAGS,
     paths,
     components: {
       securitySchemes: {
-        apiKey: { type: "apiKey", in: "header", name: "X-Api-Key", description: "The key of a project." },
+        apiKey: {
+          type: "apiKey",
+          in: "header",
+          name: "X-Api-Key",
+          description: "An API key of the project.",
+        },
       },
       schemas: named,
     },
@@ -139,8 +145,11 @@ function namedSchemas(kinds: readonly KindFacts[]): Named {
     ChannelChange: {
       ...change,
       properties: {
-        kind: { type: "string", description: "Cannot be changed; the same is taken." },
-        config: { type: "object", description: "The fields of its kind that are to be changed." },
+        kind: {
+          type: "string",
+          description: "Cannot be changed. If present, it must match the existing kind.",
+        },
+        config: { type: "object", description: "The configuration fields to change." },
         ...fields,
       },
     },
@@ -198,7 +207,7 @@ function pathParameters({ path }: OwnRoute): OpenApiParameter[] {
   if (path.includes("{delivery}")) {
     const schema = { type: "string", pattern: "^[1-9][0-9]{0,14}$" };
     const example = EXAMPLE_DELIVERY.id;
-    parameters.push({ name: "delivery", description: "The id of the delivery.", schema, example, ...shared });
+    parameters.push({ name: "delivery", description: "The ID of the delivery.", schema, example, ...shared });
   }
   return parameters;
 }
@@ -214,14 +223,14 @@ const CONDITIONS: Readonly<Record<"If-Match" | "Idempotency-Key", OpenApiParamet
     name: "If-Match",
     in: "header",
     required: false,
-    description: "The `ETag` of what the change is meant for.",
+    description: "The `ETag` of the version to change.",
     schema: { type: "string", pattern: '^("[0-9]{1,10}"|\\*)$' },
   },
   "Idempotency-Key": {
     name: "Idempotency-Key",
     in: "header",
     required: false,
-    description: "A name for this request that no other request has, such as a random UUID.",
+    description: "A unique value for this request, such as a random UUID.",
     schema: { type: "string", pattern: `^[\\x21-\\x7e]{1,${IDEMPOTENCY_KEY_LENGTH_MAX}}$` },
   },
 };
@@ -251,7 +260,7 @@ function responsesOf(route: OwnRoute, named: Named): OpenApiOperation["responses
 
 function refusalResponse(status: number): OpenApiResponse {
   const known = REFUSALS[status];
-  if (known === undefined) throw new Error(`nobody has said what ${status} means`);
+  if (known === undefined) throw new Error(`no description for status ${status}`);
   const headers = { ...(status === 429 && RATE), ...((status === 429 || status === 503) && RETRY) };
   return {
     description: known.description,

@@ -80,7 +80,7 @@ export const EXAMPLE_CHECK = { id: CHECK_ID, name: "Nightly backup" };
 export const EXAMPLE_KIND = {
   kind: "slack",
   title: "Slack",
-  about: "Writes to a Slack channel.",
+  about: "Sends messages to a Slack channel.",
   rate: { per_minute: 60, burst: 10 },
   config: { type: "object", required: ["url"], properties: { url: { type: "string", writeOnly: true } } },
 };

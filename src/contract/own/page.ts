@@ -15,19 +15,19 @@ export function cursorOf(next: number | null): string | null {
 }
 
 export const NextCursor = Type.Union([Type.String(), Type.Null()], {
-  description: "To be sent as `cursor` for what follows; null at the end.",
+  description: "Send as `cursor` to get the next page. Null on the last page.",
 });
 
 export const PAGE_QUERY: readonly QueryParameter[] = [
   {
     name: "cursor",
-    description: "`next_cursor` of the page before.",
+    description: "The `next_cursor` of the previous page.",
     schema: Type.String({ pattern: CURSOR.source }),
     isRepeatable: false,
   },
   {
     name: "limit",
-    description: `How long the page may be; ${PAGE_LENGTH_DEFAULT} if it is not said.`,
+    description: `Maximum number of items on the page. Default: ${PAGE_LENGTH_DEFAULT}.`,
     schema: Type.Integer({ minimum: 1, maximum: PAGE_LENGTH_MAX }),
     isRepeatable: false,
   },

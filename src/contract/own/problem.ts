@@ -5,27 +5,29 @@ import { type ErrorCode, HTTP_STATUS } from "../../core/errors.ts";
 export const PROBLEM_TYPE = "application/problem+json";
 
 export const ProblemSchema = Type.Object({
-  type: Type.String({ description: "What kind of problem it is: the same text in every release." }),
-  title: Type.String({ description: "The same for people." }),
-  status: Type.Integer({ description: "The status of the answer." }),
-  detail: Type.String({ description: "What is the matter this time. For people: the words may change." }),
+  type: Type.String({ description: "Identifies the type of problem. Stable across releases." }),
+  title: Type.String({ description: "A short summary of the problem type." }),
+  status: Type.Integer({ description: "The HTTP status code." }),
+  detail: Type.String({
+    description: "A description of this occurrence for people. The wording may change.",
+  }),
 });
 
 export type Problem = Static<typeof ProblemSchema>;
 
 const TITLES: Readonly<Record<ErrorCode, string>> = {
-  invalid: "The request cannot be served as it is",
-  unauthenticated: "No valid API key",
-  forbidden: "Not allowed",
+  invalid: "Invalid request",
+  unauthenticated: "Missing or invalid API key",
+  forbidden: "Forbidden",
   not_found: "Not found",
-  method_not_allowed: "No such method here",
-  conflict: "Something is in the way",
-  precondition_failed: "Changed meanwhile",
-  too_large: "Too large",
-  unprocessable: "Idempotency-Key used twice",
+  method_not_allowed: "Method not allowed",
+  conflict: "Conflict",
+  precondition_failed: "Precondition failed",
+  too_large: "Request body too large",
+  unprocessable: "Idempotency-Key already used",
   rate_limited: "Too many requests",
-  internal: "A fault of the server",
-  unavailable: "Not now",
+  internal: "Internal server error",
+  unavailable: "Service unavailable",
 };
 
 /** The problem that a refusal is. */

@@ -242,7 +242,7 @@ describe("People", () => {
   test("an account is closed when nobody depends on it", () => {
     const plain = { isOperator: false, operatorCount: 1, sharedProjects: [] };
     expect(closingObstacle(plain)).toBeNull();
-    expect(closingObstacle({ ...plain, isOperator: true })).toContain("only account");
+    expect(closingObstacle({ ...plain, isOperator: true })).toContain("only admin account");
     expect(closingObstacle({ ...plain, isOperator: true, operatorCount: 2 })).toBeNull();
     expect(closingObstacle({ ...plain, sharedProjects: ["Shop"] })).toContain("“Shop”");
   });

@@ -71,9 +71,9 @@ export function closingObstacle({
   sharedProjects,
 }: ClosingAccount): string | null {
   if (isOperator && operatorCount <= 1) {
-    return "This is the only account that may administer the installation. Make somebody else an operator first.";
+    return "This is the only admin account. Make another account an admin first.";
   }
   if (sharedProjects.length === 0) return null;
   const names = sharedProjects.map((name) => `“${name}”`).join(", ");
-  return `Others are members of projects that you own: ${names}. Hand them over or remove them first.`;
+  return `You own projects with other members: ${names}. Transfer or delete them first.`;
 }

@@ -6,8 +6,10 @@ export const PASSWORD_LENGTH_MAX = 1_000;
 /** What is wrong with a password, as a sentence; null: nothing. Lengths are in code points. */
 export function passwordProblem(password: string, { email }: { email: string }): string | null {
   const { length } = Array.from(password);
-  if (length < PASSWORD_LENGTH_MIN) return `A password has at least ${PASSWORD_LENGTH_MIN} characters.`;
-  if (length > PASSWORD_LENGTH_MAX) return `A password has at most ${PASSWORD_LENGTH_MAX} characters.`;
+  if (length < PASSWORD_LENGTH_MIN)
+    return `The password must have at least ${PASSWORD_LENGTH_MIN} characters.`;
+  if (length > PASSWORD_LENGTH_MAX)
+    return `The password must have at most ${PASSWORD_LENGTH_MAX} characters.`;
   if (password.toLowerCase() === email.toLowerCase()) return "The password must not be your email address.";
-  return /^(.)\1*$/u.test(password) ? "The password must not be one character over and over." : null;
+  return /^(.)\1*$/u.test(password) ? "The password must not be a single repeated character." : null;
 }

@@ -25,18 +25,18 @@ describe("a request", () => {
   });
 
   test.each([
-    [{ colour: 1 }, `there is no field "colour"; there are: ${CHANNEL_FIELDS.join(", ")}`],
-    [{ constructor: 1 }, `there is no field "constructor"`],
+    [{ colour: 1 }, `Unknown field "colour". Valid fields: ${CHANNEL_FIELDS.join(", ")}.`],
+    [{ constructor: 1 }, `Unknown field "constructor"`],
     [{ kind: null }, "kind is not a string"],
     [{ name: 1 }, "name is not a string"],
     [{ name: "😀".repeat(101) }, "name is too long"],
     [{ name: "\ud800" }, "name contains a character that cannot be stored"],
-    [{ config: null }, "config is not an object"],
-    [{ config: [] }, "config is not an object"],
+    [{ config: null }, "config must be an object."],
+    [{ config: [] }, "config must be an object."],
     [{ enabled: 1 }, "enabled is not a boolean"],
-    [{ checks: UUID }, "checks is neither"],
-    [{ checks: [UUID.toUpperCase()] }, "checks is neither"],
-    [{ checks: Array.from({ length: 1_001 }, () => UUID) }, "checks names more than 1000"],
+    [{ checks: UUID }, "checks must be"],
+    [{ checks: [UUID.toUpperCase()] }, "checks must be"],
+    [{ checks: Array.from({ length: 1_001 }, () => UUID) }, "checks must contain at most 1000 UUIDs"],
   ])("%j is refused", (body, text) => {
     expect(readChannelRequest(body)).toEqual({ ok: false, text: expect.stringContaining(text) });
   });
@@ -47,7 +47,7 @@ describe("a request", () => {
 });
 
 describe("whether a channel is disabled after a change", () => {
-  const given = { at: 1, reason: "The webhook is no longer there" };
+  const given = { at: 1, reason: "The webhook no longer exists" };
   const own = { at: 1, reason: DISABLED_BY_OWNER };
   test.each([
     ["nothing is said", null, {}, null],
@@ -76,8 +76,10 @@ describe("groups", () => {
 
   test("hold channels that are there, and no groups", () => {
     expect(groupProblem(["a"], [slack, group])).toBeNull();
-    expect(groupProblem(["a", "x"], [slack, group])).toBe("members: the project has no channel x");
-    expect(groupProblem(["g"], [slack, group])).toBe("members: g is a group, and groups hold no groups");
+    expect(groupProblem(["a", "x"], [slack, group])).toBe("members: the project has no channel x.");
+    expect(groupProblem(["g"], [slack, group])).toBe(
+      "members: g is a group. Groups cannot contain other groups.",
+    );
   });
 
   test("lose a channel that is deleted, unless nobody would be left", () => {
@@ -88,7 +90,7 @@ describe("groups", () => {
     expect(groupsWithout("x", [slack, group, lonely])).toEqual({ ok: true, value: [] });
     expect(groupsWithout("a", [group, lonely])).toEqual({
       ok: false,
-      text: 'it is the only member of the group "Night"; change or delete that first',
+      text: 'This channel is the only member of the group "Night". Change or delete the group first.',
     });
   });
 });

@@ -51,7 +51,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   config: (config) =>
     typeof config === "object" && config !== null && !Array.isArray(config)
       ? good({ config: config as ChannelConfig })
-      : { ok: false, text: "config is not an object" },
+      : { ok: false, text: "config must be an object." },
   enabled: (enabled) =>
     typeof enabled === "boolean" ? good({ isEnabled: enabled }) : bad("enabled", FIELD_PROBLEM.notBoolean),
   checks: readChecks,
@@ -74,7 +74,7 @@ export function readChannelRequest(body: Readonly<Record<string, unknown>>): Che
   if (unknown !== undefined) {
     return {
       ok: false,
-      text: `there is no field "${unknown.slice(0, SHOWN_NAME_LENGTH_MAX)}"; there are: ${CHANNEL_FIELDS.join(", ")}`,
+      text: `Unknown field "${unknown.slice(0, SHOWN_NAME_LENGTH_MAX)}". Valid fields: ${CHANNEL_FIELDS.join(", ")}.`,
     };
   }
   let request: ChannelRequest = {};
@@ -89,14 +89,17 @@ export function readChannelRequest(body: Readonly<Record<string, unknown>>): Che
 
 function readChecks(checks: unknown): Checked<Partial<ChannelRequest>> {
   if (checks === "*") return good({ checks });
-  if (!Array.isArray(checks)) return { ok: false, text: 'checks is neither "*" nor a list of UUIDs' };
+  if (!Array.isArray(checks)) return { ok: false, text: 'checks must be "*" or a list of UUIDs.' };
   if (checks.length > NAMED_CHECKS_MAX) {
-    return { ok: false, text: `checks names more than ${NAMED_CHECKS_MAX}; "*" stands for all` };
+    return {
+      ok: false,
+      text: `checks must contain at most ${NAMED_CHECKS_MAX} UUIDs. Use "*" for all checks.`,
+    };
   }
   const uuids = [...new Set<unknown>(checks)];
   return uuids.every((uuid): uuid is string => typeof uuid === "string" && isUuid(uuid))
     ? good({ checks: uuids })
-    : { ok: false, text: 'checks is neither "*" nor a list of UUIDs' };
+    : { ok: false, text: 'checks must be "*" or a list of UUIDs.' };
 }
 
 function good(value: Partial<ChannelRequest>): Checked<Partial<ChannelRequest>> {
@@ -144,8 +147,8 @@ export function membersOf({ kind, config }: Pick<Member, "kind" | "config">): re
 export function groupProblem(members: readonly string[], channels: readonly Member[]): string | null {
   const kinds = new Map(channels.map(({ uuid, kind }) => [uuid, kind]));
   for (const uuid of members) {
-    if (!kinds.has(uuid)) return `members: the project has no channel ${uuid}`;
-    if (kinds.get(uuid) === GROUP) return `members: ${uuid} is a group, and groups hold no groups`;
+    if (!kinds.has(uuid)) return `members: the project has no channel ${uuid}.`;
+    if (kinds.get(uuid) === GROUP) return `members: ${uuid} is a group. Groups cannot contain other groups.`;
   }
   return null;
 }
@@ -166,5 +169,8 @@ export function groupsWithout<Group extends Member>(
   const emptied = changes.find(({ config }) => config.members.length === 0)?.group;
   if (emptied === undefined) return { ok: true, value: changes };
   const name = emptied.name === "" ? emptied.uuid : `"${emptied.name}"`;
-  return { ok: false, text: `it is the only member of the group ${name}; change or delete that first` };
+  return {
+    ok: false,
+    text: `This channel is the only member of the group ${name}. Change or delete the group first.`,
+  };
 }

@@ -42,7 +42,7 @@ test("a channel of the admin that is missing or disabled is told, one that works
     {
       kind: "adminChannelUnusable",
       subject: uuid,
-      text: expect.stringMatching(/does not exist.*OVERDUE_OPERATOR_CHANNEL/),
+      text: expect.stringMatching(/does not exist.*OVERDUE_ADMIN_CHANNEL/),
     },
   ]);
   expect(told({ adminChannel: { uuid, state: "disabled" } })).toMatchObject([
@@ -145,7 +145,7 @@ describe("what is told", () => {
     expect(kinds({ watermarkAt: null, newestBeatAt: NOW - 60_000 })).toEqual([]);
     const [trouble] = told({ watermarkAt: null, newestBeatAt: NOW - 61_000 });
     expect(trouble).toMatchObject({ kind: "watermarkHeld", since: NOW - 61_000 });
-    expect(trouble?.text).toContain("No process receives signals");
+    expect(trouble?.text).toContain("No process has received pings");
   });
 
   test("that silence has not been believed for longer than settling takes", () => {
@@ -160,7 +160,7 @@ describe("what is told", () => {
       { name: "c/3", fill: 0.99 },
     ];
     expect(told({ spools }).map(({ subject }) => subject)).toEqual(["b/2", "c/3"]);
-    expect(told({ spools })[1]?.text).toContain("99 %");
+    expect(told({ spools })[1]?.text).toContain("99%");
   });
 
   test("a message that nothing hinders and that waits for more than two minutes", () => {
@@ -287,12 +287,12 @@ describe("a trouble", () => {
       isOver: false,
       trouble: "deliveryStuck",
       since: NOW - 200_000,
-      title: "Messages are not being sent",
+      title: "Notifications are not being sent",
       text: "It waits.",
     });
     expect(operatorMessage(trouble, { at, isOver: true })).toMatchObject({
-      title: "Messages are being sent again",
-      text: "It began at 2026-11-16 11:56:40 UTC: It waits.",
+      title: "Notifications are being sent again",
+      text: "Started at 2026-11-16 11:56:40 UTC: It waits.",
     });
   });
 });

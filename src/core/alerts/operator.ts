@@ -66,7 +66,7 @@ export type Observed = {
   deliveryDueAt: Instant | null;
   locked: readonly { name: string; since: Instant }[];
   poisoned: readonly { name: string; since: Instant; reason: string }[];
-  /** The channel that OVERDUE_OPERATOR_CHANNEL names; null: it is not set. */
+  /** The channel that OVERDUE_ADMIN_CHANNEL names; null: it is not set. */
   adminChannel: { uuid: string; state: "enabled" | "disabled" | "missing" } | null;
   /** Pings that could not be recorded, and since when there are any; null: there are none. */
   quarantined: { count: number; since: Instant } | null;
@@ -96,19 +96,19 @@ function heldWatermark({
   unsettledSinceAt,
 }: Observed): Trouble[] {
   const trouble = { kind: "watermarkHeld", subject: "" } as const;
-  const wait = "Alerts about silence wait until then.";
+  const wait = "Alerts for missing pings are delayed until this is resolved.";
   // Before the first start of an intake nobody can be missed.
   if (watermarkAt === null && newestBeatAt === null) return [];
   const since = watermarkAt ?? newestBeatAt ?? now;
   if (now - since > HOLD_TOLD_AFTER_MS) {
     const who =
       watermarkAt === null
-        ? "No process receives signals"
-        : `The process ${holderName ?? "?"} has not said that everything it received is recorded`;
+        ? "No process has received pings"
+        : `The process ${holderName ?? "?"} has not confirmed that all its pings are recorded`;
     return [{ ...trouble, since, text: `${who} since ${clock(since)}. ${wait}` }];
   }
   if (unsettledSinceAt === null || now - unsettledSinceAt <= SETTLE_MS + HOLD_TOLD_AFTER_MS) return [];
-  const text = `Signs of life of the processes that receive signals keep breaking off since ${clock(unsettledSinceAt)}.`;
+  const text = `Heartbeats of the receiving processes have been interrupted repeatedly since ${clock(unsettledSinceAt)}.`;
   return [{ ...trouble, since: unsettledSinceAt, text: `${text} ${wait}` }];
 }
 
@@ -121,8 +121,8 @@ function fillingSpools({ now, spools }: Observed): Trouble[] {
       since: now,
       text:
         fill >= 1
-          ? `The spool of the process ${name} has no room: its disk or OVERDUE_SPOOL_BYTES is used up, or its folder is gone. While the database is away, pings are refused.`
-          : `The spool of the process ${name} is filled to ${Math.floor(fill * 100)} %. When it is full, pings are refused.`,
+          ? `The spool of the process ${name} has no space left: the disk or OVERDUE_SPOOL_BYTES is exhausted, or the folder is missing. Pings are rejected while the database is unavailable.`
+          : `The spool of the process ${name} is ${Math.floor(fill * 100)}% full. When it is full, pings are rejected.`,
     }));
 }
 
@@ -132,14 +132,14 @@ function stuckSweep(observed: Observed): Trouble[] {
   if (sweepDueAt === null || locked.length > 0 || heldWatermark(observed).length > 0) return [];
   if (sweepLagMs(observed) <= SWEEP_STUCK_MS) return [];
   const text =
-    `No deadline has been checked since ${clock(sweepDueAt)}, so missing pings raise no alerts. ` +
-    "Start a process with the role sweeper, or see why the running one makes no progress.";
+    `No deadlines have been checked since ${clock(sweepDueAt)}, so missing pings raise no alerts. ` +
+    "Start a process with the role sweeper, or find out why the running one makes no progress.";
   return [{ kind: "sweepStuck", subject: "", since: sweepDueAt, text }];
 }
 
 function stuckDelivery({ now, deliveryDueAt }: Observed): Trouble[] {
   if (deliveryDueAt === null || now - deliveryDueAt <= DELIVERY_STUCK_MS) return [];
-  const text = `A message has waited since ${clock(deliveryDueAt)} although nothing hinders it. Is a notifier running?`;
+  const text = `A notification has been due since ${clock(deliveryDueAt)} but has not been sent. Check that a process with the role notifier is running.`;
   return [{ kind: "deliveryStuck", subject: "", since: deliveryDueAt, text }];
 }
 
@@ -151,8 +151,8 @@ function lostIntakes({ now, lost }: Observed): Trouble[] {
       subject: intakeId,
       since: lostAt,
       text:
-        `The process ${name} was given up at ${clock(lostAt)}: it had given no sign of life. What it received ` +
-        "and had not recorded is missing until it returns; silence in that time alerts nobody.",
+        `The process ${name} has been considered lost since ${clock(lostAt)} because it stopped sending heartbeats. Pings that it received ` +
+        "but did not record are missing until it returns. Missing pings from that time raise no alerts.",
     }));
 }
 
@@ -165,7 +165,7 @@ function lostPings({ now, lostCommits }: Observed): Trouble[] {
       since: to,
       text:
         `Acknowledged pings from ${clock(from)} to ${clock(to)} are missing: the database was restored or failed ` +
-        "over to a state without them. Silence in that time alerts nobody.",
+        "over to a state without them. Missing pings from that time raise no alerts.",
     }));
 }
 
@@ -173,7 +173,7 @@ function lockedChecks({ now, locked }: Observed): Trouble[] {
   const long = locked.filter(({ since }) => now - since >= LOCK_TOLD_AFTER_MS);
   if (long.length === 0) return [];
   const since = Math.min(...long.map((one) => one.since));
-  const text = `Somebody has held ${named(long)} in the database since ${clock(since)}, so silence cannot be judged.`;
+  const text = `A database session has locked ${named(long)} since ${clock(since)}, so deadlines cannot be checked.`;
   return [{ kind: "checkLocked", subject: "", since, text }];
 }
 
@@ -181,7 +181,7 @@ function poisonedChecks({ poisoned }: Observed): Trouble[] {
   const [first] = poisoned;
   if (first === undefined) return [];
   const since = Math.min(...poisoned.map((one) => one.since));
-  const text = `The silence of ${named(poisoned)} could not be judged, and is tried again every hour: ${first.reason}`;
+  const text = `Evaluating the deadline of ${named(poisoned)} failed and is retried every hour: ${first.reason}`;
   return [{ kind: "checkPoisoned", subject: "", since, text }];
 }
 
@@ -190,8 +190,8 @@ function unusableChannel({ now, adminChannel }: Observed): Trouble[] {
   const { uuid, state } = adminChannel;
   const text =
     state === "missing"
-      ? `The channel ${uuid} does not exist, so health problems are only logged. Set OVERDUE_OPERATOR_CHANNEL to the UUID of a channel and restart.`
-      : `The channel ${uuid} is disabled, so health problems are only logged. Enable it, or set OVERDUE_OPERATOR_CHANNEL to another channel and restart.`;
+      ? `The channel ${uuid} does not exist, so health problems are only logged. Set OVERDUE_ADMIN_CHANNEL to the UUID of a channel and restart.`
+      : `The channel ${uuid} is disabled, so health problems are only logged. Enable it, or set OVERDUE_ADMIN_CHANNEL to another channel and restart.`;
   return [{ kind: "adminChannelUnusable", subject: uuid, since: now, text }];
 }
 
@@ -330,20 +330,26 @@ export function changesOf(
 }
 
 const TITLES: Readonly<Record<TroubleKind, { begun: string; over: string }>> = {
-  watermarkHeld: { begun: "Silence alerts are held back", over: "Silence alerts are on time again" },
-  spoolFilling: { begun: "A spool is filling", over: "The spool has room again" },
+  watermarkHeld: {
+    begun: "Alerts for missing pings are delayed",
+    over: "Alerts for missing pings are on time again",
+  },
+  spoolFilling: { begun: "A spool is filling up", over: "The spool has free space again" },
   sweepStuck: { begun: "Deadlines are not being checked", over: "Deadlines are being checked again" },
-  deliveryStuck: { begun: "Messages are not being sent", over: "Messages are being sent again" },
-  intakeLost: { begun: "A receiving process was lost", over: "No further process was lost" },
+  deliveryStuck: { begun: "Notifications are not being sent", over: "Notifications are being sent again" },
+  intakeLost: { begun: "A receiving process was lost", over: "No other processes were lost" },
   pingsLost: {
     begun: "Acknowledged pings are missing from the database",
-    over: "No further pings are missing from the database",
+    over: "No other pings are missing from the database",
   },
   checkLocked: {
-    begun: "A check is held in the database",
-    over: "No check is held in the database any more",
+    begun: "A check is locked in the database",
+    over: "No checks are locked in the database",
   },
-  checkPoisoned: { begun: "A check cannot be judged", over: "All checks can be judged again" },
+  checkPoisoned: {
+    begun: "The deadline of a check cannot be evaluated",
+    over: "All deadlines can be evaluated again",
+  },
   adminChannelUnusable: {
     begun: "The admin channel cannot be used",
     over: "The admin channel can be used again",
@@ -358,7 +364,7 @@ export function operatorMessage(
 ): OperatorMessage {
   const { kind, since, text } = trouble;
   const title = isOver ? TITLES[kind].over : TITLES[kind].begun;
-  const said = isOver ? `It began at ${clock(since)}: ${text}` : text;
+  const said = isOver ? `Started at ${clock(since)}: ${text}` : text;
   return { kind: "operator", at, isOver, trouble: kind, since, title, text: said };
 }
 

@@ -31,7 +31,7 @@ describe("while it is unknown who is in service", () => {
     expect(verdictOf({ ...asking, askedMs: ASK_MS_MAX - 1 })).toEqual({ kind: "ask" });
     expect(verdictOf({ ...asking, askedMs: ASK_MS_MAX })).toEqual({
       kind: "safe",
-      reason: "This server does not answer at the public URL https://overdue.example.",
+      reason: "This server is not reachable at the public URL https://overdue.example.",
     });
   });
 

@@ -46,12 +46,12 @@ export function verdictOf(asking: Asking): Verdict {
   const { siteUrl, storedSiteUrl } = asking;
   if (siteUrl === null) {
     if (asking.now - asking.sinceAt < UNASKED_MS_MAX) return { kind: "wait" };
-    return { kind: "safe", reason: "No process that listens on the public URL has started." };
+    return { kind: "safe", reason: "No process that serves the public URL has started." };
   }
   // Asking the new URL would only show that we answer there. The old one may still be in service.
   if (storedSiteUrl !== null && storedSiteUrl !== siteUrl) {
     return { kind: "safe", reason: `The public URL has changed from ${storedSiteUrl} to ${siteUrl}.` };
   }
   if ((asking.askedMs ?? 0) < asking.askMsMax) return { kind: "ask" };
-  return { kind: "safe", reason: `This server does not answer at the public URL ${siteUrl}.` };
+  return { kind: "safe", reason: `This server is not reachable at the public URL ${siteUrl}.` };
 }

@@ -86,7 +86,7 @@ function noteOf([text, fromText, toText, stepText]: RegExpExecArray, field: Fiel
 export function noteSentence({ kind, field, text, first, last, step }: ScheduleNote): string {
   const anew = STARTS_ANEW[field];
   if (kind === "uneven") {
-    return `“${text}” starts anew every ${anew}: ${valueName(field, last)} is followed by ${valueName(field, first)}.`;
+    return `“${text}” restarts every ${anew}: ${valueName(field, last)} is followed by ${valueName(field, first)}.`;
   }
   const once = `“${text}” matches ${valueName(field, first)} only, which is once every ${anew}.`;
   return field === "minute" || field === "hour"

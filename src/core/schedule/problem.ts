@@ -47,7 +47,7 @@ function said(problem: ScheduleProblem): string {
     case "length":
       return `at most ${problem.max} characters are allowed`;
     case "characters":
-      return "only letters, digits and punctuation of ASCII are allowed";
+      return "only ASCII letters, digits, and punctuation are allowed";
     case "fields":
       return `expected ${problem.expected} fields, got ${problem.got}`;
     case "range":
@@ -75,6 +75,6 @@ function said(problem: ScheduleProblem): string {
         ? "@reboot has no time of day, so no ping can be expected"
         : `unknown macro ${problem.text}, use ${problem.macros.join(", ")}`;
     case "never":
-      return "no date matches it";
+      return "it never matches a date";
   }
 }

@@ -175,7 +175,10 @@ export class Pulse {
     const { look, lost, blind, sight } = result;
     const aheadMs = clock.aheadMs(look);
     if (aheadMs < -CLOCK_BACK_MS_MAX) {
-      log.error({ aheadMs }, "the database's clock went back; time stands still until it has caught up");
+      log.error(
+        { aheadMs },
+        "the database clock went backwards; using the previous time until it catches up",
+      );
     }
     clock.adjust(look);
     this.#beatAt = result.beatAt;
@@ -187,17 +190,19 @@ export class Pulse {
     this.counts.lost += lost.length;
     this.counts.blind += blind.length;
     this.counts.watermarkLagMs = look.databaseAt - sight.watermarkAt;
-    for (const { id, name: where } of lost) log.error({ intakeId: id, name: where }, "intake lost");
-    for (const one of blind) log.warn(blindFields(one), "signals could not be received");
+    for (const { id, name: where } of lost)
+      log.error({ intakeId: id, name: where }, "receiving process lost");
+    for (const one of blind) log.warn(blindFields(one), "monitoring gap: pings could not be received");
     const hold = holdOf(result, { id: this.#intakeId, name });
-    if (hold !== null && !this.#isHoldTold) log.warn(hold, "the watermark is held back");
+    if (hold !== null && !this.#isHoldTold)
+      log.warn(hold, "the watermark is held back; alerts for missing pings are delayed");
     this.#isHoldTold = hold !== null;
   }
 
   /** A standby that took over, or a backup, may not have what was confirmed: then it is given again. */
   #compare(lastSeq: number, confirmedSeq: number): void {
     if (lastSeq >= confirmedSeq) return;
-    this.#parts.log.error({ lastSeq, confirmedSeq }, "the database has lost what it had confirmed");
+    this.#parts.log.error({ lastSeq, confirmedSeq }, "the database lost confirmed pings; sending them again");
     this.watch.startOver();
     this.#parts.intake.resend();
   }

@@ -169,7 +169,7 @@ export class BatchLine {
         quarantinesFailed: false,
       });
     } catch (error) {
-      this.#parts.onTrouble(error, "recording signals");
+      this.#parts.onTrouble(error, "recording pings");
       return this.#append(next);
     }
     if (result === "out of sequence") return this.#append(next, { mustResend: true });
@@ -192,8 +192,8 @@ export class BatchLine {
 
   /** Nobody has given this batch before, so somebody else uses the number, and it is not recorded. */
   #giveUp({ batch, waiting }: Numbered): void {
-    const error = new Error(`batch ${batch.seq} of intake ${batch.intakeId} was applied by somebody else`);
-    this.#parts.onTrouble(error, "recording signals");
+    const error = new Error(`batch ${batch.seq} of intake ${batch.intakeId} was applied by another process`);
+    this.#parts.onTrouble(error, "recording pings");
     this.#refuse(waiting);
   }
 

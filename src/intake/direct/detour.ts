@@ -193,7 +193,7 @@ export class Detour {
       this.#spooledAt ??= numbered.oldestAt;
       return true;
     } catch (error) {
-      if (!isRetry) this.#parts.onTrouble(error, "spooling signals");
+      if (!isRetry) this.#parts.onTrouble(error, "spooling pings");
       return false;
     }
   }
@@ -210,7 +210,7 @@ export class Detour {
         else if (await this.#isOver()) break;
       } catch (error) {
         this.#isAnswering = false;
-        this.#parts.onTrouble(error, "replaying signals");
+        this.#parts.onTrouble(error, "replaying pings");
         if (this.#stopByMs !== null) break;
         await pause(RETRY_MS);
       }

@@ -58,7 +58,7 @@ export class Replay {
     await this.#parts.skipTo({ intakeId: batch.intakeId, seq: batch.seq - 1 });
     const again = await this.#parts.record(batch, unreadable);
     if (again === "out of sequence") {
-      throw new Error(`batch ${batch.seq} of intake ${batch.intakeId} cannot be put in order`);
+      throw new Error(`batch ${batch.seq} of intake ${batch.intakeId} is out of sequence`);
     }
     return again;
   }

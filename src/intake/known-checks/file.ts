@@ -149,7 +149,7 @@ function isNew(db: DatabaseSync): boolean {
   const applicationId = Number(firstValue(db, "pragma application_id"));
   const version = Number(firstValue(db, "pragma user_version"));
   if (applicationId === APPLICATION_ID && version === FORMAT_VERSION) return false;
-  throw new ForeignFile("is a file of something else");
+  throw new ForeignFile("belongs to another program");
 }
 
 function newSecret(): FingerprintSecret {
@@ -163,7 +163,7 @@ function newestIdIn(db: DatabaseSync): number {
 
 function secretOf(db: DatabaseSync): FingerprintSecret {
   const [row] = rowsOf(db, "select low, high from secret");
-  if (row?.[0] === undefined || row[1] === undefined) throw new ForeignFile("has no secret");
+  if (row?.[0] === undefined || row[1] === undefined) throw new ForeignFile("contains no secret");
   return { low: row[0], high: row[1] };
 }
 

@@ -81,7 +81,7 @@ export class KnownTable {
 
   #shardOf(fingerprint: Fingerprint): Shard {
     const shard = this.#shards[fingerprint % SHARDS];
-    if (shard === undefined) throw new RangeError(`${fingerprint} is no fingerprint`);
+    if (shard === undefined) throw new RangeError(`${fingerprint} is not a fingerprint`);
     return shard;
   }
 }

@@ -39,6 +39,6 @@ function answerTo(request: KnownRequest): KnownAnswer {
 }
 
 function opened(): KnownFile {
-  if (file === null) throw new Error("the file of the known checks is not open");
+  if (file === null) throw new Error("the known checks file is not open");
   return file;
 }

@@ -118,7 +118,7 @@ export class SpoolFile {
     if (head === null) return null;
     const found = this.#db.prepare("select checksum, payload from batch where seq = ?").get(head.seq);
     const payload = found?.["payload"];
-    if (!(payload instanceof Uint8Array)) throw new SpoolDamage(`batch ${head.seq} is gone`);
+    if (!(payload instanceof Uint8Array)) throw new SpoolDamage(`batch ${head.seq} is missing`);
     const row = { ...head, payload };
     if (this.#checksum(row) !== found?.["checksum"]) throw new SpoolDamage(`batch ${head.seq} is damaged`);
     return row;
@@ -138,7 +138,7 @@ export class SpoolFile {
     if (head === null) return;
     const next = this.#headAfter(head.seq);
     if (next === null ? this.batches !== 1 : next.seq !== head.seq + 1) {
-      throw new SpoolDamage(`batch ${head.seq + 1} is gone`);
+      throw new SpoolDamage(`batch ${head.seq + 1} is missing`);
     }
     this.#head = next;
     this.#removedSeq = head.seq;

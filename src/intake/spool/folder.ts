@@ -121,7 +121,7 @@ export function filesSetAside(folder: string): LostFile[] {
     .toSorted()
     .flatMap((name) => {
       const intakeId = SET_ASIDE_NAME.exec(name)?.[1];
-      return intakeId === undefined ? [] : [{ name, intakeId, reason: "was set aside earlier" }];
+      return intakeId === undefined ? [] : [{ name, intakeId, reason: "was quarantined earlier" }];
     });
 }
 
@@ -154,7 +154,7 @@ export function createSpoolFile({ folder, intakeId }: { folder: string; intakeId
       db.close();
     }
   }
-  throw new UnfitError(`the file of intake ${intakeId} is taken away again and again`);
+  throw new UnfitError(`the file of intake ${intakeId} is repeatedly taken by another process`);
 }
 
 /** SQLite's word for a file that lost its name after it was opened. */
@@ -230,9 +230,10 @@ function refusalOf(db: DatabaseSync, name: string): string | null {
   const pages = Number(firstValue(db, "pragma page_count"));
   // Its maker died before the first transaction: nothing was ever promised from it.
   if (tables === 0 && applicationId === 0 && pages <= 1) return "unfinished";
-  if (applicationId !== APPLICATION_ID) return "is a database of something else";
+  if (applicationId !== APPLICATION_ID) return "is a database of another program";
   const version = Number(firstValue(db, "pragma user_version"));
-  if (version !== FORMAT_VERSION) return `has format ${version}, and this program reads ${FORMAT_VERSION}`;
+  if (version !== FORMAT_VERSION)
+    return `has format ${version}, but this version reads format ${FORMAT_VERSION}`;
   const intakeId = String(firstValue(db, "select intake_id from owner"));
   return intakeId === intakeIdOf(name) ? null : `belongs to intake ${intakeId}`;
 }
@@ -264,7 +265,7 @@ function freeName(folder: string, name: string): string {
     const candidate = number === 1 ? `${name}.set-aside` : `${name}.${number}.set-aside`;
     if (!taken.has(candidate)) return candidate;
   }
-  throw new UnfitError(`${name} was set aside ${SET_ASIDE_NAMES_MAX} times`);
+  throw new UnfitError(`${name} was quarantined ${SET_ASIDE_NAMES_MAX} times`);
 }
 
 function isBeingMade(path: string, now: Instant): boolean {

@@ -92,7 +92,7 @@ export class SpoolKeeper {
     const oldestSeq = file?.oldestSeq ?? null;
     if (file === undefined || oldestSeq === null || seq < oldestSeq) return false;
     if (seq > oldestSeq) {
-      const text = `batch ${seq} of intake ${intakeId} comes after ${oldestSeq}, which is not removed yet`;
+      const text = `batch ${seq} of intake ${intakeId} comes after ${oldestSeq}, which has not been removed yet`;
       throw new SpoolError({ reason: "order", text });
     }
     this.#guard(file, () => file.removeOldest());
@@ -156,7 +156,10 @@ export class SpoolKeeper {
         return;
       }
       if (existsSync(path)) {
-        throw new SpoolError({ reason: "in_use", text: `${path} cannot be taken: somebody else has it` });
+        throw new SpoolError({
+          reason: "in_use",
+          text: `cannot lock ${path}: another process has locked it`,
+        });
       }
     }
     this.#makeOwnIfMissing();
@@ -188,7 +191,7 @@ export class SpoolKeeper {
       isFull ||= !room.fits(row.payload.length);
       if (isFull) return noRoom();
       if (isFirst ? row.seq <= newestSeq : row.seq !== newestSeq + 1) {
-        return { reason: "order", text: `batch ${row.seq} does not follow on batch ${newestSeq}` };
+        return { reason: "order", text: `batch ${row.seq} does not follow batch ${newestSeq}` };
       }
       room.take(row.payload.length);
       newestSeq = row.seq;
@@ -289,5 +292,5 @@ function freeDiskBytes(folder: string): number {
 }
 
 function noRoom(): Refusal {
-  return { reason: "full", text: "there is no room for the batch" };
+  return { reason: "full", text: "there is no space for the batch" };
 }

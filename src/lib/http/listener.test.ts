@@ -32,7 +32,7 @@ async function listen(
     ...options,
   });
   expect(listener.address()).toBeNull();
-  expect(listener.trouble()).toBe("does not listen");
+  expect(listener.trouble()).toBe("not listening");
   await listener.start();
   started.push(listener);
   const port = listener.address()?.port ?? 0;

@@ -121,7 +121,7 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
       return close(server, { graceMs: options.stopGraceMs ?? STOP_GRACE_MS, connections });
     },
     address: () => address,
-    trouble: () => (server.listening ? null : "does not listen"),
+    trouble: () => (server.listening ? null : "not listening"),
     connectionCounts: () => connections.counts(),
   };
 }

@@ -62,9 +62,10 @@ export function openMailSender(options: MailSenderOptions): MailSender {
   return {
     send: async (mail) => {
       const endsAtMs = performance.now() + options.timeoutMs;
-      if (!(await turns.take(options.timeoutMs))) return unsent("The mail server is busy with other mails");
+      if (!(await turns.take(options.timeoutMs)))
+        return unsent("All connections to the mail server are in use");
       try {
-        if (isClosed) return unsent("No mail is sent any more: the process stops");
+        if (isClosed) return unsent("Overdue is shutting down");
         return await sendNow(mail, endsAtMs - performance.now());
       } finally {
         turns.giveBack();
@@ -178,7 +179,7 @@ function unsent(reason: string): UnsentMail {
 }
 
 function late(inDoubt: boolean): UnsentMail {
-  return { ...unsent("The mail server did not answer in time"), inDoubt };
+  return { ...unsent("The mail server did not respond in time"), inDoubt };
 }
 
 async function asked(transport: Transport): Promise<SmtpError | null> {

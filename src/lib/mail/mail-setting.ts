@@ -10,21 +10,23 @@ const PLACE = "%s";
 
 /** A sender: an address, with a name before it if there is one. */
 export const senderKind: ValueKind<string> = {
-  describe: "mail address, also as Name <address>",
+  describe: "email address, optionally as Name <address>",
   parse: (text) =>
     ADDRESS.test(addressIn(text))
       ? { value: text }
-      : { problem: "must be an address such as alerts@example.org or Alerts <alerts@example.org>" },
+      : { problem: "must be an email address such as alerts@example.org or Alerts <alerts@example.org>" },
   print: (value) => value,
 };
 
 /** An address with a place in it for what a bounce is recognised by. */
 export const returnPathKind: ValueKind<string> = {
-  describe: `mail address with ${PLACE} before the @`,
+  describe: `email address with ${PLACE} before the @`,
   parse: (text) => {
     const isGood =
       text.split(PLACE).length === 2 && ADDRESS.test(text) && text.split("@")[0]?.includes(PLACE);
-    return isGood ? { value: text } : { problem: `must be an address such as ${PLACE}@bounces.example.org` };
+    return isGood
+      ? { value: text }
+      : { problem: `must be an email address such as ${PLACE}@bounces.example.org` };
   },
   print: (value) => value,
 };

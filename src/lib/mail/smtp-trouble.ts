@@ -54,26 +54,26 @@ function reasonOf(
   { code, response }: { code: number | null; response: string | null },
 ): string {
   const said = response === null ? "" : `: ${response}`;
-  if (error.code === "EAUTH" || error.code === "ENOAUTH") return `The mail server refused our sign-in${said}`;
+  if (error.code === "EAUTH" || error.code === "ENOAUTH") return `The mail server rejected the login${said}`;
   if (code !== null) {
-    if (error.command === "RCPT TO") return `The mail server refused the address${said}`;
-    return `The mail server refused the mail${said}`;
+    if (error.command === "RCPT TO") return `The mail server rejected the recipient address${said}`;
+    return `The mail server rejected the email${said}`;
   }
   switch (error.code) {
     case "EDNS":
-      return "The mail server's name cannot be resolved";
+      return "Could not resolve the host name of the mail server";
     case "ETLS":
-      return "The mail server offers no encrypted connection that can be trusted";
+      return "Could not establish a trusted encrypted connection to the mail server";
     case "ETIMEDOUT":
-      return "The mail server did not answer in time";
+      return "The mail server did not respond in time";
     case "ECONNECTION":
-      return "The mail server hung up";
+      return "The mail server closed the connection";
     case "EENVELOPE":
-      return "The address cannot be written to";
+      return "The email address is invalid";
     case "ESOCKET":
       return socketReason(error.originalCode);
     default:
-      return "The mail could not be sent";
+      return "The email could not be sent";
   }
 }
 

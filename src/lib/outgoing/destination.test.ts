@@ -65,7 +65,7 @@ test("a URL is judged by its scheme, its login, its port and its address", () =>
   expect(refusal("https://example.com/")).toBeNull();
   expect(refusal("http://example.com:8080/")).toBeNull();
   expect(refusal("ftp://example.com/")).toMatch(/Only http/);
-  expect(refusal("https://a:b@example.com/")).toMatch(/A redirect/);
+  expect(refusal("https://a:b@example.com/")).toMatch(/Redirects to URLs/);
   expect(refusal("https://example.com:6379/")).toMatch(/This port/);
   expect(refusal("https://0x7f.1/")).toMatch(/private IP/);
 });

@@ -9,10 +9,10 @@ export type DestinationPolicy = {
 
 /** Why an address is not gone to. The texts are shown to whoever gave the address. */
 export const REFUSED = {
-  incomplete: "This is not a complete address",
-  scheme: "Only http and https addresses can be called",
-  credentials: "A redirect to an address with a user name or a password in it is not followed",
-  port: "This port belongs to another protocol than HTTP",
+  incomplete: "Invalid URL",
+  scheme: "Only http and https URLs are allowed",
+  credentials: "Redirects to URLs that contain a user name or password are not followed",
+  port: "This port is reserved for a protocol other than HTTP",
   address: "Connections to private IP addresses are not allowed",
 } as const;
 

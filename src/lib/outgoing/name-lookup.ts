@@ -49,7 +49,7 @@ export function nameLookup({ resolve4, resolve6, system, isListed }: NameLookupP
   };
   const askSystem = (asked: Asked) => {
     if (waiting.length >= WAITING_MAX)
-      return asked.done(passing(`too many lookups at once: ${asked.hostname}`), []);
+      return asked.done(passing(`too many concurrent DNS lookups: ${asked.hostname}`), []);
     waiting.push(asked);
     askNext();
   };
@@ -69,7 +69,7 @@ export function nameLookup({ resolve4, resolve6, system, isListed }: NameLookupP
         left -= 1;
         if (left > 0) return;
         if (found.length === 0) {
-          return isUnanswered ? done(passing(`no name server answers: ${hostname}`), []) : askSystem(asked);
+          return isUnanswered ? done(passing(`no DNS server responds: ${hostname}`), []) : askSystem(asked);
         }
         done(
           null,

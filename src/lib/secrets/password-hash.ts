@@ -29,7 +29,7 @@ const waiting: (() => void)[] = [];
 
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   if (running >= AT_ONCE_MAX) {
-    if (waiting.length >= WAITING_MAX) throw new TooBusyError("too many passwords at once");
+    if (waiting.length >= WAITING_MAX) throw new TooBusyError("too many concurrent password checks");
     await new Promise<void>((resolve) => waiting.push(resolve));
   } else running += 1;
   try {

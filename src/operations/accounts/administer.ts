@@ -30,13 +30,13 @@ export async function changeAccount(database: Database, change: AccountChange): 
     // Before anything is read: two who step down at once are judged one after the other.
     const operatorIds = await lockOperators(tx);
     if (!operatorIds.includes(actorId)) {
-      throw new AppError("forbidden", "You may not administer the installation any more.");
+      throw new AppError("forbidden", "You are no longer a server admin.");
     }
     const account = await findAccountByUuid(tx, accountUuid);
-    if (account === null) throw new AppError("not_found", "There is no such account.");
+    if (account === null) throw new AppError("not_found", "The account does not exist.");
     const { checkLimit = account.checkLimit, isOperator = account.isOperator } = change;
     if (account.isOperator && !isOperator && operatorIds.length <= 1) {
-      throw new AppError("conflict", "Somebody has to be able to administer the installation.");
+      throw new AppError("conflict", "At least one account must be a server admin.");
     }
     await changeCheckLimit(tx, { account, checkLimit, actorId, now });
     const by = { projectId: null, accountId: actorId, keyId: null, subject: account.email, at: now };

@@ -29,11 +29,14 @@ export type CreatedKeys = {
 /** Adds one key of each kind asked for. AppError `not_found` when there is no such project. */
 export async function createKeys(database: Database, request: KeysRequest): Promise<CreatedKeys> {
   if (request.name.length > API_KEY_NAME_LENGTH_MAX) {
-    throw new AppError("invalid", `The name of a key has at most ${API_KEY_NAME_LENGTH_MAX} characters.`);
+    throw new AppError(
+      "invalid",
+      `The name of an API key can have at most ${API_KEY_NAME_LENGTH_MAX} characters.`,
+    );
   }
   return inTransaction(database, async (tx) => {
     const project = await findProjectByUuid(tx, request.projectUuid);
-    if (project === null) throw new AppError("not_found", `There is no project ${request.projectUuid}.`);
+    if (project === null) throw new AppError("not_found", `No project with UUID ${request.projectUuid}.`);
     const revokedCount = request.replace ? await revokeEarlier(tx, { ...request, projectId: project.id }) : 0;
     const keys: Partial<Record<KeyKind, string>> = {};
     for (const kind of request.kinds) {

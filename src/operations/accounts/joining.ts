@@ -56,11 +56,11 @@ async function accept(database: Database, request: Acceptance): Promise<Admitted
     if (found !== null && found.projectId !== null) await lockProject(tx, found.projectId);
     const read = await readInvitation(tx, { token, now });
     if (read === null || !(await deleteInvitation(tx, read.invitation.id))) {
-      throw new AppError("not_found", "This invitation was withdrawn, answered before, or its time is over.");
+      throw new AppError("not_found", "This invitation was revoked, has already been used, or has expired.");
     }
     const { invitation, hasAccount } = read;
     if (request.account === null && hasAccount) {
-      throw new AppError("unauthenticated", "Please sign in to accept the invitation.");
+      throw new AppError("unauthenticated", "Sign in to accept the invitation.");
     }
     // Only added: an account that somebody else has made meanwhile is not ours to open.
     const account = request.account ?? (await addAccount(tx, { email: invitation.email, name: "", now }));
@@ -93,7 +93,7 @@ async function join(
   if (projectId === null || role === null) return;
   // A project that was removed is kept for a while with nobody in it, and so it stays.
   if ((await listMembers(tx, projectId)).length === 0) {
-    throw new AppError("not_found", "The project was removed meanwhile.");
+    throw new AppError("not_found", "The project no longer exists.");
   }
   if (!(await insertMember(tx, { projectId, accountId: account.id, role, at: now }))) return;
   const by = { projectId, accountId: account.id, keyId: null };

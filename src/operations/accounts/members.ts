@@ -62,7 +62,7 @@ export async function invite(
   await inRetriedTransaction(database, async (tx) => {
     if (project !== null) await demandRoom(tx, { projectId: project.id, inviterId, email, role });
     else if ((await findAccountByEmail(tx, email)) !== null) {
-      throw new AppError("conflict", `There is an account for ${email} already.`);
+      throw new AppError("conflict", `An account for ${email} already exists.`);
     }
     await deleteInvitationsOfEmail(tx, { projectId, email });
     const expiresAt = now + INVITATION_DAYS * DAY_MS;
@@ -104,15 +104,15 @@ async function demandRoom(tx: Tx, { projectId, inviterId, email, role }: Room): 
     throw notAllowed();
   }
   if (members.some((member) => member.email === email)) {
-    throw new AppError("conflict", `${email} is a member already.`);
+    throw new AppError("conflict", `${email} is already a member.`);
   }
   if (members.length + (await listInvitations(tx, projectId)).length >= MEMBERS_MAX) {
-    throw new AppError("conflict", `A project has at most ${MEMBERS_MAX} members.`);
+    throw new AppError("conflict", `A project can have at most ${MEMBERS_MAX} members.`);
   }
 }
 
 function notAllowed(): AppError {
-  return new AppError("forbidden", "Your role in this project does not allow that.");
+  return new AppError("forbidden", "Your role in this project does not allow this.");
 }
 
 /** Withdraws an invitation. AppError `not_found`. */
@@ -123,7 +123,7 @@ export async function withdrawInvitation(
   await inTransaction(database, async (tx) => {
     const invitation = await findInvitationByUuid(tx, uuid);
     if (invitation?.projectId !== project.id || !(await deleteInvitation(tx, invitation.id))) {
-      throw new AppError("not_found", "There is no such invitation any more.");
+      throw new AppError("not_found", "The invitation no longer exists.");
     }
     const { email, role } = invitation;
     const change = { before: { email, role }, after: null };
@@ -143,7 +143,7 @@ async function bothMembers(
   const actor = members.find(({ accountId }) => accountId === actorId);
   const member = members.find(({ uuid }) => uuid === memberUuid);
   if (actor === undefined || !mayDo(actor.role, "manageMembers")) throw notAllowed();
-  if (member === undefined) throw new AppError("not_found", "There is no such member any more.");
+  if (member === undefined) throw new AppError("not_found", "This person is no longer a member.");
   return { actor, member };
 }
 
@@ -187,9 +187,12 @@ export async function leaveProject(
   await inRetriedTransaction(database, async (tx) => {
     await lockProject(tx, project.id);
     const member = (await listMembers(tx, project.id)).find((one) => one.accountId === accountId);
-    if (member === undefined) throw new AppError("not_found", "You are no member of it.");
+    if (member === undefined) throw new AppError("not_found", "You are not a member of this project.");
     if (!mayDo(member.role, "leaveProject")) {
-      throw new AppError("forbidden", "The owner cannot leave. Hand the project over, or remove it.");
+      throw new AppError(
+        "forbidden",
+        "The owner cannot leave the project. Transfer ownership or delete the project.",
+      );
     }
     await letOut(tx, { project, member, actorId: accountId, what: "member.left", now });
   });

@@ -68,10 +68,10 @@ export async function changeProfile(
 ): Promise<void> {
   const { name, theme, density, zone, reports, reminders } = change;
   if (typeof zone === "string" && !isZone(zone)) {
-    throw new AppError("invalid", `"${zone}" is not a time zone. They are spelled like Europe/Riga.`);
+    throw new AppError("invalid", `"${zone}" is not a valid time zone. Use a name such as Europe/Riga.`);
   }
   if (name !== undefined && name.length > ACCOUNT_NAME_LENGTH_MAX) {
-    throw new AppError("invalid", `The name is longer than ${ACCOUNT_NAME_LENGTH_MAX} characters.`);
+    throw new AppError("invalid", `The name can have at most ${ACCOUNT_NAME_LENGTH_MAX} characters.`);
   }
   await inRetriedTransaction(database, async (tx) => {
     // Two choices of one page come at once; neither may write back what it has read before the other.
@@ -117,7 +117,7 @@ export type EmailRequest = { account: Account; email: string; signing: Signing; 
 export async function askForEmailChange(database: Database, request: EmailRequest): Promise<void> {
   const { account, signing, now } = request;
   const email = normalEmail(request.email);
-  if (email === account.email) throw new AppError("invalid", "That is your address already.");
+  if (email === account.email) throw new AppError("invalid", "This is already your email address.");
   await countAttempts(database, [{ kind: "changeEmail", subject: String(account.id) }], { now });
   await inTransaction(database, async (tx) => {
     if ((await findAccountByEmail(tx, email)) !== null) return;
@@ -157,7 +157,7 @@ export async function useEmailChange(
     });
   } catch (error) {
     if (postgresErrorName(error) !== "unique_violation") throw error;
-    throw new AppError("conflict", "Another account has this address meanwhile.");
+    throw new AppError("conflict", "Another account now uses this email address.");
   }
 }
 
@@ -167,7 +167,7 @@ async function emailOf(tx: Tx, accountId: number): Promise<string | null> {
 }
 
 function gone(): AppError {
-  return new AppError("not_found", "The account is gone.");
+  return new AppError("not_found", "The account no longer exists.");
 }
 
 /** What stands where the address of somebody stood who has closed the account. */

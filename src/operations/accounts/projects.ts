@@ -44,7 +44,7 @@ export async function openProject(
   return inRetriedTransaction(database, async (tx) => {
     await lockAccount(tx, accountId);
     if ((await countOwnedProjects(tx, accountId)) >= PROJECTS_OWNED_MAX) {
-      throw new AppError("conflict", `An account owns at most ${PROJECTS_OWNED_MAX} projects.`);
+      throw new AppError("conflict", `An account can own at most ${PROJECTS_OWNED_MAX} projects.`);
     }
     const projectId = await insertProject(tx, { ...project, ownerId: accountId });
     await audit(tx, {
@@ -67,7 +67,7 @@ async function locked(tx: Tx, { id, uuid }: Project): Promise<Project> {
   const project = await findProjectByUuid(tx, uuid);
   // One that was removed is kept for a while, with nobody in it.
   const isThere = project !== null && (await listMembers(tx, id)).length > 0;
-  if (!isThere) throw new AppError("not_found", "It is gone already.");
+  if (!isThere) throw new AppError("not_found", "The project no longer exists.");
   return project;
 }
 
@@ -106,7 +106,11 @@ export async function changeProjectZone(
   { project, by, now, zone }: ProjectChange & { zone: string },
 ): Promise<void> {
   if (!isZone(zone)) {
-    throw new AppError("invalid", `"${zone}" is not a time zone. They are spelled like Europe/Riga.`, "zone");
+    throw new AppError(
+      "invalid",
+      `"${zone}" is not a valid time zone. Use a name such as Europe/Riga.`,
+      "zone",
+    );
   }
   await inRetriedTransaction(database, async (tx) => {
     const { tz: before, name } = await locked(tx, project);
@@ -128,7 +132,7 @@ export async function makeApiKey(
     await locked(tx, project);
     const keys = (await listApiKeys(tx, project.id)).filter(({ revokedAt }) => revokedAt === null);
     if (keys.length >= API_KEYS_MAX) {
-      throw new AppError("conflict", `A project has at most ${API_KEYS_MAX} API keys.`);
+      throw new AppError("conflict", `A project can have at most ${API_KEYS_MAX} API keys.`);
     }
     const key = await addApiKey(tx, { projectId: project.id, kind, name: name.trim(), secretKey, now });
     const after = { kind, name: name.trim() };
@@ -154,7 +158,7 @@ export async function endApiKey(
   await inTransaction(database, async (tx) => {
     const key = (await listApiKeys(tx, project.id)).find(({ id }) => id === keyId);
     if (key === undefined || !(await revokeApiKey(tx, { keyId, projectId: project.id, at: now }))) {
-      throw new AppError("not_found", "There is no such key, or it was revoked before.");
+      throw new AppError("not_found", "The API key does not exist or is already revoked.");
     }
     const before = { kind: key.kind, name: key.name };
     const subject = keySubject(key);

@@ -86,7 +86,7 @@ export async function endSession(
   { accountId, sessionId }: { accountId: number; sessionId: number },
 ): Promise<void> {
   const ended = await inTransaction(database, (tx) => deleteSession(tx, { accountId, sessionId }));
-  if (!ended) throw new AppError("not_found", "This session has ended already.");
+  if (!ended) throw new AppError("not_found", "This session has already ended.");
 }
 
 /** Ends every session of an account but one, and makes strangers of all browsers that were in; returns how many ended. */

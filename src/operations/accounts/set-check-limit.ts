@@ -15,7 +15,7 @@ export async function setCheckLimit(
 ): Promise<void> {
   await inTransaction(database, async (tx) => {
     const account = await findAccountByEmail(tx, normalEmail(email));
-    if (account === null) throw new AppError("not_found", `There is no account for ${email}.`);
+    if (account === null) throw new AppError("not_found", `No account found for ${email}.`);
     await changeCheckLimit(tx, { account, checkLimit, actorId: null, now });
   });
 }

@@ -75,12 +75,12 @@ export async function finishSetUp(database: Database, request: SetUpRequest): Pr
   if (problem !== null) throw new AppError("invalid", problem, "password");
   // A hash is dear, and whoever has no link must not make us work.
   if (!(await isSetUpLink(database, { token, now }))) {
-    throw new AppError("not_found", "This link was used before, or its time is over.");
+    throw new AppError("not_found", "This link has already been used or has expired.");
   }
   const hash = await hashed(request.password);
   return inRetriedTransaction(database, async (tx) => {
     await takeToken(tx, { token, purposes: ["setUp"], now });
-    if (await hasOperator(tx)) throw new AppError("conflict", "Somebody else was faster.");
+    if (await hasOperator(tx)) throw new AppError("conflict", "The admin account was already created.");
     const account = await findOrAddAccount(tx, { email, name: request.name, now });
     await writeOperator(tx, { accountId: account.id, isOperator: true });
     await writePassword(tx, { accountId: account.id, hash, at: now });

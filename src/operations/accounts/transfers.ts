@@ -29,7 +29,7 @@ async function ownerOf(tx: Tx, { project, actorId }: TransferChange): Promise<{ 
   await lockProject(tx, project.id);
   const members = await listMembers(tx, project.id);
   if (members.find(({ accountId }) => accountId === actorId)?.role !== "owner") {
-    throw new AppError("forbidden", "Only the owner of a project hands it over.");
+    throw new AppError("forbidden", "Only the owner can transfer a project.");
   }
   return { members };
 }
@@ -44,7 +44,7 @@ export async function askToTakeOver(
     const { members } = await ownerOf(tx, change);
     const member = members.find(({ uuid }) => uuid === toUuid) ?? null;
     if (member === null || !mayBeAsked(member)) {
-      throw new AppError("invalid", "A project is handed over to one of its members.");
+      throw new AppError("invalid", "You can transfer a project only to one of its members.");
     }
     await writeTransfer(tx, { projectId: project.id, toAccountId: member.accountId, createdAt: now });
     if (byMail) await mailTransfer(tx, { accountId: member.accountId, projectUuid: project.uuid, at: now });
@@ -67,7 +67,7 @@ export async function endTransfer(database: Database, change: TransferChange): P
   await inRetriedTransaction(database, async (tx) => {
     await lockProject(tx, project.id);
     const transfer = await findTransfer(tx, project.id);
-    if (transfer === null) throw new AppError("not_found", "Nobody is asked to take this project over.");
+    if (transfer === null) throw new AppError("not_found", "There is no pending transfer of this project.");
     if (transfer.toAccountId !== actorId) await ownerOf(tx, change);
     await deleteTransfer(tx, project.id);
     const by = { projectId: project.id, accountId: actorId, keyId: null };
@@ -88,7 +88,7 @@ export async function takeOver(
     const owner = members.find(({ role }) => role === "owner");
     const next = members.find(({ accountId }) => accountId === actorId);
     if (transfer?.toAccountId !== actorId || owner === undefined || next === undefined) {
-      throw new AppError("not_found", "You are not asked to take this project over any more.");
+      throw new AppError("not_found", "The transfer of this project to you is no longer pending.");
     }
     await demandRoom(tx, { project, account: await findAccountById(tx, actorId), checkLimitDefault });
     await writeRole(tx, { projectId: project.id, accountId: owner.accountId, role: "member" });
@@ -111,7 +111,7 @@ async function demandRoom(
 ): Promise<void> {
   if (account === null) return;
   if ((await countOwnedProjects(tx, account.id)) >= PROJECTS_OWNED_MAX) {
-    throw new AppError("forbidden", `You own ${PROJECTS_OWNED_MAX} projects, which is as many as one may.`);
+    throw new AppError("forbidden", `You have reached the limit of ${PROJECTS_OWNED_MAX} owned projects.`);
   }
   const limit = account.checkLimit ?? checkLimitDefault;
   if (limit === null) return;
@@ -121,7 +121,7 @@ async function demandRoom(
   if (owned + coming > limit) {
     throw new AppError(
       "forbidden",
-      `The project has ${coming} checks, and your limit of ${limit} leaves no room for them.`,
+      `The project has ${coming} checks, which would exceed your limit of ${limit} checks.`,
     );
   }
 }

@@ -215,7 +215,7 @@ function toClaim(
   { claimedBy, owners, troubled }: { claimedBy: string } & Pick<Shares, "owners" | "troubled">,
 ): Claim {
   const [head, ...rest] = deliveries;
-  if (head === undefined) throw new Error("a message without any delivery was claimed");
+  if (head === undefined) throw new Error("a message without deliveries was claimed");
   return {
     claimedBy,
     channelId: head.channelId,

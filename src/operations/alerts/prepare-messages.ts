@@ -71,12 +71,12 @@ type Addressed = { claim: Claim; channel: ChannelInProject };
 
 /** Why nothing can be sent to a channel, whatever it is about. A test, or a group, may reach a disabled one. */
 function obstacleTo(claim: Claim, channel: Channel | undefined): Prepared | null {
-  if (channel === undefined) return settled(claim, "withdrawn", "the channel was deleted");
+  if (channel === undefined) return settled(claim, "withdrawn", "The channel was deleted");
   const isReached = claim.deliveries.some(({ kind, groupId }) => kind === "test" || groupId !== null);
   if (channel.disabledAt !== null && !isReached) {
-    return settled(claim, "dead", `the channel is disabled: ${channel.disabledReason ?? ""}`);
+    return settled(claim, "dead", `The channel is disabled: ${channel.disabledReason ?? ""}`);
   }
-  if (claim.attempt > TRIES_MAX) return settled(claim, "dead", "whoever tried to send it never came back");
+  if (claim.attempt > TRIES_MAX) return settled(claim, "dead", "All attempts were interrupted");
   return null;
 }
 
@@ -95,12 +95,11 @@ async function prepareOther(
   if (kind !== "test" && !options.hears(channel, "notice")) return settled(claim, "skipped", NOT_HEARD);
   const sentence = { told: [id], withdrawn: [], skipped: [] };
   const message = await otherMessage(db, { claim, channel }, options.now);
-  if (message === null)
-    return settled(claim, "withdrawn", "the checks that it is about were deleted or moved");
+  if (message === null) return settled(claim, "withdrawn", "The checks were deleted or moved");
   return { claim, kind: "send", channel, message, sentence, toldFlips: [] };
 }
 
-const NOT_HEARD = "the channel does not want to hear of it";
+const NOT_HEARD = "The channel is not set up for this type of message";
 
 async function otherMessage(
   db: Db,
@@ -150,12 +149,12 @@ async function prepareFlipMessages(
   for (const one of addressed) {
     const check = checkById.get(checkIdOf(one));
     if (check === undefined) {
-      done.push(settled(one.claim, "withdrawn", "the check was deleted"));
+      done.push(settled(one.claim, "withdrawn", "The check was deleted"));
       continue;
     }
     // Whoever was told of it there is not told what became of it elsewhere: its name, its channels, its neighbours.
     if (check.projectId !== one.channel.projectId) {
-      done.push(settled(one.claim, "withdrawn", "the check was moved to another project"));
+      done.push(settled(one.claim, "withdrawn", "The check was moved to another project"));
       continue;
     }
     const result = compose(one, { check, flipById, before, options });
@@ -202,7 +201,7 @@ function unsaid(claim: Claim, { skipped }: Sentence): Prepared {
   const states = new Map(
     claim.deliveries.map(({ id }): [number, SettledState] => [id, unheard.has(id) ? "skipped" : "withdrawn"]),
   );
-  const reason = unheard.size > 0 ? NOT_HEARD : "taken back before it was told";
+  const reason = unheard.size > 0 ? NOT_HEARD : "Corrected before it was sent";
   return { claim, kind: "settle", states, reason };
 }
 

@@ -41,7 +41,7 @@ export function guardedObjects(objects: Source, { now }: { now: () => Instant })
   return {
     get: async (key) => {
       if (isOpen(breaker, now())) {
-        throw new ObjectStoreError("unavailable", "the object store failed too often within the last minute");
+        throw new ObjectStoreError("unavailable", "the object store failed too often in the last minute");
       }
       try {
         return await objects.get(key);

@@ -52,7 +52,7 @@ export async function editCheck(
   const isReassigned = chosen !== null && (await assignChosen(tx, { checkId, chosen, current }));
   const isChanged = isReassigned || Object.keys(patch).length > 0;
   const written = isChanged ? await writeSettings(tx, { checkId, patch, at }) : check;
-  if (written === null) throw new OvertakenError("The check was marked as deleted meanwhile.");
+  if (written === null) throw new OvertakenError("The check was moved to the trash.");
   const before = differences({ before: settings, after: check.settings });
   const detail = {
     before: shortened(isReassigned ? { ...before, channels: current } : before),

@@ -97,7 +97,7 @@ async function write(tx: Tx, edits: readonly ScheduleEdit[], request: Reschedule
   const { at, sight, accountId } = request;
   const changes = edits.map(({ locked: { check }, settings }) => ({ checkId: check.id, settings }));
   if ((await updateSchedules(tx, { changes, at })) !== changes.length) {
-    throw new OvertakenError("One of the checks was marked as deleted meanwhile.");
+    throw new OvertakenError("One of the checks was moved to the trash.");
   }
   const passed = edits.map(({ locked: { stored } }) => stored).filter((stored) => needsOwnSight(stored, at));
   const sightOf = await ownSights(tx, passed, sight);

@@ -35,7 +35,7 @@ export function transferCheck(
     }
     const { check } = locked;
     const channels = await chooseChannels(tx, { projectId: to.id, param: "*" });
-    if (channels.kind === "refused") throw new Error(`all channels were refused: ${channels.text}`);
+    if (channels.kind === "refused") throw new Error(`all channels were rejected: ${channels.text}`);
     await moveCheck(tx, { checkId: check.id, projectId: to.id, at });
     await assignChannels(tx, { checkId: check.id, channelIds: channels.channelIds });
     const { uuid } = check;

@@ -45,10 +45,11 @@ async function connectOne(
 ): Promise<void> {
   const channel = await connectWaiting(database, { code, chat, now });
   if (channel === null) return;
-  log.info({ channel: channel.uuid }, "a Telegram chat is connected");
+  log.info({ channel: channel.uuid }, "Telegram chat connected");
   const { projectName } = channel;
   const greeted = await reachable(() => greetChat({ http, token }, { chat, projectName, siteName }));
-  if (!greeted.ok) log.warn({ reason: greeted.text }, "a Telegram chat could not be greeted");
+  if (!greeted.ok)
+    log.warn({ reason: greeted.text }, "could not send the welcome message to a Telegram chat");
 }
 
 /** That Telegram cannot be reached is no fault of ours; whoever waits for a chat goes on waiting. */
@@ -76,7 +77,7 @@ export function chatSetUpLoop(setUp: ChatSetUp, metrics: LoopMetrics): Loop {
       const now = await readDatabaseClock(setUp.database);
       const looked = await connectChats(setUp, { now, offset });
       if (looked.trouble !== null && looked.trouble !== trouble) {
-        setUp.log.warn({ reason: looked.trouble }, "the Telegram bot could not be asked for codes");
+        setUp.log.warn({ reason: looked.trouble }, "could not fetch setup codes from Telegram");
       }
       ({ offset, trouble } = looked);
       return looked.isMore ? "again" : "idle";

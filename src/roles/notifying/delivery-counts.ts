@@ -26,20 +26,20 @@ export function deliveryCounts(metrics: Metrics): DeliveryCounts {
   addFigures(metrics, [
     {
       name: "overdue_deliveries_total",
-      help: "Deliveries by how they ended; retry: a try that failed, lost: somebody else had taken it over.",
+      help: "Deliveries by result. retry: the attempt failed and will be retried; lost: another process took over.",
       kind: "counter",
       label: "state",
       readEach: () => settled,
     },
     {
       name: "overdue_deliveries_unsent",
-      help: "Messages that are owed, as of a few seconds ago.",
+      help: "Pending notifications. Updated every few seconds.",
       kind: "gauge",
       read: () => unsent?.count ?? null,
     },
     {
       name: "overdue_delivery_oldest_unsent_seconds",
-      help: "For how long the oldest unsent message has been waiting; 0 when none is.",
+      help: "Age of the oldest pending notification. 0 if there are none.",
       kind: "gauge",
       read: () => unsent?.oldestSeconds ?? null,
     },

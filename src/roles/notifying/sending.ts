@@ -175,7 +175,7 @@ class Desk {
         return await prepareFor(this.#database, some, { now, ports: this.#ports });
       } catch (error) {
         const deliveryIds = some.map(({ deliveries }) => deliveries[0].id);
-        this.#log.error({ err: error, deliveryIds }, "messages could not be made");
+        this.#log.error({ err: error, deliveryIds }, "could not prepare notifications");
         return null;
       }
     };
@@ -193,7 +193,7 @@ class Desk {
     const ended: Ended =
       prepared.kind === "send" ? await sendPrepared(this.#database, prepared, moment) : { prepared };
     const settled = await this.#settling.settle(ended);
-    if (settled === null) this.#log.warn({ ...namesOf(prepared) }, "a message may be sent twice");
+    if (settled === null) this.#log.warn({ ...namesOf(prepared) }, "a notification may be sent twice");
     else {
       this.#counts.add(settled);
       this.#tell(settled, prepared);
@@ -204,9 +204,16 @@ class Desk {
     const names = namesOf(prepared);
     const isDead = [...(outcomes?.values() ?? [])].includes("dead");
     if (disabled !== null) this.#log.warn({ ...names, reason: disabled.reason }, "channel disabled");
-    if (isDead) this.#log.warn({ ...names, attempt: claim.attempt, reason: failure }, "message given up");
+    if (isDead)
+      this.#log.warn(
+        { ...names, attempt: claim.attempt, reason: failure },
+        "notification failed permanently",
+      );
     else if (failure !== null) {
-      this.#log.info({ ...names, attempt: claim.attempt, reason: failure }, "message not sent; trying again");
+      this.#log.info(
+        { ...names, attempt: claim.attempt, reason: failure },
+        "notification not sent; will retry",
+      );
     }
   }
 
@@ -231,7 +238,7 @@ function boundedSend(ports: Ports, log: Log): Ports["send"] {
     } catch (error) {
       log.error(
         { err: error, channelId: channel.id, channelKind: channel.kind },
-        "sending failed unexpectedly",
+        "unexpected error while sending a notification",
       );
       return {
         kind: "failed",
@@ -240,7 +247,7 @@ function boundedSend(ports: Ports, log: Log): Ports["send"] {
         summary: channel.kind,
         code: null,
         excerpt: null,
-        reason: "Sending took too long, or failed in an unexpected way",
+        reason: "Sending timed out or failed unexpectedly",
         inDoubt: true,
       };
     }

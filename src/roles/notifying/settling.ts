@@ -53,7 +53,10 @@ export class Settling {
       for (const [index, { done }] of batch.entries()) done(settled[index] ?? null);
       return true;
     } catch (error) {
-      this.#log.error({ err: error, count: batch.length }, "messages that were sent could not be settled");
+      this.#log.error(
+        { err: error, count: batch.length },
+        "could not save the results of sent notifications",
+      );
       return false;
     }
   }

@@ -33,7 +33,10 @@ export function heartbeatLoop({ config, database, log, metrics, state, troubles 
     if (known === null || (beats.lastAt !== null && Math.abs(now - beats.lastAt) < CALL_EVERY_MS)) return;
     const isWithheld = !isMoving(known, { sweptAt: state.sweptAt, now });
     if (isWithheld && !beats.isWithheld) {
-      log.warn({ troubles: known.map(({ kind }) => kind) }, "the heartbeat is withheld");
+      log.warn(
+        { troubles: known.map(({ kind }) => kind) },
+        "the external heartbeat is withheld because of health problems",
+      );
     }
     beats.isWithheld = isWithheld;
     if (isWithheld) return;
@@ -42,7 +45,7 @@ export function heartbeatLoop({ config, database, log, metrics, state, troubles 
     if (trouble === null) beats.sent += 1;
     else {
       beats.failed += 1;
-      log.warn({ trouble }, "the heartbeat did not arrive");
+      log.warn({ trouble }, "the external heartbeat request failed");
     }
   };
   const loop = loopService("heartbeat", {
@@ -73,14 +76,14 @@ function addHeartbeatFigures(
   addFigures(metrics, [
     {
       name: "overdue_heartbeats_total",
-      help: "Calls to the outside that all is well, by whether they arrived.",
+      help: "Requests to OVERDUE_HEARTBEAT_URL by result.",
       kind: "counter",
       label: "result",
       readEach: () => ({ sent: beats.sent, failed: beats.failed }),
     },
     {
       name: "overdue_heartbeat_withheld",
-      help: "1 while the outside is not told that all is well, because it is not.",
+      help: "1 while the external heartbeat is withheld because of health problems.",
       kind: "gauge",
       read: () => Number(beats.isWithheld),
     },
@@ -91,7 +94,7 @@ function addHeartbeatFigures(
 async function call(http: GuardedHttp, url: string): Promise<string | null> {
   try {
     const { status } = await http.send({ method: "GET", url, timeoutMs: CALL_MS_MAX });
-    return status >= OK_FROM && status < OK_BELOW ? null : `answered ${status}`;
+    return status >= OK_FROM && status < OK_BELOW ? null : `HTTP ${status}`;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

@@ -33,7 +33,7 @@ export function operatorLoop({
   addFigures(metrics, [
     {
       name: "overdue_troubles",
-      help: "Troubles of the installation that whoever runs it should know of, by kind.",
+      help: "Current health problems of the server by kind.",
       kind: "gauge",
       label: "trouble",
       readEach: () => countByKind(troubles ?? []),
@@ -47,7 +47,7 @@ export function operatorLoop({
     tick: whileInService(database, async () => {
       const { unsettledSinceAt, locked } = state;
       const look = await lookAtIntakes(database);
-      const channelUuid = config.operatorChannel;
+      const channelUuid = config.adminChannel;
       const own = { look, unsettledSinceAt, locked, channelUuid };
       troubles = troublesOf(await observeInstallation(database, own));
       for (const message of await tellOperator(database, { troubles, now: look.now, channelUuid })) {

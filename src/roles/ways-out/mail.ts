@@ -138,7 +138,7 @@ function letterLoop(house: House): Loop {
   addFigures(metrics, [
     {
       name: "overdue_letters_total",
-      help: "Mails to people that no alert is about, by how sending them went.",
+      help: "Account emails, reports, and reminders by result.",
       kind: "counter",
       label: "outcome",
       readEach: () => counts,
@@ -169,7 +169,10 @@ async function sendLetter(house: House, letter: ClaimedLetter): Promise<"sent" |
   await settleLetter(database, letter, { result, now: await readDatabaseClock(database) });
   if (result === null) return "moot";
   if (result.kind === "failed") {
-    log.warn({ letter: letter.uuid, kind: letter.kind, reason: result.reason }, "a letter was not sent");
+    log.warn(
+      { letter: letter.uuid, kind: letter.kind, reason: result.reason },
+      "an account email was not sent",
+    );
   }
   return result.kind;
 }
@@ -249,7 +252,7 @@ function planLoop({ database, log, metrics }: House): Loop {
         drawMinute: () => randomInt(REPORT_MINUTES),
       });
       const reminders = await planReminders(database, { now });
-      if (letters + reminders > 0) log.info({ reports: letters, reminders }, "letters planned");
+      if (letters + reminders > 0) log.info({ reports: letters, reminders }, "reports and reminders planned");
       return isComplete ? "idle" : "again";
     }),
   });

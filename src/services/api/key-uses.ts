@@ -68,7 +68,7 @@ export function keyUseLoop({
       try {
         while ((await writeKeyUses(writing)) === "again");
       } catch (error) {
-        log.warn({ err: error }, "the last uses of some keys could not be written");
+        log.warn({ err: error }, "could not save when some API keys were last used");
       }
     },
   };

@@ -150,7 +150,7 @@ type Read = Routed & {
 };
 
 function whole(answer: Answer): SentAnswer {
-  if ("pieces" in answer) throw new Error("only answers about a project are made in pieces");
+  if ("pieces" in answer) throw new Error("only project responses can be streamed");
   return answer;
 }
 
@@ -167,7 +167,7 @@ async function answerWithKey(
   const { credential } = who;
   const target = targetFor(who, { segment, check });
   permit(decideAccess({ endpoint: route.endpoint, credential, target, dialect }));
-  if (who.found === null) throw new Error(`${route.endpoint} lets requests pass that have no key`);
+  if (who.found === null) throw new Error(`${route.endpoint} accepts requests without an API key`);
   const { key, project, at: now } = who.found;
   parts.keyUsed({ keyId: key.id, at: now });
   const bodySchema = resource.bodySchemas.get(route) ?? null;
@@ -182,7 +182,7 @@ async function handled(
   house: House,
 ): Promise<Answer> {
   if (responder.about === "project") return responder.handler(exchange, house);
-  if (check === null) throw new Error(`${exchange.endpoint} lets requests pass that are about no check`);
+  if (check === null) throw new Error(`${exchange.endpoint} accepts requests without a check`);
   return responder.handler({ ...exchange, check, n: n === undefined ? null : numberOf(n) }, house);
 }
 

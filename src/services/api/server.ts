@@ -116,7 +116,7 @@ function faultLog(log: Log, monotonic: () => number): RespondParts["onFault"] {
   const warn = limitedWarning(log, monotonic);
   return (error, at) => {
     if (!isDatabaseAway(error)) return log.error({ err: error, ...at }, "an API request failed");
-    warn({ err: error, ...at }, "the database could not answer an API request");
+    warn({ err: error, ...at }, "an API request failed because of the database");
   };
 }
 

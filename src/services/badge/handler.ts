@@ -149,7 +149,7 @@ function refusal(code: ErrorCode, text: string, more: Record<string, string> = {
 }
 
 function failure(log: Log, error: unknown): HttpAnswer {
-  if (error !== null) log.error({ err: error }, "badge failed");
+  if (error !== null) log.error({ err: error }, "badge request failed");
   if (error !== null && !isDatabaseAway(error)) return refusal("internal", ERROR_TEXT.internal);
   return refusal("unavailable", ERROR_TEXT.unavailable, { "Retry-After": RETRY_AFTER_SECONDS });
 }

@@ -61,18 +61,18 @@ export function referencePage(document: OpenApiDocument<string>, options: PageOp
 <style>${style}</style>
 </head>
 <body>
-<a class="skip" href="#content">Skip to the reference</a>
+<a class="skip" href="#content">Skip to content</a>
 <nav class="rail" aria-label="Operations"><a class="brand" href="${escapeHtml(home)}">${MARK_SVG}Overdue</a>
 <a class="back" href="${escapeHtml(home)}">← Dashboard</a>
 <details><summary>Contents</summary>${navigation}<p>Types</p><ul><li><a href="#schemas">Schemas</a></li></ul></details></nav>
-<header><h1>${escapeHtml(info.title)}</h1><p class="muted">Version ${escapeHtml(info.version)} at <code>${escapeHtml(base)}</code>. The same as an <a href="${escapeHtml(`${base}/openapi.json`)}">OpenAPI document</a>. See also: <a href="${escapeHtml(other.url)}">${escapeHtml(other.title)}</a>.</p></header>
+<header><h1>${escapeHtml(info.title)}</h1><p class="muted">Version ${escapeHtml(info.version)} at <code>${escapeHtml(base)}</code>. Also available as an <a href="${escapeHtml(`${base}/openapi.json`)}">OpenAPI document</a>. See also: <a href="${escapeHtml(other.url)}">${escapeHtml(other.title)}</a>.</p></header>
 <main id="content" tabindex="-1">
 ${proseHtml(info.description)}
 ${sections}
 <h2 id="schemas">Schemas</h2>
 ${schemas}
 </main>
-<footer><p class="muted">Generated from the same source as the server.</p></footer>
+<footer><p class="muted">Generated from the source code of this server.</p></footer>
 </body>
 </html>
 `;
@@ -95,7 +95,7 @@ ${parametersHtml(parameters)}
 ${body === undefined ? "" : `<h4>Request body</h4><p>${proseInline(requestBody?.description ?? "")}</p>${fieldsHtml(body.schema)}`}
 <h4>Example</h4>
 <pre tabindex="0" role="group" aria-label="Example request"><code>${escapeHtml(curlCommand({ method, path, operation }, context.base))}</code></pre>
-<h4>Answers</h4>
+<h4>Responses</h4>
 ${Object.entries(responses)
   .map(([status, response]) => answerHtml(status, response))
   .join("")}
@@ -104,10 +104,10 @@ ${Object.entries(responses)
 }
 
 function keyText({ security }: OpenApiOperation<string>): string {
-  if (security.length === 0) return "Needs no key.";
+  if (security.length === 0) return "No API key required.";
   return security.some((one) => Object.keys(one).length === 0)
-    ? "Needs a key, in the header or in the body."
-    : "Needs a key.";
+    ? "Requires an API key in the header or the body."
+    : "Requires an API key.";
 }
 
 function parametersHtml(parameters: readonly OpenApiParameter[]): string {
@@ -123,7 +123,7 @@ function answerHtml(status: string, response: OpenApiOperation["responses"][stri
   const [content] = Object.entries(response.content ?? {});
   const isOpen = status.startsWith("2") ? " open" : "";
   const example =
-    content === undefined ? "" : exampleHtml(content[1].example, `Example of a ${status} answer`);
+    content === undefined ? "" : exampleHtml(content[1].example, `Example of a ${status} response`);
   const schema = content === undefined ? "" : ` <span class="muted">${schemaLink(content[1].schema)}</span>`;
   return `<details${isOpen}><summary><strong>${status}</strong> ${proseInline(response.description)}</summary>${schema}${example}</details>`;
 }

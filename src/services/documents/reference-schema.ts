@@ -17,7 +17,7 @@ export function fieldsHtml(schema: JsonSchema): string {
 
 function fieldHtml(name: string, { field, isRequired }: { field: JsonSchema; isRequired: boolean }): string {
   const facts = [linkHtml(field) ?? escapeHtml(schemaType(field)), ...boundsOf(field).map(escapeHtml)];
-  if (isRequired) facts.push("always there");
+  if (isRequired) facts.push("required");
   const flags = [
     ...(field["deprecated"] === true ? ["deprecated"] : []),
     ...(field["x-extension"] === true ? ["extension"] : []),

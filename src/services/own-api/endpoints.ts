@@ -72,7 +72,7 @@ function onceOf({ headers, body }: Exchange): Once | null {
   const given = headers["idempotency-key"];
   if (given === undefined) return null;
   if (typeof given !== "string" || !KEY.test(given)) {
-    const text = `the Idempotency-Key must be 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable characters without spaces`;
+    const text = `Idempotency-Key must be 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable ASCII characters without spaces.`;
     throw new AppError("invalid", text);
   }
   return { key: given, request: JSON.stringify(body) };
@@ -87,7 +87,7 @@ const create: Handler = async (exchange, house) => {
     isEnabled = true,
     checks = "*",
   } = checked(readChannelRequest(exchange.body));
-  if (kind === undefined) throw new AppError("invalid", "kind is missing");
+  if (kind === undefined) throw new AppError("invalid", "kind is required.");
   const { channel, made } = await createChannel(database, {
     projectId: exchange.projectId,
     kind,

@@ -85,7 +85,7 @@ type Routed = { request: IncomingMessage; located: Located; route: OwnRoute | un
 
 async function respond(options: Answering, { request, located, route }: Routed): Promise<HttpAnswer> {
   const methods = located.routes.map(({ method }) => method);
-  if (methods.length === 0) return refusal("not_found", "there is nothing at this address");
+  if (methods.length === 0) return refusal("not_found", "Not found.");
   if (request.method === "OPTIONS") return { status: 204, headers: corsHeaders(methods), body: "" };
   const state: Progress = { rate: null, isEndless: false };
   try {
@@ -113,7 +113,7 @@ async function answerRoute(
   if (credential === null) throw new AppError("rate_limited", ERROR_TEXT.tooManyRequests);
   const access = decideOwnAccess({ endpoint: route.endpoint, credential });
   if (!access.allowed) throw new AppError(access.code, access.text);
-  if (found === null) throw new Error(`${route.endpoint} lets requests pass that have no key`);
+  if (found === null) throw new Error(`${route.endpoint} accepts requests without an API key`);
   const body = route.body === null ? {} : await door.readObject(request, () => void (state.isEndless = true));
   // Nobody is there any more to read this.
   if (body === null) return refusal("invalid", ERROR_TEXT.unparsableBody);
@@ -152,11 +152,11 @@ function refused(
   { error, endpoint, methods }: { error: unknown; endpoint: string | null; methods: readonly string[] },
 ): HttpAnswer {
   if (isDatabaseAway(error)) {
-    warnAway({ err: error, endpoint }, "the database could not answer a request of our own API");
+    warnAway({ err: error, endpoint }, "an Overdue API request failed because of the database");
     return refusal("unavailable", ERROR_TEXT.unavailable);
   }
   if (!(error instanceof AppError))
-    house.log.error({ err: error, endpoint }, "a request of our own API failed");
+    house.log.error({ err: error, endpoint }, "an Overdue API request failed");
   const { code, text } = refusalOf(error);
   const answer = refusal(code, text);
   if (code !== "method_not_allowed") return answer;

@@ -259,7 +259,7 @@ function failureLog(log: Log): (error: unknown) => void {
     failureCount += 1;
     const now = performance.now();
     if (now - lastLoggedAtMs < ERROR_LOG_PAUSE_MS) return;
-    log.error({ err: error, failureCount }, "the intake failed");
+    log.error({ err: error, failureCount }, "could not receive a ping");
     lastLoggedAtMs = now;
     failureCount = 0;
   };

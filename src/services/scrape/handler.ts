@@ -118,7 +118,7 @@ function refusal(code: ErrorCode, text: string, more: Record<string, string> = {
 }
 
 function failure(log: Log, error: unknown): HttpAnswer {
-  if (error !== null) log.error({ err: error }, "scrape failed");
+  if (error !== null) log.error({ err: error }, "project metrics request failed");
   if (error !== null && !isDatabaseAway(error)) return refusal("internal", ERROR_TEXT.internal);
   return refusal("unavailable", ERROR_TEXT.unavailable, { "Retry-After": RETRY_AFTER_SECONDS });
 }

@@ -31,7 +31,7 @@ const CHECK_FAMILIES: readonly Family[] = [
   },
   {
     name: "hc_check_grace",
-    help: "1 while the check is late but within its grace time, otherwise 0.",
+    help: "1 while the check is late but within its grace period, otherwise 0.",
     isOne: ({ status }) => status === "grace",
   },
   {
@@ -63,8 +63,8 @@ export async function* scrapePage(checks: readonly ScrapedCheck[], now: Instant)
   }
   yield headOf("hc_tag_up", "0 while a check with the tag is down, otherwise 1.");
   yield* inPieces([...isTagUp], ([tag, isUp]) => `hc_tag_up{tag="${escaped(tag)}"} ${isUp ? 1 : 0}\n`);
-  yield `${headOf("hc_checks_total", "How many checks there are.")}hc_checks_total ${checks.length}\n`;
-  yield `${headOf("hc_checks_down_total", "How many checks are down.")}hc_checks_down_total ${downCount}\n`;
+  yield `${headOf("hc_checks_total", "Number of checks.")}hc_checks_total ${checks.length}\n`;
+  yield `${headOf("hc_checks_down_total", "Number of checks that are down.")}hc_checks_down_total ${downCount}\n`;
 }
 
 /** What tells a check from others: its UUID is not shown, since whoever knows it could ping. */

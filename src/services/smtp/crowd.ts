@@ -20,7 +20,7 @@ const CHECK_EVERY_MS = 1_000;
 /** Connections that are compared to make room for one. */
 const LOOKED_AT_MAX = 32;
 const FULL = "Too many connections, try again later";
-const TOO_LONG = "No message within the time there is for one";
+const TOO_LONG = "Timeout waiting for a message";
 
 export class Crowd {
   readonly #options: CrowdOptions;

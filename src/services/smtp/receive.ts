@@ -46,7 +46,7 @@ export class MailAnswer extends Error {
 
 export type MailOutcome = "recorded" | "unknown" | "ambiguous" | "busy" | "tooLarge" | "tooMany" | "broken";
 
-const NOT_NOW = () => new MailAnswer(451, "4.3.0 Cannot be kept now, try again later");
+const NOT_NOW = () => new MailAnswer(451, "4.3.0 Temporarily unavailable, try again later");
 const TOO_LARGE = () => new MailAnswer(552, "5.3.4 Message is too large");
 const TOO_MANY_OF_CHECK = () =>
   new MailAnswer(450, "4.2.1 Too many messages for this check, try again later");
@@ -205,7 +205,9 @@ export class MailReceiver {
     // The ping key is a secret.
     const named = target.by === "uuid" ? { uuid: target.uuid } : { slug: target.slug };
     const words =
-      kind === "unknown" ? "mail for a check that is not there" : "mail for a slug of several checks";
+      kind === "unknown"
+        ? "received an email for a check that does not exist"
+        : "received an email for an ambiguous slug";
     this.#options.log.info(named, words);
   }
 }

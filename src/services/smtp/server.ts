@@ -101,12 +101,12 @@ export function mailServer(options: MailServerOptions): MailServer {
   return {
     start: async () => {
       address = await open(listener, options.listen);
-      log.info({ address: formatListenAddress(address), domain: options.domain }, "mail is received");
+      log.info({ address: formatListenAddress(address), domain: options.domain }, "receiving pings by email");
     },
     stopAccepting: () => void close(),
     stop: async () => (address === null ? undefined : close()),
     address: () => address,
-    trouble: () => (listener.server.listening ? null : "mail is not received"),
+    trouble: () => (listener.server.listening ? null : "not receiving pings by email"),
     counts: () => ({ answers: receiver.counts(), connections: crowd.counts() }),
   };
 }
@@ -182,8 +182,8 @@ async function receiveData(
     if (error instanceof MailAnswer) answer(error);
     else {
       noteRefused(intake, session, network);
-      log.error({ err: error }, "a message could not be received");
-      answer(new MailAnswer(451, "4.3.0 Cannot be kept now, try again later"));
+      log.error({ err: error }, "could not receive an email");
+      answer(new MailAnswer(451, "4.3.0 Temporarily unavailable, try again later"));
     }
   } finally {
     if (connection !== undefined) connection.isAnswering = false;
@@ -222,6 +222,6 @@ function errorLog(log: Log): (error: Error) => void {
     const nowMs = performance.now();
     if (nowMs - lastMs < ERROR_LOG_PAUSE_MS) return;
     lastMs = nowMs;
-    log.debug({ err: error }, "a mail connection failed");
+    log.debug({ err: error }, "an SMTP connection failed");
   };
 }

@@ -123,7 +123,7 @@ export async function readNoticed(stage: Stage, crowd: readonly Member[]): Promi
 /** How many checks a notice says that it is about, by its own words. */
 export function checksNamed({ body }: Arrival): number {
   const title = /"title": *"([^"]*)"/.exec(body)?.[1] ?? "";
-  if (!title.includes("could not watch")) return 0;
+  if (!title.includes("Monitoring gap")) return 0;
   const more = / and (\d+) more/.exec(title)?.[1];
   return 1 + Number(more ?? 0);
 }

@@ -7,6 +7,7 @@ const LONG_AGO = new Date(0);
 
 rewriteQueries((query) => {
   const { name, values } = query;
-  if (name !== "blind_intervals.insert" || values?.[REASON] !== "the intake was lost") return query;
+  if (name !== "blind_intervals.insert" || values?.[REASON] !== "the receiving process was lost")
+    return query;
   return { ...query, values: values.with(FROM, LONG_AGO).with(TO, LONG_AGO) };
 });

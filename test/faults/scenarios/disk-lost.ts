@@ -85,7 +85,7 @@ async function start(stage: Stage, { plan, receiver }: Play): Promise<Cast> {
   const operatorChannel = await addChannel(stage, { receiver, name: OPERATOR });
   const both = await makeBoth(stage, {
     name: "sweeper-and-notifier",
-    environment: { OVERDUE_OPERATOR_CHANNEL: operatorChannel },
+    environment: { OVERDUE_ADMIN_CHANNEL: operatorChannel },
   });
   await Promise.all([doomed.start(), other.start(), both.startInner()]);
   return { doomed, other, proxy };
@@ -190,7 +190,7 @@ async function isAllTold(stage: Stage, { receiver, due, afterwards, channels }: 
 }
 
 function isAboutLoss({ channel, body }: Arrival): boolean {
-  return channel === OPERATOR && body.includes("was given up");
+  return channel === OPERATOR && body.includes("considered lost");
 }
 
 function complaintsOf(found: Figures, { channels }: DiskPlan): string[] {

@@ -223,8 +223,8 @@ describe("nothing is sent", () => {
       expect(receiver.saidTo(channel)).toEqual([]);
       expect(await states(channel)).toEqual(["withdrawn"]);
     }
-    expect((await record(gone.channels[1] ?? { id: 0 }))[0]?.reason).toBe("the check was deleted");
-    expect((await record(gone.channel))[0]?.reason).toBe("the channel was deleted");
+    expect((await record(gone.channels[1] ?? { id: 0 }))[0]?.reason).toBe("The check was deleted");
+    expect((await record(gone.channel))[0]?.reason).toBe("The channel was deleted");
   });
 
   test("about a check that was moved meanwhile: of its new project the old one hears nothing", async () => {
@@ -241,8 +241,8 @@ describe("nothing is sent", () => {
     await deliver();
     expect(receiver.saidTo(left.channel)).toEqual([]);
     expect(await record(left.channel)).toMatchObject([
-      { state: "withdrawn", reason: "the check was moved to another project" },
-      { state: "withdrawn", reason: "the checks that it is about were deleted or moved" },
+      { state: "withdrawn", reason: "The check was moved to another project" },
+      { state: "withdrawn", reason: "The checks were deleted or moved" },
     ]);
     await owe(database.db, left, flip("up", NOW + 1));
     await deliver();

@@ -225,7 +225,7 @@ describe("a notifier", () => {
     expect(await text()).toMatch(/overdue_deliveries_unsent \d/);
     const said = () => notifier.lines.join("");
     await expect.poll(said, WITHIN).toContain("channel disabled");
-    await expect.poll(said, WITHIN).toContain("message given up");
+    await expect.poll(said, WITHIN).toContain("notification failed permanently");
     expect(said()).not.toContain("very-s3cret");
   });
 
@@ -268,7 +268,7 @@ describe("a notifier", () => {
     await owe(database.db, one, flip("down"));
     const reason = async () =>
       (await listDeliveriesOfChannel(database.db, { channelId: one.channel.id, limit: 1 }))[0]?.reason;
-    await expect.poll(reason, WITHIN).toBe("Sending took too long, or failed in an unexpected way");
+    await expect.poll(reason, WITHIN).toBe("Sending timed out or failed unexpectedly");
     expect(await statesOf(one.channel)).toEqual(["pending"]);
     await database.db.pool.query("update deliveries set next_try_at = to_timestamp(0)");
     await expect.poll(() => receiver.saidTo(one.channel), WITHIN).toEqual(["down (timeout)"]);

@@ -50,7 +50,7 @@ describe("a trouble", () => {
     expect(await tell([], at + 55_000)).toEqual([]);
     expect(await tell([], at + 109_000)).toEqual([]);
     const ended = await Promise.all([tell([], at + 110_000), tell([], at + 110_000)]);
-    expect(ended.flat()).toMatchObject([{ isOver: true, title: "Messages are being sent again" }]);
+    expect(ended.flat()).toMatchObject([{ isOver: true, title: "Notifications are being sent again" }]);
     expect(await tell([], at + 120_000)).toEqual([]);
     expect(await tell([STUCK], at + 130_000)).toHaveLength(1);
   });
@@ -60,7 +60,7 @@ describe("a trouble", () => {
     await tell([STUCK], look.now, channelUuid);
     await tell([], look.now + 60_000, channelUuid);
     expect(await owed()).toMatchObject([
-      { about: { kind: "operator", isOver: false, title: "Messages are not being sent" } },
+      { about: { kind: "operator", isOver: false, title: "Notifications are not being sent" } },
       { about: { kind: "operator", isOver: true } },
     ]);
   });
@@ -130,7 +130,7 @@ describe("what is observed", () => {
     await inTransaction(database.db, (tx) => closeIntake(tx, { intakeId: id, at: look.now, lost: false }));
     look = await lookAtIntakes(database.db);
     const [trouble] = troublesOf(await observe());
-    expect(trouble?.text).toContain("No process receives signals");
+    expect(trouble?.text).toContain("No process has received pings");
   });
 
   test("a spool that fills, and an intake that was lost", async () => {

@@ -98,7 +98,9 @@ describe("a check that our own code stumbles over", () => {
       check?.id,
     ]);
     const swept = await sweep();
-    expect(swept.poisoned).toMatchObject([{ reason: expect.stringContaining("cannot be worked out") }]);
+    expect(swept.poisoned).toMatchObject([
+      { reason: expect.stringContaining("can no longer be calculated") },
+    ]);
     expect(await storedRow(database, check?.id ?? 0)).toMatchObject({ status: "up" });
   });
 });

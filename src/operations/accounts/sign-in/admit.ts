@@ -106,7 +106,7 @@ export async function passSecondFactor(database: Database, request: SecondFactor
   const { token, code, visitor, secretKey } = request;
   const { now, ua, remoteAddr } = visitor;
   const waiting = await findWaiting(database, { token, now });
-  if (waiting === null) throw new AppError("unauthenticated", "That took too long. Please sign in again.");
+  if (waiting === null) throw new AppError("unauthenticated", "Your sign-in attempt expired. Sign in again.");
   const { accountId, method, nextPath, newIdentity } = waiting;
   const deviceId = await deviceOf(database, request, { accountId, now });
   await countAttempts(database, codeTries({ accountId, deviceId }), { now });
@@ -115,12 +115,12 @@ export async function passSecondFactor(database: Database, request: SecondFactor
     const isRight = typed !== null && (await useTypedCode(tx, { accountId, typed, now, secretKey }));
     if (!isRight) return null;
     const taken = await takeStep(tx, { digest: digestOfToken(token), kind: "secondFactor" });
-    if (taken === null) throw new AppError("unauthenticated", "That took too long. Please sign in again.");
+    if (taken === null) throw new AppError("unauthenticated", "Your sign-in attempt expired. Sign in again.");
     if (newIdentity !== null) await linkIdentity(tx, { identity: newIdentity, accountId, now });
     const session = await openSession(tx, { accountId, method, now, ua, remoteAddr });
     return { kind: "signedIn", token: session.token, sessionId: session.id, accountId, nextPath };
   });
   if (admitted !== null) return admitted;
   await countFailure(database, { accountId, at: now });
-  throw new AppError("invalid", "The code is wrong, or it was used before.");
+  throw new AppError("invalid", "The code is incorrect or was already used.");
 }

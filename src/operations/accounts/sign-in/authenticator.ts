@@ -50,7 +50,7 @@ export async function beginAuthenticator(
   const secret = newTotpSecret();
   const sealed = seal(secret, sealOf({ accountId, secretKey }));
   const isNew = await inTransaction(database, (tx) => writeAuthenticator(tx, { accountId, sealed, at: now }));
-  if (!isNew) throw new AppError("conflict", "There is an authenticator app already. Remove it first.");
+  if (!isNew) throw new AppError("conflict", "An authenticator app is already set up. Remove it first.");
   const uri = totpUri(secret, { ...SHAPE, issuer: siteName, label: email });
   return { secret: secret.replaceAll(/(.{4})(?=.)/g, "$1 "), uri, qr: qrFields(uri) };
 }
@@ -63,7 +63,8 @@ export async function finishAuthenticator(database: Database, request: CodeReque
   const { accountId } = person;
   await countAttempts(database, [{ kind: "secondFactor", subject: String(accountId) }], { now });
   const app = await findAuthenticator(database, accountId);
-  if (app === null || app.confirmedAt !== null) throw new AppError("conflict", "No app is being set up.");
+  if (app === null || app.confirmedAt !== null)
+    throw new AppError("conflict", "No authenticator app setup is in progress.");
   const secret = unseal(app.sealed, sealOf({ accountId, secretKey }));
   const typed = readTypedCode(code);
   const step =
@@ -71,11 +72,11 @@ export async function finishAuthenticator(database: Database, request: CodeReque
       ? null
       : totpStep(typed.code, { ...SHAPE, secret, now, window: TOTP_WINDOW });
   if (step === null) {
-    throw new AppError("invalid", "The code is wrong. Is the time of the phone right?");
+    throw new AppError("invalid", "The code is incorrect. Check that the clock on your phone is correct.");
   }
   return inTransaction(database, async (tx) => {
     if (!(await confirmAuthenticator(tx, { accountId, at: now, step }))) {
-      throw new AppError("conflict", "No app is being set up.");
+      throw new AppError("conflict", "No authenticator app setup is in progress.");
     }
     const codes = await newCodes(tx, { accountId, secretKey });
     await noteWay(tx, { person, what: "totpAdded", at: now });
@@ -92,7 +93,7 @@ export async function renewRecoveryCodes(
   return inTransaction(database, async (tx) => {
     const app = await findAuthenticator(tx, accountId);
     if (app === null || app.confirmedAt === null)
-      throw new AppError("conflict", "There is no authenticator app.");
+      throw new AppError("conflict", "No authenticator app is set up.");
     const codes = await newCodes(tx, { accountId, secretKey });
     const what = "account.codesRenewed";
     await audit(tx, {

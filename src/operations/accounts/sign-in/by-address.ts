@@ -92,7 +92,7 @@ export async function giveLoginLink(
 ): Promise<{ token: string; email: string }> {
   return inTransaction(database, async (tx) => {
     const account = await findAccountByEmail(tx, normalEmail(email));
-    if (account === null) throw new AppError("not_found", `There is no account for ${email}.`);
+    if (account === null) throw new AppError("not_found", `No account found for ${email}.`);
     const accountId = account.id;
     const token = await giveRandom(tx, { purpose: "signIn", accountId, email: null, nextPath: null, now });
     return { token, email: account.email };
@@ -118,7 +118,7 @@ export async function signInWithPassword(database: Database, request: PasswordRe
   const isRight = await judged(request.password, await findPassword(database, accountId));
   if (account === null || !isRight) {
     await countFailure(database, { accountId: account?.id ?? null, at: now });
-    throw new AppError("invalid", "The address or the password is wrong.");
+    throw new AppError("invalid", "Incorrect email address or password.");
   }
   return inRetriedTransaction(database, (tx) =>
     admit(tx, {

@@ -33,7 +33,7 @@ export async function confirmWays(database: Database, accountId: number): Promis
   };
 }
 
-const WRONG = "That is wrong, or was used before.";
+const WRONG = "The password or code is incorrect, or the code was already used.";
 
 export type Proof = Proving & {
   /** What was typed; empty: nothing. */

@@ -55,7 +55,7 @@ export async function removePassword(database: Database, { person, offers, now }
   const { accountId } = person;
   await inRetriedTransaction(database, async (tx) => {
     await lockAccount(tx, accountId);
-    if (!(await deletePassword(tx, accountId))) throw new AppError("not_found", "There is no password.");
+    if (!(await deletePassword(tx, accountId))) throw new AppError("not_found", "No password is set.");
     await demandWayIn(tx, { accountId, offers });
     await noteWay(tx, { person, what: "passwordRemoved", at: now });
   });
@@ -108,14 +108,14 @@ export async function addPasskey(
     await inRetriedTransaction(database, async (tx) => {
       await lockAccount(tx, accountId);
       if ((await listPasskeys(tx, accountId)).length >= PASSKEYS_MAX) {
-        throw new AppError("conflict", `An account has at most ${PASSKEYS_MAX} passkeys.`);
+        throw new AppError("conflict", `An account can have at most ${PASSKEYS_MAX} passkeys.`);
       }
       await insertPasskey(tx, { ...passkey, uuid: randomUUID(), accountId, createdAt: now });
       await noteWay(tx, { person, what: "passkeyAdded", after: { name: passkey.name }, at: now });
     });
   } catch (error) {
     if (postgresErrorName(error) !== "unique_violation") throw error;
-    throw new AppError("conflict", "This passkey is known already.");
+    throw new AppError("conflict", "This passkey is already registered.");
   }
 }
 
@@ -128,7 +128,7 @@ export async function removePasskey(
   await inRetriedTransaction(database, async (tx) => {
     await lockAccount(tx, accountId);
     const name = await deletePasskey(tx, { accountId, uuid });
-    if (name === null) throw new AppError("not_found", "There is no such passkey.");
+    if (name === null) throw new AppError("not_found", "The passkey does not exist.");
     await demandWayIn(tx, { accountId, offers });
     await noteWay(tx, { person, what: "passkeyRemoved", after: { name }, at: now });
   });
@@ -154,7 +154,7 @@ export async function usePasskey(
 
 async function countUse(tx: Tx, use: { passkeyId: number; useCount: number; at: Instant }): Promise<void> {
   if (await writePasskeyUse(tx, use)) return;
-  throw new AppError("invalid", "The answer of the passkey is not good. Please try again.");
+  throw new AppError("invalid", "The passkey could not be verified. Try again.");
 }
 
 /** Lets somebody in whose passkey was found to be right. AppError `invalid`, likewise. */

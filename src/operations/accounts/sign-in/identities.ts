@@ -33,7 +33,7 @@ export async function unlinkIdentity(
   await inRetriedTransaction(database, async (tx) => {
     await lockAccount(tx, accountId);
     if (!(await deleteIdentity(tx, { issuer, subject, accountId }))) {
-      throw new AppError("not_found", "It does not open this account any more.");
+      throw new AppError("not_found", "This identity is no longer linked to your account.");
     }
     await demandWayIn(tx, { accountId, offers });
     await noteWay(tx, { person, what: "providerRemoved", before: { issuer }, at: now });

@@ -17,6 +17,6 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (!(error instanceof TooBusyError)) throw error;
-    throw new AppError("unavailable", "There are too many people at the door. Please try again in a moment.");
+    throw new AppError("unavailable", "The server is busy. Try again in a moment.");
   }
 }

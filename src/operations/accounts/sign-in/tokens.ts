@@ -54,10 +54,7 @@ export async function readToken(db: Db, { token, purposes, now }: TokenLink): Pr
 export async function takeToken(tx: Tx, link: TokenLink): Promise<Token> {
   const found = await readToken(tx, link);
   if (found === null || !(await useToken(tx, { tokenId: found.id, at: link.now }))) {
-    throw new AppError(
-      "not_found",
-      "This link was used before, or its time is over. Please ask for a new one.",
-    );
+    throw new AppError("not_found", "This link has already been used or has expired. Request a new one.");
   }
   return found;
 }

@@ -111,10 +111,7 @@ async function letIn(database: Database, request: VouchedRequest): Promise<Admit
     if (account !== null)
       return admit(tx, { ...how, accountId: account.id, newIdentity: { issuer, subject } });
     if (!createsAccounts) {
-      throw new AppError(
-        "forbidden",
-        `There is no account for ${email} here. Ask whoever runs this to invite you.`,
-      );
+      throw new AppError("forbidden", `No account found for ${email}. Ask an admin to invite you.`);
     }
     const { id: accountId } = await addAccount(tx, { email, name: identified.name, now });
     await insertIdentity(tx, { issuer, subject, accountId, at: now });
@@ -128,7 +125,7 @@ function verifiedEmail({ email, isEmailVerified }: Identified): string {
   if (email !== null && isEmailVerified) return normalEmail(email);
   throw new AppError(
     "forbidden",
-    "The identity provider does not say that your address is verified, so that it cannot be told whose account this is.",
+    "The identity provider did not confirm that your email address is verified, so it cannot be matched to an account.",
   );
 }
 

@@ -24,6 +24,6 @@ export async function demandWayIn(
   if (hasWayIn(offers, { hasPassword: password !== null, passkeyCount: passkeys.length, issuers })) return;
   throw new AppError(
     "conflict",
-    "Nothing else opens this account, and no mail is sent here. Set a password first, or add a passkey.",
+    "This is your only sign-in method, and this server cannot send email. Set a password or add a passkey first.",
   );
 }

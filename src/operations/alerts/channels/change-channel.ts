@@ -41,7 +41,7 @@ export function updateChannel(database: Database, request: UpdateChannelRequest)
   return inRetriedTransaction(database, async (tx) => {
     const channel = await lockChannel(tx, request);
     const { kind = channel.kind, ...change } = request.change;
-    if (kind !== channel.kind) throw new AppError("invalid", "kind cannot be changed");
+    if (kind !== channel.kind) throw new AppError("invalid", "kind cannot be changed.");
     if (Object.keys(change).length === 0) return channel;
     await applyChange(tx, { ...request, channel, change });
     const after = await getChannel(tx, request);

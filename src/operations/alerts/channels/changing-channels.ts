@@ -33,7 +33,7 @@ export type KindsAndMail = {
   mailVerification: boolean;
 };
 
-const NO_CHANNEL = "there is no such channel";
+const NO_CHANNEL = "Channel not found.";
 
 /** The channel of a project. Throws AppError `not_found`. */
 export async function getChannel(db: Db, name: ChannelName): Promise<ManagedChannel> {
@@ -53,7 +53,7 @@ export async function lockChannel(
   await lockChannelsOfProject(tx, name.projectId);
   const channel = await getChannel(tx, name);
   if (expected !== null && !expected.includes(channel.revision)) {
-    throw new AppError("precondition_failed", "the channel has been changed since it was read");
+    throw new AppError("precondition_failed", "The channel was changed after you loaded it.");
   }
   return channel;
 }
@@ -63,7 +63,10 @@ export function judgedConfig(rules: ConfigRules, given: { kind: string; config: 
   const read = rules.read(given.kind, given.config);
   if (!read.ok) throw new AppError("invalid", read.text);
   if (JSON.stringify(read.value).length > CHANNEL_CONFIG_LENGTH_MAX) {
-    throw new AppError("invalid", `The configuration has more than ${CHANNEL_CONFIG_LENGTH_MAX} characters.`);
+    throw new AppError(
+      "invalid",
+      `The configuration can have at most ${CHANNEL_CONFIG_LENGTH_MAX} characters.`,
+    );
   }
   return read.value;
 }
@@ -89,7 +92,7 @@ export async function assignChosenChecks(
   const found = await findChecksToHear(tx, { projectId, uuids: checks });
   const known = new Set(found.map(({ uuid }) => uuid));
   const missing = checks.find((uuid) => !known.has(uuid));
-  if (missing !== undefined) throw new AppError("invalid", `checks: the project has no check ${missing}`);
+  if (missing !== undefined) throw new AppError("invalid", `checks: the project has no check ${missing}.`);
   await assignChecks(tx, { channelId, checkIds: found.map(({ id }) => id) });
 }
 

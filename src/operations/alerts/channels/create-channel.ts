@@ -69,8 +69,7 @@ export function createChannel(database: Database, request: CreateChannelRequest)
   const uuid = randomUUID();
   return inRetriedTransaction(database, async (tx) => {
     const { projectId } = request;
-    if (!(await lockChannelsOfProject(tx, projectId)))
-      throw new AppError("not_found", "there is no such project");
+    if (!(await lockChannelsOfProject(tx, projectId))) throw new AppError("not_found", "Project not found.");
     const repeated = await repetitionOf(tx, { ...request, uuid });
     if (repeated !== null) return { kind: "repeated", channel: repeated, made: {} };
     await insert(tx, { ...request, uuid, config });
@@ -94,11 +93,11 @@ async function repetitionOf(
   }
   const earlier = await findIdempotencyKey(tx, named);
   if (earlier?.requestDigest.equals(named.requestDigest) !== true) {
-    throw new AppError("unprocessable", "the Idempotency-Key was used for another request");
+    throw new AppError("unprocessable", "The Idempotency-Key was already used for a different request.");
   }
   return getChannel(tx, { projectId, uuid: earlier.channelUuid }).catch((error: unknown) => {
     if (!(error instanceof AppError)) throw error;
-    throw new AppError("conflict", "the channel that this request has made was deleted since");
+    throw new AppError("conflict", "The channel created by this request has been deleted.");
   });
 }
 
@@ -112,7 +111,7 @@ async function insert(
 ): Promise<void> {
   const { projectId, uuid, kind, name, config, isEnabled, checks, mailVerification, at } = request;
   if (!mayAddChannel(await countChannels(tx, projectId))) {
-    throw new AppError("forbidden", `a project has at most ${CHANNELS_PER_PROJECT_MAX} channels`);
+    throw new AppError("forbidden", `A project can have at most ${CHANNELS_PER_PROJECT_MAX} channels.`);
   }
   await permitMembers(tx, { projectId, kind, config });
   const channel = await insertChannel(tx, { uuid, projectId, kind, name, config, createdAt: at });

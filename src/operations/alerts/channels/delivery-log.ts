@@ -87,7 +87,7 @@ export type DeliveryName = { projectId: number; deliveryId: number };
 /** One delivery of a project. Throws AppError `not_found`. */
 export async function getDelivery(db: Db, { projectId, deliveryId }: DeliveryName): Promise<LoggedDelivery> {
   const [delivery] = await findLoggedDeliveries(db, { projectId, deliveryIds: [deliveryId] });
-  if (delivery === undefined) throw new AppError("not_found", "there is no such delivery");
+  if (delivery === undefined) throw new AppError("not_found", "Delivery not found.");
   return delivery;
 }
 
@@ -103,12 +103,12 @@ export function testChannel(
   return inRetriedTransaction(database, async (tx) => {
     const channel = await getChannel(tx, { projectId, uuid });
     const deliveryIds = await planTest(tx, { channelId: channel.id, at });
-    if (deliveryIds.length === 0) throw new AppError("conflict", "the group has no members");
+    if (deliveryIds.length === 0) throw new AppError("conflict", "The group has no members.");
     const planned = await findLoggedDeliveries(tx, { projectId, deliveryIds });
     const channelIds = planned.map(({ channelId }) => channelId);
     const recent = await countRecentTests(tx, { channelIds, after: at - MINUTE_MS });
     if (recent > CHANNEL_TESTS_PER_MINUTE) {
-      const text = `a channel is tested at most ${CHANNEL_TESTS_PER_MINUTE} times a minute`;
+      const text = `You can send at most ${CHANNEL_TESTS_PER_MINUTE} test notifications per minute to a channel.`;
       throw new AppError("rate_limited", text);
     }
     const { name, kind } = channel;
@@ -129,13 +129,13 @@ export function retryDelivery(
   return inRetriedTransaction(database, async (tx) => {
     const { state, kind, groupId, channelId } = await getDelivery(tx, { projectId, deliveryId });
     if (state !== "pending" && state !== "dead")
-      throw new AppError("conflict", `the delivery is settled: ${state}`);
+      throw new AppError("conflict", `The delivery cannot be retried: its state is ${state}.`);
     const channel = await findChannelById(tx, channelId);
     if (channel?.disabledAt !== null && kind !== "test" && groupId === null) {
-      throw new AppError("conflict", "the channel is disabled; enable it first");
+      throw new AppError("conflict", "The channel is disabled. Enable it first.");
     }
     if (!(await reopenDelivery(tx, { deliveryId, channelId }))) {
-      throw new AppError("conflict", "the delivery is being sent now");
+      throw new AppError("conflict", "The delivery is being sent.");
     }
     return getDelivery(tx, { projectId, deliveryId });
   });

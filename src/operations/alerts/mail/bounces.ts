@@ -98,7 +98,7 @@ async function ofPerson(
 
 function reasonOf({ status, diagnostic }: DeliveryReport): string {
   const said = diagnostic.replaceAll("\0", "").replace(/\s+/g, " ").trim();
-  return `The mail came back (${status})${said === "" ? "" : `: ${said}`}`
+  return `The email bounced (${status})${said === "" ? "" : `: ${said}`}`
     .slice(0, DELIVERY_ERROR_LENGTH_MAX)
     .toWellFormed();
 }

@@ -121,4 +121,4 @@ export async function settleLetter(
   });
 }
 
-const MOOT = "There was nothing to say any more";
+const MOOT = "No longer needed";

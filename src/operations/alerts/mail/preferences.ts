@@ -14,11 +14,11 @@ export async function setPreferences(
   { email, change }: { email: string; change: Partial<Preferences> },
 ): Promise<Preferences> {
   if (typeof change.tz === "string" && !isZone(change.tz)) {
-    throw new AppError("invalid", `"${change.tz}" is not a time zone. They are spelled like Europe/Riga.`);
+    throw new AppError("invalid", `"${change.tz}" is not a valid time zone. Use a name such as Europe/Riga.`);
   }
   return inTransaction(database, async (tx) => {
     const account = await findAccountByEmail(tx, normalEmail(email));
-    if (account === null) throw new AppError("not_found", `There is no account for ${email}.`);
+    if (account === null) throw new AppError("not_found", `No account found for ${email}.`);
     const preferences = { ...(await findPreferences(tx, account.id)), ...change };
     // A look must not put off the next report.
     if (Object.keys(change).length > 0) await writePreferences(tx, { accountId: account.id, ...preferences });

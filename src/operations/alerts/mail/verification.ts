@@ -53,7 +53,7 @@ export async function askForVerification(
 ): Promise<"verified" | "asked"> {
   const { channelId, address, at, isRequired, repeat } = request;
   const channel = await findChannelById(tx, channelId);
-  if (channel === null) throw new AppError("not_found", "There is no such channel.");
+  if (channel === null) throw new AppError("not_found", "The channel does not exist.");
   if (!repeat && channel.verifiedAddress === address) return "verified";
   const { projectId } = channel;
   if (!isRequired || (await isAddressOfMember(tx, { projectId, address }))) {

@@ -64,7 +64,7 @@ function judgeOne(
   const { state, flips, notices, downAt, lookAt } = sweepCheck({ timing, state: stored.state }, moment);
   if (state === stored.state) {
     // Silence would mean nothing from now on, and nobody would ever hear of it.
-    if (downAt === null) throw new Error("the deadline of the check cannot be worked out any more");
+    if (downAt === null) throw new Error("the deadline of the check can no longer be calculated");
     if (downAt === stored.downAt) {
       const heldUntilAt = lookAt !== null && lookAt > downAt ? lookAt : null;
       writes.moves.push({ checkId, sweepAt: lookAt, heldUntilAt });

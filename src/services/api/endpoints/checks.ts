@@ -112,7 +112,7 @@ export const deleteCheck: CheckHandler = async (exchange, house) =>
 
 /** What the body asks for. Throws AppError with the text of its first problem. */
 function understood({ body, bodySchema, column }: Exchange): CheckRequest {
-  if (bodySchema === null) throw new Error("this endpoint has a body, but its route has no schema for it");
+  if (bodySchema === null) throw new Error("the route of this endpoint has no body schema");
   const request = readCheckRequest(body, { schema: bodySchema, rules: column.params });
   if (!request.ok) throw new AppError("invalid", request.text);
   return request.value;

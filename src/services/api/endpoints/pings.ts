@@ -38,7 +38,7 @@ export const getPingBody: CheckHandler = async ({ check, n }, house) => {
     case "none":
       throw new AppError("not_found", ERROR_TEXT.notFound);
     case "unavailable":
-      house.log.warn({ reason: read.reason }, "a body cannot be read");
+      house.log.warn({ reason: read.reason }, "could not read a ping body");
       throw new AppError("unavailable", ERROR_TEXT.unavailable);
   }
 };
