@@ -164,6 +164,7 @@ function sentenceFor({ removed, left }: Result): string {
 const LABELS: Readonly<Record<string, string>> = {
   letters: "account emails",
   flips: "status changes",
+  runHistory: "run history records",
   events: "check events",
   blindIntervals: "monitoring gaps",
   refusedIntervals: "periods of rejected pings",

@@ -193,7 +193,7 @@ describe("A mailed link", () => {
       await visitor().post("/accounts/login/link/", { email: `${count}@example.org` });
     }
     const other = await visitor().post("/accounts/login/link/", { email: "other@example.org" });
-    expect([other.status, other.text.includes("too many tries")]).toEqual([429, true]);
+    expect([other.status, other.text.includes("Too many attempts")]).toEqual([429, true]);
   });
 
   test("leads nowhere but to pages of ours", async () => {
@@ -394,7 +394,7 @@ describe("An authenticator app", () => {
     const app = new TOTP({ secret: Secret.fromBase32(secret.replaceAll(" ", "")) });
     const at = (timestamp: number) => app.generate({ timestamp });
     const first = finishAuthenticator(cast.db, { person, code: at(now - 61_000), secretKey, now });
-    await expect(first).rejects.toThrow("code is wrong");
+    await expect(first).rejects.toThrow("code is incorrect");
     await finishAuthenticator(cast.db, { person, code: at(now - 30_000), secretKey, now });
     const use = (timestamp: number, when: number) =>
       inTransaction(cast.db, (tx) =>

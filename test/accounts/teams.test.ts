@@ -297,7 +297,9 @@ describe("A project", () => {
         ) insert into members (project_id, account_id, role, created_at) select id, $1, 'owner', now() from made`,
       [mate.account.id, PROJECTS_OWNED_MAX],
     );
-    expect((await act("accept", mate.account)).text).toContain(`You own ${PROJECTS_OWNED_MAX} projects`);
+    expect((await act("accept", mate.account)).text).toContain(
+      `limit of ${PROJECTS_OWNED_MAX} owned projects`,
+    );
     await cast.db.pool.query(
       "delete from members m using projects p where p.id = m.project_id and p.name = 'one of many'",
     );

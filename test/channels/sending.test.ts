@@ -376,7 +376,7 @@ test("a group, an unknown kind and a configuration from another time fail withou
   for (const [kind, config, reason] of [
     ["group", { members: ["0c8983c9-9d73-446f-adb5-0641fdacc9d4"] }, /through its members/],
     ["pigeon", {}, /does not support channels of kind pigeon/],
-    ["slack", {}, /cannot be used: url is missing/],
+    ["slack", {}, /url is required/],
   ] as const) {
     const result = await send(kind, DOWN, { config });
     expect(result).toMatchObject({ kind: "failed", permanent: false, inDoubt: false, code: null });

@@ -79,7 +79,7 @@ describe("overdue admin channel", () => {
     const { uuid } = await added("--kind", "ntfy", "--set", "topic=planted-topic", "priority=5");
     const tested = await channel("test", uuid, "--wait", "0");
     expect(tested.code).toBe(1);
-    expect(tested.out).toMatch(/ {2}test {2,}pending {2}0 tries\n$/);
+    expect(tested.out).toMatch(/ {2}test {2,}pending {2}0 attempts\n$/);
     expect(tested.err).toContain("Check that a process with the role notifier is running.");
     const log = await channel("log", uuid, "--json");
     expect(JSON.parse(log.out)).toMatchObject({
@@ -110,11 +110,11 @@ describe("overdue admin channel", () => {
   test.each([
     [["--kind", "fax"], "Allowed choices are email, webhook"],
     [["--kind", "slack"], "url is required"],
-    [["--kind", "slack", "--set", "url"], '"url" is not of the form field=value'],
+    [["--kind", "slack", "--set", "url"], 'Invalid --set value "url": expected field=value.'],
     [["--kind", "ntfy", "--set", "topic=x", "priority=high"], "priority must be"],
     [["--kind", "email", "--set", "value=x"], "value must be an email address"],
     [["--kind", "slack", "--config", "/nowhere/x.json"], "Cannot read the configuration"],
-    [["--kind", "email", "--checks", "x"], "It must be a UUID"],
+    [["--kind", "email", "--checks", "x"], "Expected a UUID"],
   ])("refuses %j in words", async (options, words) => {
     const { code, err } = await add(...options);
     expect(code).toBeGreaterThan(0);

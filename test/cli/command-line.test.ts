@@ -41,7 +41,7 @@ describe("mistakes end with code 2 and a hint, never with a stack trace", () => 
       "whole number",
     ],
     ["minutes that are no number", ["prune", "--minutes", "soon"], "number of minutes"],
-    ["a project that is no UUID", ["admin", "create-keys", "--project", "7"], "must be a UUID"],
+    ["a project that is no UUID", ["admin", "create-keys", "--project", "7"], "Expected a UUID"],
     [
       "a kind of key that there is not",
       ["admin", "create-keys", "--kind", "x"],
@@ -76,7 +76,7 @@ test("an unknown role is refused by the process, with the nearest name", async (
 test("overdue config refuses an unknown role, as overdue serve does", async () => {
   const { code, out, err } = await runOverdue(["config"], { OVERDUE_ROLES: "ping,housekeeping" });
   expect({ code, out }).toEqual({ code: 2, out: "" });
-  expect(err).toContain('There is no role "housekeeping". Did you mean housekeeper?');
+  expect(err).toContain('Unknown role "housekeeping". Did you mean housekeeper?');
 });
 
 describe("overdue config", () => {

@@ -80,7 +80,7 @@ describe("overdue prune", () => {
     onTestFinished(() => void vi.restoreAllMocks());
     const { code, err } = await prune();
     expect(code).toBe(0);
-    expect(err).toMatch(/^(overdue: deleted so far: \d+ flips, \d+ run history\n){2,}$/);
+    expect(err).toMatch(/^(overdue: deleted so far: \d+ status changes, \d+ run history records\n){2,}$/);
     expect(await prune("--quiet")).toMatchObject({ code: 0, err: "" });
   });
 
@@ -89,7 +89,7 @@ describe("overdue prune", () => {
     await query("update checks set deleted_at = now() - interval '8 days' where id = 1");
     await query("update checks set deleted_at = now() - interval '6 days' where id = 2");
     const { out } = await prune();
-    expect(out).toMatch(/^Deleted: .*\b900 run history, 1 deleted checks\. No expired data/);
+    expect(out).toMatch(/^Deleted: .*\b900 run history records, 1 deleted checks\. No expired data/);
     expect(await countOf("checks")).toBe(449);
     expect(await query("select 1 from check_days where check_id = 1")).toEqual([]);
   });

@@ -83,7 +83,7 @@ describe("A signal", () => {
   test("of another version is refused by name", () => {
     const bytes = encodeSignal(signalOf(1));
     bytes[0] = 2;
-    expect(decodeSignal(bytes)).toEqual({ ok: false, reason: "of version 2, not 1" });
+    expect(decodeSignal(bytes)).toEqual({ ok: false, reason: "version 2, expected 1" });
   });
 });
 
@@ -149,7 +149,7 @@ describe("The signals of a batch", () => {
     bytes[4 + lengthOfFirst + 4] = 9;
     const read = decodeSignals(bytes);
     expect(read.map(({ ok }) => ok)).toEqual([true, false, true]);
-    expect(read[1]).toMatchObject({ reason: "of version 9, not 1", bytes: expect.any(Uint8Array) });
+    expect(read[1]).toMatchObject({ reason: "version 9, expected 1", bytes: expect.any(Uint8Array) });
   });
 
   test("lose no byte to nonsense", () => {
@@ -157,7 +157,7 @@ describe("The signals of a batch", () => {
       fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
         const read = decodeSignals(bytes);
         const seen = read.reduce((sum, one) => sum + (one.ok ? 0 : one.bytes.length), 0);
-        const isWholeRead = read.every((one) => one.ok || one.reason !== "cut off");
+        const isWholeRead = read.every((one) => one.ok || one.reason !== "truncated");
         const lengths = 4 * (isWholeRead ? read.length : read.length - 1);
         if (read.every(({ ok }) => !ok)) expect(seen + lengths).toBe(bytes.length);
       }),

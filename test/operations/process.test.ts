@@ -42,7 +42,7 @@ describe("choosing roles", () => {
 
   test("an unknown one is refused with the nearest and all others", () => {
     expect(() => chooseRoles(["housekeper"])).toThrow(
-      /no role "housekeper"\. Did you mean housekeeper\? There are: /,
+      /Unknown role "housekeper"\. Did you mean housekeeper\? Valid roles: /,
     );
   });
 });

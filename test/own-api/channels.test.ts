@@ -97,12 +97,12 @@ describe("making", () => {
     [{ ...SLACK, config: [] }, "config must be an object."],
     [{ ...SLACK, config: { url: 7 } }, "url must be a string."],
     [{ ...SLACK, config: { ...SLACK.config, urll: "x" } }, 'Slack has no field "urll". Did you mean url?'],
-    [{ ...SLACK, config: { url: "https://x.org/********" } }, "holds the mask"],
+    [{ ...SLACK, config: { url: "https://x.org/********" } }, "contains the mask"],
     [{ ...SLACK, enabled: "yes" }, "enabled is not a boolean"],
-    [{ ...SLACK, checks: "all" }, "checks is neither"],
-    [{ ...SLACK, checks: ["x"] }, "checks is neither"],
+    [{ ...SLACK, checks: "all" }, "checks must be"],
+    [{ ...SLACK, checks: ["x"] }, "checks must be"],
     [{ ...SLACK, checks: [UNKNOWN_UUID] }, `the project has no check ${UNKNOWN_UUID}`],
-    [{ ...SLACK, checks: Array.from({ length: 1_001 }, () => UNKNOWN_UUID) }, "more than 1000"],
+    [{ ...SLACK, checks: Array.from({ length: 1_001 }, () => UNKNOWN_UUID) }, "at most 1000"],
   ])("what cannot be is refused with a sentence: %j", async (body, detail) => {
     const reply = await create(body);
     expect([reply.status, reply.detail]).toEqual([400, expect.stringContaining(detail)]);
@@ -301,8 +301,8 @@ describe("groups", () => {
     const foreign = await cast.channel(cast.stranger, { name: "theirs", kind: "slack" });
     const group = await newChannel(cast, { kind: "group", config: { members: [member.id] } });
     const bad = [
-      [foreign.uuid, `the project has no channel ${foreign.uuid}`],
-      [UNKNOWN_UUID, `the project has no channel ${UNKNOWN_UUID}`],
+      [foreign.uuid, `the project has no channel ${foreign.uuid}.`],
+      [UNKNOWN_UUID, `the project has no channel ${UNKNOWN_UUID}.`],
       [group.id, `${group.id} is a group. Groups cannot contain other groups.`],
     ];
     for (const [uuid, detail] of bad) {

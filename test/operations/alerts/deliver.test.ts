@@ -257,7 +257,7 @@ describe("nothing is sent", () => {
     await write((tx) => planTest(tx, { channelId: channel.id, at: NOW }));
     await deliver();
     expect(await record(channel)).toMatchObject([
-      { state: "dead", reason: "the channel is disabled: gone (410)" },
+      { state: "dead", reason: "The channel is disabled: gone (410)" },
       { state: "sent" },
     ]);
     const members = [channel.uuid];

@@ -139,7 +139,7 @@ describe("what is observed", () => {
     await inTransaction(database.db, (tx) => closeIntake(tx, { intakeId: id, at: look.now, lost: true }));
     const troubles = troublesOf(await observe());
     expect(troubles).toMatchObject([
-      { kind: "spoolFilling", subject: "full/1", text: expect.stringContaining("75 %") },
+      { kind: "spoolFilling", subject: "full/1", text: expect.stringContaining("75%") },
       { kind: "intakeLost", subject: id, text: expect.stringContaining("gone/1") },
     ]);
   });
