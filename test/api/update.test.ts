@@ -46,7 +46,7 @@ test("a commit that takes seconds is waited for", async () => {
   await cast.db.pool.query(`create constraint trigger slow after update on checks
     initially deferred for each row execute function sleep_at_commit()`);
   try {
-    const reply = await update(String(uuid), { name: "Slow" });
+    const reply = await update(uuid, { name: "Slow" });
     expect(reply).toMatchObject({ status: 200, json: { name: "Slow" } });
   } finally {
     await cast.db.pool.query("drop trigger slow on checks");
