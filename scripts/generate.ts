@@ -35,8 +35,8 @@ const GENERATED: readonly Generated[] = [
   { path: "docs/openapi.json", render: renderOpenApi },
   { path: "docs/rights.md", render: renderRights },
   { path: "docs/openapi-overdue.json", render: renderOwnOpenApi },
-  section("ARCHITECTURE.md", "import-table", renderImportTable),
-  section("ARCHITECTURE.md", "state-table", renderStateTable),
+  section("docs/import-rules.md", "import-table", renderImportTable),
+  section("docs/state-machine.md", "state-table", renderStateTable),
   section("docs/channels.md", "kinds", renderChannelKinds),
 ];
 

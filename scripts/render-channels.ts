@@ -1,4 +1,4 @@
-// The part of docs/channels.md that is generated: every kind with its fields, as the schemas have them.
+// Renders the generated part of docs/channels.md: every channel kind with its fields.
 import { type Field, fieldsOf } from "../src/channels/config/channel-config.ts";
 import type { AnyKind } from "../src/channels/channel-kind.ts";
 import { KINDS } from "../src/channels/registry.ts";
@@ -6,11 +6,11 @@ import { KINDS } from "../src/channels/registry.ts";
 /** A table of all kinds, and one of the fields of each. */
 export function renderChannelKinds(kinds: readonly AnyKind[] = KINDS): string {
   const overview = kinds.map(({ name, title, about, rate }) => {
-    const takes = rate === null ? "any number" : `${rate.perMinute} a minute, ${rate.burst} at once`;
+    const takes = rate === null ? "none" : `${rate.perMinute} per minute, bursts of ${rate.burst}`;
     return [`[\`${name}\`](#${name})`, title, about, takes];
   });
   return [
-    table(["Kind", "Name", "What it does", "Messages that one channel is sent"], overview),
+    table(["Kind", "Name", "What it does", "Rate limit per channel"], overview),
     ...kinds.flatMap((kind) => [`### ${kind.name}`, fieldTable(kind)]),
   ].join("\n\n");
 }
@@ -32,13 +32,13 @@ function typeText(field: Field): string {
   const { type } = field;
   switch (type) {
     case "string":
-      return field["x-must"] ?? `text, at most ${field.maxLength} characters`;
+      return field["x-must"] ?? `string, at most ${field.maxLength} characters`;
     case "integer":
       return `${field.minimum} to ${field.maximum}`;
     case "boolean":
-      return "true or false";
+      return "boolean";
     case "array":
-      return `list of UUIDs, at most ${field.maxItems}`;
+      return `array of UUIDs, at most ${field.maxItems}`;
     case "object":
       return `object with string values, or lines of \`Name: value\`; at most ${field.maxProperties}`;
     case undefined:

@@ -6,7 +6,7 @@ import { PLANTED } from "./faults/planted.ts";
 import { SCENARIOS } from "./faults/scenarios/scenarios.ts";
 
 const PAGE = readFileSync(join(import.meta.dirname, "../docs/faults.md"), "utf8");
-const SIGNALS = PAGE.slice(PAGE.indexOf("## Signals"), PAGE.indexOf("## Alerts"));
+const PINGS = PAGE.slice(PAGE.indexOf("## Pings"), PAGE.indexOf("## Alerts"));
 const ALERTS = PAGE.slice(PAGE.indexOf("## Alerts"));
 
 /** Names in the first column of a table. */
@@ -18,7 +18,7 @@ function namesIn(text: string): string[] {
 }
 
 test("docs/faults.md has a row for every scenario, and for no other", () => {
-  const named = [...namesIn(SIGNALS), ...namesIn(ALERTS)];
+  const named = [...namesIn(PINGS), ...namesIn(ALERTS)];
   expect(named.toSorted()).toEqual(SCENARIOS.map(({ name }) => name).toSorted());
 });
 

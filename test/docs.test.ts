@@ -89,8 +89,8 @@ describe("docs/glossary.md", () => {
     expect(checkGlossary(read("docs/glossary.md"))).toEqual([]);
   });
 
-  test.each(["bin", "fuse", "invitation", "operator", "record of changes", "session"])(
-    "defines %s, which pages and code say without explaining it",
+  test.each(["admin", "audit log", "fuse", "grace period", "monitoring gap", "trash"])(
+    "defines %s, which pages use without explaining it",
     (word) => expect(read("docs/glossary.md")).toContain(`\n**${word}**: `),
   );
 });

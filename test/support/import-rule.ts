@@ -1,27 +1,27 @@
-// The import rule: which room may know which, and why. This table is the only place it is written down;
-// the checker reads it, and ARCHITECTURE.md prints it. Inward only, and never sideways between services.
+// The import rules: which part of the code may import which, and why. The checker reads this table, and
+// docs/import-rules.md is generated from it.
 
-/** "offline" is everything in node: but the network. */
+/** "offline": every node: module except the network ones. */
 export type NodeAccess = "none" | "offline" | "all";
 
 export type Room = {
   name: string;
-  /** The files that belong to the room, by their path. */
+  /** Matches the paths of the files that belong to this part. */
   owns: RegExp;
   holds: string;
-  /** Rooms it may import besides itself. */
+  /** Other parts it may import. */
   rooms: readonly string[];
   /** npm packages it may import. */
   packages: readonly string[];
   node: NodeAccess;
-  /** Why the walls stand where they stand; printed with every violation. */
+  /** The reason for the rule; printed with every violation. */
   why: string;
 };
 
-/** A file that fewer rooms may import than its room would allow; some may know its types and nothing else. */
+/** A file with a stricter rule than the part it belongs to. `typesOpenTo` may import its types only. */
 export type Door = { path: string; openTo: readonly string[]; typesOpenTo: readonly string[]; why: string };
 
-/** What may be built into the browser's part. */
+/** Packages that the browser bundle may contain. */
 const BROWSER_PACKAGES: readonly string[] = [
   "@fontsource-variable/inter",
   "@simplewebauthn/browser",
@@ -45,21 +45,21 @@ const INWARD = [
   "operations",
 ] as const;
 
-/** In the order from the inside out. A room is listed before its folder exists, so that it is born walled. */
+/** From the innermost part outward. */
 export const ROOMS: readonly Room[] = [
   {
     name: "core",
     owns: /^src\/core\//,
-    holds: "the rules, pure",
+    holds: "domain rules as pure functions",
     rooms: [],
     packages: [],
     node: "none",
-    why: "The rules are pure: same arguments, same answer. Time, hashes and rows are handed in, so that a month can be simulated in a second.",
+    why: "Pure functions are easy to test, and months can be simulated in seconds. Time, hashes and rows are arguments.",
   },
   {
     name: "lib",
     owns: /^src\/lib\//,
-    holds: "tools that know no domain word",
+    holds: "general-purpose code without domain concepts",
     rooms: [],
     packages: [
       "aws4fetch",
@@ -73,25 +73,25 @@ export const ROOMS: readonly Room[] = [
       "uqr",
     ],
     node: "all",
-    why: "A tool that knows a check or a ping belongs to a room of the domain, not under all of them.",
+    why: "Code that refers to checks or pings belongs in a domain folder.",
   },
   {
     name: "contract/web",
     owns: /^src\/contract\/web\//,
-    holds: "what the browser and the dashboard's server say to each other",
+    holds: "types and schemas shared by the browser and the dashboard server",
     rooms: ["core", "contract"],
     packages: ["typebox"],
     node: "none",
-    why: "The browser knows this part of the contract and no other; what it says about checks it borrows from there.",
+    why: "This is the only part of the contract that the browser bundle may use.",
   },
   {
     name: "contract",
     owns: /^src\/contract\//,
-    holds: "what outsiders see: schemas, versions, addresses",
+    holds: "the public API: schemas, versions, URLs",
     rooms: ["core"],
     packages: ["typebox"],
     node: "none",
-    why: "The contract says what a request and an answer look like; it borrows its numbers from the rules and knows neither rows nor servers.",
+    why: "The contract describes requests and responses. It is independent of the database and of the HTTP server.",
   },
   {
     name: "store",
@@ -100,48 +100,48 @@ export const ROOMS: readonly Room[] = [
     rooms: ["core", "lib"],
     packages: ["pg", "node-pg-migrate"],
     node: "offline",
-    why: "Rows in, domain values out: a row must not know its JSON, and nobody but the store may know a row.",
+    why: "The store converts rows to domain values. Only the store sees rows, and it does not produce JSON.",
   },
   {
     name: "intake",
     owns: /^src\/intake\//,
-    holds: 'from "accepted" to "durable"',
+    holds: "making received pings durable",
     rooms: ["core", "lib"],
     packages: [],
     node: "offline",
-    why: "Intake is handed the function that records signals, so that a log in front of the database can take its place.",
+    why: "The intake gets the function that records pings as an argument, so it can be replaced by a log in front of the database.",
   },
   {
     name: "channels",
     owns: /^src\/channels\//,
-    holds: "how one message leaves the house",
+    holds: "how messages are sent",
     rooms: ["core", "lib"],
     packages: ["typebox"],
     node: "all",
-    why: "A channel carries a finished message; it must not look anything up, or a retry would send something else.",
+    why: "A channel sends a finished message. If it looked anything up, a retry could send something else.",
   },
   {
     name: "operations",
     owns: /^src\/operations\//,
-    holds: "the verbs; they alone open transactions",
+    holds: "use cases; only they open transactions",
     rooms: ["core", "lib", "store"],
     packages: [],
     node: "offline",
-    why: "An operation holds locks: it may not wait for the network, and what it answers is not yet JSON.",
+    why: "An operation holds locks, so it must not wait for the network. It returns values, not JSON.",
   },
   {
     name: "services/ping",
     owns: /^src\/services\/ping\//,
-    holds: "the hot path",
+    holds: "the ping endpoint",
     rooms: INWARD.filter((room) => !room.startsWith("contract") && room !== "channels"),
     packages: [],
     node: "all",
-    why: "The hot path stays thin by rule: a ping needs neither the API's schemas nor the senders of alerts.",
+    why: "This is the hot path. Pings need neither the API schemas nor the channels.",
   },
   {
     name: "services/*",
     owns: /^src\/services\/[^/]+\//,
-    holds: "protocols: translate, call an operation, translate back",
+    holds: "protocol handlers: decode the request, call an operation, encode the response",
     rooms: INWARD,
     packages: [
       "@simplewebauthn/server",
@@ -152,7 +152,7 @@ export const ROOMS: readonly Room[] = [
       "smtp-server",
     ],
     node: "all",
-    why: "Services are strangers to each other, hold no SQL and are handed their settings, so that each can run in a process of its own.",
+    why: "Services do not import each other, contain no SQL and get their settings as arguments, so each can run in a separate process.",
   },
   {
     name: "client",
@@ -161,52 +161,52 @@ export const ROOMS: readonly Room[] = [
     rooms: ["contract"],
     packages: [],
     node: "none",
-    why: "The client knows what any outsider knows; it will be published by itself one day.",
+    why: "The client depends on the public contract only, so it can become a separate package.",
   },
   {
     name: "config",
     owns: /^src\/config(\/[a-z-]+)?(\.test)?\.ts$/,
-    holds: "the settings and the only reader of the environment",
+    holds: "settings; the only code that reads the environment",
     rooms: ["core", "lib"],
     packages: [],
     node: "offline",
-    why: "Settings are read once, at the top, and passed on as values.",
+    why: "Settings are read once at startup and passed as values.",
   },
   {
     name: "cli",
     owns: /^src\/cli\//,
-    holds: "the commands",
+    holds: "the command line",
     rooms: [...INWARD, "client", "config"],
     packages: ["commander"],
     node: "all",
-    why: "A command calls operations as a service does; what starts servers is handed to it by main.ts.",
+    why: "Commands call operations, as services do. main.ts passes in the function that starts servers.",
   },
   {
     name: "roles",
     owns: /^src\/roles(\/[a-z-]+){0,2}(\.test)?\.ts$/,
-    holds: "the only list of roles, and how each is put together",
+    holds: "the list of roles, and how each is assembled",
     rooms: [...INWARD, "services/ping", "services/*", "config"],
     packages: [],
     node: "all",
-    why: "What needs two strangers is joined here, by passing a function.",
+    why: "If two services need each other, a role passes a function of one to the other.",
   },
   {
     name: "main",
     owns: /^src\/main(\.test)?\.ts$/,
-    holds: "argv to running roles",
+    holds: "the entry point: arguments to running roles",
     rooms: [...INWARD, "config", "cli", "roles"],
     packages: [],
     node: "all",
-    why: "The way in: it decides what runs and knows no protocol.",
+    why: "The entry point decides what runs. It contains no protocol code.",
   },
   {
     name: "web/fixture",
     owns: /^web\/(vite\.config\.ts$|fixture\/)/,
-    holds: "how the browser's part is built, and a server without a database to design pages with",
+    holds: "the browser build, and a server with sample data for designing pages",
     rooms: ["contract/web"],
     packages: ["@vitejs/plugin-react", "vite"],
     node: "all",
-    why: "Tools of the workshop: they run on a developer's machine and are part of nothing that is shipped.",
+    why: "Development tools. They are not shipped.",
   },
   {
     name: "web",
@@ -215,7 +215,7 @@ export const ROOMS: readonly Room[] = [
     rooms: ["contract/web"],
     packages: BROWSER_PACKAGES,
     node: "none",
-    why: "No rule lives in the browser: it shows what the server said and asks for what the person wants.",
+    why: "The browser contains no domain rules. It shows what the server returns and sends requests.",
   },
 ];
 
@@ -224,32 +224,32 @@ export const DOORS: readonly Door[] = [
     path: "src/store/transaction.ts",
     openTo: ["operations"],
     typesOpenTo: ["store"],
-    why: "A statement that writes asks for a transaction, and only operations can open one, so that every write has one place where it can be read as a whole.",
+    why: "Statements that write take a transaction, and only operations open one, so each transaction can be read in one place.",
   },
   {
     path: "src/config.ts",
     openTo: ["config", "main", "roles", "cli"],
     typesOpenTo: [],
-    why: "Settings are passed, never imported: a part receives the values it uses.",
+    why: "Settings are passed as arguments, not imported.",
   },
   {
     path: "src/roles.ts",
     openTo: ["main"],
     typesOpenTo: [],
-    why: "The list of roles joins strangers; whoever imported it would know them all.",
+    why: "This file imports every role.",
   },
   {
     path: "src/main.ts",
     openTo: [],
     typesOpenTo: [],
-    why: "main.ts acts when it is loaded; only the command line loads it.",
+    why: "Importing main.ts starts the program.",
   },
 ];
 
-/** What a unit test beside its source may import on top of what its room may. */
+/** Packages that unit tests may import in addition. */
 export const TEST_PACKAGES: readonly string[] = ["vitest", "fast-check"];
 
-/** The parts of node: through which an operation could wait for another machine. */
+/** The node: modules that access the network. */
 export const NETWORK_MODULES: readonly string[] = [
   "dgram",
   "dns",
@@ -261,12 +261,12 @@ export const NETWORK_MODULES: readonly string[] = [
   "tls",
 ];
 
-/** The room a file of src or web belongs to, or undefined for a file that stands in none. */
+/** The part that a file of src or web belongs to, or undefined. */
 export function roomOf(path: string): Room | undefined {
   return ROOMS.find((room) => room.owns.test(path));
 }
 
-/** The table as ARCHITECTURE.md shows it. */
+/** The table as docs/import-rules.md shows it. */
 export function renderImportTable(): string {
   const rows = ROOMS.map((room) => [
     code(room.name),
@@ -277,22 +277,22 @@ export function renderImportTable(): string {
   ]);
   const doors = DOORS.map((door) => [code(door.path), renderOpenTo(door), door.why]);
   return [
-    renderTable(["Room", "Holds", "May import, besides itself", "Packages", "Why"], rows),
+    renderTable(["Part", "Contains", "May import", "Packages", "Reason"], rows),
     "",
-    "Some files are open to fewer rooms than the table says:",
+    "These files have stricter rules:",
     "",
-    renderTable(["File", "May be imported by", "Why"], doors),
+    renderTable(["File", "May be imported by", "Reason"], doors),
   ].join("\n");
 }
 
 function renderOpenTo({ openTo, typesOpenTo }: Door): string {
   const types = typesOpenTo.map((room) => `${code(room)} (types only)`);
-  return [...openTo.map(code), ...types].join(", ") || "nobody";
+  return [...openTo.map(code), ...types].join(", ") || "no file";
 }
 
 function renderNode(access: NodeAccess): string[] {
   if (access === "none") return [];
-  return [access === "all" ? "`node:`" : "`node:` without the network"];
+  return [access === "all" ? "`node:`" : "`node:` except network modules"];
 }
 
 function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {

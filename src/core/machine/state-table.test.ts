@@ -1,4 +1,4 @@
-// Runs every cell of the state table through the rules, so that the table in ARCHITECTURE cannot lie.
+// Runs every cell of the state table through the rules, so that docs/state-machine.md stays true.
 import { describe, expect, test } from "vitest";
 import { applyDeadline, type Sight } from "./deadline.ts";
 import { type Instant, MINUTE_MS } from "../instant.ts";
@@ -177,7 +177,8 @@ describe("the table itself", () => {
 
   test("is printed whole", () => {
     const printed = renderStateTable();
-    for (const situation of SITUATIONS) expect(printed).toContain(`| ${situation}, running |`);
+    for (const name of ["new", "down (failure)", "down (missed deadline)", "paused, manual resume"])
+      expect(printed).toContain(`| ${name}, running |`);
     expect(printed.split("\n").filter((line) => line.startsWith("| "))).toHaveLength(5 * 13);
   });
 });

@@ -1,5 +1,5 @@
 // The state machine as data: every stored state, with and without a run in progress, against everything
-// that can happen to it. state-table.test.ts runs each cell through the rules; ARCHITECTURE prints it.
+// that can happen to it. state-table.test.ts runs each cell through the rules; docs/state-machine.md prints it.
 
 /** What a check is before something happens. "down" has two rows: only silence can be taken back. */
 export const SITUATIONS = [
@@ -18,17 +18,17 @@ export const SIGNALS = ["success", "fail", "start", "log", "ign"] as const;
 export const SIGNAL_TIMINGS = {
   "in time": "at or before the deadline",
   "past, seen": "after the deadline, and everything before it has been applied",
-  "past, unseen": "after the deadline, but something before it may still be on its way",
-  late: "replayed, and older than the last success, failure, pause or resume (down by silence: older than the deadline)",
+  "past, unseen": "after the deadline, but pings received before it may not have been applied yet",
+  late: "replayed, and older than the last success, failure, pause or resume (after a missed deadline: older than the deadline)",
 } as const;
 export type SignalTiming = keyof typeof SIGNAL_TIMINGS;
 
 /** What happens without a signal. */
 export const OTHER_EVENTS = {
-  deadline: "the deadline passes in silence",
-  "blind deadline": "the same, but we could not receive for part of the time",
-  pause: "the owner pauses the check",
-  resume: "the owner resumes it",
+  deadline: "the deadline passes without a ping",
+  "blind deadline": "the same, but pings could not be received for part of the time",
+  pause: "a user pauses the check",
+  resume: "a user resumes it",
 } as const;
 export type OtherEvent = keyof typeof OTHER_EVENTS;
 
@@ -192,17 +192,22 @@ export function isCell(text: Cell): boolean {
 export function renderStateTable(): string {
   const parts = Object.entries(SIGNAL_TIMINGS).map(([timing, meaning]) => {
     const rows = everyRow((row) => row[timing as SignalTiming]);
-    return `**Signal ${timing}**: ${meaning}.\n\n${table([...SIGNALS], rows)}`;
+    return `**Ping ${timing}**: ${meaning}.\n\n${table([...SIGNALS], rows)}`;
   });
   const events = Object.keys(OTHER_EVENTS) as OtherEvent[];
   const rows = everyRow((row) => events.map((event) => row[event]));
-  return [...parts, `**Without a signal**\n\n${table(events, rows)}`].join("\n\n");
+  return [...parts, `**Without a ping**\n\n${table(events, rows)}`].join("\n\n");
 }
+
+const ROW_NAMES: Partial<Record<Situation, string>> = {
+  "down by failure": "down (failure)",
+  "down by silence": "down (missed deadline)",
+};
 
 function everyRow(cellsOf: (row: Row) => readonly Cell[]): string[] {
   return SITUATIONS.flatMap((situation) => [
-    tableRow(situation, cellsOf(STATE_TABLE[situation].idle)),
-    tableRow(`${situation}, running`, cellsOf(STATE_TABLE[situation].running)),
+    tableRow(ROW_NAMES[situation] ?? situation, cellsOf(STATE_TABLE[situation].idle)),
+    tableRow(`${ROW_NAMES[situation] ?? situation}, running`, cellsOf(STATE_TABLE[situation].running)),
   ]);
 }
 
