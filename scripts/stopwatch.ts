@@ -90,7 +90,7 @@ async function throughTheBrowser(watch: Stopwatch, page: Page, link: string): Pr
   await watch.step("creates the first account", "person", async () => {
     await type(page, "Email address", PERSON.email);
     await type(page, "Password", PERSON.password);
-    await page.getByRole("button", { name: "Create the account" }).click();
+    await page.getByRole("button", { name: "Create account" }).click();
     await page.waitForURL((url) => !url.pathname.includes("/accounts/setup/"));
   });
   await watch.step(
@@ -103,11 +103,11 @@ async function throughTheBrowser(watch: Stopwatch, page: Page, link: string): Pr
   );
   await watch.step("names the first check", "person", async () => {
     await type(page, "Name", PERSON.check);
-    await page.getByRole("button", { name: "Create the check" }).click();
+    await page.getByRole("button", { name: "Create check" }).click();
   });
   const line = await watch.step("copies the line that sends a signal", "person", async () => {
     await page.waitForTimeout(READING_MS);
-    const shown = await page.getByLabel("Command that sends the first signal").innerText();
+    const shown = await page.getByLabel("Command that sends the first ping").innerText();
     return (shown.split("\n").find((one) => one.startsWith("curl")) ?? shown).trim();
   });
   await watch.step("runs it in a terminal, with the last letter lost on the way", "person", async () => {
@@ -115,14 +115,14 @@ async function throughTheBrowser(watch: Stopwatch, page: Page, link: string): Pr
     await runLine(line.replace(/.$/, "")).catch(() => {});
   });
   await watch.step("is told on the page what was wrong with it", "machine", async () => {
-    await page.getByText("The UUID is cut off after 35 of its 36 characters.").first().waitFor();
+    await page.getByText("The UUID is incomplete: only 35 of 36 characters.").first().waitFor();
   });
   await watch.step("runs the whole line", "person", async () => {
     await page.waitForTimeout(READING_MS + SWITCHING_MS);
     await runLine(line);
   });
   await watch.step("sees the signal on the page", "machine", async () => {
-    await page.getByText("It arrived").first().waitFor();
+    await page.getByText("Ping received").first().waitFor();
   });
 }
 

@@ -130,7 +130,7 @@ describe("A passkey", () => {
   test("is refused when its ID is too long, and keeps only transports that WebAuthn names", async () => {
     const browser = await ownersBrowser();
     const long = await register(browser, new VirtualAuthenticator(ORIGIN, { idBytes: 4_000 }));
-    expect([long.status, long.json]).toEqual([400, { error: "This passkey is too large to be stored." }]);
+    expect([long.status, long.json]).toEqual([400, { error: "This passkey is too large to store." }]);
     const transports = ["usb", "x".repeat(100_000), "usb"];
     const key = new VirtualAuthenticator(ORIGIN, { idBytes: 1_023 });
     expect((await register(browser, key, { transports })).status).toBe(200);

@@ -64,9 +64,9 @@ describe("Where registration is open", () => {
 describe("Where no mail is sent", () => {
   test("the page to sign in points to the first link, as long as nobody runs the installation", async () => {
     const read = async () => (await openBrowser(() => mute.site).ask("/accounts/login/")).text;
-    expect(await read()).toContain("Nobody runs this installation yet.");
+    expect(await read()).toContain("No admin account yet.");
     await mute.db.pool.query("update accounts set is_operator = true where id = $1", [mute.mate.account.id]);
-    expect(await read()).not.toContain("Nobody runs this installation yet.");
+    expect(await read()).not.toContain("No admin account yet.");
     await mute.db.pool.query("update accounts set is_operator = false");
   });
 
@@ -74,7 +74,7 @@ describe("Where no mail is sent", () => {
     const browser = openBrowser(() => mute.site);
     const page = await browser.ask("/accounts/login/");
     expect(page.text).toContain("overdue admin login-link");
-    expect(page.text).not.toContain("Mail me a link");
+    expect(page.text).not.toContain("Email me a link");
     expect((await browser.post("/accounts/login/link/", { email: "owner@example.org" })).status).toBe(400);
   });
 

@@ -97,7 +97,7 @@ describe("The set-up link", () => {
     expect((await browser.ask(`/accounts/setup/${first?.token}/`)).status).toBe(404);
     const path = `/accounts/setup/${second?.token}/`;
     const page = await browser.ask(path);
-    expect([page.status, page.text.includes("Create the first account")]).toEqual([200, true]);
+    expect([page.status, page.text.includes("Create the admin account")]).toEqual([200, true]);
     const short = await browser.post(path, { email: "boss@example.org", name: "Boss", password: "short" });
     expect([short.status, short.text.includes("at least 8 characters")]).toEqual([400, true]);
     const done = await browser.post(path, { email: "Boss@Example.org", name: "Boss", password: PASSWORD });
@@ -426,7 +426,7 @@ describe("Somebody who is signed in", () => {
     const wrong = await browser.post("/accounts/confirm/", { way: "password", password: "wrong" });
     expect(wrong.status).toBe(400);
     const mailed = await browser.post("/accounts/confirm/", { way: "mail" });
-    expect(mailed.text).toContain("six digits");
+    expect(mailed.text).toContain("6-digit code");
     smtp.received.length = 0;
     await cast.db.pool.query("delete from letters where kind = 'security'");
     const subject = await confirmSubject();
@@ -454,7 +454,7 @@ describe("Somebody who is signed in", () => {
     const forget = () => cast.db.pool.query("update sessions set proven_at = now() - interval '1 hour'");
     await forget();
     const page = await browser.ask("/accounts/confirm/");
-    expect(page.text).toContain("so its code is asked for as well");
+    expect(page.text).toContain("You also need a code from your authenticator app");
     expect(page.text.match(/name="(password|code|mailed)"/g)).toEqual(['name="password"', 'name="code"']);
     const prove = async (form: Readonly<Record<string, string>>) =>
       (await browser.post("/accounts/confirm/", form)).status;
@@ -537,7 +537,7 @@ describe("Somebody who is signed in", () => {
     try {
       const failed = await browser.post("/accounts/logout/", {});
       expect(failed.status).toBe(503);
-      expect(failed.text).toContain("You are still signed in");
+      expect(failed.text).toContain("still signed in because");
       expect((await browser.ask("/web/api/account")).status).toBe(200);
     } finally {
       await cast.db.pool.query("drop function refuse_deletion cascade");
@@ -591,7 +591,7 @@ describe("A request that changes something", () => {
       headers: { Origin: "https://evil.example", "Sec-Fetch-Site": "cross-site" },
     });
     expect([foreign.status, foreign.headers.get("content-type")]).toEqual([403, "text/html; charset=utf-8"]);
-    expect(foreign.text).toContain("another site");
+    expect(foreign.text).toContain("Cross-site request");
     const bare = await fetch(`${cast.site}/accounts/login/password/`, {
       method: "POST",
       body: new URLSearchParams(form),

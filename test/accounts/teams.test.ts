@@ -60,7 +60,7 @@ describe("An invitation", () => {
     ]);
     const link = await mailedPath(email);
     const browser = openBrowser(() => cast.site);
-    expect((await browser.ask(link)).text).toContain("An account is made for invited@example.org.");
+    expect((await browser.ask(link)).text).toContain("This creates an account for invited@example.org.");
     const joined = await browser.post(link, {});
     expect(locationOf(joined)).toBe(`/projects/${cast.owner.project.uuid}/checks/`);
     const account = (await browser.ask("/web/api/account")).json as AccountPage;
@@ -92,7 +92,7 @@ describe("An invitation", () => {
     await cast.browse(path("/invitations"), { method: "POST", body: { email, role: "member" } });
     const link = await mailedPath(email);
     const browser = openBrowser(() => cast.site);
-    expect((await browser.ask(link)).text).toContain("please sign in first");
+    expect((await browser.ask(link)).text).toContain("Sign in first");
     const refused = await browser.post(link, {});
     expect(locationOf(refused)).toBe(`/accounts/login/?next=${encodeURIComponent(link)}`);
     expect(refused.headers.getSetCookie()).toEqual([]);

@@ -247,7 +247,7 @@ describe("The identity provider", () => {
       ]);
       change(address);
       const reply = await browser.ask((await through(address.href, "owner")).slice(SITE.length));
-      return [reply.status, reply.text.includes("just signed in there")];
+      return [reply.status, reply.text.includes("confirm a recent sign-in")];
     };
     claimedAgeSeconds = 120;
     expect(await comeBack(() => {})).toEqual([403, true]);

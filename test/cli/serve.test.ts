@@ -79,7 +79,7 @@ describe("on an installation that nobody runs yet", () => {
     const { link = "" } = await running.line(BEGIN);
     expect(link).toMatch(/^http:\/\/overdue\.example\.org\/accounts\/setup\/[\w-]{20,}\/$/);
     const page = await fetch(`${url}${new URL(link).pathname}`);
-    expect([page.status, (await page.text()).includes("Create the first account")]).toEqual([200, true]);
+    expect([page.status, (await page.text()).includes("Create the admin account")]).toEqual([200, true]);
     running.process.kill("SIGTERM");
     await running.ended;
     await runOverdue(["admin", "create-account", "--operator", "--email", "a@example.org"], settings);

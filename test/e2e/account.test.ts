@@ -47,11 +47,11 @@ async function openAccount(email: string): Promise<Opened & { accountId: number 
 }
 
 async function setPassword(page: Page): Promise<void> {
-  await button(part(page, "Password"), "Set a password").click();
+  await button(part(page, "Password"), "Set password").click();
   const form = page.getByRole("dialog");
   await form.getByLabel("New password").fill(PASSWORD);
   await button(form, "Save").click();
-  await expectSeen(notice(page, "The password was set."));
+  await expectSeen(notice(page, "Password set."));
 }
 
 /** Sets an authenticator app up, after a wrong code if that is wanted. */
@@ -70,9 +70,9 @@ async function setUpApp(
   }
   await dialog.getByLabel("Code from the app").fill(app.generate());
   await button(dialog, "Turn on").click();
-  const kept = await expectSeen(page.getByLabel("Recovery codes"));
+  const kept = await expectSeen(page.getByLabel("Recovery codes", { exact: true }));
   const codes = ((await kept.textContent()) ?? "").trim().split(/\s+/);
-  await button(page.getByRole("dialog"), "I have kept them").click();
+  await button(page.getByRole("dialog"), "I've saved them").click();
   await expectSeen(part(page, "Authenticator app").getByText(/recovery codes left/));
   return { app, codes };
 }
@@ -95,7 +95,7 @@ test("name, theme, rows and time zone are kept", async () => {
   await page.getByLabel("Theme").selectOption("dark");
   await expectSoon(() => page.locator("html").getAttribute("data-theme")).toBe("dark");
   const kept = page.waitForResponse((one) => one.request().postData()?.includes("compact") === true);
-  await page.getByLabel("Rows of checks").selectOption("compact");
+  await page.getByLabel("Row density").selectOption("compact");
   expect((await kept).status()).toBe(200);
   expect(await page.locator("html").getAttribute("data-density")).toBe("compact");
   const reloaded = page.waitForEvent("load");
@@ -106,7 +106,7 @@ test("name, theme, rows and time zone are kept", async () => {
   expect(await page.getByLabel("Time zone").inputValue()).toBe("Asia/Tokyo");
   expect(await page.locator("html").getAttribute("data-theme")).toBe("dark");
   expect(await page.locator("html").getAttribute("data-density")).toBe("compact");
-  expect(await page.getByLabel("Rows of checks").inputValue()).toBe("compact");
+  expect(await page.getByLabel("Row density").inputValue()).toBe("compact");
   await expectSoon(() => page.locator(".account-button").textContent()).toContain("Pat");
   expect(complaints).toEqual([]);
   await context.close();
@@ -122,19 +122,19 @@ test("times are those of the browser until a zone is chosen, and again afterward
     await zone.press("Enter");
     await reloaded;
   };
-  expect(await zone.inputValue()).toBe("As the browser: Europe/Riga");
-  await shown("browser time: Europe/Riga");
+  expect(await zone.inputValue()).toBe("Browser time zone (Europe/Riga)");
+  await shown("Browser time zone: Europe/Riga");
   await choose("Asia/Tokyo");
-  await shown("times in Asia/Tokyo");
-  await choose("as the browser");
-  await shown("browser time: Europe/Riga");
+  await shown("Time zone: Asia/Tokyo");
+  await choose("browser time zone");
+  await shown("Browser time zone: Europe/Riga");
   expect(complaints).toEqual([]);
   await context.close();
 });
 
 test("a password that is too short is refused with a sentence; a good one signs in, a wrong one does not", async () => {
   const { page, context } = await openAccount("password@example.org");
-  await button(part(page, "Password"), "Set a password").click();
+  await button(part(page, "Password"), "Set password").click();
   const form = page.getByRole("dialog");
   await form.getByLabel("New password").fill("short");
   await button(form, "Save").click();
@@ -160,7 +160,7 @@ test("an authenticator app is asked for after the password, and a recovery code 
   const [recovery = ""] = codes;
 
   const first = await signIn(email);
-  await expectSeen(first.page.getByRole("heading", { name: "One more step" }));
+  await expectSeen(first.page.getByRole("heading", { name: "Two-factor authentication" }));
   await first.page.getByLabel("Code").fill("123456");
   await button(first.page, "Sign in").click();
   await expectSeen(first.page.getByRole("alert"));
@@ -185,11 +185,11 @@ test("a passkey is added and signs in", async () => {
   const { page, context } = await openAccount("passkey@example.org");
   await setPassword(page);
   await addAuthenticator(page);
-  await button(part(page, "Passkeys"), "Add a passkey").click();
+  await button(part(page, "Passkeys"), "Add passkey").click();
   const form = page.getByRole("dialog");
   await form.getByLabel("Name").fill("laptop");
-  await button(form, "Go on").click();
-  await expectSeen(notice(page, "The passkey was added."));
+  await button(form, "Continue").click();
+  await expectSeen(notice(page, "Passkey added."));
   await expectSeen(page.getByRole("list", { name: "Passkeys" }).getByText("laptop"));
   await page.locator(".account-button").click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
@@ -200,7 +200,7 @@ test("a passkey is added and signs in", async () => {
   await expectSeen(page.getByText("passkey@example.org").first());
   await button(page, "Remove laptop").click();
   await button(page.getByRole("dialog"), "Remove").click();
-  await expectSeen(notice(page, "The passkey was removed."));
+  await expectSeen(notice(page, "Passkey removed."));
   await context.close();
 });
 
@@ -218,7 +218,7 @@ test("an identity of the provider is removed, but not as the last way in", async
   await page.keyboard.press("Escape");
   await setPassword(page);
   await remove();
-  await expectSeen(notice(page, "The identity was removed."));
+  await expectSeen(notice(page, "Identity removed."));
   await expectGone(part(page, "Identity providers"));
   await context.close();
 });
@@ -233,7 +233,7 @@ test("who signed in is on record, and tries that failed are counted", async () =
   await page.reload();
   const record = page.getByRole("list", { name: "Sign-ins" });
   await expectSoon(() => record.getByRole("listitem").count()).toBe(1);
-  await expectSeen(part(page, "Sign-ins").getByText(/^One try with a wrong password or code since/));
+  await expectSeen(part(page, "Sign-ins").getByText(/^1 attempt with a wrong password or code since/));
   await used.site.database.query(ADD_SIGN_INS, [accountId]);
   const right = await signIn(email);
   await right.page.waitForURL(`${used.site.url}/`);
@@ -241,7 +241,7 @@ test("who signed in is on record, and tries that failed are counted", async () =
   await page.reload();
   await expectSoon(() => record.getByRole("listitem").count()).toBe(5);
   await expectSoon(() => record.getByRole("listitem").first().textContent()).toMatch(
-    /after 1 failed try.*by password/,
+    /after 1 failed attempt.*with a password/,
   );
   await button(part(page, "Sign-ins"), "Show 1 earlier sign-in").click();
   await expectSoon(() => record.getByRole("listitem").count()).toBe(6);
@@ -257,11 +257,11 @@ test("a session elsewhere is ended, and that browser is signed out", async () =>
   await page.reload();
   const sessions = page.getByRole("list", { name: "Sessions" });
   await expectSoon(() => sessions.getByRole("listitem").count()).toBe(2);
-  await button(sessions, "End")
+  await button(sessions, "Sign out")
     .or(sessions.getByRole("button", { name: /^End/ }))
     .first()
     .click();
-  await expectSeen(notice(page, "The session was ended."));
+  await expectSeen(notice(page, "Session signed out."));
   await expectSoon(() => sessions.getByRole("listitem").count()).toBe(1);
   await other.page.reload();
   await other.page.waitForURL(/\/accounts\/login\//);
@@ -275,7 +275,7 @@ test("what is dangerous asks again who it is when that was long ago, and goes on
   await setPassword(page);
   await used.site.database.query(LONG_AGO, []);
   await page.reload();
-  await button(part(page, "Password"), "Change it").click();
+  await button(part(page, "Password"), "Change password").click();
   await page.waitForURL(/\/accounts\/confirm\//);
   await page.getByLabel("Password").fill(PASSWORD);
   await page.locator("main form button").first().click();
@@ -290,11 +290,11 @@ test("who has an authenticator app is asked for its code as well, and told so", 
   const { codes } = await setUpApp(page, { isMistyped: false });
   await used.site.database.query(LONG_AGO, []);
   await page.reload();
-  await button(part(page, "Password"), "Change it").click();
+  await button(part(page, "Password"), "Change password").click();
   await page.waitForURL(/\/accounts\/confirm\//);
-  await expectSeen(page.getByText("its code is asked for as well"));
+  await expectSeen(page.getByText("You also need a code from your authenticator app"));
   expect(await accessibilityTrouble(page)).toEqual([]);
-  const code = page.getByLabel("Code of your authenticator app, or a recovery code");
+  const code = page.getByLabel("Authenticator code or recovery code");
   await page.getByLabel("Password").fill(PASSWORD);
   await button(page, "Confirm").click();
   // The browser itself wants the second field.

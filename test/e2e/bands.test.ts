@@ -56,14 +56,14 @@ test("in safe mode every page says so, and an admin confirms that the server is 
   }).toBe(1);
   await page.getByRole("link", { name: "Review" }).click();
   await expectSeen(page.getByText("The public URL has changed."));
-  await expectSoon(() => page.title()).toMatch(/needs? you/);
+  await expectSoon(() => page.title()).toMatch(/needs? attention/);
   await button(page, "Confirm and resume notifications").click();
   await button(page.getByRole("dialog"), "Confirm and resume notifications").click();
   await expectGone(line);
   await expectGone(page.getByText("The public URL has changed."));
   const { rows } = await query("select state from database_identity");
   expect(rows).toEqual([{ state: "normal" }]);
-  await page.getByRole("tab", { name: "Record of changes" }).click();
+  await page.getByRole("tab", { name: "Audit log" }).click();
   await expectSeen(page.getByRole("row", { name: /confirmed the restore/ }));
   expect(complaints).toEqual([]);
   await context.close();

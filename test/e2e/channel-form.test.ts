@@ -67,7 +67,7 @@ test("an address in the own network is warned about while it is typed, and in th
   await expectGone(form.getByText(/OVERDUE_CHANNELS_ALLOW_PRIVATE_IPS=true/));
   await form.getByLabel("URL when down").fill("http://192.168.1.20/hook");
   await button(form, "Create").click();
-  await button(page.getByRole("dialog", { name: "Copy this now" }), "I have copied it").click();
+  await button(page.getByRole("dialog", { name: "Copy this now" }), "I've copied it").click();
   const row = page.getByRole("row", { name: /Inside/ });
   await expectSeen(row.getByText(/OVERDUE_CHANNELS_ALLOW_PRIVATE_IPS=true/));
   expect(complaints).toEqual([]);

@@ -45,8 +45,8 @@ test("of which checks a channel hears is chosen at the channel", async () => {
   const { id } = await room.make("nightly job");
   await room.make("hourly job");
   await room.go(`/projects/${room.project}/channels/`);
-  await button(page, "Pager hears of 2 checks: show them").click();
-  const window = page.getByRole("dialog", { name: "Checks that Pager hears of" });
+  await button(page, "Pager notifies for 2 checks. Choose checks").click();
+  const window = page.getByRole("dialog", { name: "Checks for Pager" });
   const nightly = window.getByRole("switch", { name: "nightly job" });
   await expectSoon(() => nightly.isChecked()).toBe(true);
   expect(await accessibilityTrouble(page)).toEqual([]);
@@ -63,12 +63,12 @@ test("of which checks a channel hears is chosen at the channel", async () => {
   expect(await told()).toEqual([true]);
   await window.getByLabel("Find a check").fill("night");
   await expectSoon(() => window.getByRole("switch").count()).toBe(1);
-  await button(window, "None of them").click();
+  await button(window, "Select none").click();
   await expectSeen(window.getByText("0 of 1 check"));
   await window.getByLabel("Find a check").fill("");
   await expectSeen(window.getByText("1 of 2 checks"));
   await page.keyboard.press("Escape");
-  await expectSeen(button(page, "Pager hears of 1 check: show them"));
+  await expectSeen(button(page, "Pager notifies for 1 check. Choose checks"));
   expect(complaints).toEqual([]);
   await context.close();
 });
@@ -79,7 +79,7 @@ describe("a webhook", () => {
     const { page, context, complaints } = room;
     receiver.behave({ kind: "judge" });
     await room.go(`/projects/${room.project}/channels/`);
-    await expectSeen(page.getByRole("heading", { level: 1, name: "Nobody is told yet" }));
+    await expectSeen(page.getByRole("heading", { level: 1, name: "No channels yet" }));
     await button(page, "Add channel").first().click();
     await page
       .getByRole("dialog")
@@ -97,14 +97,14 @@ describe("a webhook", () => {
     const made = page.getByRole("dialog", { name: "Copy this now" });
     const secret = await (await expectSeen(made.locator("pre"))).textContent();
     expect(secret).toMatch(/^whsec_.{20,}/);
-    await button(made, "I have copied it").click();
+    await button(made, "I've copied it").click();
     await expectGone(made);
     await expectSeen(page.getByText("Bridge", { exact: true }));
     expect(await page.content()).not.toContain(secret);
     const before = receiver.received.length;
-    await button(page, "Send a test").click();
-    const tried = page.getByRole("dialog", { name: "Test message" });
-    await expectSeen(tried.getByText(/^delivered, 200/));
+    await button(page, "Send test notification").click();
+    const tried = page.getByRole("dialog", { name: "Test notification" });
+    await expectSeen(tried.getByText(/^Delivered (HTTP 200)/));
     await expectSoon(() => tried.textContent()).toContain("thank you");
     expect(receiver.received.length).toBe(before + 1);
     expect(receiver.received.at(-1)?.headers["webhook-signature"]).toMatch(/^v1,/);
@@ -122,8 +122,8 @@ describe("a webhook", () => {
     await button(form, "Save").click();
     await expectSeen(page.getByText("New name", { exact: true }));
     const before = receiver.received.length;
-    await button(page, "Send a test").click();
-    await expectSeen(page.getByRole("dialog").getByText(/^delivered, 200/));
+    await button(page, "Send test notification").click();
+    await expectSeen(page.getByRole("dialog").getByText(/^Delivered (HTTP 200)/));
     expect(receiver.received.slice(before).map(({ path }) => path)).toEqual(["/down"]);
     await context.close();
   });
@@ -134,10 +134,10 @@ describe("a webhook", () => {
       await button(page.getByRole("row", { name: /Switch/ }), "More").click();
       await page.getByRole("menuitem", { name: word }).click();
     };
-    await turn("Switch off");
+    await turn("Disable");
     await expectSeen(page.getByText(/^switched off/));
-    await expectSoon(() => page.title()).toContain("One channel needs you");
-    await turn("Switch on");
+    await expectSoon(() => page.title()).toContain("1 channel needs attention");
+    await turn("Enable");
     await expectGone(page.getByText(/^switched off/));
     await context.close();
   });
@@ -154,7 +154,7 @@ describe("a webhook", () => {
     );
     await room.go(`/projects/${room.project}/channels/`);
     await button(page, "Deliveries").click();
-    const log = page.getByRole("dialog", { name: "Deliveries of Told" });
+    const log = page.getByRole("dialog", { name: "Deliveries: Told" });
     const line = log.getByRole("button", { name: /(down|up), leaky job/ });
     await (await expectSeen(line)).click();
     await expectSoon(() => log.textContent()).toContain("thank you");
@@ -164,15 +164,15 @@ describe("a webhook", () => {
   test("that was refused for good can be tried again from the log", async () => {
     const { page, context } = await withWebhook("Refused");
     receiver.behave({ kind: "answer", answer: { status: 410, body: "no longer here" } });
-    await button(page, "Send a test").click();
+    await button(page, "Send test notification").click();
     await expectSoon(() => page.getByRole("dialog").textContent()).toContain("410");
     await button(page.getByRole("dialog"), "Close").first().click();
     await button(page, "Deliveries").click();
-    const log = page.getByRole("dialog", { name: "Deliveries of Refused" });
+    const log = page.getByRole("dialog", { name: "Deliveries: Refused" });
     await (await expectSeen(log.locator(".channels-line"))).click();
     receiver.behave({ kind: "judge" });
     await button(log, "Try again").click();
-    await expectSeen(notice(page, "It will be sent again in a moment."));
+    await expectSeen(notice(page, "Queued for another attempt."));
     await expectSoon(() => receiver.received.at(-1)?.path).toBe("/down");
     await context.close();
   });
@@ -183,7 +183,7 @@ describe("a webhook", () => {
     await page.getByRole("menuitem", { name: "Delete" }).click();
     const question = page.getByRole("dialog", { name: "Delete Doomed?" });
     await button(question, "Delete").click();
-    await expectSeen(notice(page, "The channel was deleted."));
+    await expectSeen(notice(page, "Channel deleted."));
     await expectGone(page.getByText("Doomed", { exact: true }));
     await context.close();
   });
@@ -201,7 +201,7 @@ test("an address where no mail is sent says so in its row, and which setting sen
   await room.go(`/projects/${room.project}/channels/`);
   const row = page.getByRole("row", { name: /Postbox/ });
   await expectSeen(row.getByText(/^This server cannot send email.*OVERDUE_SMTP_HOST/));
-  await expectSoon(() => page.title()).toContain("One channel needs you");
+  await expectSoon(() => page.title()).toContain("1 channel needs attention");
   expect(complaints).toEqual([]);
   await context.close();
 });

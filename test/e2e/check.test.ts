@@ -50,7 +50,7 @@ async function openSeeded(name: string): Promise<Room & { id: string }> {
 }
 
 async function choose(page: Page, entry: string): Promise<void> {
-  await button(page, "More to do with this check").click();
+  await button(page, "More actions").click();
   await page.getByRole("menuitem", { name: entry }).click();
 }
 
@@ -63,11 +63,11 @@ describe("everything that came", () => {
     await signal(used, id, "", "all of it is done");
     await room.ask("POST", `/checks/${id}/pause`);
     await room.go(`/checks/${id}/details/`);
-    await (await expectSeen(button(page, "everything"))).click();
-    const lines = page.getByRole("table", { name: "Everything that came and happened" }).locator("tbody tr");
+    await (await expectSeen(button(page, "log"))).click();
+    const lines = page.getByRole("table", { name: "Log" }).locator("tbody tr");
     const said = () => lines.locator(".check-outcome").allTextContents();
     await expectSoon(async () => (await said()).toSorted()).toEqual(
-      ["Ignored request", "Log entry", "Start of a run", "Success", "came up", "was paused"].toSorted(),
+      ["Ignored ping", "Log entry", "Start", "Success", "came up", "was paused"].toSorted(),
     );
     await lines.getByRole("link", { name: /^Log entry/ }).click();
     await page.waitForURL(/\/runs\/2\/$/);
@@ -83,7 +83,7 @@ describe("everything that came", () => {
     await expectSoon(() => lines.count()).toBe(6);
     const exact = () => lines.first().locator("time").getAttribute("title");
     expect(await exact()).toMatch(/ (EET|GMT\+2)$/);
-    await page.getByLabel("Times in").selectOption({ label: "UTC" });
+    await page.getByLabel("Time zone").selectOption({ label: "UTC" });
     await expectSoon(exact).toMatch(/ UTC$/);
     await button(page, "runs").click();
     await expectSoon(() => page.locator(".check-runs tbody tr").count()).toBe(1);
@@ -130,7 +130,7 @@ describe("editing", () => {
     await expectSoon(() => calendar.inputValue()).toBe("Mon,Fri 06:30");
     await button(form, "Cron").click();
     await expectSoon(() => cron.inputValue()).toBe("0 3 * * *");
-    await button(form, "Every so often").click();
+    await button(form, "Interval").click();
     await button(form, "Cron").click();
     await expectSoon(() => cron.inputValue()).toBe("0 3 * * *");
     // A zone that was chosen here stays, also the one that checks begin with.
@@ -178,9 +178,9 @@ describe("editing", () => {
     const { page, context } = await openSeeded("Fetch exchange rates");
     await button(page, "Edit").click();
     const form = page.getByRole("dialog", { name: "Edit Fetch exchange rates" });
-    await form.getByLabel("Alert after it is late by", { exact: true }).fill("12");
-    await form.getByLabel("Alert after it is late by: Unit").selectOption("hours");
-    const replay = form.getByRole("region", { name: "Replayed on its real history" });
+    await form.getByLabel("Grace period", { exact: true }).fill("12");
+    await form.getByLabel("Grace period: Unit").selectOption("hours");
+    const replay = form.getByRole("region", { name: "Preview with past runs" });
     await expectSoon(() => replay.textContent()).toMatch(/\d+ runs?: \d+ alerts? /);
     expect(await button(form, "Save").isEnabled()).toBe(true);
     await context.close();
@@ -206,8 +206,8 @@ describe("what can be done", () => {
 
   test("a signal is sent by hand, and stands among the runs", async () => {
     const { page, context } = await openCheck("handmade job");
-    await choose(page, "Send a signal now");
-    await expectSeen(notice(page, "handmade job got a success signal from you."));
+    await choose(page, "Send a ping now");
+    await expectSeen(notice(page, "Sent a success ping to handmade job."));
     await expectSoon(() => page.title()).toContain("handmade job is on time");
     await expectSoon(() => page.locator(".check-runs tbody tr").count()).toBe(1);
     await context.close();
@@ -215,7 +215,7 @@ describe("what can be done", () => {
 
   test("a signal from outside appears by itself, and a new check says that it came", async () => {
     const { page, context, id } = await openCheck("awaited job");
-    await expectSeen(page.getByRole("heading", { name: "Send the first signal" }));
+    await expectSeen(page.getByRole("heading", { name: "Send the first ping" }));
     await signal(used, id, "/start");
     await expectSoon(() => page.title()).toContain("awaited job is running");
     await signal(used, id);
@@ -227,17 +227,17 @@ describe("what can be done", () => {
   test("a near miss is named to whoever waits for the first signal", async () => {
     const { page, context, id } = await openCheck("mistyped job");
     await fetch(`${used.site.url}/ping/${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`);
-    await expectSeen(page.getByText("Came, but did not count"));
+    await expectSeen(page.getByText("Received but not matched"));
     await context.close();
   });
 
   test("a copy is made and opened", async () => {
     const { page, context, id } = await openCheck("first edition", { tags: "prod" });
-    await choose(page, "Make a copy");
+    await choose(page, "Duplicate");
     await page.waitForURL(
       (url) => /\/checks\/.*\/details\//.test(url.pathname) && !url.pathname.includes(id),
     );
-    await expectSeen(notice(page, "Copied first edition."));
+    await expectSeen(notice(page, "Duplicated first edition."));
     await context.close();
   });
 
@@ -256,11 +256,11 @@ describe("what can be done", () => {
     const { page, context, id } = await openCheck("forgetful job");
     await signal(used, id);
     await expectSoon(() => page.locator(".check-runs tbody tr").count()).toBe(1);
-    await choose(page, "Clear the history");
-    await button(page.getByRole("dialog"), "Clear the history").click();
-    await expectSeen(notice(page, "The history of forgetful job is cleared."));
+    await choose(page, "Clear history");
+    await button(page.getByRole("dialog"), "Clear history").click();
+    await expectSeen(notice(page, "Cleared the history of forgetful job."));
     await expectSoon(() => page.locator(".check-runs tbody tr").count()).toBe(0);
-    await expectSoon(() => page.title()).toContain("forgetful job waits for its first signal");
+    await expectSoon(() => page.title()).toContain("forgetful job is waiting for its first ping");
     await context.close();
   });
 
@@ -308,8 +308,8 @@ describe("what somebody else does to it", () => {
     await expectSoon(() => page.title()).toContain("doomed job was deleted");
     expect(await button(page, "Edit").count()).toBe(0);
     expect(await accessibilityTrouble(page)).toEqual([]);
-    await button(page, "Take back").click();
-    await expectSeen(notice(page, "doomed job is back, with its history."));
+    await button(page, "Restore").click();
+    await expectSeen(notice(page, "Restored doomed job with its history."));
     await expectSeen(button(page, "Edit"));
 
     await ask("DELETE", `/checks/${id}`);
@@ -331,7 +331,7 @@ describe("what somebody else does to it", () => {
     await ask("POST", `/checks/${id}/transfer`, { project: office });
     const said = page.getByRole("alert").filter({ hasText: /^moves@example\.org moved this check / });
     await expectSeen(said);
-    expect(await said.textContent()).toContain("It was in Workshop and is in Office now");
+    expect(await said.textContent()).toContain("It moved from Workshop to Office");
     await expectSeen(button(page, "Switch project: Office"));
     expect(await accessibilityTrouble(page)).toEqual([]);
     await button(page, "Move back").click();
@@ -344,8 +344,8 @@ describe("what somebody else does to it", () => {
     const { uuid: theirOwn } = (await ask("POST", "/projects", { name: "Elsewhere" })) as { uuid: string };
     await ask("POST", `/checks/${id}/transfer`, { project: theirOwn });
     await expectSeen(said);
-    expect(await said.textContent()).toContain("a project that you are no member of");
-    await page.getByRole("link", { name: "To the checks" }).click();
+    expect(await said.textContent()).toContain("you aren't a member of its new project");
+    await page.getByRole("link", { name: "View checks" }).click();
     await page.waitForURL(`**/projects/${project}/checks/`);
     await context.close();
     await theirs.context.close();
@@ -359,7 +359,7 @@ describe("beside it", () => {
     await expectSoon(() => toggle.getAttribute("aria-checked")).toBe("true");
     await toggle.click();
     await expectSoon(() => toggle.getAttribute("aria-checked")).toBe("false");
-    await undo(page, "Operations is not told about this check any more.");
+    await undo(page, "Operations will no longer be notified about this check.");
     await expectSoon(() => toggle.getAttribute("aria-checked")).toBe("true");
     await context.close();
   });
@@ -367,12 +367,12 @@ describe("beside it", () => {
   test("an alert is explained step by step, with who was told and how fast", async () => {
     const { page, context } = await openSeeded("Send invoices");
     await button(page, "Explain this alert").click();
-    const drawer = page.getByRole("dialog", { name: "Why Send invoices was reported" });
+    const drawer = page.getByRole("dialog", { name: "Why Send invoices went down" });
     await expectSeen(drawer.getByRole("heading", { name: "Step by step" }));
     const text = await drawer.textContent();
-    expect(text).toContain("A run said that it failed");
+    expect(text).toContain("The job reported a failure");
     expect(text).toContain("Operations");
-    expect(text).toMatch(/From the change to the first delivered message it took|heard of it/);
+    expect(text).toMatch(/The first notification was delivered|notified/);
     await context.close();
   });
 
@@ -389,7 +389,7 @@ describe("beside it", () => {
     await page.keyboard.press("Escape");
     await heading(page).click();
     await page.keyboard.press("u");
-    await expectSeen(notice(page, "Copied the ping address."));
+    await expectSeen(notice(page, "Ping URL copied."));
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(`${used.site.url}/ping/${id}`);
     await context.close();
   });

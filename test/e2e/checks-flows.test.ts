@@ -46,7 +46,7 @@ describe("finding", () => {
     await page.reload();
     await expectSoon(() => names(page)).toEqual(["beta export"]);
     await page.getByLabel("Search checks").fill("nothing like it");
-    await expectSeen(page.getByRole("heading", { name: "No check fits" }));
+    await expectSeen(page.getByRole("heading", { name: "No matching checks" }));
     await page.getByRole("link", { name: "Show all checks" }).click();
     await expectSoon(() => names(page)).toHaveLength(3);
     await context.close();
@@ -68,7 +68,7 @@ describe("finding", () => {
 
   test("the list is ordered as asked, and grouped by tag", async () => {
     const { page, context } = await openChecks();
-    await button(page, "order: needs attention").click();
+    await button(page, "sort: needs attention").click();
     await page.getByRole("menuitemcheckbox", { name: "name, Z to A" }).click();
     await expectSoon(() => names(page)).toEqual(["gamma sync", "beta export", "alpha backup"]);
     expect(page.url()).toContain("sort=-name");
@@ -81,10 +81,10 @@ describe("finding", () => {
       "beta export",
       "alpha backup",
     ]);
-    await button(page, "order: name, Z to A").click();
-    await page.getByRole("menuitemcheckbox", { name: "grouped by tag" }).click();
+    await button(page, "sort: name, Z to A").click();
+    await page.getByRole("menuitemcheckbox", { name: "group by tag" }).click();
     await expectSoon(() => page.locator(".list-group h2").allTextContents()).toEqual(["prod", "staging"]);
-    await button(page, "order: name, Z to A").click();
+    await button(page, "sort: name, Z to A").click();
     await page.getByRole("menuitemcheckbox", { name: "needs attention" }).click();
     await expectSoon(() => new URL(page.url()).search).toBe("?group=tag");
     await context.close();
@@ -176,10 +176,10 @@ describe("changing", () => {
     await page.getByLabel("Select alpha backup").check();
     const bar = page.getByRole("toolbar", { name: "2 selected" });
     await button(bar, "Schedule").click();
-    const form = await expectSeen(page.getByRole("dialog", { name: "Schedule of 2 checks" }));
+    const form = await expectSeen(page.getByRole("dialog", { name: "Set schedule for 2 checks" }));
     // It begins with what the first of them has, and says what they have.
     await expectSoon(() => form.getByLabel("Cron expression").inputValue()).toBe("15 6 * * *");
-    await expectSeen(form.getByText(`Now: ${delta} · ${alpha}`));
+    await expectSeen(form.getByText(`Current: ${delta} · ${alpha}`));
     await form.getByLabel("Cron expression").fill("61 3 * * *");
     await button(form, "Set for 2 checks").click();
     await expectSeen(form.getByRole("alert"));
@@ -193,7 +193,7 @@ describe("changing", () => {
     const nightly = "at 03:30 every day, Riga";
     await expectSoon(expected).toEqual([nightly, beta, nightly, gamma]);
     await expectSoon(() => row(page, "delta report").locator(".row-expected").textContent()).toBe(nightly);
-    await undo(page, "Set the schedule of 2 checks.");
+    await undo(page, "Schedule set for 2 checks.");
     await expectSoon(expected).toEqual(before);
     const { settings } = await room.ask<CheckPage>("GET", `/checks/${id}`);
     expect(settings).toMatchObject({ schedule: "15 6 * * *", tz: "Asia/Tokyo" });
@@ -215,7 +215,7 @@ describe("changing", () => {
   test("one row is paused from its menu, and the undo resumes it", async () => {
     const { page, context } = await openChecks();
     await row(page, "beta export").hover();
-    await button(page, "What to do with beta export").click();
+    await button(page, "Actions for beta export").click();
     await page.getByRole("menuitem", { name: "Pause" }).click();
     await expectSoon(() => stateOf(page, "beta export")).toBe("paused");
     await undo(page, "Paused beta export");
@@ -226,7 +226,7 @@ describe("changing", () => {
   test("a check is deleted from its menu or as a picked row, and taken back at once or from the bin", async () => {
     const { page, context, complaints } = await openChecks();
     await row(page, "alpha backup").hover();
-    await button(page, "What to do with alpha backup").click();
+    await button(page, "Actions for alpha backup").click();
     await page.getByRole("menuitem", { name: "Delete" }).click();
     await expectSoon(() => names(page)).not.toContain("alpha backup");
     await undo(page, "Deleted alpha backup");
@@ -238,9 +238,9 @@ describe("changing", () => {
     const bin = page.getByRole("dialog", { name: "Deleted checks" });
     await expectSeen(bin.getByText("alpha backup"));
     expect(await accessibilityTrouble(page)).toEqual([]);
-    await button(bin, "Take back").click();
-    await expectSeen(notice(page, "alpha backup is back, with its history."));
-    await expectSeen(bin.getByText("Nothing was deleted in the last 7 days."));
+    await button(bin, "Restore").click();
+    await expectSeen(notice(page, "Restored alpha backup with its history."));
+    await expectSeen(bin.getByText("No checks deleted in the last 7 days."));
     await page.keyboard.press("Escape");
     await expectSoon(() => names(page)).toContain("alpha backup");
     expect(complaints).toEqual([]);
@@ -253,7 +253,7 @@ test("a new check tells what it will expect, is refused with a sentence, and is 
   await button(page, "New check").click();
   const form = page.getByRole("dialog", { name: "New check" });
   await form.getByLabel("Name", { exact: true }).fill("nightly dump");
-  await form.getByLabel("On a schedule").check();
+  await form.getByLabel("Cron or OnCalendar", { exact: true }).check();
   await form.getByLabel("Cron or OnCalendar expression").fill("61 3 * * *");
   await button(form, "Create check").click();
   await expectSeen(form.getByRole("alert"));
@@ -269,7 +269,7 @@ test("a new check tells what it will expect, is refused with a sentence, and is 
   await page.getByLabel("Search checks").fill("dump-db");
   await expectSeen(page.getByText(/^1 of \d+ checks$/));
   await page.getByLabel("Search checks").fill("");
-  await expectSeen(page.getByRole("heading", { name: "Send the first signal of nightly dump" }));
+  await expectSeen(page.getByRole("heading", { name: "Send the first ping to nightly dump" }));
   expect(await page.locator(".first pre").textContent()).toMatch(/^curl .*\/ping\/[0-9a-f-]{36}$/);
   await context.close();
 });
@@ -279,7 +279,7 @@ test("a new check takes a schedule in the words of systemd, as it is typed", asy
   await button(page, "New check").click();
   const form = page.getByRole("dialog", { name: "New check" });
   await form.getByLabel("Name", { exact: true }).fill("hourly poll");
-  await form.getByLabel("On a schedule").check();
+  await form.getByLabel("Cron or OnCalendar", { exact: true }).check();
   await form.getByLabel("Cron or OnCalendar expression").fill("hourly");
   await button(form, "Create check").click();
   await expectGone(form);

@@ -61,7 +61,7 @@ test("who may only look is offered nothing to change, neither by the pointer nor
   await button(page, "Deleted checks").click();
   const bin = await expectSeen(page.getByRole("dialog"));
   await expectSeen(bin.getByText("deleted before"));
-  expect(await button(bin, "Take back").count()).toBe(0);
+  expect(await button(bin, "Restore").count()).toBe(0);
   await visit(page, `${url}/checks/${room.ids[0]}/details/`);
   await expectSeen(page.getByRole("heading", { name: "watched" }));
   for (const name of ["Pause", "Edit"]) expect(await button(page, name).count(), name).toBe(0);
@@ -75,7 +75,7 @@ test("a row names the channels that hear of its check, as they are now", async (
   await room.ask("POST", `/projects/${room.project}/channels`, mail);
   await room.go(`/projects/${room.project}/checks/`);
   const told = row(page, "told").locator(".row-told");
-  await expectSoon(() => told.getAttribute("title")).toBe("Tells Night shift");
+  await expectSoon(() => told.getAttribute("title")).toBe("Notifies Night shift");
   await room.ask("PATCH", `/checks/${room.ids[0]}`, { channels: [] });
   await expectGone(told);
   await room.ask("PATCH", `/checks/${room.ids[0]}`, { channels: "*" });
@@ -118,7 +118,7 @@ test("who was away is told what broke, what has healed and what is new since the
   await room.go(`/projects/${room.project}/checks/`);
   const line = await expectSeen(page.locator("p.since"));
   await expectSoon(() => line.textContent()).toMatch(
-    /: broken went down, mended went down and recovered, 2 checks are new\./,
+    /: broken went down, mended went down and recovered, 2 new checks\./,
   );
   await line.getByRole("link", { name: "broken" }).click();
   await page.waitForURL(new RegExp(`/checks/${broken.id}/details/`));
@@ -151,13 +151,13 @@ test("what could not be taken back is told, in the list and on the page of the c
   await expectSeen(notice(page, "Paused short-lived"));
   await gone(ids[0]);
   await undo(page, "Paused short-lived");
-  await expectSeen(notice(page, "The check is not there any more."));
+  await expectSeen(notice(page, "The check no longer exists."));
   await room.go(`/checks/${ids[1]}/details/`);
   await button(page, "Pause").click();
   await expectSeen(notice(page, "Paused gone as well"));
   await gone(ids[1]);
   await undo(page, "Paused gone as well");
-  await expectSeen(notice(page, "There is nothing here"));
+  await expectSeen(notice(page, "Page not found"));
   await context.close();
 });
 

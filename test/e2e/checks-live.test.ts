@@ -36,11 +36,11 @@ test("a signal from outside turns a row up, and the line for the first signal sa
   const { page, context } = room;
   const { id } = await room.make("first job");
   await room.go(`/projects/${room.project}/checks/`);
-  await expectSeen(page.getByRole("heading", { name: "Send the first signal of first job" }));
+  await expectSeen(page.getByRole("heading", { name: "Send the first ping to first job" }));
   await page.evaluate("globalThis.isSamePage = true");
   await signal(used, id);
   await expectSoon(() => stateOf(page, "first job")).toBe("up");
-  await expectSeen(page.getByRole("heading", { name: "It came: first job is up." }));
+  await expectSeen(page.getByRole("heading", { name: "Ping received: first job is up." }));
   await expectSoon(() => page.title()).toContain("The job is on time");
   expect(await page.evaluate("globalThis.isSamePage")).toBe(true);
   await context.close();
@@ -144,7 +144,7 @@ test("two tabs of one browser both hear, and what one does the other shows", asy
   await expectSoon(() => stateOf(page, "shared job")).toBe("up");
   await expectSoon(() => stateOf(second, "shared job")).toBe("up");
   await second.locator(".row").hover();
-  await button(second, "What to do with shared job").click();
+  await button(second, "Actions for shared job").click();
   await second.getByRole("menuitem", { name: "Pause" }).click();
   await expectSoon(() => stateOf(page, "shared job")).toBe("paused");
   await context.close();

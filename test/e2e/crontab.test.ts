@@ -18,19 +18,19 @@ test("a pasted crontab becomes the checks that are chosen, and comes back with l
   const room = await openRoom(used);
   const { page, context } = room;
   await room.go(`/projects/${room.project}/checks/`);
-  await button(page, "From a crontab").click();
+  await button(page, "Import crontab").click();
   await page.getByLabel("Crontab", { exact: true }).fill(CRONTAB);
   await chooseZone(page.getByLabel("Time zone of that machine"), "UTC");
   await expectSeen(page.getByText("3 jobs found"));
   await expectSeen(page.getByText("At 03:00 every day, UTC."));
   expect(await accessibilityTrouble(page)).toEqual([]);
-  await page.getByText("1 line left out").click();
-  await expectSeen(page.getByText("runs when the machine starts, not by the clock"));
+  await page.getByText("1 line skipped").click();
+  await expectSeen(page.getByText("runs at startup (@reboot), not on a schedule"));
 
-  await page.getByRole("checkbox", { name: "Watch artisan" }).click();
+  await page.getByRole("checkbox", { name: "Monitor artisan" }).click();
   await button(page, "Create 2 checks").click();
   await expectSeen(page.getByRole("heading", { name: "2 checks created" }));
-  const given = (await page.getByLabel("Crontab that reports").textContent())?.split("\n") ?? [];
+  const given = (await page.getByLabel("New crontab").textContent())?.split("\n") ?? [];
   expect(given[1]).toMatch(/backup\.sh; curl -fsS -m 10 --retry 5 -o \/dev\/null http:\S+\/\$\?$/);
   expect(given[2]).toBe(CRONTAB.split("\n")[2]);
   // What runs in the background cannot be followed by a report in the same line.
@@ -47,7 +47,7 @@ test("a line with a pipe is warned about, and comes back with a line that report
   const room = await openRoom(used);
   const { page, context } = room;
   await room.go(`/projects/${room.project}/checks/`);
-  await button(page, "From a crontab").click();
+  await button(page, "Import crontab").click();
   await page.getByLabel("Crontab", { exact: true }).fill("0 3 * * * sh -c 'exit 7' | cat\n*/90 4 * * * ls");
   await expectSeen(
     page.getByText("This command contains a pipe, so its exit code is that of “cat”.", { exact: false }),
@@ -57,7 +57,7 @@ test("a line with a pipe is warned about, and comes back with a line that report
   expect(await accessibilityTrouble(page)).toEqual([]);
   await button(page, "Create 2 checks").click();
   await expectSeen(page.getByRole("heading", { name: "2 checks created" }));
-  const [line = ""] = (await page.getByLabel("Crontab that reports").textContent())?.split("\n") ?? [];
+  const [line = ""] = (await page.getByLabel("New crontab").textContent())?.split("\n") ?? [];
   await promisify(execFile)("sh", ["-c", line.split(" ").slice(5).join(" ")], { timeout: 60_000 });
   await button(page, "Done").click();
   await expectSoon(() => row(page, "exit").locator(".row-next").textContent()).toContain("exit 7");
@@ -70,9 +70,9 @@ test("a text without a job says so and makes nothing, and the way there is also 
   await room.make("first");
   await room.go(`/projects/${room.project}/checks/`);
   await button(page, "New check").click();
-  await button(page, "Many at once, from a crontab").click();
+  await button(page, "Import several from a crontab").click();
   await page.getByLabel("Crontab", { exact: true }).fill("MAILTO=me\nhello");
-  await expectSeen(page.getByText("No job is found in it."));
+  await expectSeen(page.getByText("No jobs found."));
   expect(await button(page, "Create checks").isDisabled()).toBe(true);
   await page.keyboard.press("Escape");
   await button(page, "Discard changes").click();

@@ -102,7 +102,7 @@ test("who sets the schedule of several checks second is told, too", async () => 
   await page.getByLabel("Select one").check();
   await page.getByLabel("Select two").check();
   await button(page.getByRole("toolbar", { name: "2 selected" }), "Schedule").click();
-  const form = await expectSeen(page.getByRole("dialog", { name: "Schedule of 2 checks" }));
+  const form = await expectSeen(page.getByRole("dialog", { name: "Set schedule for 2 checks" }));
   await form.getByLabel("Cron expression").fill("30 3 * * *");
   await ask("PATCH", `/checks/${two.id}`, { graceSeconds: 7_200 });
   await button(form, "Set for 2 checks").click();
@@ -120,7 +120,7 @@ test("who renames a project second is told, and may reload or overwrite", async 
   const room = await openRoom(used, { name: "Old house" });
   const { page, context, ask, project } = room;
   await room.go(`/projects/${project}/settings/`);
-  const field = page.getByLabel("Name of the project");
+  const field = page.getByLabel("Project name");
   const part = page.locator("section", { has: field }).last();
   await field.fill("mine");
   await ask("PATCH", `/projects/${project}`, { name: "theirs" });
@@ -134,13 +134,13 @@ test("who renames a project second is told, and may reload or overwrite", async 
   await ask("PATCH", `/projects/${project}`, { name: "theirs again" });
   await button(part, "Save").click();
   await button(part, "Overwrite").click();
-  await expectSeen(notice(page, "The project was renamed."));
+  await expectSeen(notice(page, "Project renamed."));
   expect((await ask<ProjectSettings>("GET", `/projects/${project}/settings`)).name).toBe("mine again");
   await context.close();
 });
 
 test.each([
-  ["project settings", (project: string) => `/projects/${project}/settings/`, "Name of the project"],
+  ["project settings", (project: string) => `/projects/${project}/settings/`, "Project name"],
   ["the account", () => "/accounts/profile/", "Name"],
 ])("a name typed on the page of %s is not lost by a link or by going back", async (_, path, label) => {
   const room = await openRoom(used);
@@ -166,7 +166,7 @@ test("a window over a page with unsaved changes asks for its own text only", asy
   const room = await openRoom(used);
   const { page, context, project } = room;
   await room.go(`/projects/${project}/settings/`);
-  const field = page.getByLabel("Name of the project");
+  const field = page.getByLabel("Project name");
   await field.fill("typed");
   await button(page, "New key").click();
   const dialog = await expectSeen(page.getByRole("dialog"));

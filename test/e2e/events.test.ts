@@ -32,21 +32,21 @@ test("what happened is listed newest first, filtered by kind, searched by text, 
   const lines = page.locator("tbody tr");
   const texts = () => lines.allTextContents();
   await expectSoon(async () => (await texts())[0]).toContain("beta jobwas paused");
-  await expectSoon(async () => (await texts()).join()).toContain("went down: the job said that it failed");
+  await expectSoon(async () => (await texts()).join()).toContain("went down: the job reported a failure");
   await button(page, "up and down").click();
   await expectSoon(async () => (await texts()).join()).not.toContain("was paused");
   await expectSoon(async () => (await texts()).join()).toContain("went down");
-  await button(page, "everything").click();
+  await button(page, "all events").click();
   await page.getByLabel("Search events").fill("beta");
   await expectSoon(async () => (await texts()).every((text) => text.includes("beta job"))).toBe(true);
   const csv = await saved(page, "Download as CSV");
-  expect(csv.split("\r\n")[0]).toBe('"When","Check","What","By"');
+  expect(csv.split("\r\n")[0]).toBe('"When","Check","Event","By"');
   expect(csv).toContain('"beta job","was paused"');
   expect(csv).not.toContain("alpha job");
   const json = await saved(page, "Download as JSON");
   expect(JSON.parse(json)).toMatchObject({ events: [{ what: "was paused", check: { name: "beta job" } }] });
   await page.getByLabel("Search events").fill("nothing like it");
-  await expectSeen(page.getByRole("heading", { name: "Nothing matches" }));
+  await expectSeen(page.getByRole("heading", { name: "No matching events" }));
   expect(complaints).toEqual([]);
   await context.close();
 });
@@ -58,7 +58,7 @@ test("a flip appears in the list by itself", async () => {
   await signal(used, id);
   await room.go(`/projects/${room.project}/events/`);
   await signal(used, id, "/fail");
-  await expectSeen(page.getByText("went down: the job said that it failed"));
+  await expectSeen(page.getByText("went down: the job reported a failure"));
   await context.close();
 });
 
@@ -71,17 +71,17 @@ test("a range of time and a zone are kept in the address, and shown again from i
   await expectSeen(page.getByText("was paused"));
   await page.getByLabel("From").fill("2020-01-01T00:00");
   await page.getByLabel("Until").fill("2020-01-02T00:00");
-  await expectSeen(page.getByRole("heading", { name: "Nothing matches" }));
+  await expectSeen(page.getByRole("heading", { name: "No matching events" }));
   expect(page.url()).toContain("from=2020-01-01T00%3A00&to=2020-01-02T00%3A00");
   await page.reload();
-  await expectSeen(page.getByRole("heading", { name: "Nothing matches" }));
+  await expectSeen(page.getByRole("heading", { name: "No matching events" }));
   expect(await page.getByLabel("From").inputValue()).toBe("2020-01-01T00:00");
   await button(page, "Any time").click();
   await expectSeen(page.getByText("was paused"));
-  await page.getByLabel("Times in").selectOption({ label: "UTC" });
-  await expectSeen(page.getByText("by the clock of UTC"));
-  await page.getByLabel("Times in").selectOption({ label: "the zone of each check" });
-  await expectSeen(page.getByText("by the clock of Europe/Riga"));
+  await page.getByLabel("Time zone").selectOption({ label: "UTC" });
+  await expectSeen(page.getByText("time zone: UTC"));
+  await page.getByLabel("Time zone").selectOption({ label: "time zone of each check" });
+  await expectSeen(page.getByText("time zone: Europe/Riga"));
   await expectSeen(page.locator("tbody").getByText("Asia/Tokyo"));
   expect(await page.locator("tbody time").first().getAttribute("title")).toMatch(/GMT\+9|JST/);
   expect(page.url()).toContain("zone=check");
@@ -94,15 +94,15 @@ test("on a phone the choice of times is folded away until somebody wants it or t
   const { page, context } = room;
   const url = `/projects/${room.project}/events/`;
   await room.go(url);
-  await expectSeen(page.getByRole("heading", { name: "This fills by itself" }));
+  await expectSeen(page.getByRole("heading", { name: "Events appear here automatically" }));
   expect(await page.getByLabel("From").isVisible()).toBe(false);
   await button(page, "times").click();
   await expectSeen(page.getByLabel("From"));
   await room.go(`${url}?from=2020-01-01T00%3A00`);
   await expectSeen(page.getByLabel("From"));
   await room.go(url);
-  await page.getByRole("link", { name: "To the checks" }).click();
-  await expectSeen(page.getByRole("heading", { name: "Nothing is watched yet" }));
+  await page.getByRole("link", { name: "View checks" }).click();
+  await expectSeen(page.getByRole("heading", { name: "No checks yet" }));
   await context.close();
 });
 
@@ -129,7 +129,7 @@ test("older events come when they are asked for", async () => {
     await more.click();
     await expectSoon(() => lines.count()).toBeGreaterThan(count);
   } else {
-    await expectSeen(page.getByText("That is everything that is kept."));
+    await expectSeen(page.getByText("No older events."));
   }
   await context.close();
 });

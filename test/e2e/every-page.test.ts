@@ -36,7 +36,7 @@ test("an address that leads nowhere, with the way back", async () => {
     await page.emulateMedia({ colorScheme: theme });
     expect(await accessibilityTrouble(page), theme).toEqual([]);
   }
-  await page.getByRole("link", { name: "To the dashboard" }).click();
+  await page.getByRole("link", { name: "Go to the dashboard" }).click();
   await page.waitForURL(`${used.site.url}/`);
   await context.close();
 });

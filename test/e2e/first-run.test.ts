@@ -34,37 +34,37 @@ test("the owner comes in by the link, tests address and mail, makes a check and 
   await visit(page, link);
   await page.getByLabel("Email address").fill("owner@example.org");
   await page.getByLabel("Password").fill("short");
-  await button(page, "Create the account").click();
+  await button(page, "Create account").click();
   await expectSeen(page.getByRole("alert"));
   // What was refused has the cursor, and the address is still there.
   await expectSoon(() => page.evaluate("document.activeElement.name")).toBe("password");
   await page.getByLabel("Password").fill("four words in a row");
-  await button(page, "Create the account").click();
+  await button(page, "Create account").click();
   await page.waitForURL(`${used.site.url}/welcome/`);
   await expectSeen(page.getByText("Signed in as owner@example.org."));
 
   await expectSeen(page.getByText(/^The server reached itself at/));
 
   smtp.behave({ onRcptTo: () => "550 5.1.1 No such user here" });
-  await page.getByLabel("Send a test to").fill("ops@example.org");
-  await button(page, "Send a test").click();
-  await expectSoon(() => page.getByLabel("What the mail server said").textContent()).toContain(
+  await page.getByLabel("Send a test email to").fill("ops@example.org");
+  await button(page, "Send test email").click();
+  await expectSoon(() => page.getByLabel("Response from the mail server").textContent()).toContain(
     "No such user here",
   );
   smtp.behave({});
-  await button(page, "Send a test").click();
-  await expectSeen(page.getByText(/^The mail server took it/));
+  await button(page, "Send test email").click();
+  await expectSeen(page.getByText(/^The mail server accepted the email/));
   expect(smtp.received.at(-1)?.to).toEqual(["ops@example.org"]);
 
   await page.getByLabel("Name", { exact: true }).fill("nightly backup");
-  await button(page, "Create the check").click();
-  const line = await expectSeen(page.getByLabel("Command that sends the first signal"));
+  await button(page, "Create check").click();
+  const line = await expectSeen(page.getByLabel("Command that sends the first ping"));
   const [id = ""] = /[0-9a-f-]{36}/.exec((await line.textContent()) ?? "") ?? [];
   await fetch(`${used.site.url}/ping/${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`);
-  await expectSeen(page.getByText("Came, but did not count"));
+  await expectSeen(page.getByText("Received but not matched"));
   await signal(used, id);
-  await expectSeen(page.getByText("It arrived"));
-  await page.getByRole("link", { name: "Open the check" }).click();
+  await expectSeen(page.getByText("Ping received"));
+  await page.getByRole("link", { name: "Open check" }).click();
   await page.waitForURL(`**/checks/${id}/details/`);
   await expectSoon(() => page.title()).toContain("nightly backup is on time");
   expect(complaints.filter((one) => !/^400 |status of 400/.test(one))).toEqual([]);

@@ -62,7 +62,7 @@ test("a check: its days, the switch of the chart, who is told, and the entry of 
   ]);
   await expectSeen(page.locator(".toggle"));
   await expectApart(page, [".toggle[data-state=checked]", ".toggle[data-state=unchecked]"]);
-  await page.getByRole("button", { name: "More to do with this check" }).press("Enter");
+  await page.getByRole("button", { name: "More actions" }).press("Enter");
   await expectSeen(page.locator(".menu-item[data-highlighted]"));
   await expectApart(page, [".menu-item[data-highlighted]", ".menu-item:not([data-highlighted])"]);
   await context.close();

@@ -159,7 +159,7 @@ test("a bar, a menu and a row that go away leave the focus beside where they wer
   await expectFocus(page, "New tags");
   await press(page, "Escape");
   await expectFocus(page, "Tags");
-  await tabTo(page, "Clear the selection");
+  await tabTo(page, "Clear selection");
   await press(page, "Enter");
   await expectGone(page.getByRole("toolbar"));
   await expectSoon(() => focused(page)).not.toBe("the page");
@@ -168,7 +168,7 @@ test("a bar, a menu and a row that go away leave the focus beside where they wer
   await tabTo(page, "Select beta export");
   await press(page, "p");
   await expectSoon(() => stateOf(page, "beta export")).toBe("paused");
-  await tabTo(page, "What to do with gamma sync");
+  await tabTo(page, "Actions for gamma sync");
   await openMenu(page);
   await expectFocus(page, "Open");
   await press(page, "End");
@@ -202,15 +202,15 @@ test("a run is opened beside its check and closed, the schedule is edited and sa
   await press(page, "Enter");
   await expectGone(page.getByRole("dialog"));
   await expectFocus(page, "Edit");
-  await tabTo(page, "More to do with this check");
+  await tabTo(page, "More actions");
   await openMenu(page);
-  await expectSoon(() => focused(page)).toMatch(/^Copy ping address/);
+  await expectSoon(() => focused(page)).toMatch(/^Copy ping URL/);
   await press(page, "ArrowDown");
   await expectSoon(() => focused(page)).toMatch(/^Copy as code/);
   await press(page, "Enter");
   await expectSeen(page.getByRole("dialog", { name: "Copy as code" }));
   await press(page, "Escape");
-  await expectFocus(page, "More to do with this check");
+  await expectFocus(page, "More actions");
   await context.close();
 });
 
@@ -230,7 +230,7 @@ test("a channel is added, somebody is invited, palette and help are opened and c
   await tabTo(page, "Add channel");
   await press(page, "Enter");
   await expectSeen(page.getByRole("dialog"));
-  const email = page.locator(".channels-card", { hasText: "Writes mails" });
+  const email = page.locator(".channels-card", { hasText: "Sends email alerts" });
   await tabTo(page, ((await email.textContent()) ?? "").trim());
   await press(page, "Enter");
   await expectSeen(page.getByRole("dialog").locator("form"));
@@ -238,23 +238,23 @@ test("a channel is added, somebody is invited, palette and help are opened and c
   await expectFocus(page, "Add channel");
 
   await room.go(`/projects/${room.project}/settings/`);
-  await tabTo(page, "Invite somebody");
+  await tabTo(page, "Invite someone");
   await press(page, "Enter");
   await expectFocus(page, "Email address");
   await page.keyboard.type("keys@example.org");
   await press(page, "Enter");
-  await expectSeen(page.getByRole("dialog", { name: "Pass this link on" }));
+  await expectSeen(page.getByRole("dialog", { name: "Share this link" }));
   await press(page, "Escape");
-  await expectFocus(page, "Invite somebody");
+  await expectFocus(page, "Invite someone");
 
   await press(page, "Control+k");
   await expectFocus(page, "Search everything");
   await press(page, "Escape");
-  await expectFocus(page, "Invite somebody");
+  await expectFocus(page, "Invite someone");
   await press(page, "Shift+?");
   await expectSeen(page.getByRole("dialog", { name: "Keyboard shortcuts" }));
   await press(page, "Escape");
-  await expectFocus(page, "Invite somebody");
+  await expectFocus(page, "Invite someone");
   await press(page, "Control+k");
   await page.keyboard.type("events");
   await press(page, "Enter");
@@ -346,7 +346,7 @@ test("single keys can be switched off, stay so, and are switched on again", asyn
   await room.make("quiet job");
   await room.go(`/projects/${room.project}/checks/`);
   await expectSeen(page.getByRole("link", { name: "quiet job", exact: true }));
-  const keys = page.getByRole("switch", { name: /^Single keys do something/ });
+  const keys = page.getByRole("switch", { name: /^Enable single-key shortcuts/ });
   const palette = page.getByRole("combobox", { name: "Search everything" });
   // What lies under another window has no role for whoever looks by roles.
   const windows = page.locator(".window.is-dialog");

@@ -77,7 +77,7 @@ test("the command runs, also as a trial with its threads and its pages", async (
   const page = await fetch(link);
   expect([page.status, await page.text()]).toEqual([
     200,
-    expect.stringContaining("Create the first account"),
+    expect.stringContaining("Create the admin account"),
   ]);
   child.kill("SIGINT");
   expect(await ended).toMatchObject({ code: 0, err: "" });

@@ -58,7 +58,7 @@ test.each(["light", "dark"] as const)(
     const { page, context } = await used.open({ theme });
     await used.site.database.pool.query("update sessions set proven_at = proven_at - interval '1 hour'");
     await visit(page, `${used.site.url}/accounts/confirm/`);
-    await expectSeen(page.getByRole("heading", { name: "Confirm that it is you" }));
+    await expectSeen(page.getByRole("heading", { name: "Re-authenticate" }));
     expect(await accessibilityTrouble(page)).toEqual([]);
     await context.close();
   },

@@ -14,7 +14,7 @@ test("a project is made by its name alone, and its empty page tells how to begin
   await form.getByLabel("Name").fill("Kitchen");
   await button(form, "Create project").click();
   await page.waitForURL(/\/projects\/[0-9a-f-]{36}\/checks\/$/);
-  await expectSeen(page.getByRole("heading", { name: "Let the first job report in" }));
+  await expectSeen(page.getByRole("heading", { name: "Monitor your first job" }));
   await expectSeen(button(page, "Switch project: Kitchen"));
   expect(complaints).toEqual([]);
   await context.close();
@@ -51,7 +51,7 @@ test("where signals cannot be received, the page of all projects says so", async
   });
   await room.go(`/projects/${room.project}/checks/`);
   await page.getByRole("link", { name: "Overdue", exact: true }).click();
-  await expectSeen(page.getByText(/^Overdue cannot receive signals since/));
+  await expectSeen(page.getByText(/^Overdue has not been able to receive pings since/));
   await context.close();
 });
 

@@ -33,7 +33,7 @@ test("a run opens under its own address, its neighbours are a key away, and Esca
   await rows(page).first().getByRole("link").click();
   await page.waitForURL(/\/runs\/2\/$/);
   await expectSeen(drawer(page).getByText("Failure, exit code 3"));
-  const elsewhere = drawer(page).locator(".run-facts > div", { hasText: "In other zones" });
+  const elsewhere = drawer(page).locator(".run-facts > div", { hasText: "In other time zones" });
   await expectSoon(() => elsewhere.locator("time").allTextContents()).toEqual([
     expect.stringMatching(/ UTC$/),
     expect.stringMatching(/ (EST|EDT|GMT-[45])$/),
@@ -55,11 +55,11 @@ test("a run opens under its own address, its neighbours are a key away, and Esca
 test("a failure is shown against the last success, line by line", async () => {
   const { page, context, id } = await openCheck();
   await page.goto(`${used.site.url}/checks/${id}/runs/2/`);
-  const difference = drawer(page).getByRole("region", { name: "Against the last success" });
+  const difference = drawer(page).getByRole("region", { name: "Compare with last success" });
   await expectSoon(() => difference.locator(".is-new").allTextContents()).toEqual(["+disk is full"]);
   await expectSoon(() => difference.locator(".is-gone").allTextContents()).toEqual(["−all is well"]);
   await drawer(page).getByRole("tab", { name: "Text" }).click();
-  await drawer(page).getByLabel("Search in the output").fill("line");
+  await drawer(page).getByLabel("Search output").fill("line");
   await expectSeen(drawer(page).getByText("2 matches"));
   await context.close();
 });
@@ -84,7 +84,7 @@ test("colours of a terminal are left out of what is shown and compared, and stay
   await room.go(`/checks/${id}/details/`);
   await expectSoon(() => rows(page).first().locator("code").textContent()).toBe("start disk is full");
   await page.goto(`${used.site.url}/checks/${id}/runs/2/`);
-  const difference = drawer(page).getByRole("region", { name: "Against the last success" });
+  const difference = drawer(page).getByRole("region", { name: "Compare with last success" });
   await expectSoon(() => difference.locator(".is-new").allTextContents()).toEqual(["+disk is full"]);
   await drawer(page).getByRole("tab", { name: "Text" }).click();
   await expectSoon(() => drawer(page).locator("pre").textContent()).toBe("start\ndisk is full\n");

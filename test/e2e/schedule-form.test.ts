@@ -58,7 +58,7 @@ test("a macro is spelled out in the field, and saved so", async () => {
   expect(await settingsOf(room, made.id)).toMatchObject({ kind: "cron", schedule: "0 * * * *" });
   await room.go(`/projects/${room.project}/checks/`);
   await button(page, "New check").click();
-  await page.getByLabel("On a schedule").check();
+  await page.getByLabel("Cron or OnCalendar", { exact: true }).check();
   await page.getByLabel("Cron or OnCalendar expression").fill("@weekly");
   await expectSoon(() => page.getByLabel("Cron or OnCalendar expression").inputValue()).toBe("0 0 * * 0");
   await context.close();

@@ -31,14 +31,14 @@ async function openSettings(name: string): Promise<Room> {
 /** Invites somebody who has an account, by the link that is shown where no mail is sent, and lets them follow it. */
 async function join(room: Room, email: string): Promise<Page> {
   const accountId = await person(used, email);
-  await button(room.page, "Invite somebody").click();
+  await button(room.page, "Invite someone").click();
   const form = room.page.getByRole("dialog");
   await form.getByLabel("Email address").fill(email);
   await form.getByLabel("Role").selectOption("readOnly");
-  await button(form, "Make a link").click();
-  const link = await (await expectSeen(room.page.getByLabel("Link of the invitation"))).textContent();
+  await button(form, "Create link").click();
+  const link = await (await expectSeen(room.page.getByLabel("Invitation link"))).textContent();
   await button(room.page.getByRole("dialog"), "Done").click();
-  await expectSeen(room.page.getByRole("list", { name: "Invited" }).getByText(email));
+  await expectSeen(room.page.getByRole("list", { name: "Pending invitations" }).getByText(email));
   const theirs = await used.open({ accountId });
   await visit(theirs.page, link ?? "");
   await theirs.page.locator("main form button").first().click();
@@ -48,11 +48,11 @@ async function join(room: Room, email: string): Promise<Page> {
 
 test("a new name is shown at once in the rail, and stands in the record with what it was before", async () => {
   const { page, context, complaints } = await openSettings("Old house");
-  await part(page, "Name").getByLabel("Name of the project").fill("New house");
+  await part(page, "Name").getByLabel("Project name").fill("New house");
   await button(part(page, "Name"), "Save").click();
-  await expectSeen(notice(page, "The project was renamed."));
+  await expectSeen(notice(page, "Project renamed."));
   await expectSeen(button(page, "Switch project: New house"));
-  await page.getByRole("tab", { name: "Record of changes" }).click();
+  await page.getByRole("tab", { name: "Audit log" }).click();
   const line = page.getByRole("row", { name: /renamed the project/ });
   await expectSeen(line);
   expect(await line.locator("del").textContent()).toBe("Old house");
@@ -89,21 +89,21 @@ test("whoever cannot invite because no mail is sent is told so instead of being 
   const room = await openRoom(used, { name: "Quiet house", accountId });
   await room.go(`/projects/${room.project}/settings/`);
   await expectSeen(part(room.page, "Members").getByText(/OVERDUE_SMTP_HOST/));
-  expect(await button(room.page, "Invite somebody").count()).toBe(0);
+  expect(await button(room.page, "Invite someone").count()).toBe(0);
   expect(room.complaints).toEqual([]);
   await room.context.close();
 });
 
 test("an invitation can be withdrawn", async () => {
   const { page, context } = await openSettings("Quiet club");
-  await button(page, "Invite somebody").click();
+  await button(page, "Invite someone").click();
   const form = page.getByRole("dialog");
   await form.getByLabel("Email address").fill("late@example.org");
-  await button(form, "Make a link").click();
-  const link = await (await expectSeen(page.getByLabel("Link of the invitation"))).textContent();
+  await button(form, "Create link").click();
+  const link = await (await expectSeen(page.getByLabel("Invitation link"))).textContent();
   await button(page.getByRole("dialog"), "Done").click();
-  await button(page, "Withdraw the invitation of late@example.org").click();
-  await expectSeen(notice(page, "The invitation of late@example.org was withdrawn."));
+  await button(page, "Withdraw the invitation for late@example.org").click();
+  await expectSeen(notice(page, "Withdrew the invitation for late@example.org."));
   const nobody = await used.open({ signedIn: false });
   expect((await nobody.page.goto(link ?? ""))?.status()).toBe(404);
   await nobody.context.close();
@@ -118,8 +118,8 @@ test("a key is shown once, works against the API, and is refused once it is revo
   const form = page.getByRole("dialog");
   await form.getByLabel("Name").fill("deploy");
   await button(form, "Create").click();
-  const key = (await (await expectSeen(page.getByLabel("The new key"))).textContent()) ?? "";
-  await button(page.getByRole("dialog"), "I have copied it").click();
+  const key = (await (await expectSeen(page.getByLabel("New API key"))).textContent()) ?? "";
+  await button(page.getByRole("dialog"), "I've copied it").click();
   const ask = () => fetch(`${used.site.url}/api/v3/checks/`, { headers: { "X-Api-Key": key } });
   const answer = await ask();
   expect(answer.status).toBe(200);
@@ -127,7 +127,7 @@ test("a key is shown once, works against the API, and is refused once it is revo
   expect(await page.content()).not.toContain(key);
   await button(page, "Revoke deploy").click();
   await button(page.getByRole("dialog"), "Revoke").click();
-  await expectSeen(notice(page, "The key was revoked."));
+  await expectSeen(notice(page, "API key revoked."));
   await expectGone(button(page, "Revoke deploy"));
   await expectSoon(async () => (await ask()).status).toBe(401);
   await context.close();
@@ -138,22 +138,22 @@ test("signals by name are taken with the ping key, with the new one after it was
   const { page, context } = room;
   await room.make("nightly", { slug: "nightly" });
   const pingKey = part(page, "Ping key");
-  const make = button(pingKey, "Make one");
+  const make = button(pingKey, "Create ping key");
   if ((await make.count()) > 0) await make.click();
   const shown = () => pingKey.getByLabel("Ping key", { exact: true }).textContent();
   await expectSeen(pingKey.getByLabel("Ping key", { exact: true }));
   const old = await shown();
   const ping = async (key: string | null) => (await fetch(`${used.site.url}/ping/${key}/nightly`)).status;
   await expectSoon(() => ping(old)).toBe(200);
-  await button(pingKey, "New one").click();
-  await button(page.getByRole("dialog"), "New one").click();
+  await button(pingKey, "Replace").click();
+  await button(page.getByRole("dialog"), "Replace").click();
   await expectSoon(shown).not.toBe(old);
   const renewed = await shown();
   await expectSoon(() => ping(renewed)).toBe(200);
   await expectSoon(() => ping(old)).toBe(404);
   await button(pingKey, "Remove").click();
   await button(page.getByRole("dialog"), "Remove").click();
-  await expectSeen(pingKey.getByText("There is no ping key"));
+  await expectSeen(pingKey.getByText("No ping key."));
   await expectSoon(() => ping(renewed)).toBe(404);
   await context.close();
 });
@@ -163,15 +163,15 @@ test("a project is handed over to a member who agrees, and the record says so", 
   const { page, context } = room;
   const theirs = await join(room, "heir@example.org");
   await page.reload();
-  await button(part(page, "Hand over"), "Ask them").click();
-  await expectSeen(page.getByText("heir@example.org has been asked to take over."));
+  await button(part(page, "Transfer ownership"), "Send request").click();
+  await expectSeen(page.getByText("Waiting for heir@example.org to accept."));
   await visit(theirs, `${used.site.url}/projects/${room.project}/settings/`);
-  await button(theirs, "Take it over").click();
-  await expectSeen(part(theirs, "Remove the project"));
+  await button(theirs, "Accept").click();
+  await expectSeen(part(theirs, "Delete project"));
   await page.reload();
   await expectSeen(part(page, "Members"));
-  await expectSoon(() => part(page, "Remove the project").count()).toBe(0);
-  await theirs.getByRole("tab", { name: "Record of changes" }).click();
+  await expectSoon(() => part(page, "Delete project").count()).toBe(0);
+  await theirs.getByRole("tab", { name: "Audit log" }).click();
   await expectSeen(theirs.getByRole("row", { name: /accepted ownership of the project/ }));
   await theirs.context().close();
   await context.close();
@@ -180,9 +180,9 @@ test("a project is handed over to a member who agrees, and the record says so", 
 test("a project is removed when its name is typed", async () => {
   const room = await openSettings("Doomed house");
   const { page, context } = room;
-  await button(part(page, "Remove the project"), "Remove the project").click();
-  const question = page.getByRole("dialog", { name: "Remove Doomed house?" });
-  const act = button(question, "Remove the project");
+  await button(part(page, "Delete project"), "Delete project").click();
+  const question = page.getByRole("dialog", { name: "Delete Doomed house?" });
+  const act = button(question, "Delete project");
   expect(await act.isDisabled()).toBe(true);
   await question.getByRole("textbox").fill("Doomed house");
   await act.click();

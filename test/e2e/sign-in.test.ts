@@ -31,8 +31,8 @@ test("a mailed link signs in once, and leads to the page that was wanted", async
   await visit(page, `${used.site.url}/accounts/profile/`);
   expect(page.url()).toContain("/accounts/login/?next=");
   await page.locator("#link-email").fill(email);
-  await button(page, "Mail me a link").click();
-  await expectSeen(page.getByRole("heading", { name: "Look into your mail" }));
+  await button(page, "Email me a link").click();
+  await expectSeen(page.getByRole("heading", { name: "Check your email" }));
   const link = await mailedLink(email, "/accounts/link/");
   await visit(page, link);
   await button(page, "Sign in").click();
@@ -40,7 +40,7 @@ test("a mailed link signs in once, and leads to the page that was wanted", async
   await expectSeen(page.getByText(email));
   const other = await used.open({ signedIn: false });
   expect((await other.page.goto(link))?.status()).toBe(404);
-  await expectSeen(other.page.getByRole("heading", { name: "This link is not valid" }));
+  await expectSeen(other.page.getByRole("heading", { name: "Invalid link" }));
   await other.context.close();
   expect(complaints).toEqual([]);
   await context.close();
@@ -50,13 +50,13 @@ test("an address without an account is answered in the same words, and gets no l
   const { page, context } = await used.open({ signedIn: false });
   await visit(page, `${used.site.url}/accounts/login/`);
   await page.locator("#link-email").fill("nobody@example.org");
-  await button(page, "Mail me a link").click();
-  await expectSeen(page.getByRole("heading", { name: "Look into your mail" }));
+  await button(page, "Email me a link").click();
+  await expectSeen(page.getByRole("heading", { name: "Check your email" }));
   const known = "known@example.org";
   await person(used, known);
   await visit(page, `${used.site.url}/accounts/login/`);
   await page.locator("#link-email").fill(known);
-  await button(page, "Mail me a link").click();
+  await button(page, "Email me a link").click();
   await mailedLink(known, "/accounts/link/");
   expect(
     smtp.received.some(({ to, mail }) => to.includes("nobody@example.org") && mail.text?.includes("/link/")),
@@ -69,7 +69,7 @@ test("somebody new comes in by an invitation that was mailed", async () => {
   const { page, context } = room;
   await room.make("guarded job");
   await room.go(`/projects/${room.project}/settings/`);
-  await button(page, "Invite somebody").click();
+  await button(page, "Invite someone").click();
   const form = page.getByRole("dialog");
   await form.getByLabel("Email address").fill("new@example.org");
   await button(form, "Send invitation").click();
@@ -79,7 +79,7 @@ test("somebody new comes in by an invitation that was mailed", async () => {
   await theirs.page.locator("main form button").first().click();
   await theirs.page.waitForURL(`**/projects/${room.project}/checks/`);
   await expectSeen(theirs.page.getByRole("link", { name: "guarded job", exact: true }));
-  await expectSeen(theirs.page.getByText("browser time: Europe/Riga"));
+  await expectSeen(theirs.page.getByText("Browser time zone: Europe/Riga"));
   await theirs.context.close();
   await context.close();
 });

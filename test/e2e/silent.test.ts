@@ -40,7 +40,7 @@ const silent = ({ ask, project }: Room) => ask<SilentChecks>("GET", `/projects/$
 test("one press assigns the channel that there is, and the undo takes it back", async () => {
   const room = await openDown([WEBHOOK]);
   const { page, context } = room;
-  await expectSeen(band(room).getByText("2 checks are down and notify no channel."));
+  await expectSeen(band(room).getByText("2 checks are down and have no channel."));
   await expectSeen(row(page, "alpha").getByText("no channel"));
   expect(await accessibilityTrouble(page)).toEqual([]);
   await button(band(room), "Notify ops hook").click();
@@ -48,7 +48,7 @@ test("one press assigns the channel that there is, and the undo takes it back", 
   await expectSoon(async () => (await silent(room)).downCount).toBe(0);
   await expectSoon(() => row(page, "alpha").getByText("no channel").count()).toBe(0);
   await undo(page, "ops hook will be notified about 2 checks.");
-  await expectSeen(band(room).getByText("2 checks are down and notify no channel."));
+  await expectSeen(band(room).getByText("2 checks are down and have no channel."));
   expect((await silent(room)).downCount).toBe(2);
   await context.close();
 });
@@ -56,15 +56,15 @@ test("one press assigns the channel that there is, and the undo takes it back", 
 test("without a channel the way to the first one is offered, and a check that comes up is not counted", async () => {
   const room = await openDown();
   const { page, context } = room;
-  await expectSeen(band(room).getByText("2 checks are down and notify no channel."));
+  await expectSeen(band(room).getByText("2 checks are down and have no channel."));
   expect(await accessibilityTrouble(page)).toEqual([]);
   const { rows } = await room.ask<{ rows: { id: string; name: string }[] }>(
     "GET",
     `/projects/${room.project}/checks`,
   );
   await signal(used, rows.find(({ name }) => name === "alpha")?.id ?? "");
-  await expectSeen(band(room).getByText("1 check is down and notifies no channel."));
-  await band(room).getByRole("link", { name: "Add a channel" }).click();
+  await expectSeen(band(room).getByText("1 check is down and has no channel."));
+  await band(room).getByRole("link", { name: "Add channel" }).click();
   await expectSoon(() => new URL(page.url()).pathname).toBe(`/projects/${room.project}/channels/`);
   await context.close();
 });
@@ -80,7 +80,7 @@ test("a channel that is disabled notifies nobody", async () => {
   );
   await room.ask("PATCH", `/channels/${channels[0]?.id}`, { isEnabled: false });
   await page.reload();
-  await expectSeen(band(room).getByText("2 checks are down and notify no channel."));
-  await expectSeen(band(room).getByRole("link", { name: "Add a channel" }));
+  await expectSeen(band(room).getByText("2 checks are down and have no channel."));
+  await expectSeen(band(room).getByRole("link", { name: "Add channel" }));
   await context.close();
 });

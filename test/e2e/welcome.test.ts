@@ -18,7 +18,7 @@ async function openWelcome() {
 test("the public address is tried, and lines for a proxy are there", async () => {
   const { page, context, complaints } = await openWelcome();
   await expectSeen(page.getByText("The server reached itself at"));
-  await page.getByText("A proxy in front?").click();
+  await page.getByText("Using a reverse proxy?").click();
   expect(await (await expectSeen(page.getByLabel("Caddy", { exact: true }))).textContent()).toContain(
     "reverse_proxy 127.0.0.1:",
   );
@@ -32,9 +32,9 @@ test("the public address is tried, and lines for a proxy are there", async () =>
 
 test("a mail that cannot go out shows why", async () => {
   const { page, context, complaints } = await openWelcome();
-  await button(page, "Send a test").click();
+  await button(page, "Send test email").click();
   const outcome = await expectSeen(page.locator(".notice.is-bad"));
-  expect(await outcome.textContent()).toContain("It did not go out");
+  expect(await outcome.textContent()).toContain("The email couldn't be sent");
   expect(complaints).toEqual([]);
   await context.close();
 });
@@ -42,15 +42,15 @@ test("a mail that cannot go out shows why", async () => {
 test("the first check is made, a mistyped signal is named, and the right one is seen", async () => {
   const { page, context, complaints } = await openWelcome();
   await page.getByLabel("Name").fill("nightly backup");
-  await button(page, "Create the check").click();
-  const line = await (await expectSeen(page.getByLabel("Command that sends the first signal"))).textContent();
+  await button(page, "Create check").click();
+  const line = await (await expectSeen(page.getByLabel("Command that sends the first ping"))).textContent();
   const address = /https?:\S+$/.exec(line ?? "")?.[0] ?? "";
   const last = address.at(-1) === "0" ? "1" : "0";
   await fetch(address.slice(0, -1) + last);
   await expectSeen(page.locator(".waiting .notice.is-bad"));
   await fetch(address);
-  await expectSeen(page.getByText("It arrived"));
-  await page.getByRole("link", { name: "Open the check" }).click();
+  await expectSeen(page.getByText("Ping received"));
+  await page.getByRole("link", { name: "Open check" }).click();
   await page.waitForURL(/\/checks\/[^/]+\/details\//);
   expect(complaints).toEqual([]);
   await context.close();
@@ -59,9 +59,9 @@ test("the first check is made, a mistyped signal is named, and the right one is 
 test("the owner is told by mail with one press, and the step says so", async () => {
   const room = await openWelcome();
   const { page, context, complaints } = room;
-  const step = page.locator(".step", { has: page.getByRole("heading", { name: "Who is told?" }) });
-  await (await expectSeen(step.getByRole("button", { name: /^Mail .+@/ }))).click();
-  await expectSeen(step.getByText(/^Will be told: .+@/));
+  const step = page.locator(".step", { has: page.getByRole("heading", { name: "Notification channel" }) });
+  await (await expectSeen(step.getByRole("button", { name: /^Email .+@/ }))).click();
+  await expectSeen(step.getByText(/^Notifications go to .+@/));
   const { channels } = await room.ask<{ channels: { kind: string; checkCount: number }[] }>(
     "GET",
     `/projects/${room.project}/channels`,
@@ -75,13 +75,13 @@ test("whoever sees the first signal before anybody is told sees that mended, too
   const room = await openWelcome();
   const { page, context, complaints } = room;
   await page.getByLabel("Name").fill("nightly backup");
-  await button(page, "Create the check").click();
-  const line = await (await expectSeen(page.getByLabel("Command that sends the first signal"))).textContent();
+  await button(page, "Create check").click();
+  const line = await (await expectSeen(page.getByLabel("Command that sends the first ping"))).textContent();
   await fetch(/https?:\S+$/.exec(line ?? "")?.[0] ?? "");
-  await expectSeen(page.getByText("nobody is told: no channel hears of it yet"));
-  await page.getByRole("button", { name: /^Mail .+@/ }).click();
-  await expectGone(page.getByText("nobody is told: no channel hears of it yet"));
-  await expectGone(page.getByRole("link", { name: "Add a channel" }));
+  await expectSeen(page.getByText("Monitoring has started, but no channel is connected."));
+  await page.getByRole("button", { name: /^Email .+@/ }).click();
+  await expectGone(page.getByText("Monitoring has started, but no channel is connected."));
+  await expectGone(page.getByRole("link", { name: "Add channel" }));
   expect(complaints).toEqual([]);
   await context.close();
 });
@@ -97,13 +97,13 @@ test("a channel that is switched off tells nobody, and the step says so", async 
   );
   await room.ask("PATCH", `/channels/${channel.id}`, { isEnabled: false });
   await room.go("/welcome/");
-  const step = page.locator(".step", { has: page.getByRole("heading", { name: "Who is told?" }) });
-  await expectSeen(step.getByText("Nobody can be told by ops as things stand"));
-  expect(await step.locator(".step-mark").textContent()).toContain("needs you");
-  await expectSeen(step.getByRole("link", { name: "To the channels" }));
+  const step = page.locator(".step", { has: page.getByRole("heading", { name: "Notification channel" }) });
+  await expectSeen(step.getByText("ops can't send notifications yet"));
+  expect(await step.locator(".step-mark").textContent()).toContain("needs attention");
+  await expectSeen(step.getByRole("link", { name: "View channels" }));
   await room.ask("PATCH", `/channels/${channel.id}`, { isEnabled: true });
   await room.go("/welcome/");
-  await expectSeen(step.getByText("Will be told: ops."));
+  await expectSeen(step.getByText("Notifications go to ops."));
   expect(await step.locator(".step-mark").textContent()).toContain("done");
   expect(complaints).toEqual([]);
   await context.close();
@@ -111,8 +111,8 @@ test("a channel that is switched off tells nobody, and the step says so", async 
 
 test("another way leads to the gallery, and nobody has to go it", async () => {
   const { page, context } = await openWelcome();
-  await expectSeen(page.getByText("You can do this later; until then nobody is told."));
-  await page.getByRole("link", { name: "Another way" }).click();
-  await expectSeen(page.getByRole("dialog", { name: "How shall people be told?" }));
+  await expectSeen(page.getByText("You can do this later. Until then, no notifications are sent."));
+  await page.getByRole("link", { name: "Add another channel" }).click();
+  await expectSeen(page.getByRole("dialog", { name: "Add a channel" }));
   await context.close();
 });

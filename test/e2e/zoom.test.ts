@@ -59,7 +59,7 @@ const WINDOWS: readonly [string, string, (page: Page) => Promise<unknown>][] = [
   ["the form of a check", "/checks/:check/details/", (page) => page.keyboard.press("e")],
   ["a check as code", "/checks/:check/details/", (page) => page.keyboard.press("c")],
   ["the kinds of channels", "/projects/:project/channels/", (page) => button(page, "Add channel").click()],
-  ["an invitation", "/projects/:project/settings/", (page) => button(page, "Invite somebody").click()],
+  ["an invitation", "/projects/:project/settings/", (page) => button(page, "Invite someone").click()],
 ];
 
 describe("windows at 400 %", () => {

@@ -95,7 +95,7 @@ describe("An address that somebody else has entered", () => {
     const looked = await cast.ask(verify);
     expect(looked).toMatchObject({ status: 200, text: expect.stringContaining("<button") });
     expect((await now(channel))?.verifiedAddress).toBeNull();
-    expect((await cast.ask(verify, { method: "POST" })).text).toContain("The address is verified");
+    expect((await cast.ask(verify, { method: "POST" })).text).toContain("Email address confirmed");
     expect((await now(channel))?.verifiedAddress).toBe("ann@example.org");
 
     const uuid = await checkTelling(channel);
@@ -116,7 +116,7 @@ describe("An address that somebody else has entered", () => {
       headers: { "Content-Type": "application/x-www-form-urlencoded" },
       body: "List-Unsubscribe=One-Click",
     });
-    expect(gone).toMatchObject({ status: 200, text: expect.stringContaining("You are unsubscribed") });
+    expect(gone).toMatchObject({ status: 200, text: expect.stringContaining("been unsubscribed") });
     expect(await now(channel)).toMatchObject({
       disabledReason: "Unsubscribed by the recipient",
       verifiedAddress: null,

@@ -121,7 +121,7 @@ describe("A link", () => {
     for (const _ of [1, 2]) {
       const answer = await post(site + linkOf(channel, "verify"));
       expect(answer.status).toBe(200);
-      expect(await answer.text()).toContain("The address is verified");
+      expect(await answer.text()).toContain("Email address confirmed");
     }
     expect(await now(channel)).toMatchObject({ verifiedAddress: "ann@example.org" });
     expect(await (await fetch(site + linkOf(channel, "verify"))).text()).not.toContain("<button");
@@ -140,7 +140,7 @@ describe("A link", () => {
     for (const link of links) {
       const answers = [await fetch(site + link), await post(site + link, "List-Unsubscribe=One-Click")];
       expect(answers.map(({ status }) => status)).toEqual([404, 404]);
-      expect(await answers[1]?.text()).toContain("This link is not valid");
+      expect(await answers[1]?.text()).toContain("Invalid link");
     }
     expect(await now(channel)).toMatchObject({ verifiedAddress: null, disabledAt: null });
     expect(await now(other)).toMatchObject({ verifiedAddress: null, disabledAt: null });

@@ -14,14 +14,14 @@ const HEIGHT = 1_500;
 const PAGES = {
   pageAsk: {
     title: "Confirm your email address",
-    sentences: ["Alerts of the project Shop & Sons would be mailed to ann@example.org."],
+    sentences: ["Do you want to get alerts for the project Shop & Sons at ann@example.org?"],
     button: "Confirm and receive alerts",
   },
   pageDone: {
-    title: "You are unsubscribed",
+    title: "You've been unsubscribed",
     sentences: [
-      "No more alerts of this channel will be mailed to a-very-long-address-that-goes-on@subdomain.example.org.",
-      "Whoever owns it has been told.",
+      "You'll no longer get alerts from this channel at a-very-long-address-that-goes-on@subdomain.example.org.",
+      "The channel's owner has been notified.",
     ],
   },
 };

@@ -66,17 +66,17 @@ describe("making and changing a check", () => {
 
   test.each([
     [{ graceSeconds: 1 }, "graceSeconds", "The grace period must be at least 1 minute."],
-    [{ name: 5 }, "name", "name must be a text."],
+    [{ name: 5 }, "name", "The name must be text."],
     [{ schedule: "0 3 * *" }, "schedule", "Invalid schedule: expected 5 fields, got 4."],
     [
       { kind: "cron", schedule: "daily" },
       "schedule",
-      "This is an OnCalendar expression. Choose that kind of schedule.",
+      "This is an OnCalendar expression. Choose that schedule type.",
     ],
     [{ tz: "Mars/Base" }, "tz", "Unknown time zone: Mars/Base."],
-    [{ unknown: 1 }, "unknown", "unknown is not known here."],
-    [{ slug: "With Space" }, "slug", "slug has characters that are not allowed there."],
-    [{ name: "a\u0000b" }, "name", "name contains a character that cannot be stored."],
+    [{ unknown: 1 }, "unknown", "unknown is not allowed."],
+    [{ slug: "With Space" }, "slug", "The slug contains characters that are not allowed."],
+    [{ name: "a\u0000b" }, "name", "The name contains a character that can't be stored."],
   ])("%j is refused with a sentence that names the field", async (body, field, error) => {
     const { status, json } = await post(`${project()}/checks`, body);
     expect({ status, json }).toEqual({ status: 400, json: { error, field } });
@@ -177,7 +177,7 @@ describe("moving a check to another project", () => {
     const foreign = await post(`${checkPath(row)}/transfer`, { project: at.stranger.project.uuid });
     expect({ status: foreign.status, json: foreign.json }).toEqual({
       status: 404,
-      json: { error: "There is no such project.", field: "project" },
+      json: { error: "Project not found.", field: "project" },
     });
     const moved = await at.browse(`${checkPath(row)}/transfer`, {
       method: "POST",
@@ -262,7 +262,7 @@ describe("many checks at once", () => {
       (await post(`${project()}/bulk`, { ids: [...ids, unknown], ...body })).json as BulkAnswer;
     const paused = await bulk({ do: "pause" });
     expect(paused.done.toSorted()).toEqual(ids.toSorted());
-    expect(paused.refused).toEqual([{ id: unknown, error: "The check is not there any more." }]);
+    expect(paused.refused).toEqual([{ id: unknown, error: "The check no longer exists." }]);
     expect((await bulk({ do: "resume" })).done).toHaveLength(3);
     await bulk({ do: "addTag", tag: "new" });
     await bulk({ do: "removeTag", tag: "old" });
@@ -295,7 +295,7 @@ describe("many checks at once", () => {
     expect(json).toEqual({
       done: [],
       same: [],
-      refused: [{ id: row.id, error: "The tags of a check have at most 500 characters." }],
+      refused: [{ id: row.id, error: "Tags can have at most 500 characters in total." }],
     });
     expect((await rowOf(row.id))?.tags).toHaveLength(5);
   });
@@ -431,7 +431,7 @@ describe("the limit of checks", () => {
     await at.db.pool.query("update accounts set check_limit = 1 where id = $1", [at.owner.account.id]);
     const refused = {
       status: 403,
-      json: { error: "The owner of the project has as many checks as they may have." },
+      json: { error: "The project owner has reached the check limit." },
     };
     for (const path of [`${project()}/checks`, `${checkPath(row)}/copy`, `${checkPath(binned)}/restore`]) {
       const { status, json } = await post(path, {});

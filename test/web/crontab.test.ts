@@ -35,7 +35,7 @@ describe("a crontab", () => {
     expect(jobs[0]?.sentence).toBe("At 03:00 every day, Europe/Riga time.");
     expect(jobs[0]?.nextAt).toBeGreaterThan(Date.now() - 60_000);
     expect(leftOut).toEqual([
-      { line: 4, text: "@reboot /srv/agent", why: "runs when the machine starts, not by the clock" },
+      { line: 4, text: "@reboot /srv/agent", why: "runs at startup (@reboot), not on a schedule" },
     ]);
     expect(await told()).toEqual([]);
   });
@@ -46,7 +46,7 @@ describe("a crontab", () => {
     const { rows, crontab, unchanged, refused } = json as CrontabChecks;
     expect(rows.map(({ name, expected }) => [name, expected])).toEqual([
       ["exit", "at 03:00 every day, UTC"],
-      ["exit 2", "at 08:30 from Monday to Friday, UTC"],
+      ["exit 2", "at 08:30, Monday to Friday, UTC"],
       ["watch", "at 04:00 every day, UTC"],
     ]);
     expect(refused).toBeNull();
@@ -72,7 +72,7 @@ describe("a crontab", () => {
   test("lines that are no jobs make nothing, and say so", async () => {
     const { status, json } = await ask({ text: CRONTAB, tz: "UTC", lines: [1, 4, 99] }, "/checks");
     expect(status).toBe(400);
-    expect(json).toMatchObject({ error: "None of the lines is a job.", field: "lines" });
+    expect(json).toMatchObject({ error: "No jobs found in the crontab.", field: "lines" });
   });
 
   test("what would be beyond the limit of checks is told, with what was made", async () => {
@@ -84,7 +84,7 @@ describe("a crontab", () => {
     const first = await ask({ text: CRONTAB, tz: "UTC", lines: [2, 3, 5] }, "/checks");
     const { rows, refused, crontab } = first.json as CrontabChecks;
     expect(rows).toHaveLength(2);
-    expect(refused).toBe("The owner of the project has as many checks as they may have.");
+    expect(refused).toBe("The project owner has reached the check limit.");
     expect(crontab.split("\n")[4]).toBe("0 4 * * * /srv/watch &");
     const second = await ask({ text: CRONTAB, tz: "UTC", lines: [5] }, "/checks");
     expect(second.status).toBe(403);

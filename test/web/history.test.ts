@@ -323,7 +323,7 @@ describe("the log", () => {
     const file = (format: EventsFile["format"], change: object) =>
       received({ format, chosen: { ...everything(), ...change } });
     const lines = (await file("csv", { text: "came up" })).trimEnd().split("\r\n");
-    expect(lines[0]).toBe('"When","Check","What","By"');
+    expect(lines[0]).toBe('"When","Check","Event","By"');
     expect(lines.slice(1).map((line) => line.split(",").slice(1))).toEqual([
       ['"nightly"', '"came up"', '""'],
       ['"nightly"', '"came up"', '""'],
@@ -396,7 +396,7 @@ describe("the log", () => {
       const readMax = 2;
       const cut = (await received({ format: "csv", chosen, readMax })).trimEnd().split("\r\n");
       expect(cut).toHaveLength(1 + readMax + 1);
-      expect(cut.at(-1)).toMatch(/^"","","This is not all: it was found among the newest 2 events, .*",""$/);
+      expect(cut.at(-1)).toMatch(/^"","","Incomplete: only the latest 2 events were searched.*",""$/);
       const json = async (change: Partial<EventsFile>) =>
         JSON.parse(await received({ format: "json", chosen, ...change })) as unknown;
       expect(await json({ readMax })).toMatchObject({ events: [{}, {}], isComplete: false });
@@ -458,10 +458,10 @@ describe("the log", () => {
     });
 
     test("an alarm that was taken back is called so, and found by it", async () => {
-      const { events } = await readProjectEvents(house, { ...chosen, text: "Taken back", before: null });
+      const { events } = await readProjectEvents(house, { ...chosen, text: "Corrected", before: null });
       expect(events).toMatchObject([{ type: "flip", takenBackAt: NOW - HOUR_MS }]);
       expect(await received({ format: "csv", chosen })).toContain(
-        '"went down: nothing came until the deadline; taken back: a signal had been received in time"',
+        '"went down: no ping before the deadline; corrected: a ping was received in time"',
       );
     });
   });

@@ -107,6 +107,6 @@ test("a description has at most 65,536 characters", async () => {
   const refused = await make("x".repeat(65_537));
   expect([refused.status, refused.json]).toEqual([
     400,
-    { error: "desc must have at most 65536 characters.", field: "desc" },
+    { error: "The description must have at most 65536 characters.", field: "desc" },
   ]);
 });

@@ -191,7 +191,7 @@ describe("the stream of a project", () => {
   test("a cursor from another life of the database asks for the page anew", async () => {
     const stream = await listen(`${project()}/live?after=999999999999999`);
     const told = await until(() => stream.events.find(({ name }) => name === "reload"));
-    expect(told.data).toEqual({ why: "The database is not the one that it was." });
+    expect(told.data).toEqual({ why: "The database has changed." });
   });
 
   test("the same is told to whoever asks again and again", async () => {

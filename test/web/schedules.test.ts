@@ -38,7 +38,7 @@ describe("schedules of many checks", () => {
     const { answer } = await set([{ ids, when: NIGHTLY }]);
     expect(answer.done.toSorted()).toEqual(checks.map(({ id }) => id).toSorted());
     expect(answer.same).toEqual([nightly.id]);
-    expect(answer.refused).toEqual([{ id: unknown, error: "The check is not there any more." }]);
+    expect(answer.refused).toEqual([{ id: unknown, error: "The check no longer exists." }]);
     const { timeoutSeconds: _, ...expected } = NIGHTLY;
     for (const check of checks) expect(await settingsOf(check)).toMatchObject(expected);
     // What belongs to a period stays with whoever had one.
@@ -85,7 +85,7 @@ describe("schedules of many checks", () => {
     [
       { schedule: "Mon *-*-* 09:00" },
       "schedule",
-      "This is an OnCalendar expression. Choose that kind of schedule.",
+      "This is an OnCalendar expression. Choose that schedule type.",
     ],
     [{ graceSeconds: 5 }, "graceSeconds", "The grace period must be at least 1 minute."],
     [{ tz: "Mars" }, "tz", "Unknown time zone: Mars."],
@@ -122,8 +122,11 @@ describe("schedules of many checks", () => {
   test("a check that is named twice is refused, and so are more than fit", async () => {
     const row = await make();
     const group = { ids: [row.id], when: NIGHTLY };
-    expect((await set([group, group])).answer).toEqual({ error: "A check is named twice.", field: "ids" });
+    expect((await set([group, group])).answer).toEqual({ error: "A check is listed twice.", field: "ids" });
     const many = [0, 1].map(() => ({ ids: Array.from({ length: 501 }, () => randomUUID()), when: NIGHTLY }));
-    expect((await set(many)).answer).toEqual({ error: "These are more than 1000 checks.", field: "ids" });
+    expect((await set(many)).answer).toEqual({
+      error: "You can change at most 1000 checks at once.",
+      field: "ids",
+    });
   });
 });

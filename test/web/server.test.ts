@@ -53,7 +53,7 @@ describe("who is let in", () => {
       as: at.stranger.account,
       body: {},
     });
-    const error = `Your role in the project ${at.owner.project.name} does not allow that.`;
+    const error = `Your role in the project ${at.owner.project.name} doesn't allow this.`;
     expect({ status, json }).toEqual({ status: 403, json: { error } });
     expect((await at.browse(`${project()}/overview`, { as: at.stranger.account })).status).toBe(200);
     await at.db.pool.query("delete from members where project_id = $1 and account_id = $2", [
@@ -99,9 +99,9 @@ describe("from where a change may come", () => {
 
   test("a header that a proxy has lost is named", async () => {
     const lost = await change({});
-    expect((lost.json as { error: string }).error).toMatch(/neither the header Origin nor Sec-Fetch-Site/);
+    expect((lost.json as { error: string }).error).toMatch(/neither an Origin nor a Sec-Fetch-Site header/);
     const other = await change({ Origin: "https://checks.example.org" });
-    expect((other.json as { error: string }).error).toMatch(/header Host says 127\.0\.0\.1/);
+    expect((other.json as { error: string }).error).toMatch(/Host header is 127\.0\.0\.1/);
   });
 
   test("looking needs no origin", async () => {
@@ -112,7 +112,7 @@ describe("from where a change may come", () => {
 
 describe("what cannot be read", () => {
   test.each([
-    ["{", 400, "The body of the request cannot be read as JSON."],
+    ["{", 400, "The request body is not valid JSON."],
     ["[]", 400, "The request is not a JSON object."],
     ['"text"', 400, "The request is not a JSON object."],
     [`{"name":"${"x".repeat(2_000_000)}"}`, 413, "The request is too large."],
@@ -153,7 +153,7 @@ describe("what cannot be read", () => {
     const data = await at.browse("/web/api/nothing");
     expect({ status: data.status, json: data.json }).toEqual({
       status: 404,
-      json: { error: "There is no page at this address." },
+      json: { error: "No page exists at this URL." },
     });
     const page = await at.browse("/projects/x/y/z/");
     expect(page.status).toBe(404);

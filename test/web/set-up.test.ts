@@ -53,9 +53,9 @@ describe("the wait for the first ping", () => {
     await stage.ask(`/${check}`);
     const { nearMisses } = await waiting();
     expect(nearMisses.map(({ method, text }) => `${method}: ${text}`)).toEqual([
-      expect.stringContaining('GET: The UUID is right, but the path in front of it is "/"'),
-      expect.stringContaining("PUT: The address is right, but the method is PUT"),
-      expect.stringContaining("GET: The UUID differs from this check's in one character"),
+      expect.stringContaining('GET: The UUID is correct, but the path before it is "/"'),
+      expect.stringContaining("PUT: The URL is correct, but the method is PUT"),
+      expect.stringContaining("GET: The UUID differs from this check's UUID by one character"),
     ]);
   });
 
@@ -63,7 +63,7 @@ describe("the wait for the first ping", () => {
     await stage.ask(`/ping/${check}`);
     const ignored = await waiting();
     expect(ignored.arrivals.map(({ kind, method }) => [kind, method])).toEqual([["ignored", "GET"]]);
-    expect(ignored.hints.join()).toContain("takes POST only");
+    expect(ignored.hints.join()).toContain("accepts only POST");
     await stage.ask(`/ping/${check}`, { method: "POST" });
     expect((await waiting()).arrivals[0]).toMatchObject({ kind: "success", method: "POST", by: "http" });
   });
@@ -127,12 +127,12 @@ describe("the public address", () => {
     expect(other.problems.map(({ advice }) => advice).join()).toContain(
       "OVERDUE_SITE_URL=https://cron.example.org",
     );
-    expect(other.problems.map(({ text }) => text).join()).toContain("X-Forwarded-Proto did not arrive");
+    expect(other.problems.map(({ text }) => text).join()).toContain("X-Forwarded-Proto header is missing");
   });
 
   test("a proxy that replaces Host is named", async () => {
     const told = await report("http://cron.example.org", { Host: "10.0.0.7:8000" });
-    expect(told.problems.map(({ text }) => text).join()).toContain("The proxy replaced the header Host");
+    expect(told.problems.map(({ text }) => text).join()).toContain("The proxy replaced the Host header");
   });
 
   test("what arrived is echoed, without cookies", async () => {
@@ -180,19 +180,19 @@ describe("a request to the public address itself", () => {
   test("what the proxy lost is named", async () => {
     const told = await behind((headers) => ({ ...headers, origin: "" }));
     expect(told).toMatchObject({ isOurs: true, lost: ["origin"] });
-    expect(told.problems[0]?.text).toContain("The header origin was lost");
+    expect(told.problems[0]?.text).toContain("The origin header was removed");
   });
 
   test("a redirect says what to set", async () => {
     const told = await behind(() => ({ redirect: "https://cron.example.org" }));
     expect(told.isOurs).toBe(false);
     expect(told.problems[0]?.advice).toBe(
-      "Set OVERDUE_SITE_URL=https://cron.example.org/base and start again.",
+      "Set OVERDUE_SITE_URL=https://cron.example.org/base and restart the server.",
     );
   });
 
   test("somebody else, and nobody at all", async () => {
-    expect((await behind(() => "stranger")).problems[0]?.text).toContain("somebody else answers");
+    expect((await behind(() => "stranger")).problems[0]?.text).toContain("Another server answers");
     const nobody = await testAddress(new URL(`http://127.0.0.1:${await freePort()}`));
     expect(nobody).toMatchObject({ status: null, isOurs: false });
     expect(nobody.problems[0]?.text).toContain("ECONNREFUSED");
@@ -210,7 +210,7 @@ describe("a request to the public address itself", () => {
     servers.push(server);
     const told = await testAddress(new URL(`http://127.0.0.1:${port}`));
     expect(told).toMatchObject({ status: 200, isOurs: false });
-    expect(told.problems[0]?.text).toContain("somebody else answers");
+    expect(told.problems[0]?.text).toContain("Another server answers");
   });
 });
 
@@ -229,7 +229,7 @@ describe("a test mail", () => {
     receiver.behave({ hangUp: "greeting" });
     const silent = (await send("you@example.org")).json as MailTest;
     expect(silent).toMatchObject({ isSent: false, answer: null });
-    expect(silent.said).toContain(`127.0.0.1:${receiver.port}. OVERDUE_SMTP_HOST`);
+    expect(silent.said).toContain(`127.0.0.1:${receiver.port}. Check OVERDUE_SMTP_HOST`);
   });
 
   test("what is no address is not tried", async () => {

@@ -218,16 +218,24 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   systemd: { needs: ["curl"], run: runUnit },
   bash: shell("bash", JOB),
   wget: { ...shell("sh", JOB), needs: ["wget"] },
-  python: language("job.py", { command: ["python3", "job.py"], work: 'print("the work")', failing: "1 / 0" }),
+  python: language("job.py", {
+    command: ["python3", "job.py"],
+    work: 'print("do the work here")',
+    failing: "1 / 0",
+  }),
   node: language("job.mjs", {
     command: ["node", "job.mjs"],
-    work: 'console.log("the work");',
+    work: 'console.log("do the work here");',
     failing: 'throw new Error("no");',
   }),
-  ruby: language("job.rb", { command: ["ruby", "job.rb"], work: 'puts "the work"', failing: 'raise "no"' }),
+  ruby: language("job.rb", {
+    command: ["ruby", "job.rb"],
+    work: 'puts "do the work here"',
+    failing: 'raise "no"',
+  }),
   php: language("job.php", {
     command: ["php", "job.php"],
-    work: 'echo "the work\\n";',
+    work: 'echo "do the work here\\n";',
     failing: "throw new Exception('no');",
   }),
   go: language("job.go", {
@@ -237,7 +245,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   }),
   java: language("Job.java", {
     command: ["java", "Job.java"],
-    work: 'System.out.println("the work");',
+    work: 'System.out.println("do the work here");',
     failing: 'throw new IllegalStateException("no");',
   }),
   rust: {

@@ -71,7 +71,7 @@ test("whose session has ended is led to where one signs in, and from there back 
 });
 
 test("who has to prove it once more is led there, and who may not at all is not", async () => {
-  answers(403, '{"error":"Please confirm that it is you.","reauth":true}');
+  answers(403, '{"error":"Re-authenticate to continue.","reauth":true}');
   expect((await troubleOf(send("POST", "/account/close"))).needsProof).toBe(true);
   expect(assign.mock.calls).toEqual([["/below/accounts/confirm/?next=%2Fchecks%2F%3Ftag%3Ddb"]]);
   answers(403, '{"error":"Your role does not allow that."}');

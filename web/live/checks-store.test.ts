@@ -209,7 +209,7 @@ test("where the server says that too much has happened, everything is asked for 
     total: 1,
     cursor: "8",
   }));
-  told("reload", { why: "Too much has happened meanwhile." });
+  told("reload", { why: "Too many changes since the last update." });
   expect(left).toHaveBeenCalledOnce();
   await vi.waitFor(() => expect(store.snapshot().rows.get("a")?.change).toBe(9));
   expect(watched.mock.lastCall?.[1]).toBe("8");

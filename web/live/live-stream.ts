@@ -148,7 +148,7 @@ export class LiveStream {
         signal: AbortSignal.timeout(ANSWER_MS_MAX),
       });
       if (NOT_OURS.includes(response.status))
-        this.#sink.onEvent(reloadEvent("It may not be watched any more."));
+        this.#sink.onEvent(reloadEvent("Access to live updates ended."));
       if (!response.ok) throw new Error(`answered ${response.status}`);
       const { events, cursor } = (await response.json()) as ChangesPage;
       // Somebody has begun again at another cursor, or nobody listens any more.

@@ -23,7 +23,7 @@ export function watchProject(project: string, cursor: string, sink: Sink): () =>
   worker.port.addEventListener("message", ({ data }: MessageEvent<FromWorker>) => {
     if (data.kind === "event") sink.onEvent(data.event);
     else if (data.kind === "state") sink.onState(data.state);
-    else if (data.kind === "lost") sink.onEvent(reloadEvent("The tab was asleep."));
+    else if (data.kind === "lost") sink.onEvent(reloadEvent("The tab was suspended."));
     else say({ kind: "here" });
   });
   worker.port.start();
@@ -31,7 +31,7 @@ export function watchProject(project: string, cursor: string, sink: Sink): () =>
   const leave = () => say({ kind: "leave" });
   // Whoever goes back to a page that the browser has kept finds it as it was left, and this as well.
   const comeBack = ({ persisted }: PageTransitionEvent) => {
-    if (persisted) sink.onEvent(reloadEvent("The page was left, and is shown again."));
+    if (persisted) sink.onEvent(reloadEvent("The page was restored from the browser cache."));
   };
   addEventListener("pagehide", leave);
   addEventListener("pageshow", comeBack);

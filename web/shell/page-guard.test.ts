@@ -7,13 +7,13 @@ import { PageGuard } from "./page-guard.tsx";
 vi.mock("../boot/boot.ts", () => ({ boot: { account: null }, siteUrl: (path: string) => path }));
 
 function shown(error: unknown): string {
-  const guard = new PageGuard({ children: "the page" });
+  const guard = new PageGuard({ children: "page content" });
   if (error !== null) guard.state = PageGuard.getDerivedStateFromError(error);
   return renderToStaticMarkup(guard.render());
 }
 
 test("a page that can be drawn is shown as it is", () => {
-  expect(shown(null)).toBe("the page");
+  expect(shown(null)).toBe("page content");
 });
 
 test.each([new Error("row is null"), "row is null"])(
@@ -22,6 +22,6 @@ test.each([new Error("row is null"), "row is null"])(
     const text = shown(thrown);
     expect(text).toContain("row is null");
     expect(text).toContain("<button");
-    expect(text).not.toContain("the page");
+    expect(text).not.toContain("page content");
   },
 );

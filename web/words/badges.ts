@@ -1,25 +1,26 @@
-// What the page of badges says about pictures that tell a state to others.
+// Texts of the badges page.
 
 import { formatCount } from "../../src/contract/web/list-words.ts";
 
 export const badgesWords = {
-  title: "Show others how it stands",
-  about: "A badge is a picture that anyone who has its address may see. It tells a state, and nothing else.",
+  title: "Status badges",
+  about:
+    "A badge is a public image that shows the status of your checks. Anyone with its URL can see the status, but nothing else.",
   cut: (count: number) =>
-    `The list shows the first ${formatCount(count)} tags of this project. The API lists the badges of more.`,
-  what: "Which checks",
+    `This list shows the first ${formatCount(count)} tags of the project. Use the API to get badges for the rest.`,
+  what: "Show status of",
   all: "All checks",
   tag: (name: string) => `Tag: ${name}`,
   one: "One check",
   check: "Check",
-  states: "States",
+  states: "Statuses",
   two: "Up and down",
   three: "Up, late and down",
   format: "Format",
-  formats: { svg: "Picture (SVG)", json: "JSON", shields: "Shields.io endpoint" },
+  formats: { svg: "Image (SVG)", json: "JSON", shields: "Shields.io endpoint" },
   preview: "Preview",
-  address: "Address",
+  address: "URL",
   markdown: "Markdown",
   html: "HTML",
-  alt: (subject: string | null) => (subject === null ? "State of all checks" : `State of ${subject}`),
+  alt: (subject: string | null) => (subject === null ? "Status of all checks" : `Status of ${subject}`),
 } as const;

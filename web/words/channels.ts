@@ -1,5 +1,5 @@
-// What the page of channels says.
-import { formatCount, numberWord } from "../../src/contract/web/list-words.ts";
+// Texts of the channels page.
+import { formatCount } from "../../src/contract/web/list-words.ts";
 import type { ChannelCard, DeliveryRow } from "../../src/contract/web/channels.ts";
 import { plural } from "./number.ts";
 
@@ -9,87 +9,88 @@ export const channelsWords = {
     const broken = channels.filter(
       ({ isEnabled, lastError, warnings }) => !isEnabled || lastError !== null || warnings.length > 0,
     ).length;
-    if (channels.length === 0) return "Nobody is told yet";
-    if (broken > 0) return `${numberWord(broken)} ${broken === 1 ? "channel needs" : "channels need"} you`;
-    return `${numberWord(channels.length)} ${channels.length === 1 ? "channel" : "channels"}`;
+    if (channels.length === 0) return "No channels yet";
+    if (broken > 0) return `${plural(broken, "channel needs", "channels need")} attention`;
+    return plural(channels.length, "channel");
   },
   add: "Add channel",
   none: {
-    title: "Add the first channel",
-    text: "Mail, chat, a webhook or a pager. A test shows what the receiver answered, before it matters.",
+    title: "Add your first channel",
+    text: "A channel sends notifications by email, chat, webhook or pager. You can test it before you need it.",
   },
-  columns: { name: "Channel", hears: "Hears of", last: "Last message", act: "Actions" },
-  hears: (count: number) => (count === 0 ? "no check" : plural(count, "check")),
-  hearsOf: (name: string, checks: string) => `${name} hears of ${checks}: show them`,
-  neverUsed: "never used",
+  columns: { name: "Channel", hears: "Notifies for", last: "Last notification", act: "Actions" },
+  hears: (count: number) => (count === 0 ? "no checks" : plural(count, "check")),
+  hearsOf: (name: string, checks: string) => `${name} notifies for ${checks}. Choose checks`,
+  neverUsed: "Never used",
   worked: "delivered",
-  failed: (reason: string) => `failed: ${reason}`,
-  off: (reason: string | null) => `switched off${reason === null || reason === "" ? "" : `: ${reason}`}`,
-  unverified: "waits for the address to agree, by the link that is mailed to it",
-  gallery: { title: "How shall people be told?", text: "Each kind says what it needs." },
-  newTitle: (kind: string) => `New channel: ${kind}`,
+  failed: (reason: string) => `failed: ${reasonText(reason)}`,
+  off: (reason: string | null) =>
+    `Disabled${reason === null || reason === "" ? "" : `: ${reasonText(reason)}`}`,
+  unverified: "Awaiting email confirmation",
+  gallery: { title: "Add a channel", text: "Choose how you want to be notified." },
+  newTitle: (kind: string) => `Add ${kind} channel`,
   editTitle: (name: string) => `Edit ${name}`,
   name: "Name",
-  nameHint: "What you call it; it is shown in the log.",
-  checks: "Hears of all checks that there are now",
-  secretKept: "Leave it empty to keep what is stored.",
-  secretMade: "Leave it empty to have one made; it is shown once.",
-  headersHint: "One on each line: Name: value",
-  more: "More: headers, bodies, other events",
-  willFail: "The channel was saved, but messages will fail: see its row.",
-  bodyHint: "$NAME, $STATUS, $NOW and others are filled in.",
-  membersNone: "There are no other channels yet that could be members.",
+  nameHint: "Shown in the channel list and the delivery log.",
+  checks: "Use for all existing checks",
+  secretKept: "Leave blank to keep the current value.",
+  secretMade: "Leave blank to generate one. You'll see it once.",
+  headersHint: "One per line, as Name: value",
+  more: "More options: headers, bodies, other events",
+  willFail: "Channel saved, but notifications will fail. See the channel list for details.",
+  bodyHint: "You can use $NAME, $STATUS, $NOW and other placeholders.",
+  membersNone: "No other channels to add yet.",
   back: "Back",
   create: "Create",
   made: {
     title: "Copy this now",
-    text: "It was made for this channel and is shown only this once.",
-    done: "I have copied it",
+    text: "Overdue generated this value for the channel. You won't be able to see it again.",
+    done: "I've copied it",
   },
   edit: "Edit",
-  test: "Send a test",
+  test: "Send test notification",
   log: "Deliveries",
   remove: "Delete",
   removeTitle: (name: string) => `Delete ${name}?`,
-  removeText: "Its deliveries stay in the log of the checks. A channel that is deleted cannot be taken back.",
-  turnOn: "Switch on",
-  turnOff: "Switch off",
-  removed: "The channel was deleted.",
-  created: "The channel was created.",
-  saved: "The channel was saved.",
-  testing: { title: "Test message", waits: "It is on its way.", slow: "It is still waiting for its turn." },
-  logTitle: (name: string) => `Deliveries of ${name}`,
-  logNone: "Nothing was sent by this channel yet.",
+  removeText: "Past deliveries stay in the history of the checks. This can't be undone.",
+  turnOn: "Enable",
+  turnOff: "Disable",
+  removed: "Channel deleted.",
+  created: "Channel created.",
+  saved: "Channel saved.",
+  testing: { title: "Test notification", waits: "Sending…", slow: "Still queued." },
+  logTitle: (name: string) => `Deliveries: ${name}`,
+  logNone: "Nothing sent yet.",
   older: "Older deliveries",
   retry: "Try again",
-  retried: "It will be sent again in a moment.",
+  retried: "Queued for another attempt.",
   about: "About",
-  what: "What",
+  what: "Notification",
   outcome: "Outcome",
   request: "Request",
-  response: "Answer",
+  response: "Response",
   attempts: (count: number) => plural(count, "attempt"),
-  nextTry: "next try",
+  nextTry: "next attempt",
   took: (duration: string) => `in ${duration}`,
 } as const;
 
-/** The window that says of which checks a channel hears. */
+/** The dialog that assigns checks to a channel. */
 export const heardWords = {
-  title: (name: string) => `Checks that ${name} hears of`,
-  about: "What is switched holds at once.",
+  title: (name: string) => `Checks for ${name}`,
+  about: "Changes take effect immediately.",
   find: "Find a check",
   list: "Checks",
   count: (on: number, all: number) => `${formatCount(on)} of ${plural(all, "check")}`,
-  all: "All of them",
-  nothing: "None of them",
-  none: "No check is called like that.",
-  more: (count: number) => `${plural(count, "more check")}: type to find them.`,
+  all: "Select all",
+  nothing: "Select none",
+  none: "No matching checks.",
+  more: (count: number) => `${plural(count, "more check")}. Search to find them.`,
 } as const;
 
-/** What can be done about a reason that only whoever runs the installation can change. */
+/** Advice for a failure that only an admin can fix. */
 export function reasonAdvice(reason: string | null): string | null {
   return reason !== null && reason.includes("private IP addresses")
-    ? "Whoever runs this installation can allow its own network: OVERDUE_CHANNELS_ALLOW_PRIVATE_IPS=true."
+    ? "An admin can allow private networks with OVERDUE_CHANNELS_ALLOW_PRIVATE_IPS=true."
     : null;
 }
 
@@ -97,6 +98,7 @@ const CAPITALS: Readonly<Record<string, string>> = { url: "URL", id: "ID", api: 
 
 /** "url_down" reads "URL when down", "url_notice" "URL for notices", "chat_id" "Chat ID". */
 export function fieldLabel(name: string): string {
+  if (name === "value") return "Email address";
   const text = name
     .replace(/_(down|up)$/, "_when_$1")
     .replace(/_notice$/, "_for_notices")
@@ -109,9 +111,9 @@ export function fieldLabel(name: string): string {
 const KIND_WORDS: Readonly<Record<DeliveryRow["kind"], string>> = {
   flip: "status change",
   correction: "correction",
-  notice: "notice: we could not watch",
-  disabled: "another channel was given up",
-  operator: "about this installation",
+  notice: "monitoring gap notice",
+  disabled: "another channel was disabled",
+  operator: "server health",
   test: "test",
 };
 
@@ -122,17 +124,36 @@ export function deliveryWhat({ kind, check, to }: DeliveryRow): string {
 }
 
 const STATE_WORDS: Readonly<Record<DeliveryRow["state"], string>> = {
-  pending: "waiting",
-  sent: "delivered",
-  merged: "told together with a later one",
-  withdrawn: "withdrawn: it had become untrue or its subject is gone",
-  skipped: "not wanted by this channel",
-  dead: "given up",
+  pending: "Waiting",
+  sent: "Delivered",
+  merged: "Merged into a later notification",
+  withdrawn: "Canceled",
+  skipped: "Skipped",
+  dead: "Failed",
 };
 
-/** "delivered, 200", "waiting, timed out", "given up: 410 Gone". */
-export function deliveryOutcome({ state, code, reason }: DeliveryRow): string {
-  const answered = code === null ? "" : `, ${code}`;
-  const why = state === "sent" || reason === null ? "" : `: ${reason}`;
-  return `${STATE_WORDS[state]}${answered}${why}`;
+const STATUS_REASON = /^(?:Received status code|HTTP) (\d{3})$/;
+
+/** "HTTP 500" for "Received status code 500". */
+export function reasonText(reason: string): string {
+  return reason.replace(STATUS_REASON, "HTTP $1");
+}
+
+/** "HTTP 200", or "SMTP 250" for email. */
+export function statusText({ code, channel }: Pick<DeliveryRow, "code" | "channel">): string | null {
+  if (code === null) return null;
+  return channel?.kind === "email" ? `SMTP ${code}` : `HTTP ${code}`;
+}
+
+type Outcome = Pick<DeliveryRow, "state" | "code" | "reason" | "channel">;
+
+/** "Delivered (HTTP 200)", "Waiting: timed out", "Failed: HTTP 500", "Failed (HTTP 410): the channel is gone". */
+export function deliveryOutcome(delivery: Outcome): string {
+  const status = statusText(delivery);
+  const state = STATE_WORDS[delivery.state];
+  const stateWithStatus = status === null ? state : `${state} (${status})`;
+  if (delivery.state === "sent") return stateWithStatus;
+  if (delivery.reason === null) return stateWithStatus;
+  if (STATUS_REASON.test(delivery.reason)) return `${state}: ${reasonText(delivery.reason)}`;
+  return `${stateWithStatus}: ${delivery.reason}`;
 }

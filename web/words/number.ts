@@ -1,4 +1,4 @@
-// Counts, shares and sizes as a person says them. Pure.
+// Counts, percentages and sizes. Pure.
 import { formatCount } from "../../src/contract/web/list-words.ts";
 
 const LOCALE = "en-GB";
@@ -8,10 +8,10 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
-/** "99.2 %" of a share between 0 and 1; never rounded up to 100 by less than all of it. */
+/** "99.2%" for a share between 0 and 1; rounded down, so only 1 gives 100%. */
 export function formatShare(share: number): string {
   const percent = Math.floor(share * 1_000) / 10;
-  return `${PERCENT.format(percent)} %`;
+  return `${PERCENT.format(percent)}%`;
 }
 
 /** "812 B", "2.1 kB", "14 MB": steps of a thousand. */

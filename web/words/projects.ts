@@ -1,8 +1,8 @@
-// What the page of projects says.
-import { numberWord } from "../../src/contract/web/list-words.ts";
+// Texts of the projects page.
 import type { ProjectCard } from "../../src/contract/web/boot.ts";
+import { plural } from "./number.ts";
 
-/** The title: what matters in all projects together. */
+/** The title: the most important status across all projects. */
 export function projectsTitle(cards: readonly ProjectCard[]): string {
   let down = 0;
   let late = 0;
@@ -13,28 +13,26 @@ export function projectsTitle(cards: readonly ProjectCard[]): string {
   if (cards.length === 0) return "Projects";
   if (down > 0) {
     const broken = cards.filter(({ counts }) => counts.down > 0).length;
-    const jobs = `${numberWord(down)} ${down === 1 ? "job needs" : "jobs need"} you`;
-    return broken > 1 ? `${jobs} in ${numberWord(broken).toLowerCase()} projects` : jobs;
+    const jobs = `${plural(down, "job needs", "jobs need")} attention`;
+    return broken > 1 ? `${jobs} in ${plural(broken, "project")}` : jobs;
   }
-  if (late > 0) return `${numberWord(late)} ${late === 1 ? "job is" : "jobs are"} late`;
-  return cards.length === 1
-    ? "All is well"
-    : `All is well in ${numberWord(cards.length).toLowerCase()} projects`;
+  if (late > 0) return `${plural(late, "job is", "jobs are")} late`;
+  return cards.length === 1 ? "No problems" : `No problems in ${plural(cards.length, "project")}`;
 }
 
 export const projectsWords = {
   new: "New project",
-  newAbout: "A project has checks, channels, keys and members of its own.",
+  newAbout: "Each project has its own checks, channels, API keys and members.",
   name: "Name",
   create: "Create project",
-  empty: "Nothing is watched yet",
-  emptyNext: "Open it and add the first check",
-  noFlip: "Nothing has changed lately",
+  empty: "No checks yet",
+  emptyNext: "Open the project to add the first check",
+  noFlip: "No recent changes",
   wentDown: "went down",
   cameUp: "came up",
   roles: { owner: "owner", manager: "manager", member: "member", readOnly: "read-only" },
   none: {
-    title: "You are in no project yet",
-    text: "Create one, or ask somebody to invite you into theirs.",
+    title: "No projects yet",
+    text: "Create a project, or ask for an invitation to an existing one.",
   },
 } as const;

@@ -1,26 +1,20 @@
-// What the record of changes says.
+// Texts of the audit log.
 import { plural } from "./number.ts";
 
 export const recordWords = {
   none: {
-    title: "Nothing has been changed yet",
-    text: "Every change of checks, channels, keys and people is written down here: who, what, before and after.",
+    title: "No changes yet",
+    text: "The audit log lists every change to checks, channels, keys and members: who made it, and the values before and after.",
   },
-  columns: { when: "When", who: "Who", what: "What", change: "Before → after" },
+  columns: { when: "When", who: "Who", what: "Action", change: "Before → after" },
   nobody: "command line",
   key: (prefix: string) => `key ${prefix}`,
   older: "Older changes",
-  end: "That is everything that is kept: changes of the last year.",
-  nothing: "nothing",
+  end: "No older changes. The audit log keeps one year.",
+  nothing: "none",
   empty: "empty",
-  /** Names that only the program knows. */
+  /** Names of stored values. */
   names: { readOnly: "read-only", readWrite: "read and write" } as Readonly<Record<string, string>>,
-  fields: {
-    graceSeconds: "grace period",
-    timeoutSeconds: "interval",
-    tz: "time zone",
-    desc: "description",
-  } as Readonly<Record<string, string>>,
   yes: "yes",
   no: "no",
   more: (count: number) => `and ${plural(count, "more field")}`,

@@ -1,14 +1,13 @@
-// What is said on more than one page. Every text on screen stands in this folder: one file for each page, and this
-// one for the house itself. Sentences say what happened and what to do next.
+// Texts that several pages share. Every text on screen is in this folder, one file per page.
 import type { Beat } from "../../src/contract/web/check-row.ts";
 
 export const BEAT_WORDS: Readonly<Record<Beat, string>> = {
   u: "success",
   l: "success, late",
   f: "failure",
-  m: "nothing came",
+  m: "no ping",
   r: "running",
-  x: "not observed",
+  x: "not monitored",
   p: "paused",
 };
 
@@ -16,7 +15,7 @@ export const words = {
   safeMode: {
     text: "Safe mode: this server runs on a restored or copied database. Pings are recorded, but no notifications are sent.",
     act: "Review",
-    admin: "An admin can confirm that this server is in service.",
+    admin: "An admin can confirm that this is the production server.",
   },
   product: "Overdue",
   nav: {
@@ -29,7 +28,7 @@ export const words = {
     badges: "Badges",
     settings: "Settings",
     account: "Account",
-    admin: "Installation",
+    admin: "Server admin",
     signOut: "Sign out",
     more: "More",
     api: "API",
@@ -39,21 +38,21 @@ export const words = {
     keysShort: "Shortcuts",
     search: "Search everything",
     theme: "Theme",
-    themes: { system: "As the system", light: "Light", dark: "Dark" },
+    themes: { system: "System", light: "Light", dark: "Dark" },
   },
-  lag: (delay: string) => `alerts in ${delay}`,
+  lag: (delay: string) => `Median alert delay: ${delay}`,
   lagTitle: "Median time from a missed deadline to a delivered alert, last 24 hours",
-  zone: (zone: string) => `times in ${zone}`,
-  zoneTitle: (here: string) => `Your account says so. Your browser is in ${here}.`,
-  zoneOfBrowser: (here: string) => `browser time: ${here}`,
-  zoneOfBrowserTitle: "Another time zone can be chosen in your account.",
+  zone: (zone: string) => `Time zone: ${zone}`,
+  zoneTitle: (here: string) => `Set in your account. Your browser's time zone is ${here}.`,
+  zoneOfBrowser: (here: string) => `Browser time zone: ${here}`,
+  zoneOfBrowserTitle: "You can choose another time zone in your account.",
   downCount: (count: number) => `${count} down`,
   close: "Close",
   cancel: "Cancel",
   save: "Save",
   unsaved: {
     title: "Discard unsaved changes?",
-    text: "What you entered has not been saved.",
+    text: "Your changes haven't been saved.",
     discard: "Discard changes",
     keep: "Keep editing",
   },
@@ -71,57 +70,57 @@ export const words = {
     reload: "Reload",
   },
   undo: "Undo",
-  undoLast: "Undo what was just done",
+  undoLast: "Undo last action",
   retry: "Try again",
   copy: "Copy",
   copied: "Copied",
-  copyRefused: "The browser does not let this page copy. Select the text and copy it by hand.",
+  copyRefused: "Your browser blocked copying. Select the text and copy it manually.",
   loading: "Loading",
   optional: "optional",
   fuse: {
-    used: (percent: number) => `${percent} % of the time until an alert is used`,
-    late: (percent: number) => `${percent} % of the time until an alert is used, in grace`,
-    burnt: "The time until the alert is used up",
-    none: "Nothing is awaited",
+    used: (percent: number) => `${percent}% of the time before an alert has elapsed`,
+    late: (percent: number) => `${percent}% of the time before an alert has elapsed, in the grace period`,
+    burnt: "The time before the alert has elapsed",
+    none: "No ping expected",
   },
   live: { on: "live", off: "connecting", polling: "updates every 10 s" },
   pageMissing: {
-    title: "There is nothing here",
-    text: "The address may be mistyped, or what was here has been deleted or moved to a project you are not in.",
-    action: "To your projects",
+    title: "Page not found",
+    text: "The URL may be wrong, or the item was deleted or moved to a project you aren't a member of.",
+    action: "View your projects",
   },
   broken: {
-    title: "This page could not be drawn",
-    text: "Reload it. If it happens again, the details below help whoever runs this installation.",
+    title: "This page couldn't be displayed",
+    text: "Reload the page. If it happens again, send the details below to an admin.",
     action: "Reload",
   },
   trouble: {
-    title: "This could not be loaded",
-    offline: "No answer from the server. Check your connection; it is tried again as soon as there is one.",
-    signedOut: "You have been signed out. Sign in again to go on.",
-    forbidden: "You may look at this, but not change it. Ask an owner or manager of the project.",
-    notFound: "It is not here any more. Somebody may have deleted it; reload the page.",
-    conflict: "Somebody else changed this in the meantime. Reload the page and try again.",
-    tooMany: "That was too often in a short time. Wait a minute and try again.",
-    server: "The server could not do this just now. Try again in a moment.",
+    title: "This couldn't be loaded",
+    offline: "No response from the server. Check your connection. The page retries when you're back online.",
+    signedOut: "You've been signed out. Sign in again to continue.",
+    forbidden: "You have read-only access. Ask an owner or manager of the project to make changes.",
+    notFound: "This no longer exists. It may have been deleted. Reload the page.",
+    conflict: "Someone else changed this while you were editing. Reload the page and try again.",
+    tooMany: "Too many requests. Wait a minute and try again.",
+    server: "The server couldn't complete the request. Try again in a moment.",
     unknown: "Something went wrong. Reload the page and try again.",
   },
 } as const;
 
-/** A link that is passed on by hand, where no mail is sent. */
+/** An invitation link to share manually if the server doesn't send email. */
 export const linkWords = {
-  title: "Pass this link on",
-  label: "Link of the invitation",
+  title: "Share this link",
+  label: "Invitation link",
   done: "Done",
 } as const;
 
 /** The palette and the list of shortcuts. */
 export const paletteWords = {
-  placeholder: "Go to a check, a page, a project …",
-  none: "Nothing is called like that. Try fewer letters.",
-  foot: "↑ ↓ to move · Enter to open · Ctrl+Enter in a new tab · Esc to close",
-  everywhere: "Everywhere",
-  singleKeys: "Single keys do something; off, only those with Ctrl, Escape and arrows",
+  placeholder: "Go to a check, page or project…",
+  none: "No results",
+  foot: "↑ ↓ to move · Enter to open · Ctrl+Enter to open in a new tab · Esc to close",
+  everywhere: "Global",
+  singleKeys: "Enable single-key shortcuts",
   go: "Go to",
   kinds: { check: "check", page: "page", project: "project", action: "action" },
 } as const;

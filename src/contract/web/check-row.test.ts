@@ -34,14 +34,14 @@ test("what broke last comes first, then what alerts next, then names as people c
 
 const NONE = { new: 0, up: 0, late: 0, down: 0, paused: 0, running: 0 };
 test.each([
-  [{}, 0, "Nothing is watched yet"],
-  [{ down: 1, up: 9 }, 10, "One job needs you"],
-  [{ down: 13, late: 2 }, 15, "13 jobs need you"],
-  [{ late: 2, up: 1 }, 3, "Two jobs are late"],
+  [{}, 0, "No checks yet"],
+  [{ down: 1, up: 9 }, 10, "1 job needs attention"],
+  [{ down: 13, late: 2 }, 15, "13 jobs need attention"],
+  [{ late: 2, up: 1 }, 3, "2 jobs are late"],
   [{ running: 1 }, 1, "The job is on time"],
   [{ up: 1, running: 1 }, 2, "Both jobs are on time"],
   [{ up: 9_999, running: 1 }, 10_000, "All 10,000 jobs are on time"],
-  [{ new: 3 }, 3, "Waiting for the first signals"],
+  [{ new: 3 }, 3, "Waiting for the first ping"],
   [{ paused: 3 }, 3, "All checks are paused"],
 ])("%j of %i: %s", (counts, total, title) => {
   expect(checksTitle({ ...NONE, ...counts }, total)).toBe(title);

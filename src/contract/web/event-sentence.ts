@@ -1,10 +1,10 @@
-// What is said of events, on their page as well as in the file that is taken along from it: what each is called, in one
-// sentence, so that both are searched by the same words, and how far a file goes back.
+// Event descriptions for the events page and its downloads, so that search finds the same words in both.
+import { FIELD_NAMES } from "./field-names.ts";
 import type { EventRow } from "./history.ts";
 
 const DOWN_REASONS = {
-  timeout: "went down: nothing came until the deadline",
-  fail: "went down: the job said that it failed",
+  timeout: "went down: no ping before the deadline",
+  fail: "went down: the job reported a failure",
   success: "went down",
 } as const;
 
@@ -12,15 +12,15 @@ const EVENT_SENTENCES: Readonly<Record<string, string>> = {
   paused: "was paused",
   resumed: "was resumed",
   edited: "was edited",
-  not_observed: "was not observed: we could not receive signals, so nobody was alarmed",
+  not_observed: "monitoring gap: pings couldn't be received, so no alerts were sent",
 };
 
-const TAKEN_BACK = "taken back: a signal had been received in time";
+const TAKEN_BACK = "corrected: a ping was received in time";
 
-/** Looked through for one file, so that nobody can keep the database busy with it. */
+/** Events searched for one download; limits the load on the database. */
 export const EVENTS_IN_FILE_MAX = 10_000;
 
-/** "went down: nothing came until the deadline", and whether that proved wrong. */
+/** "went down: no ping before the deadline", and whether it was corrected. */
 export function eventSentence(event: Exclude<EventRow, { type: "signal" }>): string {
   if (event.type === "flip") {
     const change = event.to === "up" ? "came up" : DOWN_REASONS[event.reason];
@@ -31,9 +31,10 @@ export function eventSentence(event: Exclude<EventRow, { type: "signal" }>): str
   return fields.length === 0 ? known : `${known}: ${fields.join(", ")}`;
 }
 
-/** "graceSeconds" is "grace seconds" to a reader. */
 function editedFields(detail: Readonly<Record<string, unknown>>): string[] {
   const { after } = detail;
   if (typeof after !== "object" || after === null) return [];
-  return Object.keys(after).map((name) => name.replaceAll(/([A-Z])/g, " $1").toLowerCase());
+  return Object.keys(after).map(
+    (name) => FIELD_NAMES[name] ?? name.replaceAll(/([A-Z])/g, " $1").toLowerCase(),
+  );
 }

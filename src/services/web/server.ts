@@ -119,8 +119,11 @@ async function send(
   return reply;
 }
 
-const NOTHING_HERE = new WebRefusal("not_found", "There is no page at this address.");
-const TOO_MANY = new WebRefusal("unavailable", "There are too many requests just now. Please try again.");
+const NOTHING_HERE = new WebRefusal("not_found", "No page exists at this URL.");
+const TOO_MANY = new WebRefusal(
+  "unavailable",
+  "The server is handling too many requests. Try again in a moment.",
+);
 
 function firstSegment(path: string): string {
   return path.split("/", 2)[1] ?? "";

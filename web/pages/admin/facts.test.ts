@@ -63,20 +63,20 @@ describe("facts", () => {
 
   test("about watching tell how long the oldest deadline waits, and when nothing but a check is the matter", () => {
     const health = { ...WELL.health, watching: false };
-    expect(factOf("Watching", { sweeperLagMs: 20_000 })?.about).toContain("20 s");
-    expect(factOf("Watching", { sweeperLagMs: 180_000, health })?.value).toBe("3 min behind");
-    expect(factOf("Watching", { health })?.value).toBe("not every check");
+    expect(factOf("Monitoring", { sweeperLagMs: 20_000 })?.about).toContain("20 s");
+    expect(factOf("Monitoring", { sweeperLagMs: 180_000, health })?.value).toBe("3 min behind");
+    expect(factOf("Monitoring", { health })?.value).toBe("some checks blocked");
   });
 
   test("name nobody who receives, a lost process and a missing migration", () => {
-    expect(factOf("Receiving", { intakes: [] })?.value).toBe("nobody receives signals");
-    expect(factOf("Receiving", {})?.about).toBe(
-      "1,204 signals in the last minute. Nothing waits to be written down.",
+    expect(factOf("Receiving pings", { intakes: [] })?.value).toBe("not running");
+    expect(factOf("Receiving pings", {})?.about).toBe("1,204 pings in the last minute. Spool empty.");
+    expect(factOf("Receiving pings", { signalsPerMinute: 1 })?.about).toContain("1 ping in the last minute.");
+    expect(factOf("Receiving pings", { signalsPerMinute: 0 })?.about).toContain(
+      "No pings in the last minute.",
     );
-    expect(factOf("Receiving", { signalsPerMinute: 1 })?.about).toContain("1 signal in the last minute.");
-    expect(factOf("Receiving", { signalsPerMinute: 0 })?.about).toContain("No signal in the last minute.");
     const lost = WELL.intakes.map((one) => ({ ...one, isLost: true }));
-    expect(factOf("Receiving", { intakes: lost })?.value).toBe("1 process lost");
+    expect(factOf("Receiving pings", { intakes: lost })?.value).toBe("1 process lost");
     const migrations = [{ name: "0002_more", appliedAt: null }];
     expect(factOf("Database", { migrations })?.about).toContain("overdue migrate");
   });
@@ -86,7 +86,7 @@ test("diagnostics name no host, no provider and no subject", () => {
   const troubles = [{ trouble: "checkPoisoned", subject: "secret-check", sinceAt: NOW - 60_000 }];
   const text = diagnosticsOf({ ...WELL, troubles }, "Chrome on Linux");
   expect(text).toContain("version: 0.1.0");
-  expect(text).toContain("signals in a minute: 1204");
+  expect(text).toContain("pings per minute: 1204");
   expect(text).toContain("checkPoisoned for 1 min");
   expect(text).not.toContain("secret");
 });

@@ -87,13 +87,13 @@ export function diagnosticsOf(state: AdminState, browser: string): string {
     ["browser", browser],
     ["intakes", String(intakes.length)],
     ...intakes.map(({ startedAt, beatAt, isLost, spoolEmpty, spoolFill }, index): [string, string] => [
-      `intake ${index + 1}`,
-      `up ${since(startedAt)}, beat ${since(beatAt)} ago, ${isLost ? "lost" : "held"}, spool ${spoolEmpty ? "empty" : formatShare(spoolFill)}`,
+      `ping process ${index + 1}`,
+      `up ${since(startedAt)}, heartbeat ${since(beatAt)} ago, ${isLost ? "lost" : "ok"}, spool ${spoolEmpty ? "empty" : formatShare(spoolFill)}`,
     ]),
-    ["signals in a minute", String(state.signalsPerMinute)],
+    ["pings per minute", String(state.signalsPerMinute)],
     ["sweeper lag", formatDuration(sweeperLagMs)],
-    ["unsent messages", `${unsentCount}, oldest ${since(oldestUnsentAt)}`],
-    ["oldest letter", since(oldestLetterAt)],
+    ["unsent notifications", `${unsentCount}, oldest ${since(oldestUnsentAt)}`],
+    ["oldest unsent email", since(oldestLetterAt)],
     ["database", formatBytes(state.databaseBytes)],
     [
       "migrations",

@@ -30,7 +30,7 @@ const LINES: Readonly<Record<Proxy, (ends: Ends) => string>> = {
   nginx: ({ name, path, upstream }) => `server {
     listen 443 ssl;
     server_name ${name};
-    # ssl_certificate and ssl_certificate_key as for your other sites
+    # Add ssl_certificate and ssl_certificate_key here.
 
     location ${path}/ {
         proxy_pass http://${upstream};
@@ -50,7 +50,7 @@ const LINES: Readonly<Record<Proxy, (ends: Ends) => string>> = {
 
 backend overdue
     mode http
-    # longer than the pages' live stream is ever silent
+    # Longer than the heartbeat interval of the live updates.
     timeout server 1m
     server overdue ${upstream}`,
   Traefik: ({ name, path, upstream }) => `http:

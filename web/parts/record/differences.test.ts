@@ -20,16 +20,16 @@ test("the id of what was changed is left to programs", () => {
 
 test("names of fields are words", () => {
   expect(fieldWords("graceSeconds")).toBe("grace period");
-  expect(fieldWords("filterSubject")).toBe("filter subject");
+  expect(fieldWords("filterSubject")).toBe("keywords in email subject");
   expect(fieldWords("url_down")).toBe("url down");
 });
 
 test("values are short texts", () => {
-  expect(valueWords(null)).toBe("nothing");
+  expect(valueWords(null)).toBe("none");
   expect(valueWords("")).toBe("empty");
   expect(valueWords(true)).toBe("yes");
   expect(valueWords(["a", "b"])).toBe("a, b");
-  expect(valueWords([])).toBe("nothing");
+  expect(valueWords([])).toBe("none");
   expect(valueWords("readOnly")).toBe("read-only");
   expect(valueWords({ a: 1 })).toBe('{"a":1}');
   expect(valueWords("x".repeat(500))).toHaveLength(120);

@@ -1,4 +1,5 @@
-// What a change changed, field by field, from the two sides that the record keeps. Pure.
+// The fields that a change in the audit log changed, before and after. Pure.
+import { FIELD_NAMES } from "../../../src/contract/web/field-names.ts";
 import { recordWords as words } from "../../words/record.ts";
 import { formatSpan } from "../../words/time.ts";
 
@@ -31,9 +32,9 @@ function sideWords(side: Side, name: string): string | null {
     : valueWords(value);
 }
 
-/** "url_down" reads "url down"; what people know by another name is called that. */
+/** "grace period" for "graceSeconds", "url down" for "url_down". */
 export function fieldWords(name: string): string {
-  const known = words.fields[name];
+  const known = FIELD_NAMES[name];
   if (known !== undefined) return known;
   return name
     .replaceAll("_", " ")

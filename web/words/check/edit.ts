@@ -1,4 +1,4 @@
-// What the form of a check says.
+// Texts of the edit form of a check.
 import type { Replay } from "../../../src/contract/web/history.ts";
 import { plural } from "../number.ts";
 import { formatSpan } from "../time.ts";
@@ -6,69 +6,70 @@ import { formatSpan } from "../time.ts";
 export const editWords = {
   title: (name: string) => `Edit ${name}`,
   saved: (name: string) => `Saved ${name}.`,
-  nothing: "Nothing is changed yet.",
+  nothing: "No changes yet.",
   asCode: "As code",
-  sections: { about: "What it is", when: "When it is expected", counts: "Which signals count" },
-  slugHint: "For addresses by name: small letters, digits, hyphen, underscore.",
+  sections: { about: "General", when: "Schedule", counts: "Ping rules" },
+  slugHint: "Used in ping URLs. Lowercase letters, digits, hyphens and underscores only.",
   desc: "Description",
-  descHint: "What the job does, and what to do when it fails. It is part of the alerts.",
-  kind: "Expected",
-  kinds: { simple: "Every so often", cron: "Cron", oncalendar: "OnCalendar" },
+  descHint: "What the job does, and what to do when it fails. Included in alerts.",
+  kind: "Schedule type",
+  kinds: { simple: "Interval", cron: "Cron", oncalendar: "OnCalendar" },
   every: "Every",
-  presets: "Usual periods",
+  presets: "Common intervals",
   cron: "Cron expression",
   cronHint: "minute hour day month weekday",
   macro: (macro: string, expression: string) => `${macro} is saved as ${expression}.`,
   oncalendar: "OnCalendar expression",
-  oncalendarHint: "as systemd has it: Mon..Fri *-*-* 09:00; several lines are several schedules",
+  oncalendarHint: "systemd syntax, for example Mon..Fri *-*-* 09:00. Use one line per schedule.",
   zone: "Time zone",
-  grace: "Alert after it is late by",
+  grace: "Grace period",
   unit: "Unit",
   units: { minutes: "minutes", hours: "hours", days: "days", weeks: "weeks" },
-  next: "The next 10 times",
+  next: "Next 10 runs",
   nextZone: (zone: string) => `in ${zone}`,
-  nextHere: (zone: string) => `in your time, ${zone}`,
-  periodNote: "Counted from each signal.",
-  methods: "Requests",
-  anyMethod: "HEAD, GET and POST count",
-  postOnly: "only POST counts; others are noted and ignored",
-  manualResume: "Stay paused until somebody resumes it",
-  manualResumeHint: "Otherwise the next signal ends the pause.",
+  nextHere: (zone: string) => `in your time zone, ${zone}`,
+  periodNote: "Counted from the last ping.",
+  methods: "Allowed request methods",
+  anyMethod: "HEAD, GET and POST",
+  postOnly: "POST only (other requests are logged and ignored)",
+  manualResume: "Stay paused until resumed manually",
+  manualResumeHint: "Otherwise the next ping resumes the check.",
   keywords: "Keywords",
-  keywordsHint: "Separated by commas. They are looked for in the order failure, success, start.",
+  keywordsHint:
+    "Separate keywords with commas. Failure keywords are checked first, then success, then start.",
   startKw: "Start",
   successKw: "Success",
   failureKw: "Failure",
-  where: "Look for keywords in",
-  filterSubject: "the subject of mails",
-  filterBody: "the text of mails",
-  filterHttpBody: "the body of requests",
-  otherwise: "What has none of them",
-  filterDefaultFail: "counts as a failure (otherwise it is noted and ignored)",
+  where: "Search for keywords in",
+  filterSubject: "email subject",
+  filterBody: "email body",
+  filterHttpBody: "HTTP request body",
+  otherwise: "Pings without a keyword",
+  filterDefaultFail: "Count as a failure (otherwise they are logged and ignored)",
 } as const;
 
 export const replayWords = {
-  title: "Replayed on its real history",
-  reading: "Replaying the last 90 days …",
-  none: "There is no history yet to try this on.",
+  title: "Preview with past runs",
+  reading: "Replaying the last 90 days…",
+  none: "No history to preview yet.",
   over: (runs: number) => `Last 90 days, ${plural(runs, "run")}:`,
-  same: (count: number) => `${plural(count, "alert")}, as before`,
+  same: (count: number) => `${plural(count, "alert")}, no change`,
   instead: (after: number, before: number) => `${plural(after, "alert")} instead of ${before}`,
-  quiet: (seconds: number) => `Use ${formatSpan(seconds * 1_000)} of grace`,
-  quietWhy: "the shortest with which only the right alarms are left",
-  alerts: "See which",
-  before: "As it is",
+  quiet: (seconds: number) => `Use a grace period of ${formatSpan(seconds * 1_000)}`,
+  quietWhy: "the shortest one without false alerts",
+  alerts: "Show alerts",
+  before: "Current settings",
   after: "With this change",
-  noAlerts: "no alert",
+  noAlerts: "no alerts",
 } as const;
 
 /** "none of the 2 real failures missed" */
 export function missedText({ realCount, missedCount }: Pick<Replay, "realCount" | "missedCount">): string {
-  if (realCount === 0) return "there was no real failure to miss";
+  if (realCount === 0) return "no real failures in this period";
   if (missedCount === 0) {
     return realCount === 1
-      ? "the one real failure is not missed"
-      : `none of the ${realCount} real failures missed`;
+      ? "the real failure is still detected"
+      : `all ${realCount} real failures are still detected`;
   }
   return `${missedCount} of ${plural(realCount, "real failure")} would be missed`;
 }

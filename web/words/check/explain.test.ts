@@ -39,16 +39,16 @@ const sent: Extract<ExplanationStep, { kind: "told" }> = {
 
 test("the expected time tells the offset and the last change of the clocks", () => {
   expect(stepText(expected, ABOUT)).toMatch(
-    /^expected at 03:00 every day, Europe\/Riga time \(.*UTC\+2; the clocks went back 21 d ago\)$/,
+    /^Expected at 03:00 every day, Europe\/Riga time \(.*UTC\+2; clocks went back 21 d ago\)$/,
   );
   expect(stepText({ ...expected, clockChange: null, offsetMinutes: 0 }, { ...ABOUT, zone: "UTC" })).toBe(
-    "expected at 03:00 every day, Europe/Riga time",
+    "Expected at 03:00 every day, Europe/Riga time",
   );
 });
 
 test("the sum of the zone names local time, universal time and the shift", () => {
   expect(zoneSum(expected, ABOUT)).toBe(
-    "03:00 in Europe/Riga was 01:00 UTC, because the clocks there stood at UTC+2. They were put back by 1 h on 25 Oct 03:00, from UTC+3: a clock that does not follow is off by as much.",
+    "03:00 in Europe/Riga was 01:00 UTC (offset UTC+2). Clocks went back by 1 h on 25 Oct 03:00, from UTC+3. A job that ignores this change runs 1 h off.",
   );
 });
 
@@ -59,18 +59,18 @@ test("an offset is told with its half hours and its sign", () => {
 test("each rule has its words", () => {
   const text = (rule: "silence" | "overrun" | "failure") =>
     stepText({ kind: "down", at: AT, rule, graceSeconds: 3_000 }, ABOUT);
-  expect(text("silence")).toContain("50 min of grace used up");
-  expect(text("overrun")).toContain("had not ended 50 min after");
-  expect(text("failure")).toContain("at once");
+  expect(text("silence")).toContain("Down: the grace period of 50 min ended without a success");
+  expect(text("overrun")).toContain("didn't finish within the grace period of 50 min");
+  expect(text("failure")).toContain("immediately");
 });
 
 test("a delivery tells its answer, its time and its attempts", () => {
-  expect(toldText(sent, READER)).toBe("Slack #ops told, answered 200 in 300 ms");
-  expect(toldText({ ...sent, attempts: 2 }, READER)).toMatch(/on attempt 2$/);
+  expect(toldText(sent, READER)).toBe("Slack #ops notified (HTTP 200, 300 ms)");
+  expect(toldText({ ...sent, attempts: 2 }, READER)).toMatch(/attempt 2\)$/);
   const dead = { ...sent, state: "dead" as const, attempts: 5, reason: "refused" };
-  expect(toldText(dead, READER)).toBe("Slack #ops could not be told after 5 attempts: refused");
+  expect(toldText(dead, READER)).toBe("Slack #ops couldn't be notified after 5 attempts: refused");
   expect(toldText({ ...sent, state: "pending", nextTryAt: AT, reason: null }, READER)).toContain(
-    "next attempt",
+    "Next attempt",
   );
 });
 
@@ -82,7 +82,7 @@ test("the summary says what came, and how many heard of it", () => {
     steps: [{ kind: "down", at: AT, rule: "silence", graceSeconds: 60 }, sent],
   } satisfies Explanation;
   expect(summaryOf(explanation, READER)).toBe(
-    "No signal had come at all when the grace time ended, today 03:00. It went down, and 1 channel heard of it.",
+    "No success was reported, so the check went down when the grace period ended today 03:00. 1 channel was notified.",
   );
   expect(firstDeliveryMs(explanation)).toBe(1_200);
 });
@@ -95,10 +95,10 @@ test("a first success is no news, and the channels are not blamed for it", () =>
     steps: [{ kind: "up", at: AT }],
   } satisfies Explanation;
   expect(summaryOf(explanation, READER)).toBe(
-    "A success came today 03:00, so it is up, and nobody was told.",
+    "The job reported success today 03:00, so the check is up. No notifications were sent.",
   );
-  expect(silenceOf(explanation)).toContain("is no news");
+  expect(silenceOf(explanation)).toContain("The first success");
   const again = { ...explanation, flip: { ...explanation.flip, from: "down" as const } };
-  expect(summaryOf(again, READER)).toContain("it is up again");
-  expect(silenceOf(again)).toContain("no channel hears");
+  expect(summaryOf(again, READER)).toContain("is up again");
+  expect(silenceOf(again)).toContain("no channel is assigned");
 });

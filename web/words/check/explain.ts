@@ -1,6 +1,6 @@
-// "What happened" in sentences: each step on the way to an alert, with the arithmetic of its time zone, and each hop
-// of the delivery. Pure.
+// "What happened" in sentences: each step that led to an alert, with its time zone, and each step of the delivery. Pure.
 import type { Explanation, ExplanationStep } from "../../../src/contract/web/history.ts";
+import { reasonText, statusText } from "../channels.ts";
 import { plural } from "../number.ts";
 import { formatAgo, formatDuration, formatSpan, formatWhen, type Reader } from "../time.ts";
 import { insideSentence } from "./promise.ts";
@@ -10,22 +10,24 @@ const MINUTE_MS = 60_000;
 
 export const explainWords = {
   title: "What happened",
-  past: "The last alert",
-  drawer: (name: string) => `Why ${name} was reported`,
+  past: "Last alert",
+  drawer: (name: string) => `Why ${name} went down`,
   drawerUp: (name: string) => `Why ${name} is up`,
-  none: "Nothing to explain: this check has not been down yet.",
-  edited: "The settings have been changed since. What was expected is told as it would be today.",
-  more: "Every step",
+  none: "This check hasn't been down yet.",
+  edited: "The settings have changed since then. Expected times are based on the current settings.",
+  more: "Show details",
   all: "Earlier changes",
   zone: "Time zone",
-  hops: "Who was told, hop by hop",
-  nobody: "Nobody was told: no channel hears of this check.",
-  noNews: "Nobody was told: a first success, or one that ends a pause, is no news.",
+  hops: "Delivery details",
+  nobody: "No notifications were sent because no channel is assigned to this check.",
+  noNews:
+    "No notifications were sent. The first success, and a success that ends a pause, don't send notifications.",
   steps: "Step by step",
-  total: (ms: number) => `From the change to the first delivered message it took ${formatDuration(ms)}.`,
+  total: (ms: number) =>
+    `The first notification was delivered ${formatDuration(ms)} after the status change.`,
 } as const;
 
-/** "03:00" or, where the seconds tell something, "03:00:01". */
+/** "03:00", or "03:00:01" if there are seconds. */
 export function formatMoment(at: number, zone: string): string {
   const hasSeconds = Math.floor(at / SECOND_MS) % 60 !== 0;
   return new Intl.DateTimeFormat("en-GB", {
@@ -47,30 +49,31 @@ export function formatOffset(minutes: number): string {
 
 type About = { zone: string; reader: Reader };
 
-/** The whole of it in one sentence. */
+/** A summary in at most two sentences. */
 export function summaryOf({ flip, steps }: Explanation, reader: Reader): string {
   const told = steps.filter((step) => step.kind === "told" && step.state === "sent").length;
-  const after = told === 0 ? "nobody was told" : `${plural(told, "channel")} heard of it`;
+  const after =
+    told === 0 ? "No notifications were sent." : `${plural(told, "channel was", "channels were")} notified.`;
   const at = formatWhen(flip.at, reader);
   if (flip.to === "up") {
-    const isUp = flip.from === "down" ? "it is up again" : "it is up";
-    return `A success came ${at}, so ${isUp}, and ${after}.`;
+    return `The job reported success ${at}, so the check is ${flip.from === "down" ? "up again" : "up"}. ${after}`;
   }
   const down = steps.find((step) => step.kind === "down");
   const success = steps.find((step) => step.kind === "success");
-  const since = success === undefined ? "at all" : `since ${formatWhen(success.at, reader)}`;
+  const missing =
+    success === undefined ? "No success was reported" : `No success since ${formatWhen(success.at, reader)}`;
   switch (down?.rule) {
     case "failure":
-      return `A run said that it failed, ${at}. That is enough for an alert: it went down at once, and ${after}.`;
+      return `The job reported a failure ${at}, so the check went down immediately. ${after}`;
     case "overrun":
-      return `A run began and did not end in time. It went down ${at}, and ${after}.`;
+      return `A run started but didn't finish in time, so the check went down ${at}. ${after}`;
     case "silence":
     case undefined:
-      return `No signal had come ${since} when the grace time ended, ${at}. It went down, and ${after}.`;
+      return `${missing}, so the check went down when the grace period ended ${at}. ${after}`;
   }
 }
 
-/** Why nobody was told. */
+/** Why no notifications were sent. */
 export function silenceOf({ flip }: Explanation): string {
   return flip.to === "up" && flip.from !== "down" ? explainWords.noNews : explainWords.nobody;
 }
@@ -79,21 +82,21 @@ export function silenceOf({ flip }: Explanation): string {
 export function stepText(step: ExplanationStep, about: About): string {
   switch (step.kind) {
     case "success":
-      return "success arrived";
+      return "Success received";
     case "started":
-      return "a run began";
+      return "Run started";
     case "expected":
-      return `expected ${insideSentence(step.sentence)} ${arithmetic(step, about)}`.trim();
+      return `Expected ${insideSentence(step.sentence)} ${arithmetic(step, about)}`.trim();
     case "failed":
       return step.exitStatus === null
-        ? "a failure signal arrived"
-        : `failure arrived, exit code ${step.exitStatus}`;
+        ? "Failure reported"
+        : `Failure reported (exit code ${step.exitStatus})`;
     case "down":
       return downText(step);
     case "up":
-      return "up: a success is enough";
+      return "Up: success received";
     case "takenBack":
-      return "taken back: a signal from before had been on its way";
+      return "Corrected: a ping received in time was recorded late";
     case "told":
       return toldText(step, about.reader);
   }
@@ -103,81 +106,82 @@ function downText({ rule, graceSeconds }: Extract<ExplanationStep, { kind: "down
   const grace = formatSpan(graceSeconds * SECOND_MS);
   switch (rule) {
     case "silence":
-      return `down: ${grace} of grace used up; all signals received by then were counted first`;
+      return `Down: the grace period of ${grace} ended without a success`;
     case "overrun":
-      return `down: the run had not ended ${grace} after it began`;
+      return `Down: the run didn't finish within the grace period of ${grace}`;
     case "failure":
-      return "down at once: a failure needs no grace";
+      return "Down immediately. Reported failures skip the grace period.";
   }
 }
 
 type Expected = Extract<ExplanationStep, { kind: "expected" }>;
 
-/** "(EET, UTC+2; the clocks went back 3 weeks ago)"; nothing for a period, which knows no clock. */
+/** "(EET, UTC+2; clocks went back 3 weeks ago)"; empty for an interval, which has no time zone. */
 function arithmetic({ at, offsetMinutes, clockChange }: Expected, { zone, reader }: About): string {
   if (zone === "UTC" && clockChange === null) return "";
   const parts = [`${zoneName(zone, at)}${formatOffset(offsetMinutes)}`];
   if (clockChange !== null) {
     const way = offsetMinutes < clockChange.beforeMinutes ? "went back" : "went forward";
-    parts.push(`the clocks ${way} ${formatAgo(clockChange.at, reader.now)}`);
+    parts.push(`clocks ${way} ${formatAgo(clockChange.at, reader.now)}`);
   }
   return `(${parts.join("; ")})`;
 }
 
-/** The whole sum in one sentence: local time, offset, universal time, and what the last change did to it. */
+/** Local time, UTC offset, UTC time, and the last daylight saving change. */
 export function zoneSum(step: Expected, { zone, reader }: About): string {
   const local = formatMoment(step.at, zone);
   const universal = formatMoment(step.at, "UTC");
-  const sum = `${local} in ${zone} was ${universal} UTC, because the clocks there stood at ${formatOffset(step.offsetMinutes)}.`;
-  if (step.clockChange === null) return `${sum} They had not been changed in the month before.`;
+  const sum = `${local} in ${zone} was ${universal} UTC (offset ${formatOffset(step.offsetMinutes)}).`;
+  if (step.clockChange === null) return `${sum} No clock change in the month before.`;
   const { beforeMinutes, at } = step.clockChange;
   const shift = formatSpan(Math.abs(step.offsetMinutes - beforeMinutes) * MINUTE_MS);
   const way = step.offsetMinutes < beforeMinutes ? "back" : "forward";
-  return `${sum} They were put ${way} by ${shift} on ${formatWhen(at, reader)}, from ${formatOffset(beforeMinutes)}: a clock that does not follow is off by as much.`;
+  return `${sum} Clocks went ${way} by ${shift} on ${formatWhen(at, reader)}, from ${formatOffset(beforeMinutes)}. A job whose clock ignores this change is off by ${shift}.`;
 }
 
 function zoneName(zone: string, at: number): string {
   const parts = new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "short" }).formatToParts(at);
   const name = parts.find(({ type }) => type === "timeZoneName")?.value ?? "";
-  // Where there is no short name the browser gives the offset, which is told anyway.
+  // Without a short name the browser gives the offset, which is shown anyway.
   return /^[A-Z]{3,5}$/.test(name) && name !== "UTC" ? `${name}, ` : "";
 }
 
 export type Delivery = Extract<ExplanationStep, { kind: "told" }>;
 
 function missingChannel({ isElsewhere }: Delivery): string {
-  return isElsewhere ? "a channel of another project" : "a channel that is gone";
+  return isElsewhere ? "A channel of another project" : "A deleted channel";
 }
 
-/** "Slack #ops told, answered 200 in 0.3 s" */
+/** "#ops notified (HTTP 200, 169 ms)" */
 export function toldText(step: Delivery, reader: Reader): string {
   const name = step.channel?.name ?? missingChannel(step);
-  const tries = step.attempts > 1 ? `, on attempt ${step.attempts}` : "";
-  const reason = step.reason === null ? "" : `: ${step.reason}`;
+  const reason = step.reason === null ? "" : `: ${reasonText(step.reason)}`;
   switch (step.state) {
     case "sent": {
       const took =
         step.attemptedAt === null || step.settledAt === null
-          ? ""
-          : ` in ${formatDuration(step.settledAt - step.attemptedAt)}`;
-      return `${name} told${step.code === null ? "" : `, answered ${step.code}`}${took}${tries}`;
+          ? null
+          : formatDuration(step.settledAt - step.attemptedAt);
+      const tries = step.attempts > 1 ? `attempt ${step.attempts}` : null;
+      const facts = [statusText(step), took, tries].filter((fact) => fact !== null);
+      return `${name} notified${facts.length === 0 ? "" : ` (${facts.join(", ")})`}`;
     }
     case "pending":
       return step.nextTryAt === null
-        ? `${name} is being told`
-        : `${name} could not be told yet${reason}; next attempt ${formatWhen(step.nextTryAt, reader)}`;
+        ? `Notifying ${name}`
+        : `${name} not notified yet${reason}. Next attempt ${formatWhen(step.nextTryAt, reader)}`;
     case "merged":
-      return `${name} is told together with others`;
+      return `${name}: merged into a later notification`;
     case "withdrawn":
-      return `${name} not told: it was over before the message left`;
+      return `${name} not notified: the notification no longer applied`;
     case "skipped":
-      return `${name} not told${reason}`;
+      return `${name} not notified${reason}`;
     case "dead":
-      return `${name} could not be told after ${plural(step.attempts, "attempt")}${reason}`;
+      return `${name} couldn't be notified after ${plural(step.attempts, "attempt")}${reason}`;
   }
 }
 
-/** How long it took from the change to the first message that arrived; null: none did. */
+/** Time from the status change to the first delivered notification, or null if none was delivered. */
 export function firstDeliveryMs({ flip, steps }: Explanation): number | null {
   const sent = steps.flatMap((step) =>
     step.kind === "told" && step.state === "sent" && step.settledAt !== null ? [step.settledAt] : [],
@@ -186,8 +190,8 @@ export function firstDeliveryMs({ flip, steps }: Explanation): number | null {
 }
 
 export const hopWords = {
-  owed: "put into the queue",
+  owed: "queued",
   left: "sent",
-  lastTry: (attempts: number) => `sent, attempt ${attempts}`,
-  settled: "settled",
+  lastTry: (attempts: number) => `sent (attempt ${attempts})`,
+  settled: "completed",
 } as const;

@@ -6,7 +6,7 @@ import { goneSentence } from "./gone.ts";
 const BY: readonly [GoneCheck["by"], string][] = [
   [{ kind: "you" }, "You deleted this check today 14:02."],
   [{ kind: "person", email: "ann@example.org" }, "ann@example.org deleted this check today 14:02."],
-  [{ kind: "key" }, "This check was deleted today 14:02, with an API key of the project."],
+  [{ kind: "key" }, "This check was deleted today 14:02 with a project API key."],
   [null, "This check was deleted today 14:02."],
 ];
 

@@ -1,4 +1,4 @@
-// What the page of a check says once the check has left: deleted, or moved to another project.
+// Texts shown for a check that was deleted or moved to another project.
 import type { GoneCheck } from "../../../src/contract/web/check-row.ts";
 
 const PASSIVE = { deleted: "This check was deleted", moved: "This check was moved" } as const;
@@ -11,7 +11,7 @@ export function goneSentence({ how, by }: Pick<GoneCheck, "how" | "by">, when: s
     case "person":
       return `${by.email} ${how} this check ${when}.`;
     case "key":
-      return `${PASSIVE[how]} ${when}, with an API key of the project.`;
+      return `${PASSIVE[how]} ${when} with a project API key.`;
     case undefined:
       return `${PASSIVE[how]} ${when}.`;
   }
@@ -20,18 +20,18 @@ export function goneSentence({ how, by }: Pick<GoneCheck, "how" | "by">, when: s
 export const goneWords = {
   tabs: { deleted: (name: string) => `${name} was deleted`, moved: (name: string) => `${name} was moved` },
   kept: (until: string) =>
-    `It is kept until ${until}, with all its history. Its ping address answers again as soon as it is back.`,
+    `It is kept with its history until ${until}. Its ping URL works again as soon as you restore it.`,
   keptForOthers: (until: string) =>
-    `It is kept until ${until}. Whoever may change checks in this project can take it back.`,
-  forGood: "It cannot be taken back: its history was deleted with it.",
-  elsewhere: "It is in a project that you are no member of, with its address and its history.",
+    `It is kept until ${until}. Project members who can edit checks can restore it.`,
+  forGood: "It can't be restored. Its history was deleted too.",
+  elsewhere: "It kept its URL and history, but you aren't a member of its new project.",
   deletedUnknown: "This check was deleted.",
-  stillTyped: "What you entered is still here. Restore the check to save it, or copy what you need.",
+  stillTyped: "Your changes are still here. Restore the check to save them, or copy what you need.",
   restore: "Restore check",
-  back: "Take back",
-  checks: "To the checks",
+  back: "Restore",
+  checks: "View checks",
   here: (from: string, to: string) =>
-    `It was in ${from} and is in ${to} now, with its address and its history. The channels of ${to} are told about it.`,
+    `It moved from ${from} to ${to} and kept its URL and history. The channels of ${to} are notified about it.`,
   unknownProject: "another project",
   movedUnknown: "This check was moved to another project.",
   moveBack: "Move back",

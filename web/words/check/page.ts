@@ -1,4 +1,4 @@
-// What the page of a check says around its history: title, buttons, strip, chart, table of runs, channels.
+// Texts of the check page: title, buttons, history, chart, runs, channels.
 import type { DrawnState } from "../../../src/contract/web/check-row.ts";
 import { formatCount } from "../../../src/contract/web/list-words.ts";
 import type { RunRow } from "../../../src/contract/web/history.ts";
@@ -11,7 +11,7 @@ const TITLES: Readonly<Record<DrawnState, (name: string) => string>> = {
   up: (name) => `${name} is on time`,
   running: (name) => `${name} is running`,
   paused: (name) => `${name} is paused`,
-  new: (name) => `${name} waits for its first signal`,
+  new: (name) => `${name} is waiting for its first ping`,
 };
 
 /** The title of the tab: the check and how it is. */
@@ -22,35 +22,35 @@ export function checkTitle(name: string, state: DrawnState): string {
 export const checkWords = {
   quarantined: (count: number) => (count === 1 ? "1 ping is quarantined" : `${count} pings are quarantined`),
   quarantinedText:
-    "Overdue received pings of this check but could not record them. The check is not reported as down because of them. An admin can retry them.",
+    "Overdue received pings for this check but couldn't record them. The check is not reported as down because of this. An admin can retry them.",
   tab: "Check",
-  first: "Send the first signal",
-  crumbs: "Where this is",
+  first: "Send the first ping",
+  crumbs: "Breadcrumb",
   checks: "Checks",
   pause: "Pause",
   resume: "Resume",
   edit: "Edit",
   explain: "Explain this alert",
-  more: "More to do with this check",
-  ping: "Send a signal now",
-  pinged: (name: string) => `${name} got a success signal from you.`,
-  copy: "Make a copy",
-  copied: (name: string) => `Copied ${name}. This is the copy.`,
+  more: "More actions",
+  ping: "Send a ping now",
+  pinged: (name: string) => `Sent a success ping to ${name}.`,
+  copy: "Duplicate",
+  copied: (name: string) => `Duplicated ${name}. You're viewing the copy.`,
   transfer: "Move to another project",
-  clear: "Clear the history",
+  clear: "Clear history",
   asCode: "Copy as code",
-  badge: "Badge of this check",
-  copyUrl: "Copy ping address",
+  badge: "Status badge",
+  copyUrl: "Copy ping URL",
   delete: "Delete",
   clearAsk: {
     title: "Clear the history of this check?",
-    text: "All its runs, outputs, changes and figures are deleted for good. Settings and address stay, and it is new again.",
-    act: "Clear the history",
-    done: (name: string) => `The history of ${name} is cleared.`,
+    text: "All runs, output, events and statistics are permanently deleted. The settings and ping URL stay the same, and the status resets to new.",
+    act: "Clear history",
+    done: (name: string) => `Cleared the history of ${name}.`,
   },
   transferAsk: {
     title: "Move to another project",
-    text: "Address, settings and history go with it. Its channels stay behind: those of the other project take over.",
+    text: "The check keeps its ping URL, settings and history. It uses the channels of the new project.",
     to: "Project",
     act: "Move",
   },
@@ -58,9 +58,9 @@ export const checkWords = {
 } as const;
 
 export const trackWords = {
-  label: (said: readonly string[]) => `From the last signal until now: ${said.join(", ")}`,
+  label: (said: readonly string[]) => `From the last ping until now: ${said.join(", ")}`,
   success: (clock: string, took: string | null) => `last success ${clock}${ran(took)}`,
-  failed: (clock: string, took: string | null) => `last signal ${clock}, a failure${ran(took)}`,
+  failed: (clock: string, took: string | null) => `last ping ${clock}, failure${ran(took)}`,
   started: (clock: string) => `started ${clock}`,
   expected: (clock: string) => `expected ${clock}`,
   alert: (clock: string) => `alert ${clock}`,
@@ -70,8 +70,8 @@ export const trackWords = {
     "late-run": "success, late",
     fail: "failure",
     running: "running",
-    expected: "run that is expected",
-    grace: "grace: late, nobody is told yet",
+    expected: "expected run",
+    grace: "grace period: late, no alert yet",
     late: "late",
     down: "down",
   },
@@ -88,47 +88,47 @@ export const historyWords = {
   tooShort: "Not enough history",
   downs: (count: number, ms: number) => `${plural(count, "downtime")}, ${formatSpan(ms)}`,
   noDowns: "no downtime",
-  uncounted: "went down and up too often to be counted",
-  unseen: (days: number) => `${plural(days, "day")} not fully observed (our own outage)`,
-  strip: (said: readonly string[]) => `The last 90 days: ${said.join(", ")}`,
+  uncounted: "too many status changes to count",
+  unseen: (days: number) => `${plural(days, "day")} not fully monitored (our outage)`,
+  strip: (said: readonly string[]) => `Last 90 days: ${said.join(", ")}`,
   good: (days: number) => plural(days, "good day"),
-  bad: (days: number) => `${plural(days, "day")} with trouble`,
-  quiet: (days: number) => `${plural(days, "day")} without a signal`,
-  uncountedDays: (days: number) => `${plural(days, "day")} with too many changes to be counted`,
+  bad: (days: number) => `${plural(days, "day")} with problems`,
+  quiet: (days: number) => `${plural(days, "day")} without pings`,
+  uncountedDays: (days: number) => `${plural(days, "day")} with too many status changes to count`,
   share: (share: number) => formatShare(share),
   keys: {
-    up: "signals came",
+    up: "up",
     down: "down or failed",
-    quiet: "no signal",
-    unseen: "not observed: we could not receive",
-    uncounted: "changed too often to be counted",
-    before: "not there yet",
+    quiet: "no pings",
+    unseen: "not monitored (our outage)",
+    uncounted: "too many status changes to count",
+    before: "not created yet",
   },
   day: {
     title: (day: string, said: string) => `${day}: ${said}`,
-    before: "the check was not there yet",
-    nothing: "no signal",
-    uncounted: "changed too often since to be counted",
+    before: "not created yet",
+    nothing: "no pings",
+    uncounted: "too many status changes to count",
     success: (count: number) => plural(count, "success", "successes"),
     fail: (count: number) => plural(count, "failure"),
     down: (ms: number) => `down for ${formatSpan(ms)}`,
-    unseen: (ms: number) => `not observed for ${formatSpan(ms)}`,
+    unseen: (ms: number) => `not monitored for ${formatSpan(ms)} (our outage)`,
     column: "Day",
     what: "What happened",
-    table: "Days with trouble",
+    table: "Days with problems",
   },
   months: "Downtimes",
   month: "Month",
   count: "Downtimes",
-  lasted: "Lasted",
-  available: "Up",
-  noMonth: "was not there",
+  lasted: "Time down",
+  available: "Uptime",
+  noMonth: "Not created yet",
   sofar: "so far",
 } as const;
 
 export const chartWords = {
   title: "Duration",
-  none: "No durations yet. A job that tells its start as well as its end is measured.",
+  none: "No durations yet. To measure duration, send a start ping when the job begins.",
   usual: (low: number, high: number) =>
     low === high
       ? `usual: ${formatDuration(low)}`
@@ -137,15 +137,15 @@ export const chartWords = {
     `Duration of the last ${plural(count, "run")}${median === null ? "" : `, median ${median}`}`,
   runs: "by run",
   days: "by day",
-  by: "What a bar stands for",
-  table: "As a table",
-  columns: { when: "When", took: "Took", outcome: "Outcome", mean: "Mean", max: "Longest" },
+  by: "Group by",
+  table: "View as table",
+  columns: { when: "When", took: "Duration", outcome: "Outcome", mean: "Mean", max: "Longest" },
   failed: "failed",
   mean: (ms: number) => `mean ${formatDuration(ms)}`,
   max: (ms: number) => `longest ${formatDuration(ms)}`,
 } as const;
 
-/** How a run went, in the words that stand beside its shape. */
+/** The outcome of a run, shown next to its shape. */
 export function outcomeWord({ outcome, isLate, exitStatus }: RunRow): string {
   switch (outcome) {
     case "success":
@@ -155,13 +155,13 @@ export function outcomeWord({ outcome, isLate, exitStatus }: RunRow): string {
     case "running":
       return "running";
     case "missing":
-      return "nothing came";
+      return "no ping";
     case "unseen":
-      return "not observed";
+      return "not monitored";
   }
 }
 
-/** "usual", "+18 %", "−40 %", "3 × as long": a duration against the median. */
+/** "usual", "+18%", "−40%", "3× as long": a duration compared with the median. */
 export function againstUsual(
   durationMs: number,
   { lowMs, highMs, medianMs }: Record<"lowMs" | "highMs" | "medianMs", number>,
@@ -169,21 +169,21 @@ export function againstUsual(
   if (durationMs >= lowMs && durationMs <= highMs) return "usual";
   if (medianMs <= 0) return "–";
   const times = durationMs / medianMs;
-  if (times >= 3) return `${formatCount(Math.round(times))} × as long`;
+  if (times >= 3) return `${formatCount(Math.round(times))}× as long`;
   const percent = Math.round((times - 1) * 100);
   if (percent === 0) return "usual";
-  return percent > 0 ? `+${percent} %` : `−${-percent} %`;
+  return percent > 0 ? `+${percent}%` : `−${-percent}%`;
 }
 
 export const runsWords = {
-  titles: { runs: "Runs", log: "Everything that came and happened" },
-  list: "What is listed",
-  lists: { runs: "runs", log: "everything" },
+  titles: { runs: "Runs", log: "Log" },
+  list: "Show",
+  lists: { runs: "runs", log: "log" },
   columns: {
     outcome: "Outcome",
     started: "Started",
-    took: "Took",
-    against: "Against usual",
+    took: "Duration",
+    against: "Vs. usual",
     output: "Output",
   },
   nothing: "–",
@@ -193,7 +193,7 @@ export const runsWords = {
 } as const;
 
 export const logWords = {
-  columns: { what: "What", when: "When", took: "Took", from: "From" },
+  columns: { what: "Event", when: "When", took: "Duration", from: "From" },
   filter: "Show only",
   kinds: {
     success: "successes",
@@ -204,28 +204,28 @@ export const logWords = {
     flip: "up and down",
     event: "changes",
   },
-  none: "Nothing of that kind is kept.",
+  none: "No matching entries.",
   older: "Older",
-  open: (title: string, when: string) => `${title}, ${when}: open this signal`,
+  open: (title: string, when: string) => `${title}, ${when}: open this ping`,
 } as const;
 
 export const toldWords = {
-  title: "Who is told",
-  none: "This project has no channels yet, so nobody is told.",
-  add: "Add a channel",
-  off: "not used at the moment",
-  nobody: "Nobody is told about this check.",
-  on: (name: string) => `${name} is told about this check.`,
-  quiet: (name: string) => `${name} is not told about this check any more.`,
+  title: "Notification channels",
+  none: "This project has no channels yet, so no notifications are sent.",
+  add: "Add channel",
+  off: "disabled",
+  nobody: "No channel is assigned to this check, so no notifications are sent.",
+  on: (name: string) => `${name} will be notified about this check.`,
+  quiet: (name: string) => `${name} will no longer be notified about this check.`,
 } as const;
 
 export const checkKeys = {
   group: "Check",
   pause: "Pause or resume",
   edit: "Edit",
-  explain: "Explain the last alert",
+  explain: "Explain last alert",
   code: "Copy as code",
-  copyUrl: "Copy the ping address",
+  copyUrl: "Copy ping URL",
   older: "Older run",
   newer: "Newer run",
 } as const;

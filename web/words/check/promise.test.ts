@@ -47,12 +47,12 @@ describe("the sentence of a check", () => {
   test("that is up tells when it becomes late and when it alerts", () => {
     const fuse = { fromAt: NOW - HOUR, lateAt: EXPECTED + DAY, alertAt: EXPECTED + DAY + 50 * 60_000 };
     expect(said({ fuse })).toBe(
-      "Expected at 03:00 every day, Europe/Riga time. Late from tomorrow 03:00 on, alert at 03:50. The last success came yesterday 03:14.",
+      "Expected at 03:00 every day, Europe/Riga time. Late after tomorrow 03:00. Alerts at 03:50. Last success: yesterday 03:14.",
     );
   });
   test("that is late counts down to the alert", () => {
     const fuse = { fromAt: NOW - DAY, lateAt: NOW - 60_000, alertAt: NOW + 11 * 60_000 };
-    expect(said({ fuse })).toContain("Late since today 06:00, alert at 06:12.");
+    expect(said({ fuse })).toContain("Late since today 06:00. Alerts at 06:12.");
     expect(said({ fuse })).toMatch(/Alert in 11 min\.$/);
   });
   test("that fails tells a success that is older than the log from one that never came", () => {
@@ -60,37 +60,37 @@ describe("the sentence of a check", () => {
     const forgotten = said(failed, { success: { lastSuccessAt: null, hasSucceeded: true } });
     const never = said(failed, { success: { lastSuccessAt: null, hasSucceeded: false } });
     expect(forgotten).toContain(
-      "alert 50 min later. The last success is older than the log. Then a run failed.",
+      "Alerts after 50 min. The last success is older than the kept history. Then the job reported a failure.",
     );
-    expect(never).toContain("No success has come yet. Then a run failed.");
+    expect(never).toContain("No success yet. Then the job reported a failure.");
   });
   test("that went silent says so, and for how long", () => {
     const text = said({ state: "down", downReason: "timeout", downSince: NOW - 131 * 60_000 });
     expect(text).toBe(
-      "Expected at 03:00 every day, Europe/Riga time. Late from then on, alert 50 min later. The last success came yesterday 03:14; nothing came since. Down for 2 h 11 min.",
+      "Expected at 03:00 every day, Europe/Riga time. Late after that. Alerts after 50 min. Last success: yesterday 03:14. No success since. Down for 2 h 11 min.",
     );
   });
   test("that failed names the exit code", () => {
     const text = said({ state: "down", downReason: "fail", exitStatus: 3, downSince: NOW - 60_000 });
-    expect(text).toMatch(/Then a run failed with exit code 3\. Down for 1 min\.$/);
+    expect(text).toMatch(/Then the job failed with exit code 3\. Down for 1 min\.$/);
   });
   test("that runs says by when it has to end", () => {
     const fuse = { fromAt: NOW - HOUR, lateAt: NOW + HOUR, alertAt: NOW + HOUR };
     expect(said({ runningSince: NOW - 22 * 60_000, fuse })).toMatch(
-      /Running for 22 min; alert if it has not ended by today 07:01\.$/,
+      /Running for 22 min. Alerts if it hasn't finished by today 07:01\.$/,
     );
   });
   test("that is paused says what ends the pause", () => {
-    expect(said({ state: "paused" })).toMatch(/nobody is told\. The next signal ends the pause\.$/);
-    expect(said({ state: "paused" }, { manualResume: true })).toMatch(/Signals do not end the pause\.$/);
+    expect(said({ state: "paused" })).toMatch(/no alerts sent\. The next ping resumes the check\.$/);
+    expect(said({ state: "paused" }, { manualResume: true })).toMatch(/Pings don't resume the check\.$/);
   });
   test("that is new tells of no success", () => {
     expect(said({ state: "new", lastPingAt: null })).toMatch(
-      /50 min later\. The first signal starts the watch\.$/,
+      /after 50 min\. Monitoring starts with the first ping\.$/,
     );
   });
   test("says whose time it is where the clocks differ", () => {
-    expect(said({}, { zone: "America/New_York" })).toMatch(/in America\/New_York time\.$/);
+    expect(said({}, { zone: "America/New_York" })).toMatch(/in America\/New_York\.$/);
   });
 });
 

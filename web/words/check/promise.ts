@@ -1,10 +1,9 @@
-// The sentence on top of a check's page: what is expected, when that becomes late and alerts, what came last, and how
-// it stands. Pure: made of the instants that the server gave.
+// The summary at the top of the check page: schedule, when it is late and alerts, the last success, and the status. Pure.
 import type { CheckPage } from "../../../src/contract/web/check-page.ts";
 import { type CheckRow, drawnAt } from "../../../src/contract/web/check-row.ts";
 import { formatClock, formatDay, formatSpan, formatWhen, type Reader } from "../time.ts";
 
-/** A piece of the sentence; some are said louder, and a time or a span is not parted by the end of a line. */
+/** A part of the summary. `is` sets the emphasis; `isWhole` prevents a line break inside. */
 type Part = { text: string; is?: "strong" | "bad" | "late"; isWhole?: true };
 
 export type Told = {
@@ -25,7 +24,7 @@ export function insideSentence(sentence: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
-/** The whole sentence, in pieces. */
+/** The whole summary, in parts. */
 export function promiseOf(told: Told): Part[] {
   const { page, row, reader } = told;
   const state = drawnAt(row, reader.now);
@@ -38,17 +37,17 @@ function deadlines({ page, row, reader }: Told): Part[] {
   const state = drawnAt(row, reader.now);
   if (fuse === null || state === "down" || state === "running" || state === "paused" || state === "new") {
     const grace = formatSpan(page.settings.graceSeconds * SECOND_MS);
-    return [plain(". Late from then on, alert "), time(`${grace} later`), plain(".")];
+    return [plain(". Late after that. Alerts after "), time(grace), plain(".")];
   }
   const late = formatWhen(fuse.lateAt, reader);
   const alert = sameDayClock(fuse.alertAt, fuse.lateAt, reader);
   if (state === "late") {
-    return [plain(". Late since "), time(late), plain(", alert at "), time(alert), plain(".")];
+    return [plain(". Late since "), time(late), plain(". Alerts at "), time(alert), plain(".")];
   }
-  return [plain(". Late from "), time(late), plain(" on, alert at "), time(alert), plain(".")];
+  return [plain(". Late after "), time(late), plain(". Alerts at "), time(alert), plain(".")];
 }
 
-/** The clock alone where the day has just been told. */
+/** Only the time if the day was just shown. */
 function sameDayClock(at: number, toldAt: number, reader: Reader): string {
   const clock = formatClock(at, reader.zone);
   return formatDay(at, reader) === formatDay(toldAt, reader) ? clock : formatWhen(at, reader);
@@ -57,9 +56,9 @@ function sameDayClock(at: number, toldAt: number, reader: Reader): string {
 function lastCame({ page: { lastSuccessAt, hasSucceeded }, row, reader }: Told): Part[] {
   if (row.state === "new") return [];
   if (lastSuccessAt === null)
-    return [plain(hasSucceeded ? " The last success is older than the log." : " No success has come yet.")];
-  const came = [plain(" The last success came "), time(formatWhen(lastSuccessAt, reader))];
-  if (row.state === "down" && row.downReason === "timeout") return [...came, plain("; nothing came since.")];
+    return [plain(hasSucceeded ? " The last success is older than the kept history." : " No success yet.")];
+  const came = [plain(" Last success: "), time(formatWhen(lastSuccessAt, reader))];
+  if (row.state === "down" && row.downReason === "timeout") return [...came, plain(". No success since.")];
   return [...came, plain(".")];
 }
 
@@ -71,49 +70,48 @@ function standing({ page, row, reader }: Told, state: ReturnType<typeof drawnAt>
         row.downReason !== "fail"
           ? []
           : row.exitStatus === null || row.exitStatus === 0
-            ? [plain(" Then a run failed.")]
-            : [plain(" Then a run failed with exit code "), strong(String(row.exitStatus)), plain(".")];
+            ? [plain(" Then the job reported a failure.")]
+            : [plain(" Then the job failed with exit code "), strong(String(row.exitStatus)), plain(".")];
       return [...failed, plain(" "), { text: `Down for ${since(row.downSince)}.`, is: "bad", isWhole: true }];
     }
     case "late": {
       const alertAt = row.fuse?.alertAt ?? reader.now;
-      const text =
-        alertAt > reader.now ? `Alert in ${formatSpan(alertAt - reader.now)}.` : "The alert is due.";
+      const text = alertAt > reader.now ? `Alert in ${formatSpan(alertAt - reader.now)}.` : "Alert is due.";
       return [plain(" "), { text, is: "late", isWhole: true }];
     }
     case "running": {
       const running = [plain(" Running for "), time(since(row.runningSince))];
       if (row.fuse === null) return [...running, plain(".")];
       const by = formatWhen(row.fuse.alertAt, reader);
-      return [...running, plain("; alert if it has not ended by "), time(by), plain(".")];
+      return [...running, plain(". Alerts if it hasn't finished by "), time(by), plain(".")];
     }
     case "paused":
       return [
         plain(" "),
-        strong("Paused: nothing is awaited, nobody is told."),
+        strong("Paused: no pings expected, no alerts sent."),
         plain(
-          page.settings.manualResume ? " Signals do not end the pause." : " The next signal ends the pause.",
+          page.settings.manualResume ? " Pings don't resume the check." : " The next ping resumes the check.",
         ),
       ];
     case "new":
-      return [plain(" The first signal starts the watch.")];
+      return [plain(" Monitoring starts with the first ping.")];
     case "up":
       return [];
   }
 }
 
-/** Where the schedule's clock differs from the reader's, whose time is told has to be said. */
+/** Names the zone of the times if the schedule uses another time zone than the reader. */
 function zoneNote({ page, reader }: Told): Part[] {
   const { kind, tz } = page.settings;
   if (kind === "simple" || formatClock(reader.now, reader.zone) === zoneClock(reader.now, tz)) return [];
-  return [plain(` Times on this page are in ${reader.zone} time.`)];
+  return [plain(` Times on this page are in ${reader.zone}.`)];
 }
 
 function zoneClock(at: number, zone: string): string {
   try {
     return formatClock(at, zone);
   } catch {
-    // A zone that this browser does not know: then it is worth the note.
+    // A zone this browser doesn't support: show the note.
     return "";
   }
 }

@@ -1,29 +1,29 @@
-// What is said about sending signals: the panel of snippets, and copy as code.
+// Texts about sending pings: the snippets, and copy as code.
 export const signalWords = {
-  title: "Send a signal",
-  languages: "Where the job runs",
+  title: "Send a ping",
+  languages: "Language or platform",
   more: "more",
   variants: {
     success: "on success",
     whole: "start and end",
-    rid: "with run id",
+    rid: "with run ID",
   },
-  variant: "Which signals",
-  by: "Address",
-  byUuid: "by UUID",
-  bySlug: "by name (slug)",
-  url: "Address for signals",
-  mail: "Address for mails",
-  paths: "Add /start, /fail, /log or an exit code such as /3 to the address.",
+  variant: "Pings to send",
+  by: "URL format",
+  byUuid: "UUID",
+  bySlug: "slug",
+  url: "Ping URL",
+  mail: "Ping email address",
+  paths: "Append /start, /fail, /log or an exit code such as /3 to the URL.",
 } as const;
 
 export const codeWords = {
   title: "Copy as code",
-  about: "The same by the API. Put a key of the project in place of $API_KEY.",
-  read: "Read it",
-  settings: "Settings as they are",
-  create: "Make one like it",
-  history: "Its history",
+  about: "Do the same with the API. Replace $API_KEY with a project API key.",
+  read: "Get the check",
+  settings: "Update the settings",
+  create: "Create a copy",
+  history: "Get the history",
   deeds: "Pause and resume",
-  change: "This change",
+  change: "Apply this change",
 } as const;

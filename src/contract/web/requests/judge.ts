@@ -1,10 +1,10 @@
-// Judges what a browser sent by a schema, and says the first thing that is wrong as a sentence for a person. It also
-// makes numbers of the texts that a query consists of.
+// Validates what a browser sent against a schema and returns the first error as a sentence. Converts numbers in queries.
 import type { Static, TSchema } from "typebox";
 import { Value } from "typebox/value";
 import { TEXT_RULES, type TextRule } from "../../../core/request/check-params.ts";
 import { sentenceText } from "../../../core/schedule/wording/durations.ts";
 import { RULE } from "../../check-body.ts";
+import { FIELD_NAMES } from "../field-names.ts";
 
 /** The schema of a body or a query, and what a value is that keeps it. */
 export type Schema = TSchema;
@@ -45,16 +45,15 @@ function refusal({ keyword, instancePath, params }: Problem): Judged {
   const error =
     field === undefined
       ? "The request is not a JSON object."
-      : `${SHOWN_NAMES[field] ?? field} ${said(keyword, inWords(field, given))}.`;
+      : `${shownName(field)} ${said(keyword, inWords(field, given))}.`;
   return { ok: false, error, ...(field !== undefined && { field }) };
 }
 
-/** Fields that people know by another name. */
-const SHOWN_NAMES: Readonly<Record<string, string>> = {
-  timeoutSeconds: "The interval",
-  graceSeconds: "The grace period",
-  schedule: "The schedule",
-};
+/** "The grace period" for "graceSeconds"; a field that no form shows keeps its name. */
+function shownName(field: string): string {
+  const name = FIELD_NAMES[field];
+  return name === undefined ? field : `The ${name}`;
+}
 
 /** Durations have their limits in minutes, hours and days. */
 function inWords(field: string, given: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -64,7 +63,7 @@ function inWords(field: string, given: Readonly<Record<string, unknown>>): Recor
 }
 
 const WORDS_FOR_TYPES: Readonly<Record<string, string>> = {
-  string: "a text",
+  string: "text",
   integer: "a whole number",
   number: "a number",
   boolean: "true or false",
@@ -79,9 +78,9 @@ function said(keyword: string, params: Readonly<Record<string, unknown>>): strin
       return "is missing";
     case "boolean":
     case "additionalProperties":
-      return "is not known here";
+      return "is not allowed";
     case "type":
-      return `must be ${WORDS_FOR_TYPES[String(params["type"])] ?? "something else"}`;
+      return `must be ${WORDS_FOR_TYPES[String(params["type"])] ?? "of another type"}`;
     case "minimum":
       return `must be at least ${limit}`;
     case "maximum":
@@ -95,23 +94,24 @@ function said(keyword: string, params: Readonly<Record<string, unknown>>): strin
     case "maxItems":
       return `must have at most ${limit} items`;
     case "pattern":
-      return "has characters that are not allowed there";
+      return "contains characters that are not allowed";
     default:
-      return "is none of the values that it may have";
+      return "is not an allowed value";
   }
 }
 
-const SAID_OF_RULES: Readonly<Record<TextRule, string>> = {
-  storable: "contains a character that cannot be stored",
-  schedule: "is neither a cron nor an OnCalendar expression",
-  cron: "is no cron expression",
-  zone: "is no time zone that is known here",
+const RULE_ERRORS: Readonly<Record<TextRule, string>> = {
+  storable: "contains a character that can't be stored",
+  schedule: "is not a valid cron or OnCalendar expression",
+  cron: "is not a valid cron expression",
+  zone: "is not a known time zone",
 };
 
 function brokenRule({ properties = {} }: Node, value: unknown): Judged | null {
   if (typeof value !== "object" || value === null) return null;
   for (const [field, given] of Object.entries(value)) {
-    if (isTooDeep(given, DEPTH_MAX)) return { ok: false, error: `${field} is nested too deeply.`, field };
+    if (isTooDeep(given, DEPTH_MAX))
+      return { ok: false, error: `${shownName(field)} is nested too deeply.`, field };
     const rule = properties[field]?.[RULE];
     const broken = isStorable(given) ? rule : "storable";
     if (broken === undefined || (broken === rule && isKept(rule, given))) {
@@ -120,7 +120,9 @@ function brokenRule({ properties = {} }: Node, value: unknown): Judged | null {
       continue;
     }
     const error =
-      broken === "zone" ? `Unknown time zone: ${String(given)}.` : `${field} ${SAID_OF_RULES[broken]}.`;
+      broken === "zone"
+        ? `Unknown time zone: ${String(given)}.`
+        : `${shownName(field)} ${RULE_ERRORS[broken]}.`;
     return { ok: false, error, field };
   }
   return null;

@@ -51,8 +51,9 @@ function jointText(days: DayRule, { months, years }: Span): string {
 function datesText(days: DayRule, { months, years }: Span): string {
   const dates = members(days.dates);
   const single = dates.length === 1 && !days.lastWorkday && members(days.lastDates).length === 0;
-  if (single && months?.length === 1 && years?.length === 1) {
-    return `on ${dates[0]} ${monthName(months[0] ?? 0)} ${years[0]}`;
+  if (single && months?.length === 1) {
+    const date = `on ${monthName(months[0] ?? 0)} ${dates[0]}`;
+    return years?.length === 1 ? `${date}, ${years[0]}` : `${date}${inYears(years)}`;
   }
   return `on ${dateNoun(days)} of ${monthNoun(months)}${inYears(years)}`;
 }
@@ -71,7 +72,7 @@ function dateNoun({ dates, lastDates, lastWorkday }: DayRule): string {
   const fromEnd = members(lastDates);
   if (fromStart.length > 0) parts.push(fromStartNoun(fromStart));
   if (fromEnd.length > 0) parts.push(fromEndNoun(fromEnd));
-  if (lastWorkday) parts.push("the last working day (Monday to Friday)");
+  if (lastWorkday) parts.push("the last weekday");
   return listed(parts);
 }
 
@@ -88,7 +89,7 @@ function fromStartNoun(dates: readonly number[]): string {
 function fromEndNoun(days: readonly number[]): string {
   const [first = 0] = days;
   if (days.length > 1 && first === 1 && isRun(days)) return `the last ${days.length} days`;
-  const name = (day: number): string => (day === 1 ? "last" : `${ordinal(day)} last`);
+  const name = (day: number): string => (day === 1 ? "last" : `${ordinal(day)}-to-last`);
   return `the ${listedRuns(days, name)} day`;
 }
 
@@ -108,7 +109,7 @@ function weekdayParts(days: DayRule): { plain: string; ranked: string } {
     if (rankWords.length > 0) ranked.push(`the ${listed(rankWords)} ${name}`);
   });
   const asRange = plain.length > 2 && isRun(plain);
-  const every = asRange ? `from ${names[0]} to ${names.at(-1)}` : `every ${listed(names)}`;
+  const every = asRange ? `${names[0]} to ${names.at(-1)}` : `every ${listed(names)}`;
   return { plain: names.length === 0 ? "" : every, ranked: listed(ranked) };
 }
 
@@ -119,7 +120,10 @@ function monthNoun(months: readonly number[] | null): string {
 }
 
 function inMonths(months: readonly number[] | null): string {
-  return months === null ? "" : ` in ${monthNoun(months)}`;
+  if (months === null) return "";
+  return months.length > 2 && isRun(months)
+    ? ` from ${listedRuns(months, monthName)}`
+    : ` in ${monthNoun(months)}`;
 }
 
 function inYears(years: readonly number[] | null): string {
@@ -128,6 +132,6 @@ function inYears(years: readonly number[] | null): string {
   if (progression === null) return ` in ${listedRuns(years)}`;
   const { first, step, last } = progression;
   const until = last + step > LAST_YEAR ? "" : ` to ${last}`;
-  if (step === 1) return until === "" ? ` from ${first} on` : ` from ${first}${until}`;
-  return ` every ${step} years from ${first}${until}`;
+  if (step === 1) return until === "" ? ` starting in ${first}` : ` from ${first}${until}`;
+  return ` every ${step} years starting in ${first}${until}`;
 }

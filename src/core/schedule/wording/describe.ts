@@ -4,6 +4,7 @@
 import type { Line } from "../firing.ts";
 import type { ParsedSchedule } from "../schedule.ts";
 import { dayPhrase } from "./days.ts";
+import { WEEKDAYS } from "./phrases.ts";
 import { MAX_LISTED_TIMES, timePhrase } from "./times.ts";
 
 /**
@@ -31,8 +32,8 @@ function linePhrase({ calendar: { rule } }: Line, listedMax: number): string {
   const days = dayPhrase(rule);
   const named = days.everyDay && time.partOfDay ? `every day ${days.text}`.trimEnd() : days.text;
   if (named === "") return time.text;
-  // Two stretches in a row, of hours and of days, are easier to read apart.
-  const apart = time.text.includes(" from ") && named.startsWith("from ");
+  // "At 09:00, Monday to Friday", but "At 09:00 every Monday".
+  const apart = WEEKDAYS.some((name) => named.startsWith(name));
   return `${time.text}${apart ? "," : ""} ${named}`;
 }
 

@@ -84,7 +84,7 @@ function everyUnit(unit: string, step: number): string {
 function minutesText({ hours, minutes }: Times): string {
   const { text, complete } = withinText("minute", minutes);
   if (!complete) return `${text} of ${hoursNoun(hours)}`;
-  return hours.length === HOURS ? text : `${text} in ${hoursNoun(hours)}`;
+  return hours.length === HOURS ? text : `${text} during ${hoursNoun(hours)}`;
 }
 
 function secondsText({ hours, minutes, seconds }: Times): string {
@@ -93,7 +93,7 @@ function secondsText({ hours, minutes, seconds }: Times): string {
     return `${text} ${complete ? "in" : "of"} ${minutesNoun(minutes)} of ${hoursNoun(hours)}`;
   }
   const all = complete ? text : `${text} of every minute`;
-  return hours.length === HOURS ? all : `${all} in ${hoursNoun(hours)}`;
+  return hours.length === HOURS ? all : `${all} during ${hoursNoun(hours)}`;
 }
 
 /** Minutes of an hour or seconds of a minute; `complete` when it need not be said of what. */
@@ -108,8 +108,8 @@ function withinText(
   const { first, step, last, roundTheClock } = strides;
   const every = everyUnit(unit, step);
   if (roundTheClock && first === 0) return { text: every, complete: true };
-  const until = roundTheClock ? "" : ` to ${unit} ${last}`;
-  return { text: `${every} from ${unit} ${first}${until}`, complete: false };
+  const span = roundTheClock ? `starting at ${unit} ${first}` : `from ${unit} ${first} to ${unit} ${last}`;
+  return { text: `${every} ${span}`, complete: false };
 }
 
 function minutesNoun(minutes: readonly number[]): string {
@@ -129,6 +129,6 @@ function hoursNoun(hours: readonly number[]): string {
     return `${hours.length === 1 ? "the" : "every"} hour between ${window}`;
   }
   const progression = progressionOf(hours);
-  if (progression === null) return `the hours ${listedRuns(hours)}`;
+  if (progression === null) return `hours ${listedRuns(hours)}`;
   return `every ${ordinal(progression.step)} hour from ${first} to ${last}`;
 }

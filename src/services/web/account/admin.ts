@@ -97,7 +97,7 @@ const change = accountRoute({
   body: AdminAccountBody,
   answer: async ({ house, account, params, body, now }) => {
     const accountUuid = params["account"] ?? "";
-    if (!isUuid(accountUuid)) throw new WebRefusal("not_found", "There is no such account.");
+    if (!isUuid(accountUuid)) throw new WebRefusal("not_found", "Account not found.");
     await changeAccount(house.database, { actorId: account.id, accountUuid, ...body, now });
     return { json: { ok: true } };
   },

@@ -110,7 +110,7 @@ const email = accountRoute({
   answer: async (ask) => {
     demandOwnSignIn(ask);
     const { house, now, body } = ask;
-    if (!house.signIn.mail) throw new WebRefusal("invalid", "No mail is sent here.", "email");
+    if (!house.signIn.mail) throw new WebRefusal("invalid", "This server doesn't send email.", "email");
     const { signing } = house;
     await askForEmailChange(house.database, { account: ask.account, email: body.email, signing, now });
     return { json: { sent: true } };
@@ -127,7 +127,7 @@ const passkeyOptions = accountRoute({
     demandOwnSignIn(ask);
     const { house } = ask;
     if (!hasPasskeys(house)) {
-      throw new WebRefusal("invalid", "Browsers use passkeys only at an https address that has a name.");
+      throw new WebRefusal("invalid", "Passkeys require an HTTPS URL with a host name.");
     }
     const { id, uuid, email: address, name } = ask.account;
     const owner = { accountId: id, uuid, email: address, name };
@@ -158,7 +158,7 @@ const noPasskey = accountRoute({
   path: `${PATH}/passkeys/:uuid`,
   answer: async (ask) => {
     const uuid = ask.params["uuid"] ?? "";
-    if (!isUuid(uuid)) throw new WebRefusal("not_found", "There is no such passkey.");
+    if (!isUuid(uuid)) throw new WebRefusal("not_found", "Passkey not found.");
     await removePasskey(ask.house.database, { ...removalOf(ask), uuid });
     return page(ask);
   },
@@ -263,7 +263,7 @@ const close = accountRoute({
   answer: async (ask) => {
     const { house, now } = ask;
     if (ask.body.email.trim().toLowerCase() !== ask.account.email) {
-      throw new WebRefusal("invalid", "Type the address of your account to close it.", "email");
+      throw new WebRefusal("invalid", "Type your email address to close your account.", "email");
     }
     await closeAccount(house.database, { account: ask.account, now });
     return { json: { closed: true }, cookies: noCookies(house) };

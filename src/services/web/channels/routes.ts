@@ -217,7 +217,7 @@ async function overtakenChannel(
   const { entries } = await listAudit(database, { projectId });
   // It was changed a moment ago, so that the newest page of the record has it.
   const entry = entries.find(({ what, subject }) => what.startsWith("channel.") && subject === called);
-  return new WebRefusal("conflict", "This channel was changed by someone else while you edited it.", null, {
+  return new WebRefusal("conflict", "Someone else changed this channel while you were editing it.", null, {
     by: changedBy(entry, accountId),
     at: entry?.at ?? now,
     before: { ...entry?.before },

@@ -127,8 +127,7 @@ function adjusting(ask: ProjectAsk, adjustment: Adjustment): Act {
 
 async function ownChannel({ house, project }: ProjectAsk, uuid: string): Promise<string> {
   const found = await findChannelByUuid(house.database, uuid);
-  if (found?.projectId !== project.id)
-    throw new WebRefusal("invalid", "There is no such channel.", "channel");
+  if (found?.projectId !== project.id) throw new WebRefusal("invalid", "Channel not found.", "channel");
   return uuid;
 }
 

@@ -177,9 +177,9 @@ export async function projectToEnter(
   projectUuid: string,
 ): Promise<ProjectEntry> {
   const entry = await findProjectEntry(house.database, { accountId: account.id, projectUuid });
-  if (entry === null) throw new WebRefusal("not_found", "There is no such project.", "project");
+  if (entry === null) throw new WebRefusal("not_found", "Project not found.", "project");
   if (!mayDo(entry.role, "editChecks")) {
-    const sentence = `Your role in the project ${entry.project.name} does not allow that.`;
+    const sentence = `Your role in the project ${entry.project.name} doesn't allow this.`;
     throw new WebRefusal("forbidden", sentence, "project");
   }
   return entry;

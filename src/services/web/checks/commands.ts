@@ -34,7 +34,7 @@ export function readExpression(typed: string, kind?: "cron" | "oncalendar"): str
     kind !== undefined && kind !== detected && findScheduleProblem(expression, detected) === null;
   if (isOther) {
     const name = { cron: "a cron", oncalendar: "an OnCalendar" }[detected];
-    throw new WebRefusal("invalid", `This is ${name} expression. Choose that kind of schedule.`, "schedule");
+    throw new WebRefusal("invalid", `This is ${name} expression. Choose that schedule type.`, "schedule");
   }
   const problem = findScheduleProblem(expression, kind ?? null);
   if (problem !== null) throw new WebRefusal("invalid", problemSentence(problem), "schedule");
@@ -52,7 +52,7 @@ export function readChange(
     if (period !== undefined) params.timeoutSeconds = period;
   } else {
     const expression = schedule ?? current?.schedule;
-    if (expression === undefined) throw new WebRefusal("invalid", "schedule is missing.", "schedule");
+    if (expression === undefined) throw new WebRefusal("invalid", "The schedule is missing.", "schedule");
     params.schedule = readExpression(expression, kind);
   }
   const chosen = channels === undefined ? null : channels === "*" ? "*" : channels.join(",");
@@ -65,10 +65,9 @@ function spaced(tags: string): string {
 
 /** Why something was not done, as a sentence. */
 const SENTENCES: Readonly<Record<string, string>> = {
-  [ERROR_TEXT.checkLimit]: "The owner of the project has as many checks as they may have.",
+  [ERROR_TEXT.checkLimit]: "The project owner has reached the check limit.",
   [ERROR_TEXT.notPaused]: "The check is not paused.",
-  [fieldText("tags", FIELD_PROBLEM.tooLong)]:
-    `The tags of a check have at most ${TAGS_LENGTH_MAX} characters.`,
+  [fieldText("tags", FIELD_PROBLEM.tooLong)]: `Tags can have at most ${TAGS_LENGTH_MAX} characters in total.`,
 };
 
 type Outcome =
@@ -78,7 +77,7 @@ type Outcome =
   | { kind: string };
 
 /** Said of a check that somebody has deleted or moved meanwhile. */
-export const NOT_THERE = "The check is not there any more.";
+export const NOT_THERE = "The check no longer exists.";
 
 /** Passes on what was done, and throws the sentence to refuse with for everything else. */
 export function done<O extends Outcome>(

@@ -22,11 +22,11 @@ import { rowsOf } from "./rows.ts";
 const CREATED = 201;
 
 const WHY: Readonly<Record<LeftOutReason, string>> = {
-  reboot: "runs when the machine starts, not by the clock",
-  schedule: "has no schedule that can be read",
-  zone: "stands below a CRON_TZ that is not known here",
-  command: "runs nothing",
-  many: `is beyond the ${CRONTAB_JOBS_MAX} jobs that are taken at once; paste the rest afterwards`,
+  reboot: "runs at startup (@reboot), not on a schedule",
+  schedule: "has no valid schedule",
+  zone: "uses an unknown CRON_TZ",
+  command: "has no command",
+  many: `exceeds the limit of ${CRONTAB_JOBS_MAX} jobs per import; import it separately`,
 };
 
 const find = projectRoute({
@@ -69,7 +69,7 @@ const make = projectRoute({
   answer: async (ask) => {
     const { house, body, now } = ask;
     const chosen = readCrontab(body.text).jobs.filter(({ line }) => body.lines.includes(line));
-    if (chosen.length === 0) throw new WebRefusal("invalid", "None of the lines is a job.", "lines");
+    if (chosen.length === 0) throw new WebRefusal("invalid", "No jobs found in the crontab.", "lines");
     const { made, refused } = await makeAll(ask, chosen);
     const found = await findLeanChecks(house.database, [...made.values()]);
     const reports = new Map(

@@ -49,5 +49,5 @@ function uuidIn(side: object | null): unknown {
 }
 
 function absent(): WebRefusal {
-  return new WebRefusal("not_found", "There is nothing here, or nothing that you may see.");
+  return new WebRefusal("not_found", "It doesn't exist, or you don't have access to it.");
 }

@@ -12,6 +12,6 @@ export async function presentRow(
   { check, now }: { check: Pick<CheckRecord, "uuid">; now: Instant },
 ): Promise<CheckRow> {
   const [row] = rowsOf(await findLeanChecks(database, [check.uuid]), now);
-  if (row === undefined) throw new WebRefusal("not_found", "The check has been deleted.");
+  if (row === undefined) throw new WebRefusal("not_found", "The check was deleted.");
   return row;
 }

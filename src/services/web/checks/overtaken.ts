@@ -34,8 +34,8 @@ export async function overtaken(
   return new WebRefusal(
     "conflict",
     isOne
-      ? "This check was changed by someone else while you edited it."
-      : "Some of these checks were changed by someone else while you edited them.",
+      ? "Someone else changed this check while you were editing it."
+      : "Someone else changed some of these checks while you were editing them.",
     null,
     conflict,
   );

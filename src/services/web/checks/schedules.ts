@@ -52,12 +52,12 @@ function paramsOf({ groups }: SchedulesRequest): Map<string, ScheduleParams> {
   for (const { ids, when } of groups) {
     const wanted = readWhen(when);
     for (const id of ids) {
-      if (params.has(id)) throw new WebRefusal("invalid", "A check is named twice.", "ids");
+      if (params.has(id)) throw new WebRefusal("invalid", "A check is listed twice.", "ids");
       params.set(id, wanted);
     }
   }
   if (params.size > BULK_CHECKS_MAX) {
-    throw new WebRefusal("invalid", `These are more than ${BULK_CHECKS_MAX} checks.`, "ids");
+    throw new WebRefusal("invalid", `You can change at most ${BULK_CHECKS_MAX} checks at once.`, "ids");
   }
   return params;
 }

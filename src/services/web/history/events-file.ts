@@ -32,7 +32,7 @@ type Format = {
 const FORMATS: Readonly<Record<EventsFormat, Format>> = {
   csv: {
     type: "text/csv; charset=utf-8",
-    begin: csvLine(["When", "Check", "What", "By"]),
+    begin: csvLine(["When", "Check", "Event", "By"]),
     row: (event) => csvLine([isoTime(event.at), event.check.name, eventSentence(event), byOf(event) ?? ""]),
     between: "",
     end: (cutAfter) => (cutAfter === null ? "" : csvLine(["", "", cutSentence(cutAfter), ""])),
@@ -63,7 +63,7 @@ export async function sendEventsFile(
   try {
     await writePieces(response, filePieces(house, { format, chosen, readMax }));
   } catch (error) {
-    house.log.warn({ err: error }, "a file of events was cut off");
+    house.log.warn({ err: error }, "events download was cut short");
     response.destroy();
   }
 }
@@ -90,7 +90,7 @@ async function* filePieces(
 
 /** A spreadsheet has no other place for it than a line of its own. */
 function cutSentence(readMax: number): string {
-  return `This is not all: it was found among the newest ${formatCount(readMax)} events, and there are older ones.`;
+  return `Incomplete: only the latest ${formatCount(readMax)} events were searched. There are older ones.`;
 }
 
 function jsonOf({ at, check, ...event }: ProjectEvent): object {

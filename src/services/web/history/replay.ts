@@ -22,7 +22,8 @@ const TRIAL_WAIT_MS_MAX = 30_000;
 /** The past under the settings as they are and as they would be. */
 export async function readReplay(house: WebHouse, wanted: Wanted): Promise<Replay> {
   const end = await trials.begin(ALL, { withinMs: TRIAL_WAIT_MS_MAX });
-  if (end === null) throw new WebRefusal("unavailable", "Too many trials are being made. Please try again.");
+  if (end === null)
+    throw new WebRefusal("unavailable", "Too many previews are running. Try again in a moment.");
   try {
     await nextTurn();
     return await computeReplay(house, wanted);

@@ -33,7 +33,7 @@ export async function changesSince(
   const head = await readSnapshot(db);
   const cursor = String(head.xmin);
   const reload = (why: string): ChangesPage => ({ events: [{ name: "reload", data: { why } }], cursor });
-  if (since > head.xmax) return reload("The database is not the one that it was.");
+  if (since > head.xmax) return reload("The database has changed.");
   const projectIds = [projectId];
   const [changed, flips, counts, down] = await Promise.all([
     listChangedChecks(db, { projectIds, since, limit: CHANGES_MAX + 1 }),
@@ -41,7 +41,7 @@ export async function changesSince(
     countChecks(db, projectIds),
     countDown(db, projectIds),
   ]);
-  if (changed.length > CHANGES_MAX) return reload("Too much has happened meanwhile.");
+  if (changed.length > CHANGES_MAX) return reload("Too many changes since the last update.");
   const rows: LiveMessage = {
     name: "rows",
     data: { rows: rowsOf(changed, now), removed: [], total: counts.get(projectId) ?? 0 },

@@ -67,10 +67,10 @@ export class LiveHub {
   /** Whether somebody else may watch, and otherwise the sentence to refuse with. */
   refusalFor(accountId: number): string | null {
     const all = this.#watchers();
-    if (this.#isClosed) return "The server is about to stop.";
-    if (all.length >= STREAMS_MAX) return "Too many pages are watching at this server.";
+    if (this.#isClosed) return "The server is shutting down.";
+    if (all.length >= STREAMS_MAX) return "Too many open pages on this server.";
     const own = all.filter((watcher) => watcher.accountId === accountId).length;
-    return own >= STREAMS_PER_ACCOUNT_MAX ? "Too many pages of your account are watching." : null;
+    return own >= STREAMS_PER_ACCOUNT_MAX ? "Too many open pages for your account." : null;
   }
 
   /** Lets somebody watch who has read, or will read, everything before a cursor by itself. */
@@ -141,7 +141,7 @@ export class LiveHub {
     for (const [projectId, watched] of this.#watched) {
       const told = watched.feed.next(counts.get(projectId) ?? 0, now());
       const messages: LiveMessage[] = [
-        ...(isTooMuch ? [{ name: "reload", data: { why: "Too much has happened at once." } } as const] : []),
+        ...(isTooMuch ? [{ name: "reload", data: { why: "Too many changes at once." } } as const] : []),
         ...(told === null ? [] : [told]),
         ...fresh.filter((flip) => flip.projectId === projectId).map(flipMessage),
         ...(down.has(projectId) ? [downMessage(down.get(projectId))] : []),

@@ -78,7 +78,7 @@ function watching(ask: ProjectAsk, watcher: Watcher): () => void {
     hub.remove(watcher);
     const visit = { projectId: project.id, accountId: account.id, at: house.now() };
     noteVisit(database, visit).catch((error: unknown) =>
-      house.log.warn({ err: error }, "a visit was not noted"),
+      house.log.warn({ err: error }, "could not record visit"),
     );
   };
 }
@@ -98,7 +98,7 @@ async function resume(
     });
     watcher.begin(eventText(events, cursor));
   } catch (error) {
-    house.log.warn({ err: error }, "a stream could not begin");
+    house.log.warn({ err: error }, "could not open live stream");
     watcher.end();
   }
 }

@@ -105,7 +105,7 @@ describe("the hub", () => {
   test("lets an account watch so often, and others as well", () => {
     const crowded = hub();
     for (let n = 0; n < STREAMS_PER_ACCOUNT_MAX; n++) crowded.add(open(7).watcher, 1);
-    expect(crowded.refusalFor(7)).toMatch(/Too many pages of your account/);
+    expect(crowded.refusalFor(7)).toMatch(/Too many open pages for your account/);
     expect(crowded.refusalFor(8)).toBeNull();
   });
 
@@ -129,7 +129,7 @@ describe("the hub", () => {
     expect(closing.size).toBe(1);
     closing.close();
     expect(response.writableEnded).toBe(true);
-    expect(closing.refusalFor(1)).toMatch(/about to stop/);
+    expect(closing.refusalFor(1)).toMatch(/shutting down/);
     closing.remove(watcher);
     expect(closing.size).toBe(0);
   });

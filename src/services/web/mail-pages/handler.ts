@@ -69,7 +69,7 @@ async function answerPage(
   { address, method }: { address: PageAddress; method: string },
 ): Promise<HttpAnswer> {
   if (method !== "GET" && method !== "HEAD" && method !== "POST") {
-    const page = { title: "That is not possible here", sentences: ["Open the link in a browser."] };
+    const page = { title: "Method not allowed", sentences: ["Open the link in a browser."] };
     return { ...shown(options, 405, page), headers: { ...PAGE_HEADERS, Allow: "GET, HEAD, POST" } };
   }
   const page = await (method === "POST" ? done(options, address) : asked(options, address));
@@ -77,9 +77,9 @@ async function answerPage(
 }
 
 const BAD_LINK: Page = {
-  title: "This link is not valid",
+  title: "Invalid link",
   sentences: [
-    "It may be cut off, or the channel that it belongs to was changed or deleted. If you copied it from a mail, make sure that you have all of it.",
+    "The link may be incomplete, or its channel was changed or deleted. If you copied the link from an email, make sure you copied all of it.",
   ],
 };
 
@@ -89,8 +89,8 @@ async function asked({ database, signing }: MailPagesOptions, address: PageAddre
     const account = await findLinkedAccount(database, { token: address.token, signing });
     if (account === null) return null;
     return {
-      title: "No more reports and reminders?",
-      sentences: [`Nothing but alerts will be mailed to ${account.email} then.`],
+      title: "Unsubscribe from reports and reminders?",
+      sentences: [`You'll no longer get reports and reminders at ${account.email}. Alerts are not affected.`],
       button: "Unsubscribe",
     };
   }
@@ -101,15 +101,15 @@ async function asked({ database, signing }: MailPagesOptions, address: PageAddre
   if (purpose === "unsubscribe") {
     if (channel.disabledAt !== null) return unsubscribed(to);
     return {
-      title: "No more of these alerts?",
-      sentences: [`Alerts of the project ${projectName} will not be mailed to ${to} any more.`],
+      title: "Unsubscribe from these alerts?",
+      sentences: [`You'll no longer get alerts for the project ${projectName} at ${to}.`],
       button: "Unsubscribe",
     };
   }
   if (isVerified(channel)) return verified(linked);
   return {
-    title: "Do you want these alerts?",
-    sentences: [`Alerts of the project ${projectName} would be mailed to ${to}.`],
+    title: "Confirm alert emails",
+    sentences: [`Do you want to get alerts for the project ${projectName} at ${to}?`],
     button: "Yes, send me alerts",
   };
 }
@@ -122,10 +122,8 @@ async function done(options: MailPagesOptions, address: PageAddress): Promise<Pa
     const account = await unsubscribeReports(database, { token, signing });
     if (account === null) return null;
     return {
-      title: "You are unsubscribed",
-      sentences: [
-        `No more reports and reminders will be mailed to ${account.email}. Alerts go on as before.`,
-      ],
+      title: "You've been unsubscribed",
+      sentences: [`You'll no longer get reports and reminders at ${account.email}. Alerts are not affected.`],
     };
   }
   const { channelUuid } = address;
@@ -139,20 +137,20 @@ async function done(options: MailPagesOptions, address: PageAddress): Promise<Pa
 
 function verified({ address, projectName }: { address: string; projectName: string }): Page {
   return {
-    title: "The address is verified",
+    title: "Email address confirmed",
     sentences: [
-      `Alerts of the project ${projectName} are mailed to ${address} from now on.`,
-      "Each of them has a link to end that again.",
+      `You'll get alerts for the project ${projectName} at ${address}.`,
+      "Each email has an unsubscribe link.",
     ],
   };
 }
 
 function unsubscribed(address: string): Page {
   return {
-    title: "You are unsubscribed",
+    title: "You've been unsubscribed",
     sentences: [
-      `No more alerts of this channel will be mailed to ${address}.`,
-      "Whoever owns it has been told.",
+      `You'll no longer get alerts from this channel at ${address}.`,
+      "The channel's owner has been notified.",
     ],
   };
 }
@@ -203,10 +201,10 @@ function plain(status: number, body: string): HttpAnswer {
 
 function failure(options: MailPagesOptions, error: unknown): HttpAnswer {
   const isBusy = error === null || isUnreachable(error) || refusalOf(error).code === "unavailable";
-  if (!isBusy) options.log.error({ err: error }, "a page could not be shown");
+  if (!isBusy) options.log.error({ err: error }, "could not render page");
   const page = {
-    title: "That did not work",
-    sentences: ["Something is the matter on our side. Please try again in a few minutes."],
+    title: "Something went wrong",
+    sentences: ["Something went wrong on our side. Try again in a few minutes."],
   };
   const answer = shown(options, isBusy ? 503 : 500, page);
   return { ...answer, headers: { ...PAGE_HEADERS, ...(isBusy && { "Retry-After": RETRY_AFTER_SECONDS }) } };

@@ -68,7 +68,7 @@ const remove = projectRoute({
   body: RemoveProjectBody,
   answer: async (ask) => {
     if (ask.body.name.trim() !== ask.project.name) {
-      throw new WebRefusal("invalid", "Type the name of the project to remove it.", "name");
+      throw new WebRefusal("invalid", "Type the project name to delete it.", "name");
     }
     await removeProject(ask.house.database, changeOf(ask));
     return { json: { removed: true } };

@@ -45,7 +45,7 @@ const PATH = "/web/api/projects/:project";
 
 function uuidParam({ params }: Asking, name: string): string {
   const uuid = params[name] ?? "";
-  if (!isUuid(uuid)) throw new WebRefusal("not_found", "There is nothing here, or nothing that you may see.");
+  if (!isUuid(uuid)) throw new WebRefusal("not_found", "It doesn't exist, or you don't have access to it.");
   return uuid;
 }
 
@@ -93,7 +93,7 @@ const rename = projectRoute({
 async function overtakenName({ house, account, project, now }: ProjectAsk): Promise<WebRefusal> {
   const { entries } = await listAudit(house.database, { projectId: project.id });
   const entry = entries.find(({ what }) => what === "project.renamed");
-  return new WebRefusal("conflict", "This project was renamed by someone else while you edited it.", null, {
+  return new WebRefusal("conflict", "Someone else renamed this project while you were editing it.", null, {
     by: changedBy(entry, account.id),
     at: entry?.at ?? now,
     before: { ...entry?.before },
@@ -112,7 +112,7 @@ const inviteSomebody = projectRoute({
     const { house, account, project, body, now } = ask;
     const by = invitesBy({ sendsMail: house.signIn.mail, isOperator: account.isOperator });
     if (by === null) {
-      const text = "No mail is sent here: whoever runs this installation can invite people with a link.";
+      const text = "This server doesn't send email. An admin can create an invitation link.";
       throw new WebRefusal("invalid", text, "email");
     }
     const { signing } = house;

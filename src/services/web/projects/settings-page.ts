@@ -27,8 +27,7 @@ export async function projectSettings({
   const { database: db } = house;
   // Read again: the request may just have changed it.
   const entry = await findProjectEntry(db, { accountId: account.id, projectId: project.id });
-  if (entry === null)
-    throw new WebRefusal("not_found", "There is nothing here, or nothing that you may see.");
+  if (entry === null) throw new WebRefusal("not_found", "It doesn't exist, or you don't have access to it.");
   const { role } = entry;
   const [members, invitations, keys, transfer] = await Promise.all([
     listMembers(db, project.id),

@@ -26,7 +26,7 @@ export function readBody({ body, headers }: Pick<FastifyRequest, "body" | "heade
   try {
     return JSON.parse(textOf(body));
   } catch {
-    throw new WebRefusal("invalid", "The body of the request cannot be read as JSON.");
+    throw new WebRefusal("invalid", "The request body is not valid JSON.");
   }
 }
 

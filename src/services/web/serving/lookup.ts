@@ -40,14 +40,14 @@ export async function lookUp(house: WebHouse, { route, params, session }: Caller
   }
   const named = await findNamed(house, { route, params, session });
   if (!mayDo(named.role, route.access)) {
-    throw new WebRefusal("forbidden", `Your role in the project ${named.project.name} does not allow that.`);
+    throw new WebRefusal("forbidden", `Your role in the project ${named.project.name} doesn't allow this.`);
   }
   demandProof(route, session);
   return { ...found, ...named };
 }
 
 function demandProof(route: WebRoute, session: Session): void {
-  if (route.reauth === true && !session.isProven) throw new ReauthError("Please confirm that it is you.");
+  if (route.reauth === true && !session.isProven) throw new ReauthError("Re-authenticate to continue.");
 }
 
 type Named = { project: Project; role: Role; check: CheckRecord | null; channel: Channel | null };
@@ -83,5 +83,5 @@ async function findNamed(
 }
 
 function absent(): WebRefusal {
-  return new WebRefusal("not_found", "There is nothing here, or nothing that you may see.");
+  return new WebRefusal("not_found", "It doesn't exist, or you don't have access to it.");
 }

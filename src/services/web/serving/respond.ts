@@ -56,8 +56,7 @@ async function ofAccount(
   work: () => Promise<WebAnswer>,
 ): Promise<WebAnswer> {
   const end = await requests.begin(String(account.id), { withinMs: ACCOUNT_WAIT_MS_MAX });
-  if (end === null)
-    throw new WebRefusal("rate_limited", "You have too many requests open. Please try again.");
+  if (end === null) throw new WebRefusal("rate_limited", "Too many open requests. Try again in a moment.");
   try {
     return await work();
   } finally {
@@ -136,7 +135,7 @@ type Thrown = {
   name: string | null;
 };
 
-const SORRY = "Something is the matter on our side. Please try again in a few minutes.";
+const SORRY = "Something went wrong on our side. Try again in a few minutes.";
 
 /** What is answered to whatever was thrown. */
 export function answerTo(error: unknown, { parts, isPage, url, name }: Thrown): WebAnswer {
@@ -161,15 +160,15 @@ export function answerTo(error: unknown, { parts, isPage, url, name }: Thrown): 
   }
   if (error instanceof AppError) return refused(error.code, { error: sentenceOf(error.message) });
   if (isDatabaseAway(error)) {
-    parts.warnAway({ err: error, route: name }, "the database could not answer a request of the dashboard");
+    parts.warnAway({ err: error, route: name }, "dashboard request failed: database unavailable");
     return refused("unavailable", { error: SORRY });
   }
   const status = clientStatusOf(error);
   if (status !== null) {
-    const said = status === 413 ? "The request is too large." : "The request cannot be read.";
+    const said = status === 413 ? "The request is too large." : "The request is malformed.";
     return refusalAnswer({ status, trouble: { error: said }, isPage }, site);
   }
-  log.error({ err: error, route: name }, "a request of the dashboard failed");
+  log.error({ err: error, route: name }, "dashboard request failed");
   return refused("internal", { error: SORRY });
 }
 

@@ -14,13 +14,12 @@ export function originTrouble(given: OriginHeaders, siteUrl: URL): string | null
   const { fetchSite, origin } = given;
   // The browser compares both ends itself, and no page can write this header.
   if (fetchSite === "same-origin") return null;
-  if (fetchSite !== undefined && fetchSite !== "none")
-    return "This request comes from a page of another site.";
+  if (fetchSite !== undefined && fetchSite !== "none") return "Cross-site request blocked.";
   if (origin === undefined || origin === "null") {
-    return "This request carries neither the header Origin nor Sec-Fetch-Site. If there is a proxy in front of this server, let it pass both on.";
+    return "The request has neither an Origin nor a Sec-Fetch-Site header. If you use a reverse proxy, configure it to forward both.";
   }
   if (origin === siteUrl.origin) return null;
   const asked = URL.parse(origin)?.host;
   if (asked !== undefined && (asked === given.host || asked === given.forwardedHost)) return null;
-  return `This page was opened at ${origin}, but the public address of this server is ${siteUrl.origin} and the header Host says ${given.host ?? "nothing"}. Open the public address, set it to the one you use (OVERDUE_SITE_URL), or let the proxy pass the header Host on.`;
+  return `This page was opened at ${origin}, but the public URL of this server is ${siteUrl.origin} and the Host header is ${given.host ?? "missing"}. Open the public URL, set OVERDUE_SITE_URL to the URL you use, or configure the proxy to forward the Host header.`;
 }

@@ -110,19 +110,19 @@ async function encode(
 }
 
 const TITLES: Readonly<Record<number, string>> = {
-  403: "That is not allowed",
-  404: "There is nothing here",
-  503: "That did not work",
+  403: "Access denied",
+  404: "Page not found",
+  503: "Something went wrong",
 };
 
-const HOME = "To the dashboard";
+const HOME = "Go to the dashboard";
 
 /** What is shown at an address that leads to no part of the program. */
 export function nothingHere(site: { name: string; url: string }): {
   headers: Readonly<Record<string, string>>;
   html: string;
 } {
-  const page = { title: TITLES[404] ?? "", sentences: ["There is no page at this address."], home: HOME };
+  const page = { title: TITLES[404] ?? "", sentences: ["No page exists at this URL."], home: HOME };
   return { headers: PAGE_HEADERS, html: renderPage(page, site) };
 }
 
@@ -133,7 +133,7 @@ export function refusalAnswer(
 ): WebAnswer {
   const headers: Record<string, string> = status === 503 ? { "Retry-After": "5" } : {};
   if (!isPage) return { status, json: trouble, headers };
-  const title = TITLES[status] ?? "That did not work";
+  const title = TITLES[status] ?? "Something went wrong";
   const { "Content-Type": _, ...pageHeaders } = PAGE_HEADERS;
   return {
     status,

@@ -23,11 +23,11 @@ const ECHO_PATH = "/web/api/set-up/echo";
 
 /** What has to arrive of our own request, and what breaks without it. */
 const SENT: readonly { name: string; value: (siteUrl: URL) => string; breaks: string }[] = [
-  { name: "origin", value: ({ origin }) => origin, breaks: "Forms are refused without it." },
-  { name: "sec-fetch-site", value: () => "same-origin", breaks: "Forms may be refused without it." },
-  { name: "x-api-key", value: () => "probe", breaks: "The API cannot be used without it." },
-  { name: "last-event-id", value: () => "1", breaks: "The live view starts over without it." },
-  { name: "if-none-match", value: () => '"probe"', breaks: "Every answer is sent in full without it." },
+  { name: "origin", value: ({ origin }) => origin, breaks: "Without it, forms are rejected." },
+  { name: "sec-fetch-site", value: () => "same-origin", breaks: "Without it, forms may be rejected." },
+  { name: "x-api-key", value: () => "probe", breaks: "Without it, the API doesn't work." },
+  { name: "last-event-id", value: () => "1", breaks: "Without it, live updates restart from the beginning." },
+  { name: "if-none-match", value: () => '"probe"', breaks: "Without it, every response is sent in full." },
 ];
 
 /** What of a request arrived, for whoever sent it: names that are shown, and those of our test. */
@@ -52,8 +52,8 @@ export function reportAddress(
   const problems: Problem[] = [];
   if (used !== set) {
     problems.push({
-      text: `You are at ${used}, but the public address is set to ${set}. Links in mails and ping addresses use the one that is set.`,
-      advice: `Set OVERDUE_SITE_URL=${used} and start again; or open ${set} instead.`,
+      text: `You opened ${used}, but the public URL is ${set}. Links in emails and ping URLs use the public URL.`,
+      advice: `Set OVERDUE_SITE_URL=${used} and restart the server, or open ${set} instead.`,
     });
   }
   problems.push(...hostProblems(headers, usedUrl), ...schemeProblems(headers, usedUrl));
@@ -73,9 +73,9 @@ function hostProblems(headers: Headers, used: URL | null): Problem[] {
   if (used === null || host === used.host || forwarded === used.host) return [];
   return [
     {
-      text: `The proxy replaced the header Host: the browser sent ${used.host}, and ${host ?? "nothing"} arrived.`,
+      text: `The proxy replaced the Host header: the browser sent ${used.host}, but the server received ${host ?? "no Host header"}.`,
       advice:
-        "nginx: proxy_set_header Host $host; Apache: ProxyPreserveHost On. Caddy, HAProxy and Traefik pass it on.",
+        "nginx: proxy_set_header Host $host; Apache: ProxyPreserveHost On. Caddy, HAProxy and Traefik forward it by default.",
     },
   ];
 }
@@ -84,9 +84,9 @@ function schemeProblems(headers: Headers, used: URL | null): Problem[] {
   if (used?.protocol !== "https:" || textOf(headers["x-forwarded-proto"]) === "https") return [];
   return [
     {
-      text: "The browser speaks https, but nothing says so here: the header X-Forwarded-Proto did not arrive.",
+      text: "The browser uses HTTPS, but the X-Forwarded-Proto header is missing.",
       advice:
-        "nginx: proxy_set_header X-Forwarded-Proto $scheme; HAProxy: http-request set-header X-Forwarded-Proto https. And name the proxy in OVERDUE_TRUSTED_PROXIES.",
+        "nginx: proxy_set_header X-Forwarded-Proto $scheme; HAProxy: http-request set-header X-Forwarded-Proto https. Also add the proxy to OVERDUE_TRUSTED_PROXIES.",
     },
   ];
 }
@@ -112,8 +112,8 @@ export async function testAddress(siteUrl: URL): Promise<AddressTest> {
   const ours = new Set([...Object.keys(sent), "host", "x-overdue-probe"]);
   const added = Object.entries(echoed.headers).filter(([name]) => !ours.has(name));
   const problems = lost.map(({ name, breaks }) => ({
-    text: `The header ${name} was lost on the way. ${breaks}`,
-    advice: "Let the proxy pass on all headers of a request.",
+    text: `The ${name} header was removed on the way to the server. ${breaks}`,
+    advice: "Configure the proxy to forward all request headers.",
   }));
   return {
     url,
@@ -143,9 +143,9 @@ async function call(url: string, headers: Record<string, string>): Promise<Outco
       cause instanceof Error ? cause.message || String("code" in cause && cause.code) : String(cause);
     return {
       problem: {
-        text: `This server cannot reach its own public address: ${said}.`,
+        text: `The server can't reach its own public URL: ${said}.`,
         advice:
-          "If browsers and jobs elsewhere can, nothing is wrong: some networks do not let a server call itself from outside. Otherwise look at the name, the port and the certificate.",
+          "If browsers and jobs on other machines can reach it, you can ignore this. Some networks don't let a server connect to its own public address. Otherwise, check the host name, port and certificate.",
       },
     };
   }
@@ -176,13 +176,13 @@ function strangerProblem(at: { url: string; status: number; location: string | n
     const target = URL.parse(at.location, at.url);
     const suggested = target?.href.split(ECHO_PATH, 1)[0] ?? at.location;
     return {
-      text: `The public address answers with a redirect to ${at.location}. A redirect turns a POST into a GET, and curl follows it only when told to.`,
-      advice: `Set OVERDUE_SITE_URL=${suggested} and start again.`,
+      text: `The public URL redirects to ${at.location}. Redirects turn POST requests into GET requests, and curl follows them only with -L.`,
+      advice: `Set OVERDUE_SITE_URL=${suggested} and restart the server.`,
     };
   }
   return {
-    text: `At the public address somebody else answers, with status ${at.status}.`,
-    advice: "Look where the proxy sends requests for this name, and whether it keeps the path.",
+    text: `Another server answers at the public URL (HTTP ${at.status}).`,
+    advice: "Check where the proxy forwards requests for this host name, and that it keeps the path.",
   };
 }
 

@@ -8,18 +8,45 @@ const explain = (target: string, method = "GET") => explainMiss({ method, target
 
 describe("a request that was meant for the check", () => {
   test.each([
-    [`/ping/${UUID.replace("3a1c", "3a1d")}`, "differs from this check's in one character"],
-    [`/ping/${UUID.replace("3a1c", "31ac")}`, "in 2 characters"],
-    [`/ping/${UUID.slice(0, 20)}`, "cut off after 20 of its 36 characters"],
+    [
+      `/ping/${UUID.replace("3a1c", "3a1d")}`,
+      "The UUID differs from this check's UUID by one character. Copy the command again.",
+    ],
+    [
+      `/ping/${UUID.replace("3a1c", "31ac")}`,
+      "The UUID differs from this check's UUID by 2 characters. Copy the command again.",
+    ],
+    [`/ping/${UUID.slice(0, 20)}`, "The UUID is incomplete: only 20 of 36 characters."],
     [`/ping/${UUID.slice(9)}`, "first 9 characters of the UUID are missing"],
-    [`/ping/${UUID.replaceAll("-", "")}`, "hyphens of the UUID are missing"],
-    [`/${UUID}`, `has to be "/ping"`],
-    [`/pings/${UUID}/start`, 'the path in front of it is "/pings"'],
-    [`/ping/${UUID}/done`, '"/done" behind it is no signal'],
-    [`/ping/${UUID.toUpperCase()}/done?x=1`, '"/done" behind it is no signal'],
-    ["/ping/pk-1234567890", "the slug behind it is missing"],
-    ["/ping/pk-1234567890/nightly-bakup", 'no check has the slug "nightly-bakup". It is "nightly-backup".'],
-    ["/ping/pk-1234567890/nightly-backup/done", "what follows is no signal"],
+    [`/ping/${UUID.replaceAll("-", "")}`, "The hyphens in the UUID are missing or misplaced."],
+    [
+      `/${UUID}`,
+      `The UUID is correct, but the path before it is "/" instead of "/ping". Use /ping/0d4f6d1e-7c0a-4f5e-9d5b-3a1c2b4d6e8f`,
+    ],
+    [
+      `/pings/${UUID}/start`,
+      'The UUID is correct, but the path before it is "/pings" instead of "/ping". Use /ping/0d4f6d1e-7c0a-4f5e-9d5b-3a1c2b4d6e8f',
+    ],
+    [
+      `/ping/${UUID}/done`,
+      'The UUID is correct, but "/done" after it is not valid. Use start, fail, log or an exit code from 0 to 255, or nothing.',
+    ],
+    [
+      `/ping/${UUID.toUpperCase()}/done?x=1`,
+      'The UUID is correct, but "/done" after it is not valid. Use start, fail, log or an exit code from 0 to 255, or nothing.',
+    ],
+    [
+      "/ping/pk-1234567890",
+      'The ping key is correct, but the slug after it is missing. The slug is "nightly-backup".',
+    ],
+    [
+      "/ping/pk-1234567890/nightly-bakup",
+      'The ping key is correct, but no check has the slug "nightly-bakup". The slug is "nightly-backup". To create a check with the slug you sent, add ?create=1.',
+    ],
+    [
+      "/ping/pk-1234567890/nightly-backup/done",
+      "The ping key and slug are correct, but the rest of the URL is not valid. Use start, fail, log or an exit code from 0 to 255, or nothing.",
+    ],
   ])("GET %s", (target, expected) => {
     expect(explain(target)).toContain(expected);
   });
@@ -41,7 +68,7 @@ describe("a request that was not", () => {
     expect(explain(target)).toBeNull();
   });
 
-  test("whoever runs the installation hears of an unknown check, and not of other paths", () => {
+  test("an unknown check is explained to an admin, and other paths are not", () => {
     const stranger = "7f3f8a52-1111-4222-8333-944445555666";
     const heard = (target: string, method = "GET") => explainStranger({ method, target }, "/ping");
     expect(heard(`/ping/${stranger}`)).toContain(stranger);

@@ -14,7 +14,7 @@ export type WaitedFor = {
 };
 
 const METHODS_TAKEN = ["GET", "HEAD", "POST"];
-const ACTIONS = "start, fail, log or an exit status from 0 to 255";
+const ACTIONS = "start, fail, log or an exit code from 0 to 255";
 const SIGNAL = /^(start|fail|log|\d{1,3})$/;
 /** Beyond these it is another UUID, and not a slip. */
 const DIFFERENCES_MAX = 4;
@@ -44,7 +44,7 @@ export function explainStranger({ method, target }: MissedRequest, pingPath: str
   const [action, ...rest] = segments.slice(at + 1);
   const isSignal = rest.length === 0 && (action === undefined || SIGNAL.test(action));
   if (!isSignal || !METHODS_TAKEN.includes(method)) return null;
-  return `There is no check ${uuid} here. It may be of another installation, or deleted.`;
+  return `No check with the UUID ${uuid}. It may have been deleted, or belong to another server.`;
 }
 
 function explainRightUuid(
@@ -54,13 +54,13 @@ function explainRightUuid(
   const before = `/${segments.slice(0, at).join("/")}`;
   const after = segments.slice(at + 1);
   if (before !== pingPath && (before === "/" || !before.endsWith(pingPath))) {
-    return `The UUID is right, but the path in front of it is "${before}" and has to be "${pingPath}": ${pingPath}/${uuid}`;
+    return `The UUID is correct, but the path before it is "${before}" instead of "${pingPath}". Use ${pingPath}/${uuid}`;
   }
   if (!METHODS_TAKEN.includes(method)) {
-    return `The address is right, but the method is ${method}. Use ${METHODS_TAKEN.join(", ")}.`;
+    return `The URL is correct, but the method is ${method}. Use ${METHODS_TAKEN.join(", ")}.`;
   }
   if (after.length > 0) {
-    return `The check is right, but "/${after.join("/")}" behind it is no signal. There can be ${ACTIONS}, or nothing.`;
+    return `The UUID is correct, but "/${after.join("/")}" after it is not valid. Use ${ACTIONS}, or nothing.`;
   }
   return null;
 }
@@ -68,25 +68,27 @@ function explainRightUuid(
 function explainRightKey(segments: readonly string[], { pingKey, slug }: WaitedFor): string {
   const given = segments[segments.indexOf(pingKey ?? "") + 1];
   const wanted =
-    slug === "" ? "This check has no slug yet: give it one, or use its UUID." : `It is "${slug}".`;
-  if (given === undefined) return `The ping key is right, but the slug behind it is missing. ${wanted}`;
-  if (given === slug) return `Key and slug are right; what follows is no signal. There can be ${ACTIONS}.`;
-  return `The ping key is right, but no check has the slug "${given}". ${wanted} With ?create=1 it would be made.`;
+    slug === "" ? "This check has no slug yet. Add one, or use its UUID." : `The slug is "${slug}".`;
+  if (given === undefined) return `The ping key is correct, but the slug after it is missing. ${wanted}`;
+  if (given === slug)
+    return `The ping key and slug are correct, but the rest of the URL is not valid. Use ${ACTIONS}, or nothing.`;
+  return `The ping key is correct, but no check has the slug "${given}". ${wanted} To create a check with the slug you sent, add ?create=1.`;
 }
 
 function explainNearUuid(given: string, wanted: string): string | null {
   if (given.length < CUT_LENGTH_MIN || given.length > UUID_LENGTH + DIFFERENCES_MAX) return null;
   if (given.length < UUID_LENGTH && wanted.startsWith(given)) {
-    return `The UUID is cut off after ${given.length} of its ${UUID_LENGTH} characters.`;
+    return `The UUID is incomplete: only ${given.length} of ${UUID_LENGTH} characters.`;
   }
   if (given.length < UUID_LENGTH && wanted.endsWith(given)) {
     return `The first ${UUID_LENGTH - given.length} characters of the UUID are missing.`;
   }
-  if (given.replaceAll("-", "") === wanted.replaceAll("-", "")) return "The hyphens of the UUID are missing.";
+  if (given.replaceAll("-", "") === wanted.replaceAll("-", ""))
+    return "The hyphens in the UUID are missing or misplaced.";
   const differences = editDistance(given, wanted);
   if (differences > DIFFERENCES_MAX) return null;
   const count = differences === 1 ? "one character" : `${differences} characters`;
-  return `The UUID differs from this check's in ${count}. Copy the line again.`;
+  return `The UUID differs from this check's UUID by ${count}. Copy the command again.`;
 }
 
 /** How many characters have to be changed, added or removed to make one of the other. */

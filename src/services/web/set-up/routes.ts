@@ -56,7 +56,7 @@ export const setUpRoutes: readonly WebRoute[] = [
     access: "operator",
     body: MailTestRequest,
     answer: async ({ house, body }) => {
-      if (!LOOKS_LIKE_MAIL.test(body.to)) throw new WebRefusal("invalid", "This is no mail address.", "to");
+      if (!LOOKS_LIKE_MAIL.test(body.to)) throw new WebRefusal("invalid", "Not a valid email address.", "to");
       return { json: await testMail(house.setUp.mail, { to: body.to, siteName: house.site.name }) };
     },
   }),
@@ -74,25 +74,26 @@ async function testMail(
   { to, siteName }: { to: string; siteName: string },
 ): Promise<MailTest> {
   if (mail === null) {
-    const said = "No mail server is set. Set OVERDUE_SMTP_HOST and what belongs to it, and start again.";
+    const said =
+      "No mail server is configured. Set OVERDUE_SMTP_HOST and the related settings, then restart the server.";
     return { isSent: false, said, code: null, answer: null, tookMs: 0 };
   }
   const startedAt = performance.now();
   const result = await mail.send({
     to,
-    subject: `${siteName}: a test mail`,
-    text: `This is a test mail of ${siteName}. Alerts will come from the same address.\n`,
-    html: "<p>This is a test mail. Alerts will come from the same address.</p>",
+    subject: `${siteName}: test email`,
+    text: `This is a test email from ${siteName}. Alerts will come from the same address.\n`,
+    html: "<p>This is a test email. Alerts will come from the same address.</p>",
   });
   const tookMs = Math.round(performance.now() - startedAt);
   if (result.kind === "sent") {
-    const said = `${mail.host} took the mail. Look whether it arrives, also in the folder for spam.`;
+    const said = `${mail.host} accepted the email. Check that it arrives, and look in your spam folder too.`;
     return { isSent: true, said, code: result.code, answer: result.response, tookMs };
   }
-  // A server that answers says itself what it does not like.
+  // The response of the server says what is wrong.
   const said =
     result.code === null
-      ? `${result.reason}: ${mail.host}. OVERDUE_SMTP_HOST, _PORT and _TLS say where it is and how it is spoken to.`
+      ? `${result.reason}: ${mail.host}. Check OVERDUE_SMTP_HOST, OVERDUE_SMTP_PORT and OVERDUE_SMTP_TLS.`
       : result.reason;
   return { isSent: false, said, code: result.code, answer: result.response, tookMs };
 }

@@ -59,18 +59,18 @@ function hintsFor(at: { address: string; onlyPost: boolean; ignored: boolean }):
   if (at.ignored) {
     hints.push(
       at.onlyPost
-        ? "A request came by another method than POST. This check takes POST only, so it was noted and ignored."
-        : "A request came and was ignored: the filters of this check did not let it count.",
+        ? "Received a request with a method other than POST. This check accepts only POST, so the request was logged and ignored."
+        : "Received a ping, but the keyword filters of this check ignored it.",
     );
   }
   if (hostname === "localhost" || hostname.startsWith("127.") || hostname === "[::1]") {
     hints.push(
-      "This address works on this machine only. For jobs elsewhere, set OVERDUE_SITE_URL to a name they can reach.",
+      "This URL works only on this machine. For jobs on other machines, set OVERDUE_SITE_URL to a host name they can reach.",
     );
   }
   if (protocol === "https:") {
     hints.push(
-      "The address begins with https. A job that uses http is redirected by most proxies, and curl does not follow without -L.",
+      "The URL uses HTTPS. Most proxies redirect HTTP requests, and curl follows redirects only with -L.",
     );
   }
   return hints;

@@ -108,7 +108,7 @@ const PAGE_KEY = /^pages\/(?<name>[a-z-]+)\/page\.tsx$/;
 /** What the build says its beginning needs, and each page: scripts that are imported at once are asked for at once. */
 function entryOf(manifest: Manifest): Pick<Build, "entry" | "pages"> {
   const first = Object.keys(manifest).find((key) => manifest[key]?.isEntry === true);
-  if (first === undefined) throw new Error("the build has no beginning");
+  if (first === undefined) throw new Error("the dashboard build has no entry script");
   // The beginning waits for the first frame and then asks for the rest: that is known now, and fetched meanwhile.
   const begun = new Set(
     [first, ...(manifest[first]?.dynamicImports ?? [])].flatMap((key) => [...reachedFrom(manifest, key)]),
@@ -154,7 +154,7 @@ async function readFiles(folder: string): Promise<Map<string, Asset>> {
   for (const name of await readdir(folder)) {
     const bytes = await readFile(join(folder, name));
     total += bytes.length;
-    if (total > BUILD_BYTES_MAX) throw new Error("the build is larger than a build of ours can be");
+    if (total > BUILD_BYTES_MAX) throw new Error("the dashboard build is too large");
     files.set(name, { type: TYPES[extname(name)] ?? "application/octet-stream", bytes, packed: {} });
   }
   return files;

@@ -53,7 +53,7 @@ ${load.styles.map((name) => html`<link rel="stylesheet" href="${at(name)}">\n`)}
 </head>
 <body>
 <div id="app">${firstSight}</div>
-<noscript>This page needs JavaScript.</noscript>
+<noscript>Enable JavaScript to use the dashboard.</noscript>
 <script type="application/json" id="${BOOT_ELEMENT}">${trusted(embedded(boot))}</script>
 </body>
 </html>

@@ -76,10 +76,10 @@ function loadFor({ entry, pages }: Build, name: PageName): Entry {
 function notBuilt({ house }: Asking): WebAnswer {
   const { "Content-Type": _, ...headers } = PAGE_HEADERS;
   const sentences = [
-    "The pages of the dashboard are not built. Run npm run build in the folder of the program and load this page again.",
-    "Pings, the API and alerts work without it.",
+    "The dashboard has not been built. Run “npm run build” in the program directory, then reload this page.",
+    "Pings, the API and alerts work without the dashboard.",
   ];
-  return { status: 503, html: renderPage({ title: "Nothing to show yet", sentences }, house.site), headers };
+  return { status: 503, html: renderPage({ title: "Dashboard not built", sentences }, house.site), headers };
 }
 
 /** Files are named by what is in them: a name never means anything else. */
@@ -97,7 +97,7 @@ const asset = openRoute({
     const accepted = headers["accept-encoding"];
     const encoding = encodingFor(Array.isArray(accepted) ? accepted.join() : accepted);
     const found = await house.assets.read(params["name"] ?? "", encoding);
-    if (found === null) throw new WebRefusal("not_found", "There is no such file.");
+    if (found === null) throw new WebRefusal("not_found", "File not found.");
     return {
       packed: found.bytes,
       encoding: found.encoding,
@@ -148,7 +148,7 @@ const cloaked = accountRoute({
     const projectIds = projects.map(({ id }) => id);
     const uuid = projects.length === 0 ? null : await findByUniqueKey(house.database, { key, projectIds });
     if (uuid !== null) return { redirect: `/checks/${uuid}/details/` };
-    throw new WebRefusal("not_found", "There is no such check, or none that you may see.");
+    throw new WebRefusal("not_found", "Check not found, or you don't have access.");
   },
 });
 

@@ -34,18 +34,18 @@ async function confirmPage(ask: Asking & AccountAsk, state: ConfirmState): Promi
   parts.push(...others);
   if (parts.length === 0) {
     parts.push(
-      html`<p>Nothing is set up to prove it with. Sign out and in again, or ask whoever runs this for a link.</p>\n`,
+      html`<p>You have no sign-in method to re-authenticate with. Sign out and sign in again, or ask an admin for a link.</p>\n`,
     );
   }
   const asksForBoth = ways.app && (isMailed || ways.password);
   return formPage(ask, {
-    title: "Confirm that it is you",
+    title: "Re-authenticate",
     trouble: state.trouble ?? null,
     sentences: [
       isMailed
-        ? `A code of six digits was mailed to ${account.email}. It is good for 15 minutes.`
-        : `You are signed in as ${account.email}. What you are about to do asks for more than that.`,
-      ...(asksForBoth ? ["You have an authenticator app, so its code is asked for as well."] : []),
+        ? `We sent a 6-digit code to ${account.email}. It expires in 15 minutes.`
+        : `You're signed in as ${account.email}. Confirm your identity to continue.`,
+      ...(asksForBoth ? ["You also need a code from your authenticator app."] : []),
     ],
     parts: [...parts, html`<p class="sign-in-or"><a href="${siteHref(ask, next ?? HOME)}">Back</a></p>\n`],
     hasScript: true,
@@ -59,7 +59,7 @@ type Shown = { next: string | null; isMailed: boolean };
 function typedForm(ask: Asking, ways: ConfirmWays, { next, isMailed }: Shown): Html[] {
   const fields: Html[] = [];
   if (isMailed) {
-    const label = "Code from the mail";
+    const label = "Code from the email";
     fields.push(
       field({ name: "mailed", label, autocomplete: ways.app ? "off" : "one-time-code", isFirst: true }),
     );
@@ -68,7 +68,7 @@ function typedForm(ask: Asking, ways: ConfirmWays, { next, isMailed }: Shown): H
     fields.push(field({ name: "password", label: "Password", ...of }));
   }
   if (ways.app) {
-    const label = "Code of your authenticator app, or a recovery code";
+    const label = "Authenticator code or recovery code";
     fields.push(field({ name: "code", label, autocomplete: "one-time-code", isFirst: fields.length === 0 }));
   }
   if (fields.length === 0) return [];
@@ -88,15 +88,15 @@ function otherWays(ask: Asking, ways: ConfirmWays, { next, isMailed }: Shown): H
     const path = `/accounts/oidc/confirm/?next=${encodeURIComponent(next ?? HOME)}`;
     others.push(buttonLink(ask, { path, text: `Use ${oidc.name}` }));
   }
-  // Where the app's code is enough, a mail would add nothing.
+  // If the app's code is enough, an email code is not needed.
   if (mail && (ways.password || !ways.app)) {
-    const text = isMailed ? "Mail another code" : ways.app ? MAIL_INSTEAD : "Mail me a code";
+    const text = isMailed ? "Email another code" : ways.app ? MAIL_INSTEAD : "Email me a code";
     others.push(form(ask, { ...way("mail", next, [], text), isQuiet: true }));
   }
   return others;
 }
 
-const MAIL_INSTEAD = "Mail me a code instead of the password";
+const MAIL_INSTEAD = "Email me a code instead of using my password";
 
 function way(name: string, next: string | null, parts: readonly Html[], button: string) {
   return { action: "/accounts/confirm/", hidden: { next, way: name }, parts, button };

@@ -113,8 +113,5 @@ export async function orAgain(
 /** Refuses where a proxy says who people are: no other way in exists then. */
 export function demandOwnSignIn({ house }: Pick<Asking, "house">): void {
   if (house.signIn.proxyHeader === null) return;
-  throw new WebRefusal(
-    "not_found",
-    "A proxy in front of this installation says who you are. There is no sign-in here.",
-  );
+  throw new WebRefusal("not_found", "Sign-in is handled by a proxy in front of this server.");
 }

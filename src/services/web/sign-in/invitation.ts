@@ -22,7 +22,7 @@ const passwordField = (isWrong: boolean) =>
     label: "Choose a password",
     type: "password",
     autocomplete: "new-password",
-    hint: `At least ${PASSWORD_LENGTH_MIN} characters. You sign in with it from now on.`,
+    hint: `At least ${PASSWORD_LENGTH_MIN} characters. You'll use it to sign in.`,
     isFirst: true,
     isWrong,
   });
@@ -32,8 +32,7 @@ type State = { trouble?: string; status?: number };
 async function invitationPage(ask: Asking, { trouble, status }: State): Promise<WebAnswer> {
   const token = tokenOf(ask);
   const read = await readInvitation(ask.house.database, { token, now: ask.now });
-  if (read === null)
-    return badLink(ask, "The invitation was withdrawn, answered before, or its time is over.");
+  if (read === null) return badLink(ask, "The invitation was withdrawn, already used, or has expired.");
   const { projectName, invitedBy, email } = read.invitation;
   const into = projectName === null ? ask.house.site.name : `the project ${projectName}`;
   const action = `/accounts/invitation/${token}/`;
@@ -44,12 +43,12 @@ async function invitationPage(ask: Asking, { trouble, status }: State): Promise<
     title: `Join ${into}?`,
     trouble: trouble ?? null,
     sentences: [
-      `${invitedBy ?? "Whoever runs this installation"} invites you.`,
+      `${invitedBy ?? "An admin of this server"} invited you.`,
       ask.account !== null
-        ? `You join as ${ask.account.email}.`
+        ? `You'll join as ${ask.account.email}.`
         : read.hasAccount
-          ? `There is an account for ${email}: please sign in first.`
-          : `An account is made for ${email}.`,
+          ? `You already have an account for ${email}. Sign in first.`
+          : `This creates an account for ${email}.`,
     ],
     parts: mustSignIn
       ? [

@@ -18,10 +18,10 @@ export function tokenOf({ params }: Asking): string {
 /** The page of a link that is not good. */
 export function badLink(ask: Asking, trouble?: string): Promise<WebAnswer> {
   return formPage(ask, {
-    title: "This link is not valid",
+    title: "Invalid link",
     sentences: [
-      trouble ?? "It was used before, its time is over, or it is cut off.",
-      "If you copied it from a mail, make sure that you have all of it.",
+      trouble ?? "The link was already used, has expired, or is incomplete.",
+      "If you copied it from an email, make sure you copied all of it.",
     ],
     parts: [html`<p><a href="${siteHref(ask, "/accounts/login/")}">Sign in</a></p>\n`],
     status: 404,
@@ -44,7 +44,7 @@ const showLink = openRoute({
         form(ask, {
           action: `/accounts/link/${tokenOf(ask)}/`,
           parts: [],
-          button: read.isNew ? "Create the account" : "Sign in",
+          button: read.isNew ? "Create account" : "Sign in",
         }),
       ],
     });
@@ -72,9 +72,9 @@ type SetUpState = { trouble?: string; status?: number; wrong?: string | null; em
 function setUpPage(ask: Asking, state: SetUpState): Promise<WebAnswer> {
   const { trouble, status, wrong = null, email = "", name = "" } = state;
   return formPage(ask, {
-    title: "Create the first account",
+    title: "Create the admin account",
     trouble: trouble ?? null,
-    sentences: ["It owns the first project and may administer the installation."],
+    sentences: ["This account is the server admin and owns the first project."],
     parts: [
       form(ask, {
         action: `/accounts/setup/${tokenOf(ask)}/`,
@@ -87,11 +87,11 @@ function setUpPage(ask: Asking, state: SetUpState): Promise<WebAnswer> {
           }),
           field({
             name: "name",
-            label: "Your name",
+            label: "Name",
             value: name,
             autocomplete: "name",
             isRequired: false,
-            hint: "May be left empty.",
+            hint: "Optional.",
           }),
           field({
             name: "password",
@@ -103,7 +103,7 @@ function setUpPage(ask: Asking, state: SetUpState): Promise<WebAnswer> {
             isWrong: wrong === "password",
           }),
         ],
-        button: "Create the account",
+        button: "Create account",
       }),
     ],
     ...(status !== undefined && { status }),
@@ -119,7 +119,7 @@ const showSetUp = openRoute({
     const isGood = await isSetUpLink(ask.house.database, { token: tokenOf(ask), now: ask.now });
     return isGood
       ? setUpPage(ask, {})
-      : badLink(ask, "Somebody has used it, or the program has printed a newer one.");
+      : badLink(ask, "The link was already used, or the server printed a newer one.");
   },
 });
 
@@ -151,13 +151,15 @@ const showEmailChange = openRoute({
     const email = await readEmailChange(ask.house.database, { token: tokenOf(ask), now: ask.now });
     if (email === null) return badLink(ask);
     return formPage(ask, {
-      title: "Use this address?",
-      sentences: [`Your account moves to ${email}. Sign-in links and reports go there from then on.`],
+      title: "Change email address?",
+      sentences: [
+        `Your account's email address changes to ${email}. Sign-in links and reports will go there.`,
+      ],
       parts: [
         form(ask, {
           action: `/accounts/change_email/${tokenOf(ask)}/`,
           parts: [],
-          button: "Yes, use this address",
+          button: "Change email address",
         }),
       ],
     });
@@ -175,9 +177,9 @@ const followEmailChange = openRoute({
       async () => {
         const email = await useEmailChange(ask.house.database, { token: tokenOf(ask), now: ask.now });
         return formPage(ask, {
-          title: "The address is changed",
-          sentences: [`Your account is at ${email} now. The old address was told.`],
-          parts: [html`<p><a href="${siteHref(ask, "/")}">Go on</a></p>\n`],
+          title: "Email address changed",
+          sentences: [`Your email address is now ${email}. We've notified the old address.`],
+          parts: [html`<p><a href="${siteHref(ask, "/")}">Continue</a></p>\n`],
         });
       },
       (trouble) => badLink(ask, trouble),

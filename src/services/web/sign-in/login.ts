@@ -36,8 +36,7 @@ import {
 } from "./form-page.ts";
 import { hasPasskeys } from "./webauthn.ts";
 
-const NOBODY_YET =
-  "Nobody runs this installation yet. What the program wrote when it was started has a link that makes the first account.";
+const NOBODY_YET = "No admin account yet. Open the link in the server log to create one.";
 
 /** Where the cursor is put when the page is shown again. */
 type Wrong = "email" | "password" | "link" | null;
@@ -71,7 +70,7 @@ function loginParts(ask: Asking, { email, next, wrong }: LoginFields): Html[] {
     const path = `/accounts/oidc/start/${next === null ? "" : `?next=${encodeURIComponent(next)}`}`;
     others.push(buttonLink(ask, { path, text: `Sign in with ${signIn.oidc.name}` }));
   }
-  const noMail = html`<p class="sign-in-hint">No mail is sent here. If you cannot get in, ask whoever runs this for a link: <code>overdue admin login-link</code>.</p>\n`;
+  const noMail = html`<p class="sign-in-hint">This server doesn't send email. If you can't sign in, ask an admin for a link: <code>overdue admin login-link</code>.</p>\n`;
   return [
     passwordForm(ask, { email, next, wrong }),
     signIn.mail ? linkForm(ask, { email, next, wrong }) : noMail,
@@ -105,10 +104,10 @@ function linkForm(ask: Asking, { email, next, wrong }: LoginFields): Html {
     parts: [
       emailField({ id: "link-email", value: email, autocomplete: "email", ...markOf(wrong === "link") }),
     ],
-    button: "Mail me a link",
+    button: "Email me a link",
     isQuiet: true,
   });
-  return html`${divider(registrationOpen ? "or without a password, or as a new account" : "or without a password")}${byMail}`;
+  return html`${divider(registrationOpen ? "or use a link to sign in or create an account" : "or sign in without a password")}${byMail}`;
 }
 
 function markOf(isWrong: boolean) {
@@ -119,8 +118,8 @@ function proxyPage(ask: Asking, header: string): Promise<WebAnswer> {
   return formPage(ask, {
     title: "You are not signed in",
     sentences: [
-      "People are signed in by the proxy in front of this installation.",
-      `It has not said who you are: the header ${header} was missing, empty, or came from somewhere that is not trusted.`,
+      "Sign-in is handled by a proxy in front of this server.",
+      `The ${header} header is missing, empty, or comes from an untrusted address.`,
     ],
     status: 401,
   });
@@ -172,7 +171,8 @@ const byLink = openRoute({
     const { email = "" } = ask.body;
     const next = nextOf(ask.body);
     const { registrationOpen, mail } = house.signIn;
-    if (!mail) return loginPage(ask, { trouble: "No mail is sent here.", status: 400, email, next });
+    if (!mail)
+      return loginPage(ask, { trouble: "This server doesn't send email.", status: 400, email, next });
     const visitor = visitorOf(ask);
     const known = { device: deviceOf(ask), signing: house.signing };
     const request = { email, nextPath: next, registrationOpen, visitor, ...known };
@@ -193,14 +193,14 @@ const linkSent = openRoute({
   access: "anyone",
   answer: async (ask) =>
     formPage(ask, {
-      title: "Look into your mail",
+      title: "Check your email",
       sentences: [
         ask.house.signIn.registrationOpen
-          ? "A link is on its way. It is good for one use, within an hour."
-          : "If there is an account for this address, a link is on its way. It is good for one use, within an hour.",
-        "Nothing there after a few minutes? Look in the folder for spam, too.",
+          ? "We sent you a link. It works once and expires in 1 hour."
+          : "If an account exists for this email address, we sent a link to it. The link works once and expires in 1 hour.",
+        "Didn't get it after a few minutes? Check your spam folder.",
       ],
-      parts: [html`<p><a href="${siteHref(ask, "/accounts/login/")}">Back to signing in</a></p>\n`],
+      parts: [html`<p><a href="${siteHref(ask, "/accounts/login/")}">Back to sign-in</a></p>\n`],
     }),
 });
 
@@ -209,9 +209,9 @@ function secondFactorPage(
   state: { trouble?: string; status?: number } = {},
 ): Promise<WebAnswer> {
   return formPage(ask, {
-    title: "One more step",
+    title: "Two-factor authentication",
     trouble: state.trouble ?? null,
-    sentences: ["Type the code that your authenticator app shows, or one of your recovery codes."],
+    sentences: ["Enter the code from your authenticator app, or a recovery code."],
     parts: [
       form(ask, {
         action: "/accounts/login/two_factor/",
@@ -275,10 +275,10 @@ const signOut = openRoute({
 /** The cookie is kept, so that signing out can be repeated: a copy of it would let its holder in until then. */
 function stayedSignedIn({ log }: WebHouse, error: unknown): void {
   if (error instanceof AppError && error.code === "not_found") return;
-  log.warn({ err: error }, "a session could not be ended");
+  log.warn({ err: error }, "could not end session");
   throw new WebRefusal(
     "unavailable",
-    "You are still signed in, because the server could not end the session. Try again in a minute.",
+    "You're still signed in because the server couldn't end the session. Try again in a minute.",
   );
 }
 

@@ -79,7 +79,7 @@ export function oidcClient(settings: OidcSettings): OidcClient {
         idTokenExpected: true,
       });
       const claims = tokens.claims();
-      if (claims === undefined) throw new Error("the provider sent no ID token");
+      if (claims === undefined) throw new Error("the identity provider sent no ID token");
       // Many providers tell the address only when they are asked.
       const hasInfo = typeof claims["email"] !== "string" && config.serverMetadata().userinfo_endpoint;
       const info = hasInfo ? await fetchUserInfo(config, tokens.access_token, claims.sub) : {};

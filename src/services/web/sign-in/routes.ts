@@ -62,7 +62,7 @@ const byPasskey = openRoute({
 function providerOf(ask: Asking): OidcClient {
   demandOwnSignIn(ask);
   const { oidc } = ask.house.signIn;
-  if (oidc === null) throw new WebRefusal("not_found", "No identity provider is set up here.");
+  if (oidc === null) throw new WebRefusal("not_found", "No identity provider is configured.");
   return oidc;
 }
 
@@ -74,15 +74,18 @@ async function sendToProvider(
   return orAgain(
     async () => {
       const begun = await oidc.begin({ again: sessionId !== null }).catch((error: unknown) => {
-        ask.house.log.warn({ err: error }, "the identity provider could not be asked");
-        throw new AppError("unavailable", "The identity provider cannot be reached just now.");
+        ask.house.log.warn({ err: error }, "identity provider request failed");
+        throw new AppError(
+          "unavailable",
+          "The identity provider can't be reached. Try again in a few minutes.",
+        );
       });
       const { url, state, codeVerifier, nonce } = begun;
       const step = { codeVerifier, nonce, nextPath: next, sessionId };
       await openProviderStep(ask.house.database, { state, step, visitor: visitorOf(ask) });
       return { redirect: url, cookies: [providerCookie(ask.house, state)] };
     },
-    (trouble, status) => formPage(ask, { title: "That did not work", trouble, status }),
+    (trouble, status) => formPage(ask, { title: "Sign-in failed", trouble, status }),
   );
 }
 
@@ -126,11 +129,11 @@ async function comeBack(ask: Asking, oidc: OidcClient): Promise<WebAnswer> {
   const isMine = state !== "" && isSameText(state, providerState(ask));
   const step = isMine ? await takeProviderStep(house.database, { state, now }) : null;
   if (step === null)
-    throw new AppError("invalid", "That took too long, or was begun in another browser. Please try again.");
+    throw new AppError("invalid", "The sign-in timed out or was started in another browser. Try again.");
   const identified = await oidc.finish({ query, state, ...step }).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
-    house.log.warn({ reason }, "the answer of the identity provider was refused");
-    throw new AppError("forbidden", "The identity provider did not let you in.");
+    house.log.warn({ reason }, "identity provider response rejected");
+    throw new AppError("forbidden", "Sign-in with the identity provider failed.");
   });
   const { nextPath, sessionId } = step;
   if (sessionId === null) {
@@ -144,7 +147,11 @@ async function comeBack(ask: Asking, oidc: OidcClient): Promise<WebAnswer> {
   const isSame =
     session?.id === sessionId &&
     (await isIdentityOf(house.database, { identified, accountId: session.account.id, now }));
-  if (!isSame) throw new AppError("forbidden", "That is somebody else than who is signed in here.");
+  if (!isSame)
+    throw new AppError(
+      "forbidden",
+      "The identity provider signed in a different account than the one you use here.",
+    );
   if (!isProvenAnew(identified.authenticatedAt, { begunAt: step.begunAt, now })) {
     throw new AppError("forbidden", NOT_ANEW);
   }
@@ -152,8 +159,7 @@ async function comeBack(ask: Asking, oidc: OidcClient): Promise<WebAnswer> {
   return { redirect: nextPath ?? "/accounts/profile/" };
 }
 
-const NOT_ANEW =
-  "The identity provider does not say that you have just signed in there. Please try again, or prove in another way who you are.";
+const NOT_ANEW = "The identity provider didn't confirm a recent sign-in. Try again, or use another method.";
 
 /** They change with the program only; browsers ask once an hour. */
 const FOR_AN_HOUR = { "Cache-Control": "public, max-age=3600" };

@@ -73,7 +73,7 @@ export const PASSKEY_SCRIPT = `"use strict";
         location.assign(done.next);
       } catch (error) {
         const isOver = error instanceof DOMException;
-        trouble.textContent = isOver ? "The browser did not use a passkey. You can try again." : error.message;
+        trouble.textContent = isOver ? "The passkey request was canceled or timed out. Try again." : error.message;
         trouble.hidden = false;
         button.disabled = false;
       }

@@ -88,7 +88,7 @@ export async function readRegistration(
   const { credential } = verified.registrationInfo;
   const { id, publicKey, transports = [] } = credential;
   if (id.length > CREDENTIAL_ID_LENGTH_MAX || publicKey.length > PUBLIC_KEY_BYTES_MAX) {
-    throw new WebRefusal("invalid", "This passkey is too large to be stored.");
+    throw new WebRefusal("invalid", "This passkey is too large to store.");
   }
   return {
     name: name.trim() || "Passkey",
@@ -153,6 +153,6 @@ export async function readAuthentication(
 /** What the library throws says what was wrong with the answer; that is for the log, and no fault of ours. */
 function refuse({ log }: WebHouse, error: unknown): never {
   if (error instanceof WebRefusal) throw error;
-  log.info({ reason: error instanceof Error ? error.message : String(error) }, "a passkey was refused");
+  log.info({ reason: error instanceof Error ? error.message : String(error) }, "passkey rejected");
   throw new WebRefusal("invalid", NOT_ACCEPTED);
 }

@@ -26,8 +26,8 @@ test("trouble counts more than what we did not see, and that more than silence",
 
 test("a day says everything that happened on it", () => {
   const text = dayText({ ...DAY, successCount: 1, failCount: 2, downMs: 3_600_000, unseenMs: 60_000 });
-  expect(text).toBe("1 success, 2 failures, down for 1 h, not observed for 1 min");
-  expect(dayText(DAY)).toBe("no signal");
+  expect(text).toBe("1 success, 2 failures, down for 1 h, not monitored for 1 min (our outage)");
+  expect(dayText(DAY)).toBe("no pings");
 });
 
 test("a day with trouble, one that was not wholly observed and one that was not counted are told apart", () => {
@@ -41,8 +41,8 @@ test("a day with trouble, one that was not wholly observed and one that was not 
 });
 
 test("the strip says how many days there are of each kind, and nothing of kinds that it has not", () => {
-  expect(stripText(["before", "up", "up"], 0)).toBe("The last 90 days: 2 good days");
+  expect(stripText(["before", "up", "up"], 0)).toBe("Last 90 days: 2 good days");
   expect(stripText(["up", "down", "quiet", "uncounted", "uncounted", "unseen"], 1)).toBe(
-    "The last 90 days: 1 good day, 1 day with trouble, 1 day without a signal, 2 days with too many changes to be counted, 1 day not fully observed (our own outage)",
+    "Last 90 days: 1 good day, 1 day with problems, 1 day without pings, 2 days with too many status changes to count, 1 day not fully monitored (our outage)",
   );
 });

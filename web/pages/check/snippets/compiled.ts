@@ -30,7 +30,7 @@ const go: Snippet = {
       "var client = http.Client{Timeout: 10 * time.Second}",
       ...(isRid ? ["var rid = newRid()"] : []),
       "",
-      "func signal(path, body string) {",
+      "func ping(path, body string) {",
       "\tfor attempt := range 5 {",
       `\t\tanswer, err := client.Post(url+path${isRid ? "+rid" : ""}, "text/plain", strings.NewReader(body))`,
       "\t\tif err == nil {",
@@ -54,20 +54,20 @@ const go: Snippet = {
           ]
         : []),
       "func job() error {",
-      '\tfmt.Println("the work")',
+      '\tfmt.Println("do the work here")',
       "\treturn nil",
       "}",
       "",
       "func main() {",
-      ...(isWhole ? ['\tsignal("/start", "")'] : []),
+      ...(isWhole ? ['\tping("/start", "")'] : []),
       "\tif err := job(); err != nil {",
-      ...(isWhole ? ['\t\tsignal("/fail", err.Error())', "\t\tos.Exit(1)"] : ["\t\tpanic(err)"]),
+      ...(isWhole ? ['\t\tping("/fail", err.Error())', "\t\tos.Exit(1)"] : ["\t\tpanic(err)"]),
       "\t}",
-      '\tsignal("", "")',
+      '\tping("", "")',
       "}",
     ].join("\n");
   }),
-  note: "Go 1.22 or newer.",
+  note: "Requires Go 1.22 or later.",
 };
 
 const java: Snippet = {
@@ -86,7 +86,7 @@ const java: Snippet = {
       ...(isRid ? ['    static final String RID = "?rid=" + UUID.randomUUID();'] : []),
       "    static final HttpClient HTTP = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(10)).build();",
       "",
-      "    static void signal(String path, String body) throws InterruptedException {",
+      "    static void ping(String path, String body) throws InterruptedException {",
       `        var request = HttpRequest.newBuilder(URI.create(ADDRESS + path${isRid ? " + RID" : ""}))`,
       "            .timeout(Duration.ofSeconds(10))",
       "            .POST(HttpRequest.BodyPublishers.ofString(body)).build();",
@@ -95,34 +95,34 @@ const java: Snippet = {
       "                var answer = HTTP.send(request, HttpResponse.BodyHandlers.discarding());",
       "                if (answer.statusCode() < 300) return;",
       "            } catch (java.io.IOException e) {",
-      "                // Tried again below.",
+      "                // Retry below.",
       "            }",
       "            Thread.sleep(1000L << attempt);",
       "        }",
       "    }",
       "",
       "    static void job() {",
-      '        System.out.println("the work");',
+      '        System.out.println("do the work here");',
       "    }",
       "",
       "    public static void main(String[] args) throws Exception {",
       ...(variant === "success"
         ? ["        job();"]
         : [
-            '        signal("/start", "");',
+            '        ping("/start", "");',
             "        try {",
             "            job();",
             "        } catch (Exception error) {",
-            '            signal("/fail", error.toString());',
+            '            ping("/fail", error.toString());',
             "            throw error;",
             "        }",
           ]),
-      '        signal("", "");',
+      '        ping("", "");',
       "    }",
       "}",
     ].join("\n");
   }),
-  note: "Java 11 or newer: java Job.java",
+  note: "Requires Java 11 or later. Run it with: java Job.java",
 };
 
 const csharp: Snippet = {
@@ -135,7 +135,7 @@ const csharp: Snippet = {
       ...(isRid ? ['var rid = $"?rid={Guid.NewGuid()}";'] : []),
       "using var http = new HttpClient { Timeout = TimeSpan.FromSeconds(10) };",
       "",
-      'async Task Signal(string path = "", string body = "")',
+      'async Task Ping(string path = "", string body = "")',
       "{",
       "    for (var attempt = 0; attempt < 5; attempt++)",
       "    {",
@@ -149,19 +149,19 @@ const csharp: Snippet = {
       "    }",
       "}",
       "",
-      'void Job() => Console.WriteLine("the work");',
+      'void Job() => Console.WriteLine("do the work here");',
       "",
       ...(variant === "success"
         ? ["Job();"]
         : [
-            'await Signal("/start");',
+            'await Ping("/start");',
             "try { Job(); }",
-            'catch (Exception error) { await Signal("/fail", error.ToString()); throw; }',
+            'catch (Exception error) { await Ping("/fail", error.ToString()); throw; }',
           ]),
-      "await Signal();",
+      "await Ping();",
     ].join("\n");
   }),
-  note: "As Program.cs, .NET 6 or newer.",
+  note: "Save as Program.cs. Requires .NET 6 or later.",
 };
 
 const rust: Snippet = {
@@ -174,14 +174,14 @@ const rust: Snippet = {
       "",
       `const URL: &str = "${url}";`,
       "",
-      `fn signal(path: &str, body: &str${isRid ? ", rid: &str" : ""}) {`,
+      `fn ping(path: &str, body: &str${isRid ? ", rid: &str" : ""}) {`,
       '    let flags = ["-fsS", "-m", "10", "--retry", "5", "-o", "/dev/null", "--data-raw", body];',
       `    let url = format!("{URL}{path}${isRid ? "?rid={rid}" : ""}");`,
       '    let _ = Command::new("curl").args(flags).arg(url).status();',
       "}",
       "",
       "fn job() -> Result<(), String> {",
-      '    println!("the work");',
+      '    println!("do the work here");',
       "    Ok(())",
       "}",
       "",
@@ -192,17 +192,17 @@ const rust: Snippet = {
             "    let rid = rid.trim();",
           ]
         : []),
-      ...(variant === "success" ? [] : [`    signal("/start", ""${isRid ? ", rid" : ""});`]),
+      ...(variant === "success" ? [] : [`    ping("/start", ""${isRid ? ", rid" : ""});`]),
       "    match job() {",
-      `        Ok(()) => signal("", ""${isRid ? ", rid" : ""}),`,
+      `        Ok(()) => ping("", ""${isRid ? ", rid" : ""}),`,
       variant === "success"
         ? "        Err(_) => std::process::exit(1),"
-        : `        Err(why) => signal("/fail", &why${isRid ? ", rid" : ""}),`,
+        : `        Err(why) => ping("/fail", &why${isRid ? ", rid" : ""}),`,
       "    }",
       "}",
     ].join("\n");
   }),
-  note: "Without a crate, by way of curl.",
+  note: "Uses curl, so no crate is needed.",
 };
 
 export const COMPILED_SNIPPETS: readonly Snippet[] = [go, java, csharp, rust];

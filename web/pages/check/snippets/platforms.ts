@@ -49,7 +49,7 @@ const cronJob = ({ cron }: Facts, lines: readonly string[]) =>
 const kubernetes: Snippet = {
   name: "kubernetes",
   label: "Kubernetes",
-  note: "The image needs curl; with BusyBox take the lines of wget.",
+  note: "The image needs curl. For BusyBox images, use the wget commands.",
   texts: {
     success: (facts) => cronJob(facts, [`/job && ${curl(facts, facts.url)}`]),
     whole: (facts) =>
@@ -88,7 +88,7 @@ const workflow = ({ cron }: Facts, steps: readonly string[]) =>
 const github: Snippet = {
   name: "github",
   label: "GitHub Actions",
-  note: "Schedules of GitHub run in UTC and are often late: give this check a generous grace time.",
+  note: "GitHub schedules run in UTC and are often late. Set a generous grace period for this check.",
   texts: {
     success: (facts) => workflow(facts, ["- run: ./job.sh", `- run: ${tried(facts, facts.url)}`]),
     whole: (facts) =>
@@ -114,7 +114,7 @@ const github: Snippet = {
 const gitlab: Snippet = {
   name: "gitlab",
   label: "GitLab CI",
-  note: "The time is set under Build → Pipeline schedules.",
+  note: "Set the schedule under Build → Pipeline schedules.",
   texts: {
     success: (facts) =>
       ["job:", "  script:", "    - ./job.sh", `    - ${tried(facts, facts.url)}`].join("\n"),
@@ -152,8 +152,8 @@ const task = (name: string, url: string, indent: string) =>
     `    url: ${url}`,
     "    method: POST",
     "    timeout: 10",
-    "  register: signal",
-    "  until: signal is succeeded",
+    "  register: ping",
+    "  until: ping is succeeded",
     "  retries: 5",
     "  ignore_errors: true",
     "  delegate_to: localhost",
@@ -167,7 +167,9 @@ const ansible: Snippet = {
   label: "Ansible",
   texts: {
     success: ({ url }) =>
-      ["- name: the work", "  ansible.builtin.command: ./job.sh", task("tell success", url, "")].join("\n"),
+      ["- name: Run the job", "  ansible.builtin.command: ./job.sh", task("Report success", url, "")].join(
+        "\n",
+      ),
     whole: ({ url }) => ansibleWhole(url, ""),
     rid: ({ url }) =>
       [
@@ -181,13 +183,13 @@ const ansible: Snippet = {
 function ansibleWhole(url: string, tail: string): string {
   const address = (path: string) => `"${url}${path}${tail}"`;
   return [
-    task("tell the start", address("/start"), ""),
+    task("Report start", address("/start"), ""),
     "- block:",
-    "    - name: the work",
+    "    - name: Run the job",
     "      ansible.builtin.command: ./job.sh",
-    task("tell success", address(""), "    "),
+    task("Report success", address(""), "    "),
     "  rescue:",
-    task("tell failure", address("/fail"), "    "),
+    task("Report failure", address("/fail"), "    "),
     "    - ansible.builtin.fail:",
   ].join("\n");
 }

@@ -25,7 +25,7 @@ const python: Snippet = {
         ...(variant === "rid" ? ['RID = f"?rid={uuid.uuid4()}"'] : []),
         "",
         "",
-        'def signal(path="", body=b""):',
+        'def ping(path="", body=b""):',
         "    for attempt in range(5):",
         "        try:",
         `            address = URL + path${variant === "rid" ? " + RID" : ""}`,
@@ -35,11 +35,11 @@ const python: Snippet = {
         "",
         "",
         "def job():",
-        '    print("the work")',
+        '    print("do the work here")',
         "",
       ].join("\n"),
     body: {
-      success: "job()\nsignal()",
+      success: "job()\nping()",
       whole: pythonWhole(),
       rid: pythonWhole(),
     },
@@ -48,25 +48,25 @@ const python: Snippet = {
 
 function pythonWhole(): string {
   return [
-    'signal("/start")',
+    'ping("/start")',
     "try:",
     "    job()",
     "except BaseException:",
-    '    signal("/fail", traceback.format_exc().encode())',
+    '    ping("/fail", traceback.format_exc().encode())',
     "    raise",
-    "signal()",
+    "ping()",
   ].join("\n");
 }
 
 const nodeWhole = [
-  'await signal("/start");',
+  'await ping("/start");',
   "try {",
   "  await job();",
   "} catch (error) {",
-  '  await signal("/fail", String(error.stack));',
+  '  await ping("/fail", String(error.stack));',
   "  throw error;",
   "}",
-  "await signal();",
+  "await ping();",
 ].join("\n");
 
 const node: Snippet = {
@@ -78,37 +78,37 @@ const node: Snippet = {
         `const address = "${url}";`,
         ...(variant === "rid" ? ["const rid = `?rid=${crypto.randomUUID()}`;"] : []),
         "",
-        'async function signal(path = "", body = "") {',
+        'async function ping(path = "", body = "") {',
         "  for (let attempt = 0; attempt < 5; attempt += 1) {",
         "    try {",
         `      const url = address + path${variant === "rid" ? " + rid" : ""};`,
         '      const request = { method: "POST", body, signal: AbortSignal.timeout(10_000) };',
         "      if ((await fetch(url, request)).ok) return;",
         "    } catch {",
-        "      // Tried again below.",
+        "      // Retry below.",
         "    }",
         "    await new Promise((done) => setTimeout(done, 1000 * 2 ** attempt));",
         "  }",
         "}",
         "",
         "async function job() {",
-        '  console.log("the work");',
+        '  console.log("do the work here");',
         "}",
       ].join("\n"),
-    body: { success: "await job();\nawait signal();", whole: nodeWhole, rid: nodeWhole },
+    body: { success: "await job();\nawait ping();", whole: nodeWhole, rid: nodeWhole },
   }),
-  note: "As a module (.mjs), Node.js 20 or newer.",
+  note: "Save as a module (.mjs). Requires Node.js 20 or later.",
 };
 
 const rubyWhole = [
-  'signal "/start"',
+  'ping "/start"',
   "begin",
   "  job",
   "rescue Exception => error",
-  '  signal "/fail", error.full_message(highlight: false)',
+  '  ping "/fail", error.full_message(highlight: false)',
   "  raise",
   "end",
-  "signal",
+  "ping",
 ].join("\n");
 
 const ruby: Snippet = {
@@ -123,7 +123,7 @@ const ruby: Snippet = {
         `URL = "${url}"`,
         ...(variant === "rid" ? ['RID = "?rid=#{SecureRandom.uuid}"'] : []),
         "",
-        'def signal(path = "", body = "")',
+        'def ping(path = "", body = "")',
         `  uri = URI(URL + path${variant === "rid" ? " + RID" : ""})`,
         '  limits = { use_ssl: uri.scheme == "https", open_timeout: 10, read_timeout: 10 }',
         "  5.times do |attempt|",
@@ -134,22 +134,22 @@ const ruby: Snippet = {
         "end",
         "",
         "def job",
-        '  puts "the work"',
+        '  puts "do the work here"',
         "end",
       ].join("\n"),
-    body: { success: "job\nsignal", whole: rubyWhole, rid: rubyWhole },
+    body: { success: "job\nping", whole: rubyWhole, rid: rubyWhole },
   }),
 };
 
 const phpWhole = [
-  "signal('/start');",
+  "ping('/start');",
   "try {",
   "    job();",
   "} catch (Throwable $error) {",
-  "    signal('/fail', (string) $error);",
+  "    ping('/fail', (string) $error);",
   "    throw $error;",
   "}",
-  "signal();",
+  "ping();",
 ].join("\n");
 
 const php: Snippet = {
@@ -166,7 +166,7 @@ const php: Snippet = {
             ]
           : []),
         "",
-        "function signal(string $path = '', string $body = ''): void",
+        "function ping(string $path = '', string $body = ''): void",
         "{",
         ...(variant === "rid" ? ["    global $rid;"] : []),
         "    $http = ['method' => 'POST', 'content' => $body, 'timeout' => 10,",
@@ -182,10 +182,10 @@ const php: Snippet = {
         "",
         "function job(): void",
         "{",
-        '    echo "the work\\n";',
+        '    echo "do the work here\\n";',
         "}",
       ].join("\n"),
-    body: { success: "job();\nsignal();", whole: phpWhole, rid: phpWhole },
+    body: { success: "job();\nping();", whole: phpWhole, rid: phpWhole },
   }),
 };
 

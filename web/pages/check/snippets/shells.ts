@@ -39,7 +39,7 @@ const ENDED = "case $$EXIT_CODE in exited) s=$$EXIT_STATUS;; *) s=fail;; esac";
 const systemd: Snippet = {
   name: "systemd",
   label: "systemd",
-  note: "Afterwards: systemctl daemon-reload && systemctl enable --now job.timer",
+  note: "Then run: systemctl daemon-reload && systemctl enable --now job.timer",
   texts: {
     success: (facts) => unit([`ExecStart=${JOB}`, `ExecStartPost=-${curl(facts, facts.url)}`], facts),
     whole: (facts) =>
@@ -68,7 +68,7 @@ const systemd: Snippet = {
 const bash: Snippet = {
   name: "bash",
   label: "Bash",
-  note: "The end of the output is sent along, so that it can be read and compared here.",
+  note: "Sends the end of the output too, so you can read and compare it here.",
   texts: {
     success: (facts) => ["#!/bin/bash", "set -e -o pipefail", JOB, curl(facts, facts.url)].join("\n"),
     whole: (facts) => wrapped(facts, { rid: false }),
@@ -118,7 +118,7 @@ const invoke = (address: string) =>
 const powershell: Snippet = {
   name: "powershell",
   label: "PowerShell",
-  note: "For PowerShell 7. Windows PowerShell 5.1 does not know -MaximumRetryCount and -RetryIntervalSec: leave them out.",
+  note: "For PowerShell 7. Windows PowerShell 5.1 doesn't support -MaximumRetryCount and -RetryIntervalSec. Remove them there.",
   texts: {
     success: ({ url }) => ["$ErrorActionPreference = 'Stop'", "& C:\\jobs\\job.ps1", invoke(url)].join("\n"),
     whole: ({ url }) => powershellWhole(url, ""),
@@ -132,27 +132,27 @@ function powershellWhole(url: string, tail: string): string {
     `$url = '${url}'`,
     "$ErrorActionPreference = 'Stop'",
     "",
-    "function Signal($path, $body) {",
+    "function Send-Ping($path, $body) {",
     "  try {",
     `    ${invoke(`"$url$path${tail}" -Body $body`)}`,
     '  } catch { Write-Warning "$_" }',
     "}",
     "",
-    "Signal '/start'",
+    "Send-Ping '/start'",
     "try {",
     "  & C:\\jobs\\job.ps1",
     "} catch {",
-    "  Signal '/fail' \"$_\"",
+    "  Send-Ping '/fail' \"$_\"",
     "  throw",
     "}",
-    "Signal ''",
+    "Send-Ping ''",
   ].join("\n");
 }
 
 const windowsTask: Snippet = {
   name: "windows-task",
   label: "Windows task",
-  note: "curl.exe is part of Windows since version 10.",
+  note: "Windows 10 and later include curl.exe.",
   texts: {
     success: ({ url, isPostOnly }) =>
       `schtasks /create /tn job /sc daily /st 03:00 /tr "cmd /c C:\\jobs\\job.bat && curl.exe -fsS -m 10 --retry 5 -o NUL${isPostOnly ? " -X POST" : ""} ${url}"`,
@@ -165,7 +165,7 @@ function batch({ url, isPostOnly }: Facts, tail: string): string {
   const line = `curl.exe -fsS -m 10 --retry 5 -o NUL${isPostOnly ? " -X POST" : ""}`;
   const newId = "powershell -NoProfile -Command [guid]::NewGuid().ToString()";
   return [
-    "rem C:\\jobs\\watched.bat, to be run by the task",
+    "rem C:\\jobs\\monitored-job.bat: run this file from the scheduled task",
     ...(tail === "" ? [] : [`for /f %%i in ('${newId}') do set rid=%%i`]),
     `${line} "${url}/start${tail}"`,
     "call C:\\jobs\\job.bat",

@@ -24,7 +24,7 @@ function backup(facts: Facts, tail: string): string {
 const borgmatic: Snippet = {
   name: "borgmatic",
   label: "borgmatic",
-  note: "borgmatic sends start, success and failure with its log by itself.",
+  note: "borgmatic sends start, success and failure pings with its log automatically.",
   texts: {
     whole: ({ url }) =>
       ["# config.yaml", "healthchecks:", `    ping_url: ${url}`, "    create_slug: false"].join("\n"),
@@ -42,21 +42,21 @@ const mikrotik: Snippet = {
 
 const mail: Snippet = {
   name: "mail",
-  label: "Mail",
-  note: "Every mail counts as success. To tell failures apart, set keywords under Edit → Which signals count.",
+  label: "Email",
+  note: "Every email counts as a success. To detect failures, set keywords under Edit → Ping rules.",
   texts: {
     success: ({ mail: address, cron }) =>
       address === null
         ? null
         : [
-            `# crontab: the output of the job goes there`,
+            `# crontab: sends the output of the job`,
             `MAILTO=${address}`,
             `${cron} /usr/local/bin/job.sh`,
           ].join("\n"),
     whole: ({ mail: address }) =>
       address === null
         ? null
-        : `{ /usr/local/bin/job.sh 2>&1; echo "exit code $?"; } | mail -s "job ended" ${address}`,
+        : `{ /usr/local/bin/job.sh 2>&1; echo "exit code $?"; } | mail -s "Job finished" ${address}`,
   },
 };
 

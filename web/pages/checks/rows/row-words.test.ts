@@ -30,7 +30,7 @@ const down = { state: "down", fuse: null, downSince: NOW - 131 * MIN } as const;
 
 test.each<[string, Partial<CheckRow>, string, string]>([
   ["up", {}, "12 min ago", "in 4 min"],
-  ["up with nothing awaited", { fuse: null }, "12 min ago", "nothing awaited"],
+  ["up with nothing awaited", { fuse: null }, "12 min ago", "no ping expected"],
   [
     "late",
     { fuse: { fromAt: NOW - 64 * MIN, lateAt: NOW - MIN, alertAt: NOW + 11 * MIN } },
@@ -43,7 +43,7 @@ test.each<[string, Partial<CheckRow>, string, string]>([
   ["down by failure", { ...down, downReason: "fail", exitStatus: 3 }, "12 min ago", "failed, exit 3"],
   ["down by failure without a status", { ...down, downReason: "fail" }, "12 min ago", "failed"],
   ["paused", { state: "paused", fuse: null }, "12 min ago", "paused"],
-  ["new", { state: "new", fuse: null, lastPingAt: null }, "never", "waits for its first signal"],
+  ["new", { state: "new", fuse: null, lastPingAt: null }, "never", "waiting for the first ping"],
 ])("a row that is %s", (_what, change, last, next) => {
   const row = { ...plain, ...change };
   expect([saidOfLast(row, reader).text, saidOfNext(row, reader).text]).toEqual([last, next]);
