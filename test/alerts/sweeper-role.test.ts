@@ -203,7 +203,7 @@ describe("the sweeper", () => {
       await database.db.pool.query("update operator_incidents set seen_at = seen_at - interval '1 minute'");
       const both = () => said() + second.said();
       await expect.poll(both, SOON).toContain("Alerts for missing pings are on time again");
-      expect(both().split("delayed until this is resolved")).toHaveLength(2);
+      expect(both().split('"Alerts for missing pings are delayed"')).toHaveLength(2);
       const { rows } = await database.db.pool.query(
         "select about ->> 'isOver' as over from deliveries where kind = 'operator' order by id",
       );
