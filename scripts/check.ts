@@ -1,19 +1,11 @@
-// The one judge of a change, the same for people and CI: every step in order, one line each, and a last line
-// that counts. A step that fails does not keep the others from running. Tests that failed are tried once more
-// and named all the same: docs/decisions/0020 says why.
+// Runs the steps of the check in order, for developers and CI: one line per step, and a last line with the totals. A
+// step that fails does not stop the others. Failed tests are not run again.
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs, stripVTControlCharacters } from "node:util";
 import { endWithUs } from "../test/support/end-with-us.ts";
-import {
-  type Count,
-  countTests,
-  failedFiles,
-  failureLines,
-  NO_TESTS,
-  withFilesRunAgain,
-} from "./test-report.ts";
+import { type Count, countTests, failureLines, NO_TESTS } from "./test-report.ts";
 
 export type Step = {
   name: string;
@@ -24,22 +16,13 @@ export type Step = {
   minutesMax: number;
   /** Where the program writes vitest's report; its tests are then counted one by one. */
   report?: string;
-  /** What else it leaves for a later step; what an earlier run left is removed before. */
-  leaves?: string;
-  /** How the files of its failed tests, added to the arguments, are run once more; where the report then is. */
-  again?: { args: readonly string[]; report: string; minutesMax: number };
 };
 
 const ROOT = join(import.meta.dirname, "..");
 const REPORT_PATH = join(ROOT, "test-results/vitest.json");
-const AGAIN_PATH = join(ROOT, "test-results/vitest-again.json");
-const CONFORMANCE_PATH = join(ROOT, "test-results/conformance.json");
 
 /** Time for output to arrive after a step was told to end, before it is killed. */
 const KILL_GRACE_MS = 5_000;
-
-/** Files of failed tests that are run again. When more failed it was no accident, and nothing is run again. */
-const FILES_AGAIN_MAX = 3;
 
 /** Lines of a failed step that are shown: of failed tests the first, of anything else the last ones. */
 const LINES_MAX = 400;
@@ -49,15 +32,6 @@ const FAILURES_BEGIN = /^⎯+ (?:Failed|Unhandled) /m;
 
 /** What a shell expects of a program that was told to stop. */
 const INTERRUPTED = 130;
-
-const testsInto = (path: string): string[] => [
-  "run",
-  "--allowOnly=false",
-  "--silent=passed-only",
-  "--reporter=default",
-  "--reporter=json",
-  `--outputFile.json=${path}`,
-];
 
 const STEPS: readonly Step[] = [
   {
@@ -96,6 +70,13 @@ const STEPS: readonly Step[] = [
     minutesMax: 5,
   },
   {
+    name: "dead-code",
+    what: "knip finds nothing in src and web that only tests use",
+    program: ["knip", "knip"],
+    args: ["--production"],
+    minutesMax: 5,
+  },
+  {
     name: "fresh",
     what: "generated files are as their sources say (mend with: npm run generate)",
     program: "scripts/generate.ts",
@@ -106,18 +87,16 @@ const STEPS: readonly Step[] = [
     name: "tests",
     what: "all tests pass: rules, tidy rules, documents, database",
     program: ["vitest", "vitest"],
-    args: testsInto(REPORT_PATH),
+    args: [
+      "run",
+      "--allowOnly=false",
+      "--silent=passed-only",
+      "--reporter=default",
+      "--reporter=json",
+      `--outputFile.json=${REPORT_PATH}`,
+    ],
     minutesMax: 70,
     report: REPORT_PATH,
-    again: { args: [...testsInto(AGAIN_PATH), "--maxWorkers=1"], report: AGAIN_PATH, minutesMax: 10 },
-    leaves: CONFORMANCE_PATH,
-  },
-  {
-    name: "proofs",
-    what: "every test that docs/conformance.md names has passed in the tests just run",
-    program: "scripts/prove.ts",
-    args: [],
-    minutesMax: 1,
   },
 ];
 
@@ -131,14 +110,11 @@ Usage: npm run check [-- --only NAME[,NAME...]]
 Steps, in order:
 ${STEPS.map(({ name, what }) => `  ${name.padEnd(10)}${what}`).join("\n")}
 
-Tests that failed are run once more, when they are in at most ${FILES_AGAIN_MAX} files. What passes then is named as
-unsteady and counts as passed.
-
 The last line is "N passed, N failed": each step counts as one, of the tests each counts for itself.
 The exit code is 1 when anything failed, or when tests were asked for and none ran.
 `;
 
-type Outcome = { exitCode: number; isLate: boolean; output: string; seconds: number };
+type Outcome = { exitCode: number; output: string; seconds: number };
 
 /** Runs a step's program and collects what it prints; past its time it is ended and counts as failed. */
 async function run(step: Step): Promise<Outcome> {
@@ -184,12 +160,7 @@ async function run(step: Step): Promise<Outcome> {
   process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
   if (isLate) chunks.push(Buffer.from(`Ended after ${step.minutesMax} minutes, its limit.\n`));
   const output = Buffer.concat(chunks).toString("utf8");
-  return {
-    exitCode: isLate ? 1 : exitCode,
-    isLate,
-    output,
-    seconds: (performance.now() - startedAt) / 1_000,
-  };
+  return { exitCode: isLate ? 1 : exitCode, output, seconds: (performance.now() - startedAt) / 1_000 };
 }
 
 /** The file behind a package's program, so that it runs on the Node that runs us. */
@@ -206,9 +177,7 @@ export async function runSteps(steps: readonly Step[], print: (text: string) => 
   const total: Count = { ...NO_TESTS };
   for (const step of steps) {
     // What an earlier run left behind must not be counted.
-    for (const path of [step.report, step.leaves, step.again?.report]) {
-      if (path !== undefined) rmSync(path, { force: true });
-    }
+    if (step.report !== undefined) rmSync(step.report, { force: true });
     const count = await judge(step, print);
     total.passed += count.passed;
     total.failed += count.failed;
@@ -221,45 +190,16 @@ export async function runSteps(steps: readonly Step[], print: (text: string) => 
 
 /** Runs one step, prints its line and, where something failed, what it said. */
 async function judge(step: Step, print: (text: string) => void): Promise<Count> {
-  const outcome = await run(step);
-  const { output, seconds } = outcome;
-  const first = countOf(step, outcome);
+  const { exitCode, output, seconds } = await run(step);
   const report = step.report === undefined ? null : readReport(step.report);
-  const verdict = first.failed === 0 ? "ok" : "FAILED";
-  const detail = step.report === undefined ? "" : `  ${formatCount(first)}`;
+  const count = step.report === undefined ? plainCount(exitCode) : countTests({ report, exitCode });
+  const verdict = count.failed === 0 ? "ok" : "FAILED";
+  const detail = step.report === undefined ? "" : `  ${formatCount(count)}`;
   print(`${step.name.padEnd(10)} ${verdict.padEnd(7)}${seconds.toFixed(1).padStart(6)} s${detail}\n`);
-  if (first.failed === 0) return first;
+  if (count.failed === 0) return count;
   for (const line of failureLines(report)) print(`  ${line.replace(`${ROOT}/`, "")}\n`);
   print(`\n${whatFailed(output)}\n\n`);
-  return (await tryAgain(step, outcome, print)) ?? first;
-}
-
-/**
- * Runs the files of failed tests once more, with nothing beside them. Says whether they passed, and returns the
- * new count if they did; null where there was nothing to try, or it failed again.
- */
-async function tryAgain(step: Step, first: Outcome, print: (text: string) => void): Promise<Count | null> {
-  const { again, report } = step;
-  if (again === undefined || report === undefined) return null;
-  const files = failedFiles(readReport(report)).map((path) => path.replace(`${ROOT}/`, ""));
-  // An error outside of every test, or a runner that was ended, has no file that could be tried.
-  const isOfTests = !/^⎯+ Unhandled /m.test(stripVTControlCharacters(first.output)) && !first.isLate;
-  if (!isOfTests || files.length === 0 || files.length > FILES_AGAIN_MAX) return null;
-  const outcome = await run({ ...step, ...again, args: [...again.args, ...files] });
-  const second = countOf({ ...step, ...again }, outcome);
-  const verdict = second.failed === 0 ? "UNSTEADY" : "FAILED";
-  print(
-    `${"  again".padEnd(10)} ${verdict}${outcome.seconds.toFixed(1).padStart(6)} s  ${formatCount(second)}\n`,
-  );
-  if (second.failed > 0) return null;
-  print(`Passed only when run again: ${files.join(", ")}. Somebody has to find out why.\n`);
-  const merged = withFilesRunAgain(readReport(report) ?? "", readReport(again.report) ?? "");
-  writeFileSync(report, merged);
-  return countTests({ report: merged, exitCode: 0 });
-}
-
-function countOf({ report }: Step, { exitCode }: Outcome): Count {
-  return report === undefined ? plainCount(exitCode) : countTests({ report: readReport(report), exitCode });
+  return count;
 }
 
 /** The part of a failed step's output that tells what failed, bounded. */

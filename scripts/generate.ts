@@ -10,9 +10,8 @@ import { openApiDocument } from "../src/contract/openapi/document.ts";
 import { VERSIONS } from "../src/contract/versions.ts";
 import { renderEnvExample } from "../src/config/render.ts";
 import { renderStateTable } from "../src/core/machine/state-table.ts";
-import { CONFORMANCE_PATH, renderConformance } from "../test/proofs/conformance-page.ts";
 import { renderImportTable } from "../test/support/import-rule.ts";
-import { CHECKSUMS_PATH, checksumsOf } from "../test/support/tidy-sql.ts";
+import { CHECKSUMS_PATH, checksumsOf } from "../test/support/tidy-rules.ts";
 import { readTree } from "../test/support/tidy-tree.ts";
 import { renderSchema } from "./dump-schema.ts";
 import { renderChannelKinds } from "./render-channels.ts";
@@ -28,10 +27,6 @@ const GENERATED: readonly Generated[] = [
   { path: ".env.example", render: renderEnvExample },
   { path: CHECKSUMS_PATH, render: addChecksums },
   { path: "migrations/schema.sql", render: renderSchema },
-  {
-    path: CONFORMANCE_PATH,
-    render: () => renderConformance({ spec: read("docs/spec.md"), gaps: read("docs/gaps.md") }),
-  },
   { path: "docs/openapi.json", render: renderOpenApi },
   { path: "docs/rights.md", render: renderRights },
   { path: "docs/openapi-overdue.json", render: renderOwnOpenApi },
@@ -39,10 +34,6 @@ const GENERATED: readonly Generated[] = [
   section("docs/state-machine.md", "state-table", renderStateTable),
   section("docs/channels.md", "kinds", renderChannelKinds),
 ];
-
-function read(path: string): string {
-  return readFileSync(join(ROOT, path), "utf8");
-}
 
 const HELP = `Writes the generated files of this repository.
 

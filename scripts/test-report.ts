@@ -29,12 +29,6 @@ export function countTests({ report, exitCode }: { report: string | null; exitCo
   return count;
 }
 
-/** The files in which something failed, each once, as the report names them. */
-export function failedFiles(report: string | null): string[] {
-  const failed = filesOf(report).filter(({ status }) => status === "failed");
-  return [...new Set(failed.map(({ name }) => name))];
-}
-
 /** One line for each failure: where, which, and the beginning of why. */
 export function failureLines(report: string | null): string[] {
   return filesOf(report)
@@ -46,14 +40,6 @@ export function failureLines(report: string | null): string[] {
         ({ fullName, failureMessages }) => `${file.name} > ${fullName}: ${firstLine(failureMessages[0])}`,
       );
     });
-}
-
-/** The report as it is after some of its files were run again. */
-export function withFilesRunAgain(report: string, again: string): string {
-  const files = filesOf(again);
-  const names = new Set(files.map(({ name }) => name));
-  const others = filesOf(report).filter(({ name }) => !names.has(name));
-  return JSON.stringify({ testResults: [...others, ...files] });
 }
 
 const filesOf = (report: string | null): FileResult[] =>

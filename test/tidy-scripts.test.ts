@@ -118,69 +118,28 @@ describe("Running the steps", () => {
   });
 });
 
-describe("Running failed tests again", () => {
-  const good = (name: string) => ({ name, status: "passed", tests: ["passed"] });
-  const bad = (name: string) => ({ name, status: "failed", tests: ["passed", "failed"] });
-
-  /** A runner that leaves the first report, and the second one where it is given the names of files. */
-  function runner(first: string, second: string, more = ""): Step {
-    const [report, again] = [join(folder, "first.json"), join(folder, "again.json")];
-    const code = `
-      import { writeFileSync } from "node:fs";
-      const isAgain = process.argv.length > 2;
-      console.log("✓ a test that passed", process.argv.slice(2).join());
-      ${more}
-      writeFileSync(...(isAgain ? ${JSON.stringify([again, second])} : ${JSON.stringify([report, first])}));
-      process.exitCode = (isAgain ? ${JSON.stringify(second)} : ${JSON.stringify(first)}).includes('"failed"') ? 1 : 0;
-    `;
-    return step("tests", code, { report, again: { args: [], report: again, minutesMax: 1 } });
-  }
-
-  const firstRun = reportOf(good("a.test.ts"), bad("b.test.ts"));
-
-  test("counts what passes then as passed, and names it", async () => {
-    const second = reportOf({ name: "b.test.ts", status: "passed", tests: ["passed", "passed"] });
-    const lines = await printed(runner(firstRun, second));
-    expect(lines).toEqual(
-      expect.arrayContaining([
-        "tests      FAILED  2 passed, 1 failed",
-        "  b.test.ts > test 1: too late",
-        "Passed only when run again: b.test.ts. Somebody has to find out why.",
-      ]),
-    );
-    expect(lines.at(-2)).toBe("3 passed, 0 failed");
-  });
-
-  test("counts what fails again as failed", async () => {
-    const lines = await printed(runner(firstRun, reportOf(bad("b.test.ts"))));
-    expect(lines.at(-2)).toBe("2 passed, 1 failed");
-    expect(lines.filter((line) => line.startsWith("  again"))).toEqual([
-      "  again    FAILED  1 passed, 1 failed",
-    ]);
-  });
-
-  test("leaves in the report what was run again, for the steps that read it", async () => {
-    const planted = runner(firstRun, reportOf(good("b.test.ts")));
-    await printed(planted);
-    const report = readFileSync(planted.report ?? "", "utf8");
-    expect(JSON.parse(report)).toEqual(JSON.parse(reportOf(good("a.test.ts"), good("b.test.ts"))));
-  });
-
-  test.each([
-    ["more files failed than accidents explain", reportOf(...["a", "b", "c", "d"].map(bad)), ""],
-    ["an error belongs to no test", firstRun, 'console.error("⎯⎯⎯ Unhandled Errors ⎯⎯⎯");'],
-    ["no test failed but the run", reportOf(good("a.test.ts")), "process.on('exit', () => process.exit(1));"],
-  ])("does not try when %s", async (_what, first, more) => {
-    const lines = await printed(runner(first, reportOf(good("a.test.ts")), more));
-    expect(lines.some((line) => line.startsWith("  again"))).toBe(false);
-    expect(lines.at(-2)).not.toContain(" 0 failed");
-  });
-
-  test("shows of a failed run what failed, not what passed", async () => {
-    const lines = await printed(runner(firstRun, firstRun, 'console.log("⎯⎯ Failed Tests 1 ⎯⎯");'));
-    expect(lines).toContain("⎯⎯ Failed Tests 1 ⎯⎯");
-    expect(lines.join("\n")).not.toContain("✓");
-  });
+test("a failed test is not run again, and of a failed run only the failures are shown", async () => {
+  const report = join(folder, "failed.json");
+  const text = reportOf({ status: "failed", tests: ["passed", "failed"] });
+  const code = `
+    import { appendFileSync, writeFileSync } from "node:fs";
+    appendFileSync(${JSON.stringify(join(folder, "runs"))}, "run ");
+    writeFileSync(${JSON.stringify(report)}, ${JSON.stringify(text)});
+    console.log("✓ a test that passed");
+    console.log("⎯⎯ Failed Tests 1 ⎯⎯");
+    process.exitCode = 1;
+  `;
+  const lines = await printed(step("tests", code, { report }));
+  expect(readFileSync(join(folder, "runs"), "utf8")).toBe("run ");
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      "tests      FAILED  1 passed, 1 failed",
+      "  some.test.ts > test 1: too late",
+      "⎯⎯ Failed Tests 1 ⎯⎯",
+    ]),
+  );
+  expect(lines.join("\n")).not.toContain("✓");
+  expect(lines.at(-2)).toBe("1 passed, 1 failed");
 });
 
 describe("Generating", () => {

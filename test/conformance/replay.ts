@@ -67,7 +67,7 @@ export async function replay(topics: readonly Topic[], stage: Stage): Promise<Re
 }
 
 /** Replays one case in fresh projects. A step that fails does not keep the next ones from being sent. */
-export async function replayCase(one: Case, stage: Stage): Promise<CaseReport> {
+async function replayCase(one: Case, stage: Stage): Promise<CaseReport> {
   const bindings = await givenNames(one, stage);
   const failures: Omit<Failure, "topic">[] = [];
   let unjudged = 0;
