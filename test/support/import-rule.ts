@@ -18,9 +18,6 @@ export type Room = {
   why: string;
 };
 
-/** A file with a stricter rule than the part it belongs to. `typesOpenTo` may import its types only. */
-export type Door = { path: string; openTo: readonly string[]; typesOpenTo: readonly string[]; why: string };
-
 /** Packages that the browser bundle may contain. */
 const BROWSER_PACKAGES: readonly string[] = [
   "@fontsource-variable/inter",
@@ -131,7 +128,7 @@ export const ROOMS: readonly Room[] = [
   },
   {
     name: "services/ping",
-    owns: /^src\/services\/ping\//,
+    owns: /^src\/services\/ping(\/|\.)/,
     holds: "the ping endpoint",
     rooms: INWARD.filter((room) => !room.startsWith("contract") && room !== "channels"),
     packages: [],
@@ -140,7 +137,7 @@ export const ROOMS: readonly Room[] = [
   },
   {
     name: "services/*",
-    owns: /^src\/services\/[^/]+\//,
+    owns: /^src\/services\//,
     holds: "protocol handlers: decode the request, call an operation, encode the response",
     rooms: INWARD,
     packages: [
@@ -165,7 +162,7 @@ export const ROOMS: readonly Room[] = [
   },
   {
     name: "config",
-    owns: /^src\/config(\/[a-z-]+)?(\.test)?\.ts$/,
+    owns: /^src\/config(\/|\.)/,
     holds: "settings; the only code that reads the environment",
     rooms: ["core", "lib"],
     packages: [],
@@ -183,7 +180,7 @@ export const ROOMS: readonly Room[] = [
   },
   {
     name: "roles",
-    owns: /^src\/roles(\/[a-z-]+){0,2}(\.test)?\.ts$/,
+    owns: /^src\/roles(\/|\.)/,
     holds: "the list of roles, and how each is assembled",
     rooms: [...INWARD, "services/ping", "services/*", "config"],
     packages: [],
@@ -192,7 +189,7 @@ export const ROOMS: readonly Room[] = [
   },
   {
     name: "main",
-    owns: /^src\/main(\.test)?\.ts$/,
+    owns: /^src\/main\./,
     holds: "the entry point: arguments to running roles",
     rooms: [...INWARD, "config", "cli", "roles"],
     packages: [],
@@ -219,32 +216,10 @@ export const ROOMS: readonly Room[] = [
   },
 ];
 
-export const DOORS: readonly Door[] = [
-  {
-    path: "src/store/transaction.ts",
-    openTo: ["operations"],
-    typesOpenTo: ["store"],
-    why: "Statements that write take a transaction, and only operations open one, so each transaction can be read in one place.",
-  },
-  {
-    path: "src/config.ts",
-    openTo: ["config", "main", "roles", "cli"],
-    typesOpenTo: [],
-    why: "Settings are passed as arguments, not imported.",
-  },
-  {
-    path: "src/roles.ts",
-    openTo: ["main"],
-    typesOpenTo: [],
-    why: "This file imports every role.",
-  },
-  {
-    path: "src/main.ts",
-    openTo: [],
-    typesOpenTo: [],
-    why: "Importing main.ts starts the program.",
-  },
-];
+/** Exports that only these parts may import, wherever in the store they are declared. */
+export const RESTRICTED_NAMES: Readonly<Record<string, readonly string[]>> = {
+  inTransaction: ["store", "operations"],
+};
 
 /** Packages that unit tests may import in addition. */
 export const TEST_PACKAGES: readonly string[] = ["vitest", "fast-check"];
@@ -275,19 +250,12 @@ export function renderImportTable(): string {
     [...room.packages.map(code), ...renderNode(room.node)].join(", ") || "none",
     room.why,
   ]);
-  const doors = DOORS.map((door) => [code(door.path), renderOpenTo(door), door.why]);
-  return [
-    renderTable(["Part", "Contains", "May import", "Packages", "Reason"], rows),
-    "",
-    "These files have stricter rules:",
-    "",
-    renderTable(["File", "May be imported by", "Reason"], doors),
-  ].join("\n");
-}
-
-function renderOpenTo({ openTo, typesOpenTo }: Door): string {
-  const types = typesOpenTo.map((room) => `${code(room)} (types only)`);
-  return [...openTo.map(code), ...types].join(", ") || "no file";
+  const names = Object.entries(RESTRICTED_NAMES).map(
+    ([name, parts]) => `Only ${parts.map(code).join(" and ")} may import ${code(name)}.`,
+  );
+  return [renderTable(["Part", "Contains", "May import", "Packages", "Reason"], rows), "", ...names].join(
+    "\n",
+  );
 }
 
 function renderNode(access: NodeAccess): string[] {

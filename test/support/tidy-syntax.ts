@@ -1,5 +1,4 @@
-// Reads TypeScript for the tidy rules with the parser that the test runner already brings along; the
-// TypeScript 7 package has no stable programming interface. It answers questions and judges nothing.
+// Parses TypeScript for the tidy rules with the parser of the test runner: the TypeScript 7 package has no stable API.
 import { parseAst } from "vitest/node";
 import { lineAt, type SourceFile } from "./tidy-tree.ts";
 
@@ -8,11 +7,10 @@ export type SyntaxNode = { type: string; start: number; end: number; [field: str
 /** Called for every node before its children, with the node it hangs on and the field it hangs in. */
 export type Visit = (node: SyntaxNode, parent: SyntaxNode | null, field: string) => void;
 
-/** How an import was written; "dynamic" and "worker" are read at run time, "type" is erased. */
-export type ImportForm = "static" | "type" | "re-export" | "dynamic" | "worker";
+type ImportForm = "static" | "type" | "re-export" | "dynamic" | "worker";
 
-/** `specifier` is null when it is not a plain string, so that nobody can tell what is loaded. */
-export type ImportUse = { specifier: string | null; line: number; form: ImportForm };
+/** `specifier` is null when it is not a plain string. `names` are the exports that are imported by name. */
+export type ImportUse = { specifier: string | null; line: number; form: ImportForm; names: string[] };
 
 type Visited = { node: SyntaxNode; parent: SyntaxNode | null; field: string };
 
@@ -98,12 +96,14 @@ export function importsOf(file: SourceFile): ImportUse[] {
   const uses: ImportUse[] = [];
   walk(file, (node) => {
     const use = importUse(node);
-    if (use !== null) uses.push({ ...use, line: lineAt(file.text, node.start) });
+    if (use === null) return;
+    const names = childrenOf(node, "specifiers").flatMap((one) => nameOf(childOf(one, "imported")) ?? []);
+    uses.push({ ...use, names, line: lineAt(file.text, node.start) });
   });
   return uses;
 }
 
-function importUse(node: SyntaxNode): Omit<ImportUse, "line"> | null {
+function importUse(node: SyntaxNode): Omit<ImportUse, "line" | "names"> | null {
   const specifier = stringOf(childOf(node, "source"));
   switch (node.type) {
     case "ImportDeclaration":
@@ -126,7 +126,7 @@ function importUse(node: SyntaxNode): Omit<ImportUse, "line"> | null {
 }
 
 /** `new URL("./x.ts", import.meta.url)` is how a worker thread is named; it loads as an import does. */
-function workerUse(node: SyntaxNode): Omit<ImportUse, "line"> | null {
+function workerUse(node: SyntaxNode): Omit<ImportUse, "line" | "names"> | null {
   if (nameOf(childOf(node, "callee")) !== "URL") return null;
   const [path, base] = childrenOf(node, "arguments");
   if (base?.type !== "MemberExpression" || childOf(base, "object")?.type !== "MetaProperty") return null;
