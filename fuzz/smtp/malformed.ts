@@ -168,6 +168,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 };
 
 const [FIRST_FAULT = "random bytes", ...OTHER_FAULTS] = Object.keys(FAULTS);
+/** @internal Only tests use it. */
 export const FAULT_NAMES: readonly string[] = [FIRST_FAULT, ...OTHER_FAULTS];
 
 /** One dialogue. A few of them are left without waiting for an answer, or in pieces of any size. */

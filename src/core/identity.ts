@@ -5,7 +5,6 @@ import { API_KEY_LENGTH, PING_KEY_LENGTH, SLUG_LENGTH_MAX, UNIQUE_KEY_SOURCE_DIG
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const SLUG = /^[a-z0-9_-]*$/;
 const UNIQUE_KEY = /^[A-Za-z0-9]{40}$/;
-const PING_KEY = /^[a-z0-9]+$/;
 
 /** Whether a text is a UUID as we print it: hyphens in place, lower case, any version. */
 export function isUuid(text: string): boolean {
@@ -18,7 +17,11 @@ export function uuidOfAnyCase(text: string): string | null {
   return UUID.test(lower) ? lower : null;
 }
 
-/** Whether a text may be stored as a slug; the empty one means that there is none. */
+/**
+ * Whether a text may be stored as a slug; the empty one means that there is none.
+ *
+ * @internal Only tests use it.
+ */
 export function isSlug(text: string): boolean {
   return text.length <= SLUG_LENGTH_MAX && SLUG.test(text);
 }
@@ -56,11 +59,6 @@ export function withTag(tags: string, { tag, isOn }: { tag: string; isOn: boolea
   return (isOn ? [...before, tag] : before.filter((one) => one !== tag)).join(" ");
 }
 
-/** Whether a check carries exactly this tag, in this letter case. No check carries the empty one. */
-export function hasTag(check: { tags: string }, tag: string): boolean {
-  return splitTags(check.tags).includes(tag);
-}
-
 /** Hexadecimal SHA-1 of an ASCII text, lower case. Handed in, because the rules have no library. */
 export type Sha1Hex = (text: string) => string;
 
@@ -85,13 +83,6 @@ export function isKeyShaped(text: string): boolean {
   return text.length === API_KEY_LENGTH;
 }
 
-/** The kind that a key's prefix claims, or null. Only the stored key decides what it may do. */
-export function claimedKeyKind(key: string): KeyKind | null {
-  if (!isKeyShaped(key)) return null;
-  if (key.startsWith(KEY_PREFIX.readWrite)) return "readWrite";
-  return key.startsWith(KEY_PREFIX.readOnly) ? "readOnly" : null;
-}
-
 /** Secret random characters, each drawn evenly from the alphabet. Handed in: the rules draw no lots. */
 export type RandomText = (options: { alphabet: string; length: number }) => string;
 
@@ -108,9 +99,4 @@ export function newApiKey(kind: KeyKind, random: RandomText): string {
 /** A new ping key. It is stored as it is, because ping addresses show it. */
 export function newPingKey(random: RandomText): string {
   return random({ alphabet: DIGITS + LOWER, length: PING_KEY_LENGTH });
-}
-
-/** Whether a text is a ping key as we make them. */
-export function isPingKey(text: string): boolean {
-  return text.length === PING_KEY_LENGTH && PING_KEY.test(text);
 }

@@ -21,7 +21,6 @@ export const CRONTAB_LENGTH_MAX = 65_536;
 
 // What is kept of a signal besides its body.
 export const SCHEME_LENGTH_MAX = 10;
-export const METHOD_LENGTH_MAX = 10;
 export const USER_AGENT_LENGTH_MAX = 200;
 export const EXIT_STATUS_MAX = 255;
 /** Above this many signals a minute of one check, successes and logs move the state without a log row. */
@@ -110,7 +109,6 @@ export const UNIQUE_KEY_SOURCE_DIGITS = 16;
 export const BADGE_SIGNATURE_LENGTH = 8;
 
 // How much an account may have, and may see.
-export const FREE_CHECK_COUNT_MAX = 20;
 /** Checks that make themselves by a first ping may go this many times beyond the account's limit. */
 export const PROVISIONING_FACTOR = 2;
 export const FREE_PING_LOG_ROWS = 100;

@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import {
-  endBlindInterval,
   insertBlindInterval,
   listBlindByReason,
   listBlindIntervals,
@@ -253,14 +252,6 @@ describe("blind intervals", () => {
     expect(await listBlindIntervals(database.db, { from: 0, to: 100 })).toEqual([
       { id: first, intakeId: null, from: 100, to: 150, reason: "no intake" },
     ]);
-  });
-
-  test("one that lasts is ended once", async () => {
-    const blindIntervalId = await insert(100, null);
-    const end = () => write((tx) => endBlindInterval(tx, { blindIntervalId, at: 500 }));
-    expect(await end()).toBe(true);
-    expect(await end()).toBe(false);
-    expect((await listBlindIntervals(database.db, { from: 0, to: 1_000 }))[0]?.to).toBe(500);
   });
 
   test("old ones are forgotten, one that lasts is not", async () => {

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { postgresErrorName } from "../../src/store/errors.ts";
 import {
   findAccountByEmail,
-  findProjectByBadgeKey,
   findProjectByPingKey,
   findProjectByUuid,
   findProjectOwner,
@@ -59,14 +58,12 @@ test("accounts are listed page by page with the checks they own", async () => {
   expect(next).toEqual([{ ...second, checkCount: 1 }]);
 });
 
-test("a project is found by its uuid, its ping key and its badge key", async () => {
+test("a project is found by its uuid and its ping key", async () => {
   const project = await sampleProject(database.db);
   expect(await findProjectByUuid(database.db, project.uuid)).toEqual(project);
   expect(await findProjectByPingKey(database.db, project.pingKey ?? "")).toEqual(project);
-  expect(await findProjectByBadgeKey(database.db, project.badgeKey)).toEqual(project);
   expect(await findProjectByUuid(database.db, crypto.randomUUID())).toBeNull();
   expect(await findProjectByPingKey(database.db, "none")).toBeNull();
-  expect(await findProjectByBadgeKey(database.db, "none")).toBeNull();
 });
 
 test("a project comes with its owner, and is listed among what the owner may enter", async () => {

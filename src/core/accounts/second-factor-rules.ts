@@ -1,6 +1,5 @@
 // Codes of authenticator apps and recovery codes: which step of time may be used, what a typed code is, and what proves
 // once more who is there where such an app is set up.
-import { type Instant, SECOND_MS } from "../instant.ts";
 
 export const TOTP_STEP_SECONDS = 30;
 export const TOTP_DIGITS = 6;
@@ -11,11 +10,6 @@ export const RECOVERY_CODES = 10;
 export const RECOVERY_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
 export const RECOVERY_LENGTH = 10;
 const RECOVERY_CODE = new RegExp(`^[${RECOVERY_ALPHABET}]+$`);
-
-/** The number of the step of time that an instant is in. */
-export function stepAt(now: Instant): number {
-  return Math.floor(now / SECOND_MS / TOTP_STEP_SECONDS);
-}
 
 /** Whether the code of a step may be used: no step is taken twice, nor one before it. */
 export function isStepFresh(step: number, lastStep: number | null): boolean {

@@ -101,6 +101,8 @@ function forgive({ state }: WatchedCheck, notice: Notice): DeadlineOutcome {
 /**
  * What the passing of time has done to a check, as far as we can see: one deadline at a time. Asked earlier or
  * later, the answer is the same: the flip carries the deadline's own time.
+ *
+ * @internal Only tests use it.
  */
 export function applyDeadline(check: WatchedCheck, sight: Sight): DeadlineOutcome {
   const extended = extendedDeadline(check, sight.blind);

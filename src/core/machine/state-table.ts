@@ -183,7 +183,11 @@ export const STATE_TABLE: Record<Situation, { idle: Row; running: Row }> = {
 
 const CELL = /^(=|–|✗|(new|up|down|paused)\*?( [↑↓]!?([↑↓]!?)?)?( [⤺?✉])?)$/u;
 
-/** Whether a cell is written in the notation above. */
+/**
+ * Whether a cell is written in the notation above.
+ *
+ * @internal Only tests use it.
+ */
 export function isCell(text: Cell): boolean {
   return CELL.test(text);
 }

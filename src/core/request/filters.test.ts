@@ -1,7 +1,7 @@
 // Query filters of flips and of the list of checks: what they let through and what is refused.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isCheckWanted, isFlipWanted, readFlipFilter, readListFilter } from "./filters.ts";
+import { isCheckWanted, readFlipFilter, readListFilter } from "./filters.ts";
 
 const NOW = Date.UTC(2026, 0, 2);
 const flips = (query: string) => readFlipFilter(new URLSearchParams(query), NOW);
@@ -71,20 +71,6 @@ describe("the filter of flips", () => {
     ["start=1&end=x", "end"],
   ])("%j is refused, and the parameter is named", (query, name) => {
     expect(flips(query)).toEqual({ ok: false, text: `invalid query parameter: ${name}` });
-  });
-
-  test("the start is included, the end is not", () => {
-    const filter = { fromAt: 1000, beforeAt: 2000 };
-    expect([999, 1000, 1999, 2000].map((at) => isFlipWanted(at, filter))).toEqual([false, true, true, false]);
-    expect(isFlipWanted(5, { fromAt: null, beforeAt: null })).toBe(true);
-  });
-
-  test("an end before the start wants nothing", () => {
-    fc.assert(
-      fc.property(fc.nat(), fc.nat(), (at, start) => {
-        expect(isFlipWanted(at, { fromAt: start, beforeAt: start })).toBe(false);
-      }),
-    );
   });
 
   test("no query makes the reading fail, and a refusal always names a known parameter", () => {

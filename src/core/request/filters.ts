@@ -51,11 +51,6 @@ function latest(bounds: readonly (Instant | null)[]): Instant | null {
   return instants.length === 0 ? null : Math.max(...instants);
 }
 
-/** Whether a flip of that instant is wanted. */
-export function isFlipWanted(at: Instant, { fromAt, beforeAt }: FlipFilter): boolean {
-  return (fromAt === null || at >= fromAt) && (beforeAt === null || at < beforeAt);
-}
-
 /** Which checks are wanted: with that slug, null for any, and with all of these tags. */
 export type ListFilter = { slug: string | null; tags: readonly string[] };
 

@@ -41,7 +41,11 @@ export function meetsCriteria(settings: CheckSettings, criteria: UniqueCriteria)
   return keys.every((key) => settings[key] === criteria[key]);
 }
 
-/** Of the checks of one project, the oldest that meets the criteria, or null. */
+/**
+ * Of the checks of one project, the oldest that meets the criteria, or null.
+ *
+ * @internal Only tests use it.
+ */
 export function oldestMatch<C extends { id: number | bigint; settings: CheckSettings }>(
   candidates: Iterable<C>,
   criteria: UniqueCriteria,

@@ -74,13 +74,6 @@ async function withBody(
     : message;
 }
 
-/** Delivers one claimed message and settles it. */
-export async function deliverOne(database: Database, claim: Claim, moment: Moment): Promise<Settled> {
-  const [settled] = await deliverAll(database, [claim], moment);
-  if (settled === undefined) throw new Error("a message that was claimed has not been settled");
-  return settled;
-}
-
 /** One after the other, settled together. */
 async function deliverAll(database: Database, claims: readonly Claim[], moment: Moment): Promise<Settled[]> {
   const { now, ports } = moment;

@@ -52,7 +52,11 @@ export const DARK: Palette = {
   signal: "#e94646",
 };
 
-/** What each colour is called among the tokens of the dashboard. */
+/**
+ * What each colour is called among the tokens of the dashboard.
+ *
+ * @internal Only tests use it.
+ */
 export const TOKENS: Readonly<Record<Colour, string>> = {
   page: "bg",
   surface: "surface",
@@ -70,7 +74,11 @@ export const TOKENS: Readonly<Record<Colour, string>> = {
   signal: "down-mark",
 };
 
-/** What is written on what; each pair has to be readable. */
+/**
+ * What is written on what; each pair has to be readable.
+ *
+ * @internal Only tests use it.
+ */
 export const PAIRS: readonly (readonly [Colour, Colour])[] = [
   ["text", "page"],
   ["text", "code"],

@@ -216,17 +216,6 @@ export async function findProjectByPingKey(db: Db, pingKey: string): Promise<Pro
   return rows[0] === undefined ? null : toProject(rows[0]);
 }
 
-const FIND_PROJECT_BY_BADGE_KEY = statement<ProjectRow>({
-  name: "projects.find_by_badge_key",
-  text: `select ${PROJECT_COLUMNS} from projects p where p.badge_key = $1`,
-});
-
-/** The project whose badges an address names. */
-export async function findProjectByBadgeKey(db: Db, badgeKey: string): Promise<Project | null> {
-  const { rows } = await db.query(FIND_PROJECT_BY_BADGE_KEY, [badgeKey]);
-  return rows[0] === undefined ? null : toProject(rows[0]);
-}
-
 const LIST_PROJECTS_OF_ACCOUNT = statement<ProjectRow & { role: Role }>({
   name: "projects.list_of_account",
   text: `select ${PROJECT_COLUMNS}, m.role

@@ -118,7 +118,11 @@ const FIND = statement<DeliveryRow>({
   text: `select ${DELIVERY_COLUMNS} from deliveries d where d.id = any ($1::bigint[]) order by d.id`,
 });
 
-/** These deliveries as they are now, oldest first; those that are forgotten are left out. */
+/**
+ * These deliveries as they are now, oldest first; those that are forgotten are left out.
+ *
+ * @internal Only tests use it.
+ */
 export async function findDeliveries(db: Db, deliveryIds: readonly number[]): Promise<Delivery[]> {
   return (await db.query(FIND, [deliveryIds])).rows.map(toDelivery);
 }
@@ -129,7 +133,11 @@ const LIST_OF_CHANNEL = statement<DeliveryRow>({
     where d.channel_id = $1 and ($2::bigint is null or d.id < $2) order by d.id desc limit $3`,
 });
 
-/** The delivery log of a channel, newest first, from before `beforeId` if that is given. */
+/**
+ * The delivery log of a channel, newest first, from before `beforeId` if that is given.
+ *
+ * @internal Only tests use it.
+ */
 export async function listDeliveriesOfChannel(
   db: Db,
   page: { channelId: number; beforeId?: number; limit: number },

@@ -120,7 +120,11 @@ const FIND = statement<PingRow>({
   text: `select ${COLUMNS} from pings where check_id = $1 and n = $2`,
 });
 
-/** One ping by its number; null when it was never there or has been trimmed. */
+/**
+ * One ping by its number; null when it was never there or has been trimmed.
+ *
+ * @internal Only tests use it.
+ */
 export async function findPing(db: Db, { checkId, n }: { checkId: number; n: number }): Promise<Ping | null> {
   const { rows } = await db.query(FIND, [checkId, n]);
   return rows[0] === undefined ? null : toPing(rows[0]);

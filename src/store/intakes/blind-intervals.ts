@@ -53,19 +53,6 @@ export async function insertBlindInterval(tx: Tx, blind: Omit<BlindInterval, "id
   return row.id;
 }
 
-const END = statement({
-  name: "blind_intervals.end",
-  text: "update blind_intervals set to_at = $2 where id = $1 and to_at is null",
-});
-
-/** Ends a blind interval that lasted until now. False: it had ended before. */
-export async function endBlindInterval(
-  tx: Tx,
-  { blindIntervalId, at }: { blindIntervalId: number; at: Instant },
-): Promise<boolean> {
-  return (await tx.query(END, [blindIntervalId, toTimestamp(at)])).count === 1;
-}
-
 const LIST_OVERLAPPING = statement<BlindRow>({
   name: "blind_intervals.list_overlapping",
   text: `select id, intake_id, from_at, to_at, reason from blind_intervals

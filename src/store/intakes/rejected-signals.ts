@@ -59,7 +59,11 @@ const LIST = statement<RejectedRow>({
   text: `select ${COLUMNS} from rejected_signals order by id desc limit $1`,
 });
 
-/** The newest quarantined signals. */
+/**
+ * The newest quarantined signals.
+ *
+ * @internal Only tests use it.
+ */
 export async function listRejectedSignals(db: Db, limit: number): Promise<RejectedSignal[]> {
   return (await db.query(LIST, [limit])).rows.map(toRejectedSignal);
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { FlipMessage } from "../../../src/core/alerts/message.ts";
 import { MINUTE_MS, SECOND_MS } from "../../../src/core/instant.ts";
 import { claimDeliveries } from "../../../src/operations/alerts/claim-deliveries.ts";
-import { deliverDue, deliverOne } from "../../../src/operations/alerts/deliver.ts";
+import { deliverDue } from "../../../src/operations/alerts/deliver.ts";
 import { planNotices, planTest } from "../../../src/operations/alerts/plan-deliveries.ts";
 import { deleteChannel, disableChannel, findChannelById } from "../../../src/store/alerts/channels.ts";
 import { listDeliveriesOfChannel } from "../../../src/store/alerts/deliveries.ts";
@@ -324,16 +324,6 @@ describe("other messages", () => {
     const { uuid, kind, name } = channel;
     expect(receiver.taken.at(-1)?.message).toMatchObject({ kind: "test", channel: { uuid, kind, name } });
   });
-});
-
-test("one claim can be delivered by itself", async () => {
-  const one = await watchedCheck(database.db);
-  await owe(database.db, one, flip("down"));
-  const { claims } = await claimDeliveries(database.db, { now: NOW, limit: 5, rateOf: () => null });
-  const [claim] = claims;
-  if (claim === undefined) throw new Error("nothing was claimed");
-  const settled = await deliverOne(database.db, claim, { now: () => NOW, ports: receiver.ports() });
-  expect([...(settled.outcomes?.values() ?? [])]).toEqual(["sent"]);
 });
 
 test("delivering ends although somebody else holds what is due, and others have to wait", async () => {
