@@ -48,7 +48,7 @@ test("the expected time tells the offset and the last change of the clocks", () 
 
 test("the sum of the zone names local time, universal time and the shift", () => {
   expect(zoneSum(expected, ABOUT)).toBe(
-    "03:00 in Europe/Riga was 01:00 UTC (offset UTC+2). Clocks went back by 1 h on 25 Oct 03:00, from UTC+3. A job that ignores this change runs 1 h off.",
+    "03:00 in Europe/Riga was 01:00 UTC (offset UTC+2). Clocks went back by 1 h on 25 Oct 03:00, from UTC+3. A job whose clock ignores this change is off by 1 h.",
   );
 });
 
