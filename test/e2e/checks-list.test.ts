@@ -102,7 +102,7 @@ test("a row turns late by the clock alone, and moves to those that need somebody
   await page.clock.fastForward("31:00");
   await expectSoon(() => stateOf(page, "slow job")).toBe("late");
   await expectSoon(() => page.locator(".list-group h2").first().textContent()).toBe("Needs attention");
-  await expectSoon(() => page.locator("h1").textContent()).toBe("One job is late");
+  await expectSoon(() => page.locator("h1").textContent()).toBe("1 job is late");
   expect(await stateOf(page, "other job")).toBe("up");
   await context.close();
 });

@@ -73,7 +73,7 @@ test("a flip is read out once, and counted in the title, in the rail and in the 
   await expectSoon(() => stateOf(page, "fragile job")).toBe("down");
   const log = page.getByRole("log");
   await expectSoon(() => log.textContent()).toBe("fragile job went down.");
-  await expectSoon(() => page.title()).toBe("(1) One job needs you · Quiet house · Overdue");
+  await expectSoon(() => page.title()).toBe("(1) 1 job needs attention · Quiet house · Overdue");
   await expectSoon(() => picture(page)).toContain(">1</text>");
   await expectSeen(page.getByRole("link", { name: "Checks 1 down" }));
   await expectSoon(() => page.locator(".list-group h2").first().textContent()).toBe("Needs attention");

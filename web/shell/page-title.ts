@@ -6,7 +6,7 @@ import { useDownCount } from "../live/down-count.ts";
 
 const COUNT_SHOWN_MAX = 99;
 
-/** Sets the title of the tab: "(2) Two jobs need you · Overdue". Call it once in every page. */
+/** Sets the title of the tab: "(2) 2 jobs need attention · Overdue". Call it once in every page. */
 export function usePageTitle(title: string): void {
   const down = useDownCount();
   useEffect(() => {
