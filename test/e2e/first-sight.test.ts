@@ -46,7 +46,14 @@ test.each<[Screen, Density]>([
     await page.evaluate("document.fonts.ready");
     const before = await seen(page);
     expect(before.map(({ text }) => text)).toEqual(
-      expect.arrayContaining(["2 jobs need attention", "down", "broken last", "new", "<b>bold</b>", "unnamed"]),
+      expect.arrayContaining([
+        "2 jobs need attention",
+        "down",
+        "broken last",
+        "new",
+        "<b>bold</b>",
+        "unnamed",
+      ]),
     );
     await page.unroute("**/*.js");
     await page.goto(url);

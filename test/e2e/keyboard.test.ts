@@ -187,9 +187,9 @@ test("a run is opened beside its check and closed, the schedule is edited and sa
   await tabTo(page, name);
   await press(page, "Enter");
   const drawer = await expectSeen(page.getByRole("dialog"));
-  await expectSoon(() => drawer.textContent()).toContain("number 3");
+  await expectSoon(() => drawer.textContent()).toContain("#3");
   await press(page, "ArrowLeft");
-  await expectSoon(() => drawer.textContent()).toContain("number 2");
+  await expectSoon(() => drawer.textContent()).toContain("#2");
   await press(page, "Escape");
   await expectGone(page.getByRole("dialog"));
   await expectFocus(page, name);

@@ -83,7 +83,7 @@ describe("a channel", () => {
   });
 
   test("that leads into a private network is saved, with a warning that names the setting", async () => {
-    const text = expect.stringMatching(/^127\.0\.0\.1:8065 is in .*OVERDUE_CHANNELS_ALLOW_PRIVATE_IPS=true/);
+    const text = expect.stringMatching(/^127\.0\.0\.1:8065 is on .*OVERDUE_CHANNELS_ALLOW_PRIVATE_IPS=true/);
     const config = { url_down: "http://127.0.0.1:8065/hooks/very-secret-path", url_up: SECRET_ADDRESS };
     const typed = await stage.browse(`${channels}/warnings`, {
       method: "POST",
