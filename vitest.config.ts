@@ -22,7 +22,10 @@ export default defineConfig({
     // What is waited for usually comes at once; the usual second is too short for a machine that stutters.
     expect: { poll: { timeout: 20_000 } },
     projects: [
-      { extends: true, test: { name: "unit", include: UNIT } },
+      {
+        extends: true,
+        test: { name: "unit", include: UNIT, setupFiles: ["test/support/set-up-document.ts"] },
+      },
       {
         extends: true,
         test: {

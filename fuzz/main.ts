@@ -1,7 +1,7 @@
 // Fuzzing by name: `npm run fuzz -- ping --seed 7 --count 200000`. Sends what no client should send, and ends with an
 // error if the server answers with its own failure, breaks its word, hangs, dies or grows.
 import { parseArgs } from "node:util";
-import { onOrphaned } from "../src/cli/trial/orphaned.ts";
+import { onOrphaned } from "../src/cli/private-postgres.ts";
 import { fuzzApi } from "./api/fuzz-api.ts";
 import { fuzzPing } from "./ping/fuzz-ping.ts";
 import { fuzzSmtp } from "./smtp/fuzz-smtp.ts";

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import type { CheckSettings } from "../src/core/check.ts";
 import { type Database, openDatabase, statement } from "../src/store/db.ts";
 import { type PingProcess, startPingProcess } from "../test/support/ping-process.ts";
-import { startPostgres } from "../test/support/postgres.ts";
 import { embeddedPostgres } from "../test/support/postgres-binaries.ts";
+import { startPostgres } from "../test/support/postgres.ts";
 import { sampleCheck } from "../test/support/sample.ts";
 import { judgeEnd, print, sendAll, type Tally } from "./tally.ts";
 

@@ -7,20 +7,19 @@ import { join, resolve as absolutePath } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type Config, environmentIn, environmentWith, loadConfig } from "../src/config.ts";
+import { DataInUseError, onOrphaned } from "../src/cli/private-postgres.ts";
+import { type Config, environmentIn, environmentWith, loadConfig } from "../src/config/config.ts";
 import { formatListenAddress } from "../src/lib/address.ts";
-import { giveLoginLink } from "../src/operations/accounts/sign-in/by-address.ts";
-import type { CreatedProject } from "../src/operations/create-project.ts";
+import type { CreatedProject } from "../src/operations/projects.ts";
+import { createLoginLink } from "../src/operations/sign-in.ts";
+import { listAccounts } from "../src/store/accounts.ts";
 import { openDatabase } from "../src/store/db.ts";
 import { UnusableDatabaseError } from "../src/store/errors.ts";
 import { readDatabaseClock } from "../src/store/instance.ts";
 import { migrate } from "../src/store/migrate.ts";
-import { listAccounts } from "../src/store/accounts/projects.ts";
-import { onOrphaned } from "../src/cli/trial/orphaned.ts";
-import { DataInUseError } from "../src/cli/trial/private-postgres.ts";
 import { freePort } from "../test/support/ports.ts";
-import { startPostgres } from "../test/support/postgres.ts";
 import { embeddedPostgres } from "../test/support/postgres-binaries.ts";
+import { startPostgres } from "../test/support/postgres.ts";
 import { seed, SEED_EMAIL } from "./seed.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -57,7 +56,7 @@ async function prepare(url: string, config: Config): Promise<Prepared> {
       writeFileSync(KEYS_FILE, JSON.stringify(keys), { mode: 0o600 });
     }
     const email = account?.email ?? SEED_EMAIL;
-    const { token } = await giveLoginLink(database, { email, now: await readDatabaseClock(database) });
+    const { token } = await createLoginLink(database, { email, now: await readDatabaseClock(database) });
     const keys = existsSync(KEYS_FILE)
       ? (JSON.parse(readFileSync(KEYS_FILE, "utf8")) as CreatedProject)
       : null;

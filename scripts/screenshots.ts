@@ -14,9 +14,9 @@ import {
   type Theme,
   visit,
 } from "../test/support/browser.ts";
-import { listPages, type ListedPage } from "../test/support/page-list.ts";
-import { startPostgres } from "../test/support/postgres.ts";
+import { type ListedPage, listPages } from "../test/support/page-list.ts";
 import { embeddedPostgres } from "../test/support/postgres-binaries.ts";
+import { startPostgres } from "../test/support/postgres.ts";
 import { createSiteDatabase, type Site, startSite } from "../test/support/site.ts";
 import { build } from "./build.ts";
 import { seedAccount, seedProject } from "./seed.ts";

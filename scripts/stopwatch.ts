@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Browser, Page } from "playwright-core";
-import { environmentWith } from "../src/config.ts";
+import { environmentWith } from "../src/config/config.ts";
 import { openBrowser, openPage, openWindow } from "../test/support/browser.ts";
 import { endWithUs } from "../test/support/end-with-us.ts";
 import { freePort } from "../test/support/ports.ts";

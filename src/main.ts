@@ -3,8 +3,7 @@
 // It decides what runs and knows no protocol; what a command does is said in cli/.
 import { readFileSync } from "node:fs";
 import { constants } from "node:os";
-import { CommandError, EXIT, type ServeOptions } from "./cli/command-context.ts";
-import { databaseOptionsOf } from "./cli/open-database.ts";
+import { CommandError, databaseOptionsOf, EXIT, type ServeOptions } from "./cli/command-context.ts";
 import { runCommandLine } from "./cli/program.ts";
 import {
   type Config,
@@ -14,7 +13,9 @@ import {
   loadConfig,
   SECRET_NAMES,
   secretsOf,
-} from "./config.ts";
+} from "./config/config.ts";
+import { objectStoreOf } from "./config/connections.ts";
+import { chooseSpoolFolder } from "./config/spool-folder.ts";
 import { KEY_PREFIX } from "./core/identity.ts";
 import { formatListenAddress } from "./lib/address.ts";
 import { createLog, type KnownSecrets, type Log, secretRemover } from "./lib/log.ts";
@@ -28,9 +29,7 @@ import {
   run,
   type RunningProcess,
   UnknownRoleError,
-} from "./roles.ts";
-import { objectStoreOf } from "./roles/ways-out/object-store.ts";
-import { chooseSpoolFolder } from "./roles/spool-folder.ts";
+} from "./roles/roles.ts";
 import { openDatabase } from "./store/db.ts";
 
 const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;

@@ -1,13 +1,13 @@
 // The documentation names as many database connections as a process opens.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { SETTINGS } from "../src/config/table.ts";
-import { LOOKUP_CONNECTIONS_MAX, RECEIVING_CONNECTIONS_MAX } from "../src/roles/receiving.ts";
+import { SETTINGS } from "../src/config/settings.ts";
+import { INTAKE_CONNECTIONS_MAX, LOOKUP_CONNECTIONS_MAX } from "../src/roles/ping.ts";
 import { SWEEPER_CONNECTIONS_MAX } from "../src/roles/sweeper.ts";
 
 test("the documented number of database connections is the number that can be open", () => {
   const pool = SETTINGS.databasePoolSize.fallback;
-  const receiving = RECEIVING_CONNECTIONS_MAX + LOOKUP_CONNECTIONS_MAX;
+  const receiving = INTAKE_CONNECTIONS_MAX + LOOKUP_CONNECTIONS_MAX;
   const all = pool + receiving + SWEEPER_CONNECTIONS_MAX;
   const operating = readFileSync(new URL("../docs/operating.md", import.meta.url), "utf8");
   expect(operating).toContain(

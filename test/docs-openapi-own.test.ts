@@ -4,13 +4,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Value } from "typebox/value";
 import { describe, expect, test } from "vitest";
-import { CONFIG_RULES } from "../src/channels/config/config-rules.ts";
-import { KINDS } from "../src/channels/registry.ts";
-import { ownDocument } from "../src/contract/own/document.ts";
-import { OWN_ROUTES } from "../src/contract/own/routes.ts";
+import { CONFIG_RULES, KINDS } from "../src/channels/registry.ts";
+import { ownDocument } from "../src/contract/own-openapi.ts";
+import { OWN_ROUTES } from "../src/contract/own-routes.ts";
 import { OWN_ENDPOINT_RIGHTS } from "../src/core/access.ts";
-import { readChannelRequest } from "../src/core/alerts/channel-request.ts";
-import { referencePage } from "../src/services/documents/reference-page.ts";
+import { readChannelRequest } from "../src/core/channel.ts";
+import { referencePage } from "../src/services/api/reference.ts";
 
 const serverUrl = "https://overdue.example.org/api/overdue/v1";
 const DOCUMENT = ownDocument({ kinds: KINDS, serverUrl });

@@ -4,13 +4,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Value } from "typebox/value";
 import { describe, expect, test } from "vitest";
-import { openApiDocument } from "../src/contract/openapi/document.ts";
-import { REQUEST_EXAMPLES } from "../src/contract/openapi/request-examples.ts";
-import { ROUTES, refusalStatuses } from "../src/contract/routes.ts";
+import { readCheckRequest } from "../src/contract/check.ts";
+import { openApiDocument, REQUEST_EXAMPLES } from "../src/contract/openapi.ts";
+import { refusalStatuses, ROUTES } from "../src/contract/routes.ts";
 import { VERSIONS } from "../src/contract/versions.ts";
-import { readCheckRequest } from "../src/contract/walk.ts";
-import { type PageOptions, referencePage } from "../src/services/documents/reference-page.ts";
-import { DARK, LIGHT, PAIRS, styleWith, TOKENS } from "../src/services/documents/reference-style.ts";
+import { DARK, LIGHT, PAIRS, styleWith, TOKENS } from "../src/services/api/reference-style.ts";
+import { type PageOptions, referencePage } from "../src/services/api/reference.ts";
 
 const COLUMN = VERSIONS.standard[3];
 const DOCUMENT = openApiDocument({ column: COLUMN, serverUrl: "https://overdue.example.org/api/v3" });

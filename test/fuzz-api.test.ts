@@ -5,13 +5,13 @@ import fc from "fast-check";
 import type { TSchema } from "typebox";
 import { Value } from "typebox/value";
 import { describe, expect, test } from "vitest";
-import { RULE } from "../src/contract/check-body.ts";
+import { RULE } from "../src/contract/check.ts";
 import type { Route } from "../src/contract/route.ts";
-import { ErrorBody, ROUTES, refusalStatuses } from "../src/contract/routes.ts";
-import { hasEndpoint, VERSION_NUMBERS, VERSIONS, type VersionNumber } from "../src/contract/versions.ts";
+import { ErrorBody, refusalStatuses, ROUTES } from "../src/contract/routes.ts";
+import { hasEndpoint, VERSION_NUMBERS, type VersionNumber, VERSIONS } from "../src/contract/versions.ts";
 import type { Dialect } from "../src/core/access.ts";
 import { type KeyKind, uniqueKey } from "../src/core/identity.ts";
-import { sha1Hex } from "../src/lib/secrets/hashes.ts";
+import { sha1Hex } from "../src/lib/secrets.ts";
 import { type Cast, type Reply, UNKNOWN_KEY, UNKNOWN_UUID, useCast } from "./api/cast.ts";
 import { rawRequest } from "./ping/raw-http.ts";
 

@@ -2,9 +2,9 @@
 // new column fails here until somebody has decided.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { AUDIT_SIDE_LENGTH_MAX, AUDIT_SUBJECT_LENGTH_MAX } from "../src/core/accounts/audit-words.ts";
-import { NEXT_PATH_LENGTH_MAX } from "../src/core/accounts/token-rules.ts";
+import { AUDIT_SIDE_LENGTH_MAX, AUDIT_SUBJECT_LENGTH_MAX } from "../src/core/audit.ts";
 import * as limits from "../src/core/limits.ts";
+import { NEXT_PATH_LENGTH_MAX } from "../src/core/sign-in.ts";
 
 /** A number: the limit that is enforced before the database is asked. A text: why none is needed. */
 type Limit = number | string;

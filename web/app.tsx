@@ -1,23 +1,21 @@
 // The page as a whole: shell, router, and what lies round them. Which page is drawn is decided by pages/page-table.ts.
 import { QueryClientProvider } from "@tanstack/react-query";
-import { StrictMode, Suspense } from "react";
+import { type ComponentType, lazy, StrictMode, Suspense } from "react";
 import { createRoot } from "react-dom/client";
 import { matchRoute, Router, useLocation, useRouter } from "wouter";
-import { queryClient } from "./api/query-client.ts";
-import { boot } from "./boot/boot.ts";
-import { keepFocus } from "./keys/keep-focus.ts";
-import { KeyboardHelp } from "./keys/keyboard-help.tsx";
-import { Palette } from "./keys/palette.tsx";
-import { fetchPage, PAGES } from "./pages/page-table.ts";
-import { type PageProps, pathOf } from "./shell/page-address.ts";
-import { FlipAnnouncer } from "./live/flip-announcer.tsx";
-import { Shell } from "./shell/shell.tsx";
-import { PageGuard } from "./shell/page-guard.tsx";
-import { MissingPage } from "./shell/missing-page.tsx";
-import { Loading } from "./ui/page-state.tsx";
+import type { PageName } from "../src/contract/web/boot.ts";
+import { queryClient } from "./api.ts";
+import { boot } from "./boot.ts";
+import { FlipAnnouncer } from "./live/flips.tsx";
+import { type PageProps, pathOf, usePageTitle } from "./page-location.ts";
+import { KeyboardHelp, Palette } from "./palette.tsx";
+import { PageGuard, Shell } from "./shell.tsx";
+import { keepFocus } from "./shortcuts.ts";
+import { ButtonLink, TipProvider } from "./ui/button.tsx";
+import { aroundNav } from "./ui/dialog.tsx";
+import { Empty, Loading } from "./ui/page-state.tsx";
 import { Toasts } from "./ui/toast.tsx";
-import { TipProvider } from "./ui/tooltip.tsx";
-import { aroundNav } from "./ui/unsaved.tsx";
+import { words } from "./words/shared.ts";
 
 const TIP_DELAY_MS = 400;
 
@@ -73,5 +71,53 @@ function Routed() {
     <Shell name={null} params={{}}>
       <MissingPage />
     </Shell>
+  );
+}
+
+// The pages: which file draws what lies under a path, loaded when it is first asked for. Paths are those the server
+// answers (contract/web/page-paths.ts).
+
+type Page = {
+  /** The first names the page; the others are drawn by the same component, which then stays. */
+  names: readonly [PageName, ...PageName[]];
+  load: () => Promise<ComponentType<PageProps>>;
+  /** Waits for its file the first time it is drawn, unless that is here already. */
+  Page: ComponentType<PageProps>;
+};
+
+function page(names: Page["names"], load: Page["load"]): Page {
+  return { names, load, Page: lazy(async () => ({ default: await load() })) };
+}
+
+export const PAGES: readonly Page[] = [
+  page(["checks"], async () => (await import("./pages/checks.tsx")).ChecksPage),
+  page(["check", "run"], async () => (await import("./pages/check.tsx")).CheckScreen),
+  page(["projects"], async () => (await import("./pages/projects.tsx")).ProjectsPage),
+  page(["events"], async () => (await import("./pages/events.tsx")).EventsPage),
+  page(["badges"], async () => (await import("./pages/badges.tsx")).BadgesPage),
+  page(["channels"], async () => (await import("./pages/channels.tsx")).ChannelsPage),
+  page(["settings"], async () => (await import("./pages/settings.tsx")).SettingsPage),
+  page(["profile"], async () => (await import("./pages/account.tsx")).AccountScreen),
+  page(["admin"], async () => (await import("./pages/admin.tsx")).AdminPage),
+  page(["welcome"], async () => (await import("./pages/welcome.tsx")).WelcomePage),
+];
+
+/** Fetches what draws a page, so that it is drawn at once. Without it the page waits, and tells when it waits in vain. */
+async function fetchPage(name: PageName): Promise<void> {
+  const wanted = PAGES.find(({ names }) => names.includes(name));
+  if (wanted !== undefined) wanted.Page = await wanted.load();
+}
+
+// Shown for an address that no page answers to, and by pages whose subject does not exist.
+
+function MissingPage() {
+  usePageTitle(words.pageMissing.title);
+  return (
+    <Empty
+      title={words.pageMissing.title}
+      action={<ButtonLink href="/">{words.pageMissing.action}</ButtonLink>}
+    >
+      <p>{words.pageMissing.text}</p>
+    </Empty>
   );
 }

@@ -3,7 +3,6 @@
 import { join } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
-import { fixtureServer } from "./fixture/fixture-server.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
@@ -11,7 +10,8 @@ const ROOT = join(import.meta.dirname, "..");
 const OF_A_PAGE = /node_modules\/(@simplewebauthn|@tanstack\/(react-virtual|virtual-core))\//;
 
 function isBase(id: string): boolean {
-  const isShared = /\/(web\/(api|boot|keys|live|shell|ui)|node_modules)\//.test(id);
+  const isShared =
+    /\/(web\/(live|ui|(api|boot|palette|page-location|shell|shortcuts)\.tsx?$)|node_modules\/)/.test(id);
   return isShared && !id.includes("live-worker") && !OF_A_PAGE.test(id);
 }
 
@@ -19,7 +19,7 @@ export default defineConfig({
   root: import.meta.dirname,
   base: "./",
   publicDir: false,
-  plugins: [react(), fixtureServer()],
+  plugins: [react()],
   resolve: {
     alias: {
       // The original writes a style element into the page, which the Content-Security-Policy forbids.

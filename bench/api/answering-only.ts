@@ -1,12 +1,12 @@
 // The API's server without the API, as a process of its own: the same listener, the same framework, the same
 // headers, and an answer that is always the same. `/api/v3/STATUS/BYTES` says which. What it takes is HTTP alone.
-import { METHODS } from "node:http";
 import { fastify } from "fastify";
+import { METHODS } from "node:http";
 import { byteBudget } from "../../src/lib/http/body.ts";
 import { httpListener } from "../../src/lib/http/listener.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { render, type Rendered } from "../../src/services/api/render.ts";
-import { readRequestBody } from "../../src/services/api/request-body.ts";
+import { render, type Rendered } from "../../src/services/api/exchange.ts";
+import { readRequestBody } from "../../src/services/api/respond.ts";
 
 const budget = byteBudget(64 * 1024 * 1024);
 const answers = new Map<string, Rendered>();

@@ -3,9 +3,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
-import { secretKeyOf } from "../../src/operations/api-key.ts";
-import { createAccount } from "../../src/operations/create-account.ts";
-import { createProject } from "../../src/operations/create-project.ts";
+import { createAccount } from "../../src/operations/accounts.ts";
+import { secretKeyOf } from "../../src/operations/api-keys.ts";
+import { createProject } from "../../src/operations/projects.ts";
 import { type Database, openDatabase } from "../../src/store/db.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import type { Engine } from "../store/engine.ts";

@@ -1,10 +1,10 @@
 // A migrated database with checks that are watched by webhook channels, and flips of them that are owed through the
 // same operation that the sweeper calls. Filled on the server.
 import type pg from "pg";
-import type { Flip } from "../../src/core/machine/state.ts";
-import { planDeliveries } from "../../src/operations/alerts/plan-deliveries.ts";
+import type { Flip } from "../../src/core/state.ts";
+import { planDeliveries } from "../../src/operations/plan-deliveries.ts";
 import { type Database, openDatabase } from "../../src/store/db.ts";
-import { insertFlips } from "../../src/store/history/flips.ts";
+import { insertFlips } from "../../src/store/flips.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import type { Engine } from "../store/engine.ts";

@@ -2,11 +2,11 @@
 // other, each as soon as the one before is on disk.
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { AcceptedSignal } from "../../src/core/accepted.ts";
 import { FREE_PING_LOG_ROWS } from "../../src/core/limits.ts";
+import type { AcceptedSignal } from "../../src/core/signal.ts";
 import { recordSignals } from "../../src/operations/record-signals.ts";
 import { openDatabase } from "../../src/store/db.ts";
-import { closeIntake, registerIntake } from "../../src/store/intakes/intakes.ts";
+import { closeIntake, registerIntake } from "../../src/store/intakes.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 
 /** What the process is told in its only argument, as JSON. */

@@ -2,7 +2,7 @@
 // signal of a check trims a hundred. The tables lie side by side, and all of them take turns.
 import { FREE_PING_LOG_ROWS } from "../../src/core/limits.ts";
 import { median, megabytes, printTable, shown } from "./figures.ts";
-import { aimAt, fillBusyLogs, fillLog, LOG_LAYOUTS, type LogLayout, listNewest } from "./log-layouts.ts";
+import { aimAt, fillBusyLogs, fillLog, listNewest, LOG_LAYOUTS, type LogLayout } from "./log-layouts.ts";
 import { reported, sizesOf } from "./meter.ts";
 import { type Pair, printResults, race } from "./race.ts";
 import { SHIPPED } from "./record.ts";

@@ -1,7 +1,7 @@
 // The layouts of the signal log that were considered. Each has its own table with the columns of the shipped
 // one. The functions of the store write and read them all: their statements are only aimed at another table.
 import { FREE_PING_LOG_ROWS } from "../../src/core/limits.ts";
-import { listPings } from "../../src/store/history/pings.ts";
+import { listPings } from "../../src/store/pings.ts";
 import { type Aim, aimed } from "./aim.ts";
 import { busyCount, NOON, type Scale } from "./scale.ts";
 

@@ -1,17 +1,15 @@
 // "Record 500": the transaction that an intake commits for a batch of signals, made of the functions of the
 // store and the rules of core. What layouts differ in is passed in as a plan.
-import { countRun, type DayTotals } from "../../src/core/machine/day-totals.ts";
 import type { Instant } from "../../src/core/instant.ts";
 import { DEFAULT_SIGNALS_PER_MINUTE, FREE_PING_LOG_ROWS } from "../../src/core/limits.ts";
-import { forgottenThrough, isTrimDue, keptFrom } from "../../src/core/retention.ts";
-import { downAt, sweepAt, type Timing } from "../../src/core/machine/status.ts";
-import { applySignals, type Run } from "../../src/core/machine/transition.ts";
-import { addDayTotals } from "../../src/store/history/check-days.ts";
-import { lockStates, type StoredState, writeStates } from "../../src/store/checks/check-states.ts";
-import { findChecksByIds } from "../../src/store/checks/checks.ts";
-import { advanceSequence } from "../../src/store/intakes/intakes.ts";
-import { insertPings, type Ping, trimPings } from "../../src/store/history/pings.ts";
-import { insertRunChunks, trimRunChunks } from "../../src/store/history/run-chunks.ts";
+import { isTrimDue, keptFrom, trimmedThrough } from "../../src/core/retention.ts";
+import { countRun, type DayTotals } from "../../src/core/run.ts";
+import { downAtOf, sweepAt, type Timing } from "../../src/core/state.ts";
+import { applySignals, type Run } from "../../src/core/transition.ts";
+import { findChecksByIds, lockStates, type StoredState, writeStates } from "../../src/store/checks.ts";
+import { advanceSequence } from "../../src/store/intakes.ts";
+import { insertPings, type Ping, trimPings } from "../../src/store/pings.ts";
+import { addDayTotals, insertRunChunks, trimRunChunks } from "../../src/store/runs.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { type Aim, aimed } from "./aim.ts";
 import { note, type Profile, timed } from "./profile.ts";
@@ -92,7 +90,7 @@ export async function recordBatch(scale: Scale, recording: Recording): Promise<v
       const after = applyToState(before, { at, timing, plan, batch });
       pings.push(toPing(after, at));
       const count = { before: before.state.pingCount, after: after.state.pingCount };
-      const through = forgottenThrough({ pingCount: count.after, rowsMax: FREE_PING_LOG_ROWS });
+      const through = trimmedThrough({ pingCount: count.after, rowsMax: FREE_PING_LOG_ROWS });
       if (isTrimDue(count) && through > 0) trims.push({ checkId: before.checkId, through });
       return after;
     });
@@ -123,7 +121,7 @@ function applyToState(before: StoredState, { at, timing, plan, batch }: Applying
   const { today, settled } = countRun(before.today, run);
   batch.runs.push({ checkId, run });
   if (settled !== null) batch.settled.push({ checkId, totals: settled });
-  const deadline = downAt({ timing, state });
+  const deadline = downAtOf({ timing, state });
   return {
     checkId,
     state,

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import type { Instant } from "../../src/core/instant.ts";
 import { type Database, openDatabase, statement } from "../../src/store/db.ts";
-import { registerIntake } from "../../src/store/intakes/intakes.ts";
+import { registerIntake } from "../../src/store/intakes.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import type { Engine } from "./engine.ts";

@@ -1,10 +1,14 @@
 // "Find due 500": the transaction with which a sweeper claims the checks that it has to look at, moves most of
 // them on, and fires for those that have really been silent.
 import type { Instant } from "../../src/core/instant.ts";
-import { type StoredState, writeStates } from "../../src/store/checks/check-states.ts";
-import { findChecksByIds } from "../../src/store/checks/checks.ts";
-import { findDueStates, moveSweep } from "../../src/store/checks/sweeping.ts";
-import { insertFlips } from "../../src/store/history/flips.ts";
+import {
+  findChecksByIds,
+  findDueStates,
+  moveSweep,
+  type StoredState,
+  writeStates,
+} from "../../src/store/checks.ts";
+import { insertFlips } from "../../src/store/flips.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import type { Contender } from "./meter.ts";
 import { note, type Profile, timed } from "./profile.ts";

@@ -1,7 +1,7 @@
 // The sweep benchmark: many deadlines pass in the same minute, and all of them have to be flipped with their deliveries
 // queued. Beside it the same writes as bare SQL, by turns.
+import { BATCH_ROWS, sweepDeadlines } from "../../src/operations/sweep.ts";
 import { openDatabase } from "../../src/store/db.ts";
-import { BATCH_ROWS, sweepDeadlines } from "../../src/operations/alerts/sweep-deadlines.ts";
 import { startEngine } from "../store/engine.ts";
 import { median, printTable, rounded, shown } from "../store/figures.ts";
 import { bareSweep } from "./bare-sweep.ts";

@@ -2,8 +2,8 @@
 // it, valid and broken ones, and holds every answer against it. In rounds, until there were enough requests.
 import { ROUTES } from "../../src/contract/routes.ts";
 import { type ServerUnderTest, startServerUnderTest } from "../../test/conformance/server-under-test.ts";
-import { startPostgres } from "../../test/support/postgres.ts";
 import { embeddedPostgres } from "../../test/support/postgres-binaries.ts";
+import { startPostgres } from "../../test/support/postgres.ts";
 import { installSchemathesis, runSchemathesis } from "./schemathesis.ts";
 import { Tally } from "./tally.ts";
 import { makeWorld, type World } from "./world.ts";

@@ -2,7 +2,7 @@
 // in every state, pings with bodies, flips, integrations. Made over HTTP, as clients would.
 import { randomBytes } from "node:crypto";
 import { uniqueKey } from "../../src/core/identity.ts";
-import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
+import { sha1Hex } from "../../src/lib/secrets.ts";
 import type { ServerUnderTest } from "../../test/conformance/server-under-test.ts";
 
 /** A check to ask about, and the numbers of its pings that have bodies. */

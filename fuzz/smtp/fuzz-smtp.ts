@@ -9,7 +9,7 @@ import { chanceOf } from "../chance.ts";
 import type { Attempt } from "../ping/malformed.ts";
 import { countRecorded, type FuzzOptions, makeChecks, runFuzz } from "../run.ts";
 import { emptyTally, note, type Tally } from "../tally.ts";
-import { malformedDialogue, type MailTargets } from "./malformed.ts";
+import { type MailTargets, malformedDialogue } from "./malformed.ts";
 
 const DOMAIN = "ping.example.org";
 const SLUG = "fuzzed";

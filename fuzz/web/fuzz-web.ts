@@ -2,10 +2,10 @@
 // deadline, never with a 5xx, and the process has to stay within its memory.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { openSession } from "../../src/operations/accounts/sessions.ts";
+import { openSession } from "../../src/operations/sessions.ts";
 import { WEB_ROUTES } from "../../src/services/web/routes.ts";
+import { insertChannel } from "../../src/store/channels.ts";
 import type { Database } from "../../src/store/db.ts";
-import { insertChannel } from "../../src/store/alerts/channels.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { freePort } from "../../test/support/ports.ts";

@@ -1,14 +1,13 @@
 // Lives through the past of checks: their signals, in order, through the same operations that record real ones, with
 // the sweeper and the notifier in between. What is on screen afterwards is what would have been there.
 import { randomUUID } from "node:crypto";
-import type { AcceptedSignal } from "../../src/core/accepted.ts";
-import type { SendResult } from "../../src/core/alerts/sending.ts";
+import type { SendResult } from "../../src/core/delivery.ts";
 import { type Instant, SECOND_MS } from "../../src/core/instant.ts";
 import { PAID_PING_LOG_ROWS } from "../../src/core/limits.ts";
-import { deliverDue, type Ports } from "../../src/operations/alerts/deliver.ts";
-import { sweepDeadlines } from "../../src/operations/alerts/sweep-deadlines.ts";
-import { applyBatch } from "../../src/operations/record-signals.ts";
-import { lockTargetsOf } from "../../src/operations/recording/resolve-targets.ts";
+import type { AcceptedSignal } from "../../src/core/signal.ts";
+import { deliverDue, type Ports } from "../../src/operations/deliveries.ts";
+import { applyBatch, lockTargetsOf } from "../../src/operations/record-signals.ts";
+import { sweepDeadlines } from "../../src/operations/sweep.ts";
 import { type Database, statement } from "../../src/store/db.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import type { Job, PastRun } from "./jobs.ts";

@@ -1,12 +1,11 @@
 // The door: what a kind of channel is. Whoever adds one writes a file of this shape in kinds/ and adds a line to
 // registry.ts. A kind looks nothing up and keeps nothing; what it needs is handed to it.
-import type { TObject } from "typebox";
-import type { ChannelFacts, CheckFacts } from "../core/alerts/message.ts";
-import type { Hearing, Rate, SendResult } from "../core/alerts/sending.ts";
+import { type TObject, type TSchema, Type } from "typebox";
+import type { Rate, SendResult, SubscribedEvent } from "../core/delivery.ts";
 import type { Instant } from "../core/instant.ts";
-import type { GuardedHttp } from "../lib/outgoing/guarded-http.ts";
-import type { MailPort } from "./mail-port.ts";
-import type { Site, ToldMessage } from "./told-message.ts";
+import type { AlertMessage, ChannelFacts, CheckFacts, TestMessage } from "../core/message.ts";
+import type { Mail, MailResult } from "../lib/mail-sender.ts";
+import type { GuardedHttp } from "../lib/outgoing-http.ts";
 
 /** `Config` is what the schema describes: JSON as people send it, with its defaults filled in. */
 export type ChannelKind<Config> = {
@@ -19,11 +18,11 @@ export type ChannelKind<Config> = {
   schema: TObject;
   /** What the schema cannot say: a sentence for whoever typed it, or null. */
   validate?(config: Config): string | null;
-  hears(config: Config, what: Hearing): boolean;
+  hears(config: Config, what: SubscribedEvent): boolean;
   /** How much one channel takes; null: as much as there is. */
   rate: Rate | null;
   /** Sends one message. What went wrong is a result; only a fault of ours is thrown. */
-  send(message: ToldMessage, config: Config, out: Outgoing): Promise<SendResult>;
+  send(message: ChannelMessage, config: Config, out: Outgoing): Promise<SendResult>;
 };
 
 /** A kind whose configuration nobody knows; the schema has to be asked before it is handed one. */
@@ -50,3 +49,129 @@ export type Outgoing = {
   attempt: number;
   now: Instant;
 };
+
+// What kinds are handed, and who speaks in it.
+
+/** A test has become a message about a check that does not exist: see example-check.ts. */
+export type ChannelMessage = Exclude<AlertMessage, TestMessage> & { isTest?: true };
+
+/** What an installation calls itself, and its public address without a slash at the end. */
+export type Site = { name: string; url: string };
+
+// What the mail kind is handed to send with: the server behind it, and what has to be known of whoever reads the mail.
+// It is put together by whoever runs the senders.
+
+/** Whoever reads the mails of a channel. */
+export type Recipient = {
+  /** They have agreed to be written to, or nobody has to. */
+  isVerified: boolean;
+  /** The time zone that the reader has chosen; null: none. */
+  zone: string | null;
+  /** Ends the mails to this address; answers to one click of a mail program, too. */
+  unsubscribeUrl: string;
+};
+
+/** A mail whose bounce can be told apart from others: `bounceId` says what it was. */
+export type BounceableMail = Omit<Mail, "returnPath"> & { bounceId: string };
+
+export type MailPort = {
+  /** What stands behind the @ of a Message-ID. */
+  idDomain: string;
+  recipient(of: { channelUuid: string; address: string }): Promise<Recipient>;
+  /** Whoever owns the channel is told that its address was never verified. Does so once in a while. */
+  tellUnverified(of: { channelUuid: string }): Promise<void>;
+  send(mail: BounceableMail): Promise<MailResult>;
+};
+
+// The fields that configurations of channels are made of: JSON Schema for the API and the docs, with the marks that
+// validation and masking go by. What is wrong with a value is told in channel-config.ts.
+
+/** Marks of a field beside JSON Schema's own. */
+export type FieldMarks = {
+  description: string;
+  /** Secret: taken, and never shown again. */
+  writeOnly?: boolean;
+  /** A value is made when a channel is created without one, and shown once. */
+  "x-made"?: MadeSecret;
+  /** …unless this other field was given. */
+  "x-unless"?: string;
+  /** What a value must be, as the end of "… must be", where the type alone does not say it. */
+  "x-must"?: string;
+};
+
+export type MadeSecret = "webhookSecret" | "setUpCode";
+
+type Given<Value> = {
+  about: string;
+  /** What is stored when nothing was given. Without it the field has to be given. */
+  fallback?: Value;
+  secret?: boolean;
+  made?: MadeSecret;
+  unless?: string;
+  must?: string;
+};
+
+function marksOf<Value>({ about, fallback, secret, made, unless, must }: Given<Value>) {
+  return {
+    description: about,
+    ...(fallback === undefined ? {} : { default: fallback }),
+    ...(secret === true ? { writeOnly: true } : {}),
+    ...(made === undefined ? {} : { "x-made": made }),
+    ...(unless === undefined ? {} : { "x-unless": unless }),
+    ...(must === undefined ? {} : { "x-must": must }),
+  };
+}
+
+/** A text of a bounded length; an empty one passes only where that is the fallback. */
+export function textField(given: Given<string> & { lengthMax: number; pattern?: string }) {
+  const { lengthMax, pattern } = given;
+  return Type.String({
+    ...marksOf(given),
+    maxLength: lengthMax,
+    ...(given.fallback === "" ? {} : { minLength: 1 }),
+    ...(pattern === undefined ? {} : { pattern }),
+  });
+}
+
+const ADDRESS_LENGTH_MAX = 1_000;
+
+/** An http or https address. Secret where knowing it is enough to write to whom it belongs to. */
+export function addressField(given: Given<string>) {
+  return Type.String({ ...marksOf(given), format: "uri", maxLength: ADDRESS_LENGTH_MAX });
+}
+
+/** A whole number. */
+export function numberField(given: Given<number> & { min: number; max: number }) {
+  return Type.Integer({ ...marksOf(given), minimum: given.min, maximum: given.max });
+}
+
+export function switchField(given: Given<boolean>) {
+  return Type.Boolean(marksOf(given));
+}
+
+/** One of a few words. */
+export function choiceField<const Word extends string>(given: Given<Word> & { words: readonly Word[] }) {
+  return Type.Enum([...given.words], marksOf(given));
+}
+
+const HEADERS_MAX = 30;
+
+/** Headers by their names. A text with one `Name: value` a line is taken, too. */
+export function headersField(given: Given<Record<string, string>>) {
+  return Type.Record(Type.String(), Type.String(), { ...marksOf(given), maxProperties: HEADERS_MAX });
+}
+
+/** Some UUIDs, each once. */
+export function uuidsField(given: Given<string[]> & { countMax: number }) {
+  return Type.Array(Type.String({ format: "uuid" }), {
+    ...marksOf(given),
+    minItems: 1,
+    maxItems: given.countMax,
+    uniqueItems: true,
+  });
+}
+
+/** A configuration; nothing else may stand in it. */
+export function configSchema<Fields extends Record<string, TSchema>>(fields: Fields) {
+  return Type.Object(fields, { additionalProperties: false });
+}

@@ -1,13 +1,17 @@
 // All kinds of channels there are, one line for each. What a kind is says channel-kind.ts.
+import type { ConfigRules } from "../core/channel.ts";
+import { didYouMean } from "../lib/nearest-name.ts";
+import { type DestinationPolicy, foreseenRefusal } from "../lib/outgoing-http.ts";
+import { fieldsOf, readAddress, readConfig, withMadeSecrets } from "./channel-config.ts";
 import type { AnyKind } from "./channel-kind.ts";
-import { discord } from "./kinds/discord.ts";
-import { email } from "./kinds/email.ts";
-import { group } from "./kinds/group.ts";
-import { ntfy } from "./kinds/ntfy.ts";
-import { pd } from "./kinds/pd.ts";
-import { slack } from "./kinds/slack.ts";
-import { telegram } from "./kinds/telegram.ts";
-import { webhook } from "./kinds/webhook.ts";
+import { discord } from "./discord.ts";
+import { email } from "./email.ts";
+import { group } from "./group.ts";
+import { ntfy } from "./ntfy.ts";
+import { pd } from "./pagerduty.ts";
+import { slack } from "./slack.ts";
+import { telegram } from "./telegram.ts";
+import { webhook } from "./webhook.ts";
 
 /** In the order in which the docs list them. */
 export const KINDS: readonly AnyKind[] = [email, webhook, slack, discord, telegram, ntfy, pd, group];
@@ -15,4 +19,74 @@ export const KINDS: readonly AnyKind[] = [email, webhook, slack, discord, telegr
 /** The kind that the API calls so, or null. */
 export function kindNamed(name: string, kinds: readonly AnyKind[] = KINDS): AnyKind | null {
   return kinds.find((kind) => kind.name === name) ?? null;
+}
+
+// The kinds' say in what becomes of a channel, in the form in which operations ask for it.
+
+const NAMES = KINDS.map(({ name }) => name);
+
+export const CONFIG_RULES: ConfigRules = {
+  read: (name, input) => {
+    const kind = kindNamed(name);
+    if (kind === null) {
+      return {
+        ok: false,
+        text: `Unknown channel kind "${name}".${didYouMean(name, NAMES)} Valid kinds: ${NAMES.join(", ")}.`,
+      };
+    }
+    return readConfig(kind, input, { strict: true });
+  },
+  complete: (name, config) => {
+    const kind = kindNamed(name);
+    if (kind === null) throw new Error("a configuration was validated for an unknown kind");
+    return withMadeSecrets(kind, config);
+  },
+};
+
+// What can be said about the addresses in a configuration before anybody calls them. It looks no name up, and it
+// refuses nothing: a channel may be made before the network is ready for it.
+
+/** The kind that needs no request to go out, and the field with its address. */
+const EMAIL = "email";
+const EMAIL_ADDRESS = "value";
+
+type Typed = { kind: string; config: Readonly<Record<string, unknown>> };
+
+/** How far messages of this installation get: where requests may go, and whether mail leaves at all. */
+export type Reach = DestinationPolicy & { sendsMail: boolean };
+
+/** As the settings have it. */
+export function reachOf(set: { allowPrivateAddresses: boolean; smtpHost: string | null }): Reach {
+  return { allowPrivate: set.allowPrivateAddresses, sendsMail: set.smtpHost !== null };
+}
+
+const SETTING = "OVERDUE_CHANNELS_ALLOW_PRIVATE_IPS";
+const NO_MAIL =
+  "This server cannot send email, so messages will fail. To enable email, an admin must set OVERDUE_SMTP_HOST.";
+
+const TEXTS: Readonly<Record<NonNullable<ReturnType<typeof foreseenRefusal>>, (host: string) => string>> = {
+  private: (host) =>
+    `${host} is on a private network, and this server blocks requests to private networks, so messages will fail. An admin can allow them with ${SETTING}=true.`,
+  never: (host) => `${host} is a reserved address. Requests to it are always blocked, so messages will fail.`,
+  port: (host) =>
+    `${host} uses a port that is reserved for a protocol other than HTTP. Requests to it are blocked, so messages will fail.`,
+};
+
+/** A sentence for each address that nothing will reach, by its field. What is not yet an address is passed over. */
+export function addressWarnings(
+  { kind: name, config }: Typed,
+  reach: Reach,
+): { field: string; text: string }[] {
+  const kind = kindNamed(name);
+  if (kind === null) return [];
+  return fieldsOf(kind).flatMap(([field, { format }]) => {
+    const value = config[field];
+    if (typeof value !== "string" || value === "") return [];
+    if (name === EMAIL && field === EMAIL_ADDRESS) return reach.sendsMail ? [] : [{ field, text: NO_MAIL }];
+    if (format !== "uri") return [];
+    const address = readAddress(value);
+    const url = address.ok ? URL.parse(address.value) : null;
+    const trouble = url === null ? null : foreseenRefusal(url, reach);
+    return url === null || trouble === null ? [] : [{ field, text: TEXTS[trouble](url.host) }];
+  });
 }

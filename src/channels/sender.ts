@@ -1,18 +1,16 @@
 // What the notifier sends with: finds the kind of a channel, reads its configuration, lets the kind send, and takes
 // secrets out of what comes back. It keeps no record and repeats nothing.
-import type { AlertMessage, CheckFacts } from "../core/alerts/message.ts";
-import type { Hearing, Rate, SendResult } from "../core/alerts/sending.ts";
-import type { Instant } from "../core/instant.ts";
+import { DEFAULT_SETTINGS } from "../core/check.ts";
+import type { Rate, SendResult, SubscribedEvent } from "../core/delivery.ts";
+import { DAY_MS, type Instant } from "../core/instant.ts";
+import type { AlertMessage, CheckFacts, FlipMessage, TestMessage } from "../core/message.ts";
+import { NEW_STATE } from "../core/state.ts";
 import { secretRemover } from "../lib/log.ts";
-import type { GuardedHttp } from "../lib/outgoing/guarded-http.ts";
-import { readConfig } from "./config/channel-config.ts";
-import type { AnyKind, ProviderKeys } from "./channel-kind.ts";
-import { secretsIn } from "./config/config-secrets.ts";
-import { exampleMessage } from "./example-check.ts";
-import { notTried } from "./http-sending.ts";
-import type { MailPort } from "./mail-port.ts";
+import type { GuardedHttp } from "../lib/outgoing-http.ts";
+import { readConfig, secretsIn } from "./channel-config.ts";
+import type { AnyKind, ChannelMessage, MailPort, ProviderKeys, Site } from "./channel-kind.ts";
+import { notTried } from "./http-request.ts";
 import { kindNamed, KINDS } from "./registry.ts";
-import type { Site, ToldMessage } from "./told-message.ts";
 
 /** What has to be known of a channel to send through it. */
 export type SendingChannel = {
@@ -43,7 +41,7 @@ export type Sender = {
     sending: Sending,
   ): Promise<SendResult>;
   /** Whether the channel wants to hear of something. One that cannot be read hears of everything, and fails. */
-  hears(channel: SendingChannel, what: Hearing): boolean;
+  hears(channel: SendingChannel, what: SubscribedEvent): boolean;
   rateOf(kind: string): Rate | null;
 };
 
@@ -64,7 +62,7 @@ export function createSender(options: SenderOptions): Sender {
       const { mail, site, keys } = options;
       const providerKeys = Object.values(keys).filter((key) => key !== null);
       const clean = secretRemover({ secrets: [...secretsIn(kind, config), ...providerKeys] });
-      const told: ToldMessage =
+      const told: ChannelMessage =
         message.kind === "test"
           ? {
               ...exampleMessage(message, { uuid: dedupeKey, direction: testDirection(channel, hears) }),
@@ -128,4 +126,53 @@ function cleanResult(result: SendResult, clean: Clean): SendResult {
   return result.kind === "sent"
     ? { ...result, ...told }
     : { ...result, ...told, reason: clean(result.reason) };
+}
+
+// What a test of a channel tells: a check that does not exist, in a state that every kind has words for.
+
+const PING_COUNT = 42;
+
+/**
+ * The message that a test sends. `uuid` names the check that it makes up; `direction` is "up" for channels that do
+ * not want to hear of anything going down.
+ */
+export function exampleMessage(
+  { at, projectName }: TestMessage,
+  { uuid, direction }: { uuid: string; direction: "down" | "up" },
+): FlipMessage {
+  const isDown = direction === "down";
+  const lastPingAt = at - DAY_MS;
+  const pinged = { lastPingAt, newestAt: lastPingAt, pingCount: PING_COUNT };
+  const silence = isDown ? { deadlineAt: at, from: "up" as const } : null;
+  return {
+    kind: direction,
+    at,
+    check: {
+      uuid,
+      badgeUuid: uuid,
+      projectName,
+      settings: { ...DEFAULT_SETTINGS, name: "TEST", slug: "test" },
+      state: { ...NEW_STATE, ...pinged, status: direction, silence },
+      channelUuids: [],
+      createdAt: lastPingAt,
+    },
+    flips: [{ at, from: isDown ? "up" : "down", to: direction, reason: isDown ? "timeout" : "success" }],
+    corrections: [],
+    since: at,
+    reason: isDown ? "timeout" : "success",
+    downtimeMs: isDown ? null : DAY_MS,
+    lastPing: {
+      n: PING_COUNT,
+      kind: "success",
+      at: lastPingAt,
+      exitStatus: null,
+      durationMs: null,
+      scheme: "http",
+      remoteAddr: null,
+      ua: "",
+      bodySize: null,
+      body: null,
+    },
+    otherChecks: null,
+  };
 }

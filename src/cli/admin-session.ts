@@ -1,12 +1,11 @@
 // What every admin command does first: load the settings, open the database, and find out who is meant.
 import { resolve } from "node:path";
-import { type Config, type Environment, loadConfig } from "../config.ts";
-import { normalEmail } from "../operations/create-account.ts";
+import { type Config, type Environment, loadConfig } from "../config/config.ts";
+import { normalEmail } from "../operations/accounts.ts";
+import { type Account, findAccountByEmail, listAccounts } from "../store/accounts.ts";
 import type { Database } from "../store/db.ts";
-import { type Account, findAccountByEmail, listAccounts } from "../store/accounts/projects.ts";
-import { CommandError, type CommandContext } from "./command-context.ts";
-import { withDatabase } from "./open-database.ts";
-import { DEFAULT_FOLDER, findRunning } from "./trial/running-trial.ts";
+import { type CommandContext, CommandError, withDatabase } from "./command-context.ts";
+import { DEFAULT_FOLDER, findRunning } from "./trial.ts";
 
 const MIGRATING = "overdue: A database migration is running. Waiting for it to finish (Ctrl-C to cancel).\n";
 
@@ -54,4 +53,48 @@ export async function ownerOf(database: Database, email: string | undefined): Pr
     );
   }
   return first;
+}
+
+// The words and columns that admin commands print for people. Looks nothing up.
+
+export type ShownKeys = {
+  uuid: string;
+  api_key: string | null;
+  api_key_readonly: string | null;
+  ping_key: string | null;
+};
+
+/** Where clients of this installation are pointed. */
+export function addressesOf(config: Config): { api: string; ping: string } {
+  return {
+    api: config.apiUrl ?? `${config.siteUrl}/api`,
+    ping: config.pingUrl ?? `${config.siteUrl}/ping`,
+  };
+}
+
+/** The keys, once, with a word on each. */
+export function renderKeys(keys: ShownKeys, addresses: { api: string; ping: string }): string {
+  const rows = [
+    ["Project", keys.uuid],
+    ["API key (read-write)", keys.api_key],
+    ["API key (read-only)", keys.api_key_readonly],
+    ["Ping key", keys.ping_key],
+    ["API URL", `${addresses.api}/v3/checks/`],
+    ["Ping URL", keys.ping_key === null ? null : `${addresses.ping}/${keys.ping_key}/<slug>`],
+  ].filter((row): row is [string, string] => typeof row[1] === "string");
+  return `${renderColumns(rows)}\nSave these API keys now. You won't be able to see them again.\n`;
+}
+
+/** Rows as aligned columns, two spaces apart, without spaces at the end of a line. */
+export function renderColumns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join("  ")
+          .trimEnd()}\n`,
+    )
+    .join("");
 }

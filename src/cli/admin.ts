@@ -1,23 +1,39 @@
 // `overdue admin`: what an operator does by hand. Parses, calls an operation, prints; a key is shown once.
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { KeyKind } from "../core/identity.ts";
-import { isUuid } from "../core/identity.ts";
+import { AppError } from "../core/errors.ts";
+import { isUuid, type KeyKind } from "../core/identity.ts";
+import { MINUTE_MS } from "../core/instant.ts";
 import { CHECK_LIMIT_MAX } from "../core/limits.ts";
-import { secretKeyOf } from "../operations/api-key.ts";
-import { createAccount } from "../operations/create-account.ts";
-import { createKeys } from "../operations/accounts/create-keys.ts";
-import { createProject } from "../operations/create-project.ts";
-import { setCheckLimit } from "../operations/accounts/set-check-limit.ts";
+import { REMINDERS, type Reminders, REPORTS, type Reports } from "../core/report.ts";
+import { INVITATION_DAYS, TOKEN_MS } from "../core/sign-in.ts";
+import { decodeQuarantined } from "../intake/accepted-codec.ts";
+import { createAccount } from "../operations/accounts.ts";
+import { setCheckLimit } from "../operations/admin.ts";
+import { createKeys, secretKeyOf } from "../operations/api-keys.ts";
+import { removeAuthenticator } from "../operations/credentials.ts";
+import { confirmRestore } from "../operations/database-identity.ts";
+import { setPreferences, signingWith } from "../operations/emails.ts";
+import { lookAtIntakes } from "../operations/intakes.ts";
+import { invite } from "../operations/members.ts";
+import { createProject } from "../operations/projects.ts";
+import { type Retried, retryQuarantined } from "../operations/quarantine.ts";
+import { createLoginLink } from "../operations/sign-in.ts";
+import { type Account, listAccounts } from "../store/accounts.ts";
+import { type ApiKey, listApiKeys } from "../store/api-keys.ts";
+import type { Database } from "../store/db.ts";
 import { readDatabaseClock } from "../store/instance.ts";
-import { registerList } from "./admin-list.ts";
-import { registerSetPreferences } from "./admin-mail.ts";
-import { registerConfirmRestore } from "./admin-restore.ts";
-import { registerPeople } from "./admin-people.ts";
-import { registerQuarantine } from "./admin-quarantine.ts";
-import { onDatabase, ownerOf } from "./admin-session.ts";
-import { registerChannel } from "./channel/channel.ts";
-import { type CommandContext, printJson } from "./command-context.ts";
-import { addressesOf, renderKeys } from "./admin-text.ts";
+import { listProjectsOfAccount } from "../store/projects.ts";
+import { countRejectedSignals, listQuarantinedPings, type QuarantinedPing } from "../store/quarantine.ts";
+import { registerChannel } from "./admin-channel.ts";
+import {
+  addressesOf,
+  onDatabase,
+  ownerOf,
+  renderColumns,
+  renderKeys,
+  type Session,
+} from "./admin-session.ts";
+import { type CommandContext, CommandError, printJson } from "./command-context.ts";
 
 const AFTER_HELP = `
 API keys are shown only once, when they are created. Only their hashes are stored.
@@ -189,4 +205,324 @@ function parseUuid(text: string): string {
   const uuid = text.toLowerCase();
   if (isUuid(uuid)) return uuid;
   throw new InvalidArgumentError("Expected a UUID; see `overdue admin list`.");
+}
+
+// `overdue admin login-link`, `reset-2fa` and `invite`: for whoever is locked out, and for installations that send no
+// mail. What they print lets somebody in, so it is printed to whoever runs the command and nowhere else.
+
+/** Adds the commands to `overdue admin`. */
+function registerPeople(admin: Command, context: CommandContext): void {
+  registerLoginLink(admin, context);
+  registerReset(admin, context);
+  registerInvite(admin, context);
+}
+
+function registerLoginLink(admin: Command, context: CommandContext): void {
+  admin
+    .command("login-link")
+    .description("Print a one-time sign-in link; two-factor authentication still applies")
+    .option("--account <address>", "Account email; optional if there is only one account")
+    .option("--json", "Output JSON (account, link, minutes)")
+    .action((options: { account?: string; json?: true }) =>
+      onDatabase(context, async ({ database, config }) => {
+        const { email } = await ownerOf(database, options.account);
+        const { token } = await createLoginLink(database, { email, now: await readDatabaseClock(database) });
+        const link = `${config.siteUrl}/accounts/link/${token}/`;
+        const minutes = TOKEN_MS.signIn / MINUTE_MS;
+        if (options.json) return printJson(context, { account: email, link, minutes });
+        context.out(`One-time sign-in link for ${email}, valid for ${minutes} minutes:\n${link}\n`);
+      }),
+    );
+}
+
+function registerReset(admin: Command, context: CommandContext): void {
+  admin
+    .command("reset-2fa")
+    .description("Remove an account's authenticator app and recovery codes")
+    .option("--account <address>", "Account email; optional if there is only one account")
+    .option("--json", "Output JSON (account, removed)")
+    .action((options: { account?: string; json?: true }) =>
+      onDatabase(context, async ({ database }) => {
+        const { id, email } = await ownerOf(database, options.account);
+        const now = await readDatabaseClock(database);
+        const person = { accountId: id, email };
+        const removed = await removeAuthenticator(database, { person, actorId: null, now });
+        if (options.json) return printJson(context, { account: email, removed });
+        context.out(
+          removed
+            ? `Two-factor authentication is off for ${email}.\n`
+            : `${email} has no authenticator app.\n`,
+        );
+      }),
+    );
+}
+
+function registerInvite(admin: Command, context: CommandContext): void {
+  admin
+    .command("invite")
+    .description("Print an invitation link for a new account")
+    .requiredOption("--email <address>", "Email address of the new account")
+    .option("--json", "Output JSON (email, link, days)")
+    .action((options: { email: string; json?: true }) =>
+      onDatabase(context, async ({ database, config }) => {
+        const signing = signingWith(await secretKeyOf(database, config.secretKey));
+        const now = await readDatabaseClock(database);
+        const of = { project: null, role: null, inviterId: null, byMail: false };
+        const { token } = await invite(database, { ...of, email: options.email, signing, now });
+        const link = `${config.siteUrl}/accounts/invitation/${token}/`;
+        if (options.json) return printJson(context, { email: options.email, link, days: INVITATION_DAYS });
+        context.out(`Invitation link for ${options.email}, valid for ${INVITATION_DAYS} days:\n${link}\n`);
+      }),
+    );
+}
+
+// `overdue admin list`: accounts, their projects and keys. Shows the beginnings of API keys, never more.
+
+/** An installation with more accounts than this has better tools than a list in a terminal. */
+const ACCOUNTS_MAX = 1_000;
+
+type ListedProject = {
+  uuid: string;
+  name: string;
+  role: string;
+  ping_key: string | null;
+  api_keys: { prefix: string; kind: string; name: string; created: string; last_used: string | null }[];
+};
+
+type ListedAccount = {
+  uuid: string;
+  email: string;
+  name: string;
+  operator: boolean;
+  check_count: number;
+  check_limit: number | null;
+  projects: ListedProject[];
+};
+
+/** Adds the command to `overdue admin`. */
+function registerList(admin: Command, context: CommandContext): void {
+  admin
+    .command("list")
+    .description("List accounts, projects, and API key prefixes")
+    .option("--json", "Output JSON (accounts, complete)")
+    .action((options: { json?: true }) =>
+      onDatabase(context, async ({ database, config }) => {
+        const found = await listAccounts(database, { afterId: 0, limit: ACCOUNTS_MAX + 1 });
+        const complete = found.length <= ACCOUNTS_MAX;
+        const accounts: ListedAccount[] = [];
+        for (const account of found.slice(0, ACCOUNTS_MAX)) {
+          accounts.push(await listed(database, { account, instanceLimit: config.checkLimit }));
+        }
+        if (options.json) return printJson(context, { accounts, complete });
+        context.out(renderAccounts(accounts));
+        if (!complete) context.err(`Only the first ${ACCOUNTS_MAX} accounts are shown.\n`);
+      }),
+    );
+}
+
+async function listed(
+  database: Database,
+  { account, instanceLimit }: { account: Account & { checkCount: number }; instanceLimit: number | null },
+): Promise<ListedAccount> {
+  const projects: ListedProject[] = [];
+  for (const project of await listProjectsOfAccount(database, account.id)) {
+    const keys = (await listApiKeys(database, project.id)).filter((key) => key.revokedAt === null);
+    const { uuid, name, role, pingKey } = project;
+    projects.push({ uuid, name, role, ping_key: pingKey, api_keys: keys.map(listedKey) });
+  }
+  const { uuid, email, name, isOperator } = account;
+  return {
+    uuid,
+    email,
+    name,
+    operator: isOperator,
+    check_count: account.checkCount,
+    check_limit: account.checkLimit ?? instanceLimit,
+    projects,
+  };
+}
+
+function listedKey(key: ApiKey): ListedProject["api_keys"][number] {
+  return {
+    prefix: key.prefix,
+    kind: key.kind === "readWrite" ? "read-write" : "read-only",
+    name: key.name,
+    created: new Date(key.createdAt).toISOString(),
+    last_used: key.lastUsedAt === null ? null : new Date(key.lastUsedAt).toISOString(),
+  };
+}
+
+function renderAccounts(accounts: readonly ListedAccount[]): string {
+  if (accounts.length === 0) {
+    return "No accounts yet. Create one with `overdue admin create-account --email <address>`.\n";
+  }
+  return accounts.map(renderAccount).join("\n");
+}
+
+function renderAccount(account: ListedAccount): string {
+  const rights = account.operator ? ", admin" : "";
+  const limit = account.check_limit === null ? "" : ` of ${account.check_limit}`;
+  const head = `${account.email} (${account.check_count}${limit} checks${rights})\n`;
+  if (account.projects.length === 0) return `${head}  no projects\n`;
+  const rows = account.projects.map(({ uuid, name, role, ping_key: pingKey, api_keys: keys }) => {
+    const beginnings = keys.map(({ prefix }) => `${prefix}…`).join(" ");
+    return [`  ${uuid}`, name, role, `ping key ${pingKey ?? "none"}`, beginnings];
+  });
+  return head + renderColumns(rows);
+}
+
+// `overdue admin set-preferences`: what a person gets by mail besides alerts, and in whose time.
+
+/** Says that pages are to be shown in whatever zone the browser is in. */
+const AS_BROWSER = "browser";
+
+/** Adds the command to `overdue admin`. */
+function registerSetPreferences(admin: Command, context: CommandContext): void {
+  type Options = {
+    account?: string;
+    reports?: Reports;
+    reminders?: Reminders;
+    timeZone?: string;
+    json?: true;
+  };
+  admin
+    .command("set-preferences")
+    .description("Set reports, reminders, and the time zone of an account; without options, print them")
+    .option("--account <address>", "Account email; optional if there is only one account")
+    .addOption(new Option("--reports <how-often>", "How often to send summary reports").choices(REPORTS))
+    .addOption(
+      new Option("--reminders <how-often>", "How often to send reminders while a check is down").choices(
+        REMINDERS,
+      ),
+    )
+    .option(
+      "--time-zone <name>",
+      'Time zone for the dashboard and email, such as Europe/Riga, or "browser" to use the time zone of the browser',
+    )
+    .option("--json", "Output JSON (account, reports, reminders, time_zone)")
+    .action((options: Options) =>
+      onDatabase(context, async ({ database }) => {
+        const { email } = await ownerOf(database, options.account);
+        const { reports, reminders, tz } = await setPreferences(database, {
+          email,
+          change: {
+            ...(options.reports !== undefined && { reports: options.reports }),
+            ...(options.reminders !== undefined && { reminders: options.reminders }),
+            ...(options.timeZone !== undefined && {
+              tz: options.timeZone === AS_BROWSER ? null : options.timeZone,
+            }),
+          },
+        });
+        if (options.json) return printJson(context, { account: email, reports, reminders, time_zone: tz });
+        context.out(
+          `${email}: reports ${reports}, reminders ${reminders}, time zone ${tz ?? "from browser, UTC in email"}.\n`,
+        );
+      }),
+    );
+}
+
+// `overdue admin quarantine`: pings that could not be recorded.
+
+const LISTED_MAX = 100;
+const RETRY_MS_MAX = 10 * MINUTE_MS;
+
+const QUARANTINE_HELP = `
+A ping is quarantined if it was received but could not be recorded. A quarantined ping does not cause a down alert
+for its check.
+
+Examples:
+  $ overdue admin quarantine list
+  $ overdue admin quarantine retry     # after you fix the cause, for example by upgrading`;
+
+function registerQuarantine(admin: Command, context: CommandContext): void {
+  const quarantine = admin
+    .command("quarantine")
+    .description("List and retry pings that could not be recorded")
+    .addHelpText("after", QUARANTINE_HELP);
+  quarantine
+    .command("list")
+    .description("List the newest quarantined pings with reasons")
+    .option("--json", "Output JSON (count, pings)")
+    .action(({ json }: { json?: true }) =>
+      onDatabase(context, async ({ database }) => {
+        const { count } = await countRejectedSignals(database);
+        const pings = (await listQuarantinedPings(database, LISTED_MAX)).map(shown);
+        if (json) printJson(context, { count, pings });
+        else context.out(renderPings(count, pings));
+      }),
+    );
+  quarantine
+    .command("retry")
+    .description("Retry all quarantined pings")
+    .option("--json", "Output JSON (recorded, dropped, failed)")
+    .action(({ json }: { json?: true }) =>
+      onDatabase(context, async (session) => {
+        const retried = await retry(session);
+        if (json) return printJson(context, retried);
+        const { recorded, dropped } = retried;
+        const { count } = await countRejectedSignals(session.database);
+        context.out(
+          `Recorded: ${recorded}. Dropped because the check no longer exists: ${dropped}. Still quarantined: ${count}.\n`,
+        );
+      }),
+    );
+}
+
+async function retry({ database, config }: Session): Promise<Retried> {
+  const { settled: sight } = await lookAtIntakes(database);
+  return retryQuarantined(database, {
+    sight,
+    rules: { ratePerMinute: config.signalsPerMinute },
+    pingLogRows: config.pingLogLimit,
+    decode: decodeQuarantined,
+    withinMs: RETRY_MS_MAX,
+  });
+}
+
+type Shown = { id: number; received: string; check: string | null; reason: string };
+
+function shown({ id, at, check, reason }: QuarantinedPing): Shown {
+  return { id, received: new Date(at).toISOString(), check: check?.uuid ?? null, reason };
+}
+
+function renderPings(count: number, pings: readonly Shown[]): string {
+  if (count === 0) return "No pings are quarantined.\n";
+  const rows = pings.map(({ received, check, reason }) => [received, check ?? "unknown", reason]);
+  const more = count - pings.length;
+  const rest = more > 0 ? `${more} more not shown.\n` : "";
+  return renderColumns([["received", "check", "reason"], ...rows]) + rest;
+}
+
+// `overdue admin confirm-restore`: ends safe mode, for a server that was restored on purpose.
+
+const CONFIRM_RESTORE_HELP = `
+A server starts in safe mode if its database was restored or copied and the server is not reachable at its public
+URL. In safe mode it records pings but sends nothing. Run this command if this is the production server. Do not run
+it on a test copy: the copy would send notifications to the production channels.
+
+The time since the last heartbeat in the database counts as a monitoring gap and raises no alerts. Notifications
+that were queued in the database are sent.
+
+Example:
+  $ overdue admin confirm-restore`;
+
+/** Adds the command to `overdue admin`. */
+function registerConfirmRestore(admin: Command, context: CommandContext): void {
+  admin
+    .command("confirm-restore")
+    .description("End safe mode after a database restore and resume notifications")
+    .option("--json", "Output JSON (confirmed)")
+    .addHelpText("after", CONFIRM_RESTORE_HELP)
+    .action((options: { json?: true }) =>
+      onDatabase(context, async ({ database }) => {
+        try {
+          await confirmRestore(database, { accountId: null });
+        } catch (error) {
+          if (error instanceof AppError) throw new CommandError(error.message);
+          throw error;
+        }
+        if (options.json) return printJson(context, { confirmed: true });
+        context.out("Safe mode is off. Notifications have resumed; alerts resume in about a minute.\n");
+      }),
+    );
 }

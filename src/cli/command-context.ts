@@ -1,7 +1,11 @@
 // What every command is handed, and how a command ends: its exit code, and errors that a person can act on.
-import type { Config, Environment } from "../config.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Config, Environment } from "../config/config.ts";
 import type { Log } from "../lib/log.ts";
 import type { ObjectStore } from "../lib/object-store.ts";
+import { type Database, type DatabaseOptions, openDatabase } from "../store/db.ts";
+import { UnusableDatabaseError } from "../store/errors.ts";
+import { isBeingMigrated, verifySchema } from "../store/migrate.ts";
 
 /** Exit codes of `overdue`; the help and docs/operating.md say the same. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
@@ -47,4 +51,74 @@ export class CommandError extends Error {
 /** Prints a result for programs: one JSON object on one line. */
 export function printJson(context: CommandContext, result: unknown): void {
   context.out(`${JSON.stringify(result)}\n`);
+}
+
+// The database as a command needs it: opened when the schema fits, closed when the work is done.
+
+/** A command runs one thing after the other. */
+const COMMAND_CONNECTIONS_MAX = 2;
+/** How long a command waits for a migration, and how often it looks. After it, the command fails as without one. */
+const MIGRATION_WAIT_MS_MAX = 10 * 60_000;
+const START_WAIT_MS_MAX = 30_000;
+const MIGRATION_POLL_MS = 500;
+
+/** How a command connects. Throws CommandError when no database is set. */
+export function databaseOptionsOf(config: Config): DatabaseOptions {
+  if (config.databaseUrl === null) {
+    throw new CommandError(
+      "OVERDUE_DATABASE_URL is not set. Set it to the URL of your database, for example\n" +
+        "  export OVERDUE_DATABASE_URL=postgres://overdue@127.0.0.1:5432/overdue\n" +
+        "or run `overdue` without arguments to try it with a built-in database. To use `overdue admin` with a\n" +
+        "running trial, run it in the folder where you started the trial.",
+      EXIT.usage,
+    );
+  }
+  return {
+    url: config.databaseUrl,
+    applicationName: "overdue-cli",
+    connectionsMax: COMMAND_CONNECTIONS_MAX,
+    // A connection that breaks while idle shows itself in the next statement.
+    onError: () => {},
+  };
+}
+
+export type WithDatabaseOptions = {
+  /** Called once, when a process is migrating the database and this one waits for it. */
+  onMigrating?: () => void;
+  /** A process that has just been started will migrate the database, though it may not have begun. */
+  isStarting?: boolean;
+};
+
+/** Runs `work` on a database whose schema is the one this program knows. A migration that is under way is waited for. */
+export async function withDatabase<T>(
+  config: Config,
+  work: (database: Database) => Promise<T>,
+  given: WithDatabaseOptions = {},
+): Promise<T> {
+  const options = databaseOptionsOf(config);
+  await waitForSchema(options, given);
+  const database = openDatabase(options);
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+async function waitForSchema(options: DatabaseOptions, given: WithDatabaseOptions): Promise<void> {
+  const begunMs = performance.now();
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      await verifySchema(options);
+      return;
+    } catch (error) {
+      if (!(error instanceof UnusableDatabaseError)) throw error;
+      const waitedMs = performance.now() - begunMs;
+      const isExpected = given.isStarting === true && waitedMs < START_WAIT_MS_MAX;
+      const isUnderWay = isExpected || (await isBeingMigrated(options));
+      if (!isUnderWay || waitedMs > MIGRATION_WAIT_MS_MAX) throw error;
+    }
+    if (isFirst) given.onMigrating?.();
+    await sleep(MIGRATION_POLL_MS);
+  }
 }

@@ -1,6 +1,6 @@
 // `overdue config`: the settings in effect and where each came from, secrets masked.
 import type { Command } from "commander";
-import { loadConfig } from "../config.ts";
+import { loadConfig } from "../config/config.ts";
 import { effectiveAsJson, renderEffective, renderEnvExample } from "../config/render.ts";
 import { type CommandContext, printJson } from "./command-context.ts";
 

@@ -1,9 +1,8 @@
 // `overdue migrate`: brings the schema of the database forward, or says what it would do.
 import type { Command } from "commander";
-import { loadConfig } from "../config.ts";
+import { loadConfig } from "../config/config.ts";
 import { type LockWait, migrate, planMigrations } from "../store/migrate.ts";
-import { type CommandContext, printJson } from "./command-context.ts";
-import { databaseOptionsOf } from "./open-database.ts";
+import { type CommandContext, databaseOptionsOf, printJson } from "./command-context.ts";
 
 const AFTER_HELP = `
 Each migration runs in its own transaction, under a lock, so it is safe to run this command more than once at a

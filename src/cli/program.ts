@@ -1,17 +1,17 @@
 // The command line: which commands there are, and what any of them does with an error. Each command is
 // registered by its own file; nothing here knows what they do.
 import { Command, CommanderError } from "commander";
-import { ConfigError } from "../config.ts";
+import { ConfigError } from "../config/config.ts";
 import { AppError } from "../core/errors.ts";
-import { explainConnection } from "../lib/connection-trouble.ts";
+import { explainConnection } from "../lib/postgres-error.ts";
 import { UnusableDatabaseError } from "../store/errors.ts";
 import { registerAdmin } from "./admin.ts";
-import { CommandError, type CommandContext, EXIT } from "./command-context.ts";
+import { type CommandContext, CommandError, EXIT } from "./command-context.ts";
 import { registerConfig } from "./config.ts";
 import { registerMigrate } from "./migrate.ts";
 import { registerPrune } from "./prune.ts";
 import { registerServe } from "./serve.ts";
-import { registerTrial } from "./trial/trial.ts";
+import { registerTrial } from "./trial.ts";
 
 const AFTER_HELP = `
 Examples:

@@ -1,17 +1,16 @@
 // `overdue prune`: forgets what is older than it needs to be, now and by hand. The role housekeeper does the same by
 // itself; what may go, and when, is decided in core/retention.ts.
 import { type Command, InvalidArgumentError } from "commander";
-import { type Config, loadConfig } from "../config.ts";
+import { type Config, loadConfig } from "../config/config.ts";
 import { MINUTE_MS } from "../core/instant.ts";
 import { DAYS_KEPT } from "../core/retention.ts";
 import type { ObjectStore } from "../lib/object-store.ts";
-import { removeObjects } from "../operations/bodies/move-bodies.ts";
+import { removeObjects } from "../operations/ping-bodies.ts";
 import { pruneHistory } from "../operations/prune-history.ts";
 import type { Database } from "../store/db.ts";
-import { findObjectRemovals } from "../store/history/moving-bodies.ts";
 import { readDatabaseClock } from "../store/instance.ts";
-import { type CommandContext, EXIT, printJson } from "./command-context.ts";
-import { withDatabase } from "./open-database.ts";
+import { findObjectRemovals } from "../store/pings.ts";
+import { type CommandContext, EXIT, printJson, withDatabase } from "./command-context.ts";
 
 const MINUTES_DEFAULT = 60;
 const MINUTES_MAX = 24 * 60;

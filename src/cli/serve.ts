@@ -1,12 +1,11 @@
 // `overdue serve`: runs the chosen roles until it is told to stop. What a role is, main.ts knows.
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
-import { type Config, loadConfig } from "../config.ts";
-import { ensureOwnerLink } from "../operations/accounts/set-up.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Config, loadConfig } from "../config/config.ts";
+import { ensureOwnerLink } from "../operations/sign-in.ts";
 import { isDatabaseAway } from "../store/errors.ts";
 import { readDatabaseClock } from "../store/instance.ts";
-import type { CommandContext, Ready } from "./command-context.ts";
-import { withDatabase } from "./open-database.ts";
+import { type CommandContext, type Ready, withDatabase } from "./command-context.ts";
 
 /** The role that has the page of the link. */
 const WEB_ROLE = "web";

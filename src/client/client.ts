@@ -1,11 +1,9 @@
 // The typed client of the Management API, version 3, and of ping URLs: global fetch and nothing else. It knows what
 // any outsider knows; from the contract it takes types only, so nothing of the server comes along.
-import type { CheckBody } from "../contract/check-body.ts";
-import type { Check, ReadOnlyCheck } from "../contract/check-schemas.ts";
-import type { BadgeUrls } from "../contract/history/badge.ts";
-import type { Channel } from "../contract/history/channel.ts";
-import type { FlipJson } from "../contract/history/flip.ts";
-import type { FullPing } from "../contract/history/ping.ts";
+import type { BadgeUrls } from "../contract/badges.ts";
+import type { ListedChannel } from "../contract/channels.ts";
+import type { Check, CheckBody, ReadOnlyCheck } from "../contract/check.ts";
+import type { FlipJson, FullPing } from "../contract/pings.ts";
 import type { ApiEndpoint } from "../contract/versions.ts";
 
 /** What a key may do; the answers depend on it. */
@@ -146,8 +144,8 @@ export class OverdueClient<Kind extends ClientKeyKind = "readWrite"> implements 
     return "flips" in answer ? answer.flips : answer;
   }
 
-  async listChannels(): Promise<Channel[]> {
-    return (await this.#json<{ channels: Channel[] }>({ method: "GET", path: "/channels/" })).channels;
+  async listChannels(): Promise<ListedChannel[]> {
+    return (await this.#json<{ channels: ListedChannel[] }>({ method: "GET", path: "/channels/" })).channels;
   }
 
   /** Badge addresses by tag; `*` stands for all checks. */

@@ -1,7 +1,6 @@
 // The settings table as text: .env.example, and what `overdue config` prints. Shows secrets only masked.
-import type { EffectiveSetting } from "../config.ts";
-import type { Setting } from "./setting.ts";
-import { SETTINGS } from "./table.ts";
+import type { EffectiveSetting } from "./config.ts";
+import { type Setting, SETTINGS } from "./settings.ts";
 
 type AnySetting = Setting<unknown, unknown>;
 
@@ -11,7 +10,7 @@ const COMMENT_COLUMNS = 100;
 export function renderEnvExample(): string {
   const settings: readonly AnySetting[] = Object.values(SETTINGS);
   const lines = [
-    "# All settings of Overdue, with examples. Generated from src/config/table.ts by `npm run generate`.",
+    "# All settings of Overdue, with examples. Generated from src/config/settings.ts by `npm run generate`.",
     "# To change a setting, remove the # in front of it.",
     "# Overdue reads this file as `.env` in the working directory. Environment variables override it.",
     "# Put values that contain # in quotes. To read a secret from a file, set NAME_FILE to the path of the",

@@ -1,7 +1,7 @@
 // The table of versions: what each lacks, and that the second dialect changes what it may and nothing else.
 import { describe, expect, test } from "vitest";
-import { PARAM_FIELDS } from "../core/request/check-params.ts";
-import { checkBodySchema } from "./check-body.ts";
+import { PARAM_FIELDS } from "../core/check.ts";
+import { checkBodySchema } from "./check.ts";
 import { ROUTES } from "./routes.ts";
 import { hasEndpoint, postedColumn, type VersionColumn, VERSIONS } from "./versions.ts";
 

@@ -2,12 +2,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  ACTION_ROLES,
   type Action,
+  ACTION_ROLES,
   type Credential,
   decideAccess,
-  ENDPOINT_RIGHTS,
   type Endpoint,
+  ENDPOINT_RIGHTS,
   mayDo,
   mayRemoveMember,
   presentedKey,

@@ -103,6 +103,10 @@ const PROMISED: [number | string, number | string][] = [
   [limits.NOTICE_CHECKS_LISTED_MAX, 20],
   [limits.OTHER_CHECKS_LISTED_MAX, 10],
   [limits.RESPONSE_EXCERPT_LENGTH_MAX, 500],
+  [limits.MEMBERS_MAX, 500],
+  [limits.PROJECTS_OWNED_MAX, 500],
+  [limits.API_KEYS_MAX, 50],
+  [limits.PASSKEYS_MAX, 20],
 ];
 
 test("every limit has the value that was promised", () => {

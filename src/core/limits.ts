@@ -180,3 +180,13 @@ export const NOTICE_CHECKS_LISTED_MAX = 20;
 export const OTHER_CHECKS_LISTED_MAX = 10;
 /** What is kept of a receiver's answer. */
 export const RESPONSE_EXCERPT_LENGTH_MAX = 500;
+
+/** Members of a project; beyond it nobody can be invited. */
+export const MEMBERS_MAX = 500;
+
+/** Projects that one account may own. */
+export const PROJECTS_OWNED_MAX = 500;
+
+export const API_KEYS_MAX = 50;
+
+export const PASSKEYS_MAX = 20;

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DAY_MS } from "./instant.ts";
-import { DAYS_KEPT, forgottenThrough, isPingKept, isTrimDue, keptFrom, pingsListed } from "./retention.ts";
+import { DAYS_KEPT, isPingKept, isTrimDue, keptFrom, pingsListed, trimmedThrough } from "./retention.ts";
 
 describe("pings", () => {
   test.each([
@@ -13,7 +13,7 @@ describe("pings", () => {
     [1234, 100, 1134],
     [1234, 1000, 234],
   ])("of %i pings with a log of %i, those through number %i may go", (pingCount, rowsMax, through) => {
-    expect(forgottenThrough({ pingCount, rowsMax })).toBe(through);
+    expect(trimmedThrough({ pingCount, rowsMax })).toBe(through);
   });
 
   test("a ping beyond the log is not shown, even while its row is still there", () => {

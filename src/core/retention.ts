@@ -1,10 +1,8 @@
 // What may be forgotten, and when. It answers with boundaries; deleting is done elsewhere, and may be late.
-import { AUDIT_DAYS } from "./accounts/audit-words.ts";
-import { SESSION_IDLE_DAYS, SIGN_IN_DAYS } from "./accounts/session-rules.ts";
+import { AUDIT_DAYS } from "./audit.ts";
 import { DAY_MS, type Instant } from "./instant.ts";
 import {
   BLIND_INTERVAL_DAYS,
-  REFUSED_INTERVAL_DAYS,
   DELETED_CHECK_DAYS,
   DELIVERY_DAYS,
   EVENT_DAYS,
@@ -12,18 +10,20 @@ import {
   IDEMPOTENCY_KEY_DAYS,
   PING_TRIM_EVERY,
   PINGS_LISTED_MAX,
+  REFUSED_INTERVAL_DAYS,
   REJECTED_SIGNAL_DAYS,
   RUN_DAYS,
 } from "./limits.ts";
+import { SESSION_IDLE_DAYS, SIGN_IN_DAYS } from "./sign-in.ts";
 
 /** The newest ping of a check that may be forgotten, by its number; 0 when all are kept. */
-export function forgottenThrough(log: { pingCount: number; rowsMax: number }): number {
+export function trimmedThrough(log: { pingCount: number; rowsMax: number }): number {
   return Math.max(0, log.pingCount - log.rowsMax);
 }
 
 /** Whether a ping may still be shown, also while its row waits to be trimmed. */
 export function isPingKept(n: number, log: { pingCount: number; rowsMax: number }): boolean {
-  return n > forgottenThrough(log) && n <= log.pingCount;
+  return n > trimmedThrough(log) && n <= log.pingCount;
 }
 
 /** How many pings a list shows at most. */

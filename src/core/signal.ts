@@ -1,9 +1,9 @@
 // What a job tells us, however it arrived (HTTP, email), and how keywords turn a text into a kind.
 // Decoding bytes and mails is the caller's; what a signal does to a check is in transition.ts.
 import type { SignalSettings } from "./check.ts";
-import { uuidOfAnyCase } from "./identity.ts";
+import { hasSlugCharacters, uuidOfAnyCase } from "./identity.ts";
 import type { Instant } from "./instant.ts";
-import { EXIT_STATUS_MAX } from "./limits.ts";
+import { EXIT_STATUS_MAX, PING_KEY_LENGTH, SLUG_LENGTH_MAX } from "./limits.ts";
 
 /** What a signal says once methods and keyword filters have been applied. */
 export type SignalKind = "success" | "start" | "fail" | "log" | "ign";
@@ -105,4 +105,67 @@ export function classifyEmail(
   if (matched !== null) return matched;
   if (settings.filterDefaultFail) return "fail";
   return splitKeywords(settings.successKw).length === 0 ? "success" : "ign";
+}
+
+// A signal as a protocol accepted it, before anybody looked up its check or asked what it means. What is here
+// is all that is kept of it until it is recorded, so it must be enough to record it hours later.
+
+/** What the signal's address names. A slug is resolved when the signal is recorded, not when it came. */
+export type SignalTarget = { by: "uuid"; uuid: string } | { by: "slug"; pingKey: string; slug: string };
+
+/** What the signal's kind will be told from, once the settings of its check are known. */
+export type SignalSource =
+  | { by: "http"; action: HttpAction; method: string }
+  /** The decoded subject, and the plain and the HTML part as one text. */
+  | { by: "email"; subject: string; text: string };
+
+export type AcceptedSignal = {
+  target: SignalTarget;
+  source: SignalSource;
+  /** Run id, lower case, or null. */
+  rid: string | null;
+  exitStatus: number | null;
+  scheme: string;
+  remoteAddr: string | null;
+  ua: string;
+  /** The kept part of the body as it came, or null when there was none. */
+  body: Uint8Array | null;
+  /** Receive time on the database's clock. */
+  at: Instant;
+};
+
+/** Signals that are recorded together. A batch is frozen once it is numbered. */
+export type Batch = {
+  /** The start of an intake that numbered the batch. */
+  intakeId: string;
+  /** 1, 2, 3 … without a gap. */
+  seq: number;
+  signals: readonly AcceptedSignal[];
+};
+
+/**
+ * What became of a signal: logged; no such check; several checks of that slug; quarantined; or an error of our own code
+ * kept it from being recorded, so that nothing may be promised to its sender.
+ */
+export type SignalResult = "recorded" | "unknown" | "ambiguous" | "rejected" | "failed";
+
+// Which check a mail address means: the part before the @, whose domain has been found to be ours. Only its
+// syntax; whether there is such a check is told when the message is recorded.
+
+/** Where the version of a UUID stands. */
+const VERSION_AT = 14;
+const PING_KEY = /^[-A-Za-z0-9_]+$/;
+
+/** What a local part names, or null when it can name no check. A UUID may come in either letter case. */
+export function mailboxTarget(localPart: string): SignalTarget | null {
+  const plusAt = localPart.indexOf("+");
+  if (plusAt === -1) {
+    const uuid = uuidOfAnyCase(localPart);
+    return uuid !== null && uuid[VERSION_AT] === "4" ? { by: "uuid", uuid } : null;
+  }
+  const pingKey = localPart.slice(0, plusAt);
+  const slug = localPart.slice(plusAt + 1);
+  if (pingKey.length !== PING_KEY_LENGTH || !PING_KEY.test(pingKey)) return null;
+  if (slug === "" || slug.length > SLUG_LENGTH_MAX || !hasSlugCharacters(slug)) return null;
+  return { by: "slug", pingKey, slug };
 }

@@ -1,7 +1,6 @@
 // Accepted signals as bytes, and back. Texts travel as JSON, which keeps NUL and broken surrogates; bodies
 // travel as they are. Whatever cannot be read gives a reason, never an exception: the bytes come from a disk.
-import type { HttpAction } from "../core/signal.ts";
-import type { AcceptedSignal, SignalSource, SignalTarget } from "../core/accepted.ts";
+import type { AcceptedSignal, HttpAction, SignalSource, SignalTarget } from "../core/signal.ts";
 
 export type Decoded<T> = { ok: true; value: T } | { ok: false; reason: string };
 

@@ -1,7 +1,7 @@
 // The database's time, carried between two looks at it by this process's monotonic clock. One clock for all
 // intakes, so that signals which arrive through different ones can be put in order.
 import type { Instant } from "../core/instant.ts";
-import type { ClockLook } from "../core/machine/watermark.ts";
+import type { ClockReading } from "../core/watermark.ts";
 
 /** Milliseconds that only ever grow, from an arbitrary beginning: `performance.now`. */
 export type MonotonicMs = () => number;
@@ -11,7 +11,7 @@ export class DatabaseClock {
   #offsetMs: number;
   #lastAt: Instant;
 
-  constructor(look: ClockLook, monotonic: MonotonicMs = () => performance.now()) {
+  constructor(look: ClockReading, monotonic: MonotonicMs = () => performance.now()) {
     this.#monotonic = monotonic;
     this.#offsetMs = middleOf(look);
     this.#lastAt = Math.floor(monotonic() + this.#offsetMs);
@@ -25,7 +25,7 @@ export class DatabaseClock {
   }
 
   /** By how much the database's clock is ahead of this one, in the middle of the look. */
-  aheadMs(look: ClockLook): number {
+  aheadMs(look: ClockReading): number {
     return middleOf(look) - this.#offsetMs;
   }
 
@@ -33,12 +33,12 @@ export class DatabaseClock {
    * Takes a fresh look into account. The database read its clock somewhere between the question and the answer;
    * as long as the carried time fits in there it is kept, because a slow answer says less than earlier looks.
    */
-  adjust({ databaseAt, sentAtMs, receivedAtMs }: ClockLook): void {
+  adjust({ databaseAt, sentAtMs, receivedAtMs }: ClockReading): void {
     this.#offsetMs = Math.min(Math.max(this.#offsetMs, databaseAt - receivedAtMs), databaseAt - sentAtMs);
   }
 }
 
 /** The difference of the two clocks, if the answer took as long as the question. */
-function middleOf({ databaseAt, sentAtMs, receivedAtMs }: ClockLook): number {
+function middleOf({ databaseAt, sentAtMs, receivedAtMs }: ClockReading): number {
   return databaseAt - (sentAtMs + receivedAtMs) / 2;
 }

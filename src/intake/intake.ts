@@ -1,7 +1,7 @@
 // The port through which protocols hand over signals: what they may ask of whatever makes a signal durable.
-// Only promises stand here; who keeps them is decided in src/roles.ts.
+// Only promises stand here; who keeps them is decided in src/roles/roles.ts.
 import type { Instant } from "../core/instant.ts";
-import type { AcceptedSignal, SignalTarget } from "../core/accepted.ts";
+import type { AcceptedSignal, SignalTarget } from "../core/signal.ts";
 
 /** What became of a signal. */
 export type Acceptance =

@@ -1,17 +1,17 @@
 // Four verbs over an S3-compatible store: put, get, delete, list. Each has an end in time and in size, and tries
 // again only what may help. Keys are the caller's, and are left out of messages.
+import { AwsClient } from "aws4fetch";
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AwsClient } from "aws4fetch";
 
 /** missing: there is no such object. refused: it answered no, and will again. unavailable: it may work later. */
-export type ObjectTrouble = "missing" | "refused" | "unavailable";
+export type ObjectErrorKind = "missing" | "refused" | "unavailable";
 
 export class ObjectStoreError extends Error {
   override readonly name = "ObjectStoreError";
-  readonly trouble: ObjectTrouble;
+  readonly trouble: ObjectErrorKind;
 
-  constructor(trouble: ObjectTrouble, message: string, options?: ErrorOptions) {
+  constructor(trouble: ObjectErrorKind, message: string, options?: ErrorOptions) {
     super(message, options);
     this.trouble = trouble;
   }

@@ -1,8 +1,6 @@
 // Keeps a restored or copied database from sending notifications beside the server in service. All processes read the
 // same row, so that they agree; sending and judging silence ask `readService` before each piece of work.
 import { randomBytes, randomUUID } from "node:crypto";
-import { AppError } from "../core/errors.ts";
-import { type Instant, MINUTE_MS } from "../core/instant.ts";
 import {
   type Asking,
   type DatabaseIdentity,
@@ -10,25 +8,27 @@ import {
   type ServiceState,
   type Verdict,
   verdictOf,
-} from "../core/machine/database-identity.ts";
-import type { OperatorMessage } from "../core/alerts/message.ts";
-import { findChannelByUuid } from "../store/alerts/channels.ts";
-import { insertSayings } from "../store/alerts/planning.ts";
+} from "../core/database-identity.ts";
+import { AppError } from "../core/errors.ts";
+import { type Instant, MINUTE_MS } from "../core/instant.ts";
+import type { AdminMessage } from "../core/message.ts";
+import type { TickResult } from "../lib/loop.ts";
+import { findChannelByUuid } from "../store/channels.ts";
+import type { Database, Db } from "../store/db.ts";
+import { insertMessages } from "../store/deliveries.ts";
 import {
   findStoredIdentity,
   insertChallenge,
   insertIdentity,
   lockStoredIdentity,
   readActualIdentity,
+  readDatabaseClock,
   type StoredIdentity,
   writeIdentity,
-} from "../store/database-identity.ts";
-import type { Database, Db } from "../store/db.ts";
-import { readDatabaseClock } from "../store/instance.ts";
-import { insertBlindInterval } from "../store/intakes/blind-intervals.ts";
-import { closeAllIntakes, findBeats } from "../store/intakes/intakes.ts";
+} from "../store/instance.ts";
+import { closeAllIntakes, findHeartbeats, insertBlindInterval } from "../store/intakes.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
-import { audit } from "./accounts/audit.ts";
+import { audit } from "./audit.ts";
 
 /** Challenges are answered within seconds. */
 const CHALLENGE_KEPT_MS = 10 * MINUTE_MS;
@@ -90,7 +90,7 @@ async function moved(
   tx: Tx,
   { before, actual, now }: { before: StoredIdentity; actual: DatabaseIdentity; now: Instant },
 ): Promise<StoredIdentity> {
-  const { newestBeatAt } = await findBeats(tx, { through: now });
+  const { newestBeatAt } = await findHeartbeats(tx, { through: now });
   // Processes of the other database are open in the data. They would hold the watermark here until their lease ends.
   await closeAllIntakes(tx, { at: now });
   return {
@@ -234,11 +234,20 @@ async function resume(tx: Tx, { stored, now }: { stored: StoredIdentity; now: In
 async function notifyAdmin(
   tx: Tx,
   { channelUuid }: AdminNotice,
-  message: OperatorMessage,
+  message: AdminMessage,
 ): Promise<number | null> {
   const channel = channelUuid === null ? null : await findChannelByUuid(tx, channelUuid);
   if (channel === null) return null;
   const saying = { channelId: channel.id, kind: "operator" as const, about: message };
-  const [id] = await insertSayings(tx, { sayings: [saying], at: message.at });
+  const [id] = await insertMessages(tx, { sayings: [saying], at: message.at });
   return id ?? null;
+}
+
+// Work that only the server in service may do: whatever is sent, and whatever changes something outside the database.
+
+type Tick = (signal: AbortSignal) => Promise<TickResult>;
+
+/** The tick of a loop, left out while the database is a restored copy that is not in service. */
+export function whileInService(database: Database, tick: Tick): Tick {
+  return async (signal) => ((await readService(database)).isInService ? tick(signal) : "idle");
 }

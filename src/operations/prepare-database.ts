@@ -1,9 +1,9 @@
 // Gets the database ready for a process that starts: waits until it answers, and brings its schema up to date
 // or makes sure that it is. Nothing of the process may touch the database before.
 import { setTimeout as sleep } from "node:timers/promises";
-import { isTlsTrouble, isUnreachable } from "../lib/connection-trouble.ts";
+import { isTlsError, isUnreachable } from "../lib/postgres-error.ts";
 import type { DatabaseOptions } from "../store/db.ts";
-import { type LockWait, LockedTableError, migrate, verifyUsable } from "../store/migrate.ts";
+import { LockedTableError, type LockWait, migrate, verifyUsable } from "../store/migrate.ts";
 
 const POLL_MS = 500;
 
@@ -26,7 +26,7 @@ export type PrepareOptions = {
 
 /** Whether a process that can do without the database may start: it is unreachable, or a migration waits for a lock. */
 export function isNotReadyYet(error: unknown): boolean {
-  return (isUnreachable(error) && !isTlsTrouble(error)) || error instanceof LockedTableError;
+  return (isUnreachable(error) && !isTlsError(error)) || error instanceof LockedTableError;
 }
 
 /** Returns the names of the migrations it applied. Throws what the last try threw, or the signal's reason. */
@@ -49,7 +49,7 @@ export async function prepareDatabase(options: PrepareOptions): Promise<string[]
       return [];
     } catch (error) {
       // Encryption that fails at the start is a matter of the settings; waiting would only hide the message.
-      if (!isUnreachable(error) || isTlsTrouble(error) || performance.now() >= deadline) throw error;
+      if (!isUnreachable(error) || isTlsError(error) || performance.now() >= deadline) throw error;
       if (attempt === 1) options.onWaiting(error);
     }
     await sleep(POLL_MS, undefined, { signal: options.signal });

@@ -1,30 +1,26 @@
 // Forgets what core/retention.ts allows to be forgotten, a bounded number of rows at a time, so that neither a
 // long absence nor a large installation makes one long transaction of it.
-import { keptFrom } from "../core/retention.ts";
 import { DAY_MS, type Instant } from "../core/instant.ts";
-import { dayOf } from "../core/machine/day-totals.ts";
-import { pruneAuditEntries } from "../store/accounts/audit.ts";
-import { pruneInvitations } from "../store/accounts/invitations.ts";
-import { pruneRemovedProjects } from "../store/accounts/project-changes.ts";
-import { pruneSessions } from "../store/accounts/sessions.ts";
-import { pruneAttempts, pruneSignIns, pruneSteps } from "../store/accounts/steps.ts";
-import { pruneTokens } from "../store/accounts/tokens.ts";
-import { pruneBlindIntervals } from "../store/intakes/blind-intervals.ts";
+import { keptFrom } from "../core/retention.ts";
+import { dayOf } from "../core/run.ts";
+import { pruneApiKeys } from "../store/api-keys.ts";
+import { pruneAuditEntries } from "../store/audit.ts";
+import { pruneIdempotencyKeys } from "../store/channels.ts";
+import { listCheckIdsAfter } from "../store/checks.ts";
 import type { Database } from "../store/db.ts";
-import { pruneDeliveries } from "../store/alerts/deliveries.ts";
-import { pruneLetters } from "../store/alerts/letters.ts";
-import { listCheckIdsAfter } from "../store/checks/check-search.ts";
-import { pruneDays } from "../store/history/check-days.ts";
-import { pruneEvents } from "../store/history/events.ts";
-import { pruneFlips } from "../store/history/flips.ts";
-import { pruneRunChunks } from "../store/history/run-chunks.ts";
-import { pruneIntakes } from "../store/intakes/intakes.ts";
-import { pruneIdempotencyKeys } from "../store/idempotency-keys.ts";
-import { pruneApiKeys } from "../store/keys.ts";
-import { pruneRefusedIntervals } from "../store/intakes/refused-intervals.ts";
-import { pruneRejectedSignals } from "../store/intakes/rejected-signals.ts";
+import { pruneDeliveries } from "../store/deliveries.ts";
+import { pruneEmails } from "../store/emails.ts";
+import { pruneEvents } from "../store/events.ts";
+import { pruneFlips } from "../store/flips.ts";
+import { pruneBlindIntervals, pruneIntakes, pruneRefusedIntervals } from "../store/intakes.ts";
+import { pruneInvitations } from "../store/invitations.ts";
+import { pruneRemovedProjects } from "../store/projects.ts";
+import { pruneRejectedSignals } from "../store/quarantine.ts";
+import { pruneDays, pruneRunChunks } from "../store/runs.ts";
+import { pruneSessions } from "../store/sessions.ts";
+import { pruneAttempts, pruneSignIns, pruneSteps, pruneTokens } from "../store/sign-in.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
-import { removeDeletedChecks } from "./remove-check.ts";
+import { removeDeletedChecks } from "./checks.ts";
 
 /** A check takes its whole history with it, so few are removed at a time. */
 const PRUNE_CHECKS_MAX = 20;
@@ -39,7 +35,7 @@ type Prune = (tx: Tx, rows: { before: Instant; limit: number }) => Promise<numbe
 const PRUNED: Readonly<Record<string, { prune: Prune; keptFrom: (now: Instant) => Instant }>> = {
   // Deliveries before flips: what was sent is explained by its flip, so the flip goes last.
   deliveries: { prune: pruneDeliveries, keptFrom: (now) => keptFrom("delivery", now) },
-  letters: { prune: pruneLetters, keptFrom: (now) => keptFrom("delivery", now) },
+  letters: { prune: pruneEmails, keptFrom: (now) => keptFrom("delivery", now) },
   flips: { prune: pruneFlips, keptFrom: (now) => keptFrom("flip", now) },
   events: { prune: pruneEvents, keptFrom: (now) => keptFrom("event", now) },
   blindIntervals: { prune: pruneBlindIntervals, keptFrom: (now) => keptFrom("blindInterval", now) },

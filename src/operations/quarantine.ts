@@ -1,12 +1,11 @@
 // Retries quarantined pings: each is recorded again in a transaction of its own, as a replayed one with the time at which
 // it was received, and leaves the quarantine when that succeeds.
-import type { AcceptedSignal } from "../core/accepted.ts";
+import type { AcceptedSignal } from "../core/signal.ts";
 import type { Database } from "../store/db.ts";
 import { isOwnFault, isRefusedValue } from "../store/errors.ts";
-import { deleteRejectedSignal, lockRejectedSignalAfter } from "../store/intakes/rejected-signals.ts";
+import { deleteRejectedSignal, lockRejectedSignalAfter } from "../store/quarantine.ts";
 import { inTransaction } from "../store/transaction.ts";
-import { applyBatch, type RecordOptions } from "./record-signals.ts";
-import { lockTargetsOf } from "./recording/resolve-targets.ts";
+import { applyBatch, lockTargetsOf, type RecordOptions } from "./record-signals.ts";
 
 export type RetryOptions = Pick<RecordOptions, "sight" | "rules" | "pingLogRows"> & {
   /** Null: it cannot be read, and stays. */

@@ -1,29 +1,28 @@
 // The role that answers outsiders about checks: the Management API, badges, pages for scrapers and the documents
 // that describe the API. All of it only works with the database.
-import { reachOf } from "../channels/config/address-warnings.ts";
-import { KINDS } from "../channels/registry.ts";
-import type { Config } from "../config.ts";
-import { OWN_API_PATH } from "../contract/own/routes.ts";
+import { KINDS, reachOf } from "../channels/registry.ts";
+import type { Config } from "../config/config.ts";
+import { objectStoreOf } from "../config/connections.ts";
+import { OWN_API_PATH } from "../contract/own-routes.ts";
 import { publicUrls } from "../contract/urls.ts";
 import type { HttpHandler } from "../lib/http/listener.ts";
 import type { Log } from "../lib/log.ts";
 import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
 import type { Service } from "../lib/service.ts";
-import { signingWith } from "../operations/alerts/mail/signing.ts";
-import { secretKeyOf } from "../operations/api-key.ts";
-import { guardedObjects } from "../operations/bodies/read-body.ts";
-import { KeyUses, keyUseLoop } from "../services/api/key-uses.ts";
+import { secretKeyOf } from "../operations/api-keys.ts";
+import { signingWith } from "../operations/emails.ts";
+import { guardedObjects } from "../operations/ping-bodies.ts";
+import { type WatermarkLoop, watermarkLoop } from "../operations/watermark-loop.ts";
+import { keyUseLoop, KeyUses } from "../services/api/auth.ts";
+import { type BadgeHandler, badgeHandler } from "../services/api/badges.ts";
+import { type OwnApiHandler, ownApiHandler } from "../services/api/own-api.ts";
+import { type PrometheusHandler, prometheusHandler } from "../services/api/prometheus.ts";
+import { referenceHandler } from "../services/api/reference.ts";
 import { type ApiHandler, apiHandler } from "../services/api/server.ts";
-import { type BadgeHandler, badgeHandler } from "../services/badge/handler.ts";
-import { documentsHandler } from "../services/documents/handler.ts";
-import { type OwnApiHandler, ownApiHandler } from "../services/own-api/handler.ts";
-import { type ScrapeHandler, scrapeHandler } from "../services/scrape/handler.ts";
-import { type MailPagesHandler, mailPagesHandler } from "../services/web/mail-pages/handler.ts";
+import { type MailPagesHandler, mailPagesHandler } from "../services/web/mail-pages.ts";
 import type { Database } from "../store/db.ts";
-import { objectStoreOf } from "./ways-out/object-store.ts";
-import type { SitePart } from "./site.ts";
-import { type Watching, watchIntakes } from "./watching.ts";
-import { lettersPath } from "./web.ts";
+import type { ServerRole } from "./public-server.ts";
+import { fontPath } from "./web.ts";
 
 export type ApiResources = { config: Config; database: Database; log: Log; metrics: Metrics };
 
@@ -31,16 +30,16 @@ type Handlers = {
   api: ApiHandler;
   own: OwnApiHandler;
   badge: BadgeHandler;
-  scrape: ScrapeHandler;
+  scrape: PrometheusHandler;
   documents: HttpHandler;
   web: MailPagesHandler;
 };
 
 /** The role as a part of the public port. */
-export function apiRole(resources: ApiResources): SitePart {
+export function apiRole(resources: ApiResources): ServerRole {
   const { database, log, metrics } = resources;
   const ending = new AbortController();
-  const watching = watchIntakes("api-sight", { database, log, metrics: metrics.loops });
+  const watching = watermarkLoop("api-sight", { database, log, metrics: metrics.loops });
   const uses = new KeyUses();
   const loops: Service[] = [watching, keyUseLoop({ uses, database, log, metrics: metrics.loops })];
   let handlers: Handlers | null = null;
@@ -72,7 +71,7 @@ export function apiRole(resources: ApiResources): SitePart {
 
 async function makeHandlers(
   { config, database, log }: ApiResources,
-  { watching, uses, signal }: { watching: Watching; uses: KeyUses; signal: AbortSignal },
+  { watching, uses, signal }: { watching: WatermarkLoop; uses: KeyUses; signal: AbortSignal },
 ): Promise<Handlers> {
   const secretKey = await secretKeyOf(database, config.secretKey);
   const siteUrl = new URL(config.siteUrl);
@@ -103,7 +102,7 @@ async function makeHandlers(
   });
   const identify: ApiHandler["door"]["identifyKey"] = (request, key) => api.door.identifyKey(request, key);
   const { mailVerification } = config;
-  const letters = lettersPath();
+  const letters = fontPath();
   const baseUrl = urls.site + OWN_API_PATH;
   const destinations = reachOf(config);
   const ownHouse = { database, baseUrl, mailVerification, destinations, log };
@@ -111,8 +110,8 @@ async function makeHandlers(
     api,
     own: ownApiHandler({ house: ownHouse, door: api.door, siteUrl, monotonic }),
     badge: badgeHandler({ database, siteUrl, siteName: config.siteName, secret: secretKey, now, log }),
-    scrape: scrapeHandler({ database, siteUrl, identify, now, log, keyUsed }),
-    documents: documentsHandler({
+    scrape: prometheusHandler({ database, siteUrl, identify, now, log, keyUsed }),
+    documents: referenceHandler({
       urls,
       dialect: config.apiDialect,
       kinds: KINDS,

@@ -1,16 +1,16 @@
 // The role that moves large bodies to the object store and removes what nobody refers to any more. Trouble with
 // the store is logged and counted, but the process stays ready: no ping waits for it.
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import { objectStoreOf } from "../config/connections.ts";
 import { type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
 import type { Log } from "../lib/log.ts";
 import { type Loop, loopService } from "../lib/loop.ts";
 import { addFigures, type Metrics } from "../lib/metrics.ts";
 import type { ObjectStore } from "../lib/object-store.ts";
-import { type Moved, moveBodies } from "../operations/bodies/move-bodies.ts";
+import { whileInService } from "../operations/database-identity.ts";
+import { moveBodies, type Moved } from "../operations/ping-bodies.ts";
 import type { Database } from "../store/db.ts";
 import { readDatabaseClock } from "../store/instance.ts";
-import { objectStoreOf } from "./ways-out/object-store.ts";
-import { whileInService } from "./in-service.ts";
 
 const IDLE_MS = 3 * SECOND_MS;
 /** While a store is away, every piece fails alike: one line in this time. */

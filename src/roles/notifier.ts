@@ -1,14 +1,51 @@
 // The role that sends what is owed. Several may run, also on one machine: each message is claimed by one of them, and
 // whatever one of them leaves behind is found by the others.
-import type { Config } from "../config.ts";
+import { randomInt } from "node:crypto";
+import { accountLinks, renderAccountEmail } from "../channels/account-email.ts";
+import type { BounceableMail, MailPort } from "../channels/channel-kind.ts";
+import { createSender } from "../channels/sender.ts";
+import { type ChatCode, greetChat, readSetUpCodes } from "../channels/telegram.ts";
+import type { Config } from "../config/config.ts";
+import { mailServerOf, objectStoreOf, openOutgoing } from "../config/connections.ts";
+import { checkPresenter } from "../contract/check.ts";
+import { publicUrls } from "../contract/urls.ts";
+import { VERSIONS } from "../contract/versions.ts";
+import {
+  type BounceId,
+  bounceLocalPart,
+  reportsToken,
+  type Signing,
+  unsubscribeToken,
+  verificationToken,
+} from "../core/email.ts";
+import { type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
+import { REPORT_MINUTES } from "../core/report.ts";
 import type { Log } from "../lib/log.ts";
-import type { Loop } from "../lib/loop.ts";
-import type { Metrics } from "../lib/metrics.ts";
+import { type Loop, loopService, type TickResult } from "../lib/loop.ts";
+import { type MailResult, type MailSender, openMailSender } from "../lib/mail-sender.ts";
+import { addFigures, type LoopMetrics, type Metrics } from "../lib/metrics.ts";
+import { type GuardedHttp, OutgoingError } from "../lib/outgoing-http.ts";
+import { sha1Hex } from "../lib/secrets.ts";
+import { addressIn, returnPathFor } from "../lib/setting-value.ts";
+import { secretKeyOf } from "../operations/api-keys.ts";
+import { connectWaiting, isAnyChatWaitingNow, notifyUnverified } from "../operations/channels.ts";
+import { whileInService } from "../operations/database-identity.ts";
+import type { Ports } from "../operations/deliveries.ts";
+import {
+  type ClaimedEmail,
+  claimEmails,
+  type ComposedEmail,
+  composeEmail,
+  planReminders,
+  planReports,
+  settleEmail,
+  signingWith,
+} from "../operations/emails.ts";
+import { guardedObjects } from "../operations/ping-bodies.ts";
+import { sendLoop } from "../operations/send-loop.ts";
+import { findRecipient } from "../store/channels.ts";
 import type { Database } from "../store/db.ts";
-import { openMail } from "./ways-out/mail.ts";
-import { chatSetUpLoop } from "./notifying/chat-set-up.ts";
-import { openPorts } from "./notifying/ports.ts";
-import { sendingLoop } from "./notifying/sending.ts";
+import { readDatabaseClock } from "../store/instance.ts";
 
 export type NotifierResources = { config: Config; database: Database; log: Log; metrics: Metrics };
 
@@ -19,7 +56,7 @@ export function notifierRole({ config, database, log, metrics }: NotifierResourc
   const { ports, http } = opened;
   const { telegramToken: token, siteName } = config;
   const loops = [
-    sendingLoop({ database, log, metrics }, ports),
+    sendLoop({ database, log, metrics }, ports),
     ...(token === null ? [] : [chatSetUpLoop({ database, http, token, siteName, log }, metrics.loops)]),
     ...(mail?.loops ?? []),
   ];
@@ -48,4 +85,293 @@ function sideBySide(
     },
     trouble: () => loops.map((loop) => loop.trouble()).find((trouble) => trouble !== null) ?? null,
   };
+}
+
+// How messages leave the house, put together from the settings: the kinds of channels, the guarded way to other
+// machines, and the check as JSON, which the kinds must not make themselves.
+
+export type OpenPorts = { ports: Ports; http: GuardedHttp; close(): Promise<void> };
+
+/** Opens the ports. `mail` null: this installation sends no mail. */
+function openPorts(config: Config, { mail }: { mail: MailPort | null }): OpenPorts {
+  const urls = publicUrls(config);
+  const http = openOutgoing(config);
+  const showing = { column: VERSIONS.standard[3], endpoint: "getCheck", keyKind: "readWrite" } as const;
+  const sender = createSender({
+    http,
+    mail,
+    site: { name: config.siteName, url: urls.site },
+    keys: { telegramToken: config.telegramToken, ntfyShToken: config.ntfyShToken },
+    checkJson: (check, now) => checkPresenter(showing, { urls, now, sha1Hex })(check),
+  });
+  const ending = new AbortController();
+  const objects = objectStoreOf(config, { signal: ending.signal });
+  const ports: Ports = {
+    send: (channel, message, sending) => sender.send(channel, message, sending),
+    hears: (channel, what) => sender.hears(channel, what),
+    rateOf: (kind) => sender.rateOf(kind),
+    objects: objects === null ? null : guardedObjects(objects, { now: () => Date.now() }),
+  };
+  return {
+    ports,
+    http,
+    close: async () => {
+      ending.abort();
+      await http.close();
+    },
+  };
+}
+
+// The loop that connects Telegram chats to channels. It asks the bot only while a channel waits for its chat. Several
+// processes may do this at once: a code is good for one of them, and Telegram turns away whoever asks meanwhile.
+
+const IDLE_MS = 5_000;
+
+export type ChatSetUp = {
+  database: Database;
+  http: Pick<GuardedHttp, "send">;
+  token: string;
+  siteName: string;
+  log: Log;
+};
+
+/** How a look went: where the next one begins, and what kept it from hearing anything. */
+export type Looked = { offset: number; isMore: boolean; trouble: string | null };
+
+/** One look at what was written to the bot. `offset` is where the last look ended; 0 at first. */
+export async function connectChats(
+  setUp: ChatSetUp,
+  { now, offset }: { now: Instant; offset: number },
+): Promise<Looked> {
+  const { database, http, token } = setUp;
+  const nothing = { offset, isMore: false };
+  if (!(await isAnyChatWaitingNow(database, now))) return { ...nothing, trouble: null };
+  const heard = await reachable(() => readSetUpCodes({ http, token }, offset));
+  if (!heard.ok) return { ...nothing, trouble: heard.text };
+  for (const one of heard.codes) await connectOne(setUp, { ...one, now });
+  return { offset: heard.nextOffset, isMore: heard.isMore, trouble: null };
+}
+
+async function connectOne(
+  { database, http, token, siteName, log }: ChatSetUp,
+  { code, chat, now }: ChatCode & { now: Instant },
+): Promise<void> {
+  const channel = await connectWaiting(database, { code, chat, now });
+  if (channel === null) return;
+  log.info({ channel: channel.uuid }, "Telegram chat connected");
+  const { projectName } = channel;
+  const greeted = await reachable(() => greetChat({ http, token }, { chat, projectName, siteName }));
+  if (!greeted.ok)
+    log.warn({ reason: greeted.text }, "could not send the welcome message to a Telegram chat");
+}
+
+/** That Telegram cannot be reached is no fault of ours; whoever waits for a chat goes on waiting. */
+async function reachable<T extends { ok: true }>(
+  ask: () => Promise<T | { ok: false; text: string }>,
+): Promise<T | { ok: false; text: string }> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof OutgoingError)) throw error;
+    return { ok: false, text: error.message };
+  }
+}
+
+/** The loop around it. A trouble is logged when it begins, and not at every look. */
+function chatSetUpLoop(setUp: ChatSetUp, metrics: LoopMetrics): Loop {
+  let offset = 0;
+  let trouble: string | null = null;
+  return loopService("chat-set-up", {
+    idleMs: IDLE_MS,
+    log: setUp.log,
+    metrics,
+    // Whoever asks the bot takes the codes away from the server in service.
+    tick: whileInService(setUp.database, async (): Promise<TickResult> => {
+      const now = await readDatabaseClock(setUp.database);
+      const looked = await connectChats(setUp, { now, offset });
+      if (looked.trouble !== null && looked.trouble !== trouble) {
+        setUp.log.warn({ reason: looked.trouble }, "could not fetch setup codes from Telegram");
+      }
+      ({ offset, trouble } = looked);
+      return looked.isMore ? "again" : "idle";
+    }),
+  });
+}
+
+// Mail, put together from the settings: the server that takes it, what the mail kind needs to know of its readers, and
+// the loops that write to people by themselves. Without a server in the settings there is none of it.
+
+export type MailResources = { config: Config; database: Database; log: Log; metrics: Metrics };
+
+export type OpenMail = {
+  port: MailPort;
+  /** They are started and stopped by whoever opens mail. */
+  loops: readonly Loop[];
+  close(): Promise<void>;
+};
+
+/** How often reports and reminders are looked for. */
+const PLAN_IDLE_MS = MINUTE_MS;
+
+const LETTERS_IDLE_MS = 2 * SECOND_MS;
+
+/** Letters of one turn. They go one after the other, so that alerts find the server free. */
+const LETTERS_PER_TURN = 5;
+
+type MailDeps = MailResources & { sender: MailSender; signing: () => Promise<Signing>; from: string };
+
+/** Opens mail, or null where the settings name no server. */
+function openMail(resources: MailResources): OpenMail | null {
+  const { config, database } = resources;
+  const server = mailServerOf(config);
+  if (server === null) return null;
+  const { from } = server;
+  const sender = openMailSender(server);
+  let signing: Promise<Signing> | null = null;
+  const house: MailDeps = {
+    ...resources,
+    sender,
+    from,
+    signing: () => {
+      signing ??= secretKeyOf(database, config.secretKey).then(signingWith);
+      // A database that was away is asked again.
+      signing.catch(() => (signing = null));
+      return signing;
+    },
+  };
+  return { port: mailPort(house), loops: [letterLoop(house), planLoop(house)], close: () => sender.close() };
+}
+
+function mailPort(house: MailDeps): MailPort {
+  const { config, database } = house;
+  return {
+    idDomain: idDomain(house),
+    recipient: async ({ channelUuid, address }) => {
+      const found = await findRecipient(database, { channelUuid, address });
+      const token = unsubscribeToken(await house.signing(), { channelUuid, address });
+      return {
+        isVerified: !config.mailVerification || found?.verifiedAddress === address,
+        zone: found?.zone ?? null,
+        unsubscribeUrl: `${config.siteUrl}/integrations/${channelUuid}/unsub/${token}/`,
+      };
+    },
+    tellUnverified: async ({ channelUuid }) =>
+      notifyUnverified(database, { channelUuid, at: await readDatabaseClock(database) }),
+    send: (mail) => sendBounceable(house, mail),
+  };
+}
+
+function idDomain({ from }: MailDeps): string {
+  return addressIn(from).split("@").at(-1) ?? "localhost";
+}
+
+async function sendBounceable(house: MailDeps, { bounceId, ...mail }: BounceableMail): Promise<MailResult> {
+  const { config, database, sender } = house;
+  if (config.mailReturnPath === null) return sender.send(mail);
+  const at = await readDatabaseClock(database);
+  // Made by our own kinds and letters, in this shape.
+  const id = bounceId as BounceId;
+  const localPart = bounceLocalPart(await house.signing(), { id, address: mail.to, at });
+  return sender.send({ ...mail, returnPath: returnPathFor(config.mailReturnPath, localPart) });
+}
+
+/** Sends letters that are due. */
+function letterLoop(house: MailDeps): Loop {
+  const { database, log, metrics } = house;
+  const counts: Record<string, number> = { sent: 0, failed: 0, moot: 0 };
+  addFigures(metrics, [
+    {
+      name: "overdue_letters_total",
+      help: "Account emails, reports, and reminders by result.",
+      kind: "counter",
+      label: "outcome",
+      readEach: () => counts,
+    },
+  ]);
+  return loopService("letters", {
+    idleMs: LETTERS_IDLE_MS,
+    log,
+    metrics: metrics.loops,
+    tick: whileInService(database, async (signal) => {
+      const now = await readDatabaseClock(database);
+      const letters = await claimEmails(database, { now, limit: LETTERS_PER_TURN });
+      for (const letter of letters) {
+        // What is left is due again when its claim has run out.
+        if (signal.aborted) return "idle";
+        const outcome = await sendLetter(house, letter);
+        counts[outcome] = (counts[outcome] ?? 0) + 1;
+      }
+      return letters.length === LETTERS_PER_TURN ? "again" : "idle";
+    }),
+  });
+}
+
+async function sendLetter(house: MailDeps, letter: ClaimedEmail): Promise<"sent" | "failed" | "moot"> {
+  const { database, log } = house;
+  const written = await composeEmail(database, letter, await readDatabaseClock(database));
+  const result = written === null ? null : await sendBounceable(house, await asMail(house, letter, written));
+  await settleEmail(database, letter, { result, now: await readDatabaseClock(database) });
+  if (result === null) return "moot";
+  if (result.kind === "failed") {
+    log.warn(
+      { letter: letter.uuid, kind: letter.kind, reason: result.reason },
+      "an account email was not sent",
+    );
+  }
+  return result.kind;
+}
+
+async function asMail(
+  house: MailDeps,
+  letter: ClaimedEmail,
+  written: ComposedEmail,
+): Promise<BounceableMail> {
+  const { config, database } = house;
+  const { to, accountUuid, facts } = written;
+  const signing = await house.signing();
+  const verify =
+    facts.kind === "verification"
+      ? `${config.siteUrl}/integrations/${facts.channel.uuid}/verify/${verificationToken(signing, { channelUuid: facts.channel.uuid, address: to })}/`
+      : null;
+  const unsubscribe =
+    accountUuid === null
+      ? null
+      : `${config.siteUrl}/accounts/unsubscribe_reports/${reportsToken(signing, accountUuid)}/`;
+  const rendered = renderAccountEmail(facts, {
+    site: { name: config.siteName, url: config.siteUrl },
+    address: to,
+    links: { verify, unsubscribe, ...accountLinks(facts, { signing, siteUrl: config.siteUrl }) },
+    now: await readDatabaseClock(database),
+  });
+  return {
+    to,
+    ...rendered,
+    messageId: `<${letter.uuid}@${idDomain(house)}>`,
+    ...(unsubscribe !== null && {
+      headers: {
+        "List-Unsubscribe": `<${unsubscribe}>`,
+        "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+      },
+    }),
+    bounceId: `l.${letter.uuid}`,
+  };
+}
+
+/** Plans reports and reminders. */
+function planLoop({ database, log, metrics }: MailDeps): Loop {
+  return loopService("reports", {
+    idleMs: PLAN_IDLE_MS,
+    log,
+    metrics: metrics.loops,
+    tick: whileInService(database, async () => {
+      const now = await readDatabaseClock(database);
+      const { letters, isComplete } = await planReports(database, {
+        now,
+        drawMinute: () => randomInt(REPORT_MINUTES),
+      });
+      const reminders = await planReminders(database, { now });
+      if (letters + reminders > 0) log.info({ reports: letters, reminders }, "reports and reminders planned");
+      return isComplete ? "idle" : "again";
+    }),
+  });
 }

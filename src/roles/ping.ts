@@ -1,21 +1,43 @@
 // The role that receives signals by HTTP: the handler in front of the intake, and what it tells about itself. It is
 // listened for after the intake has entered, and leaves after the last answer was given.
-import type { RecentMisses } from "../lib/http/recent-misses.ts";
-import { addFigures, type Metrics } from "../lib/metrics.ts";
+import { randomUUID } from "node:crypto";
+import { accessSync, constants } from "node:fs";
+import { hostname } from "node:os";
+import { type Config, ConfigError } from "../config/config.ts";
+import { type Instant, SECOND_MS } from "../core/instant.ts";
+import type { Batch, SignalTarget } from "../core/signal.ts";
+import { type ClockReading, type IntakeEntered, leaseMsOf } from "../core/watermark.ts";
+import { encodeSignal } from "../intake/accepted-codec.ts";
+import type { IntakeDeps, RecordHow } from "../intake/batches/dependencies.ts";
+import { DatabaseClock } from "../intake/clock.ts";
+import { DatabaseIntake } from "../intake/database-intake.ts";
+import { Heartbeat, type HeartbeatDeps, type Limit } from "../intake/heartbeat.ts";
+import { type IntakeFiles, openIntakeFiles } from "../intake/intake-files.ts";
+import { SpoolError } from "../intake/spool/messages.ts";
+import type { UnmatchedRequests } from "../lib/http/unmatched-requests.ts";
+import type { Log } from "../lib/log.ts";
+import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
+import { isUnreachable } from "../lib/postgres-error.ts";
+import { hmacSha256Hex } from "../lib/secrets.ts";
+import { provisionCheck } from "../operations/checks.ts";
+import { enterIntake, leaveIntake, recordHeartbeat, skipLostBatches } from "../operations/intakes.ts";
+import { type RecordResult, recordSignals } from "../operations/record-signals.ts";
 import { type PingHandler, pingHandler } from "../services/ping/handler.ts";
-import type { Receiving, ReceivingResources } from "./receiving.ts";
-import { type SharedReceiving, sharedReceiving } from "./shared-receiving.ts";
-import type { SitePart } from "./site.ts";
+import { findCheckIdsBySlugs, findCheckIdsByUuids } from "../store/checks.ts";
+import { type Database, type DatabaseOptions, openDatabase } from "../store/db.ts";
+import { CommitInDoubtError, OutOfTimeError } from "../store/errors.ts";
+import { findStoredSecret } from "../store/instance.ts";
+import type { ServerRole } from "./public-server.ts";
 
-export type SignalRoleResources = ReceivingResources & {
+export type SignalRoleResources = IntakeResources & {
   metrics: Metrics;
-  receiving?: SharedReceiving;
-  misses?: RecentMisses;
+  receiving?: SharedIntake;
+  misses?: UnmatchedRequests;
 };
 
 /** The role as a part of the public port. */
-export function pingRole(resources: SignalRoleResources): SitePart {
-  const { config, metrics, receiving = sharedReceiving(resources) } = resources;
+export function pingRole(resources: SignalRoleResources): ServerRole {
+  const { config, metrics, receiving = sharedIntake(resources) } = resources;
   let handler: PingHandler | null = null;
   receiving.addFigures();
   addFigures(metrics, [
@@ -43,7 +65,7 @@ export function pingRole(resources: SignalRoleResources): SitePart {
   };
 }
 
-function handlerFor({ intake }: Receiving, { config, log, misses }: SignalRoleResources): PingHandler {
+function handlerFor({ intake }: StartedIntake, { config, log, misses }: SignalRoleResources): PingHandler {
   return pingHandler({
     intake,
     siteUrl: new URL(config.siteUrl),
@@ -53,4 +75,438 @@ function handlerFor({ intake }: Receiving, { config, log, misses }: SignalRoleRe
     log,
     ...(misses !== undefined && { onMiss: (request) => misses.note(request) }),
   });
+}
+
+// The one intake of a process, whichever roles hand signals to it. It enters with the first of them, beats once they
+// all listen, and leaves after the last one has closed.
+
+export type SharedIntake = {
+  /** Enters, if nobody has; each that joined has to leave. */
+  join(): Promise<StartedIntake>;
+  /** Those that joined listen. From the first beat on others rely on that. */
+  opened(): Promise<void>;
+  /** They are about to stop listening. */
+  closing(): void;
+  /** One that joined hands over nothing any more. The last one stops the intake. */
+  leave(): Promise<void>;
+  /** What is the matter with the intake; null when nothing is, or nobody has joined. */
+  trouble(): string | null;
+  current(): StartedIntake | null;
+  /** Adds the intake's figures to the process's, once. */
+  addFigures(): void;
+};
+
+/** An intake that nobody has joined yet. */
+export function sharedIntake(resources: IntakeResources & { metrics: Metrics }): SharedIntake {
+  let starting: Promise<StartedIntake> | null = null;
+  let receiving: StartedIntake | null = null;
+  let joined = 0;
+  let opening: Promise<void> | null = null;
+  let hasFigures = false;
+  return {
+    join: async () => {
+      starting ??= startIntake(resources);
+      try {
+        receiving = await starting;
+      } catch (error) {
+        starting = null;
+        throw error;
+      }
+      joined += 1;
+      return receiving;
+    },
+    opened: async () => {
+      opening ??= receiving?.heart.start() ?? null;
+      await opening;
+    },
+    closing: () => receiving?.heart.stopAccepting(),
+    leave: async () => {
+      joined -= 1;
+      if (joined === 0) await receiving?.stop();
+    },
+    trouble: () => (receiving === null ? null : troubleOf(receiving)),
+    current: () => receiving,
+    addFigures: () => {
+      if (hasFigures) return;
+      hasFigures = true;
+      addFigures(
+        resources.metrics,
+        figures(() => receiving),
+      );
+    },
+  };
+}
+
+/** Why every ping is refused; null when pings of known checks are taken. */
+function troubleOf({ intake, heart, spooling }: StartedIntake): string | null {
+  const { isBlocked, isDetour, isAnswering } = intake.state();
+  if (isBlocked) return "pings are rejected: the database is unavailable or read-only, and there is no spool";
+  if (!isDetour) return null;
+  if (!isAnswering && spooling.knownCount() === 0)
+    return "pings are rejected: the database is unavailable, and no checks are known on this machine yet";
+  if (!heart.mayPromise()) return "pings are rejected: the lease has expired";
+  const spool = spooling.state();
+  if (spool?.full === true)
+    return "pings are rejected: the database is unavailable, and the spool or its disk is full";
+  if (spool !== null && spool.failed !== null) return `pings are rejected: the spool failed: ${spool.failed}`;
+  return null;
+}
+
+function figures(receiving: () => StartedIntake | null): Figure[] {
+  const intake = () => receiving()?.intake.state() ?? null;
+  const heart = () => receiving()?.heart.state() ?? null;
+  const spool = () => receiving()?.spooling.state() ?? null;
+  const seconds = (ms: number | null = null) => (ms === null ? null : ms / SECOND_MS);
+  const gauge = (name: string, help: string, read: () => number | null): Figure => ({
+    name: `overdue_${name}`,
+    help,
+    kind: "gauge",
+    read,
+  });
+  const counter = (name: string, help: string, read: () => number | null): Figure => ({
+    name: `overdue_${name}_total`,
+    help,
+    kind: "counter",
+    read,
+  });
+  return [
+    gauge("intake_queued", "Pings waiting for a batch.", () => intake()?.queued ?? null),
+    gauge("intake_detour", "1 while pings are stored in the spool.", () => {
+      const state = intake();
+      return state === null ? null : Number(state.isDetour);
+    }),
+    counter("intake_taken", "Accepted pings.", () => intake()?.takenCount ?? null),
+    counter("intake_refused", "Rejected pings.", () => intake()?.refusedCount ?? null),
+    {
+      name: "overdue_intake_dropped_total",
+      help: "Accepted pings that were dropped because the check no longer exists or the slug is ambiguous.",
+      kind: "counter",
+      label: "reason",
+      readEach: () => intake()?.dropped ?? {},
+    },
+    counter("intake_rejected", "Quarantined pings.", () => intake()?.rejectedCount ?? null),
+    counter(
+      "intake_failed",
+      "Pings rejected because of an error in Overdue.",
+      () => intake()?.failedCount ?? null,
+    ),
+    counter("intake_replayed", "Pings recorded from the spool.", () => intake()?.replayedCount ?? null),
+    gauge("intake_beat_age_seconds", "Time since the last successful heartbeat.", () =>
+      seconds(heart()?.sinceBeatMs),
+    ),
+    counter("intake_beat_errors", "Failed heartbeats.", () => heart()?.failures ?? null),
+    gauge("watermark_lag_seconds", "Watermark lag.", () => seconds(heart()?.watermarkLagMs)),
+    counter("intakes_lost", "Other receiving processes declared lost.", () => heart()?.lost ?? null),
+    counter("blind_intervals", "Recorded monitoring gaps.", () => heart()?.blind ?? null),
+    gauge("spool_signals", "Pings in the spool.", () => spool()?.signals ?? null),
+    gauge("spool_bytes", "Size of the spool.", () => spool()?.bytes ?? null),
+    gauge("spool_lost_files", "Unreadable spool files.", () => spool()?.lostFiles.length ?? null),
+    gauge(
+      "known_checks",
+      "Checks known without access to the database.",
+      () => receiving()?.spooling.knownCount() ?? null,
+    ),
+  ];
+}
+
+// Puts an intake together for a process that receives signals: its own connections, the spool, what is known,
+// the operations it calls, and the heart that beats for it. Protocols are joined to it elsewhere.
+
+/** One for the batch, one for the beat, and one while a broken one is still being let go of. */
+export const INTAKE_CONNECTIONS_MAX = 3;
+/** For finding and making checks that nobody here knows yet: the API's requests must not keep signals waiting. */
+export const LOOKUP_CONNECTIONS_MAX = 4;
+const CONNECT_TIMEOUT_MS = 2_000;
+const STATEMENT_TIMEOUT_MS = 10_000;
+/** Entering is part of starting, and may take its time. */
+const ENTER_MS_MAX = 10_000;
+/** While something goes wrong it does so for every batch: one line for each kind of trouble in this time. */
+const TROUBLE_LOG_PAUSE_MS = 10_000;
+
+export type IntakeResources = {
+  config: Config;
+  databaseOptions: DatabaseOptions;
+  log: Log;
+  /** False while nobody knows whether the database has the schema of this code. */
+  isPrepared?: () => boolean;
+};
+
+export type StartedIntake = {
+  intake: DatabaseIntake;
+  heart: Heartbeat;
+  spooling: IntakeFiles;
+  /** Takes nothing more, gives the database what it can, says goodbye if nothing is left, lets go of everything. */
+  stop(): Promise<void>;
+};
+
+/**
+ * Enters, and is ready to take signals. The heart has to be started once somebody listens. With a spool it is
+ * ready, too, while the database is away, and enters later.
+ */
+export async function startIntake(resources: IntakeResources): Promise<StartedIntake> {
+  const { config, databaseOptions, log } = resources;
+  const timeouts = { connectTimeoutMs: CONNECT_TIMEOUT_MS, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
+  const database = openDatabase({
+    ...databaseOptions,
+    ...timeouts,
+    applicationName: "overdue-intake",
+    connectionsMax: INTAKE_CONNECTIONS_MAX,
+    plansOnce: true,
+  });
+  const lookupDatabase = openDatabase({
+    ...databaseOptions,
+    ...timeouts,
+    applicationName: "overdue-intake-lookups",
+    connectionsMax: LOOKUP_CONNECTIONS_MAX,
+  });
+  const closeDatabases = () => Promise.all([database.close(), lookupDatabase.close()]);
+  const spooling = openIntakeFiles({ folder: config.spoolFolder, bytesMax: config.spoolBytesMax });
+  try {
+    const { intake, heart } = await join(resources, { database, lookupDatabase, spooling });
+    return {
+      intake,
+      heart,
+      spooling,
+      stop: async () => {
+        const withinMs = (config.stopTimeoutSeconds * SECOND_MS) / 2;
+        const isEmpty = await intake.stop({ withinMs });
+        if (!isEmpty) log.warn("pings remain in the spool; the next start records them in the database");
+        const hasLeft = await heart.stop({ isEmpty });
+        await spooling.close({ hasLeft });
+        await closeDatabases();
+      },
+    };
+  } catch (error) {
+    await spooling.close({ hasLeft: true });
+    await closeDatabases();
+    throw error;
+  }
+}
+
+/** A folder that cannot be made or written to is a matter of the settings, and the message says which. */
+function refuseFolder(folder: string | null): (error: unknown) => never {
+  return (error) => {
+    const isOfSystem = error instanceof Error && "syscall" in error && "path" in error;
+    if (folder === null || !(isOfSystem || error instanceof SpoolError)) throw error;
+    const why = isWritable(folder) ? error.message : `no permission to write to ${folder}; ${error.message}`;
+    throw new ConfigError([
+      `Cannot use OVERDUE_SPOOL_FOLDER (${why}). Set it to a folder on a local disk that this user can write to.`,
+    ]);
+  };
+}
+
+/** SQLite says only that it cannot open a file. */
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+type Parts = { database: Database; lookupDatabase: Database; spooling: IntakeFiles };
+
+async function join(
+  resources: IntakeResources,
+  { database, lookupDatabase, spooling }: Parts,
+): Promise<{ intake: DatabaseIntake; heart: Heartbeat }> {
+  const { config, log } = resources;
+  const name = `${hostname()}/${process.pid}`;
+  const lostAfterMs = config.intakeLostAfterSeconds * SECOND_MS;
+  const leaseMs = leaseMsOf({ hasSpool: config.spoolFolder !== null, lostAfterMs });
+  const intakeId = randomUUID();
+  const monotonic = () => performance.now();
+  // The file comes before the row: a row without a file would hold up everybody if this process died now.
+  const spool = await spooling.open(intakeId).catch(refuseFolder(config.spoolFolder));
+  const known = await spooling.openKnown(Date.now());
+  const enter = entrance(resources, { database, spooling });
+  const arriving = { spooling, hasSpool: spool !== null, log };
+  const arrived = await arrive((limit) => enter({ intakeId, name, leaseMs }, limit), arriving);
+  const { entered, look, lastBeat } = arrived;
+  const clock = new DatabaseClock(look);
+  const identity = { intakeId, spool };
+  const sight = () => heart.sight();
+  const intake = new DatabaseIntake({
+    identity,
+    clock,
+    known,
+    record: recorder(database, { config, sight, now: () => clock.now(), log }),
+    skipTo: skipper(database, { name, log }),
+    ...lookups(lookupDatabase, { checkLimitDefault: config.checkLimit, now: () => clock.now() }),
+    closeOrphan: async (id) => void (await leaveIntake(database, { intakeId: id })),
+    hasEntered: () => heart.hasEntered(),
+    mayPromise: () => heart.mayPromise(),
+    onTrouble: troubleLog(log),
+    monotonic,
+  });
+  const heart = new Heartbeat({
+    name,
+    leaseMs,
+    identity,
+    entered,
+    lastBeat,
+    intake,
+    clock,
+    log,
+    monotonic,
+    enter,
+    beat: (request, limit) => recordHeartbeat(database, request, limit),
+    leave: (going, limit) => leaveIntake(database, going, limit),
+    ...spoolParts(spooling),
+    wall: () => Date.now(),
+  });
+  await intake.adopt();
+  return { intake, heart };
+}
+
+/** What the heart needs of the spool. */
+function spoolParts(spooling: IntakeFiles) {
+  return {
+    openSpool: (id: string) => spooling.open(id),
+    closeSpool: (old: Parameters<IntakeFiles["closeOne"]>[0]) => spooling.closeOne(old),
+    spoolTrouble: (inUse: Parameters<IntakeFiles["trouble"]>[0]) => spooling.trouble(inUse),
+    spoolFill: () => spooling.fill(),
+    findOrphans: () => spooling.findOrphans(),
+    letGo: (intakeIds: Parameters<IntakeFiles["letGo"]>[0]) => spooling.letGo(intakeIds),
+    noteBeat: (beat: Parameters<IntakeFiles["noteBeat"]>[0]) => spooling.noteBeat(beat),
+  };
+}
+
+/** Nobody may touch the tables before they are known to be the right ones. */
+function entrance(
+  { config, isPrepared = () => true }: IntakeResources,
+  { database, spooling }: Pick<Parts, "database" | "spooling">,
+): HeartbeatDeps["enter"] {
+  return async (entry, limit) => {
+    if (!isPrepared()) throw new DatabaseAwayError("The database has not been migrated yet.");
+    await claimSpool(database, { spooling, folder: config.spoolFolder });
+    return enterIntake(database, entry, limit);
+  };
+}
+
+/** What the owner of a folder is known by there is no secret. */
+const OWNER_MESSAGE = "spool folder";
+
+/**
+ * Whoever finds signals in the folder gives them to its database. Those of another server would be dropped there, because
+ * it has no such checks. So nothing is replayed before the folder is known to be that of this server.
+ */
+async function claimSpool(
+  database: Database,
+  { spooling, folder }: { spooling: IntakeFiles; folder: string | null },
+): Promise<void> {
+  const secret = await findStoredSecret(database);
+  if (secret === null || (await spooling.claim(hmacSha256Hex({ key: secret, message: OWNER_MESSAGE }))))
+    return;
+  throw new ConfigError([
+    `Cannot use OVERDUE_SPOOL_FOLDER: ${folder} contains pings of another Overdue server. Use a separate folder for each server on this machine. If the other server no longer exists, delete its files there.`,
+  ]);
+}
+
+class DatabaseAwayError extends Error {
+  override readonly name = "DatabaseAwayError";
+}
+
+type Arrival = {
+  entered: IntakeEntered | null;
+  /** The database's clock, as far as it is known. */
+  look: ClockReading;
+  lastBeat: HeartbeatDeps["lastBeat"];
+};
+
+/** Enters, or, with a spool and without the database, goes by what the last beat on this machine said. */
+async function arrive(
+  enter: (limit: Limit) => Promise<IntakeEntered>,
+  { spooling, hasSpool, log }: { spooling: IntakeFiles; hasSpool: boolean; log: Log },
+): Promise<Arrival> {
+  try {
+    const entered = await enter({ giveUpAtMs: performance.now() + ENTER_MS_MAX });
+    const { look } = entered;
+    return { entered, look, lastBeat: { ms: look.sentAtMs, isAlone: true } };
+  } catch (error) {
+    if (!hasSpool || !isAway(error)) throw error;
+    log.warn({ err: error }, "the database is unavailable; pings for known checks are stored in the spool");
+  }
+  const last = await spooling.lastBeat();
+  const [nowMs, wallAt] = [performance.now(), Date.now()];
+  const databaseAt = wallAt + (last?.databaseAheadMs ?? 0);
+  return {
+    entered: null,
+    look: { databaseAt, sentAtMs: nowMs, receivedAtMs: nowMs },
+    lastBeat: {
+      ms: last === null ? Number.NEGATIVE_INFINITY : nowMs - Math.max(0, wallAt - last.wallAt),
+      isAlone: last?.isAlone ?? false,
+    },
+  };
+}
+
+function isAway(error: unknown): boolean {
+  return (
+    error instanceof DatabaseAwayError ||
+    error instanceof OutOfTimeError ||
+    error instanceof CommitInDoubtError ||
+    isUnreachable(error)
+  );
+}
+
+function recorder(
+  database: Database,
+  parts: { config: Config; sight: Heartbeat["sight"]; now: () => Instant; log: Log },
+): (batch: Batch, how: RecordHow) => Promise<RecordResult> {
+  const { config, sight, now } = parts;
+  const rules = { ratePerMinute: config.signalsPerMinute };
+  const pingLogRows = config.pingLogLimit;
+  const logFault = troubleLog(parts.log);
+  return (batch, { replayed, unreadable, giveUpAtMs, quarantinesFailed }) =>
+    recordSignals(database, batch, {
+      rules,
+      pingLogRows,
+      replayed,
+      giveUpAtMs,
+      quarantinesFailed,
+      onFault: (error) => logFault(error, replayed ? "a ping was quarantined" : "a ping was rejected"),
+      sight: sight(),
+      unreadable: unreadable.map((one) => ({ ...one, at: now() })),
+      encode: (signal) => Buffer.from(encodeSignal(signal)),
+    });
+}
+
+function skipper(database: Database, { name, log }: { name: string; log: Log }): IntakeDeps["skipTo"] {
+  return async (batch) => {
+    const isSkipped = await skipLostBatches(database, { ...batch, name });
+    if (isSkipped) log.error(batch, "confirmed pings were lost; recorded a monitoring gap");
+  };
+}
+
+/** These go by the connections of the whole process: they must not hold up a batch. */
+function lookups(
+  database: Database,
+  { checkLimitDefault, now }: { checkLimitDefault: number | null; now: () => Instant },
+) {
+  return {
+    find: async (target: SignalTarget) => {
+      const id =
+        target.by === "uuid"
+          ? (await findCheckIdsByUuids(database, [target.uuid])).get(target.uuid)
+          : (await findCheckIdsBySlugs(database, [target]))[0];
+      if (id === "ambiguous") return id;
+      return id === undefined || id === null ? "unknown" : "known";
+    },
+    create: async (target: SignalTarget) => {
+      if (target.by === "uuid") return "unknown" as const;
+      const { pingKey, slug } = target;
+      return provisionCheck(database, { pingKey, slug, at: now(), checkLimitDefault });
+    },
+  };
+}
+
+function troubleLog(log: Log): (error: unknown, what: string) => void {
+  const lastMs = new Map<string, number>();
+  return (error, what) => {
+    const nowMs = performance.now();
+    if (nowMs - (lastMs.get(what) ?? Number.NEGATIVE_INFINITY) < TROUBLE_LOG_PAUSE_MS) return;
+    lastMs.set(what, nowMs);
+    log.warn({ err: error, what }, "receiving pings failed");
+  };
 }

@@ -2,16 +2,15 @@
 // address and a domain in the settings it does nothing, and is well.
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
-import { type Config, ConfigError } from "../config.ts";
+import { type Config, ConfigError } from "../config/config.ts";
 import { addFigures, type Figure } from "../lib/metrics.ts";
 import { type MailServer, mailServer } from "../services/smtp/server.ts";
-import type { SignalRoleResources } from "./ping.ts";
-import { sharedReceiving } from "./shared-receiving.ts";
-import type { SitePart } from "./site.ts";
+import { sharedIntake, type SignalRoleResources } from "./ping.ts";
+import type { ServerRole } from "./public-server.ts";
 
 /** The role as a part that opens before the public port and closes after it, at an address of its own. */
-export function smtpRole(resources: SignalRoleResources): SitePart {
-  const { config, metrics, log, receiving = sharedReceiving(resources) } = resources;
+export function smtpRole(resources: SignalRoleResources): ServerRole {
+  const { config, metrics, log, receiving = sharedIntake(resources) } = resources;
   const listen = config.pingMailListen;
   const domain = config.pingMailDomain;
   if (listen === null || domain === null) return switchedOff(config);
@@ -63,7 +62,7 @@ export function smtpRole(resources: SignalRoleResources): SitePart {
   };
 }
 
-function switchedOff({ spoolFolder }: Config): SitePart {
+function switchedOff({ spoolFolder }: Config): ServerRole {
   return {
     name: "smtp",
     needsDatabase: spoolFolder === null,

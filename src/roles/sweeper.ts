@@ -1,18 +1,18 @@
 // The role that lets deadlines fire: it looks each second how far can be seen, and sweeps what is due. Beside it run
 // the watch over the installation and the heartbeat to the outside, which only know what it has seen.
-import type { Config } from "../config.ts";
-import { stillHeld } from "../core/alerts/operator.ts";
-import { type Instant, SECOND_MS } from "../core/instant.ts";
+import type { Config } from "../config/config.ts";
+import { type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
+import { type HealthProblem, healthProblemsOf, isMoving, stillHeld } from "../core/server-health.ts";
 import type { Log } from "../lib/log.ts";
 import { type Loop, loopService } from "../lib/loop.ts";
 import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
-import { type Swept, sweepDeadlines } from "../operations/alerts/sweep-deadlines.ts";
-import { lookAtIntakes } from "../operations/intake-beat.ts";
-import { type DatabaseOptions, openDatabase } from "../store/db.ts";
-import { heartbeatLoop } from "./sweeping/heartbeat.ts";
-import { operatorLoop } from "./sweeping/operator-watch.ts";
-import type { SweeperParts, SweeperState } from "./sweeping/parts.ts";
-import { whileInService } from "./in-service.ts";
+import { type GuardedHttp, guardedHttp } from "../lib/outgoing-http.ts";
+import { whileInService } from "../operations/database-identity.ts";
+import { notifyAdmin, observeServer } from "../operations/incidents.ts";
+import { type IntakeLook, lookAtIntakes } from "../operations/intakes.ts";
+import { sweepDeadlines, type Swept } from "../operations/sweep.ts";
+import { type Database, type DatabaseOptions, openDatabase } from "../store/db.ts";
+import { readDatabaseClock } from "../store/instance.ts";
 
 const SWEEP_EVERY_MS = SECOND_MS;
 /** One for each half of a sweep, and one for the watch. */
@@ -46,7 +46,7 @@ export function sweeperRole({ config, databaseOptions, log, metrics }: SweeperRe
   });
   const parts = { config, database, log, metrics, state };
   const sweeping = sweepLoop(parts);
-  const watch = operatorLoop(parts);
+  const watch = healthLoop(parts);
   const loops = [sweeping, watch, ...heartbeatLoop({ ...parts, troubles: () => watch.troubles() })];
   return {
     name: "sweeper",
@@ -61,7 +61,7 @@ export function sweeperRole({ config, databaseOptions, log, metrics }: SweeperRe
   };
 }
 
-function sweepLoop({ database, log, metrics, state }: SweeperParts): Loop {
+function sweepLoop({ database, log, metrics, state }: SweeperDeps): Loop {
   return loopService("sweeper", {
     idleMs: SWEEP_EVERY_MS,
     log,
@@ -134,4 +134,183 @@ function figures(state: SweeperState): Figure[] {
     ),
     gauge("sweep_locked", "Due checks locked by another session in the last sweep.", () => state.locked.size),
   ];
+}
+
+// What the sweeper's loops share: what they are made of, and what the sweeper has seen and done. Only types.
+
+/** What the sweeper has seen and done, for those who watch it. */
+export type SweeperState = {
+  look: IntakeLook | null;
+  /** When everything that was due had been looked at; null: not yet. */
+  sweptAt: Instant | null;
+  /** Since when silence has not been believed; null: it is. */
+  unsettledSinceAt: Instant | null;
+  /** Since when checks have been due and held by somebody else. */
+  locked: ReadonlyMap<number, Instant>;
+  lagMs: number | null;
+  counts: { looked: number; fired: number; excused: number; moved: number; poisoned: number };
+};
+
+export type SweeperDeps = {
+  config: Config;
+  database: Database;
+  log: Log;
+  metrics: Metrics;
+  state: SweeperState;
+};
+
+// Watches over the installation, beside the sweeper and in processes without one: what is the matter is logged, counted, and told to the channel of
+// whoever runs it, once when it begins and once when it is over.
+
+const OBSERVE_EVERY_MS = 5 * SECOND_MS;
+
+export type HealthLoop = Loop & {
+  /** What is the matter, as of the last look; null: there was none yet. */
+  troubles(): readonly HealthProblem[] | null;
+};
+
+/** What the watch of a process without a sweeper knows of its work. */
+const NO_SWEEPER: WatchedState = { unsettledSinceAt: null, locked: new Map() };
+
+type WatchedState = Pick<SweeperDeps["state"], "unsettledSinceAt" | "locked">;
+type HealthLoopDeps = Omit<SweeperDeps, "state"> & { state?: WatchedState };
+
+export function healthLoop({
+  config,
+  database,
+  log,
+  metrics,
+  state = NO_SWEEPER,
+}: HealthLoopDeps): HealthLoop {
+  let troubles: readonly HealthProblem[] | null = null;
+  addFigures(metrics, [
+    {
+      name: "overdue_troubles",
+      help: "Current health problems of the server by kind.",
+      kind: "gauge",
+      label: "trouble",
+      readEach: () => countByKind(troubles ?? []),
+    },
+  ]);
+  const loop = loopService("operator-watch", {
+    idleMs: OBSERVE_EVERY_MS,
+    log,
+    metrics: metrics.loops,
+    // A copy tells its admin once that it is one, and nothing else.
+    tick: whileInService(database, async () => {
+      const { unsettledSinceAt, locked } = state;
+      const look = await lookAtIntakes(database);
+      const channelUuid = config.adminChannel;
+      const own = { look, unsettledSinceAt, locked, channelUuid };
+      troubles = healthProblemsOf(await observeServer(database, own));
+      for (const message of await notifyAdmin(database, { troubles, now: look.now, channelUuid })) {
+        const { trouble, isOver, since, title, text } = message;
+        const fields = { trouble, since: new Date(since).toISOString(), text };
+        if (isOver) log.info(fields, title);
+        else log.warn(fields, title);
+      }
+      return "idle";
+    }),
+  });
+  return { ...loop, troubles: () => troubles };
+}
+
+function countByKind(troubles: readonly HealthProblem[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { kind } of troubles) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
+}
+
+// Calls an address outside each minute, but only while deadlines are looked at, the watermark moves and messages leave:
+// whoever expects the call notices when this installation stands still, however that came about.
+
+const CALL_EVERY_MS = MINUTE_MS;
+/** How often it is asked whether a call is due, and whether there is a reason to withhold it. */
+const ASK_EVERY_MS = SECOND_MS;
+const CALL_MS_MAX = 10 * SECOND_MS;
+const OK_FROM = 200;
+const OK_BELOW = 300;
+
+export type HeartbeatDeps = SweeperDeps & { troubles: () => readonly HealthProblem[] | null };
+
+/** The loop that calls; none without an address. */
+function heartbeatLoop({ config, database, log, metrics, state, troubles }: HeartbeatDeps): Loop[] {
+  const url = config.heartbeatUrl;
+  if (url === null) return [];
+  const beats = { sent: 0, failed: 0, isWithheld: false, lastAt: null as Instant | null };
+  addHeartbeatFigures(metrics, beats);
+  // The operator has chosen the address, and may well have a second installation in the same network.
+  const http = guardedHttp({ allowPrivate: true, userAgent: "Overdue", proxyUrl: config.outgoingProxy });
+  const tick = async () => {
+    const now = await readDatabaseClock(database);
+    const known = troubles();
+    // Before the first look there is nothing to say, and nothing to withhold.
+    if (known === null || (beats.lastAt !== null && Math.abs(now - beats.lastAt) < CALL_EVERY_MS)) return;
+    const isWithheld = !isMoving(known, { sweptAt: state.sweptAt, now });
+    if (isWithheld && !beats.isWithheld) {
+      log.warn(
+        { troubles: known.map(({ kind }) => kind) },
+        "the external heartbeat is withheld because of health problems",
+      );
+    }
+    beats.isWithheld = isWithheld;
+    if (isWithheld) return;
+    beats.lastAt = now;
+    const trouble = await call(http, url);
+    if (trouble === null) beats.sent += 1;
+    else {
+      beats.failed += 1;
+      log.warn({ trouble }, "the external heartbeat request failed");
+    }
+  };
+  const loop = loopService("heartbeat", {
+    idleMs: ASK_EVERY_MS,
+    log,
+    metrics: metrics.loops,
+    // The one who expects the call must notice when only a copy is left.
+    tick: whileInService(database, async () => {
+      await tick();
+      return "idle";
+    }),
+  });
+  return [
+    {
+      ...loop,
+      stop: async () => {
+        await http.close();
+        await loop.stop();
+      },
+    },
+  ];
+}
+
+function addHeartbeatFigures(
+  metrics: SweeperDeps["metrics"],
+  beats: { sent: number; failed: number; isWithheld: boolean },
+): void {
+  addFigures(metrics, [
+    {
+      name: "overdue_heartbeats_total",
+      help: "Requests to OVERDUE_HEARTBEAT_URL by result.",
+      kind: "counter",
+      label: "result",
+      readEach: () => ({ sent: beats.sent, failed: beats.failed }),
+    },
+    {
+      name: "overdue_heartbeat_withheld",
+      help: "1 while the external heartbeat is withheld because of health problems.",
+      kind: "gauge",
+      read: () => Number(beats.isWithheld),
+    },
+  ]);
+}
+
+/** Why the call did not arrive, or null. Nothing of the address is in it. */
+async function call(http: GuardedHttp, url: string): Promise<string | null> {
+  try {
+    const { status } = await http.send({ method: "GET", url, timeoutMs: CALL_MS_MAX });
+    return status >= OK_FROM && status < OK_BELOW ? null : `HTTP ${status}`;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }

@@ -1,38 +1,44 @@
 // The role that people see: the dashboard, its data and its pages. It only works with the database.
+import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Config } from "../config.ts";
-import { SECOND_MS } from "../core/instant.ts";
-import type { ServiceState } from "../core/machine/database-identity.ts";
-import { reachOf } from "../channels/config/address-warnings.ts";
+import { reachOf } from "../channels/registry.ts";
+import type { Config } from "../config/config.ts";
+import { mailServerOf, objectStoreOf } from "../config/connections.ts";
 import { publicUrls } from "../contract/urls.ts";
-import type { RecentMisses } from "../lib/http/recent-misses.ts";
+import type { ServiceState } from "../core/database-identity.ts";
+import { SECOND_MS } from "../core/instant.ts";
+import { SCHEME_LENGTH_MAX } from "../core/limits.ts";
+import { clientAddressReader, trustedPeers } from "../lib/http/client-address.ts";
+import { type UnmatchedRequests, unmatchedRequests } from "../lib/http/unmatched-requests.ts";
 import type { Log } from "../lib/log.ts";
 import { loopService } from "../lib/loop.ts";
+import { openMailSender } from "../lib/mail-sender.ts";
 import { addFigures, type Metrics } from "../lib/metrics.ts";
-import { signingWith } from "../operations/alerts/mail/signing.ts";
-import { secretKeyOf } from "../operations/api-key.ts";
-import { guardedObjects } from "../operations/bodies/read-body.ts";
-import type { WebHouse } from "../services/web/house.ts";
-import { receivingTrouble } from "../services/web/checks/overview.ts";
-import { LiveHub } from "../services/web/live/hub.ts";
-import { alertDelays } from "../services/web/shell/alert-delay.ts";
-import { folderAssets } from "../services/web/shell/assets.ts";
+import { addressIn } from "../lib/setting-value.ts";
+import { secretKeyOf } from "../operations/api-keys.ts";
+import { signingWith } from "../operations/emails.ts";
+import { guardedObjects } from "../operations/ping-bodies.ts";
+import { type WatermarkLoop, watermarkLoop } from "../operations/watermark-loop.ts";
+import { folderAssets } from "../services/web/assets.ts";
+import { receivingOutage } from "../services/web/checks.ts";
+import { LiveHub } from "../services/web/live-hub.ts";
+import { oidcClient } from "../services/web/oidc.ts";
+import { alertDelays } from "../services/web/pages.ts";
+import type { SetupContext, SignInContext, WebContext } from "../services/web/route.ts";
 import { type WebHandler, webHandler } from "../services/web/server.ts";
+import { sessionResolver } from "../services/web/session.ts";
 import type { Database } from "../store/db.ts";
-import { resolverOf, signInOf } from "./sign-in.ts";
-import type { SitePart } from "./site.ts";
-import { type Watching, watchIntakes } from "./watching.ts";
-import { objectStoreOf } from "./ways-out/object-store.ts";
-import { missesOf, setUpPartsOf } from "./ways-out/set-up.ts";
+import type { ServerRole } from "./public-server.ts";
 
 export type WebResources = {
   config: Config;
   database: Database;
   log: Log;
   metrics: Metrics;
-  misses?: RecentMisses;
+  misses?: UnmatchedRequests;
   serviceState?: () => ServiceState;
 };
 
@@ -40,14 +46,14 @@ export type WebResources = {
 const LIVE_EVERY_MS = SECOND_MS;
 
 /** The role as a part of the public port. */
-export function webRole(resources: WebResources): SitePart {
+export function webRole(resources: WebResources): ServerRole {
   const { config, database, log, metrics } = resources;
   const ending = new AbortController();
-  const watching = watchIntakes("web-sight", { database, log, metrics: metrics.loops });
+  const watching = watermarkLoop("web-sight", { database, log, metrics: metrics.loops });
   const live = new LiveHub({
     database,
     now: () => watching.now(),
-    receiving: (now) => receivingTrouble(watching, now),
+    receiving: (now) => receivingOutage(watching, now),
   });
   const liveLoop = loopService("web-live", {
     idleMs: LIVE_EVERY_MS,
@@ -97,8 +103,8 @@ export function webRole(resources: WebResources): SitePart {
 
 async function makeHouse(
   { config, database, log, metrics, misses = missesOf(config), serviceState }: WebResources,
-  { watching, live, signal }: { watching: Watching; live: LiveHub; signal: AbortSignal },
-): Promise<WebHouse> {
+  { watching, live, signal }: { watching: WatermarkLoop; live: LiveHub; signal: AbortSignal },
+): Promise<WebContext> {
   const secretKey = await secretKeyOf(database, config.secretKey);
   const objects = objectStoreOf(config, { signal });
   return {
@@ -133,14 +139,90 @@ function builtFolder(): string {
   return fileURLToPath(new URL("../../dist/web", import.meta.url));
 }
 
-const LETTERS = /^inter-latin-wght-normal-[\w-]+\.woff2$/;
+const FONT_FILE = /^inter-latin-wght-normal-[\w-]+\.woff2$/;
 
 /** The path below the site of the dashboard's letters; null: nothing is built. */
-export function lettersPath(): string | null {
+export function fontPath(): string | null {
   try {
-    const name = readdirSync(join(builtFolder(), "assets")).find((file) => LETTERS.test(file));
+    const name = readdirSync(join(builtFolder(), "assets")).find((file) => FONT_FILE.test(file));
     return name === undefined ? null : `/web/assets/${name}`;
   } catch {
     return null;
   }
+}
+
+// Signing in, put together from the settings.
+
+/** What the settings say about ways in. */
+function signInOf(config: Config): SignInContext {
+  const issuer = config.oidcIssuer;
+  const clientId = config.oidcClientId;
+  return {
+    registrationOpen: config.registrationOpen,
+    mail: config.smtpHost !== null,
+    proxyHeader: config.remoteUserHeader,
+    oidc:
+      issuer === null || clientId === null
+        ? null
+        : oidcClient({
+            issuer,
+            clientId,
+            clientSecret: config.oidcClientSecret,
+            name: config.oidcName,
+            createsAccounts: config.oidcCreatesAccounts,
+            redirectUri: `${config.siteUrl}/accounts/oidc/`,
+          }),
+  };
+}
+
+/** Finds out who asks, by a cookie or as a proxy says. */
+function resolverOf(
+  config: Config,
+  { database, secretKey }: { database: Database; secretKey: string },
+): ReturnType<typeof sessionResolver> {
+  return sessionResolver({
+    database,
+    secretKey,
+    siteUrl: new URL(config.siteUrl),
+    proxyHeader: config.remoteUserHeader,
+    isTrusted: trustedPeers(config.trustedProxies),
+  });
+}
+
+// What setting up an installation needs of this process: its memory of requests that found nothing, and a way to try
+// the mail server of the settings.
+
+/** A memory for the whole process: the services that answer fill it, the dashboard reads it. */
+export function missesOf({ trustedProxies }: Config): UnmatchedRequests {
+  const clientOf = clientAddressReader(trustedProxies, { schemeLengthMax: SCHEME_LENGTH_MAX });
+  const remoteAddrOf = ({ socket, headers }: IncomingMessage) =>
+    clientOf({
+      peer: socket.remoteAddress,
+      forwardedFor: headers["x-forwarded-for"],
+      forwardedProto: headers["x-forwarded-proto"],
+    }).remoteAddr;
+  return unmatchedRequests({ remoteAddrOf });
+}
+
+/** The parts for the dashboard. */
+function setUpPartsOf(config: Config, misses: UnmatchedRequests): SetupContext {
+  const server = mailServerOf(config);
+  return {
+    port: config.listen.port,
+    missesSince: (at) => misses.since(at),
+    mail: server && {
+      host: `${server.host}:${server.port}`,
+      from: server.from,
+      send: async (mail) => {
+        // A connection of its own: what is tried is what the settings say now.
+        const sender = openMailSender(server);
+        try {
+          const domain = addressIn(server.from).split("@").at(-1) ?? "localhost";
+          return await sender.send({ ...mail, messageId: `<${randomUUID()}@${domain}>` });
+        } finally {
+          await sender.close();
+        }
+      },
+    },
+  };
 }

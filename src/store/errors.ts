@@ -1,6 +1,6 @@
 // The errors of PostgreSQL that somebody above the store has to tell apart, by name instead of by code,
 // and the store's own. What follows from them is decided by the operations.
-import { isUnreachable } from "../lib/connection-trouble.ts";
+import { isUnreachable } from "../lib/postgres-error.ts";
 
 const NAMES_BY_CODE = {
   "23505": "unique_violation",

@@ -1,6 +1,11 @@
 // What the installation itself remembers: its secret, made by the first migration; and whether it is there at all.
+import type { DatabaseIdentity, ServiceState } from "../core/database-identity.ts";
+import type { Instant } from "../core/instant.ts";
+import type { HealthProblem, HealthProblemKind, Incident } from "../core/server-health.ts";
 import { within } from "../lib/service.ts";
 import { type Database, type Db, statement } from "./db.ts";
+import type { Tx } from "./transaction.ts";
+import { toTimestamp } from "./values.ts";
 
 const FIND_SETTING = statement<{ value: string }>({
   name: "instance.find_setting",
@@ -20,22 +25,25 @@ export async function findSecretKey(db: Db): Promise<string> {
   return secret;
 }
 
-const ASK = statement<{ at: number }>({ name: "instance.ask", text: "select clock_timestamp() as at" });
+const READ_DATABASE_CLOCK = statement<{ at: number }>({
+  name: "instance.ask",
+  text: "select clock_timestamp() as at",
+});
 
 /** Asks the database something it can always answer: its own clock. For health and for measuring the offset. */
 export async function readDatabaseClock(db: Db): Promise<number> {
-  const { rows } = await db.query(ASK, []);
+  const { rows } = await db.query(READ_DATABASE_CLOCK, []);
   return rows[0]?.at ?? Number.NaN;
 }
 
-const ASK_READ_ONLY = statement<{ is_read_only: boolean }>({
+const IS_READ_ONLY = statement<{ is_read_only: boolean }>({
   name: "instance.ask_read_only",
   text: "select current_setting('transaction_read_only') = 'on' as is_read_only",
 });
 
 /** Whether the database refuses changes, as a standby does, or a server with default_transaction_read_only. */
 export async function isReadOnly(db: Db): Promise<boolean> {
-  return (await db.query(ASK_READ_ONLY, [])).rows[0]?.is_read_only ?? false;
+  return (await db.query(IS_READ_ONLY, [])).rows[0]?.is_read_only ?? false;
 }
 
 /**
@@ -43,6 +51,345 @@ export async function isReadOnly(db: Db): Promise<boolean> {
  * that owes the answer is given up, so that nobody waits for it again.
  */
 export async function askDatabase(database: Database, { limitMs }: { limitMs: number }): Promise<void> {
-  const question = { ...ASK, query_timeout: limitMs };
+  const question = { ...READ_DATABASE_CLOCK, query_timeout: limitMs };
   await within(database.pool.query(question), limitMs);
+}
+
+// What whoever runs the installation sees of it: accounts, and how far work is behind.
+
+export type Backlog = {
+  /** The earliest deadline that waits for the sweeper. */
+  oldestSweepAt: Instant | null;
+  /** Since when the oldest message, and the oldest letter, has waited for a try that is due. */
+  oldestUnsentAt: Instant | null;
+  unsentCount: number;
+  oldestLetterAt: Instant | null;
+  databaseBytes: number;
+};
+
+type BacklogRow = {
+  sweep_at: Instant | null;
+  unsent_at: Instant | null;
+  unsent_count: number;
+  letter_at: Instant | null;
+  bytes: number;
+};
+
+const READ_BACKLOG = statement<BacklogRow>({
+  name: "admin.read_backlog",
+  text: `select
+      (select min(s.sweep_at) from check_states s where s.sweep_at <= $1) as sweep_at,
+      (select min(greatest(d.created_at, d.next_try_at)) from deliveries d where d.state = 'pending' and d.next_try_at <= $1) as unsent_at,
+      (select count(*) from deliveries d where d.state = 'pending') as unsent_count,
+      (select min(greatest(l.created_at, l.next_try_at)) from letters l where l.state = 'pending' and l.next_try_at <= $1) as letter_at,
+      pg_database_size(current_database()) as bytes`,
+});
+
+/** What waits to be done, and how large the database is. */
+export async function readBacklog(db: Db, { now }: { now: Instant }): Promise<Backlog> {
+  const [row] = (await db.query(READ_BACKLOG, [toTimestamp(now)])).rows;
+  return {
+    oldestSweepAt: row?.sweep_at ?? null,
+    oldestUnsentAt: row?.unsent_at ?? null,
+    unsentCount: row?.unsent_count ?? 0,
+    oldestLetterAt: row?.letter_at ?? null,
+    databaseBytes: row?.bytes ?? 0,
+  };
+}
+
+const LIST_MIGRATIONS = statement<{ name: string; run_on: Instant | null }>({
+  name: "admin.list_migrations",
+  text: "select name, run_on at time zone 'UTC' as run_on from schema_migrations order by name",
+});
+
+/** The migrations that were applied, and when. */
+export async function listMigrations(db: Db): Promise<{ name: string; appliedAt: Instant | null }[]> {
+  return (await db.query(LIST_MIGRATIONS, [])).rows.map((row) => ({ name: row.name, appliedAt: row.run_on }));
+}
+
+/** What is stored, by the tables that it lies in. Whatever is in none of them is small, or bounded by the rest. */
+const TABLES_OF = {
+  pings: ["pings", "ping_bodies"],
+  runs: ["run_chunks", "check_days"],
+  flips: ["flips"],
+  events: ["events"],
+  messages: ["deliveries", "letters", "notice_checks"],
+  auditEntries: ["audit_entries"],
+  signIns: ["sign_ins", "sign_in_failures"],
+  checks: ["checks", "check_states", "check_channels"],
+} as const;
+
+export type StoredName = keyof typeof TABLES_OF | "other";
+
+/** With indexes and what waits to be vacuumed; the rows are an estimate of the first table's, as the planner has it. */
+export type StoredSize = { bytes: number; rowCount: number };
+
+const READ_SIZES = statement<{ name: string; bytes: number; row_count: number }>({
+  name: "admin.list_sizes",
+  text: `select c.relname as name, pg_total_relation_size(c.oid) as bytes,
+      greatest(c.reltuples::bigint, pg_stat_get_live_tuples(c.oid), 0) as row_count
+    from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'`,
+});
+
+/** How large everything is that is stored. */
+export async function readSizes(db: Db): Promise<Record<StoredName, StoredSize>> {
+  const left = new Map((await db.query(READ_SIZES, [])).rows.map((row) => [row.name, row]));
+  const take = (tables: readonly string[]): StoredSize => {
+    const rows = tables.flatMap((name) => left.get(name) ?? []);
+    for (const name of tables) left.delete(name);
+    return { bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0), rowCount: rows[0]?.row_count ?? 0 };
+  };
+  const named = Object.entries(TABLES_OF).map(([name, tables]) => [name, take(tables)] as const);
+  const { bytes } = take([...left.keys()]);
+  // Rows of many sorts have no number that says something.
+  return {
+    ...(Object.fromEntries(named) as Record<keyof typeof TABLES_OF, StoredSize>),
+    other: { bytes, rowCount: 0 },
+  };
+}
+
+// Which database the data was last in service in, which one it is in, and the random values that show who answers at
+// the public URL. What follows from them is decided in core/machine/database-identity.ts.
+
+export type StoredIdentity = DatabaseIdentity & {
+  siteUrl: string | null;
+  state: ServiceState;
+  stateSinceAt: Instant;
+  gapFromAt: Instant | null;
+  reason: string | null;
+  noticeId: number | null;
+};
+
+type IdentityRow = {
+  system_identifier: string | null;
+  database_oid: number;
+  site_url: string | null;
+  state: ServiceState;
+  state_since_at: Instant;
+  gap_from_at: Instant | null;
+  reason: string | null;
+  notice_id: number | null;
+};
+
+const IDENTITY_COLUMNS =
+  "system_identifier, database_oid, site_url, state, state_since_at, gap_from_at, reason, notice_id";
+
+const FIND_STORED_IDENTITY = statement<IdentityRow>({
+  name: "database_identity.find",
+  text: `select ${IDENTITY_COLUMNS} from database_identity`,
+});
+
+const LOCK_STORED_IDENTITY = statement<IdentityRow>({
+  name: "database_identity.lock",
+  text: `select ${IDENTITY_COLUMNS} from database_identity for update`,
+});
+
+/** What was stored; null before the first start of a server. */
+export async function findStoredIdentity(db: Db): Promise<StoredIdentity | null> {
+  return toStoredIdentity((await db.query(FIND_STORED_IDENTITY, [])).rows[0]);
+}
+
+/** The same, locked until the end of the transaction. */
+export async function lockStoredIdentity(tx: Tx): Promise<StoredIdentity | null> {
+  return toStoredIdentity((await tx.query(LOCK_STORED_IDENTITY, [])).rows[0]);
+}
+
+function toStoredIdentity(row: IdentityRow | undefined): StoredIdentity | null {
+  if (row === undefined) return null;
+  return {
+    systemIdentifier: row.system_identifier,
+    databaseOid: row.database_oid,
+    siteUrl: row.site_url,
+    state: row.state,
+    stateSinceAt: row.state_since_at,
+    gapFromAt: row.gap_from_at,
+    reason: row.reason,
+    noticeId: row.notice_id,
+  };
+}
+
+const MAY_READ_CONTROL = statement<{ may: boolean }>({
+  name: "database_identity.may_read_control",
+  text: "select has_function_privilege('pg_catalog.pg_control_system()', 'execute') as may",
+});
+
+const READ_ACTUAL_IDENTITY = statement<{ oid: number; system_identifier: string }>({
+  name: "database_identity.read",
+  text: `select d.oid::bigint as oid, c.system_identifier::text as system_identifier
+    from pg_database d, pg_control_system() c where d.datname = current_database()`,
+});
+
+const READ_OID = statement<{ oid: number }>({
+  name: "database_identity.read_oid",
+  text: "select oid::bigint as oid from pg_database where datname = current_database()",
+});
+
+/** The database that this connection is to. Without the right to read the cluster's identifier, that is null. */
+export async function readActualIdentity(db: Db): Promise<DatabaseIdentity> {
+  // Asked first: a statement with a function that may not be called fails as a whole.
+  const mayReadControl = (await db.query(MAY_READ_CONTROL, [])).rows[0]?.may ?? false;
+  const [row] = (
+    await db.query<{ oid: number; system_identifier?: string }>(
+      mayReadControl ? READ_ACTUAL_IDENTITY : READ_OID,
+      [],
+    )
+  ).rows;
+  if (row === undefined) throw new Error("the current database is not in pg_database");
+  return { systemIdentifier: row.system_identifier ?? null, databaseOid: row.oid };
+}
+
+const INSERT_IDENTITY = statement({
+  name: "database_identity.insert",
+  text: `insert into database_identity (system_identifier, database_oid, site_url, state, state_since_at)
+    values ($1, $2, $3, 'normal', $4) on conflict do nothing`,
+});
+
+/** Stores where the data is, unless another process has. */
+export async function insertIdentity(
+  tx: Tx,
+  { identity, siteUrl, now }: { identity: DatabaseIdentity; siteUrl: string | null; now: Instant },
+): Promise<void> {
+  const { systemIdentifier, databaseOid } = identity;
+  await tx.query(INSERT_IDENTITY, [systemIdentifier, databaseOid, siteUrl, toTimestamp(now)]);
+}
+
+const WRITE_IDENTITY = statement({
+  name: "database_identity.write",
+  text: `update database_identity set system_identifier = $1, database_oid = $2, site_url = $3, state = $4,
+    state_since_at = $5, gap_from_at = $6, reason = $7, notice_id = $8`,
+});
+
+/** Replaces what is stored. The caller has locked it. */
+export async function writeIdentity(tx: Tx, identity: StoredIdentity): Promise<void> {
+  await tx.query(WRITE_IDENTITY, [
+    identity.systemIdentifier,
+    identity.databaseOid,
+    identity.siteUrl,
+    identity.state,
+    toTimestamp(identity.stateSinceAt),
+    toTimestamp(identity.gapFromAt),
+    identity.reason,
+    identity.noticeId,
+  ]);
+}
+
+const INSERT_CHALLENGE = statement({
+  name: "identity_challenges.insert",
+  text: "insert into identity_challenges (id, answer, created_at) values ($1, $2, $3)",
+});
+const PRUNE_CHALLENGES = statement({
+  name: "identity_challenges.prune",
+  text: "delete from identity_challenges where created_at < $1 or created_at > $2",
+});
+
+/** Stores a random value. Those from before `keptFrom` are deleted, so that the table stays small. */
+export async function insertChallenge(
+  tx: Tx,
+  challenge: { id: string; answer: string; now: Instant; keptFrom: Instant },
+): Promise<void> {
+  await tx.query(PRUNE_CHALLENGES, [toTimestamp(challenge.keptFrom), toTimestamp(challenge.now)]);
+  await tx.query(INSERT_CHALLENGE, [challenge.id, challenge.answer, toTimestamp(challenge.now)]);
+}
+
+const FIND_CHALLENGE_ANSWER = statement<{ answer: string }>({
+  name: "identity_challenges.find",
+  text: "select answer from identity_challenges where id = $1",
+});
+
+/** The value that was stored under an id; null: none was, in this database. */
+export async function findChallengeAnswer(db: Db, id: string): Promise<string | null> {
+  return (await db.query(FIND_CHALLENGE_ANSWER, [id])).rows[0]?.answer ?? null;
+}
+
+// Troubles of the installation that its operator was told of and that last; and since when a message waits that nothing
+// hinders. When a trouble begins and ends is decided in core.
+
+type IncidentRow = {
+  trouble: HealthProblemKind;
+  subject: string;
+  since_at: Instant;
+  seen_at: Instant;
+  said: string;
+};
+
+const LIST_INCIDENTS = statement<IncidentRow>({
+  name: "incidents.list",
+  text: "select trouble, subject, since_at, seen_at, said from operator_incidents order by trouble, subject",
+});
+
+/** All that last. */
+export async function listIncidents(db: Db): Promise<Incident[]> {
+  return (await db.query(LIST_INCIDENTS, [])).rows.map((row) => ({
+    kind: row.trouble,
+    subject: row.subject,
+    since: row.since_at,
+    seenAt: row.seen_at,
+    text: row.said,
+  }));
+}
+
+const BEGIN_INCIDENT = statement({
+  name: "incidents.begin",
+  text: `insert into operator_incidents (trouble, subject, since_at, seen_at, said) values ($1, $2, $3, $4, $5)
+    on conflict do nothing`,
+});
+
+/** Notes a trouble. False: somebody else has, and tells. */
+export async function beginIncident(tx: Tx, trouble: HealthProblem & { seenAt: Instant }): Promise<boolean> {
+  const { kind, subject, since, seenAt, text } = trouble;
+  const { count } = await tx.query(BEGIN_INCIDENT, [
+    kind,
+    subject,
+    toTimestamp(since),
+    toTimestamp(seenAt),
+    text,
+  ]);
+  return count === 1;
+}
+
+const SEE_INCIDENT = statement({
+  name: "incidents.see",
+  text: "update operator_incidents set seen_at = $3 where trouble = $1 and subject = $2 and seen_at < $3",
+});
+
+/** Notes that a trouble lasts. */
+export async function seeIncident(
+  tx: Tx,
+  { kind, subject, seenAt }: Pick<Incident, "kind" | "subject" | "seenAt">,
+): Promise<void> {
+  await tx.query(SEE_INCIDENT, [kind, subject, toTimestamp(seenAt)]);
+}
+
+const END_INCIDENT = statement({
+  name: "incidents.end",
+  text: "delete from operator_incidents where trouble = $1 and subject = $2 and seen_at <= $3",
+});
+
+/** Forgets a trouble that nobody has seen since. False: somebody has, or tells already that it is over. */
+export async function endIncident(
+  tx: Tx,
+  { kind, subject, seenAt }: Pick<Incident, "kind" | "subject" | "seenAt">,
+): Promise<boolean> {
+  return (await tx.query(END_INCIDENT, [kind, subject, toTimestamp(seenAt)])).count === 1;
+}
+
+// A channel that fails, rests at its receiver's wish, is at its limit or was told lately has its reasons.
+const FIND_DUE_DELIVERY = statement<{ due_at: Instant | null }>({
+  name: "incidents.find_due_delivery",
+  text: `select min(greatest(d.created_at, d.next_try_at)) as due_at
+    from deliveries d join channels ch on ch.id = d.channel_id
+    where d.state = 'pending' and d.next_try_at <= $1 and (d.claimed_until_at is null or d.claimed_until_at <= $1)
+      and ch.disabled_at is null and ch.failure_count = 0 and (ch.hold_until_at is null or ch.hold_until_at <= $1)
+      and (ch.bucket_full_at is null or ch.bucket_full_at <= $1)
+      and (ch.last_notify_at is null or ch.last_notify_at < $2)`,
+});
+
+/** Since when the oldest message has waited for its try that nothing hinders; null: none does. */
+export async function findDueDelivery(
+  db: Db,
+  { now, toldBefore }: { now: Instant; toldBefore: Instant },
+): Promise<Instant | null> {
+  return (
+    (await db.query(FIND_DUE_DELIVERY, [toTimestamp(now), toTimestamp(toldBefore)])).rows[0]?.due_at ?? null
+  );
 }

@@ -2,10 +2,10 @@
 // account, answered for another. And codes that somebody guesses who has learned the password.
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
-import { ATTEMPTS } from "../../src/core/accounts/attempt-rules.ts";
-import { giveLoginLink } from "../../src/operations/accounts/sign-in/by-address.ts";
-import { openSession } from "../../src/operations/accounts/sessions.ts";
-import type { Account } from "../../src/store/accounts/projects.ts";
+import { ATTEMPTS } from "../../src/core/sign-in.ts";
+import { openSession } from "../../src/operations/sessions.ts";
+import { createLoginLink } from "../../src/operations/sign-in.ts";
+import type { Account } from "../../src/store/accounts.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { type Reply, useCast } from "../api/cast.ts";
 import { type Browser, openBrowser } from "./browser.ts";
@@ -31,7 +31,7 @@ async function signedIn(account: Account): Promise<Browser> {
 }
 
 async function linkOf({ email }: Account): Promise<string> {
-  const { token } = await giveLoginLink(cast.db, { email, now: await cast.now() });
+  const { token } = await createLoginLink(cast.db, { email, now: await cast.now() });
   return `/accounts/link/${token}/`;
 }
 

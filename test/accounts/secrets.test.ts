@@ -6,7 +6,7 @@ import { afterAll, expect, test } from "vitest";
 import type { TotpSetUp } from "../../src/contract/web/account.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { WEB_ROUTES } from "../../src/services/web/routes.ts";
-import type { Account } from "../../src/store/accounts/projects.ts";
+import type { Account } from "../../src/store/accounts.ts";
 import { startSmtp } from "../receivers/smtp.ts";
 import { useDashboard } from "../web/dashboard.ts";
 import { openBrowser } from "./browser.ts";

@@ -1,18 +1,18 @@
 // The ways in, over HTTP against the whole program and a real mail server: set-up link, mailed link, password, second
 // step, signing out, proving again; and what strangers learn by trying.
+import { Secret, TOTP } from "otpauth";
 import pg from "pg";
 import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { Secret, TOTP } from "otpauth";
-import { ATTEMPTS, type AttemptKind } from "../../src/core/accounts/attempt-rules.ts";
-import { digestOfToken } from "../../src/lib/secrets/secret-token.ts";
-import { ensureOwnerLink } from "../../src/operations/accounts/set-up.ts";
+import type { AccountPage, TotpSetUp } from "../../src/contract/web/account.ts";
+import { type AttemptKind, ATTEMPTS } from "../../src/core/sign-in.ts";
+import { digestOfToken } from "../../src/lib/secrets.ts";
 import {
   beginAuthenticator,
   finishAuthenticator,
+  setPassword,
   useTypedCode,
-} from "../../src/operations/accounts/sign-in/authenticator.ts";
-import { setPassword } from "../../src/operations/accounts/sign-in/credentials.ts";
-import type { AccountPage, TotpSetUp } from "../../src/contract/web/account.ts";
+} from "../../src/operations/credentials.ts";
+import { ensureOwnerLink } from "../../src/operations/sign-in.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useCast } from "../api/cast.ts";
 import { type ReceivedMail, startSmtp } from "../receivers/smtp.ts";

@@ -2,7 +2,7 @@
 import pg from "pg";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { AccountPage } from "../../src/contract/web/account.ts";
-import { setPassword } from "../../src/operations/accounts/sign-in/credentials.ts";
+import { setPassword } from "../../src/operations/credentials.ts";
 import { useCast } from "../api/cast.ts";
 import { locationOf, openBrowser } from "./browser.ts";
 import { withApp } from "./with-app.ts";

@@ -2,14 +2,12 @@
 // the record of all of it.
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { AccountPage } from "../../src/contract/web/account.ts";
-import type { AuditPage, KeyMade, ProjectSettings } from "../../src/contract/web/project-settings.ts";
-import { PROJECTS_OWNED_MAX } from "../../src/core/accounts/member-rules.ts";
+import type { AuditPage, KeyMade, ProjectSettings } from "../../src/contract/web/projects.ts";
+import { PROJECTS_OWNED_MAX } from "../../src/core/limits.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { changeProjectName } from "../../src/operations/accounts/projects.ts";
-import { lockAccount } from "../../src/store/accounts/accounts.ts";
-import { lockProject } from "../../src/store/accounts/members.ts";
-import { renameProject } from "../../src/store/accounts/project-changes.ts";
-import type { Account } from "../../src/store/accounts/projects.ts";
+import { changeProjectName } from "../../src/operations/projects.ts";
+import { type Account, lockAccount } from "../../src/store/accounts.ts";
+import { lockProject, renameProject } from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { startSmtp } from "../receivers/smtp.ts";
 import { useDashboard } from "../web/dashboard.ts";

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { AccountPage } from "../../src/contract/web/account.ts";
-import { signInVouched } from "../../src/operations/accounts/sign-in/vouched.ts";
+import { signInWithIdentity } from "../../src/operations/sign-in.ts";
 import { useCast } from "../api/cast.ts";
 import { freePort } from "../support/ports.ts";
 import { type Browser, locationOf, openBrowser } from "./browser.ts";
@@ -187,7 +187,12 @@ describe("The identity provider", () => {
       authenticatedAt: null,
     };
     const entering = async () =>
-      signInVouched(cast.db, { identified, createsAccounts: true, visitor: visitorHere, nextPath: null });
+      signInWithIdentity(cast.db, {
+        identified,
+        createsAccounts: true,
+        visitor: visitorHere,
+        nextPath: null,
+      });
     await expect(entering()).rejects.toMatchObject({ code: "invalid" });
   });
 
@@ -205,7 +210,7 @@ describe("The identity provider", () => {
     };
     const request = { identified, createsAccounts: true, visitor: visitorHere, nextPath: null };
     const kinds = await Promise.all(
-      Array.from({ length: 6 }, async () => (await signInVouched(cast.db, request)).kind),
+      Array.from({ length: 6 }, async () => (await signInWithIdentity(cast.db, request)).kind),
     );
     expect(kinds).toEqual(Array.from({ length: 6 }, () => "signedIn"));
   });

@@ -1,10 +1,7 @@
 // An authenticator app for somebody of the cast, set up as the account page would.
 import { Secret, TOTP } from "otpauth";
-import {
-  beginAuthenticator,
-  finishAuthenticator,
-} from "../../src/operations/accounts/sign-in/authenticator.ts";
-import type { Account } from "../../src/store/accounts/projects.ts";
+import { beginAuthenticator, finishAuthenticator } from "../../src/operations/credentials.ts";
+import type { Account } from "../../src/store/accounts.ts";
 import type { Cast } from "../api/cast.ts";
 
 /** Takes the place of whatever apps there are; answers with the app and its recovery codes. */

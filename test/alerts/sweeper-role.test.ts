@@ -5,11 +5,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
-import { beatIntake, enterIntake, leaveIntake } from "../../src/operations/intake-beat.ts";
-import { type Resources, type RoleName, run, type RunningProcess } from "../../src/roles.ts";
+import { enterIntake, leaveIntake, recordHeartbeat } from "../../src/operations/intakes.ts";
+import { type Resources, type RoleName, run, type RunningProcess } from "../../src/roles/roles.ts";
 import { openDatabase } from "../../src/store/db.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { useDatabase } from "../support/database.ts";
@@ -74,7 +74,7 @@ async function startBeating({ isSettled = true, heldMs = 0 } = {}): Promise<Beat
   await enterIntake(database.db, { intakeId, name: "host/1", leaseMs });
   let heldAt = heldMs === 0 ? Infinity : (await readDatabaseClock(database.db)) - heldMs;
   const beat = () =>
-    beatIntake(database.db, {
+    recordHeartbeat(database.db, {
       intakeId,
       leaseMs,
       beatAt: null,

@@ -2,12 +2,12 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { badgeSignature, encodeTagSegment } from "../../src/core/badge.ts";
 import { MINUTE_MS } from "../../src/core/instant.ts";
-import { hmacSha1, sha1 } from "../../src/lib/secrets/hashes.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { type BadgeHandler, badgeHandler } from "../../src/services/badge/handler.ts";
-import { markCheckDeleted } from "../../src/store/checks/checks.ts";
+import { hmacSha1, sha1 } from "../../src/lib/secrets.ts";
+import { type BadgeHandler, badgeHandler } from "../../src/services/api/badges.ts";
+import { markCheckDeleted } from "../../src/store/checks.ts";
 import type { Db } from "../../src/store/db.ts";
-import type { Project } from "../../src/store/accounts/projects.ts";
+import type { Project } from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { sampleIntake } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";

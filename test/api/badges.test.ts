@@ -1,7 +1,7 @@
 // GET /badges/: signed addresses of badges, six for each tag of a project.
 import { describe, expect, test } from "vitest";
 import { badgeSignature } from "../../src/core/badge.ts";
-import { hmacSha1, sha1 } from "../../src/lib/secrets/hashes.ts";
+import { hmacSha1, sha1 } from "../../src/lib/secrets.ts";
 import { sampleCheck } from "../support/sample.ts";
 import { type Player, UNKNOWN_KEY, useCast } from "./cast.ts";
 

@@ -2,18 +2,19 @@
 // the real server in this process, on a free port and a database of its own.
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll } from "vitest";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import type { Dialect } from "../../src/core/access.ts";
 import { createLog, type Log } from "../../src/lib/log.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
-import { secretKeyOf } from "../../src/operations/api-key.ts";
-import { createAccount } from "../../src/operations/create-account.ts";
-import { createProject } from "../../src/operations/create-project.ts";
-import { chooseRoles, type RunningProcess, run } from "../../src/roles.ts";
-import { type Channel, insertChannel } from "../../src/store/alerts/channels.ts";
+import { createAccount } from "../../src/operations/accounts.ts";
+import { secretKeyOf } from "../../src/operations/api-keys.ts";
+import { createProject } from "../../src/operations/projects.ts";
+import { chooseRoles, run, type RunningProcess } from "../../src/roles/roles.ts";
+import type { Account } from "../../src/store/accounts.ts";
+import { type Channel, insertChannel } from "../../src/store/channels.ts";
 import { type Database, openDatabase } from "../../src/store/db.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
-import { type Account, findProjectByUuid, type Project } from "../../src/store/accounts/projects.ts";
+import { findProjectByUuid, type Project } from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { freePort } from "../support/ports.ts";

@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { ROUTES } from "../../src/contract/routes.ts";
 import { uniqueKey } from "../../src/core/identity.ts";
-import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
+import { sha1Hex } from "../../src/lib/secrets.ts";
 import { ALL_VERSIONS, checksAt, newCheck, refusal, signals } from "./asking.ts";
 import { type Reply, UNKNOWN_KEY, UNKNOWN_UUID, useCast } from "./cast.ts";
 

@@ -1,7 +1,7 @@
 // POST /checks/: makes a check, or updates the one that `unique` means.
 import { describe, expect, test } from "vitest";
+import { createKeys } from "../../src/operations/api-keys.ts";
 import { sampleAccount, sampleProject } from "../support/sample.ts";
-import { createKeys } from "../../src/operations/accounts/create-keys.ts";
 import {
   ALL_VERSIONS,
   checksAt,

@@ -1,5 +1,5 @@
 // The keys that a matrix of rights is asked with: of nobody, of strangers, and of a project's own in both kinds.
-import { createKeys } from "../../src/operations/accounts/create-keys.ts";
+import { createKeys } from "../../src/operations/api-keys.ts";
 import { type Cast, UNKNOWN_KEY } from "./cast.ts";
 
 export const CREDENTIALS = [

@@ -1,13 +1,13 @@
 // The API while its link to the database is cut: refusals that say when to come back, within seconds, and service
 // as before once the link is there again.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
-import { secretKeyOf } from "../../src/operations/api-key.ts";
-import { createAccount } from "../../src/operations/create-account.ts";
-import { createProject } from "../../src/operations/create-project.ts";
-import { chooseRoles, type RunningProcess, run } from "../../src/roles.ts";
+import { createAccount } from "../../src/operations/accounts.ts";
+import { secretKeyOf } from "../../src/operations/api-keys.ts";
+import { createProject } from "../../src/operations/projects.ts";
+import { chooseRoles, run, type RunningProcess } from "../../src/roles/roles.ts";
 import { openDatabase } from "../../src/store/db.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { DatabaseProxy } from "../faults/stage/proxy.ts";

@@ -1,7 +1,7 @@
 // DELETE /checks/<uuid>: for good, with everything that was recorded; the answer has the check as it was.
 import { describe, expect, test } from "vitest";
 import { uniqueKey } from "../../src/core/identity.ts";
-import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
+import { sha1Hex } from "../../src/lib/secrets.ts";
 import {
   ALL_VERSIONS,
   checksAt,

@@ -1,8 +1,8 @@
 // GET /checks/<uuid or unique_key>/flips/: changes of status, newest first, filtered by time.
 import { describe, expect, test } from "vitest";
 import { uniqueKey } from "../../src/core/identity.ts";
-import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
-import { takeBackFlip, insertFlips } from "../../src/store/history/flips.ts";
+import { sha1Hex } from "../../src/lib/secrets.ts";
+import { insertFlips, takeBackFlip } from "../../src/store/flips.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { sampleCheck } from "../support/sample.ts";
 import { type Cast, UNKNOWN_KEY, UNKNOWN_UUID, useCast } from "./cast.ts";

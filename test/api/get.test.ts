@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { uniqueKey } from "../../src/core/identity.ts";
 import { DAY_MS, HOUR_MS } from "../../src/core/instant.ts";
-import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
+import { sha1Hex } from "../../src/lib/secrets.ts";
 import {
   ALL_VERSIONS,
   checksAt,

@@ -1,7 +1,7 @@
 // GET /checks/: all checks of a project, with filters, cheap however many there are.
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { uniqueKey } from "../../src/core/identity.ts";
-import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
+import { sha1Hex } from "../../src/lib/secrets.ts";
 import { sampleCheck } from "../support/sample.ts";
 import {
   ALL_VERSIONS,

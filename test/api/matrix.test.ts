@@ -1,17 +1,17 @@
 // Who may do what, over every route of the running server: the routes are asked of the server itself, the answers
 // are a literal table, and a route that the table does not know makes the test fail.
-import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyServerOptions } from "fastify";
+import type { IncomingMessage } from "node:http";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Dialect } from "../../src/core/access.ts";
 import { badgeSignature } from "../../src/core/badge.ts";
 import { uniqueKey } from "../../src/core/identity.ts";
-import { hmacSha1, sha1, sha1Hex } from "../../src/lib/secrets/hashes.ts";
 import type { HttpHandler, HttpListenerOptions } from "../../src/lib/http/listener.ts";
+import { hmacSha1, sha1, sha1Hex } from "../../src/lib/secrets.ts";
 import { sampleIntake } from "../support/checks-under-change.ts";
 import { sampleCheck } from "../support/sample.ts";
 import { type Cast, UNKNOWN_KEY, UNKNOWN_UUID, useCast } from "./cast.ts";
-import { CREDENTIALS, type Credential, type Keys, makeKeys } from "./credentials.ts";
+import { type Credential, CREDENTIALS, type Keys, makeKeys } from "./credentials.ts";
 
 /** What the framework was told, of all the methods that a client of ours can send. */
 type Registered = { url: string; method: string };

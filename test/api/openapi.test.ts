@@ -2,7 +2,7 @@
 // what comes back has to be what it says, in status, schema and shape. The refusals that it lists are provoked.
 import { Errors } from "typebox/schema";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { OpenApiDocument, OpenApiOperation } from "../../src/contract/openapi/document.ts";
+import type { OpenApiDocument, OpenApiOperation } from "../../src/contract/openapi.ts";
 import type { ApiEndpoint } from "../../src/contract/versions.ts";
 import { type Asked, type Reply, UNKNOWN_UUID, useCast } from "./cast.ts";
 

@@ -1,7 +1,7 @@
 // POST /checks/<uuid>/pause: stops watching a check until it is pinged or resumed.
 import { describe, expect, test } from "vitest";
 import { uniqueKey } from "../../src/core/identity.ts";
-import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
+import { sha1Hex } from "../../src/lib/secrets.ts";
 import {
   ALL_VERSIONS,
   checksAt,

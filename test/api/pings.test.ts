@@ -1,7 +1,7 @@
 // GET /checks/<uuid>/pings/: the log of a check, newest first, with the fields of each version.
 import { afterEach, describe, expect, test } from "vitest";
-import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
 import { uniqueKey } from "../../src/core/identity.ts";
+import { sha1Hex } from "../../src/lib/secrets.ts";
 import { sampleIntake, type Sent } from "../support/checks-under-change.ts";
 import { MONDAY_NOON, sampleCheck } from "../support/sample.ts";
 import { UNKNOWN_KEY, UNKNOWN_UUID, useCast } from "./cast.ts";

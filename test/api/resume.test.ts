@@ -1,7 +1,7 @@
 // POST /checks/<uuid>/resume: watches a paused check again, as if it were new. Version 1 does not have it.
 import { describe, expect, test } from "vitest";
 import { uniqueKey } from "../../src/core/identity.ts";
-import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
+import { sha1Hex } from "../../src/lib/secrets.ts";
 import {
   ALL_VERSIONS,
   checksAt,

@@ -2,17 +2,17 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { uniqueKey } from "../../src/core/identity.ts";
-import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
-import { createLog } from "../../src/lib/log.ts";
-import { createKeys } from "../../src/operations/accounts/create-keys.ts";
-import { createProject } from "../../src/operations/create-project.ts";
 import { byteBudget } from "../../src/lib/http/body.ts";
-import { doorOf } from "../../src/services/api/door.ts";
-import { RateLimiter } from "../../src/services/api/rate-limiter.ts";
-import { type ScrapeHandler, scrapeHandler } from "../../src/services/scrape/handler.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { sha1Hex } from "../../src/lib/secrets.ts";
+import { createKeys } from "../../src/operations/api-keys.ts";
+import { createProject } from "../../src/operations/projects.ts";
+import { RateLimiter } from "../../src/services/api/auth.ts";
+import { type PrometheusHandler, prometheusHandler } from "../../src/services/api/prometheus.ts";
+import { apiAuth } from "../../src/services/api/server.ts";
+import { listApiKeys } from "../../src/store/api-keys.ts";
 import type { Db } from "../../src/store/db.ts";
-import { listApiKeys } from "../../src/store/keys.ts";
-import { findProjectByUuid } from "../../src/store/accounts/projects.ts";
+import { findProjectByUuid } from "../../src/store/projects.ts";
 import { sampleIntake } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON, sampleAccount, sampleCheck } from "../support/sample.ts";
@@ -49,16 +49,16 @@ beforeEach(() => {
 });
 
 /** The handler with the door of the API; `requestsPerMinute` is what a key may ask, 0 without limit. */
-function handlerOn(db: Db, { requestsPerMinute = 0 } = {}): ScrapeHandler {
+function handlerOn(db: Db, { requestsPerMinute = 0 } = {}): PrometheusHandler {
   const limiter = new RateLimiter({ perMinute: requestsPerMinute, monotonic: () => 0 });
-  const door = doorOf({
+  const door = apiAuth({
     house: { database: db, secretKey: SECRET },
     limiter,
     budget: byteBudget(0),
     networkOf: ({ headers }) => String(headers["x-network"] ?? "here"),
     keyUsed: () => {},
   });
-  return scrapeHandler({
+  return prometheusHandler({
     database: db,
     siteUrl: new URL("https://overdue.example.org/site"),
     identify: (request, key) => door.identifyKey(request, key),

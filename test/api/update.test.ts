@@ -1,7 +1,7 @@
 // POST /checks/<uuid>: changes what is given, and nothing else; pings that arrive meanwhile are never overwritten.
 import { describe, expect, test } from "vitest";
 import { uniqueKey } from "../../src/core/identity.ts";
-import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
+import { sha1Hex } from "../../src/lib/secrets.ts";
 import {
   ALL_VERSIONS,
   checksAt,

@@ -1,10 +1,10 @@
 // Deliveries of the real database through the real sender to receivers that judge: groups, chats that move, channels
 // that are given up, and tests.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { type GuardedHttp, guardedHttp } from "../../src/lib/outgoing/guarded-http.ts";
-import { deliverDue, type Ports } from "../../src/operations/alerts/deliver.ts";
-import { planTest } from "../../src/operations/alerts/plan-deliveries.ts";
-import { disableChannel, findChannelById } from "../../src/store/alerts/channels.ts";
+import { type GuardedHttp, guardedHttp } from "../../src/lib/outgoing-http.ts";
+import { deliverDue, type Ports } from "../../src/operations/deliveries.ts";
+import { planTest } from "../../src/operations/plan-deliveries.ts";
+import { disableChannel, findChannelById } from "../../src/store/channels.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { startNtfy } from "../receivers/ntfy.ts";
 import type { Receiver } from "../receivers/receiver.ts";

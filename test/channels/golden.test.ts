@@ -3,11 +3,11 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type ChannelConfig, readConfig } from "../../src/channels/config/channel-config.ts";
+import { type ChannelConfig, readConfig } from "../../src/channels/channel-config.ts";
 import { kindNamed, KINDS } from "../../src/channels/registry.ts";
-import type { OutgoingRequest } from "../../src/lib/outgoing/guarded-http.ts";
+import type { AlertMessage } from "../../src/core/message.ts";
+import type { OutgoingRequest } from "../../src/lib/outgoing-http.ts";
 import { CONFIGS, DEDUPE_KEY, sampleChannel, sampleSender, WEBHOOK_SECRET } from "./sample-kinds.ts";
-import type { AlertMessage } from "../../src/core/alerts/message.ts";
 import { ALL, CHECK, DOWN, GOLDEN, NOW } from "./sample-messages.ts";
 
 const FOLDER = join(import.meta.dirname, "golden");

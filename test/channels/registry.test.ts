@@ -3,18 +3,12 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import {
-  type ChannelConfig,
-  fieldsOf,
-  readConfig,
-  shownConfig,
-} from "../../src/channels/config/channel-config.ts";
-import type { AnyKind, ChannelKind } from "../../src/channels/channel-kind.ts";
-import { configSchema, textField } from "../../src/channels/config/config-fields.ts";
-import { sendRequest } from "../../src/channels/http-sending.ts";
-import { kindNamed, KINDS } from "../../src/channels/registry.ts";
-import { wordsOf } from "../../src/channels/words/words.ts";
 import { renderChannelKinds } from "../../scripts/render-channels.ts";
+import { type ChannelConfig, fieldsOf, readConfig, shownConfig } from "../../src/channels/channel-config.ts";
+import { type AnyKind, type ChannelKind, configSchema, textField } from "../../src/channels/channel-kind.ts";
+import { sendRequest } from "../../src/channels/http-request.ts";
+import { messageText } from "../../src/channels/message-text.ts";
+import { kindNamed, KINDS } from "../../src/channels/registry.ts";
 import { CONFIGS, DEDUPE_KEY, sampleChannel, sampleSender } from "./sample-kinds.ts";
 import { DOWN, GOLDEN, NOW } from "./sample-messages.ts";
 
@@ -131,7 +125,7 @@ test("a kind that is added by one file and one line can be documented, validated
     rate: { perMinute: 1, burst: 1 },
     send: (message, { loft }, out) =>
       sendRequest(
-        { method: "POST", url: `https://birds.example/${loft}`, body: wordsOf(message, out).headline },
+        { method: "POST", url: `https://birds.example/${loft}`, body: messageText(message, out).headline },
         out,
       ),
   };

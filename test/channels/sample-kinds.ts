@@ -1,9 +1,9 @@
 // A configuration for each kind that sends by HTTP, and a sender that the tests of channels share.
-import type { ChannelConfig } from "../../src/channels/config/channel-config.ts";
+import type { ChannelConfig } from "../../src/channels/channel-config.ts";
 import { createSender, type Sender, type SenderOptions } from "../../src/channels/sender.ts";
-import { checkPresenter } from "../../src/contract/present-check.ts";
+import { checkPresenter } from "../../src/contract/check.ts";
 import { VERSIONS } from "../../src/contract/versions.ts";
-import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
+import { sha1Hex } from "../../src/lib/secrets.ts";
 import { DISCORD_PATH } from "../receivers/discord.ts";
 import { ROUTING_KEY } from "../receivers/pager-duty.ts";
 import { SLACK_PATH } from "../receivers/slack.ts";

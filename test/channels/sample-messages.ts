@@ -1,8 +1,8 @@
 // One message of each sort for the tests of channels, with names and outputs that try to pass for markup.
-import type { AlertMessage, CheckFacts, FlipMessage, LastPing } from "../../src/core/alerts/message.ts";
 import { DEFAULT_SETTINGS } from "../../src/core/check.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/core/instant.ts";
-import { NEW_STATE } from "../../src/core/machine/state.ts";
+import type { AlertMessage, CheckFacts, FlipMessage, LastPing } from "../../src/core/message.ts";
+import { NEW_STATE } from "../../src/core/state.ts";
 
 /** A Sunday, four in the morning, UTC. */
 export const NOW = Date.UTC(2026, 10, 15, 4, 0, 7);

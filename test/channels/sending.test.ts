@@ -1,11 +1,11 @@
 // Every kind against a receiver that judges by the provider's documentation: all messages are taken, whatever stands
 // in them; what goes wrong is told as it should be; and no secret is in anything that is kept.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { ChannelConfig } from "../../src/channels/config/channel-config.ts";
+import type { ChannelConfig } from "../../src/channels/channel-config.ts";
 import type { Sender } from "../../src/channels/sender.ts";
-import type { AlertMessage } from "../../src/core/alerts/message.ts";
-import type { SendResult } from "../../src/core/alerts/sending.ts";
-import { type GuardedHttp, guardedHttp } from "../../src/lib/outgoing/guarded-http.ts";
+import type { SendResult } from "../../src/core/delivery.ts";
+import type { AlertMessage } from "../../src/core/message.ts";
+import { type GuardedHttp, guardedHttp } from "../../src/lib/outgoing-http.ts";
 import { startDiscord } from "../receivers/discord.ts";
 import { startNtfy } from "../receivers/ntfy.ts";
 import { type PagerDutyReceiver, startPagerDuty } from "../receivers/pager-duty.ts";

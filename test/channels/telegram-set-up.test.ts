@@ -2,13 +2,13 @@
 // was written to it until it is confirmed.
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { readConfig, withMadeSecrets } from "../../src/channels/config/channel-config.ts";
-import { telegram as kind } from "../../src/channels/kinds/telegram.ts";
+import { readConfig, withMadeSecrets } from "../../src/channels/channel-config.ts";
+import { telegram as kind } from "../../src/channels/telegram.ts";
 import { DAY_MS } from "../../src/core/instant.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { type GuardedHttp, guardedHttp } from "../../src/lib/outgoing/guarded-http.ts";
-import { connectChats, type ChatSetUp } from "../../src/roles/notifying/chat-set-up.ts";
-import { type Channel, findChannelByUuid, insertChannel } from "../../src/store/alerts/channels.ts";
+import { type GuardedHttp, guardedHttp } from "../../src/lib/outgoing-http.ts";
+import { type ChatSetUp, connectChats } from "../../src/roles/notifier.ts";
+import { type Channel, findChannelByUuid, insertChannel } from "../../src/store/channels.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { reroute } from "../receivers/reroute.ts";
 import { startTelegram, TELEGRAM_TOKEN, type TelegramReceiver } from "../receivers/telegram.ts";

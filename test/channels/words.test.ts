@@ -1,9 +1,9 @@
 // The words of messages: what was expected, what came, since when; and that they do not depend on when they are sent.
 import { describe, expect, test } from "vitest";
-import type { ToldMessage } from "../../src/channels/told-message.ts";
-import { type Words, wordsOf } from "../../src/channels/words/words.ts";
-import type { FlipMessage } from "../../src/core/alerts/message.ts";
+import type { ChannelMessage } from "../../src/channels/channel-kind.ts";
+import { type MessageText, messageText } from "../../src/channels/message-text.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/core/instant.ts";
+import type { FlipMessage } from "../../src/core/message.ts";
 import { SITE } from "./sample-kinds.ts";
 import {
   CHECK,
@@ -26,8 +26,8 @@ function sampleZone(message: unknown): string {
   return settings === undefined || settings.kind === "simple" ? "UTC" : settings.tz;
 }
 
-const words = (message: unknown, zone = sampleZone(message)): Words =>
-  wordsOf(message as ToldMessage, { site: SITE, zone });
+const words = (message: unknown, zone = sampleZone(message)): MessageText =>
+  messageText(message as ChannelMessage, { site: SITE, zone });
 
 describe("a check that is down", () => {
   test("by silence: until when it was expected, and what came last", () => {

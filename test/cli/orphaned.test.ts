@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { environmentWith } from "../../src/config.ts";
+import { environmentWith } from "../../src/config/config.ts";
 
-const MODULE = new URL("../../src/cli/trial/orphaned.ts", import.meta.url).href;
+const MODULE = new URL("../../src/cli/private-postgres.ts", import.meta.url).href;
 const PROGRAM = `
   import { onOrphaned } from ${JSON.stringify(MODULE)};
   onOrphaned(() => process.exit());

@@ -1,15 +1,11 @@
 // Letting people in from the command line: for whoever is locked out, and where no mail is sent.
-import { beforeAll, describe, expect, test, vi } from "vitest";
-import { isSetUpLink } from "../../src/operations/accounts/set-up.ts";
-import { readInvitation } from "../../src/operations/accounts/joining.ts";
-import {
-  beginAuthenticator,
-  finishAuthenticator,
-} from "../../src/operations/accounts/sign-in/authenticator.ts";
-import { readLink } from "../../src/operations/accounts/sign-in/by-address.ts";
-import { findAccountByEmail } from "../../src/store/accounts/projects.ts";
-import { findAuthenticator } from "../../src/store/accounts/authenticators.ts";
 import { Secret, TOTP } from "otpauth";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beginAuthenticator, finishAuthenticator } from "../../src/operations/credentials.ts";
+import { readInvitation } from "../../src/operations/members.ts";
+import { isSetUpLink, readLink } from "../../src/operations/sign-in.ts";
+import { findAccountByEmail } from "../../src/store/accounts.ts";
+import { findAuthenticator } from "../../src/store/credentials.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { callOverdue, useDurablePostgres } from "./run-overdue.ts";
 

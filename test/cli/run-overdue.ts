@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, beforeAll } from "vitest";
 import { runCommandLine } from "../../src/cli/program.ts";
-import { objectStoreOf } from "../../src/roles/ways-out/object-store.ts";
-import { type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { objectStoreOf } from "../../src/config/connections.ts";
 import { embeddedPostgres } from "../support/postgres-binaries.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const RUN_TIMEOUT_MS = 90_000;

@@ -23,8 +23,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, expect, test, vi } from "vitest";
-import { packagedPrograms } from "../../src/cli/trial/postgres-programs.ts";
-import { startPrivatePostgres } from "../../src/cli/trial/private-postgres.ts";
+import { packagedPrograms, startPrivatePostgres } from "../../src/cli/private-postgres.ts";
 import { freePort } from "../support/ports.ts";
 import { callOverdue, endOf } from "./run-overdue.ts";
 

@@ -1,8 +1,8 @@
 // What a client under test is: who it claims to be, what it needs, and how it is driven. The list of them is in
 // roster.ts; how they are run, counted and judged is in run-clients.ts.
 import type { CheckSettings } from "../../src/core/check.ts";
-import type { Effects } from "./effects.ts";
 import type { Dialect } from "../conformance/dialects.ts";
+import type { Effects } from "./effects.ts";
 import type { ProjectOnStage } from "./stage.ts";
 
 /** Full is what people run; short is for the tests, where every second counts. */

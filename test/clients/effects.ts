@@ -2,12 +2,10 @@
 // arrives a moment later. Bounded: what has not come in time is a complaint.
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { listAssignmentsOfChecks } from "../../src/store/alerts/check-channels.ts";
-import { listChecks } from "../../src/store/checks/check-search.ts";
-import { type CheckWithState, findCheckByUuid } from "../../src/store/checks/checks.ts";
+import { listAssignmentsOfChecks } from "../../src/store/channels.ts";
+import { type CheckWithState, findCheckByUuid, listChecks } from "../../src/store/checks.ts";
 import type { Database } from "../../src/store/db.ts";
-import { findBody } from "../../src/store/history/ping-bodies.ts";
-import { listPings, type Ping } from "../../src/store/history/pings.ts";
+import { findBody, listPings, type Ping } from "../../src/store/pings.ts";
 
 const PINGS_MAX = 1_000;
 const ARRIVAL_MS_MAX = 20_000;

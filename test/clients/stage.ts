@@ -1,7 +1,7 @@
 // The server that clients meet: the real program in one dialect, the proxy that counts in front of it, and projects
 // with keys and channels. Everything on loopback, and gone when it is stopped.
 import { type Database, openDatabase } from "../../src/store/db.ts";
-import { findProjectByUuid } from "../../src/store/accounts/projects.ts";
+import { findProjectByUuid } from "../../src/store/projects.ts";
 import type { Dialect } from "../conformance/dialects.ts";
 import { type ServerUnderTest, startServerUnderTest } from "../conformance/server-under-test.ts";
 import { freePort } from "../support/ports.ts";

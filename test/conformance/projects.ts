@@ -1,13 +1,13 @@
 // The projects that cases ask for, made in the database of the server under test by the operations that make them
 // for people. Channels of every kind are plain rows: they are listed and assigned, whether or not they can send.
 import { randomUUID } from "node:crypto";
-import { secretKeyOf } from "../../src/operations/api-key.ts";
-import { createAccount } from "../../src/operations/create-account.ts";
-import { createProject } from "../../src/operations/create-project.ts";
-import { insertChannel } from "../../src/store/alerts/channels.ts";
+import { createAccount } from "../../src/operations/accounts.ts";
+import { secretKeyOf } from "../../src/operations/api-keys.ts";
+import { createProject } from "../../src/operations/projects.ts";
+import { insertChannel } from "../../src/store/channels.ts";
 import type { Database } from "../../src/store/db.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
-import { findProjectByUuid } from "../../src/store/accounts/projects.ts";
+import { findProjectByUuid } from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import type { Case, Setup, Topic } from "./case-file.ts";
 

@@ -1,6 +1,6 @@
 // The page of an account: how things are shown, the ways to sign in, the sessions, and the end of the account.
-import type { Page } from "playwright-core";
 import { Secret, TOTP } from "otpauth";
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { statement } from "../../src/store/db.ts";
 import { accessibilityTrouble, visit } from "../support/browser.ts";
@@ -8,10 +8,10 @@ import {
   addAuthenticator,
   button,
   expectGone,
-  notice,
-  person,
   expectSeen,
   expectSoon,
+  notice,
+  person,
 } from "./at-the-screen.ts";
 import { type Opened, useSite } from "./use-site.ts";
 

@@ -3,7 +3,7 @@
 import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import { createAccount } from "../../src/operations/create-account.ts";
+import { createAccount } from "../../src/operations/accounts.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { visit } from "../support/browser.ts";
 import type { Opened, OpenOptions, UsedSite } from "./use-site.ts";

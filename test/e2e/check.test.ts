@@ -3,22 +3,21 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import { insertMember } from "../../src/store/accounts/members.ts";
-import { findProjectByUuid } from "../../src/store/accounts/projects.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
+import { findProjectByUuid, insertMember } from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { accessibilityTrouble } from "../support/browser.ts";
 import {
   button,
   chooseZone,
   expectGone,
+  expectSeen,
+  expectSoon,
   notice,
   openRoom,
   person,
   type Room,
-  expectSeen,
   signal,
-  expectSoon,
   undo,
 } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";

@@ -2,9 +2,8 @@
 // whoever was away, ranges and windows of the pointer, and notices that stay or could not be taken back.
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { findProjectByUuid } from "../../src/store/accounts/projects.ts";
-import { insertMember } from "../../src/store/accounts/members.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
+import { findProjectByUuid, insertMember } from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { visit } from "../support/browser.ts";
 import {

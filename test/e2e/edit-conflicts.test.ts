@@ -2,8 +2,8 @@
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import type { ChannelsPage } from "../../src/contract/web/channels.ts";
-import type { CheckPage } from "../../src/contract/web/check-page.ts";
-import type { ProjectSettings } from "../../src/contract/web/project-settings.ts";
+import type { CheckPage } from "../../src/contract/web/checks.ts";
+import type { ProjectSettings } from "../../src/contract/web/projects.ts";
 import { accessibilityTrouble } from "../support/browser.ts";
 import { button, expectGone, expectSeen, expectSoon, notice, openRoom, type Room } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";

@@ -1,11 +1,11 @@
 // The first run, from the owner's link to a signal seen on the page: account, public address, mail with the server's
 // real answer, first check, and a mistake that is named.
 import { afterAll, expect, test } from "vitest";
-import { ensureOwnerLink } from "../../src/operations/accounts/set-up.ts";
+import { ensureOwnerLink } from "../../src/operations/sign-in.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { startSmtp } from "../receivers/smtp.ts";
 import { visit } from "../support/browser.ts";
-import { button, expectSeen, signal, expectSoon } from "./at-the-screen.ts";
+import { button, expectSeen, expectSoon, signal } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
 const smtp = await startSmtp();

@@ -1,6 +1,6 @@
 // What the paths of pages stand for in the filled database.
-import { findProjectByUuid } from "../../src/store/accounts/projects.ts";
 import { statement } from "../../src/store/db.ts";
+import { findProjectByUuid } from "../../src/store/projects.ts";
 import type { Site } from "../support/site.ts";
 
 const FIRST = statement<{ uuid: string; n: number }>({

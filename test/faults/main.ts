@@ -2,7 +2,7 @@
 // against what was recorded. With --json the last line is one object for machines.
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
-import { onOrphaned } from "../../src/cli/trial/orphaned.ts";
+import { onOrphaned } from "../../src/cli/private-postgres.ts";
 import { PLANTED, type Planted, seenOf } from "./planted.ts";
 import { describeTally, type Report, runScenarios } from "./run-scenarios.ts";
 import type { Run, Scenario, Size } from "./scenario.ts";

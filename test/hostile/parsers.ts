@@ -1,33 +1,30 @@
 // Every function that reads text from outside: requests, mails, answers of other servers, pasted text. To add one, add a
 // line. `lengthMax` is the limit that its callers enforce before they call it, in characters; without it the function
 // itself has to cope with a megabyte.
-import { readConfig } from "../../src/channels/config/channel-config.ts";
-import { addressWarnings, reachOf } from "../../src/channels/config/address-warnings.ts";
-import { hostOf, readAddress } from "../../src/channels/config/web-address.ts";
-import { exampleMessage } from "../../src/channels/example-check.ts";
-import { interpret, jsonOf } from "../../src/channels/http-sending.ts";
-import { KINDS, kindNamed } from "../../src/channels/registry.ts";
-import { telegramAnswer } from "../../src/channels/telegram/telegram-api.ts";
-import { readHeaders } from "../../src/channels/webhook/webhook-headers.ts";
-import { isWebhookSecret } from "../../src/channels/webhook/webhook-signature.ts";
+import { hostOf, readAddress, readConfig, readHeaders } from "../../src/channels/channel-config.ts";
+import { interpret, jsonOf } from "../../src/channels/http-request.ts";
+import { clipEnd, clipStart, oneLine, printable } from "../../src/channels/message-text.ts";
+import { addressWarnings, kindNamed, KINDS, reachOf } from "../../src/channels/registry.ts";
+import { exampleMessage } from "../../src/channels/sender.ts";
+import { telegramAnswer } from "../../src/channels/telegram.ts";
 import {
   fill,
   fillAddress,
   fillHeader,
+  isWebhookSecret,
   placeholderValues,
   TooMuchError,
-} from "../../src/channels/webhook/webhook-template.ts";
-import { clipEnd, clipStart, oneLine, printable } from "../../src/channels/words/clip.ts";
-import { readIfMatch } from "../../src/contract/own/channel.ts";
-import { readPage } from "../../src/contract/own/page.ts";
-import { readCheckRequest } from "../../src/contract/walk.ts";
-import { checkBodySchema } from "../../src/contract/check-body.ts";
+} from "../../src/channels/webhook.ts";
+import { readIfMatch, readPage } from "../../src/contract/channels.ts";
+import { checkBodySchema, readCheckRequest } from "../../src/contract/check.ts";
 import { VERSIONS } from "../../src/contract/versions.ts";
 import { naturalKey } from "../../src/contract/web/check-row.ts";
-import { judgeBody } from "../../src/contract/web/requests/judge.ts";
-import { CheckChange } from "../../src/contract/web/requests/checks.ts";
+import { CheckChange } from "../../src/contract/web/checks.ts";
+import { validateBody } from "../../src/contract/web/validate.ts";
 import { badgeLabel, parseSignatureSegment, tagsOfSegment } from "../../src/core/badge.ts";
-import { DEFAULT_SETTINGS } from "../../src/core/check.ts";
+import { resolveChannels } from "../../src/core/channel.ts";
+import { DEFAULT_SETTINGS, isCheckWanted, readFlipFilter, readListFilter } from "../../src/core/check.ts";
+import { bounceVerdict, readBounceLocalPart } from "../../src/core/email.ts";
 import { hasSlugCharacters, isUuid, slugify, splitTags, withTag } from "../../src/core/identity.ts";
 import {
   API_BODY_BYTES_MAX,
@@ -36,55 +33,47 @@ import {
   SCHEDULE_LENGTH_MAX,
   TAGS_LENGTH_MAX,
 } from "../../src/core/limits.ts";
-import { countedAddress } from "../../src/core/accounts/attempt-rules.ts";
-import { readDevice } from "../../src/core/accounts/device-rules.ts";
-import { passwordProblem } from "../../src/core/accounts/password-rules.ts";
-import { readTypedCode } from "../../src/core/accounts/second-factor-rules.ts";
-import { safeNext } from "../../src/core/accounts/token-rules.ts";
-import { bounceVerdict, readBounceLocalPart } from "../../src/core/alerts/mail-tokens.ts";
-import { resolveChannels } from "../../src/core/request/channels.ts";
-import { isCheckWanted, readFlipFilter, readListFilter } from "../../src/core/request/filters.ts";
-import { mailboxTarget } from "../../src/core/request/mailbox.ts";
-import { readCrontab } from "../../src/core/schedule/crontab/crontab.ts";
-import { jobName } from "../../src/core/schedule/crontab/job-name.ts";
-import { withReports } from "../../src/core/schedule/crontab/reporting.ts";
+import { jobName, readCrontab, withReports } from "../../src/core/schedule/crontab.ts";
 import { detectKind, isValidSchedule, parseSchedule } from "../../src/core/schedule/schedule.ts";
-import { expectedInShort } from "../../src/core/schedule/wording/short.ts";
+import { shortScheduleText } from "../../src/core/schedule/wording.ts";
 import { isZone } from "../../src/core/schedule/zone.ts";
-import { classifyEmail, parseExitStatus, parseRunId } from "../../src/core/signal.ts";
-import { explainConnection } from "../../src/lib/connection-trouble.ts";
-import { byteBudget } from "../../src/lib/http/body.ts";
+import {
+  countedAddress,
+  passwordProblem,
+  readDevice,
+  readTypedCode,
+  safeNext,
+} from "../../src/core/sign-in.ts";
+import { classifyEmail, mailboxTarget, parseExitStatus, parseRunId } from "../../src/core/signal.ts";
+import { byteBudget, isBeyondBounds } from "../../src/lib/http/body.ts";
 import { certainAddressReader, clientAddressReader, networkOf } from "../../src/lib/http/client-address.ts";
 import { escapeHtml } from "../../src/lib/http/html.ts";
-import { isBeyondBounds } from "../../src/lib/http/json-bounds.ts";
 import { hostMatcher, requestTarget, sitePath } from "../../src/lib/http/request-target.ts";
 import { secretRemover } from "../../src/lib/log.ts";
-import { readMail } from "../../src/lib/mail/bounded-mail.ts";
-import { readDeliveryStatus } from "../../src/lib/mail/delivery-status.ts";
-import { addressIn, senderKind } from "../../src/lib/mail/mail-setting.ts";
-import { troubleOf } from "../../src/lib/mail/smtp-trouble.ts";
+import { readDeliveryStatus, readMail } from "../../src/lib/mail-reader.ts";
+import { smtpFailureOf } from "../../src/lib/mail-sender.ts";
 import { nearestName } from "../../src/lib/nearest-name.ts";
-import { foreseenTrouble, isAllowedAddress, isLiteralAddress } from "../../src/lib/outgoing/destination.ts";
-import { outgoingErrorOf } from "../../src/lib/outgoing/outgoing-error.ts";
-import { parseBody } from "../../src/services/api/json-body.ts";
-import { namingOf } from "../../src/services/api/targets.ts";
-import { decodeBadgePath } from "../../src/services/badge/address.ts";
-import { badgeDocument } from "../../src/services/badge/document.ts";
-import { locateOwn } from "../../src/services/own-api/locate.ts";
-import { decodePing } from "../../src/services/ping/decode.ts";
-import { decodeScrapePath } from "../../src/services/scrape/address.ts";
-import { MailCollector } from "../../src/services/smtp/collect.ts";
-import { MailDecoder } from "../../src/services/smtp/decode.ts";
-import { htmlText } from "../../src/services/smtp/html-text.ts";
-import { diffLines } from "../../src/services/web/history/line-diff.ts";
-import { SHOWN_MAIL_BOUNDS } from "../../src/services/web/history/run.ts";
-import { decodeWebPath } from "../../src/services/web/mail-pages/address.ts";
-import { readBody } from "../../src/services/web/serving/body.ts";
-import { readCookies } from "../../src/services/web/serving/cookies.ts";
-import { pathNumber } from "../../src/services/web/serving/path-number.ts";
-import { originTrouble } from "../../src/services/web/serving/same-origin.ts";
-import { encodingFor } from "../../src/services/web/serving/send.ts";
-import { explainMiss, explainStranger } from "../../src/services/web/set-up/near-miss.ts";
+import {
+  foreseenRefusal,
+  isAllowedAddress,
+  isLiteralAddress,
+  outgoingErrorOf,
+} from "../../src/lib/outgoing-http.ts";
+import { explainConnection } from "../../src/lib/postgres-error.ts";
+import { addressIn, senderKind } from "../../src/lib/setting-value.ts";
+import { badgeDocument, decodeBadgePath } from "../../src/services/api/badges.ts";
+import { locateOwn } from "../../src/services/api/own-api.ts";
+import { decodePrometheusPath } from "../../src/services/api/prometheus.ts";
+import { namingOf, parseBody } from "../../src/services/api/respond.ts";
+import { decodePing } from "../../src/services/ping/ping-url.ts";
+import { htmlText, MailDecoder } from "../../src/services/smtp/decode.ts";
+import { MailCollector } from "../../src/services/smtp/receive.ts";
+import { decodeWebPath } from "../../src/services/web/mail-pages.ts";
+import { encodingFor, originProblem, readBody } from "../../src/services/web/respond.ts";
+import { pathNumber } from "../../src/services/web/route.ts";
+import { diffLines, SHOWN_MAIL_BOUNDS } from "../../src/services/web/runs.ts";
+import { readCookies } from "../../src/services/web/session.ts";
+import { explainMiss, explainStranger } from "../../src/services/web/setup.ts";
 import { sampleChannel, sampleSender } from "../channels/sample-kinds.ts";
 import { DOWN, NOW } from "../channels/sample-messages.ts";
 
@@ -99,9 +88,9 @@ const SITE = new URL("https://overdue.example.org/a");
 const UUID = "31365bce-8da9-4729-8ff3-aaa71d56b712";
 /** Request lines and headers, by the option of the HTTP parser (`src/lib/http/listener.ts`). */
 const HEADERS_LENGTH_MAX = 16 * 1024;
-/** Answers to outgoing requests (`src/lib/outgoing/guarded-http.ts`). */
+/** Answers to outgoing requests (`src/lib/outgoing-http.ts`). */
 const ANSWER_LENGTH_MAX = 64 * 1024;
-/** Of a body that is shown (`src/services/web/history/run.ts`). */
+/** Of a body that is shown (`src/services/web/runs.ts`). */
 const SHOWN_LENGTH_MAX = 200_000;
 
 const bytes = (text: string) => Buffer.from(text);
@@ -176,7 +165,7 @@ export const PARSERS: readonly HostileParser[] = [
     read: (text) => decodeBadgePath(`/badge/${UUID}/abcdefgh/${text}.svg`),
     lengthMax: HEADERS_LENGTH_MAX,
   },
-  { name: "decodeScrapePath", read: (text) => decodeScrapePath(`/projects/${text}/metrics`) },
+  { name: "decodeScrapePath", read: (text) => decodePrometheusPath(`/projects/${text}/metrics`) },
   { name: "decodeWebPath", read: (text) => decodeWebPath(`/integrations/${text}`) },
   { name: "locateOwn", read: (text) => locateOwn(`/api/overdue/v1/channels/${text}`) },
   { name: "namingOf", read: namingOf },
@@ -201,7 +190,7 @@ export const PARSERS: readonly HostileParser[] = [
   {
     name: "originTrouble",
     read: (origin) =>
-      originTrouble({ origin, host: origin, forwardedHost: origin, fetchSite: undefined }, SITE),
+      originProblem({ origin, host: origin, forwardedHost: origin, fetchSite: undefined }, SITE),
   },
   { name: "readIfMatch", read: readIfMatch },
   { name: "readPage", read: (text) => readPage(query("limit", text)) },
@@ -241,7 +230,7 @@ export const PARSERS: readonly HostileParser[] = [
   })),
   ...(["name", "slug", "tags", "desc", "schedule", "tz", "failureKw"] as const).map((field) => ({
     name: `judgeBody: ${field}`,
-    read: (text: string) => judgeBody(CheckChange, { [field]: text }),
+    read: (text: string) => validateBody(CheckChange, { [field]: text }),
   })),
   {
     name: "explainMiss",
@@ -278,7 +267,7 @@ export const PARSERS: readonly HostileParser[] = [
   { name: "parseSchedule", read: (text) => parseSchedule({ text, tz: "UTC" }) },
   {
     name: "expectedInShort",
-    read: (schedule) => expectedInShort({ kind: "oncalendar", timeoutSeconds: 60, schedule, tz: "UTC" }),
+    read: (schedule) => shortScheduleText({ kind: "oncalendar", timeoutSeconds: 60, schedule, tz: "UTC" }),
     lengthMax: SCHEDULE_LENGTH_MAX,
   },
   ...["", "* * * * * ", "CRON_TZ=", "#", "@daily ", "* * * * * a & "].map((head) => ({
@@ -400,7 +389,7 @@ export const PARSERS: readonly HostileParser[] = [
     name: "foreseenTrouble",
     read: (text) => {
       const url = URL.parse(`https://${text}`);
-      return url && foreseenTrouble(url, { allowPrivate: false });
+      return url && foreseenRefusal(url, { allowPrivate: false });
     },
     lengthMax: 1_000,
   },
@@ -411,7 +400,7 @@ export const PARSERS: readonly HostileParser[] = [
   {
     name: "troubleOf",
     read: (text) =>
-      troubleOf(
+      smtpFailureOf(
         { response: text, responseCode: 550, command: "RCPT TO" },
         { isHandedOver: false, secrets: ["hunter2"] },
       ),

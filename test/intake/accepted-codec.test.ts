@@ -1,7 +1,7 @@
 // Signals survive the way to bytes and back whatever they hold, and bytes that are no signal are refused.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { AcceptedSignal } from "../../src/core/accepted.ts";
+import type { AcceptedSignal } from "../../src/core/signal.ts";
 import { decodeSignal, decodeSignals, encodeSignal, encodeSignals } from "../../src/intake/accepted-codec.ts";
 import { signalOf } from "./support/batches.ts";
 

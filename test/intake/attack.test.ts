@@ -3,18 +3,18 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { loadConfig } from "../../src/config.ts";
-import type { AcceptedSignal } from "../../src/core/accepted.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import type { AcceptedSignal } from "../../src/core/signal.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { sweepDeadlines } from "../../src/operations/alerts/sweep-deadlines.ts";
-import { lookAtIntakes } from "../../src/operations/intake-beat.ts";
-import { type Receiving, startReceiving } from "../../src/roles/receiving.ts";
+import { lookAtIntakes } from "../../src/operations/intakes.ts";
+import { sweepDeadlines } from "../../src/operations/sweep.ts";
+import { type StartedIntake, startIntake } from "../../src/roles/ping.ts";
 import { mailServer } from "../../src/services/smtp/server.ts";
-import type { CheckWithState } from "../../src/store/checks/checks.ts";
+import type { CheckWithState } from "../../src/store/checks.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
+import { bareClient } from "../smtp/client.ts";
 import { useDatabase } from "../support/database.ts";
 import { makeWatched, makeWorld, storedRow, type World } from "../support/sweeping.ts";
-import { bareClient } from "../smtp/client.ts";
 import { signal } from "./scripted-ports.ts";
 
 const database = useDatabase();
@@ -25,7 +25,7 @@ const GRACE_SECONDS = 60;
 const ATTACKER = "203.0.113.9";
 
 let world: World;
-let receiving: Receiving;
+let receiving: StartedIntake;
 const endings: (() => unknown)[] = [];
 
 beforeEach(async () => {
@@ -41,7 +41,7 @@ beforeEach(async () => {
   };
   const log = createLog({ level: "error", destination: { write: () => {} } });
   const { config } = loadConfig({});
-  receiving = await startReceiving({ config: { ...config, spoolFolder: null }, databaseOptions, log });
+  receiving = await startIntake({ config: { ...config, spoolFolder: null }, databaseOptions, log });
   await receiving.heart.start();
 });
 

@@ -1,11 +1,11 @@
 // The direct intake on scripted ports: order, numbers, doubt, the detour and its end, refusals, stopping.
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import type { SignalResult } from "../../src/core/accepted.ts";
+import type { SignalResult } from "../../src/core/signal.ts";
 import { awakeMs } from "../support/awake.ts";
 import { nameOf, scripted, ScriptedDatabase, ScriptedSpool, signal, words } from "./scripted-ports.ts";
 

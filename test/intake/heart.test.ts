@@ -3,8 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { Pulse } from "../../src/intake/beat/pulse.ts";
-import { Heart } from "../../src/intake/heart.ts";
+import { Heartbeat, HeartbeatExchange } from "../../src/intake/heartbeat.ts";
 import { T, world } from "./scripted-heart.ts";
 import { signal } from "./scripted-ports.ts";
 
@@ -13,7 +12,7 @@ const LIMIT = { giveUpAtMs: Infinity };
 /** A pulse that has entered and beats when the test says so. */
 function pulsing(given: Parameters<typeof world>[0] = {}) {
   const all = world(given);
-  const pulse = new Pulse(all.parts);
+  const pulse = new HeartbeatExchange(all.parts);
   const { entered, identity } = all.parts;
   if (entered !== null) pulse.enter(identity.intakeId, entered);
   const tickFor = (ms: number) => {
@@ -303,14 +302,14 @@ describe("the answer to a beat", () => {
 });
 
 describe("the heart", () => {
-  const hearts: Heart[] = [];
+  const hearts: Heartbeat[] = [];
   afterEach(async () => {
     for (const heart of hearts.splice(0)) await heart.stop({ isEmpty: false });
   });
 
   async function living(given: Parameters<typeof world>[0] = {}) {
     const all = world(given);
-    const heart = new Heart(all.parts);
+    const heart = new Heartbeat(all.parts);
     all.presence.hasEntered = () => heart.hasEntered();
     hearts.push(heart);
     await all.intake.adopt();
@@ -505,14 +504,14 @@ describe("the heart", () => {
 });
 
 describe("an intake that starts while the database is away", () => {
-  const hearts: Heart[] = [];
+  const hearts: Heartbeat[] = [];
   afterEach(async () => {
     for (const heart of hearts.splice(0)) await heart.stop({ isEmpty: false });
   });
 
   async function starting(lastBeat: { ms: number; isAlone: boolean }) {
     const all = world({ isLate: true, lastBeat });
-    const heart = new Heart(all.parts);
+    const heart = new Heartbeat(all.parts);
     all.presence.hasEntered = () => heart.hasEntered();
     hearts.push(heart);
     all.script.fails = true;
@@ -566,7 +565,7 @@ test("beats are noted for the next start, and a goodbye as one that nobody may c
   const other = { id: randomUUID(), name: "b", lastSeq: 1, watermarkAt: T, leaseUntilAt: T, beatAt: T };
   const { parts, script, noted, pass } = world();
   script.answer = { others: [other] };
-  const heart = new Heart(parts);
+  const heart = new Heartbeat(parts);
   pass(0, { wall: -5_000 });
   await heart.start();
   expect(noted).toEqual([{ wallAt: T - 5_000, databaseAheadMs: 5_000, isAlone: false }]);

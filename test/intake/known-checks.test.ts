@@ -1,13 +1,17 @@
 // What the intakes of a machine know survives a restart, is bounded, ends after 30 days, and is found at once.
+import fc from "fast-check";
 import { spawnSync } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { SignalTarget } from "../../src/core/accepted.ts";
+import type { SignalTarget } from "../../src/core/signal.ts";
 import { fingerprintWith, HalfSipHash } from "../../src/intake/known-checks/fingerprint.ts";
+import {
+  type KnownChecks,
+  type KnownChecksOptions,
+  openKnownChecks,
+} from "../../src/intake/known-checks/known-checks.ts";
 import { KnownTable } from "../../src/intake/known-checks/table.ts";
-import { type KnownChecks, type KnownChecksOptions, openKnownChecks } from "../../src/intake/known-checks.ts";
 import { T0 } from "./support/batches.ts";
 import { temporaryFolder } from "./support/folders.ts";
 

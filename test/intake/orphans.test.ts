@@ -3,16 +3,16 @@ import { randomUUID } from "node:crypto";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { makeSpooling, type Spooling } from "../../src/intake/spooling.ts";
+import { type IntakeFiles, openIntakeFiles } from "../../src/intake/intake-files.ts";
 import { createSpoolFile, spoolNames, spoolPath } from "../../src/intake/spool/folder.ts";
 import { signal } from "./scripted-ports.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
-const open: Spooling[] = [];
+const open: IntakeFiles[] = [];
 afterEach(() => Promise.all(open.splice(0).map((one) => one.close({ hasLeft: false }))));
 
-function spoolingIn(folder: string): Spooling {
-  const spooling = makeSpooling({ folder, bytesMax: 64 * 1024 * 1024 });
+function spoolingIn(folder: string): IntakeFiles {
+  const spooling = openIntakeFiles({ folder, bytesMax: 64 * 1024 * 1024 });
   open.push(spooling);
   return spooling;
 }
@@ -149,7 +149,7 @@ test("one whose file cannot be read is told once", async () => {
 });
 
 test("without a folder there is no spool, and known checks are only in memory", async () => {
-  const none = makeSpooling({ folder: null, bytesMax: 1 });
+  const none = openIntakeFiles({ folder: null, bytesMax: 1 });
   expect(await none.open(randomUUID())).toBeNull();
   expect(await none.findOrphans()).toEqual({ gone: [], broken: [] });
   const known = await none.openKnown(0);

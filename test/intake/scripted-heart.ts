@@ -1,18 +1,18 @@
 // A world for the heart of an intake: time that only the test moves, a database that hears beats as the test
 // wants it to, spools that are only counted, and an intake on scripted ports.
-import type {
-  AttributedRefusals,
-  Beaten,
-  BeatRequest,
-  BeatResult,
-  Entry,
-  Observation,
-} from "../../src/core/machine/intake-beat.ts";
-import { endsGap } from "../../src/core/machine/watermark.ts";
-import type { HeartParts } from "../../src/intake/beat/parts.ts";
+import {
+  type AttributedRefusals,
+  endsGap,
+  type HeartbeatAccepted,
+  type HeartbeatRequest,
+  type HeartbeatResult,
+  type IntakeEntry,
+  type Observation,
+} from "../../src/core/watermark.ts";
+import type { BatchSpool } from "../../src/intake/batches/dependencies.ts";
 import { DatabaseClock } from "../../src/intake/clock.ts";
-import type { BatchSpool } from "../../src/intake/direct/parts.ts";
-import type { LastBeat } from "../../src/intake/last-beat.ts";
+import type { HeartbeatDeps } from "../../src/intake/heartbeat.ts";
+import type { LastHeartbeat } from "../../src/intake/last-heartbeat.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { scripted, ScriptedSpool } from "./scripted-ports.ts";
 
@@ -37,30 +37,30 @@ function scriptedTime() {
 /** What the database says of the intake's batches, unless the test says otherwise. */
 const LAST_SEQ = 1_000;
 
-type Heard = BeatRequest & { observed: Observation };
+type Heard = HeartbeatRequest & { observed: Observation };
 
 function scriptedBeats(look: () => { databaseAt: number; sentAtMs: number; receivedAtMs: number }) {
   const heard: Heard[] = [];
-  const entered: Entry[] = [];
+  const entered: IntakeEntry[] = [];
   const left: { intakeId: string; refused: readonly unknown[]; attributed?: AttributedRefusals }[] = [];
   const script = {
     fails: false,
     closed: false,
     /** The last sign of anybody's life before an intake enters. */
     enteredAfterAt: null as number | null,
-    answer: {} as Partial<Beaten>,
+    answer: {} as Partial<HeartbeatAccepted>,
     /** What happens inside the transaction, before the intake is asked. */
     meanwhile: (): void => {},
   };
   let newestBeatAt: number | null = null;
   let freshSinceAt = look().databaseAt;
-  const enter: HeartParts["enter"] = async (entry) => {
+  const enter: HeartbeatDeps["enter"] = async (entry) => {
     if (script.fails) throw new Error("away");
     entered.push(entry);
     script.closed = false;
     return { look: look(), lastBeatAt: script.enteredAfterAt ?? look().databaseAt - 100 };
   };
-  const beat = async (request: BeatRequest): Promise<BeatResult> => {
+  const beat = async (request: HeartbeatRequest): Promise<HeartbeatResult> => {
     if (script.fails) throw new Error("away");
     if (script.closed) return { kind: "closed" };
     const at = look();
@@ -76,7 +76,7 @@ function scriptedBeats(look: () => { databaseAt: number; sentAtMs: number; recei
     const beatAt = acceptedUntilAt ?? at.databaseAt;
     return { kind: "beaten", look: at, beatAt, lastSeq: LAST_SEQ, ...plain, ...script.answer };
   };
-  const leave: HeartParts["leave"] = async (going) => left.push(going) > 0;
+  const leave: HeartbeatDeps["leave"] = async (going) => left.push(going) > 0;
   return { heard, entered, left, script, operations: { enter, beat, leave } };
 }
 
@@ -84,12 +84,12 @@ function countedSpools() {
   const opened: { intakeId: string; isClosed: boolean }[] = [];
   const closedBefore: BatchSpool[] = [];
   const numbers = new Map<BatchSpool, number>();
-  const openSpool: HeartParts["openSpool"] = async (intakeId) => {
+  const openSpool: HeartbeatDeps["openSpool"] = async (intakeId) => {
     const spool = new ScriptedSpool();
     numbers.set(spool, opened.push({ intakeId, isClosed: false }) - 1);
     return spool;
   };
-  const closeSpool: HeartParts["closeSpool"] = async (spool) => {
+  const closeSpool: HeartbeatDeps["closeSpool"] = async (spool) => {
     const found = opened[numbers.get(spool) ?? -1];
     if (found === undefined) closedBefore.push(spool);
     else found.isClosed = true;
@@ -99,7 +99,7 @@ function countedSpools() {
 }
 
 /** Everything that a heart is made of; the intake has entered, and nobody has beaten before unless given. */
-export function world(given: Partial<HeartParts> & { lastBeatAt?: number | null; isLate?: boolean } = {}) {
+export function world(given: Partial<HeartbeatDeps> & { lastBeatAt?: number | null; isLate?: boolean } = {}) {
   const time = scriptedTime();
   const beats = scriptedBeats(time.look);
   const spools = countedSpools();
@@ -110,8 +110,8 @@ export function world(given: Partial<HeartParts> & { lastBeatAt?: number | null;
   const ports = scripted({ clock, hasEntered: () => presence.hasEntered() });
   const lines: string[] = [];
   const letGo: string[] = [];
-  const noted: LastBeat[] = [];
-  const parts: HeartParts = {
+  const noted: LastHeartbeat[] = [];
+  const parts: HeartbeatDeps = {
     name: "host/1",
     leaseMs: 10_000,
     identity: { intakeId: ports.intake.state().confirmed.intakeId, spool: ports.spool },

@@ -2,11 +2,11 @@
 // that can be full. Both keep a log of what they were given, so that a test can say what must have happened.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AcceptedSignal, Batch, SignalTarget } from "../../src/core/accepted.ts";
+import type { AcceptedSignal, Batch, SignalTarget } from "../../src/core/signal.ts";
+import type { BatchSpool, IntakeDeps, RecordHow } from "../../src/intake/batches/dependencies.ts";
+import type { Recorded } from "../../src/intake/batches/replay.ts";
 import { DatabaseClock } from "../../src/intake/clock.ts";
-import { DirectIntake } from "../../src/intake/direct.ts";
-import type { BatchSpool, IntakeParts, RecordHow } from "../../src/intake/direct/parts.ts";
-import type { Recorded } from "../../src/intake/direct/replay.ts";
+import { DatabaseIntake } from "../../src/intake/database-intake.ts";
 import { awakeMs } from "../support/awake.ts";
 
 /** What the database does with a batch: it answers, is away, or commits and loses the answer. */
@@ -119,7 +119,7 @@ export function nameOf(target: SignalTarget): string {
 }
 
 export type Scripted = {
-  intake: DirectIntake;
+  intake: DatabaseIntake;
   database: ScriptedDatabase;
   spool: ScriptedSpool;
   known: Set<string>;
@@ -133,7 +133,7 @@ export type Scripted = {
 };
 
 /** An intake on scripted ports. Every target is known unless the test says otherwise. */
-export function scripted(given: Partial<IntakeParts> & { spoolless?: boolean } = {}): Scripted {
+export function scripted(given: Partial<IntakeDeps> & { spoolless?: boolean } = {}): Scripted {
   const database = new ScriptedDatabase();
   const spool = new ScriptedSpool();
   const known = new Set<string>([TARGET.uuid]);
@@ -141,7 +141,7 @@ export function scripted(given: Partial<IntakeParts> & { spoolless?: boolean } =
   const troubles: string[] = [];
   const start = performance.now();
   const clock = new DatabaseClock({ databaseAt: Date.now(), sentAtMs: start, receivedAtMs: start });
-  const intake = new DirectIntake({
+  const intake = new DatabaseIntake({
     identity: { intakeId: randomUUID(), spool: given.spoolless === true ? null : spool },
     clock,
     record: (batch, how) => database.record(batch, how),

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createSpoolFile } from "../../src/intake/spool/folder.ts";
-import { startSpool } from "../../src/intake/spool.ts";
+import { startSpool } from "../../src/intake/spool/spool.ts";
 import { faultOf } from "../../src/intake/sqlite.ts";
 import { batchOf } from "./support/batches.ts";
 import { temporaryFolder } from "./support/folders.ts";

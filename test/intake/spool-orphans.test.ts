@@ -17,7 +17,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { encodeSignals } from "../../src/intake/accepted-codec.ts";
 import { adoptSpoolFile, createSpoolFile } from "../../src/intake/spool/folder.ts";
-import type { Spool } from "../../src/intake/spool.ts";
+import type { Spool } from "../../src/intake/spool/spool.ts";
 import { batchOf, T0 } from "./support/batches.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { startAppender, startSeeker } from "./support/processes.ts";

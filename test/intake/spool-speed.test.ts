@@ -1,7 +1,7 @@
 // How fast the spool and the known checks are on this machine. The figures are printed; the bounds are wide,
 // because the machine does other things as well, and only catch a slip of an order of magnitude.
 import { describe, expect, test } from "vitest";
-import { openKnownChecks } from "../../src/intake/known-checks.ts";
+import { openKnownChecks } from "../../src/intake/known-checks/known-checks.ts";
 import { batchOf, signalOf, T0 } from "./support/batches.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { drain, spoolIn } from "./support/spools.ts";

@@ -1,9 +1,9 @@
 // What holds for every mail: nothing of somebody else's becomes markup, both parts say the same, colours can be read,
 // and the mails of one incident find each other.
 import { describe, expect, test } from "vitest";
-import { email } from "../../src/channels/kinds/email.ts";
-import { DARK, LIGHT, type Palette } from "../../src/channels/mail/mail-style.ts";
-import { readConfig } from "../../src/channels/config/channel-config.ts";
+import { readConfig } from "../../src/channels/channel-config.ts";
+import { DARK, LIGHT, type Palette } from "../../src/channels/email-layout.ts";
+import { email } from "../../src/channels/email.ts";
 import { kindNamed } from "../../src/channels/registry.ts";
 import { DOWN, EXTREME, MERGED, NOTICE, TAKEN_BACK, TEST, UP } from "../channels/sample-messages.ts";
 import { sampleAlert, sampleMails } from "./sample-mails.ts";

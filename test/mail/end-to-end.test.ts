@@ -2,10 +2,9 @@
 // thread, and leaves with one click; owners hear of what is not sent.
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { askForVerification } from "../../src/operations/alerts/mail/verification.ts";
-import { type Channel, findChannelById, insertChannel } from "../../src/store/alerts/channels.ts";
-import { assignChannels } from "../../src/store/alerts/check-channels.ts";
-import { findCheckByUuid } from "../../src/store/checks/checks.ts";
+import { askForVerification } from "../../src/operations/channels.ts";
+import { assignChannels, type Channel, findChannelById, insertChannel } from "../../src/store/channels.ts";
+import { findCheckByUuid } from "../../src/store/checks.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useCast } from "../api/cast.ts";
 import { type ReceivedMail, startSmtp } from "../receivers/smtp.ts";

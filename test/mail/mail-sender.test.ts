@@ -1,8 +1,12 @@
 // The sender against a real SMTP server: what arrives, what is refused for good, what may be tried again, and what
 // may have arrived although nobody said so.
 import { afterEach, describe, expect, test } from "vitest";
-import type { Mail, MailSender } from "../../src/lib/mail/mail.ts";
-import { type MailSenderOptions, openMailSender } from "../../src/lib/mail/mail-sender.ts";
+import {
+  type Mail,
+  type MailSender,
+  type MailSenderOptions,
+  openMailSender,
+} from "../../src/lib/mail-sender.ts";
 import { type SmtpBehaviour, type SmtpOptions, type SmtpReceiver, startSmtp } from "../receivers/smtp.ts";
 
 const MAIL: Mail = {

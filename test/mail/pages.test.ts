@@ -1,24 +1,13 @@
 // The pages that mails link to, and the hook for undeliverable mail, on a real listener.
 import { createHash, randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import {
-  bounceLocalPart,
-  reportsToken,
-  unsubscribeToken,
-  verificationToken,
-} from "../../src/core/alerts/mail-tokens.ts";
+import { bounceLocalPart, reportsToken, unsubscribeToken, verificationToken } from "../../src/core/email.ts";
 import { HOUR_MS } from "../../src/core/instant.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { signingWith } from "../../src/operations/alerts/mail/signing.ts";
-import { mailPagesHandler } from "../../src/services/web/mail-pages/handler.ts";
-import {
-  type Channel,
-  findChannelById,
-  insertChannel,
-  updateChannel,
-} from "../../src/store/alerts/channels.ts";
-import { insertLetter } from "../../src/store/alerts/letters.ts";
-import { findPreferences, writePreferences } from "../../src/store/alerts/preferences.ts";
+import { signingWith } from "../../src/operations/emails.ts";
+import { mailPagesHandler } from "../../src/services/web/mail-pages.ts";
+import { type Channel, findChannelById, insertChannel, writeChannel } from "../../src/store/channels.ts";
+import { findPreferences, insertEmail, writePreferences } from "../../src/store/emails.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { servePlainly, stopServingAtEnd } from "../api/plain-server.ts";
 import { useDatabase } from "../support/database.ts";
@@ -150,7 +139,7 @@ describe("A link", () => {
     const site = await serve();
     const channel = await mailChannel();
     const config = { value: "bob@example.org", up: true, down: true };
-    await write((tx) => updateChannel(tx, { channelId: channel.id, config }));
+    await write((tx) => writeChannel(tx, { channelId: channel.id, config }));
     expect((await post(site + linkOf(channel, "unsub"))).status).toBe(404);
     expect((await post(site + linkOf(channel, "verify"))).status).toBe(404);
     expect((await post(site + linkOf(channel, "unsub", "bob@example.org"))).status).toBe(200);
@@ -249,7 +238,7 @@ describe("Undeliverable mail", () => {
     const account = await sampleAccount(database.db);
     const uuid = randomUUID();
     const letter = { uuid, kind: "report" as const, accountId: account.id, channelId: null, about: {} };
-    await write((tx) => insertLetter(tx, { ...letter, createdAt: MONDAY_NOON }));
+    await write((tx) => insertEmail(tx, { ...letter, createdAt: MONDAY_NOON }));
     const raw = (id: string, status: string) => {
       const localPart = bounceLocalPart(signing, { id: `l.${id}`, address: account.email, at: MONDAY_NOON });
       return postfixReport({ to: `${localPart}@bounces.example.org`, status });

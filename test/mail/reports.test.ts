@@ -2,27 +2,28 @@
 // stands in it when it is sent.
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import { LETTER_LEASE_MS } from "../../src/core/alerts/letters.ts";
+import { EMAIL_LEASE_MS } from "../../src/core/email.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
+import { askForVerification, isVerified } from "../../src/operations/channels.ts";
 import {
-  type ClaimedLetter,
-  claimLetters,
-  readLetter,
-  settleLetter,
-} from "../../src/operations/alerts/mail/letters.ts";
-import { setPreferences } from "../../src/operations/alerts/mail/preferences.ts";
-import { planReminders, planReports } from "../../src/operations/alerts/mail/reports.ts";
-import { askForVerification, isVerified } from "../../src/operations/alerts/mail/verification.ts";
+  type ClaimedEmail,
+  claimEmails,
+  composeEmail,
+  planReminders,
+  planReports,
+  setPreferences,
+  settleEmail,
+} from "../../src/operations/emails.ts";
+import type { Account } from "../../src/store/accounts.ts";
 import {
   deleteChannel,
   findChannelById,
   insertChannel,
-  updateChannel,
-} from "../../src/store/alerts/channels.ts";
-import { markVerified } from "../../src/store/alerts/mail-channels.ts";
-import { findPreferences } from "../../src/store/alerts/preferences.ts";
-import { insertFlips } from "../../src/store/history/flips.ts";
-import type { Account } from "../../src/store/accounts/projects.ts";
+  markVerified,
+  writeChannel,
+} from "../../src/store/channels.ts";
+import { findPreferences } from "../../src/store/emails.ts";
+import { insertFlips } from "../../src/store/flips.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON, sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";
@@ -61,13 +62,13 @@ async function plan(now: number, minute = 30): Promise<void> {
 
 /** The letters to somebody that are due, as they are sent now. */
 async function lettersTo({ id, email }: Account, now: number) {
-  const all = await claimLetters(database.db, { now, limit: 1_000 });
+  const all = await claimEmails(database.db, { now, limit: 1_000 });
   const mine = all.filter(({ accountId }) => accountId === id);
   const written = [];
   for (const letter of mine) {
-    const read = await readLetter(database.db, letter, now);
+    const read = await composeEmail(database.db, letter, now);
     if (read !== null) expect(read.to).toBe(email);
-    await settleLetter(database.db, letter, { result: read === null ? null : { kind: "sent" }, now });
+    await settleEmail(database.db, letter, { result: read === null ? null : { kind: "sent" }, now });
     written.push(read);
   }
   return written;
@@ -141,10 +142,10 @@ describe("A report", () => {
     const due = local("2026-11-17T09:30:00Z");
     await plan(due);
     await setPreferences(database.db, { email: fickle.account.email, change: { reports: "off" } });
-    const claimed = await claimLetters(database.db, { now: due, limit: 100 });
+    const claimed = await claimEmails(database.db, { now: due, limit: 100 });
     expect(claimed.map(({ accountId }) => accountId)).not.toContain(quiet.account.id);
     const theirs = claimed.find(({ accountId }) => accountId === fickle.account.id);
-    expect(theirs === undefined ? "gone" : await readLetter(database.db, theirs, due)).toBeNull();
+    expect(theirs === undefined ? "gone" : await composeEmail(database.db, theirs, due)).toBeNull();
   });
 
   test("is planned for people who never said anything: monthly, in UTC", async () => {
@@ -211,13 +212,13 @@ describe("A reminder", () => {
     await setState(check.id, "down", MONDAY_NOON);
     await plan(MONDAY_NOON);
     await plan(MONDAY_NOON + HOUR_MS);
-    const claimed = await claimLetters(database.db, { now: MONDAY_NOON + HOUR_MS, limit: 100 });
+    const claimed = await claimEmails(database.db, { now: MONDAY_NOON + HOUR_MS, limit: 100 });
     expect(claimed.map(({ accountId }) => accountId)).toEqual([mate.id]);
   });
 });
 
 describe("A letter", () => {
-  const stateOf = async ({ id }: ClaimedLetter) => {
+  const stateOf = async ({ id }: ClaimedEmail) => {
     const { rows } = await database.db.pool.query(
       "select state, reason, next_try_at from letters where id = $1",
       [id],
@@ -225,12 +226,12 @@ describe("A letter", () => {
     return rows[0];
   };
 
-  async function claimed(): Promise<ClaimedLetter> {
+  async function claimed(): Promise<ClaimedEmail> {
     const { check } = await person({ reports: "off", reminders: "hourly", tz: "UTC" });
     await setState(check.id, "down", MONDAY_NOON);
     await plan(MONDAY_NOON);
     await plan(MONDAY_NOON + HOUR_MS);
-    const [letter] = await claimLetters(database.db, { now: MONDAY_NOON + HOUR_MS, limit: 1 });
+    const [letter] = await claimEmails(database.db, { now: MONDAY_NOON + HOUR_MS, limit: 1 });
     if (letter === undefined) throw new Error("no letter is due");
     return letter;
   }
@@ -238,7 +239,7 @@ describe("A letter", () => {
 
   test("that was sent is done", async () => {
     const letter = await claimed();
-    await settleLetter(database.db, letter, { result: { kind: "sent" }, now });
+    await settleEmail(database.db, letter, { result: { kind: "sent" }, now });
     expect(await stateOf(letter)).toEqual({ state: "sent", reason: null, next_try_at: null });
   });
 
@@ -252,13 +253,13 @@ describe("A letter", () => {
     let at = now;
     let tries = 0;
     for (; tries < 100; tries += 1) {
-      await settleLetter(database.db, letter, { result, now: at });
+      await settleEmail(database.db, letter, { result, now: at });
       const { state, next_try_at: next, reason } = await stateOf(letter);
       expect(reason).toBe("The mail server closed the connection");
       if (state === "dead") break;
       expect(next).toBeGreaterThan(at);
       at = next;
-      const [again] = await claimLetters(database.db, { now: at, limit: 1 });
+      const [again] = await claimEmails(database.db, { now: at, limit: 1 });
       if (again === undefined) throw new Error("it is not due again");
       letter = again;
     }
@@ -269,7 +270,7 @@ describe("A letter", () => {
   test("that is refused for good is not tried again", async () => {
     const letter = await claimed();
     const result = { kind: "failed" as const, permanent: true, reason: "no such user" };
-    await settleLetter(database.db, letter, { result, now });
+    await settleEmail(database.db, letter, { result, now });
     expect(await stateOf(letter)).toMatchObject({ state: "dead", reason: "no such user" });
     const wanted = await findPreferences(database.db, letter.accountId ?? 0);
     expect(wanted).toMatchObject({ reports: "off", reminders: "off" });
@@ -277,17 +278,17 @@ describe("A letter", () => {
 
   test("of a sender who never came back belongs to the next, and only to him", async () => {
     const letter = await claimed();
-    expect(await claimLetters(database.db, { now: now + LETTER_LEASE_MS - 1, limit: 1 })).toEqual([]);
-    const [again] = await claimLetters(database.db, { now: now + LETTER_LEASE_MS, limit: 1 });
+    expect(await claimEmails(database.db, { now: now + EMAIL_LEASE_MS - 1, limit: 1 })).toEqual([]);
+    const [again] = await claimEmails(database.db, { now: now + EMAIL_LEASE_MS, limit: 1 });
     expect(again?.uuid).toBe(letter.uuid);
-    await settleLetter(database.db, letter, { result: { kind: "sent" }, now });
+    await settleEmail(database.db, letter, { result: { kind: "sent" }, now });
     expect(await stateOf(letter)).toMatchObject({ state: "pending" });
   });
 
   test("that waited for a week for a server is not sent any more", async () => {
     const letter = await claimed();
-    expect(await readLetter(database.db, letter, letter.createdAt + 7 * DAY_MS)).not.toBeNull();
-    expect(await readLetter(database.db, letter, letter.createdAt + 7 * DAY_MS + 1)).toBeNull();
+    expect(await composeEmail(database.db, letter, letter.createdAt + 7 * DAY_MS)).not.toBeNull();
+    expect(await composeEmail(database.db, letter, letter.createdAt + 7 * DAY_MS + 1)).toBeNull();
   });
 });
 
@@ -356,7 +357,7 @@ describe("Asking an address", () => {
       return channel !== null && isVerified(channel);
     };
     expect(await read()).toBe(true);
-    await write((tx) => updateChannel(tx, { channelId, config: { value: "bob@example.org" } }));
+    await write((tx) => writeChannel(tx, { channelId, config: { value: "bob@example.org" } }));
     expect(await read()).toBe(false);
   });
 
@@ -390,11 +391,11 @@ describe("Asking an address", () => {
     const { id: projectId } = await sampleProject(database.db);
     const { id: channelId } = await channelOf("ann@example.org", projectId);
     await ask(channelId, "ann@example.org");
-    const [letter] = await claimLetters(database.db, { now: MONDAY_NOON, limit: 1 });
+    const [letter] = await claimEmails(database.db, { now: MONDAY_NOON, limit: 1 });
     if (letter === undefined) throw new Error("no letter is due");
-    expect(await readLetter(database.db, letter, MONDAY_NOON)).toMatchObject({ to: "ann@example.org" });
-    await write((tx) => updateChannel(tx, { channelId, config: { value: "bob@example.org" } }));
-    expect(await readLetter(database.db, letter, MONDAY_NOON)).toBeNull();
+    expect(await composeEmail(database.db, letter, MONDAY_NOON)).toMatchObject({ to: "ann@example.org" });
+    await write((tx) => writeChannel(tx, { channelId, config: { value: "bob@example.org" } }));
+    expect(await composeEmail(database.db, letter, MONDAY_NOON)).toBeNull();
   });
 });
 

@@ -1,14 +1,13 @@
 // One mail of each sort, for golden files and for pictures: alerts with names that try to pass for markup, and letters.
-import { exampleMessage } from "../../src/channels/example-check.ts";
-import { renderEmail } from "../../src/channels/kinds/email.ts";
-import { letterMail } from "../../src/channels/mail/letter-mail.ts";
-import type { RenderedMail } from "../../src/channels/mail/alert-mail.ts";
-import type { ToldMessage } from "../../src/channels/told-message.ts";
-import type { LetterFacts } from "../../src/core/alerts/letters.ts";
-import { periodsBefore } from "../../src/core/alerts/local-time.ts";
-import type { AlertMessage } from "../../src/core/alerts/message.ts";
-import { type ReportedCheck, reportOf } from "../../src/core/alerts/reports.ts";
+import { renderAccountEmail } from "../../src/channels/account-email.ts";
+import type { ChannelMessage } from "../../src/channels/channel-kind.ts";
+import { type RenderedMail, renderEmail } from "../../src/channels/email.ts";
+import { exampleMessage } from "../../src/channels/sender.ts";
+import type { EmailFacts } from "../../src/core/email.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
+import { periodsBefore } from "../../src/core/local-time.ts";
+import type { AlertMessage } from "../../src/core/message.ts";
+import { type ReportedCheck, reportOf } from "../../src/core/report.ts";
 import { ALL, NOW } from "../channels/sample-messages.ts";
 
 export const SITE = { name: "Overdue", url: "https://overdue.example.org" };
@@ -22,7 +21,7 @@ const unsubscribeUrl = `${SITE.url}/integrations/${CHANNEL.uuid}/unsub/${TOKEN}/
 /** The mail of an alert, with its thread. */
 export function sampleAlert(message: AlertMessage, more: { dedupeKey?: string; zone?: string | null } = {}) {
   const { dedupeKey = DEDUPE_KEY, zone = ZONE } = more;
-  const told: ToldMessage =
+  const told: ChannelMessage =
     message.kind === "test"
       ? { ...exampleMessage(message, { uuid: dedupeKey, direction: "down" }), isTest: true }
       : message;
@@ -68,7 +67,7 @@ const CHECKS = [
   check("restic prune", { projectName: "Infrastructure", minutes: [90, 7] }),
 ];
 
-const report = (length: "daily" | "weekly" | "monthly", checks: readonly ReportedCheck[]): LetterFacts => ({
+const report = (length: "daily" | "weekly" | "monthly", checks: readonly ReportedCheck[]): EmailFacts => ({
   kind: "report",
   report: reportOf(checks, {
     length,
@@ -81,7 +80,7 @@ const about = { channel: CHANNEL, projectName: "Shop & Sons" };
 
 const TOKEN_UUID = "0b7a2f0e-5c1e-4a6f-9d55-6a2f6f1f7a10";
 
-const LETTERS: Readonly<Record<string, LetterFacts>> = {
+const LETTERS: Readonly<Record<string, EmailFacts>> = {
   verification: { kind: "verification", ...about },
   unverified: { kind: "unverified", ...about, address: "ops@example.org" },
   channelDisabled: { kind: "disabled", ...about, reason: "The email bounced (5.1.1): no such user" },
@@ -140,7 +139,8 @@ export function sampleMails(): Record<string, RenderedMail> {
     code: "042319",
   };
   const letters = Object.entries(LETTERS).map(
-    ([name, facts]) => [name, letterMail(facts, { site: SITE, address: ADDRESS, links, now: NOW })] as const,
+    ([name, facts]) =>
+      [name, renderAccountEmail(facts, { site: SITE, address: ADDRESS, links, now: NOW })] as const,
   );
   return Object.fromEntries(
     [...alerts, ...letters].map(([name, { subject, text, html }]) => [name, { subject, text, html }]),

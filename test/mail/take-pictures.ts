@@ -4,8 +4,8 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { renderPage } from "../../src/services/web/serving/plain-page.ts";
-import { SITE, sampleMails } from "./sample-mails.ts";
+import { renderPage } from "../../src/services/web/plain-page.ts";
+import { sampleMails, SITE } from "./sample-mails.ts";
 
 /** The window of chromium cannot be as narrow as a telephone, so the mail stands in a frame. */
 const WIDTHS = { desk: 760, phone: 390 } as const;

@@ -1,19 +1,15 @@
 // The operations behind `overdue admin`, on a real database: what is stored, and what is refused.
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { digestOfKey, secretKeyOf } from "../../src/operations/api-key.ts";
-import { createAccount } from "../../src/operations/create-account.ts";
-import { listAudit } from "../../src/operations/accounts/audit.ts";
-import { createKeys } from "../../src/operations/accounts/create-keys.ts";
-import { createProject } from "../../src/operations/create-project.ts";
-import { setCheckLimit } from "../../src/operations/accounts/set-check-limit.ts";
+import { createAccount } from "../../src/operations/accounts.ts";
+import { setCheckLimit } from "../../src/operations/admin.ts";
+import { createKeys, digestOfKey, secretKeyOf } from "../../src/operations/api-keys.ts";
+import { listAudit } from "../../src/operations/audit.ts";
+import { createProject } from "../../src/operations/projects.ts";
+import { findAccountByEmail } from "../../src/store/accounts.ts";
+import { findKeyWithProject, listApiKeys } from "../../src/store/api-keys.ts";
 import { findSecretKey } from "../../src/store/instance.ts";
-import { findKeyWithProject, listApiKeys } from "../../src/store/keys.ts";
-import {
-  findAccountByEmail,
-  findProjectByUuid,
-  findProjectOwner,
-} from "../../src/store/accounts/projects.ts";
+import { findProjectByUuid, findProjectOwner } from "../../src/store/projects.ts";
 import { useDatabase } from "../support/database.ts";
 
 const database = useDatabase();

@@ -3,24 +3,27 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { CheckSettings } from "../../src/core/check.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
-import { deleteCheck, pauseCheck, resumeCheck, updateCheck } from "../../src/operations/change-check.ts";
-import { insertFlipDeliveries, insertNoticeDeliveries } from "../../src/store/alerts/planning.ts";
-import { findCheckIdsByUuids } from "../../src/store/checks/ping-targets.ts";
-import { putAside } from "../../src/store/checks/sweeping.ts";
-import { type CheckWithState, findCheckByUuid, markCheckDeleted } from "../../src/store/checks/checks.ts";
-import { addDayTotals } from "../../src/store/history/check-days.ts";
-import { listEvents } from "../../src/store/history/events.ts";
-import { listFlips } from "../../src/store/history/flips.ts";
-import { insertRunChunks } from "../../src/store/history/run-chunks.ts";
-import { insertRefusedIntervals } from "../../src/store/intakes/refused-intervals.ts";
-import { insertRejectedSignal } from "../../src/store/intakes/rejected-signals.ts";
+import { deleteCheck, pauseCheck, resumeCheck, updateCheck } from "../../src/operations/checks.ts";
+import {
+  type CheckWithState,
+  findCheckByUuid,
+  findCheckIdsByUuids,
+  markCheckDeleted,
+  quarantineCheck,
+} from "../../src/store/checks.ts";
+import { insertFlipDeliveries, insertNoticeDeliveries } from "../../src/store/deliveries.ts";
+import { listEvents } from "../../src/store/events.ts";
+import { listFlips } from "../../src/store/flips.ts";
+import { insertRefusedIntervals } from "../../src/store/intakes.ts";
+import { insertRejectedSignal } from "../../src/store/quarantine.ts";
+import { addDayTotals, insertRunChunks } from "../../src/store/runs.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import {
   edit,
   sampleChannel,
   sampleIntake,
-  type Sent,
   seenUntil,
+  type Sent,
   UNSEEN,
 } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";
@@ -214,7 +217,7 @@ describe("deleting", () => {
     await inTransaction(database.db, async (tx) => {
       await insertFlipDeliveries(tx, { flips: [owed], at: NOW });
       await insertNoticeDeliveries(tx, { notices, at: NOW, tellAt: NOW });
-      await putAside(tx, { checkId: check.id, sinceAt: NOW, untilAt: NOW, reason: "why" });
+      await quarantineCheck(tx, { checkId: check.id, sinceAt: NOW, untilAt: NOW, reason: "why" });
       const runs = [{ endAt: NOW, outcome: "success", durationMs: null } as const];
       await insertRunChunks(tx, [{ checkId: check.id, runs }]);
       await addDayTotals(tx, [{ checkId: check.id, totals: { day: "2026-11-15", ...counts } }]);

@@ -2,13 +2,10 @@
 // check a create with `unique` updates instead.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { CheckParams } from "../../src/core/check.ts";
-import { DEFAULT_SETTINGS } from "../../src/core/check.ts";
-import type { UniqueField } from "../../src/core/request/unique.ts";
-import { createCheck, type CreateRequest, deleteCheck } from "../../src/operations/change-check.ts";
-import { listChecks } from "../../src/store/checks/check-search.ts";
-import { findCheckByUuid, markCheckDeleted } from "../../src/store/checks/checks.ts";
-import { listEvents } from "../../src/store/history/events.ts";
+import { type CheckParams, DEFAULT_SETTINGS, type UniqueField } from "../../src/core/check.ts";
+import { createCheck, type CreateRequest, deleteCheck } from "../../src/operations/checks.ts";
+import { findCheckByUuid, listChecks, markCheckDeleted } from "../../src/store/checks.ts";
+import { listEvents } from "../../src/store/events.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { creation, sampleChannel, sampleIntake, seenUntil } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";

@@ -6,27 +6,26 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DEFAULT_SETTINGS } from "../../src/core/check.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { MINUTE_MS } from "../../src/core/instant.ts";
-import { downAt } from "../../src/core/machine/status.ts";
+import { downAtOf } from "../../src/core/state.ts";
 import {
   createCheck,
   deleteCheck,
   pauseCheck,
   provisionCheck,
   updateCheck,
-} from "../../src/operations/change-check.ts";
-import { deleteChannel } from "../../src/store/alerts/channels.ts";
-import { listAssignmentsOfChecks } from "../../src/store/alerts/check-channels.ts";
-import { listChecks } from "../../src/store/checks/check-search.ts";
-import { lockStates } from "../../src/store/checks/check-states.ts";
+} from "../../src/operations/checks.ts";
+import { deleteChannel, listAssignmentsOfChecks } from "../../src/store/channels.ts";
 import {
   findCheckByUuid,
+  listChecks,
   lockCreation,
+  lockStates,
   markCheckDeleted,
   updateCheck as writeSettings,
-} from "../../src/store/checks/checks.ts";
+} from "../../src/store/checks.ts";
 import { type Database, statement } from "../../src/store/db.ts";
 import { isDatabaseAway, postgresErrorName } from "../../src/store/errors.ts";
-import { listPings } from "../../src/store/history/pings.ts";
+import { listPings } from "../../src/store/pings.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { creation, edit, sampleChannel, sampleIntake, UNSEEN } from "../support/checks-under-change.ts";
 import { openTestDatabase, useDatabase } from "../support/database.ts";
@@ -191,7 +190,7 @@ describe("edits among signals", () => {
       expect(check.settings).toMatchObject(Object.fromEntries(fields.map((field) => [field, `${field} 10`])));
       expect(check.settings.timeoutSeconds).toBe(600);
       expect(check.state).toMatchObject({ pingCount: 2 * batches, lastPingAt: NOW + batches * MINUTE_MS });
-      expect(check.downAt).toBe(downAt({ timing: check.settings, state: check.state }));
+      expect(check.downAt).toBe(downAtOf({ timing: check.settings, state: check.state }));
       const numbers = (await listPings(database.db, { checkId: id, afterN: 0, limit: 1_000 })).map(
         ({ n }) => n,
       );

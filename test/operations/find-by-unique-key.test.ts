@@ -1,8 +1,8 @@
 // Unique keys: found by an index, and stored for checks that were made before they were.
 import { expect, test, vi } from "vitest";
 import { uniqueKey } from "../../src/core/identity.ts";
-import * as hashes from "../../src/lib/secrets/hashes.ts";
-import { findByUniqueKey } from "../../src/operations/find-by-unique-key.ts";
+import * as hashes from "../../src/lib/secrets.ts";
+import { findByUniqueKey } from "../../src/operations/checks.ts";
 import { useDatabase } from "../support/database.ts";
 import { sampleCheck, sampleProject } from "../support/sample.ts";
 

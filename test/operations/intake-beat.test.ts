@@ -3,17 +3,21 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Instant } from "../../src/core/instant.ts";
-import type { Beaten, BeatRequest, Observation } from "../../src/core/machine/intake-beat.ts";
+import type { HeartbeatAccepted, HeartbeatRequest, Observation } from "../../src/core/watermark.ts";
 import {
-  beatIntake,
   enterIntake,
   leaveIntake,
   lookAtIntakes,
+  recordHeartbeat,
   skipLostBatches,
-} from "../../src/operations/intake-beat.ts";
+} from "../../src/operations/intakes.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
-import { listBlindIntervals } from "../../src/store/intakes/blind-intervals.ts";
-import { advanceSequence, findSequence, listOpenIntakes } from "../../src/store/intakes/intakes.ts";
+import {
+  advanceSequence,
+  findSequence,
+  listBlindIntervals,
+  listOpenIntakes,
+} from "../../src/store/intakes.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { sampleCheck, sampleProject } from "../support/sample.ts";
@@ -35,9 +39,9 @@ async function enter(name = "host/1") {
 /** Beats as an intake that has nothing to say, except what the test gives it. */
 async function beat(
   intakeId: string,
-  { observed = {}, ...request }: Partial<BeatRequest> & { observed?: Partial<Observation> } = {},
+  { observed = {}, ...request }: Partial<HeartbeatRequest> & { observed?: Partial<Observation> } = {},
 ) {
-  return beatIntake(database.db, {
+  return recordHeartbeat(database.db, {
     intakeId,
     leaseMs: LEASE_MS,
     beatAt: null,
@@ -62,7 +66,7 @@ async function beat(
   });
 }
 
-async function beaten(...args: Parameters<typeof beat>): Promise<Beaten> {
+async function beaten(...args: Parameters<typeof beat>): Promise<HeartbeatAccepted> {
   const result = await beat(...args);
   if (result.kind !== "beaten") throw new Error("the intake was closed");
   return result;

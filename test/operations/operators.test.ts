@@ -2,15 +2,14 @@
 // account that is closed while somebody joins its project, a project that is removed while it gets a check.
 import { describe, expect, test } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
-import { changeAccount } from "../../src/operations/accounts/administer.ts";
-import { audit } from "../../src/operations/accounts/audit.ts";
-import { closeAccount } from "../../src/operations/accounts/profile.ts";
-import { takeProjectDown } from "../../src/operations/accounts/projects.ts";
-import { createCheck } from "../../src/operations/change-check.ts";
-import { lockOperators, writeOperator } from "../../src/store/accounts/accounts.ts";
-import { insertMember, listMembers, lockProject } from "../../src/store/accounts/members.ts";
-import type { Account } from "../../src/store/accounts/projects.ts";
-import { listChecks } from "../../src/store/checks/check-search.ts";
+import { changeAccount } from "../../src/operations/admin.ts";
+import { audit } from "../../src/operations/audit.ts";
+import { createCheck } from "../../src/operations/checks.ts";
+import { closeAccount } from "../../src/operations/profile.ts";
+import { takeProjectDown } from "../../src/operations/projects.ts";
+import { type Account, lockAdmins, writeAdmin } from "../../src/store/accounts.ts";
+import { listChecks } from "../../src/store/checks.ts";
+import { insertMember, listMembers, lockProject } from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { creation } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";
@@ -21,7 +20,7 @@ const ROUNDS = 8;
 
 async function newOperator(): Promise<Account> {
   const account = await sampleAccount(database.db);
-  await inTransaction(database.db, (tx) => writeOperator(tx, { accountId: account.id, isOperator: true }));
+  await inTransaction(database.db, (tx) => writeAdmin(tx, { accountId: account.id, isOperator: true }));
   return { ...account, isOperator: true };
 }
 
@@ -41,7 +40,7 @@ describe("Two operators at once", () => {
       const [one, other] = [await newOperator(), await newOperator()];
       const results = await Promise.allSettled(act(one, other));
       const refusals = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
-      const left = await inTransaction(database.db, lockOperators);
+      const left = await inTransaction(database.db, lockAdmins);
       expect([refusals.length, left.length]).toEqual([1, 1]);
       expect(refusals[0]).toBeInstanceOf(AppError);
     }
@@ -53,7 +52,7 @@ test("Operators can still work while it is judged who of them is left", async ()
   const operator = await newOperator();
   const change = { projectId: null, accountId: operator.id, keyId: null, before: null, after: null, at: NOW };
   await inTransaction(db, async (tx) => {
-    expect(await lockOperators(tx)).toContain(operator.id);
+    expect(await lockAdmins(tx)).toContain(operator.id);
     await inTransaction(db, (other) => audit(other, { ...change, what: "project.renamed", subject: "Shop" }));
   });
 });

@@ -1,9 +1,9 @@
 // A whole process inside this one: the same `run` that the binary calls, on a database of its own.
 import { describe, expect, test } from "vitest";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
-import { chooseRoles, type Resources, ROLE_NAMES, run } from "../../src/roles.ts";
+import { chooseRoles, type Resources, ROLE_NAMES, run } from "../../src/roles/roles.ts";
 import { openDatabase } from "../../src/store/db.ts";
 import { DatabaseProxy } from "../faults/stage/proxy.ts";
 import { temporaryFolder } from "../intake/support/folders.ts";

@@ -2,20 +2,24 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { DAY_MS, type Instant } from "../../src/core/instant.ts";
-import { dayOf } from "../../src/core/machine/day-totals.ts";
-import { createKeys } from "../../src/operations/accounts/create-keys.ts";
-import { openSession } from "../../src/operations/accounts/sessions.ts";
+import { dayOf } from "../../src/core/run.ts";
+import { createKeys } from "../../src/operations/api-keys.ts";
 import { pruneHistory } from "../../src/operations/prune-history.ts";
-import { insertBlindInterval, listBlindIntervals } from "../../src/store/intakes/blind-intervals.ts";
-import { findCheckByUuid, markCheckDeleted } from "../../src/store/checks/checks.ts";
-import { listDeliveriesOfChannel } from "../../src/store/alerts/deliveries.ts";
-import { addDayTotals, listDays } from "../../src/store/history/check-days.ts";
-import { insertEvents, listEvents } from "../../src/store/history/events.ts";
-import { insertFlips, listFlips } from "../../src/store/history/flips.ts";
-import { insertRunChunks, listPackedRuns } from "../../src/store/history/run-chunks.ts";
-import { closeIntake, findSequence, registerIntake } from "../../src/store/intakes/intakes.ts";
-import { listApiKeys } from "../../src/store/keys.ts";
-import { insertRejectedSignal, listRejectedSignals } from "../../src/store/intakes/rejected-signals.ts";
+import { openSession } from "../../src/operations/sessions.ts";
+import { listApiKeys } from "../../src/store/api-keys.ts";
+import { findCheckByUuid, markCheckDeleted } from "../../src/store/checks.ts";
+import { listDeliveriesOfChannel } from "../../src/store/deliveries.ts";
+import { insertEvents, listEvents } from "../../src/store/events.ts";
+import { insertFlips, listFlips } from "../../src/store/flips.ts";
+import {
+  closeIntake,
+  findSequence,
+  insertBlindInterval,
+  listBlindIntervals,
+  registerIntake,
+} from "../../src/store/intakes.ts";
+import { insertRejectedSignal, listRejectedSignals } from "../../src/store/quarantine.ts";
+import { addDayTotals, insertRunChunks, listDays, listPackedRuns } from "../../src/store/runs.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { flip as owedFlip, owe, watchedCheck } from "../support/owed.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { decodeQuarantined, encodeSignal } from "../../src/intake/accepted-codec.ts";
-import { sweepDeadlines } from "../../src/operations/alerts/sweep-deadlines.ts";
 import { retryQuarantined } from "../../src/operations/quarantine.ts";
-import { countRejectedSignals, insertRejectedSignal } from "../../src/store/intakes/rejected-signals.ts";
-import { listPings } from "../../src/store/history/pings.ts";
+import { sweepDeadlines } from "../../src/operations/sweep.ts";
+import { listPings } from "../../src/store/pings.ts";
+import { countRejectedSignals, insertRejectedSignal } from "../../src/store/quarantine.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { signal } from "../intake/scripted-ports.ts";
 import { useDatabase } from "../support/database.ts";

@@ -2,19 +2,16 @@
 // column, so that one that is added later and forgotten here fails.
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { removeCheck } from "../../src/operations/remove-check.ts";
-import { insertChannel } from "../../src/store/alerts/channels.ts";
-import { assignChannels } from "../../src/store/alerts/check-channels.ts";
-import { addDayTotals } from "../../src/store/history/check-days.ts";
-import { insertFlipDeliveries, insertNoticeDeliveries } from "../../src/store/alerts/planning.ts";
-import { putAside } from "../../src/store/checks/sweeping.ts";
-import { insertEvents } from "../../src/store/history/events.ts";
-import { insertFlips } from "../../src/store/history/flips.ts";
-import { insertBodies } from "../../src/store/history/ping-bodies.ts";
-import { insertPings } from "../../src/store/history/pings.ts";
-import { insertRunChunks } from "../../src/store/history/run-chunks.ts";
-import { insertRefusedIntervals } from "../../src/store/intakes/refused-intervals.ts";
-import { insertRejectedSignal } from "../../src/store/intakes/rejected-signals.ts";
+import { removeCheck } from "../../src/operations/checks.ts";
+import { assignChannels, insertChannel } from "../../src/store/channels.ts";
+import { quarantineCheck } from "../../src/store/checks.ts";
+import { insertFlipDeliveries, insertNoticeDeliveries } from "../../src/store/deliveries.ts";
+import { insertEvents } from "../../src/store/events.ts";
+import { insertFlips } from "../../src/store/flips.ts";
+import { insertRefusedIntervals } from "../../src/store/intakes.ts";
+import { insertBodies, insertPings } from "../../src/store/pings.ts";
+import { insertRejectedSignal } from "../../src/store/quarantine.ts";
+import { addDayTotals, insertRunChunks } from "../../src/store/runs.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON as NOW, sampleCheck, sampleProject } from "../support/sample.ts";
@@ -63,7 +60,7 @@ async function fill(tx: Tx, { checkId, channelId }: { checkId: number; channelId
   await insertRefusedIntervals(tx, { intakeId: randomUUID(), intervals: [refused] });
   const signal = Buffer.from("x");
   await insertRejectedSignal(tx, { intakeId: randomUUID(), seq: 1, checkId, at: NOW, reason: "why", signal });
-  await putAside(tx, { checkId, sinceAt: NOW, untilAt: NOW, reason: "why" });
+  await quarantineCheck(tx, { checkId, sinceAt: NOW, untilAt: NOW, reason: "why" });
 }
 
 test("nothing of a removed check is left, and its neighbour keeps everything", async () => {

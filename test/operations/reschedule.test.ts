@@ -3,16 +3,17 @@
 import { describe, expect, test } from "vitest";
 import type { CheckSettings } from "../../src/core/check.ts";
 import { HOUR_MS } from "../../src/core/instant.ts";
-import { listAudit } from "../../src/operations/accounts/audit.ts";
-import { pauseCheck, updateCheck } from "../../src/operations/change-check.ts";
+import { listAudit } from "../../src/operations/audit.ts";
 import {
-  type Rescheduled,
+  pauseCheck,
   rescheduleChecks,
+  type Rescheduled,
   type ScheduleParams,
-} from "../../src/operations/changing/reschedule.ts";
-import { type CheckWithState, findCheckByUuid, markCheckDeleted } from "../../src/store/checks/checks.ts";
-import { listEvents } from "../../src/store/history/events.ts";
-import { listFlips } from "../../src/store/history/flips.ts";
+  updateCheck,
+} from "../../src/operations/checks.ts";
+import { type CheckWithState, findCheckByUuid, markCheckDeleted } from "../../src/store/checks.ts";
+import { listEvents } from "../../src/store/events.ts";
+import { listFlips } from "../../src/store/flips.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { edit, sampleIntake, seenUntil } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";

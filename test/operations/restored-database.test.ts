@@ -8,19 +8,17 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
 import { afterEach, describe, expect, inject, test } from "vitest";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { SECOND_MS } from "../../src/core/instant.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { confirmRestore } from "../../src/operations/database-identity.ts";
-import { chooseRoles, run } from "../../src/roles.ts";
-import type { Channel } from "../../src/store/alerts/channels.ts";
-import { insertChannel } from "../../src/store/alerts/channels.ts";
-import { insertTests } from "../../src/store/alerts/planning.ts";
-import { findStoredIdentity, readActualIdentity } from "../../src/store/database-identity.ts";
+import { chooseRoles, run } from "../../src/roles/roles.ts";
+import { type Channel, insertChannel } from "../../src/store/channels.ts";
 import { type Database, openDatabase } from "../../src/store/db.ts";
-import { findBeats } from "../../src/store/intakes/intakes.ts";
-import { readDatabaseClock } from "../../src/store/instance.ts";
+import { insertTestDeliveries } from "../../src/store/deliveries.ts";
+import { findStoredIdentity, readActualIdentity, readDatabaseClock } from "../../src/store/instance.ts";
+import { findHeartbeats } from "../../src/store/intakes.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { copyCluster, makeStandby } from "../faults/stage/copies.ts";
@@ -31,8 +29,8 @@ import { freePort } from "../support/ports.ts";
 import { debianPostgres } from "../support/postgres-binaries.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 import { sampleProject } from "../support/sample.ts";
-import { makeWatched } from "../support/sweeping.ts";
 import { TEMPLATE_DATABASE } from "../support/set-up-postgres.ts";
+import { makeWatched } from "../support/sweeping.ts";
 
 const execute = promisify(execFile);
 const SOON = { timeout: 60_000, interval: 200 };
@@ -138,7 +136,7 @@ async function addDueChecks(url: string, world: World, count = CHECKS, dueAt?: n
 async function owe(url: string, { channels: [channel] }: World): Promise<void> {
   await using(url, async (db) => {
     const at = await readDatabaseClock(db);
-    await inTransaction(db, (tx) => insertTests(tx, { channelId: channel.id, at }));
+    await inTransaction(db, (tx) => insertTestDeliveries(tx, { channelId: channel.id, at }));
   });
 }
 
@@ -383,7 +381,7 @@ describe.skipIf(inject("postgresMajor") !== 15 || !existsSync(join(DEBIAN, "pg_u
         // Their time comes right after the last heartbeat in the data, however long the restore takes.
         const beatAt = await using(
           url,
-          async (db) => (await findBeats(db, { through: Date.now() })).newestBeatAt,
+          async (db) => (await findHeartbeats(db, { through: Date.now() })).newestBeatAt,
         );
         await addDueChecks(url, world, CHECKS, (beatAt ?? 0) + 1);
         const again = await start(url, world, { port: live.port, siteUrl });

@@ -1,18 +1,18 @@
 // The guard of outgoing requests against a listener that must not be reached, and against receivers that may.
+import ipaddr from "ipaddr.js";
 import type { LookupAddress } from "node:dns";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
-import ipaddr from "ipaddr.js";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { NameLookup } from "../../src/lib/outgoing/name-lookup.ts";
 import {
   type GuardedHttp,
   guardedHttp,
   type GuardedHttpOptions,
-} from "../../src/lib/outgoing/guarded-http.ts";
-import { OutgoingError } from "../../src/lib/outgoing/outgoing-error.ts";
+  type NameLookup,
+  OutgoingError,
+} from "../../src/lib/outgoing-http.ts";
 import { NAMES, trickyUrls } from "./tricky-urls.ts";
 
 const ATTEMPT_MS = 15_000;

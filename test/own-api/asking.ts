@@ -2,11 +2,10 @@
 // about.
 import { Value } from "typebox/value";
 import { expect } from "vitest";
-import type { ChannelJson } from "../../src/contract/own/channel.ts";
-import { PROBLEM_TYPE, ProblemSchema } from "../../src/contract/own/problem.ts";
-import { OWN_API_PATH, type OwnRoute, ownRefusals } from "../../src/contract/own/routes.ts";
+import { type ChannelJson, PROBLEM_TYPE, ProblemSchema } from "../../src/contract/channels.ts";
+import { OWN_API_PATH, ownRefusals, type OwnRoute } from "../../src/contract/own-routes.ts";
 import { OWN_ENDPOINT_RIGHTS } from "../../src/core/access.ts";
-import { locateOwn } from "../../src/services/own-api/locate.ts";
+import { locateOwn } from "../../src/services/api/own-api.ts";
 import type { Asked, Cast, Reply } from "../api/cast.ts";
 
 export type OwnReply = Omit<Reply, "json"> & { json: Record<string, unknown>; detail: string };

@@ -1,7 +1,7 @@
 // Channels by our own API: made, read, changed and deleted, with the conditions and repetitions that clients rely on.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { ChannelJson } from "../../src/contract/own/channel.ts";
+import type { ChannelJson } from "../../src/contract/channels.ts";
 import { IDEMPOTENCY_KEYS_MAX } from "../../src/core/limits.ts";
 import { newCheck, readCheck, statusesOf } from "../api/asking.ts";
 import { type Asked, UNKNOWN_UUID, useCast } from "../api/cast.ts";

@@ -1,7 +1,7 @@
 // From a channel that is made by API to the message at its receiver and back to the delivery log: the whole program,
 // with real signals and a real receiver.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { DeliveryJson } from "../../src/contract/own/delivery.ts";
+import type { DeliveryJson } from "../../src/contract/channels.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { newCheck } from "../api/asking.ts";
 import { useCast } from "../api/cast.ts";

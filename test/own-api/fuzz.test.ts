@@ -2,9 +2,9 @@
 // makes a finding repeatable.
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
+import { fieldsOf } from "../../src/channels/channel-config.ts";
 import { KINDS } from "../../src/channels/registry.ts";
-import { fieldsOf } from "../../src/channels/config/channel-config.ts";
-import { OWN_API_PATH } from "../../src/contract/own/routes.ts";
+import { OWN_API_PATH } from "../../src/contract/own-routes.ts";
 import { useCast } from "../api/cast.ts";
 import { askOwn, newChannel } from "./asking.ts";
 

@@ -1,7 +1,7 @@
 // Who may do what in our own API: every route with every key, against a literal table. A route that the table does not
 // know makes the test fail, and a refused request leaves everything as it was.
 import { beforeAll, describe, expect, test } from "vitest";
-import { OWN_ROUTES } from "../../src/contract/own/routes.ts";
+import { OWN_ROUTES } from "../../src/contract/own-routes.ts";
 import { useCast } from "../api/cast.ts";
 import { CREDENTIALS, type Keys, makeKeys } from "../api/credentials.ts";
 import { askOwn, newChannel, SLACK } from "./asking.ts";

@@ -1,9 +1,9 @@
 // The real ping service on a free port, in front of an intake that remembers what it was given. The intake is
 // the outer border of these tests: what it does with signals is tested where it lives.
-import type { AcceptedSignal, SignalTarget } from "../../src/core/accepted.ts";
+import type { AcceptedSignal, SignalTarget } from "../../src/core/signal.ts";
 import type { Acceptance, CreateOption, Refusal, Resolution, SignalIntake } from "../../src/intake/intake.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { type PingService, type PingServiceOptions, pingService } from "./ping-service.ts";
+import { type PingService, pingService, type PingServiceOptions } from "./ping-service.ts";
 
 export const UUID = "0f3a4b5c-1111-4222-8333-444455556666";
 export const NO_SUCH_UUID = "00000000-0000-4000-8000-000000000000";

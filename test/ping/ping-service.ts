@@ -1,7 +1,7 @@
 // A listener of its own with nothing but pings on it, for tests and benchmarks of ping URLs alone. In the product
-// the handler shares a port with others: src/roles/site.ts.
-import { type HttpListener, type HttpListenerOptions, httpListener } from "../../src/lib/http/listener.ts";
-import { type PingCounts, type PingHandlerOptions, pingHandler } from "../../src/services/ping/handler.ts";
+// the handler shares a port with others: src/roles/public-server.ts.
+import { type HttpListener, httpListener, type HttpListenerOptions } from "../../src/lib/http/listener.ts";
+import { type PingCounts, pingHandler, type PingHandlerOptions } from "../../src/services/ping/handler.ts";
 
 export type PingServiceOptions = PingHandlerOptions &
   Omit<HttpListenerOptions, "name" | "handlers" | "onRefused">;

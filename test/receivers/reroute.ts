@@ -1,6 +1,6 @@
 // Providers with a fixed address are reached at a receiver of the test instead. Only tests have this: a setting for it
 // would be a way around the guard.
-import type { GuardedHttp } from "../../src/lib/outgoing/guarded-http.ts";
+import type { GuardedHttp } from "../../src/lib/outgoing-http.ts";
 
 /** The same client, but what goes to one of these origins goes to another. */
 export function reroute(

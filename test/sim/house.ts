@@ -1,7 +1,7 @@
 // The doors of the house that the simulation knocks at: the sweeper and the notifier, as functions that are handed
 // the time. Whoever builds these plugs them in here; recording, commands and beats are called as they are.
+import type { Sight } from "../../src/core/deadline.ts";
 import type { Instant, Interval } from "../../src/core/instant.ts";
-import type { Sight } from "../../src/core/machine/deadline.ts";
 import type { Database } from "../../src/store/db.ts";
 
 /** A message as it leaves the house. */

@@ -1,8 +1,8 @@
 // Faults that are put in on purpose, between the simulation and the house, to prove that a run would see them. The
 // house itself knows nothing of them.
 import { randomUUID } from "node:crypto";
+import type { Sight } from "../../src/core/deadline.ts";
 import type { Instant } from "../../src/core/instant.ts";
-import type { Sight } from "../../src/core/machine/deadline.ts";
 import type { Tally } from "./comparison.ts";
 import type { Stage } from "./driver/stage.ts";
 import type { Message } from "./house.ts";

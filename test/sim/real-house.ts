@@ -1,9 +1,9 @@
 // The sweeper and the notifier as they are built, behind the doors that the simulation knocks at. Only the last step
 // is another one: a message goes to a receiver of the world instead of into the network.
-import type { AlertMessage } from "../../src/core/alerts/message.ts";
-import type { SendResult } from "../../src/core/alerts/sending.ts";
-import { deliverDue } from "../../src/operations/alerts/deliver.ts";
-import { sweepDeadlines } from "../../src/operations/alerts/sweep-deadlines.ts";
+import type { SendResult } from "../../src/core/delivery.ts";
+import type { AlertMessage } from "../../src/core/message.ts";
+import { deliverDue } from "../../src/operations/deliveries.ts";
+import { sweepDeadlines } from "../../src/operations/sweep.ts";
 import type { Answer, House, Message } from "./house.ts";
 
 const SENT = { summary: "POST receiver.example", excerpt: null };

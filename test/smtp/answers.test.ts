@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { AcceptedSignal } from "../../src/core/accepted.ts";
+import type { AcceptedSignal } from "../../src/core/signal.ts";
 import type { Acceptance } from "../../src/intake/intake.ts";
 import type { MailServerOptions } from "../../src/services/smtp/server.ts";
 import { bareClient, mailClient } from "./client.ts";

@@ -1,14 +1,14 @@
 // Mail in front of the real intake and a real, durable PostgreSQL: a 250 means that every recipient has its signal on
 // disk, and where one of them cannot have it, the whole message has to come again.
-import { afterEach, describe, expect, test } from "vitest";
 import pg from "pg";
-import { loadConfig } from "../../src/config.ts";
+import { afterEach, describe, expect, test } from "vitest";
+import { loadConfig } from "../../src/config/config.ts";
 import type { CheckSettings } from "../../src/core/check.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { smtpRole } from "../../src/roles/smtp.ts";
-import type { CheckWithState } from "../../src/store/checks/checks.ts";
-import { listPings } from "../../src/store/history/pings.ts";
+import type { CheckWithState } from "../../src/store/checks.ts";
+import { listPings } from "../../src/store/pings.ts";
 import { temporaryFolder } from "../intake/support/folders.ts";
 import { useOwnPostgres } from "../support/own-postgres.ts";
 import { sampleCheck, sampleProject } from "../support/sample.ts";

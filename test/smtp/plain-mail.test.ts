@@ -2,8 +2,7 @@
 // machines send and for nothing else.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decodeMail, MailDecoder } from "../../src/services/smtp/decode.ts";
-import { plainMail } from "../../src/services/smtp/plain-mail.ts";
+import { decodeMail, MailDecoder, plainMail } from "../../src/services/smtp/decode.ts";
 import { CORPUS } from "./corpus/corpus.ts";
 
 const RUNS = 2_000;

@@ -1,8 +1,8 @@
 // The mail server in front of an intake that only remembers, for tests that need no database.
-import type { AcceptedSignal } from "../../src/core/accepted.ts";
+import type { AcceptedSignal } from "../../src/core/signal.ts";
 import type { Acceptance, Refusal, SignalIntake } from "../../src/intake/intake.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { type MailServer, type MailServerOptions, mailServer } from "../../src/services/smtp/server.ts";
+import { type MailServer, mailServer, type MailServerOptions } from "../../src/services/smtp/server.ts";
 
 export const DOMAIN = "ping.example.org";
 export const UUID = "5a1f8c1e-9c3b-4d57-8a11-0e9b3f6c2d48";

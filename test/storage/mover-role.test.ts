@@ -2,13 +2,13 @@
 // what was received meanwhile is moved when it is back.
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
-import { readBody } from "../../src/operations/bodies/read-body.ts";
-import { type Resources, run } from "../../src/roles.ts";
+import { readBody } from "../../src/operations/ping-bodies.ts";
+import { type Resources, run } from "../../src/roles/roles.ts";
 import { openDatabase } from "../../src/store/db.ts";
-import { findBody } from "../../src/store/history/ping-bodies.ts";
+import { findBody } from "../../src/store/pings.ts";
 import { useDatabase } from "../support/database.ts";
 import { isS3ServerInstalled, S3Server, WHY_SKIPPED } from "../support/s3-server.ts";
 import { sampleCheck, sampleProject } from "../support/sample.ts";

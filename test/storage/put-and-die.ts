@@ -1,7 +1,7 @@
 // A mover that dies, without any warning, after the store has confirmed a body and before the database knows.
 // Its arguments: the database's address, the store's options as JSON, the time.
 import { type ObjectStoreOptions, openObjectStore } from "../../src/lib/object-store.ts";
-import { moveBodies } from "../../src/operations/bodies/move-bodies.ts";
+import { moveBodies } from "../../src/operations/ping-bodies.ts";
 import { openDatabase } from "../../src/store/db.ts";
 
 const [url = "", options = "", now = ""] = process.argv.slice(2);

@@ -1,62 +1,65 @@
 // Accounts and their sessions, projects, members and the record, as rows: each statement runs and says what it promises.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { digestOfToken } from "../../src/lib/secrets.ts";
 import {
   deleteAccount,
+  findAccountById,
   findEmails,
   findKnownFrom,
+  hasAdmin,
+  listAccountFacts,
   lockAccount,
-  hasOperator,
-  lockOperators,
+  lockAdmins,
+  writeAdmin,
   writeEmail,
-  writeOperator,
-  writeProfile,
   writeKnownFrom,
+  writeProfile,
   writeSignedIn,
-} from "../../src/store/accounts/accounts.ts";
-import { listAccountFacts, listMigrations, readBacklog, readSizes } from "../../src/store/accounts/admin.ts";
+} from "../../src/store/accounts.ts";
 import {
   type AuditMentions,
+  eraseAuditedAddress,
+  eraseAuditedProfile,
   findAuditMentions,
-  forgetAuditedAddress,
-  forgetAuditedProfile,
-  listFormerAddresses,
   insertAuditEntries,
   listAuditEntries,
+  listFormerAddresses,
   pruneAuditEntries,
-} from "../../src/store/accounts/audit.ts";
+} from "../../src/store/audit.ts";
+import { findCheckByUuid, markChecksDeleted } from "../../src/store/checks.ts";
+import { insertEmail } from "../../src/store/emails.ts";
+import { listMigrations, readBacklog, readSizes } from "../../src/store/instance.ts";
 import {
   deleteInvitation,
   deleteInvitationsBy,
   deleteInvitationsOfEmail,
+  deleteInvitationsTo,
   findInvitation,
   findInvitationByUuid,
-  forgetInvitationsOf,
   insertInvitation,
   listInvitations,
   pruneInvitations,
-} from "../../src/store/accounts/invitations.ts";
+} from "../../src/store/invitations.ts";
 import {
+  countOwnedProjects,
   deleteMember,
   deleteMembersOfProject,
   deleteTransfer,
+  findProjectByUuid,
   findTransfer,
+  hideProject,
+  holdProject,
   insertMember,
   listMembers,
   listTransfersTo,
-  holdProject,
   lockProject,
-  writeRole,
-  writeTransfer,
-} from "../../src/store/accounts/members.ts";
-import {
-  countOwnedProjects,
-  hideProject,
   pruneRemovedProjects,
   renameProject,
   writePingKey,
-} from "../../src/store/accounts/project-changes.ts";
-import { findAccountById, findProjectByUuid } from "../../src/store/accounts/projects.ts";
+  writeRole,
+  writeTransfer,
+} from "../../src/store/projects.ts";
 import {
   deleteOtherSessions,
   deleteSession,
@@ -69,12 +72,8 @@ import {
   pruneSessions,
   touchSession,
   trimSessions,
-} from "../../src/store/accounts/sessions.ts";
-import { insertLetter } from "../../src/store/alerts/letters.ts";
-import { findCheckByUuid } from "../../src/store/checks/checks.ts";
-import { markChecksDeleted } from "../../src/store/checks/project-checks.ts";
+} from "../../src/store/sessions.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
-import { digestOfToken } from "../../src/lib/secrets/secret-token.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON as NOW, sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";
 
@@ -87,10 +86,10 @@ describe("Accounts", () => {
     const account = await sampleAccount(database.db);
     const accountId = account.id;
     await database.db.pool.query("update accounts set is_operator = false");
-    expect(await hasOperator(database.db)).toBe(false);
+    expect(await hasAdmin(database.db)).toBe(false);
     await tx(async (t) => {
       expect(await lockAccount(t, accountId)).toBe(true);
-      await writeOperator(t, { accountId, isOperator: true });
+      await writeAdmin(t, { accountId, isOperator: true });
       await writeEmail(t, { accountId, email: `${account.uuid}@example.org` });
       await writeProfile(t, { accountId, name: "Bob", theme: "dark", density: "compact" });
       await writeProfile(t, { accountId, name: null, theme: null, density: null });
@@ -98,8 +97,8 @@ describe("Accounts", () => {
       expect(await findKnownFrom(t, accountId)).toBeNull();
       await writeKnownFrom(t, { accountId, at: NOW });
     });
-    expect(await hasOperator(database.db)).toBe(true);
-    expect(await tx((t) => lockOperators(t))).toEqual([accountId]);
+    expect(await hasAdmin(database.db)).toBe(true);
+    expect(await tx((t) => lockAdmins(t))).toEqual([accountId]);
     expect(await findKnownFrom(database.db, accountId)).toBe(NOW);
     const changed = { name: "Bob", email: `${account.uuid}@example.org`, isOperator: true };
     expect(await findAccountById(database.db, accountId)).toMatchObject(changed);
@@ -132,7 +131,7 @@ describe("Accounts", () => {
     });
     const { id: accountId } = await sampleAccount(database.db);
     const letter = { uuid: randomUUID(), kind: "report", accountId, channelId: null, about: {} } as const;
-    await tx((t) => insertLetter(t, { ...letter, createdAt: NOW }));
+    await tx((t) => insertEmail(t, { ...letter, createdAt: NOW }));
     // One that failed waits since it may be tried again, not since it was written.
     await database.db.pool.query("update letters set next_try_at = created_at + interval '1 minute'");
     const later = (now: number) => readBacklog(database.db, { now });
@@ -298,7 +297,7 @@ describe("Members and transfers", () => {
     expect(await tx((t) => deleteInvitation(t, id))).toBe(true);
     expect(await tx((t) => deleteInvitation(t, id))).toBe(false);
     await tx((t) => insertInvitation(t, house));
-    await tx((t) => forgetInvitationsOf(t, email));
+    await tx((t) => deleteInvitationsTo(t, email));
     expect(await findInvitation(database.db, house.digest)).toBeNull();
   });
 });
@@ -351,7 +350,7 @@ describe("The record", () => {
     const email = "eve@example.org";
     const forget = async () => {
       const mentions = await findAuditMentions(database.db, email);
-      await tx((t) => forgetAuditedAddress(t, { email, instead: "(gone)", mentions }));
+      await tx((t) => eraseAuditedAddress(t, { email, instead: "(gone)", mentions }));
     };
     const page = { projectId: project.id, beforeId: Number.MAX_SAFE_INTEGER, limit: 9 };
     const [newer, older] = await listAuditEntries(database.db, page);
@@ -397,7 +396,7 @@ describe("The record", () => {
     expect(mentions.ids).toHaveLength(3);
     await moved("late@example.org");
     const forget = async (found: AuditMentions) => {
-      await tx((t) => forgetAuditedAddress(t, { email, instead: "(gone)", mentions: found }));
+      await tx((t) => eraseAuditedAddress(t, { email, instead: "(gone)", mentions: found }));
       return (
         await listAuditEntries(database.db, { projectId: null, beforeId: Number.MAX_SAFE_INTEGER, limit: 4 })
       ).filter((one) => JSON.stringify(one).includes(email)).length;
@@ -406,7 +405,7 @@ describe("The record", () => {
     expect(await forget({ ids: [], head: far })).toBe(4);
     expect(await forget({ ids: mentions.ids, head: far })).toBe(1);
     expect(await forget(mentions)).toBe(0);
-    await tx((t) => forgetAuditedProfile(t, accountId));
+    await tx((t) => eraseAuditedProfile(t, accountId));
     const { rows } = await database.db.pool.query(
       "select from audit_entries where after::text like '%Anna%'",
     );

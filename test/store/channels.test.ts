@@ -2,27 +2,24 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import {
+  assignChannels,
+  assignToAllChecks,
   deleteChannel,
   disableChannel,
   findChannelById,
   findChannelByUuid,
   findChannelsByIds,
   insertChannel,
+  listAssignmentsOfChecks,
   listChannels,
   lockChannels,
   noteSendings,
   replaceConfig,
   type Sending,
-  updateChannel,
-} from "../../src/store/alerts/channels.ts";
-import {
-  assignChannels,
-  assignToAllChecks,
-  listAssignmentsOfChecks,
-} from "../../src/store/alerts/check-channels.ts";
-import { listSilentChecks } from "../../src/store/checks/silent-checks.ts";
-import type { Tx } from "../../src/store/transaction.ts";
-import { inTransaction } from "../../src/store/transaction.ts";
+  writeChannel,
+} from "../../src/store/channels.ts";
+import { listSilentChecks } from "../../src/store/check-lists.ts";
+import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON, sampleCheck, sampleProject } from "../support/sample.ts";
 
@@ -68,19 +65,19 @@ describe("channels", () => {
       disabledAt: MONDAY_NOON,
       disabledReason: "gone (410)",
     });
-    expect(await write((tx) => updateChannel(tx, { channelId, config: { url: "x" } }))).toBe(true);
+    expect(await write((tx) => writeChannel(tx, { channelId, config: { url: "x" } }))).toBe(true);
     expect(await findChannelById(database.db, channelId)).toMatchObject({
       name: "Ops",
       config: { url: "x" },
       disabledAt: null,
       disabledReason: null,
     });
-    expect(await write((tx) => updateChannel(tx, { channelId, name: "Renamed" }))).toBe(true);
+    expect(await write((tx) => writeChannel(tx, { channelId, name: "Renamed" }))).toBe(true);
     expect(await findChannelById(database.db, channelId)).toMatchObject({
       name: "Renamed",
       config: { url: "x" },
     });
-    expect(await write((tx) => updateChannel(tx, { channelId: 999_999, name: "x" }))).toBe(false);
+    expect(await write((tx) => writeChannel(tx, { channelId: 999_999, name: "x" }))).toBe(false);
   });
 
   test("remember how the last sending went", async () => {

@@ -1,8 +1,7 @@
 // Telegram channels that wait for their chat: found, connected by their code once, and not when they are too old.
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { insertChannel, listChannels } from "../../src/store/alerts/channels.ts";
-import { connectChat, isAnyChatWaiting } from "../../src/store/alerts/chats.ts";
+import { connectChat, insertChannel, isAnyChatWaiting, listChannels } from "../../src/store/channels.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON, sampleProject } from "../support/sample.ts";

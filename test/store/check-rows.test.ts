@@ -1,12 +1,8 @@
 // What the dashboard reads of many checks: lean rows, their order, counts, and what has changed since a cursor.
 import { describe, expect, test, vi } from "vitest";
 import { HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
-import { statusAt } from "../../src/core/machine/status.ts";
-import { findProjectEntry } from "../../src/store/accounts/project-entry.ts";
-import { countChecksMadeSince, findVisit, writeVisit } from "../../src/store/accounts/visits.ts";
-import { medianAlertDelay } from "../../src/store/alerts/alert-delay.ts";
-import { assignChannels } from "../../src/store/alerts/check-channels.ts";
-import { insertChannel } from "../../src/store/alerts/channels.ts";
+import { statusAt } from "../../src/core/state.ts";
+import { assignChannels, insertChannel } from "../../src/store/channels.ts";
 import {
   countChecks,
   countDown,
@@ -16,21 +12,29 @@ import {
   listChangedChecks,
   listCheckNames,
   listLeanChecks,
+  listRecentMarks,
   listUrgentChecks,
-} from "../../src/store/checks/check-rows.ts";
-import { readSnapshot } from "../../src/store/checks/snapshot.ts";
-import { deletedAtOf, findDeletedCheck } from "../../src/store/checks/check-search.ts";
-import { tallyChecks, tallyTags } from "../../src/store/checks/check-tallies.ts";
-import { markCheckDeleted, moveCheck, updateCheck } from "../../src/store/checks/checks.ts";
-import { insertEvents } from "../../src/store/history/events.ts";
-import { insertFlips } from "../../src/store/history/flips.ts";
+  readSnapshot,
+  tallyChecks,
+  tallyTags,
+} from "../../src/store/check-lists.ts";
 import {
+  deletedAtOf,
+  findDeletedCheck,
+  markCheckDeleted,
+  moveCheck,
+  updateCheck,
+} from "../../src/store/checks.ts";
+import { medianAlertDelay } from "../../src/store/deliveries.ts";
+import { insertEvents } from "../../src/store/events.ts";
+import {
+  insertFlips,
   listChangedFlips,
   listDownSince,
   listNewestFlipIds,
   listNewestFlips,
-} from "../../src/store/history/newest-flips.ts";
-import { listRecentMarks } from "../../src/store/history/recent-marks.ts";
+} from "../../src/store/flips.ts";
+import { countChecksMadeSince, findProjectEntry, findVisit, writeVisit } from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { sampleIntake } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";

@@ -1,15 +1,17 @@
 // Running states: written whole, locked in one order, found when due and shared between sweepers.
 import { describe, expect, test } from "vitest";
-import type { DayTotals } from "../../src/core/machine/day-totals.ts";
-import { type CheckState, NEW_STATE } from "../../src/core/machine/state.ts";
+import type { DayTotals } from "../../src/core/run.ts";
+import { type CheckState, NEW_STATE } from "../../src/core/state.ts";
 import {
+  findCheckByUuid,
+  findDueStates,
   insertState,
   lockStates,
+  moveSweep,
   type StoredState,
+  updateCheck,
   writeStates,
-} from "../../src/store/checks/check-states.ts";
-import { findCheckByUuid, updateCheck } from "../../src/store/checks/checks.ts";
-import { findDueStates, moveSweep } from "../../src/store/checks/sweeping.ts";
+} from "../../src/store/checks.ts";
 import { statement } from "../../src/store/db.ts";
 import { isRefusedValue, postgresErrorName } from "../../src/store/errors.ts";
 import { inTransaction } from "../../src/store/transaction.ts";

@@ -4,15 +4,9 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { splitTags } from "../../src/core/identity.ts";
 import { MINUTE_MS } from "../../src/core/instant.ts";
-import { mayBeLate } from "../../src/core/machine/quick-status.ts";
-import { NEW_STATE } from "../../src/core/machine/state.ts";
-import { statusAt } from "../../src/core/machine/status.ts";
-import {
-  findWatchedChecks,
-  listScrapedChecks,
-  tallyStatuses,
-} from "../../src/store/checks/check-statuses.ts";
-import { findCheckByUuid, markCheckDeleted } from "../../src/store/checks/checks.ts";
+import { mayBeLate, NEW_STATE, statusAt } from "../../src/core/state.ts";
+import { findWatchedChecks, listScrapedChecks, tallyStatuses } from "../../src/store/check-lists.ts";
+import { findCheckByUuid, markCheckDeleted } from "../../src/store/checks.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { sampleIntake } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";

@@ -1,7 +1,6 @@
 // The tags that the checks of a project carry, as the map of badges needs them.
 import { expect, test } from "vitest";
-import { listTags } from "../../src/store/checks/check-search.ts";
-import { markCheckDeleted } from "../../src/store/checks/checks.ts";
+import { listTags, markCheckDeleted } from "../../src/store/checks.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON, sampleCheck, sampleProject } from "../support/sample.ts";

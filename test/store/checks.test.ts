@@ -2,32 +2,30 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_SETTINGS } from "../../src/core/check.ts";
-import { NEW_STATE } from "../../src/core/machine/state.ts";
+import { NEW_STATE } from "../../src/core/state.ts";
 import {
   countChecksOwnedBy,
-  findChecksBySlug,
-  findChecksDeletedBefore,
-  findOldestMatch,
-  findShownCheck,
-  listCheckIdsAfter,
-  listChecks,
-  listDeletedChecks,
-} from "../../src/store/checks/check-search.ts";
-import { lockStates } from "../../src/store/checks/check-states.ts";
-import {
-  deleteCheck,
+  deleteCheckRow,
   findCheckByBadgeUuid,
   findCheckByUuid,
   findCheckNames,
   findChecksByIds,
+  findChecksBySlug,
+  findChecksDeletedBefore,
+  findOldestMatch,
+  findShownCheck,
   insertCheck,
+  listCheckIdsAfter,
+  listChecks,
+  listDeletedChecks,
   lockCreation,
   lockOwnedChecks,
+  lockStates,
   markCheckDeleted,
   restoreCheck,
   updateCheck,
   updateSchedules,
-} from "../../src/store/checks/checks.ts";
+} from "../../src/store/checks.ts";
 import { postgresErrorName } from "../../src/store/errors.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
@@ -282,7 +280,7 @@ describe("deleting", () => {
     const portion = { afterId: checkId - 1, limit: 1 };
     expect(await listCheckIdsAfter(database.db, portion)).toEqual([checkId]);
     expect(await listCheckIdsAfter(database.db, { afterId: checkId, limit: 9 })).toEqual([]);
-    const remove = () => inTransaction(database.db, (tx) => deleteCheck(tx, checkId));
+    const remove = () => inTransaction(database.db, (tx) => deleteCheckRow(tx, checkId));
     expect(await remove()).toBe(true);
     expect(await remove()).toBe(false);
     expect(await inTransaction(database.db, (tx) => lockStates(tx, [checkId]))).toEqual([]);

@@ -1,19 +1,18 @@
 // The queue in the deliveries: who may send what, one sender for each check and channel, and leases that run out.
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
+import { deleteChannel, lockBuckets, writeBuckets } from "../../src/store/channels.ts";
 import {
   claimMessages,
   type ClaimRequest,
+  findDeliveries,
   findWaitingChannels,
-  lockBuckets,
-  postponeNews,
+  insertTestDeliveries,
+  listDeliveriesOfChannel,
+  postponeDeliveries,
   settleClaimed,
   type Settlement,
-  writeBuckets,
-} from "../../src/store/alerts/claims.ts";
-import { deleteChannel } from "../../src/store/alerts/channels.ts";
-import { findDeliveries, listDeliveriesOfChannel } from "../../src/store/alerts/deliveries.ts";
-import { insertTests } from "../../src/store/alerts/planning.ts";
+} from "../../src/store/deliveries.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { openTestDatabase, useDatabase } from "../support/database.ts";
 import { assign, flip, owe, watchedCheck } from "../support/owed.ts";
@@ -176,7 +175,8 @@ describe("a claim", () => {
 
   test("what belongs to no check stands for itself", async () => {
     const { channel } = await watchedCheck(database.db);
-    for (let i = 0; i < 2; i += 1) await write((tx) => insertTests(tx, { channelId: channel.id, at: NOW }));
+    for (let i = 0; i < 2; i += 1)
+      await write((tx) => insertTestDeliveries(tx, { channelId: channel.id, at: NOW }));
     expect(await claim({ channel, allowance: 1 })).toHaveLength(1);
     expect(await claim({ channel })).toHaveLength(1);
     expect(await claim({ channel })).toEqual([]);
@@ -250,7 +250,7 @@ describe("settling", () => {
     await settle(settlement(id, { claimedBy, outcome: { retryAt } }));
     expect(await claim({ ...one, now: NOW + 999 })).toEqual([]);
     const pair = { checkId: one.check.id, channelId: one.channel.id };
-    await write((tx) => postponeNews(tx, [{ ...pair, untilAt: retryAt }]));
+    await write((tx) => postponeDeliveries(tx, [{ ...pair, untilAt: retryAt }]));
     const nextTries = async () =>
       (await listDeliveriesOfChannel(database.db, { channelId: one.channel.id, limit: 9 })).map(
         ({ nextTryAt }) => nextTryAt,
@@ -259,7 +259,7 @@ describe("settling", () => {
     const repeated = { now: retryAt, claimedBy: randomUUID() };
     expect(flipIds(await claim({ ...one, ...repeated }))).toEqual([[first]]);
     await settle(settlement(id, { claimedBy: repeated.claimedBy }));
-    await write((tx) => postponeNews(tx, [{ ...pair, untilAt: null }]));
+    await write((tx) => postponeDeliveries(tx, [{ ...pair, untilAt: null }]));
     expect(flipIds(await claim(one))).toEqual([[second]]);
   });
 });

@@ -8,7 +8,7 @@ import {
   lockStoredIdentity,
   readActualIdentity,
   writeIdentity,
-} from "../../src/store/database-identity.ts";
+} from "../../src/store/instance.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON } from "../support/sample.ts";

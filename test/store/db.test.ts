@@ -11,8 +11,8 @@ import {
 import { findSecretKey, readDatabaseClock } from "../../src/store/instance.ts";
 import { sqlInstant, toNumberArray, toTimestamp } from "../../src/store/values.ts";
 import { openTestDatabase, useDatabase } from "../support/database.ts";
-import { startPostgres } from "../support/postgres.ts";
 import { debianPostgres, embeddedPostgres } from "../support/postgres-binaries.ts";
+import { startPostgres } from "../support/postgres.ts";
 
 const database = useDatabase();
 

@@ -1,6 +1,6 @@
 // Flips and the other events of a check.
 import { describe, expect, test } from "vitest";
-import type { Flip } from "../../src/core/machine/state.ts";
+import type { Flip } from "../../src/core/state.ts";
 import {
   deleteEventsOfCheck,
   insertEvents,
@@ -8,7 +8,7 @@ import {
   listEvents,
   listEventsOfProject,
   pruneEvents,
-} from "../../src/store/history/events.ts";
+} from "../../src/store/events.ts";
 import {
   deleteFlipsOfCheck,
   findFlips,
@@ -18,7 +18,7 @@ import {
   listFlipsOfProject,
   pruneFlips,
   takeBackFlip,
-} from "../../src/store/history/flips.ts";
+} from "../../src/store/flips.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON, sampleCheck, sampleProject } from "../support/sample.ts";

@@ -1,39 +1,35 @@
 // The log with its bodies, and what remains of it: packed runs and daily roll-ups.
 import { describe, expect, test } from "vitest";
-import type { DayTotals } from "../../src/core/machine/day-totals.ts";
+import type { DayTotals } from "../../src/core/run.ts";
 import type { SignalKind } from "../../src/core/signal.ts";
-import {
-  addDayTotals,
-  deleteDaysOfCheck,
-  listDays,
-  pruneDays,
-  trimDays,
-} from "../../src/store/history/check-days.ts";
 import { isRefusedValue, postgresErrorName } from "../../src/store/errors.ts";
 import {
   deleteBodiesOfCheck,
-  findBody,
-  insertBodies,
-  listBodyStarts,
-  trimBodies,
-} from "../../src/store/history/ping-bodies.ts";
-import {
   deletePingsOfCheck,
+  findBody,
   findLastPings,
   findPing,
+  insertBodies,
   insertPings,
+  listBodyStarts,
   listLoggedRuns,
   listPings,
   type Ping,
+  trimBodies,
   trimPings,
-} from "../../src/store/history/pings.ts";
+} from "../../src/store/pings.ts";
 import {
+  addDayTotals,
+  deleteDaysOfCheck,
   deleteRunChunksOfCheck,
   insertRunChunks,
+  listDays,
   listPackedRuns,
+  pruneDays,
   pruneRunChunks,
+  trimDays,
   trimRunChunks,
-} from "../../src/store/history/run-chunks.ts";
+} from "../../src/store/runs.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON } from "../support/sample.ts";

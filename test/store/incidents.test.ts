@@ -1,15 +1,15 @@
 // Troubles of the installation as they are kept: begun once, seen, ended once; and what is read to find them.
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Trouble } from "../../src/core/alerts/operator.ts";
+import type { HealthProblem } from "../../src/core/server-health.ts";
+import { insertTestDeliveries } from "../../src/store/deliveries.ts";
 import {
   beginIncident,
   endIncident,
   findDueDelivery,
   listIncidents,
   seeIncident,
-} from "../../src/store/alerts/incidents.ts";
-import { insertTests } from "../../src/store/alerts/planning.ts";
-import { listFilledSpools, listLostIntakes } from "../../src/store/intakes/intakes.ts";
+} from "../../src/store/instance.ts";
+import { listFilledSpools, listLostIntakes } from "../../src/store/intakes.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON } from "../support/sample.ts";
@@ -17,7 +17,12 @@ import { makeWorld } from "../support/sweeping.ts";
 
 const database = useDatabase();
 const write = <T>(work: (tx: Tx) => Promise<T>) => inTransaction(database.db, work);
-const trouble: Trouble = { kind: "spoolFilling", subject: "host/1", since: MONDAY_NOON, text: "It fills." };
+const trouble: HealthProblem = {
+  kind: "spoolFilling",
+  subject: "host/1",
+  since: MONDAY_NOON,
+  text: "It fills.",
+};
 
 beforeEach(async () => {
   await database.db.pool.query("truncate operator_incidents, intakes, deliveries cascade");
@@ -62,8 +67,8 @@ test("the oldest message that nothing hinders is found, but not through a channe
   const channelId = channels[0]?.id ?? 0;
   const find = (toldBefore: number) => findDueDelivery(database.db, { now: MONDAY_NOON + 9_000, toldBefore });
   expect(await find(MONDAY_NOON)).toBeNull();
-  await write((tx) => insertTests(tx, { channelId, at: MONDAY_NOON + 5_000 }));
-  await write((tx) => insertTests(tx, { channelId, at: MONDAY_NOON + 2_000 }));
+  await write((tx) => insertTestDeliveries(tx, { channelId, at: MONDAY_NOON + 5_000 }));
+  await write((tx) => insertTestDeliveries(tx, { channelId, at: MONDAY_NOON + 2_000 }));
   expect(await find(MONDAY_NOON)).toBe(MONDAY_NOON + 2_000);
   await database.db.pool.query("update channels set last_notify_at = '2026-11-16 12:00:01Z' where id = $1", [
     channelId,

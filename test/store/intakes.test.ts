@@ -2,26 +2,25 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import {
+  advanceSequence,
+  closeAllIntakes,
+  closeIntake,
+  closeIntakeIfFree,
+  findHeartbeats,
+  findSequence,
   insertBlindInterval,
   listBlindByReason,
   listBlindIntervals,
   listBlindIntervalsAfter,
-  pruneBlindIntervals,
-} from "../../src/store/intakes/blind-intervals.ts";
-import {
-  advanceSequence,
-  beatIntake,
-  closeAllIntakes,
-  closeIntake,
-  closeIntakeIfFree,
-  findBeats,
-  findSequence,
   listLostIntakes,
   listOpenIntakes,
+  pruneBlindIntervals,
   pruneIntakes,
+  readSight,
   registerIntake,
   skipSequence,
-} from "../../src/store/intakes/intakes.ts";
+  writeHeartbeat,
+} from "../../src/store/intakes.ts";
 import {
   countRejectedSignals,
   deleteRejectedOfCheck,
@@ -31,8 +30,7 @@ import {
   listRejectedSignals,
   lockRejectedSignalAfter,
   pruneRejectedSignals,
-} from "../../src/store/intakes/rejected-signals.ts";
-import { readSight } from "../../src/store/intakes/sight.ts";
+} from "../../src/store/quarantine.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON } from "../support/sample.ts";
@@ -50,7 +48,7 @@ async function register(given: { startedAt?: number; watermarkAt?: number } = {}
 
 const beat = (intakeId: string, at: number, gapEndedAt = MONDAY_NOON) => {
   const said = { watermarkAt: at - 1_000, leaseUntilAt: at + 10_000, spoolEmpty: false, spoolFill: 0.25 };
-  return write((tx) => beatIntake(tx, { intakeId, at, gapEndedAt, signalsPerMinute: 42, ...said }));
+  return write((tx) => writeHeartbeat(tx, { intakeId, at, gapEndedAt, signalsPerMinute: 42, ...said }));
 };
 const look = () =>
   readSight(database.db, { from: 0, to: MONDAY_NOON * 2, gapsThrough: MONDAY_NOON + 60_000 });
@@ -154,7 +152,10 @@ describe("intakes", () => {
     await beat(first, MONDAY_NOON + 12_000, MONDAY_NOON + 1_000_000);
     expect((await look()).gapEndedAt).toBe(gapEndedAt);
     const newestBeatAt = MONDAY_NOON + 12_000;
-    expect(await findBeats(database.db, { through: newestBeatAt })).toEqual({ newestBeatAt, gapEndedAt });
+    expect(await findHeartbeats(database.db, { through: newestBeatAt })).toEqual({
+      newestBeatAt,
+      gapEndedAt,
+    });
   });
 
   test("watermark and blind times are those of one moment", async () => {
@@ -168,7 +169,7 @@ describe("intakes", () => {
           await insertBlindInterval(tx, { intakeId: id, from: at - 1_000, to: at, reason: "test" });
           const said = { leaseUntilAt: at, spoolEmpty: true, spoolFill: 0, gapEndedAt: MONDAY_NOON };
           const intake = { intakeId: id, at, watermarkAt: at - 1_000 };
-          await beatIntake(tx, { ...intake, ...said, signalsPerMinute: 0 });
+          await writeHeartbeat(tx, { ...intake, ...said, signalsPerMinute: 0 });
         });
       }
       progress.isDone = true;
@@ -202,7 +203,7 @@ describe("intakes", () => {
   });
 
   test("the newest beat outlives every pruning", async () => {
-    const newest = async () => (await findBeats(database.db, { through: MONDAY_NOON })).newestBeatAt;
+    const newest = async () => (await findHeartbeats(database.db, { through: MONDAY_NOON })).newestBeatAt;
     expect(await newest()).toBeNull();
     for (const startedAt of [MONDAY_NOON, MONDAY_NOON + 10, MONDAY_NOON + 20]) {
       await close(await register({ startedAt }), startedAt + 1);

@@ -8,7 +8,7 @@ import {
   pruneApiKeys,
   revokeApiKey,
   touchApiKeys,
-} from "../../src/store/keys.ts";
+} from "../../src/store/api-keys.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON, sampleProject } from "../support/sample.ts";

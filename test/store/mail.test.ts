@@ -2,38 +2,36 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
-import { type Channel, findChannelById, insertChannel } from "../../src/store/alerts/channels.ts";
+import { findAccountById, findAccountByUuid } from "../../src/store/accounts.ts";
 import {
-  claimDueLetters,
-  findLetterByUuid,
-  findNewestLetter,
-  insertLetter,
-  pruneLetters,
-  settleClaimedLetter,
-} from "../../src/store/alerts/letters.ts";
-import {
+  type Channel,
+  findChannelById,
   findRecipient,
+  insertChannel,
   isAddressOfMember,
   markVerified,
   noteChannelError,
-} from "../../src/store/alerts/mail-channels.ts";
+} from "../../src/store/channels.ts";
 import {
   addMissingPreferences,
+  claimDueEmails,
+  findEmailByUuid,
+  findNewestEmail,
   findPreferences,
-  lockDueReports,
-  lockReminded,
-  writePreferences,
-  writeReminderDates,
-  writeReportDates,
-} from "../../src/store/alerts/preferences.ts";
-import {
+  insertEmail,
   listChecksOfAccount,
   listDownChecks,
   listStatusChanges,
-} from "../../src/store/alerts/report-facts.ts";
-import { insertEvents } from "../../src/store/history/events.ts";
-import { insertFlips, takeBackFlip } from "../../src/store/history/flips.ts";
-import { findAccountById, findAccountByUuid } from "../../src/store/accounts/projects.ts";
+  lockDueReports,
+  lockReminded,
+  pruneEmails,
+  settleClaimedEmail,
+  writePreferences,
+  writeReminderDates,
+  writeReportDates,
+} from "../../src/store/emails.ts";
+import { insertEvents } from "../../src/store/events.ts";
+import { insertFlips, takeBackFlip } from "../../src/store/flips.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON, sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";
@@ -68,12 +66,12 @@ describe("letters", () => {
     for (const [index, uuid] of uuids.entries()) {
       const createdAt = MONDAY_NOON + index;
       await write((tx) =>
-        insertLetter(tx, { uuid, kind: "report", accountId, channelId: null, about: { a: [1] }, createdAt }),
+        insertEmail(tx, { uuid, kind: "report", accountId, channelId: null, about: { a: [1] }, createdAt }),
       );
     }
     const claim = (now: number) =>
       write((tx) =>
-        claimDueLetters(tx, { now, limit: 10, claimedBy: randomUUID(), untilAt: now + MINUTE_MS }),
+        claimDueEmails(tx, { now, limit: 10, claimedBy: randomUUID(), untilAt: now + MINUTE_MS }),
       );
     expect(await claim(MONDAY_NOON - 1)).toEqual([]);
     const claimed = await claim(MONDAY_NOON + 1);
@@ -84,14 +82,14 @@ describe("letters", () => {
     expect((await claim(MONDAY_NOON + 2 * MINUTE_MS)).map(({ attemptCount }) => attemptCount)).toEqual([
       2, 2,
     ]);
-    await write((tx) => pruneLetters(tx, { before: MONDAY_NOON + DAY_MS, limit: 1_000 }));
+    await write((tx) => pruneEmails(tx, { before: MONDAY_NOON + DAY_MS, limit: 1_000 }));
   });
 
   test("are settled by whoever holds the claim, and by nobody else", async () => {
     const { id: accountId } = await sampleAccount(database.db);
     const uuid = randomUUID();
     await write((tx) =>
-      insertLetter(tx, {
+      insertEmail(tx, {
         uuid,
         kind: "reminder",
         accountId,
@@ -102,7 +100,7 @@ describe("letters", () => {
     );
     const [mine, other] = [randomUUID(), randomUUID()];
     const [letter] = await write((tx) =>
-      claimDueLetters(tx, { now: MONDAY_NOON, limit: 1, claimedBy: mine, untilAt: MONDAY_NOON + MINUTE_MS }),
+      claimDueEmails(tx, { now: MONDAY_NOON, limit: 1, claimedBy: mine, untilAt: MONDAY_NOON + MINUTE_MS }),
     );
     const end = {
       letterId: letter?.id ?? 0,
@@ -111,13 +109,13 @@ describe("letters", () => {
       reason: null,
       at: MONDAY_NOON,
     };
-    expect(await write((tx) => settleClaimedLetter(tx, { ...end, claimedBy: other }))).toBe(false);
-    expect(await write((tx) => settleClaimedLetter(tx, { ...end, claimedBy: mine }))).toBe(true);
-    expect(await write((tx) => settleClaimedLetter(tx, { ...end, claimedBy: mine }))).toBe(false);
-    expect(await findLetterByUuid(database.db, uuid)).toMatchObject({ uuid, kind: "reminder", accountId });
-    expect(await findLetterByUuid(database.db, randomUUID())).toBeNull();
-    expect(await write((tx) => pruneLetters(tx, { before: MONDAY_NOON, limit: 1_000 }))).toBe(0);
-    expect(await write((tx) => pruneLetters(tx, { before: MONDAY_NOON + 1, limit: 1_000 }))).toBe(1);
+    expect(await write((tx) => settleClaimedEmail(tx, { ...end, claimedBy: other }))).toBe(false);
+    expect(await write((tx) => settleClaimedEmail(tx, { ...end, claimedBy: mine }))).toBe(true);
+    expect(await write((tx) => settleClaimedEmail(tx, { ...end, claimedBy: mine }))).toBe(false);
+    expect(await findEmailByUuid(database.db, uuid)).toMatchObject({ uuid, kind: "reminder", accountId });
+    expect(await findEmailByUuid(database.db, randomUUID())).toBeNull();
+    expect(await write((tx) => pruneEmails(tx, { before: MONDAY_NOON, limit: 1_000 }))).toBe(0);
+    expect(await write((tx) => pruneEmails(tx, { before: MONDAY_NOON + 1, limit: 1_000 }))).toBe(1);
   });
 
   test("of a channel: the newest is found", async () => {
@@ -126,11 +124,11 @@ describe("letters", () => {
     for (const hour of [0, 1, 2]) {
       const letter = { kind: "verification" as const, accountId: null, channelId, about: { hour } };
       const createdAt = MONDAY_NOON + hour * HOUR_MS;
-      await write((tx) => insertLetter(tx, { ...letter, uuid: randomUUID(), createdAt }));
+      await write((tx) => insertEmail(tx, { ...letter, uuid: randomUUID(), createdAt }));
     }
-    const newest = await findNewestLetter(database.db, { channelId, kind: "verification" });
+    const newest = await findNewestEmail(database.db, { channelId, kind: "verification" });
     expect(newest?.about).toEqual({ hour: 2 });
-    expect(await findNewestLetter(database.db, { channelId, kind: "unverified" })).toBeNull();
+    expect(await findNewestEmail(database.db, { channelId, kind: "unverified" })).toBeNull();
   });
 });
 

@@ -2,28 +2,29 @@
 import { createHash, randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { DAY_MS } from "../../src/core/instant.ts";
-import { disableChannel, updateChannel } from "../../src/store/alerts/channels.ts";
-import { assignChecks, findChecksToHear, listHeardChecks } from "../../src/store/alerts/check-channels.ts";
+import {
+  assignChecks,
+  claimIdempotencyKey,
+  countChannels,
+  disableChannel,
+  findAssignableChecks,
+  findIdempotencyKey,
+  findManagedChannel,
+  listAssignedChecks,
+  listManagedChannels,
+  lockChannelsOfProject,
+  pruneIdempotencyKeys,
+  trimIdempotencyKeys,
+  writeChannel,
+} from "../../src/store/channels.ts";
+import { type CheckWithState, markCheckDeleted } from "../../src/store/checks.ts";
 import {
   countRecentTests,
   findLoggedDeliveries,
+  insertTestDeliveries,
   listLoggedDeliveries,
   reopenDelivery,
-} from "../../src/store/alerts/delivery-log.ts";
-import {
-  countChannels,
-  findManagedChannel,
-  listManagedChannels,
-  lockChannelsOfProject,
-} from "../../src/store/alerts/managed-channels.ts";
-import { insertTests } from "../../src/store/alerts/planning.ts";
-import { type CheckWithState, markCheckDeleted } from "../../src/store/checks/checks.ts";
-import {
-  claimIdempotencyKey,
-  findIdempotencyKey,
-  pruneIdempotencyKeys,
-  trimIdempotencyKeys,
-} from "../../src/store/idempotency-keys.ts";
+} from "../../src/store/deliveries.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { addChannel, assign, flip, owe } from "../support/owed.ts";
@@ -56,7 +57,7 @@ describe("managed channels", () => {
     const { id: channelId, uuid } = await addChannel(database.db, { projectId });
     await write((tx) => disableChannel(tx, { channelId, at: MONDAY_NOON, reason: "gone" }));
     const disabled = { at: MONDAY_NOON, reason: "gone" };
-    await write((tx) => updateChannel(tx, { channelId, name: "renamed", disabled }));
+    await write((tx) => writeChannel(tx, { channelId, name: "renamed", disabled }));
     expect(await findManagedChannel(database.db, { projectId, uuid })).toMatchObject({
       revision: 3,
       name: "renamed",
@@ -71,10 +72,10 @@ describe("managed channels", () => {
     for (let n = 0; n < 3; n += 1) checks.push(await sampleCheck(database.db, { projectId }));
     const { id: channelId, uuid } = await addChannel(database.db, { projectId });
     const uuids = checks.map((check) => check.uuid);
-    const found = await findChecksToHear(database.db, { projectId, uuids: [...uuids, randomUUID()] });
+    const found = await findAssignableChecks(database.db, { projectId, uuids: [...uuids, randomUUID()] });
     expect(found.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(checks.map(({ id }) => id));
     const heard = async (afterId = 0) =>
-      (await listHeardChecks(database.db, { channelId, afterId, limit: 9 })).map(({ id }) => id);
+      (await listAssignedChecks(database.db, { channelId, afterId, limit: 9 })).map(({ id }) => id);
     await write((tx) => assignChecks(tx, { channelId, checkIds: checks.map(({ id }) => id) }));
     expect(await heard()).toEqual(checks.map(({ id }) => id));
     const [first, , last] = checks;
@@ -84,7 +85,7 @@ describe("managed channels", () => {
     await write((tx) => markCheckDeleted(tx, { checkId: last.id, at: MONDAY_NOON }));
     expect(await heard()).toEqual([first.id]);
     expect(await findManagedChannel(database.db, { projectId, uuid })).toMatchObject({ checkCount: 1 });
-    expect(await findChecksToHear(database.db, { projectId, uuids: [last.uuid] })).toEqual([]);
+    expect(await findAssignableChecks(database.db, { projectId, uuids: [last.uuid] })).toEqual([]);
   });
 });
 
@@ -98,7 +99,7 @@ describe("the delivery log", () => {
     ];
     await assign(database.db, check, [one, two]);
     await owe(database.db, { check }, flip("down"));
-    await write((tx) => insertTests(tx, { channelId: one.id, at: MONDAY_NOON }));
+    await write((tx) => insertTestDeliveries(tx, { channelId: one.id, at: MONDAY_NOON }));
     const list = (page: { beforeId: number | null; limit: number }) =>
       listLoggedDeliveries(database.db, { channelIds: [one.id, two.id], ...page });
     const all = await list({ beforeId: null, limit: 9 });
@@ -152,7 +153,8 @@ describe("the delivery log", () => {
     const count = () =>
       countRecentTests(database.db, { channelIds: [one.id, two.id], after: MONDAY_NOON - 60_000 });
     expect(await count()).toBe(0);
-    const press = (channelId: number, at: number) => write((tx) => insertTests(tx, { channelId, at }));
+    const press = (channelId: number, at: number) =>
+      write((tx) => insertTestDeliveries(tx, { channelId, at }));
     await press(one.id, MONDAY_NOON - 60_000);
     await press(one.id, MONDAY_NOON);
     await press(two.id, MONDAY_NOON);

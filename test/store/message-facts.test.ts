@@ -1,13 +1,13 @@
 // What messages tell besides their flips.
 import { describe, expect, test } from "vitest";
+import { findCheckByUuid, markCheckDeleted } from "../../src/store/checks.ts";
 import {
+  findChecksForMessages,
   findNoticedChecks,
   findProjectHealth,
-  findToldChecks,
-} from "../../src/store/alerts/message-facts.ts";
-import { insertNoticeDeliveries } from "../../src/store/alerts/planning.ts";
-import { listDeliveriesOfChannel } from "../../src/store/alerts/deliveries.ts";
-import { findCheckByUuid, markCheckDeleted } from "../../src/store/checks/checks.ts";
+  insertNoticeDeliveries,
+  listDeliveriesOfChannel,
+} from "../../src/store/deliveries.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { addChannel, assign, watchedCheck } from "../support/owed.ts";
@@ -24,7 +24,7 @@ test("checks come with their states, deleted ones do not", async () => {
   const { check } = await watchedCheck(database.db);
   const deleted = await sampleCheck(database.db, { projectId: check.projectId });
   await markDeleted(deleted);
-  const told = await findToldChecks(database.db, [check.id, deleted.id, 999_999]);
+  const told = await findChecksForMessages(database.db, [check.id, deleted.id, 999_999]);
   expect(told).toEqual([await findCheckByUuid(database.db, check.uuid)]);
 });
 

@@ -2,20 +2,18 @@
 // exist is remembered until it is removed.
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { MOVABLE_BODY_BYTES_MIN } from "../../src/core/limits.ts";
-import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import {
   claimBodies,
+  deleteBodiesOfCheck,
+  deleteObjectRemovals,
+  findBody,
   findMovableBodies,
   findObjectRemovals,
-  forgetObjectRemovals,
-  markBodiesMoved,
-} from "../../src/store/history/moving-bodies.ts";
-import {
-  deleteBodiesOfCheck,
-  findBody,
   insertBodies,
+  markBodiesMoved,
   trimBodies,
-} from "../../src/store/history/ping-bodies.ts";
+} from "../../src/store/pings.ts";
+import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON as NOW, sampleCheck, sampleProject } from "../support/sample.ts";
 
@@ -161,7 +159,7 @@ describe("objects of bodies that go", () => {
     expect(found).toHaveLength(2);
     expect(
       await write((tx) =>
-        forgetObjectRemovals(
+        deleteObjectRemovals(
           tx,
           found.map(({ id }) => id),
         ),

@@ -1,14 +1,14 @@
 // What a batch of signals has to find: checks by address, and the limits of their logs.
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { markCheckDeleted } from "../../src/store/checks/checks.ts";
 import {
   findCheckIdsBySlugs,
   findCheckIdsByUuids,
   findLogLimits,
   findTargetSettings,
   lockTargets,
-} from "../../src/store/checks/ping-targets.ts";
+  markCheckDeleted,
+} from "../../src/store/checks.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON, sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";

@@ -2,19 +2,17 @@
 // were told, one notice for each blind time.
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import { disableChannel } from "../../src/store/alerts/channels.ts";
+import { disableChannel } from "../../src/store/channels.ts";
 import {
   findDeliveries,
+  insertFlipDeliveries,
+  insertMessages,
+  insertNoticeDeliveries,
+  insertTestDeliveries,
   listDeliveriesOfChannel,
   listDeliveriesOfFlip,
-} from "../../src/store/alerts/deliveries.ts";
-import {
-  insertFlipDeliveries,
-  insertNoticeDeliveries,
-  insertSayings,
-  insertTests,
   takeBackFlipDeliveries,
-} from "../../src/store/alerts/planning.ts";
+} from "../../src/store/deliveries.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { addChannel, assign, flip, owe, watchedCheck } from "../support/owed.ts";
@@ -183,7 +181,7 @@ describe("other messages", () => {
     const { channel } = await watchedCheck(database.db);
     const about = { kind: "operator", text: `held "since" 3 {min}` };
     const sayings = [{ channelId: channel.id, kind: "operator" as const, about }];
-    await write((tx) => insertSayings(tx, { sayings, at: MONDAY_NOON }));
+    await write((tx) => insertMessages(tx, { sayings, at: MONDAY_NOON }));
     expect(await log(channel)).toMatchObject([{ kind: "operator", about, checkId: null, flipId: null }]);
   });
 
@@ -191,11 +189,11 @@ describe("other messages", () => {
     const { check, channels } = await watchedCheck(database.db, { channelCount: 2 });
     const [channelId = 0] = channels.map(({ id }) => id);
     await write((tx) => disableChannel(tx, { channelId, at: MONDAY_NOON, reason: "gone" }));
-    const ids = await write((tx) => insertTests(tx, { channelId, at: MONDAY_NOON }));
+    const ids = await write((tx) => insertTestDeliveries(tx, { channelId, at: MONDAY_NOON }));
     expect(await findDeliveries(database.db, ids)).toMatchObject([{ kind: "test", channelId }]);
     const config = { members: channels.map(({ uuid }) => uuid) };
     const group = await addChannel(database.db, { projectId: check.projectId, kind: "group", config });
-    const both = await write((tx) => insertTests(tx, { channelId: group.id, at: MONDAY_NOON }));
+    const both = await write((tx) => insertTestDeliveries(tx, { channelId: group.id, at: MONDAY_NOON }));
     const tested = await findDeliveries(database.db, both);
     expect(tested.map((one) => one.channelId)).toEqual(channels.map(({ id }) => id));
   });

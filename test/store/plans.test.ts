@@ -2,31 +2,36 @@
 // for the values at hand or once for all. The statements are taken from the functions that send them.
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { NEW_STATE } from "../../src/core/machine/state.ts";
+import { NEW_STATE } from "../../src/core/state.ts";
+import { findKeyWithProject } from "../../src/store/api-keys.ts";
+import { listAssignmentsOfChecks } from "../../src/store/channels.ts";
+import { listChangedChecks, listScrapedChecks, tallyStatuses } from "../../src/store/check-lists.ts";
 import {
+  findCheckByUuid,
+  findChecksByIds,
   findChecksBySlug,
+  findDueStates,
   findOldestMatch,
+  findUuidByUniqueKey,
   listChecks,
   listDeletedChecks,
   listTags,
-} from "../../src/store/checks/check-search.ts";
-import { findUuidByUniqueKey } from "../../src/store/checks/unique-keys.ts";
-import { listChangedChecks } from "../../src/store/checks/check-rows.ts";
-import { lockStates, writeStates } from "../../src/store/checks/check-states.ts";
-import { findDueStates, moveSweep } from "../../src/store/checks/sweeping.ts";
-import { listScrapedChecks, tallyStatuses } from "../../src/store/checks/check-statuses.ts";
-import { findCheckByUuid, findChecksByIds } from "../../src/store/checks/checks.ts";
-import { listAssignmentsOfChecks } from "../../src/store/alerts/check-channels.ts";
-import { claimMessages, findWaitingChannels, settleClaimed } from "../../src/store/alerts/claims.ts";
-import { listDeliveriesOfFlip } from "../../src/store/alerts/deliveries.ts";
-import { insertFlipDeliveries, takeBackFlipDeliveries } from "../../src/store/alerts/planning.ts";
-import { listFlips, pruneFlips } from "../../src/store/history/flips.ts";
-import { listNewestFlips } from "../../src/store/history/newest-flips.ts";
-import { findKeyWithProject } from "../../src/store/keys.ts";
-import { findBody, trimBodies } from "../../src/store/history/ping-bodies.ts";
-import { findPing, listPings, trimPings } from "../../src/store/history/pings.ts";
-import { listPackedRuns, pruneRunChunks, trimRunChunks } from "../../src/store/history/run-chunks.ts";
+  lockStates,
+  moveSweep,
+  writeStates,
+} from "../../src/store/checks.ts";
 import { statement } from "../../src/store/db.ts";
+import {
+  claimMessages,
+  findWaitingChannels,
+  insertFlipDeliveries,
+  listDeliveriesOfFlip,
+  settleClaimed,
+  takeBackFlipDeliveries,
+} from "../../src/store/deliveries.ts";
+import { listFlips, listNewestFlips, pruneFlips } from "../../src/store/flips.ts";
+import { findBody, findPing, listPings, trimBodies, trimPings } from "../../src/store/pings.ts";
+import { listPackedRuns, pruneRunChunks, trimRunChunks } from "../../src/store/runs.ts";
 import type { Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON } from "../support/sample.ts";

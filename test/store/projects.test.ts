@@ -1,18 +1,20 @@
 // Accounts, projects and members.
 import { expect, test } from "vitest";
-import { postgresErrorName } from "../../src/store/errors.ts";
 import {
   findAccountByEmail,
+  insertAccount,
+  listAccounts,
+  updateCheckLimit,
+} from "../../src/store/accounts.ts";
+import { postgresErrorName } from "../../src/store/errors.ts";
+import {
   findProjectByPingKey,
   findProjectByUuid,
   findProjectOwner,
-  insertAccount,
   insertProject,
-  listAccounts,
   listProjectsOfAccount,
-  updateCheckLimit,
-} from "../../src/store/accounts/projects.ts";
-import { writeProjectZone } from "../../src/store/accounts/project-changes.ts";
+  writeProjectZone,
+} from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";

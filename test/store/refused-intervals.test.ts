@@ -7,8 +7,8 @@ import {
   listRefusedIntervals,
   pruneRefusedIntervals,
   type RefusedInterval,
-} from "../../src/store/intakes/refused-intervals.ts";
-import { insertPings } from "../../src/store/history/pings.ts";
+} from "../../src/store/intakes.ts";
+import { insertPings } from "../../src/store/pings.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON as AT, sampleCheck, sampleProject } from "../support/sample.ts";

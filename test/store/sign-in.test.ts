@@ -1,59 +1,53 @@
 // Ways in, as rows: passwords, passkeys, apps and their codes, links, steps, tries, who came in, and people of a provider.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { digestOfToken } from "../../src/lib/secrets/secret-token.ts";
+import { digestOfToken } from "../../src/lib/secrets.ts";
 import {
   confirmAuthenticator,
   countRecoveryCodes,
   deleteAuthenticator,
-  findAuthenticator,
-  useAuthenticatorStep,
-  useRecoveryCode,
-  writeAuthenticator,
-  writeRecoveryCodes,
-} from "../../src/store/accounts/authenticators.ts";
-import {
+  deleteIdentity,
   deletePasskey,
   deletePassword,
+  findAuthenticator,
   findPasskey,
   findPassword,
+  insertIdentity,
   insertPasskey,
+  listIdentities,
   listPasskeys,
+  useAuthenticatorStep,
+  useIdentity,
+  useRecoveryCode,
+  writeAuthenticator,
   writePasskeyUse,
   writePassword,
-} from "../../src/store/accounts/credentials.ts";
-import {
-  deleteIdentity,
-  insertIdentity,
-  listIdentities,
-  useIdentity,
-} from "../../src/store/accounts/identities.ts";
+  writeRecoveryCodes,
+} from "../../src/store/credentials.ts";
 import {
   addSignInFailure,
   deleteStepsOf,
+  findNewestToken,
   findSignInFailures,
   findStep,
+  findToken,
+  findTokenByUuid,
   insertSignIn,
   insertStep,
+  insertToken,
   listSignIns,
   lockAttempts,
   pruneAttempts,
   pruneSignIns,
   pruneSteps,
+  pruneTokens,
   takeStep,
   trimSignIns,
-  writeAttempts,
-} from "../../src/store/accounts/steps.ts";
-import {
-  findNewestToken,
-  findToken,
-  findTokenByUuid,
-  insertToken,
-  pruneTokens,
   useToken,
   voidAllTokens,
   voidTokens,
-} from "../../src/store/accounts/tokens.ts";
+  writeAttempts,
+} from "../../src/store/sign-in.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON as NOW, sampleAccount } from "../support/sample.ts";

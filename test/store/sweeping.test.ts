@@ -1,19 +1,19 @@
 // What the sweeper asks for besides the states: names of what is due, timings, marks, and those that are put aside.
 import { beforeEach, describe, expect, test } from "vitest";
 import { HOUR_MS } from "../../src/core/instant.ts";
-import { lockStates } from "../../src/store/checks/check-states.ts";
-import { markCheckDeleted } from "../../src/store/checks/checks.ts";
 import {
-  deletePoisonOfCheck,
+  deleteQuarantineOfCheck,
   findDueStates,
   findTimings,
-  forgetPoisoned,
   listDueChecks,
-  listPoisonedChecks,
+  listQuarantinedChecks,
   lockDueChecks,
+  lockStates,
+  markCheckDeleted,
   moveSweep,
-  putAside,
-} from "../../src/store/checks/sweeping.ts";
+  quarantineCheck,
+  releaseQuarantinedChecks,
+} from "../../src/store/checks.ts";
 import { isRefusedValue } from "../../src/store/errors.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
@@ -97,13 +97,13 @@ describe("the mark of the sweeper", () => {
 
 test("what is put aside again keeps its beginning, and is forgotten when its time is over", async () => {
   const aside = { checkId: 7, sinceAt: MONDAY_NOON, untilAt: MONDAY_NOON + HOUR_MS, reason: "first" };
-  await write((tx) => putAside(tx, aside));
-  await write((tx) => putAside(tx, { ...aside, checkId: 8, sinceAt: MONDAY_NOON - 1 }));
+  await write((tx) => quarantineCheck(tx, aside));
+  await write((tx) => quarantineCheck(tx, { ...aside, checkId: 8, sinceAt: MONDAY_NOON - 1 }));
   const again = { ...aside, untilAt: MONDAY_NOON + 2 * HOUR_MS, reason: "second" };
-  await write((tx) => putAside(tx, { ...again, sinceAt: MONDAY_NOON + HOUR_MS }));
-  expect(await listPoisonedChecks(database.db, 1)).toMatchObject([{ checkId: 8 }]);
-  await write((tx) => forgetPoisoned(tx, { through: MONDAY_NOON + HOUR_MS }));
-  expect(await listPoisonedChecks(database.db, 10)).toEqual([again]);
-  await write((tx) => deletePoisonOfCheck(tx, 7));
-  expect(await listPoisonedChecks(database.db, 10)).toEqual([]);
+  await write((tx) => quarantineCheck(tx, { ...again, sinceAt: MONDAY_NOON + HOUR_MS }));
+  expect(await listQuarantinedChecks(database.db, 1)).toMatchObject([{ checkId: 8 }]);
+  await write((tx) => releaseQuarantinedChecks(tx, { through: MONDAY_NOON + HOUR_MS }));
+  expect(await listQuarantinedChecks(database.db, 10)).toEqual([again]);
+  await write((tx) => deleteQuarantineOfCheck(tx, 7));
+  expect(await listQuarantinedChecks(database.db, 10)).toEqual([]);
 });

@@ -1,5 +1,5 @@
 // Transactions: all or nothing, and "done" only when the server said COMMIT.
-import { createServer, connect as connectTcp, type Server, type Socket } from "node:net";
+import { connect as connectTcp, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { statement } from "../../src/store/db.ts";

@@ -1,12 +1,8 @@
 // The stored keys of checks.
 import { expect, test } from "vitest";
 import { uniqueKey } from "../../src/core/identity.ts";
-import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
-import {
-  findUuidByUniqueKey,
-  listWithoutUniqueKey,
-  writeUniqueKeys,
-} from "../../src/store/checks/unique-keys.ts";
+import { sha1Hex } from "../../src/lib/secrets.ts";
+import { findUuidByUniqueKey, listWithoutUniqueKey, writeUniqueKeys } from "../../src/store/checks.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { sampleCheck, sampleProject } from "../support/sample.ts";

@@ -1,17 +1,15 @@
 // What tests of changing checks start from: requests that ask for nothing in particular, channels, and an intake
 // through which checks get their signals in between.
 import { randomUUID } from "node:crypto";
-import type { AcceptedSignal } from "../../src/core/accepted.ts";
+import type { Sight } from "../../src/core/deadline.ts";
 import type { Instant } from "../../src/core/instant.ts";
-import type { Sight } from "../../src/core/machine/deadline.ts";
-import type { HttpAction } from "../../src/core/signal.ts";
-import type { CreateRequest } from "../../src/operations/change-check.ts";
-import type { Edit } from "../../src/operations/changing/edit.ts";
+import type { AcceptedSignal, HttpAction } from "../../src/core/signal.ts";
+import type { CreateRequest, Edit } from "../../src/operations/checks.ts";
 import { type RecordResult, recordSignals } from "../../src/operations/record-signals.ts";
-import { type Channel, insertChannel } from "../../src/store/alerts/channels.ts";
+import { type Channel, insertChannel } from "../../src/store/channels.ts";
 import type { Database } from "../../src/store/db.ts";
 import { CommitInDoubtError, postgresErrorName } from "../../src/store/errors.ts";
-import { registerIntake } from "../../src/store/intakes/intakes.ts";
+import { registerIntake } from "../../src/store/intakes.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { MONDAY_NOON } from "./sample.ts";
 

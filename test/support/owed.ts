@@ -1,15 +1,14 @@
 // Messages that are owed, for tests of planning, claiming and sending: a check with channels, and flips of it.
 import { randomUUID } from "node:crypto";
-import type { SendResult } from "../../src/core/alerts/sending.ts";
 import type { CheckSettings } from "../../src/core/check.ts";
+import type { SendResult } from "../../src/core/delivery.ts";
 import type { Instant } from "../../src/core/instant.ts";
-import type { Flip } from "../../src/core/machine/state.ts";
-import { planDeliveries, takeBackDeliveries } from "../../src/operations/alerts/plan-deliveries.ts";
-import { type Channel, insertChannel } from "../../src/store/alerts/channels.ts";
-import { assignChannels } from "../../src/store/alerts/check-channels.ts";
-import type { CheckWithState } from "../../src/store/checks/checks.ts";
+import type { Flip } from "../../src/core/state.ts";
+import { planDeliveries, takeBackDeliveries } from "../../src/operations/plan-deliveries.ts";
+import { assignChannels, type Channel, insertChannel } from "../../src/store/channels.ts";
+import type { CheckWithState } from "../../src/store/checks.ts";
 import type { Database } from "../../src/store/db.ts";
-import { insertFlips, takeBackFlip } from "../../src/store/history/flips.ts";
+import { insertFlips, takeBackFlip } from "../../src/store/flips.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { MONDAY_NOON, sampleCheck, sampleProject } from "./sample.ts";
 

@@ -2,7 +2,7 @@
 // that we support, from Debian's. postgres.ts runs what is found here.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { packagedPrograms } from "../../src/cli/trial/postgres-programs.ts";
+import { packagedPrograms } from "../../src/cli/private-postgres.ts";
 
 /** A directory with `bin/postgres` in it, and the major version that it holds. */
 export type PostgresBinaries = { directory: string; major: 15 | 18 };

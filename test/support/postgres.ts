@@ -1,6 +1,6 @@
 // A private, real PostgreSQL for tests, benchmarks and development: the one of the trial, listening on loopback as
 // well, that can be made to crash. Gone without trace when it is stopped or when this process dies.
-import { type PrivatePostgres, startPrivatePostgres } from "../../src/cli/trial/private-postgres.ts";
+import { type PrivatePostgres, startPrivatePostgres } from "../../src/cli/private-postgres.ts";
 import { freePort } from "./ports.ts";
 import type { PostgresBinaries } from "./postgres-binaries.ts";
 

@@ -2,15 +2,10 @@
 // value can be named by the test that cares about it; the rest is plain.
 import { randomBytes, randomUUID } from "node:crypto";
 import { type CheckSettings, DEFAULT_SETTINGS } from "../../src/core/check.ts";
-import { insertState } from "../../src/store/checks/check-states.ts";
-import { type CheckWithState, findCheckByUuid, insertCheck } from "../../src/store/checks/checks.ts";
+import { type Account, insertAccount } from "../../src/store/accounts.ts";
+import { type CheckWithState, findCheckByUuid, insertCheck, insertState } from "../../src/store/checks.ts";
 import type { Database } from "../../src/store/db.ts";
-import {
-  type Account,
-  insertAccount,
-  insertProject,
-  type Project,
-} from "../../src/store/accounts/projects.ts";
+import { insertProject, type Project } from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 
 /** Noon of an ordinary Monday: the moment at which tests usually begin. */

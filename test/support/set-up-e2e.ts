@@ -1,12 +1,12 @@
 // Before the tests in a browser: builds the browser's part once, starts a PostgreSQL that keeps its promises (the program
 // refuses any other), and fills the database that every test file copies.
+import type { TestProject } from "vitest/node";
 import { build } from "../../scripts/build.ts";
 import { seedAccount, seedProject } from "../../scripts/seed.ts";
 import { openDatabase } from "../../src/store/db.ts";
-import { startPostgres } from "./postgres.ts";
 import { embeddedPostgres } from "./postgres-binaries.ts";
+import { startPostgres } from "./postgres.ts";
 import { createSiteDatabase } from "./site.ts";
-import type { TestProject } from "vitest/node";
 
 export const SEEDED_DATABASE = "overdue_seeded";
 

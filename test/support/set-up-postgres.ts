@@ -1,8 +1,8 @@
 // Before the tests of a project: start its PostgreSQL and migrate the database that every test file copies.
-import { migrate } from "../../src/store/migrate.ts";
-import { startPostgres } from "./postgres.ts";
-import type { PostgresBinaries } from "./postgres-binaries.ts";
 import type { TestProject } from "vitest/node";
+import { migrate } from "../../src/store/migrate.ts";
+import type { PostgresBinaries } from "./postgres-binaries.ts";
+import { startPostgres } from "./postgres.ts";
 
 export const TEMPLATE_DATABASE = "overdue_template";
 

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { openSession } from "../../src/operations/accounts/sessions.ts";
+import { openSession } from "../../src/operations/sessions.ts";
 import { type Database, openDatabase } from "../../src/store/db.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { migrate } from "../../src/store/migrate.ts";

@@ -1,14 +1,11 @@
 // Checks for tests of the sweeper: put into a state as if their signals had come, with a channel that hears of them,
 // and what the database says about them afterwards.
 import type { CheckSettings } from "../../src/core/check.ts";
+import type { Sight } from "../../src/core/deadline.ts";
 import type { Instant, Interval } from "../../src/core/instant.ts";
-import type { Sight } from "../../src/core/machine/deadline.ts";
-import { type CheckState, NEW_STATE } from "../../src/core/machine/state.ts";
-import { downAt } from "../../src/core/machine/status.ts";
-import type { Channel } from "../../src/store/alerts/channels.ts";
-import { assignChannels } from "../../src/store/alerts/check-channels.ts";
-import { writeStates } from "../../src/store/checks/check-states.ts";
-import type { CheckWithState } from "../../src/store/checks/checks.ts";
+import { type CheckState, downAtOf, NEW_STATE } from "../../src/core/state.ts";
+import { assignChannels, type Channel } from "../../src/store/channels.ts";
+import { type CheckWithState, writeStates } from "../../src/store/checks.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { sampleChannel } from "./checks-under-change.ts";
 import type { TestDatabase } from "./database.ts";
@@ -43,7 +40,7 @@ export async function makeWatched(
   const check = await sampleCheck(db, { projectId, ...HOURLY, ...given.settings });
   const heard = { status: "up", lastPingAt: MONDAY_NOON, newestAt: MONDAY_NOON, pingCount: 1 } as const;
   const state = { ...NEW_STATE, ...heard, ...given.state };
-  const deadline = downAt({ timing: check.settings, state });
+  const deadline = downAtOf({ timing: check.settings, state });
   const mark = given.sweepAt ?? deadline;
   await inTransaction(db, async (tx) => {
     await assignChannels(tx, { checkId: check.id, channelIds: channels.map(({ id }) => id) });

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { WebRoute } from "../../src/services/web/route.ts";
 import { WEB_ROUTES } from "../../src/services/web/routes.ts";
-import type { Channel } from "../../src/store/alerts/channels.ts";
+import type { Channel } from "../../src/store/channels.ts";
 import { sampleCheck } from "../support/sample.ts";
 import { useDashboard } from "./dashboard.ts";
 

@@ -2,10 +2,10 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type {
   ChannelCard,
+  ChannelChecks,
   ChannelsPage,
   CreatedChannel,
   DeliveriesPage,
-  HeardChecks,
 } from "../../src/contract/web/channels.ts";
 import { useDashboard } from "./dashboard.ts";
 
@@ -159,12 +159,12 @@ describe("a channel", () => {
     const id = await make("heard", [made.channel.id]);
     const other = await make("unheard", []);
     const path = `/web/api/channels/${made.channel.id}/checks`;
-    const heard = (await stage.browse(path)).json as HeardChecks;
+    const heard = (await stage.browse(path)).json as ChannelChecks;
     expect(heard.ids).toContain(id);
     expect(heard.ids).not.toContain(other);
     expect(heard.from).toBeNull();
     await stage.browse(`/web/api/checks/${id}`, { method: "PATCH", body: { channels: [] } });
-    expect(((await stage.browse(path)).json as HeardChecks).ids).not.toContain(id);
+    expect(((await stage.browse(path)).json as ChannelChecks).ids).not.toContain(id);
   });
 
   test("is gone when it was deleted", async () => {

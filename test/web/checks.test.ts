@@ -3,9 +3,8 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { ChecksBoot, ProjectsBoot } from "../../src/contract/web/boot.ts";
 import type { CreatedChannel } from "../../src/contract/web/channels.ts";
-import type { CheckPage } from "../../src/contract/web/check-page.ts";
-import type { BulkAnswer } from "../../src/contract/web/requests/checks.ts";
 import type { CheckRow, DeletedRow, RowDetail, RowsPage } from "../../src/contract/web/check-row.ts";
+import type { BulkAnswer, CheckPage } from "../../src/contract/web/checks.ts";
 import { useDashboard } from "./dashboard.ts";
 import { checkPath, ownerChecks } from "./owner-checks.ts";
 

@@ -5,9 +5,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readCrontab } from "../../src/core/schedule/crontab/crontab.ts";
-import { splitInput } from "../../src/core/schedule/crontab/input.ts";
-import { withReports } from "../../src/core/schedule/crontab/reporting.ts";
+import { readCrontab, splitInput, withReports } from "../../src/core/schedule/crontab.ts";
 
 const SHELLS = ["/bin/dash", "/bin/bash"].filter((shell) => existsSync(shell));
 const CODES = [0, 1, 7, 127];

@@ -1,7 +1,7 @@
 // The dashboard's tests: the cast of the API's tests with everybody signed in, and requests as a browser makes them.
 import type { Role } from "../../src/core/access.ts";
-import { openSession } from "../../src/operations/accounts/sessions.ts";
-import type { Account } from "../../src/store/accounts/projects.ts";
+import { openSession } from "../../src/operations/sessions.ts";
+import type { Account } from "../../src/store/accounts.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { type Cast, type CastOptions, type Reply, useCast } from "../api/cast.ts";
 

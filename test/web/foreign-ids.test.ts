@@ -3,11 +3,11 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { AccountPage } from "../../src/contract/web/account.ts";
 import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { BulkAnswer } from "../../src/contract/web/requests/checks.ts";
-import { openSession } from "../../src/operations/accounts/sessions.ts";
+import type { BulkAnswer } from "../../src/contract/web/checks.ts";
 import { uniqueKey } from "../../src/core/identity.ts";
-import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
-import type { Channel } from "../../src/store/alerts/channels.ts";
+import { sha1Hex } from "../../src/lib/secrets.ts";
+import { openSession } from "../../src/operations/sessions.ts";
+import type { Channel } from "../../src/store/channels.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import type { Player } from "../api/cast.ts";
 import { useDashboard } from "./dashboard.ts";

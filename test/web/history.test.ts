@@ -4,28 +4,33 @@ import { once } from "node:events";
 import { createServer, IncomingMessage, ServerResponse } from "node:http";
 import { type AddressInfo, Socket } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { AcceptedSignal } from "../../src/core/accepted.ts";
-import type { CheckPage } from "../../src/contract/web/check-page.ts";
+import type { CheckPage } from "../../src/contract/web/checks.ts";
 import type { ProjectEventsPage } from "../../src/contract/web/history.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
 import { STATUS_CHANGES_READ_MAX } from "../../src/core/limits.ts";
-import { sweepDeadlines } from "../../src/operations/alerts/sweep-deadlines.ts";
+import type { AcceptedSignal } from "../../src/core/signal.ts";
 import { recordSignals } from "../../src/operations/record-signals.ts";
-import { readAvailability } from "../../src/services/web/history/availability.ts";
-import { readCheckPage } from "../../src/services/web/history/check-page.ts";
-import { readDurations } from "../../src/services/web/history/durations.ts";
-import { rangeOf, readEvents, readProjectEvents } from "../../src/services/web/history/events.ts";
-import { type EventsFile, sendEventsFile } from "../../src/services/web/history/events-file.ts";
-import { expectationOf, previewOf } from "../../src/services/web/history/expectation.ts";
-import { readExplanation } from "../../src/services/web/history/explain.ts";
-import { readReplay } from "../../src/services/web/history/replay.ts";
-import { readRawBody, readRun } from "../../src/services/web/history/run.ts";
-import { readRuns } from "../../src/services/web/history/runs.ts";
-import type { WebHouse } from "../../src/services/web/house.ts";
-import { type CheckWithState, findCheckByUuid } from "../../src/store/checks/checks.ts";
-import { insertEvents } from "../../src/store/history/events.ts";
-import { insertBlindInterval } from "../../src/store/intakes/blind-intervals.ts";
-import { registerIntake } from "../../src/store/intakes/intakes.ts";
+import { sweepDeadlines } from "../../src/operations/sweep.ts";
+import {
+  expectationOf,
+  previewOf,
+  readAvailability,
+  readCheckPage,
+  readExplanation,
+  readReplay,
+} from "../../src/services/web/check.ts";
+import {
+  type EventsFile,
+  rangeOf,
+  readEvents,
+  readProjectEvents,
+  sendEventsFile,
+} from "../../src/services/web/events.ts";
+import type { WebContext } from "../../src/services/web/route.ts";
+import { readDurations, readRawBody, readRun, readRuns } from "../../src/services/web/runs.ts";
+import { type CheckWithState, findCheckByUuid } from "../../src/store/checks.ts";
+import { insertEvents } from "../../src/store/events.ts";
+import { insertBlindInterval, registerIntake } from "../../src/store/intakes.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { sampleIntake } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";
@@ -37,7 +42,7 @@ const DAILY = { kind: "cron" as const, schedule: "0 3 * * *", tz: "Europe/Riga",
 const THREE_AT_NIGHT = MONDAY_NOON - 11 * HOUR_MS;
 const NOW = THREE_AT_NIGHT + 4 * DAY_MS + 5 * HOUR_MS;
 
-let house: WebHouse;
+let house: WebContext;
 let check: CheckWithState;
 
 type Sent = { at: number; action: "success" | "start" | { exitStatus: number }; body?: string };
@@ -113,7 +118,7 @@ beforeAll(async () => {
     database: db,
     pingLogLimit: 100,
     objects: null,
-  } as unknown as WebHouse;
+  } as unknown as WebContext;
 });
 
 async function pageOf(uuid: string, project: Awaited<ReturnType<typeof sampleProject>>): Promise<CheckPage> {
@@ -121,7 +126,7 @@ async function pageOf(uuid: string, project: Awaited<ReturnType<typeof samplePro
   if (found === null) throw new Error("the check has gone");
   const where = { urls: { site: "https://x.test", ping: "https://x.test/ping" }, mailDomain: null };
   const asked = { check: { ...found, channelUuids: [] }, project, role: "readOnly" as const, now: NOW };
-  return readCheckPage({ ...house, ...where } as WebHouse, asked);
+  return readCheckPage({ ...house, ...where } as WebContext, asked);
 }
 
 describe("the page of a check", () => {

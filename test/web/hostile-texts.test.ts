@@ -1,11 +1,11 @@
 // Texts that would be markup, a header or a secret: in every page and every answer, as its reader gets it.
 import { beforeAll, describe, expect, test } from "vitest";
 import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { KeyMade } from "../../src/contract/web/project-settings.ts";
+import type { KeyMade } from "../../src/contract/web/projects.ts";
 import type { WebRoute } from "../../src/services/web/route.ts";
 import { WEB_ROUTES } from "../../src/services/web/routes.ts";
-import { CONFIGS, WEBHOOK_SECRET } from "../channels/sample-kinds.ts";
 import type { Reply } from "../api/cast.ts";
+import { CONFIGS, WEBHOOK_SECRET } from "../channels/sample-kinds.ts";
 import { useDashboard } from "./dashboard.ts";
 
 const at = useDashboard({ roles: ["web", "api", "ping"] });

@@ -2,8 +2,8 @@
 import { request } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
 import type { AccountPage } from "../../src/contract/web/account.ts";
-import type { Account } from "../../src/store/accounts/projects.ts";
-import { openSession } from "../../src/operations/accounts/sessions.ts";
+import { openSession } from "../../src/operations/sessions.ts";
+import type { Account } from "../../src/store/accounts.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { sampleAccount } from "../support/sample.ts";
 import { useDashboard } from "./dashboard.ts";

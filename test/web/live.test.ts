@@ -4,8 +4,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { ChecksBoot } from "../../src/contract/web/boot.ts";
 import type { CheckRow } from "../../src/contract/web/check-row.ts";
 import type { ChangesPage, DownEvent, FlipEvent, RowsEvent } from "../../src/contract/web/live.ts";
-import { LiveHub, STREAMS_PER_ACCOUNT_MAX } from "../../src/services/web/live/hub.ts";
-import { readSnapshot } from "../../src/store/checks/snapshot.ts";
+import { LiveHub, STREAMS_PER_ACCOUNT_MAX } from "../../src/services/web/live-hub.ts";
+import { readSnapshot } from "../../src/store/check-lists.ts";
 import type { Db, Statement } from "../../src/store/db.ts";
 import { useDashboard } from "./dashboard.ts";
 

@@ -1,8 +1,7 @@
 // What a path names: where it names two things, both have to be of one project, also for somebody who is in both.
 import { expect, test } from "vitest";
-import type { Session, WebHouse } from "../../src/services/web/house.ts";
-import type { WebRoute } from "../../src/services/web/route.ts";
-import { lookUp } from "../../src/services/web/serving/lookup.ts";
+import { lookUp } from "../../src/services/web/respond.ts";
+import type { Session, WebContext, WebRoute } from "../../src/services/web/route.ts";
 import { sampleChannel } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";
 import { sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";
@@ -18,7 +17,7 @@ test("two things of one project are found, of two projects nothing is, and stran
   const near = await sampleChannel(db, { projectId: house.id, name: "near" });
   const far = await sampleChannel(db, { projectId: garden.id, name: "far" });
   const found = (params: Record<string, string>, accountId = ownerId) =>
-    lookUp({ database: db } as WebHouse, {
+    lookUp({ database: db } as WebContext, {
       route,
       params,
       session: { account: { id: accountId }, isProven: false } as Session,

@@ -1,17 +1,16 @@
 // The matrix of rights, asked of the real server: every route of the dashboard, by everybody who can ask. The routes'
 // own work is taken out, so that nothing is changed and only the door is tried.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CALLERS, type Caller, metBy } from "../../scripts/render-rights.ts";
+import { type Caller, CALLERS, metBy } from "../../scripts/render-rights.ts";
 import type { Role } from "../../src/core/access.ts";
-import { createLog } from "../../src/lib/log.ts";
 import { type HttpListener, httpListener } from "../../src/lib/http/listener.ts";
-import { findSession, openSession } from "../../src/operations/accounts/sessions.ts";
-import type { WebHouse } from "../../src/services/web/house.ts";
-import type { WebRoute } from "../../src/services/web/route.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { findSession, openSession } from "../../src/operations/sessions.ts";
+import type { WebContext, WebRoute } from "../../src/services/web/route.ts";
 import { WEB_ROUTES } from "../../src/services/web/routes.ts";
 import { webHandler } from "../../src/services/web/server.ts";
-import { insertMember } from "../../src/store/accounts/members.ts";
-import { insertChannel } from "../../src/store/alerts/channels.ts";
+import { insertChannel } from "../../src/store/channels.ts";
+import { insertMember } from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { freePort } from "../support/ports.ts";
@@ -45,7 +44,7 @@ beforeAll(async () => {
     },
     now: () => now,
     log,
-  } as unknown as WebHouse;
+  } as unknown as WebContext;
   const handler = await webHandler({
     house,
     trustedProxies: [],

@@ -1,10 +1,10 @@
 // What the first page of ten thousand checks costs: bytes, statements, and that none of them is asked for each check.
 import pg from "pg";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import type { ChecksBoot } from "../../src/contract/web/boot.ts";
-import type { EventsPage } from "../../src/contract/web/history.ts";
-import { drawnAt, type RowsPage } from "../../src/contract/web/check-row.ts";
 import { build } from "../../scripts/build.ts";
+import type { ChecksBoot } from "../../src/contract/web/boot.ts";
+import { drawnAt, type RowsPage } from "../../src/contract/web/check-row.ts";
+import type { EventsPage } from "../../src/contract/web/history.ts";
 import { useDashboard } from "./dashboard.ts";
 import { fillProject } from "./ten-thousand.ts";
 

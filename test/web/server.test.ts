@@ -4,12 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Boot } from "../../src/contract/web/boot.ts";
-import { PAGE_PATHS } from "../../src/contract/web/page-paths.ts";
+import { type Boot, PAGE_PATHS } from "../../src/contract/web/boot.ts";
 import { uniqueKey } from "../../src/core/identity.ts";
-import { sha1Hex } from "../../src/lib/secrets/hashes.ts";
-import { folderAssets } from "../../src/services/web/shell/assets.ts";
-import { renderDocument, policyFor } from "../../src/services/web/shell/document.ts";
+import { sha1Hex } from "../../src/lib/secrets.ts";
+import { folderAssets } from "../../src/services/web/assets.ts";
+import { policyFor, renderDocument } from "../../src/services/web/pages.ts";
 import { sampleCheck } from "../support/sample.ts";
 import { useDashboard } from "./dashboard.ts";
 

@@ -8,10 +8,10 @@ import type {
   MailTest,
   SetUp,
   Waiting,
-} from "../../src/contract/web/set-up.ts";
-import { testAddress } from "../../src/services/web/set-up/address.ts";
-import { freePort } from "../support/ports.ts";
+} from "../../src/contract/web/setup.ts";
+import { testAddress } from "../../src/services/web/setup.ts";
 import { startSmtp } from "../receivers/smtp.ts";
+import { freePort } from "../support/ports.ts";
 import { useDashboard } from "./dashboard.ts";
 
 const receiver = await startSmtp();

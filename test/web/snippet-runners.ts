@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { JOB } from "../../web/pages/check/snippets/snippet.ts";
+import { JOB } from "../../web/pages/check-snippets.ts";
 
 const run = promisify(execFile);
 const RUN_MS_MAX = 290_000;

@@ -1,10 +1,16 @@
 // Every snippet of the check page, run for real against the real ping service wherever its interpreter is at hand: the
 // job succeeds or fails, and the signals have to arrive as the snippet promises.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AcceptedSignal, SignalSource } from "../../src/core/accepted.ts";
+import type { AcceptedSignal, SignalSource } from "../../src/core/signal.ts";
 import type { Acceptance } from "../../src/intake/intake.ts";
-import { SNIPPETS, snippetText } from "../../web/pages/check/snippets/all.ts";
-import { type Facts, type Snippet, type Variant, VARIANTS } from "../../web/pages/check/snippets/snippet.ts";
+import {
+  type Facts,
+  type Snippet,
+  SNIPPETS,
+  snippetText,
+  type Variant,
+  VARIANTS,
+} from "../../web/pages/check-snippets.ts";
 import { startPingServer, stopPingServers, type TestServer, UUID } from "../ping/ping-server.ts";
 import { ADDRESS, type StartedServer, startMailServer } from "../smtp/server.ts";
 import { reasonToSkip, runSnippet } from "./snippet-runners.ts";

@@ -1,13 +1,13 @@
 // The store opens one stream for all who listen, ends it with the last of them, and tries again after trouble; and what
 // comes late, twice or not at all does not make it show what is not.
 import { beforeEach, expect, test, vi } from "vitest";
-import { get, Trouble } from "../api/api.ts";
+import { ApiError, get } from "../api.ts";
 import { checksStore, onFlip } from "./checks-store.ts";
 import { watchProject } from "./watch-project.ts";
 
-vi.mock("../api/api.ts", () => ({
+vi.mock("../api.ts", () => ({
   get: vi.fn<() => Promise<unknown>>(),
-  Trouble: class extends Error {
+  ApiError: class extends Error {
     readonly status: number;
     constructor(status: number) {
       super(`answered ${status}`);
@@ -15,7 +15,7 @@ vi.mock("../api/api.ts", () => ({
     }
   },
 }));
-vi.mock("../boot/boot.ts", () => ({ takeBootPage: () => null }));
+vi.mock("../boot.ts", () => ({ takeBootPage: () => null }));
 vi.mock("./watch-project.ts", () => ({ watchProject: vi.fn<() => () => void>() }));
 
 const asked = vi.mocked(get);
@@ -132,7 +132,7 @@ test("a page on screen that cannot be asked for anew says so, and is asked for a
   store.listen(() => undefined);
   await vi.advanceTimersByTimeAsync(1);
   watched.mock.lastCall?.[2].onState("live");
-  asked.mockRejectedValueOnce(new Trouble(503, {}));
+  asked.mockRejectedValueOnce(new ApiError(503, {}));
   store.reload();
   await vi.advanceTimersByTimeAsync(1);
   expect(store.snapshot().live).toBe("reconnecting");
@@ -147,7 +147,7 @@ test("the rest of a long list that could not be fetched is asked for again, and 
   let isAway = true;
   asked.mockImplementation(async (path) => {
     if (path.endsWith("/overview")) return { ...overview("eleven"), rows: [row("a")], total: 2 };
-    if (isAway) throw new Trouble(503, {});
+    if (isAway) throw new ApiError(503, {});
     return { rows: [row("a"), row("b")], next: null };
   });
   const store = checksStore("eleven");
@@ -172,7 +172,7 @@ test("a page of a project that is not ours any more is loaded anew, to be told s
   const store = checksStore("five");
   store.listen(() => undefined);
   await vi.waitFor(() => expect(store.snapshot().project?.id).toBe("five"));
-  asked.mockRejectedValueOnce(new Trouble(404, {}));
+  asked.mockRejectedValueOnce(new ApiError(404, {}));
   store.reload();
   await vi.waitFor(() => expect(reload).toHaveBeenCalledOnce());
   vi.unstubAllGlobals();

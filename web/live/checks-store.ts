@@ -1,17 +1,71 @@
+// What is known of the checks of a project at a moment, as pages draw it. Shapes only; checks-store.ts fills it.
+import { useMemo, useSyncExternalStore } from "react";
+import type {
+  ChecksBoot,
+  ProjectHead,
+  ReceivingOutage,
+  SinceAway,
+  StateCounts,
+  TagCount,
+} from "../../src/contract/web/boot.ts";
+import {
+  type CheckRow,
+  naturalKey,
+  type RowDetail,
+  type RowsPage,
+  type SilentChecks,
+} from "../../src/contract/web/check-row.ts";
+import { DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../src/contract/web/limits.ts";
+import type { DownEvent, FlipEvent, ReceivingEvent, RowsEvent } from "../../src/contract/web/live.ts";
+import { ApiError, get } from "../api.ts";
+import { takeBootPage } from "../boot.ts";
+import { type LiveEvent, type LiveState, NOT_OURS } from "./live-stream.ts";
+import { watchProject } from "./watch-project.ts";
+
+/** What the page draws. A new object for every change; the maps inside are the same ones. */
+export type ChecksSnapshot = {
+  project: ProjectHead | null;
+  rows: ReadonlyMap<string, CheckRow>;
+  /** Grows whenever a row has changed, come or gone; what is made of all rows need not be made again before. */
+  version: number;
+  /** Grows whenever a check may have gone without being among the rows: who shows one asks whether it is still there. */
+  doubt: number;
+  details: ReadonlyMap<string, RowDetail>;
+  /** How many there are; more than `rows` holds while the rest is loading. */
+  total: number;
+  isComplete: boolean;
+  /** As the server counted them; only needed until all rows are here. */
+  counts: StateCounts | null;
+  tags: readonly TagCount[];
+  since: SinceAway | null;
+  receiving: ReceivingOutage | null;
+  /** As the page began; null until then. */
+  silent: SilentChecks | null;
+  live: LiveState;
+  trouble: unknown;
+};
+
+/** Before anything is known. The maps are the store's own. */
+function emptySnapshot(maps: Pick<ChecksSnapshot, "rows" | "details">): ChecksSnapshot {
+  return {
+    ...maps,
+    project: null,
+    version: 0,
+    doubt: 0,
+    total: 0,
+    isComplete: false,
+    counts: null,
+    tags: [],
+    since: null,
+    receiving: null,
+    silent: null,
+    live: "reconnecting",
+    trouble: null,
+  };
+}
+
 // All checks of a project as this tab knows them: filled from the page or from the server, completed in the
 // background, kept up to date by the stream. It holds and tells; how a list is ordered and drawn is not its business.
-import { DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../src/contract/web/requests/sizes.ts";
-import type { ChecksBoot } from "../../src/contract/web/boot.ts";
-import type { CheckRow, RowDetail, RowsPage } from "../../src/contract/web/check-row.ts";
-import type { DownEvent, FlipEvent, ReceivingEvent, RowsEvent } from "../../src/contract/web/live.ts";
-import { get, Trouble } from "../api/api.ts";
-import { takeBootPage } from "../boot/boot.ts";
-import { type ChecksSnapshot, emptySnapshot } from "./checks-snapshot.ts";
-import { noteInterrupted } from "./connection.ts";
-import { type LiveEvent, type LiveState, NOT_OURS } from "./live-stream.ts";
-import { nameKey, newerOf, searchText } from "./row-keys.ts";
-import { tellDown } from "./down-count.ts";
-import { watchProject } from "./watch-project.ts";
 
 /** In the first second of a page the rest is not asked for: it would take the processor from the first rows. */
 const REST_FROM_MS = 1_000;
@@ -168,7 +222,7 @@ class ChecksStore {
   #tryLater(trouble: unknown): void {
     this.#tell({ trouble });
     if (this.#snapshot.project === null) return;
-    if (trouble instanceof Trouble && NOT_OURS.includes(trouble.status)) return location.reload();
+    if (trouble instanceof ApiError && NOT_OURS.includes(trouble.status)) return location.reload();
     if (this.#stopWatching === null) this.#noteLive("reconnecting");
     setTimeout(() => {
       if (this.#listeners.size + this.#watchers.size === 0) return noteInterrupted(this.#id, false);
@@ -209,7 +263,7 @@ class ChecksStore {
       onState: (live) => this.#noteLive(live),
     });
     // The page may be drawing just now, and must not change what others draw.
-    queueMicrotask(() => tellDown(this.#id, page.counts.down));
+    queueMicrotask(() => setDownCount(this.#id, page.counts.down));
   }
 
   async #complete(): Promise<void> {
@@ -248,7 +302,7 @@ class ChecksStore {
       this.take(event);
       // Somebody deleted a check while we were not listening.
       if (this.#snapshot.isComplete && this.#rows.size !== event.total) this.reload();
-    } else if (name === "down") tellDown(this.#id, (JSON.parse(data) as DownEvent).count);
+    } else if (name === "down") setDownCount(this.#id, (JSON.parse(data) as DownEvent).count);
     else if (name === "receiving") this.#tell({ receiving: (JSON.parse(data) as ReceivingEvent).receiving });
     else if (name === "reload") this.reload();
     else if (name === "flip") {
@@ -286,4 +340,116 @@ export function checksStore(project: string): ChecksStore {
     stores.set(project, store);
   }
   return store;
+}
+
+// All rows of a project for whoever searches through them, on whatever page.
+
+const noSubscription = () => () => undefined;
+
+/** All rows of a project, as far as they are here yet; null: of none. */
+export function useAllRows(project: string | null): readonly CheckRow[] {
+  const store = project === null ? null : checksStore(project);
+  const known = useSyncExternalStore(store?.listen ?? noSubscription, () => store?.snapshot() ?? null);
+  return useMemo(() => [...(known?.rows.values() ?? [])], [store, known?.version]);
+}
+
+// What a row is compared and found by, made once for each row. Pure but for remembering.
+
+const nameKeys = new WeakMap<CheckRow, string>();
+const searchTexts = new WeakMap<CheckRow, string>();
+
+/** The key of its name. */
+export function nameKey(row: CheckRow): string {
+  let key = nameKeys.get(row);
+  if (key === undefined) {
+    key = naturalKey(row.name);
+    nameKeys.set(row, key);
+  }
+  return key;
+}
+
+/** Everything that a search looks at, in small letters. */
+export function searchText(row: CheckRow): string {
+  let text = searchTexts.get(row);
+  if (text === undefined) {
+    text = `${row.name}\n${row.slug}\n${row.id}\n${row.tags.join("\n")}`.toLowerCase();
+    searchTexts.set(row, text);
+  }
+  return text;
+}
+
+/** Answers and the stream may bring versions of a row in any order. */
+function newerOf(known: CheckRow | undefined, row: CheckRow): CheckRow {
+  return known !== undefined && known.readingOrder > row.readingOrder ? known : row;
+}
+
+// How many checks of each known project are down: the number in the rail, in the title and in the tab's picture.
+
+const downCounts = new Map<string, number>();
+const downCountListeners = new Set<() => void>();
+let shownProject: string | null = null;
+
+/** Whoever learns how many checks of a project are down says so here. */
+export function setDownCount(project: string, count: number): void {
+  if (downCounts.get(project) === count) return;
+  downCounts.set(project, count);
+  notifyDownCount();
+}
+
+/** Which project the tab is about; null: all of them. */
+export function countDownOf(project: string | null): void {
+  if (shownProject === project) return;
+  shownProject = project;
+  notifyDownCount();
+}
+
+/** Of the project that the tab is about, or of the given one. */
+export function useDownCount(project?: string): number {
+  return useSyncExternalStore(listenDownCount, () => downCount(project));
+}
+
+/** The same for whoever asks once. */
+export function downCount(project?: string): number {
+  const of = project ?? shownProject;
+  if (of !== null) return downCounts.get(of) ?? 0;
+  let sum = 0;
+  for (const count of downCounts.values()) sum += count;
+  return sum;
+}
+
+function notifyDownCount(): void {
+  for (const listener of downCountListeners) listener();
+}
+
+function listenDownCount(listener: () => void): () => void {
+  downCountListeners.add(listener);
+  return () => downCountListeners.delete(listener);
+}
+
+// Whether this tab has lost the server: the projects that it listens to and whose stream is interrupted.
+
+const interrupted = new Set<string>();
+const connectionListeners = new Set<() => void>();
+
+function noteInterrupted(project: string, isInterrupted: boolean): void {
+  if (interrupted.has(project) === isInterrupted) return;
+  if (isInterrupted) interrupted.add(project);
+  else interrupted.delete(project);
+  for (const listener of connectionListeners) listener();
+}
+
+/** Also true as soon as the browser itself has no network. */
+export function useDisconnected(): boolean {
+  return useSyncExternalStore(listenConnection, () => !navigator.onLine || interrupted.size > 0);
+}
+
+function listenConnection(listener: () => void): () => void {
+  connectionListeners.add(listener);
+  addEventListener("online", listener);
+  addEventListener("offline", listener);
+  return () => {
+    connectionListeners.delete(listener);
+    removeEventListener("online", listener);
+    removeEventListener("offline", listener);
+  };
 }

@@ -1,7 +1,7 @@
 // One clock for the whole page: the server's time, told in steps to whatever shows time passing. It stands still
 // while nobody looks.
 import { useSyncExternalStore } from "react";
-import { clockBehindMs } from "../boot/boot.ts";
+import { clockBehindMs } from "../boot.ts";
 
 const STEP_MS = 1_000;
 const MINUTE_MS = 60_000;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { FromWorker, ToWorker } from "./live-worker.ts";
 import { watchProject } from "./watch-project.ts";
 
-vi.mock("../api/api.ts", () => ({ apiUrl: (path: string) => `/below/web/api${path}` }));
+vi.mock("../api.ts", () => ({ apiUrl: (path: string) => `/below/web/api${path}` }));
 
 const said: ToWorker[] = [];
 let hears: (event: { data: FromWorker }) => void;

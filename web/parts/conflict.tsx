@@ -1,11 +1,11 @@
 // Somebody else has saved the same thing while a form was open: who, what, and the choice between the two.
 import type { EditConflict } from "../../src/contract/web/boot.ts";
-import { readerZone } from "../boot/boot.ts";
+import { readerZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { Button } from "../ui/button.tsx";
+import { formatWhen } from "../words/format.ts";
 import { words } from "../words/shared.ts";
-import { formatWhen } from "../words/time.ts";
-import { differences } from "./record/differences.ts";
+import { differences } from "./audit-log.tsx";
 
 type Props = {
   conflict: EditConflict;

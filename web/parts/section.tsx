@@ -2,7 +2,7 @@
 // can be done to each, and a notice that asks for an answer or tells how something went.
 import "./section.css";
 import { type ReactNode, useId } from "react";
-import { StateShape } from "../ui/marks/state-shape.tsx";
+import { StateShape } from "../ui/marks.tsx";
 
 export function Section(props: { title: string; about?: ReactNode; children: ReactNode }) {
   const id = useId();

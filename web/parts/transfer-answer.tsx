@@ -1,8 +1,8 @@
 // The two answers of somebody who was asked to take a project over.
 import { useMutation } from "@tanstack/react-query";
-import { send } from "../api/api.ts";
+import { send } from "../api.ts";
 import { Button } from "../ui/button.tsx";
-import { toastTrouble } from "../ui/toast.tsx";
+import { toastError } from "../ui/toast.tsx";
 import { settingsWords } from "../words/settings.ts";
 
 export type Answer = "accept" | "decline";
@@ -14,7 +14,7 @@ export function TransferAnswer(props: { project: string; onAnswered: (answer: An
   const answered = useMutation({
     mutationFn: (answer: Answer) => send("POST", `/projects/${project}/transfer/${answer}`, {}),
     onSuccess: (_, answer) => onAnswered(answer),
-    onError: toastTrouble,
+    onError: toastError,
   });
   return (
     <div className="section-acts">

@@ -1,8 +1,7 @@
 // Text made to be copied: an address, a command. One click takes it, and the button says so.
 import { useEffect, useState } from "react";
 import { words } from "../words/shared.ts";
-import { Icon } from "./icon.tsx";
-import { IconButton } from "./button.tsx";
+import { Icon, IconButton } from "./button.tsx";
 import { toast } from "./toast.tsx";
 
 const SAID_MS = 2_000;

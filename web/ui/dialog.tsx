@@ -1,13 +1,13 @@
 // Windows over the page: a dialog in the middle for a decision or a short form, a drawer at the side for something to
 // read beside the page. Both hold the focus, close with Escape, and give the focus back.
-import { Dialog as Layer } from "radix-ui";
-import type { ReactNode } from "react";
-import { focusBack } from "../keys/keep-focus.ts";
+import { AlertDialog, Dialog as Layer } from "radix-ui";
+import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
+import type { AroundNavHandler } from "wouter";
+import { siteUrl } from "../boot.ts";
+import { focusBack } from "../shortcuts.ts";
 import { words } from "../words/shared.ts";
-import { Button } from "./button.tsx";
-import { Icon } from "./icon.tsx";
+import { Button, Icon } from "./button.tsx";
 import { WindowToasts } from "./toast.tsx";
-import { LeaveQuestion, leaveForm, useUnsaved } from "./unsaved.tsx";
 
 type Props = {
   isOpen: boolean;
@@ -44,7 +44,7 @@ function focusFirst(event: Event): void {
 }
 
 /** Radix would give it to the button that it knows to have opened the window, and our windows have none. */
-export function giveBack(event: Event): void {
+export function restoreFocus(event: Event): void {
   event.preventDefault();
   focusBack();
 }
@@ -64,7 +64,7 @@ type ActsProps = {
 };
 
 /** The end of a form in a window: out of it again, or do it. */
-export function FormActs({ act, onClose, isBusy, kind = "primary", disabled = false }: ActsProps) {
+export function FormActions({ act, onClose, isBusy, kind = "primary", disabled = false }: ActsProps) {
   return (
     <div className="form-acts">
       <Button onClick={onClose}>{words.cancel}</Button>
@@ -95,7 +95,7 @@ function Window({
         <Layer.Content
           className={`window is-${shape} ${className}`}
           onOpenAutoFocus={focusFirst}
-          onCloseAutoFocus={giveBack}
+          onCloseAutoFocus={restoreFocus}
           onEscapeKeyDown={closeListFirst}
           {...described}
         >
@@ -117,5 +117,153 @@ function Window({
         </Layer.Content>
       </Layer.Portal>
     </Layer.Root>
+  );
+}
+
+// Nothing that was typed is lost without asking: not by Escape, not by a link, not by going back, and not by closing the
+// tab. A form that has unsaved changes says so while it is drawn.
+
+/** The forms with unsaved changes, the one on top last. */
+const forms = new Set<symbol>();
+/** Takes back what keeps the tab on this page; null: there is no form with unsaved changes. */
+let release: (() => void) | null = null;
+
+type Question = {
+  /** The form that asks. */
+  form: symbol;
+  /** What is to be done when the changes may be lost. */
+  leave: () => void;
+  /** Whether the changes of all forms are lost, because the page is left. */
+  isOfPage: boolean;
+};
+let question: Question | null = null;
+const listeners = new Set<() => void>();
+
+function ask(next: Question | null): void {
+  question = next;
+  for (const listener of listeners) listener();
+}
+
+/** Leaves the page at once, or after the person has agreed to lose what was typed. */
+function leavePage(leave: () => void): void {
+  const form = [...forms].at(-1);
+  if (form === undefined) leave();
+  else ask({ form, leave, isOfPage: true });
+}
+
+/** The same for a single form, such as that of a window. */
+function leaveForm(form: symbol, leave: () => void): void {
+  if (forms.has(form)) ask({ form, leave, isOfPage: false });
+  else leave();
+}
+
+/** Every way to another page of ours goes through here. What only changes behind the question mark is the same page. */
+export const aroundNav: AroundNavHandler = (navigate, to, options) => {
+  const [path = ""] = to.split("?");
+  if (path === "" || siteUrl(path) === location.pathname) navigate(to, options);
+  else leavePage(() => navigate(to, options));
+};
+
+/** While `isUnsaved`, leaving asks first. Returns what the form is known by here. */
+function useUnsaved(isUnsaved: boolean): symbol {
+  const [form] = useState(() => Symbol("form"));
+  useEffect(() => {
+    if (!isUnsaved) return undefined;
+    forms.add(form);
+    release ??= holdPage();
+    return () => {
+      forms.delete(form);
+      if (forms.size > 0) return;
+      release?.();
+      release = null;
+    };
+  }, [isUnsaved, form]);
+  return form;
+}
+
+function holdPage(): () => void {
+  const stay = (event: BeforeUnloadEvent) => event.preventDefault();
+  window.addEventListener("beforeunload", stay);
+  const letGo = holdBack();
+  return () => {
+    window.removeEventListener("beforeunload", stay);
+    letGo();
+  };
+}
+
+/** Marks the step in the history of the tab that stands for the form. */
+const STEP = "unsaved form";
+
+/**
+ * Going back cannot be stopped. With one more step of the same address in the history, it leads to this page again, and
+ * there is time to ask.
+ */
+function holdBack(): () => void {
+  const push = () => history.pushState({ [STEP]: true }, "", location.href);
+  push();
+  let isLeaving = false;
+  const back = () => {
+    if (isLeaving) return;
+    push();
+    leavePage(() => {
+      isLeaving = true;
+      history.go(-2);
+    });
+  };
+  window.addEventListener("popstate", back);
+  return () => {
+    window.removeEventListener("popstate", back);
+    const state: unknown = history.state;
+    const isOurs = typeof state === "object" && state !== null && STEP in state;
+    if (isOurs && !isLeaving) history.back();
+  };
+}
+
+/** For a form that stands on a page and not in a window. */
+export function UnsavedGuard({ isUnsaved }: { isUnsaved: boolean }) {
+  const form = useUnsaved(isUnsaved);
+  return <LeaveQuestion form={form} isAsked={isUnsaved} />;
+}
+
+/** The question, over the form that has something to lose. */
+function LeaveQuestion({ form, isAsked }: { form: symbol; isAsked: boolean }) {
+  const asked = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => question,
+  );
+  const isOpen = isAsked && asked?.form === form;
+  useEffect(() => {
+    // Whoever has nothing to lose any more is not asked.
+    if (!isAsked && question?.form === form) ask(null);
+  }, [isAsked, form]);
+  const discard = () => {
+    if (asked?.isOfPage === true) forms.clear();
+    else forms.delete(form);
+    asked?.leave();
+    ask(null);
+  };
+  return (
+    <AlertDialog.Root open={isOpen} onOpenChange={(open) => (open ? undefined : ask(null))}>
+      <AlertDialog.Portal>
+        <AlertDialog.Overlay className="veil" />
+        <AlertDialog.Content className="window is-dialog leave">
+          <header className="window-head">
+            <div>
+              <AlertDialog.Title className="window-title">{words.unsaved.title}</AlertDialog.Title>
+              <AlertDialog.Description className="window-about">{words.unsaved.text}</AlertDialog.Description>
+            </div>
+          </header>
+          <footer className="window-foot">
+            <Button onClick={discard}>{words.unsaved.discard}</Button>
+            <AlertDialog.Cancel asChild>
+              <Button kind="primary">{words.unsaved.keep}</Button>
+            </AlertDialog.Cancel>
+          </footer>
+        </AlertDialog.Content>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
   );
 }

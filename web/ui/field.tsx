@@ -2,7 +2,7 @@
 import { Checkbox, Switch } from "radix-ui";
 import { type ComponentProps, type ReactNode, useId } from "react";
 import { words } from "../words/shared.ts";
-import { Icon } from "./icon.tsx";
+import { Icon } from "./button.tsx";
 
 type FieldProps = {
   label: string;

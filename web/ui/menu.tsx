@@ -2,8 +2,7 @@
 import { DropdownMenu } from "radix-ui";
 import type { FocusEvent, KeyboardEvent, ReactElement, ReactNode } from "react";
 import { Link } from "wouter";
-import { Icon } from "./icon.tsx";
-import { Keys } from "./keys.tsx";
+import { Icon, Keys } from "./button.tsx";
 
 type MenuProps = {
   trigger: ReactElement;

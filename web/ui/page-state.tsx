@@ -1,9 +1,10 @@
 // What a page or a part of it shows when there is nothing, nothing yet, or trouble. Each says what to do next.
 import type { UseQueryResult } from "@tanstack/react-query";
+import { Tabs as Root } from "radix-ui";
 import type { ReactNode } from "react";
-import { troubleText } from "../api/api.ts";
+import { errorText } from "../api.ts";
 import { words } from "../words/shared.ts";
-import { Button } from "./button.tsx";
+import { Button, Icon } from "./button.tsx";
 
 export function Empty(props: { title: string; children?: ReactNode; action?: ReactNode }) {
   return (
@@ -30,7 +31,7 @@ export function Failed({ error, onRetry }: { error: unknown; onRetry?: () => voi
   return (
     <div className="empty" role="alert">
       <h2>{words.trouble.title}</h2>
-      <p className="empty-text">{troubleText(error)}</p>
+      <p className="empty-text">{errorText(error)}</p>
       {onRetry !== undefined && (
         <div className="empty-act">
           <Button onClick={onRetry}>{words.retry}</Button>
@@ -50,4 +51,52 @@ export function Queried<T>(props: {
   if (query.data !== undefined) return children(query.data);
   if (query.isError) return <Failed error={query.error} onRetry={() => void query.refetch()} />;
   return <Loading {...(rows !== undefined && { rows })} />;
+}
+
+// A line across the page about what puts all of it in doubt.
+
+/** `isSticky`: it stays in sight while the page scrolls. Screen readers announce it when there is time. */
+export function Band(props: { text: string; isSticky?: boolean; children?: ReactNode }) {
+  const { text, isSticky = false, children } = props;
+  return (
+    <div className={isSticky ? "band is-sticky" : "band"} role="status">
+      <Icon name="warn" />
+      <span className="band-text">{text}</span>
+      {children}
+    </div>
+  );
+}
+
+// Tabs on Radix: arrows move between them, the chosen one is underlined in the accent.
+
+export type Tab = { name: string; label: ReactNode; body: ReactNode };
+
+/** Without `value` it keeps the choice by itself. */
+export function Tabs(props: {
+  tabs: readonly Tab[];
+  label: string;
+  value?: string;
+  onChange?: (name: string) => void;
+}) {
+  const { tabs, label, value, onChange } = props;
+  return (
+    <Root.Root
+      className="tabs"
+      {...(value === undefined ? { defaultValue: tabs[0]?.name ?? "" } : { value })}
+      {...(onChange !== undefined && { onValueChange: onChange })}
+    >
+      <Root.List className="tab-list" aria-label={label}>
+        {tabs.map((tab) => (
+          <Root.Trigger key={tab.name} value={tab.name} className="tab">
+            {tab.label}
+          </Root.Trigger>
+        ))}
+      </Root.List>
+      {tabs.map((tab) => (
+        <Root.Content key={tab.name} value={tab.name} className="tab-body">
+          {tab.body}
+        </Root.Content>
+      ))}
+    </Root.Root>
+  );
 }

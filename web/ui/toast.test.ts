@@ -2,8 +2,8 @@
 import { expect, test, vi } from "vitest";
 import { toast, undoLast } from "./toast.tsx";
 
-vi.mock("../api/api.ts", () => ({ troubleText: String }));
-vi.mock("../keys/shortcuts.ts", () => ({ useShortcuts: () => undefined }));
+vi.mock("../api.ts", () => ({ errorText: String }));
+vi.mock("../shortcuts.ts", () => ({ useShortcuts: () => undefined }));
 
 test("the newest deed is taken back first, what cannot be taken back is passed by, and nothing twice", () => {
   const undone: string[] = [];

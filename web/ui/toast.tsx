@@ -2,11 +2,10 @@
 // Read out politely; it stays while the pointer or the focus is on it. While a window is open it stands within that
 // window: nothing beside a window can be pressed or reached by keys.
 import { useEffect, useLayoutEffect, useState, useSyncExternalStore } from "react";
-import { troubleText } from "../api/api.ts";
-import { useShortcuts } from "../keys/shortcuts.ts";
+import { errorText } from "../api.ts";
+import { useShortcuts } from "../shortcuts.ts";
 import { paletteWords, words } from "../words/shared.ts";
-import { Icon } from "./icon.tsx";
-import { Keys } from "./keys.tsx";
+import { Icon, Keys } from "./button.tsx";
 
 /** Long enough to read and to reach, short enough not to be in the way. */
 const SHOWN_MS = 8_000;
@@ -43,8 +42,8 @@ export function toast(one: Toast): void {
 }
 
 /** Says why something could not be done. */
-export function toastTrouble(error: unknown): void {
-  toast({ kind: "trouble", text: troubleText(error) });
+export function toastError(error: unknown): void {
+  toast({ kind: "trouble", text: errorText(error) });
 }
 
 function dismiss(key: number): void {
@@ -59,7 +58,7 @@ export function undoLast(): void {
 
 function takeBack({ key, undo }: Shown): void {
   dismiss(key);
-  undo?.().catch(toastTrouble);
+  undo?.().catch(toastError);
 }
 
 /** Round the whole page, once. */

@@ -1,7 +1,7 @@
 // Moments on screen: rounded to what a person can use, exact in the tooltip and for screen readers.
-import { readerZone } from "../boot/boot.ts";
+import { readerZone } from "../boot.ts";
 import { useMinute, useNow } from "../live/clock.ts";
-import { formatAgo, formatDay, formatExact, formatUntil, formatWhen } from "../words/time.ts";
+import { formatAgo, formatDay, formatExact, formatUntil, formatWhen } from "../words/format.ts";
 
 type Props = { at: number };
 

@@ -5,7 +5,7 @@ import type {
   SignInMethodName,
   ThemeName,
 } from "../../src/contract/web/account.ts";
-import { plural } from "./number.ts";
+import { plural } from "./format.ts";
 
 export const THEME_WORDS: Readonly<Record<ThemeName, string>> = {
   system: "System",

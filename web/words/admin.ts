@@ -1,7 +1,7 @@
 // Texts of the server admin page.
-import { formatCount } from "../../src/contract/web/list-words.ts";
 import type { KeptName } from "../../src/contract/web/admin.ts";
-import { plural } from "./number.ts";
+import { formatCount } from "../../src/contract/web/words.ts";
+import { plural } from "./format.ts";
 
 const processes = (count: number) => plural(count, "process", "processes");
 

@@ -1,7 +1,7 @@
 // Texts of the channels page.
-import { formatCount } from "../../src/contract/web/list-words.ts";
 import type { ChannelCard, DeliveryRow } from "../../src/contract/web/channels.ts";
-import { plural } from "./number.ts";
+import { formatCount } from "../../src/contract/web/words.ts";
+import { plural } from "./format.ts";
 
 export const channelsWords = {
   tab: "Channels",
@@ -75,7 +75,7 @@ export const channelsWords = {
 } as const;
 
 /** The dialog that assigns checks to a channel. */
-export const heardWords = {
+export const channelChecksWords = {
   title: (name: string) => `Checks for ${name}`,
   about: "Changes take effect immediately.",
   find: "Find a check",

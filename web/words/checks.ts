@@ -1,6 +1,6 @@
 // Texts of the checks page, and texts about checks that other pages share.
-import { formatCount, LIST_WORDS } from "../../src/contract/web/list-words.ts";
-import { plural } from "./number.ts";
+import { formatCount, LIST_WORDS } from "../../src/contract/web/words.ts";
+import { plural } from "./format.ts";
 
 export const checksWords = {
   tab: "Checks",
@@ -159,3 +159,53 @@ export const crontabWords = {
 } as const;
 
 /** The warning above the list. */
+
+// Names of check actions, and the messages shown when they are done.
+
+export const actionWords = {
+  many: (count: number) => plural(count, "check"),
+  pause: "Pause",
+  resume: "Resume",
+  edit: "Edit",
+  open: "Open",
+  copyUrl: "Copy ping URL",
+  delete: "Delete",
+  addTag: "Add tags",
+  removeTag: "Remove tag",
+  channels: "Channels",
+  addChannel: "Notify",
+  removeChannel: "Stop notifying",
+  move: "Move to",
+  select: "Select",
+  tags: "Tags",
+  schedule: "Schedule",
+  newTag: "New tags",
+  add: "Add",
+  clear: "Clear selection",
+  selected: (count: number) => `${count.toLocaleString("en-GB")} selected`,
+  paused: (what: string) => `Paused ${what}. No alerts are sent while paused.`,
+  resumed: (what: string) => `Resumed ${what}.`,
+  deleted: (what: string) => `Deleted ${what}. Deleted checks can be restored for 7 days.`,
+  restored: (what: string) => `Restored ${what} with its history.`,
+  tagged: (what: string, tag: string) => `Tagged ${what} with ${tag}.`,
+  untagged: (what: string, tag: string) => `Removed tag ${tag} from ${what}.`,
+  connected: (what: string, name: string) => `${name} will be notified about ${what}.`,
+  disconnected: (what: string, name: string) => `${name} will no longer be notified about ${what}.`,
+  assigned: (what: string, names: string) => `${names} will be notified about ${what}.`,
+  moved: (what: string, project: string) => `Moved ${what} to ${project}.`,
+  refused: (count: number, why: string) =>
+    count === 1 ? why : `${plural(count, "check")} couldn't be changed. ${why}`,
+  asCode: "Copy as code",
+  codeCopied: "Copied as a curl command. It needs a project API key (see Settings).",
+  urlCopied: "Ping URL copied.",
+  copyRefused: (url: string) => `Your browser blocked copying. Copy this URL instead: ${url}`,
+  deletedList: {
+    open: "Deleted checks",
+    title: "Deleted checks",
+    about:
+      "Deleted checks are kept for 7 days with their history. Their ping URLs work again as soon as you restore them.",
+    none: "No checks deleted in the last 7 days.",
+    back: "Restore",
+    gone: (until: string) => `permanently deleted ${until}`,
+  },
+} as const;

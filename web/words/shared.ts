@@ -1,7 +1,7 @@
 // Texts that several pages share. Every text on screen is in this folder, one file per page.
-import type { Beat } from "../../src/contract/web/check-row.ts";
+import type { RunMark } from "../../src/contract/web/check-row.ts";
 
-export const BEAT_WORDS: Readonly<Record<Beat, string>> = {
+export const RUN_OUTCOME_WORDS: Readonly<Record<RunMark, string>> = {
   u: "success",
   l: "success, late",
   f: "failure",

@@ -1,7 +1,7 @@
 // Texts of the setup page.
-import type { Arrival } from "../../src/contract/web/set-up.ts";
-import { listNames } from "../../src/contract/web/list-words.ts";
-import { formatDuration } from "./time.ts";
+import type { Arrival } from "../../src/contract/web/setup.ts";
+import { listNames } from "../../src/contract/web/words.ts";
+import { formatDuration } from "./format.ts";
 
 export const welcomeWords = {
   tab: "Setup",

@@ -1,10 +1,10 @@
 // What the pages of an account and the server say to each other: profile, ways to sign in, sessions, preferences.
 // Instants are epoch milliseconds. No secret is ever in an answer, but for those that are shown once.
 import { type Static, Type } from "typebox";
-import { RULE } from "../check-body.ts";
-import { PASSWORD_LENGTH_MAX } from "../../core/accounts/password-rules.ts";
 import { EMAIL_ADDRESS_LENGTH_MAX } from "../../core/limits.ts";
-import { FIELD_LENGTHS } from "./requests/sizes.ts";
+import { PASSWORD_LENGTH_MAX } from "../../core/sign-in.ts";
+import { RULE } from "../check.ts";
+import { FIELD_LENGTHS } from "./limits.ts";
 
 export type ThemeName = "system" | "light" | "dark";
 export type DensityName = "comfortable" | "compact";
@@ -161,3 +161,32 @@ export const CloseBody = Type.Object(
   { additionalProperties: false },
 );
 export type CloseBody = Static<typeof CloseBody>;
+
+// What the forms of signing in send, and what passkeys answer. Fields of a form are texts; what is missing is empty.
+
+const FIELD_LENGTH_MAX = 1_000;
+const field = () => Type.Optional(Type.String({ maxLength: FIELD_LENGTH_MAX }));
+
+export const LinkForm = Type.Object({ email: field(), next: field() });
+export const PasswordForm = Type.Object({ email: field(), password: field(), next: field() });
+export const CodeForm = Type.Object({ code: field(), next: field() });
+export const SetUpForm = Type.Object({ email: field(), name: field(), password: field() });
+export const ConfirmForm = Type.Object({
+  /** By what it is to be proven: password, mailed, code; or mail, to be sent a code. */
+  way: field(),
+  password: field(),
+  /** The code from the mail. */
+  mailed: field(),
+  /** Of the app, or a recovery code. */
+  code: field(),
+  next: field(),
+});
+export const JoinForm = Type.Object({ password: field() });
+export const EmptyForm = Type.Object({});
+export const NextQuery = Type.Object({ next: field() });
+
+export const PasskeyOptionsBody = Type.Object({ next: field() });
+export const PasskeyAnswerBody = Type.Object({
+  next: field(),
+  response: Type.Record(Type.String(), Type.Unknown()),
+});

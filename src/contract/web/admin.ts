@@ -1,17 +1,17 @@
 // What the page of the operator and the server say to each other: accounts, and how the installation is doing.
 // Instants are epoch milliseconds.
-import type { ServiceState } from "../../core/machine/database-identity.ts";
 import { type Static, Type } from "typebox";
-import type { InvitingBy } from "../../core/accounts/member-rules.ts";
-import type { Health } from "../../core/alerts/operator.ts";
+import type { InvitationMethod } from "../../core/access.ts";
+import type { ServiceState } from "../../core/database-identity.ts";
 import { CHECK_LIMIT_MAX, EMAIL_ADDRESS_LENGTH_MAX } from "../../core/limits.ts";
+import type { Health } from "../../core/server-health.ts";
 
 /** GET /web/api/admin/accounts?after= (operator) */
 export type AdminAccounts = {
   accounts: AdminAccount[];
   next: number | null;
   /** How somebody is invited into the installation. */
-  invitesBy: InvitingBy;
+  invitesBy: InvitationMethod;
 };
 
 export type AdminAccount = {

@@ -1,8 +1,35 @@
+import type { ServiceState } from "../../core/database-identity.ts";
+import type { ChangedBy, CheckRow, RowDetail, ShownState, SilentChecks } from "./check-row.ts";
+import type { CheckPage } from "./checks.ts";
+
+// The pages of the dashboard by their paths: the server answers each with the shell, and the browser's router is
+// tested against this list. Nothing else about a page is written here.
+
+export type PagePath = {
+  name: string;
+  /** Segments with a colon stand for a UUID, `:n` for a number. */
+  path: string;
+  /** Who may see it: anyone, whoever is signed in, the operator, or a member of the project that the path names. */
+  for: "anyone" | "account" | "operator" | "member";
+};
+
+export const PAGE_PATHS = [
+  { name: "projects", path: "/", for: "account" },
+  { name: "checks", path: "/projects/:project/checks/", for: "member" },
+  { name: "events", path: "/projects/:project/events/", for: "member" },
+  { name: "channels", path: "/projects/:project/channels/", for: "member" },
+  { name: "badges", path: "/projects/:project/badges/", for: "member" },
+  { name: "settings", path: "/projects/:project/settings/", for: "member" },
+  { name: "check", path: "/checks/:check/details/", for: "member" },
+  { name: "run", path: "/checks/:check/runs/:n/", for: "member" },
+  { name: "profile", path: "/accounts/profile/", for: "account" },
+  { name: "admin", path: "/admin/", for: "operator" },
+  { name: "welcome", path: "/welcome/", for: "operator" },
+] as const satisfies readonly PagePath[];
+
+export type PageName = (typeof PAGE_PATHS)[number]["name"];
+
 // What the browser is told with the page itself, so that the first rows are there without another request.
-import type { ServiceState } from "../../core/machine/database-identity.ts";
-import type { CheckPage } from "./check-page.ts";
-import type { ChangedBy, CheckRow, RowDetail, ShownState } from "./check-row.ts";
-import type { SilentChecks } from "./silent.ts";
 
 /** What a person is in a project. */
 export type ProjectRole = "owner" | "manager" | "member" | "readOnly";
@@ -36,7 +63,7 @@ export type ProjectCard = ProjectHead & {
 };
 
 /** Time in which signals could not be received; `toAt` null: it lasts. */
-export type ReceivingTrouble = { fromAt: number; toAt: number | null };
+export type ReceivingOutage = { fromAt: number; toAt: number | null };
 
 export type TagCount = { name: string; state: ShownState; count: number };
 
@@ -71,11 +98,11 @@ export type ChecksBoot = {
   /** The newest flips that this page shows: the stream may tell them once more, and they are no news. */
   flips: number[];
   since: SinceAway | null;
-  receiving: ReceivingTrouble | null;
+  receiving: ReceivingOutage | null;
   silent: SilentChecks;
 };
 
-export type ProjectsBoot = { cards: ProjectCard[]; receiving: ReceivingTrouble | null };
+export type ProjectsBoot = { cards: ProjectCard[]; receiving: ReceivingOutage | null };
 
 export type BootPage =
   | ({ kind: "checks" } & ChecksBoot)
@@ -131,7 +158,7 @@ export const BOOT_ELEMENT = "boot";
  * What the browser is told when a request was not served: `error` is a sentence for the person who asked, `field`
  * names the part of the request that it is about.
  */
-export type WebTrouble = {
+export type WebError = {
   error: string;
   field?: string;
   /** The person has to prove who they are once more; the same request works after that. */

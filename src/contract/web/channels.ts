@@ -1,9 +1,9 @@
 // What the browser is told of channels and of what was sent by them. Secrets are taken and never shown again.
 import { type Static, Type } from "typebox";
 import { CHANNEL_KIND_LENGTH_MAX, CHANNEL_NAME_LENGTH_MAX, NAMED_CHECKS_MAX } from "../../core/limits.ts";
-import { RULE } from "../check-body.ts";
-import { Version } from "./requests/checks.ts";
-import type { ToldDelivery } from "./history.ts";
+import { RULE } from "../check.ts";
+import { Version } from "./checks.ts";
+import type { FlipDelivery } from "./history.ts";
 
 /** A field of a kind's configuration, as a form needs it. */
 export type KindField = {
@@ -65,10 +65,10 @@ export type ChannelsPage = {
 export type CreatedChannel = { channel: ChannelCard; made: Record<string, string> };
 
 /** Of which checks a channel hears, by their UUIDs; `from` is what has to be asked for the rest, null: there is none. */
-export type HeardChecks = { ids: string[]; from: number | null };
+export type ChannelChecks = { ids: string[]; from: number | null };
 
 /** A line of the delivery log. */
-export type DeliveryRow = ToldDelivery & {
+export type DeliveryRow = FlipDelivery & {
   kind: "flip" | "correction" | "notice" | "disabled" | "operator" | "test";
   check: { id: string; name: string } | null;
   /** Of a change: what the check changed to, as long as that is stored. */

@@ -1,7 +1,7 @@
 // The order of need, and what the title says of a list.
 import { expect, test } from "vitest";
 import { type CheckRow, comparePlaces, naturalKey, placeByNeed } from "./check-row.ts";
-import { checksTitle } from "./list-words.ts";
+import { checksTitle } from "./words.ts";
 
 const row = (name: string, more: Partial<CheckRow> = {}) =>
   ({ id: name, name, state: "up", fuse: null, downSince: null, ...more }) as CheckRow;

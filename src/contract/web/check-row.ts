@@ -56,7 +56,7 @@ export type CheckRow = {
 };
 
 /** How a run, or its absence, is drawn in the strip of a row. */
-export type Beat = "u" | "l" | "f" | "m" | "r" | "x" | "p";
+export type RunMark = "u" | "l" | "f" | "m" | "r" | "x" | "p";
 
 /** What is only fetched for rows that can be seen. */
 export type RowDetail = {
@@ -70,11 +70,11 @@ export type RowDetail = {
   durationsMs: number[];
   p95Ms: number | null;
   /** The first few of the channels that hear of it; how many there are stands in the row. */
-  told: ToldChannel[];
+  told: RowChannel[];
 };
 
 /** A channel as a row names it; `isOff`: it is not used at the moment. */
-export type ToldChannel = { kind: string; name: string; isOff: boolean };
+export type RowChannel = { kind: string; name: string; isOff: boolean };
 
 /** A page of lean rows; `next` is what `after` has to be for the page that follows, null after the last. */
 export type RowsPage = { rows: CheckRow[]; next: string | null };
@@ -128,3 +128,14 @@ function compare<T extends string | number>(a: T, b: T): number {
 export function isUrgent(state: ShownState): boolean {
   return state === "down" || state === "late";
 }
+
+// GET /web/api/projects/:project/silent: the checks that are down without any channel being notified.
+
+export type SilentChecks = {
+  /** How many are down and have no channel in use. */
+  downCount: number;
+  /** Their ids, at most a bulk change of them. */
+  downIds: string[];
+  /** The channels of the project that are in use, to be assigned to them. */
+  channels: { id: string; name: string }[];
+};

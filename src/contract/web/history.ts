@@ -7,13 +7,12 @@ import {
   SCHEDULE_LENGTH_MAX,
   TZ_LENGTH_MAX,
 } from "../../core/limits.ts";
-import { RULE } from "../check-body.ts";
-import { LOCAL_MINUTE } from "./requests/local-minute.ts";
-import { FIELD_LENGTHS } from "./requests/sizes.ts";
+import { RULE } from "../check.ts";
+import { FIELD_LENGTHS, LOCAL_MINUTE } from "./limits.ts";
 
 export type SignalWord = "success" | "fail" | "start" | "log" | "ign";
 
-export type ToldFlip = {
+export type ShownFlip = {
   id: number;
   at: number;
   from: "new" | "up" | "down" | "paused";
@@ -57,7 +56,7 @@ export type RunBody = {
   mail: { subject: string; from: string; text: string; html: string | null } | null;
 };
 
-export type ToldDelivery = {
+export type FlipDelivery = {
   id: number;
   /** Null: it is gone, or another project's. Its name is what it is called, and never empty. */
   channel: { id: string; kind: string; name: string } | null;
@@ -89,8 +88,8 @@ export type Run = {
   /** Against the last success before it; null: it is one of the two, or one of them has no text. */
   diff: { againstN: number; againstAt: number; lines: DiffLine[]; isCut: boolean } | null;
   /** The change that it caused, and who was told. */
-  flip: ToldFlip | null;
-  deliveries: ToldDelivery[];
+  flip: ShownFlip | null;
+  deliveries: FlipDelivery[];
   olderN: number | null;
   newerN: number | null;
 };
@@ -113,7 +112,7 @@ export type EventRow =
       source: string;
       excerpt: string | null;
     }
-  | ({ type: "flip" } & ToldFlip)
+  | ({ type: "flip" } & ShownFlip)
   | {
       type: "event";
       id: number;
@@ -151,10 +150,10 @@ export type ExplanationStep =
   | { kind: "down"; at: number; rule: "silence" | "overrun" | "failure"; graceSeconds: number }
   | { kind: "up"; at: number }
   | { kind: "takenBack"; at: number }
-  | ({ kind: "told"; at: number } & ToldDelivery);
+  | ({ kind: "told"; at: number } & FlipDelivery);
 
 export type Explanation = {
-  flip: ToldFlip;
+  flip: ShownFlip;
   zone: string;
   steps: ExplanationStep[];
   /** The settings have been changed since, so that what was expected is told as of now. */
@@ -239,3 +238,17 @@ export type ProjectEventsQuery = Static<typeof ProjectEventsQuery>;
 /** The same events as a file. */
 export const EventsFileQuery = Type.Object({ ...CHOSEN_EVENTS, as: Type.Enum(["csv", "json"]) });
 export const ExplainQuery = Type.Object({ flip: Type.Optional(Type.Integer({ minimum: 1 })) });
+
+// The time zones that a form offers.
+
+export type ZoneChoice = {
+  name: string;
+  /** Older names of the same place: found by a search, accepted, and not offered. */
+  formerly: string[];
+};
+
+export type Zones = {
+  zones: ZoneChoice[];
+  /** Accepted and found by a search, and not offered: names without a place, such as Etc/GMT+5. */
+  others: string[];
+};

@@ -1,6 +1,6 @@
 // What comes by the stream of a project's page (server-sent events). The id of each event is a cursor, a number that
 // grows: whoever reconnects with it as Last-Event-ID is told what has happened since.
-import type { ReceivingTrouble } from "./boot.ts";
+import type { ReceivingOutage } from "./boot.ts";
 import type { CheckRow } from "./check-row.ts";
 
 /**
@@ -28,7 +28,7 @@ export type DownEvent = { count: number };
 export type ReloadEvent = { why: string };
 
 /** Event `receiving`: whether signals can be received has changed; null: they can. */
-export type ReceivingEvent = { receiving: ReceivingTrouble | null };
+export type ReceivingEvent = { receiving: ReceivingOutage | null };
 
 /** Comes every 15 s and says nothing else: whoever does not hear it has lost the connection without being told. */
 export const HERE_EVENT = "here";

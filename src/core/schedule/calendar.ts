@@ -1,8 +1,155 @@
+// A set of small whole numbers kept in two integers, the form in which every field of a schedule is
+// stored and searched. Knows nothing about what the numbers mean.
+
+/** Members 0 to 29 are bits of `low`, members 30 to 59 bits of `high`. */
+export type NumberSet = { low: number; high: number };
+
+/** From `from` in strides of `step`, as far as `to`. */
+export type Span = { from: number; to: number; step: number };
+
+/** What `nextIn` answers when no member is left. */
+const NO_MEMBER = 60;
+
+const HALF = 30;
+
+/** A new set holding the members of all spans; none gives the empty set. */
+export function setOf(...spans: Span[]): NumberSet {
+  const set = { low: 0, high: 0 };
+  for (const span of spans) addSpan(set, span);
+  return set;
+}
+
+/** Adds every member of the span; the span must lie within 0 to 59. */
+export function addSpan(set: NumberSet, { from, to, step }: Span): void {
+  for (let value = from; value <= to; value += step) addMember(set, value);
+}
+
+export function addMember(set: NumberSet, value: number): void {
+  if (value < HALF) set.low |= 1 << value;
+  else set.high |= 1 << (value - HALF);
+}
+
+export function hasMember(set: NumberSet, value: number): boolean {
+  const bits = value < HALF ? set.low >>> value : set.high >>> (value - HALF);
+  return (bits & 1) === 1;
+}
+
+/** The smallest member that is not below `value` (0 to 60), or NO_MEMBER. */
+export function nextMember(set: NumberSet, value: number): number {
+  if (value < HALF) {
+    const low = set.low >>> value;
+    if (low !== 0) return value + lowestBit(low);
+    return set.high === 0 ? NO_MEMBER : HALF + lowestBit(set.high);
+  }
+  // A shift by 30 of a set that never uses bit 30 leaves nothing, which is the answer for 60.
+  const high = set.high >>> (value - HALF);
+  return high === 0 ? NO_MEMBER : value + lowestBit(high);
+}
+
+/** The members in ascending order. */
+export function setMembers(set: NumberSet): number[] {
+  const found: number[] = [];
+  for (let value = nextMember(set, 0); value < NO_MEMBER; value = nextMember(set, value + 1))
+    found.push(value);
+  return found;
+}
+
+/** The place of the lowest bit that is set; `bits` must not be 0. */
+function lowestBit(bits: number): number {
+  return 31 - Math.clz32(bits & -bits);
+}
+
+// Which days of a month a schedule means. Everything about a month that matters here is the weekday of
+// its first day and its length, so a rule is turned into 28 bit masks once and never asked again.
+
+/** The day part of a schedule; weekdays count from Sunday = 0. */
+export type DayRule = {
+  /** Days counted from the start of the month, 1 to 31. */
+  dates: NumberSet;
+  /** Days counted from its end: 1 is the last day. */
+  lastDates: NumberSet;
+  /** The last day of the month that is no Saturday or Sunday. */
+  lastWorkday: boolean;
+  weekdays: NumberSet;
+  nthWeekdays: readonly { weekday: number; nth: number }[];
+  lastWeekdays: NumberSet;
+  /** Whether a day has to satisfy the dates and the weekdays, or one of the two. */
+  join: "and" | "or";
+};
+
+/** How many kinds of month there are: four lengths, each beginning on any of seven weekdays. */
+const MONTH_KINDS = 28;
+
+const SHORTEST_MONTH = 28;
+const DAYS_IN_WEEK = 7;
+const ALL_31 = 0x7fffffff;
+const SATURDAY = 6;
+
+/** What matters about a month: the weekday of its 1st, and how many days it has. */
+type Month = { first: number; length: number };
+
+function monthKind({ first, length }: Month): number {
+  return (length - SHORTEST_MONTH) * DAYS_IN_WEEK + first;
+}
+
+/** For each kind of month the days that match: bit 0 is the 1st. */
+function dayMasks(rule: DayRule): readonly number[] {
+  const masks: number[] = [];
+  const fromStart = fromFirst(rule.dates);
+  const fromEnd = mirrored(fromFirst(rule.lastDates));
+  const lastWeekdays = setMembers(rule.lastWeekdays);
+  for (let kind = 0; kind < MONTH_KINDS; kind += 1) {
+    const first = kind % DAYS_IN_WEEK;
+    const length = SHORTEST_MONTH + Math.floor(kind / DAYS_IN_WEEK);
+    let dates = fromStart | (fromEnd >>> (31 - length));
+    if (rule.lastWorkday) dates |= 1 << lastWorkday({ first, length });
+    let weekdays = weekdayMask({ weekdays: rule.weekdays.low, first });
+    for (const { weekday, nth } of rule.nthWeekdays) {
+      const index = (nth - 1) * DAYS_IN_WEEK + distance({ from: first, to: weekday });
+      if (index < length) weekdays |= 1 << index;
+    }
+    for (const weekday of lastWeekdays) weekdays |= 1 << lastSuchDay({ first, length, weekday });
+    masks.push((rule.join === "and" ? dates & weekdays : dates | weekdays) & (ALL_31 >>> (31 - length)));
+  }
+  return masks;
+}
+
+/** Members 1 to 31 as bits 0 to 30. */
+function fromFirst(set: NumberSet): number {
+  return (set.low >>> 1) | ((set.high & 3) << 29);
+}
+
+/** The same 31 bits in opposite order, so that the nth last day of a 31-day month sits at its own place. */
+function mirrored(bits: number): number {
+  let result = 0;
+  for (let rest = bits; rest !== 0; rest &= rest - 1) result |= 1 << (30 - lowestBit(rest));
+  return result;
+}
+
+/** The week's pattern turned so that it begins on `first`, repeated over 31 days. */
+function weekdayMask({ weekdays, first }: { weekdays: number; first: number }): number {
+  const week = ((weekdays >>> first) | (weekdays << (DAYS_IN_WEEK - first))) & 0x7f;
+  return (week | (week << 7) | (week << 14) | (week << 21) | (week << 28)) & ALL_31;
+}
+
+/** How many days after weekday `from` the weekday `to` comes. */
+function distance({ from, to }: { from: number; to: number }): number {
+  return (to - from + DAYS_IN_WEEK) % DAYS_IN_WEEK;
+}
+
+function lastSuchDay({ first, length, weekday }: Month & { weekday: number }): number {
+  const last = (first + length - 1) % DAYS_IN_WEEK;
+  return length - 1 - distance({ from: weekday, to: last });
+}
+
+function lastWorkday({ first, length }: Month): number {
+  const last = (first + length - 1) % DAYS_IN_WEEK;
+  if (last === SATURDAY) return length - 2;
+  return last === 0 ? length - 3 : length - 1;
+}
+
 // Finds the next reading of a wall clock that a schedule names: plain calendar arithmetic on readings,
 // which are seconds counted as if the clock showed UTC. Knows nothing of zones or of clock changes.
-
-import { type DayRule, dayMasks, monthKind } from "./days.ts";
-import { has, lowestBit, members, type NumberSet, NO_MEMBER, nextIn } from "./number-set.ts";
 
 /** What an expression of either language says, field by field. */
 export type CalendarRule = {
@@ -95,9 +242,9 @@ function monthLengths(february: number): readonly number[] {
 }
 
 /** Makes a rule ready for searching. */
-export function compile(rule: CalendarRule): Calendar {
+export function compileCalendar(rule: CalendarRule): Calendar {
   const days = dayMasks(rule.days);
-  const listed = members(rule.months);
+  const listed = setMembers(rule.months);
   const months: number[] = [];
   for (let kind = 0; kind < YEAR_KINDS; kind += 1) {
     let mask = 0;
@@ -106,8 +253,8 @@ export function compile(rule: CalendarRule): Calendar {
     }
     months.push(mask);
   }
-  const firstSecond = nextIn(rule.seconds, 0);
-  const firstInHour = nextIn(rule.minutes, 0) * MINUTE_SECONDS + firstSecond;
+  const firstSecond = nextMember(rule.seconds, 0);
+  const firstInHour = nextMember(rule.minutes, 0) * MINUTE_SECONDS + firstSecond;
   return {
     rule,
     years: rule.years === null ? null : new Set(rule.years),
@@ -119,7 +266,7 @@ export function compile(rule: CalendarRule): Calendar {
     seconds: rule.seconds,
     firstSecond,
     firstInHour,
-    firstInDay: nextIn(rule.hours, 0) * HOUR_SECONDS + firstInHour,
+    firstInDay: nextMember(rule.hours, 0) * HOUR_SECONDS + firstInHour,
   };
 }
 
@@ -183,11 +330,11 @@ function nextTime(calendar: Calendar, second: number): number {
   if (((calendar.hours >>> hour) & 1) === 1) {
     const inHour = second - hour * HOUR_SECONDS;
     const minute = Math.floor(inHour / MINUTE_SECONDS);
-    if (has(calendar.minutes, minute)) {
-      const next = nextIn(calendar.seconds, inHour - minute * MINUTE_SECONDS + 1);
+    if (hasMember(calendar.minutes, minute)) {
+      const next = nextMember(calendar.seconds, inHour - minute * MINUTE_SECONDS + 1);
       if (next < NO_MEMBER) return hour * HOUR_SECONDS + minute * MINUTE_SECONDS + next;
     }
-    const next = nextIn(calendar.minutes, minute + 1);
+    const next = nextMember(calendar.minutes, minute + 1);
     if (next < NO_MEMBER) return hour * HOUR_SECONDS + next * MINUTE_SECONDS + calendar.firstSecond;
   }
   const later = calendar.hours >>> (hour + 1);

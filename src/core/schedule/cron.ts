@@ -1,10 +1,16 @@
 // Reads five-field cron expressions. Says only what the text means; when it fires is in firing.ts.
-
-import type { CalendarRule } from "./calendar.ts";
-import type { DayRule } from "./days.ts";
-import { addMember, addSpan, has, members, type NumberSet, nextIn, setOf } from "./number-set.ts";
-import { type FieldName, isProblem, type ScheduleProblem } from "./problem.ts";
-import { words } from "./words.ts";
+import {
+  addMember,
+  addSpan,
+  type CalendarRule,
+  type DayRule,
+  hasMember,
+  nextMember,
+  type NumberSet,
+  setMembers,
+  setOf,
+} from "./calendar.ts";
+import { type FieldName, isProblem, type ScheduleProblem, splitWords } from "./problem.ts";
 
 export type CronRule = {
   rule: CalendarRule;
@@ -46,7 +52,7 @@ const NTH_WEEKDAY_TERM = /^([0-9]+|[A-Z]{3})#([0-9]+)$/;
 
 /** The meaning of the expression, a plain text (words.ts), or why it is not one. */
 export function parseCron(text: string): CronRule | ScheduleProblem {
-  const fields = words(text.toUpperCase());
+  const fields = splitWords(text.toUpperCase());
   if (fields.length !== FIELD_COUNT) return { reason: "fields", expected: FIELD_COUNT, got: fields.length };
   const [minuteText = "", hourText = "", dateText = "", monthText = "", weekdayText = ""] = fields;
   const minutes = parseField(minuteText, MINUTE);
@@ -60,7 +66,7 @@ export function parseCron(text: string): CronRule | ScheduleProblem {
   const weekdays = parseWeekdays(weekdayText);
   if (isProblem(weekdays)) return weekdays;
   if (isImpossible(dates, months)) {
-    return { reason: "date", day: nextIn(dates.dates, 0), months: members(months) };
+    return { reason: "date", day: nextMember(dates.dates, 0), months: setMembers(months) };
   }
   const both = dateText.startsWith("*") || weekdayText.startsWith("*");
   const days: DayRule = { ...dates, ...weekdays, join: both ? "and" : "or" };
@@ -125,7 +131,7 @@ function parseWeekdays(text: string): Weekdays | ScheduleProblem {
       if (problem !== null) return problem;
     }
   }
-  if (has(plain, 7)) addMember(plain, 0);
+  if (hasMember(plain, 7)) addMember(plain, 0);
   return { weekdays: { low: plain.low & 0x7f, high: 0 }, nthWeekdays, lastWeekdays };
 }
 
@@ -167,7 +173,26 @@ function valueOf(text: string, { name: field, min, max, names }: Field): number 
 
 /** Whether no listed month is long enough for the first listed date; weekdays cannot save it. */
 function isImpossible(dates: Dates, months: NumberSet): boolean {
-  if (dates.lastWorkday || has(dates.lastDates, 1)) return false;
-  const earliest = nextIn(dates.dates, 0);
-  return !LONGEST.some((length, index) => has(months, index + 1) && length >= earliest);
+  if (dates.lastWorkday || hasMember(dates.lastDates, 1)) return false;
+  const earliest = nextMember(dates.dates, 0);
+  return !LONGEST.some((length, index) => hasMember(months, index + 1) && length >= earliest);
+}
+
+// Names that cron knows for some schedules. The Management API refuses them, so what is stored is the expression.
+
+const MACROS: ReadonlyMap<string, string> = new Map([
+  ["@hourly", "0 * * * *"],
+  ["@daily", "0 0 * * *"],
+  ["@midnight", "0 0 * * *"],
+  ["@weekly", "0 0 * * 0"],
+  ["@monthly", "0 0 1 * *"],
+  ["@yearly", "0 0 1 1 *"],
+  ["@annually", "0 0 1 1 *"],
+]);
+
+export const MACRO_NAMES: readonly string[] = [...MACROS.keys()];
+
+/** The expression that a macro stands for; null when the text is none. */
+export function expandMacro(text: string): string | null {
+  return MACROS.get(text.trim().toLowerCase()) ?? null;
 }

@@ -1,10 +1,8 @@
 // Reads OnCalendar expressions, the calendar language of systemd timers, one line at a time. Says only
 // what a line means; when it fires is in firing.ts.
 
-import type { CalendarRule } from "./calendar.ts";
-import { addMember, addSpan, type NumberSet, type Span, setOf } from "./number-set.ts";
-import { type FieldName, isProblem, type ScheduleProblem } from "./problem.ts";
-import { words } from "./words.ts";
+import { addMember, addSpan, type CalendarRule, type NumberSet, setOf, type Span } from "./calendar.ts";
+import { type FieldName, isProblem, type ScheduleProblem, splitWords } from "./problem.ts";
 import { isZone } from "./zone.ts";
 
 export type OnCalendarRule = {
@@ -50,7 +48,7 @@ const WEEKDAY_ITEM = /^([A-Z]+)(?:(?:\.\.|-)([A-Z]+))?$/;
 
 /** The meaning of one line, a plain text (words.ts), or why it is not an expression. */
 export function parseOnCalendarLine(line: string): OnCalendarRule | ScheduleProblem {
-  const found = words(line);
+  const found = splitWords(line);
   const zone = found.length > 1 ? (found.at(-1) ?? "") : "";
   const named = isZone(zone);
   const rule = parseParts(expand(named ? found.slice(0, -1) : found));

@@ -1,10 +1,10 @@
 // What is said about a text that is no schedule, and about steps that do less than they seem to.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { expandMacro } from "./macros.ts";
-import { noteSentence, scheduleNotes } from "./notes.ts";
+import { expandMacro } from "./cron.ts";
 import { problemSentence } from "./problem.ts";
 import { findScheduleProblem, isValidSchedule } from "./schedule.ts";
+import { noteSentence, scheduleNotes } from "./wording.ts";
 
 const said = (text: string, kind: "cron" | "oncalendar" | null = null) => {
   const problem = findScheduleProblem(text, kind);

@@ -37,10 +37,10 @@ export function isProblem(found: object): found is ScheduleProblem {
 
 /** "Invalid schedule: minute: 61 is out of range 0-59." */
 export function problemSentence({ problem, line }: LocatedProblem): string {
-  return `Invalid schedule: ${line > 0 ? `line ${line}: ` : ""}${said(problem)}.`;
+  return `Invalid schedule: ${line > 0 ? `line ${line}: ` : ""}${problemText(problem)}.`;
 }
 
-function said(problem: ScheduleProblem): string {
+function problemText(problem: ScheduleProblem): string {
   switch (problem.reason) {
     case "empty":
       return "the expression is empty";
@@ -77,4 +77,20 @@ function said(problem: ScheduleProblem): string {
     case "never":
       return "it never matches a date";
   }
+}
+
+// Splits schedule texts into words, the same way for both languages: only the white space of ASCII
+// separates them.
+
+const WORD = /[^\t-\r ]+/g;
+const OTHER_THAN_ASCII = /[^\t-\r -~]/;
+
+/** The words in order. */
+export function splitWords(text: string): readonly string[] {
+  return text.match(WORD) ?? [];
+}
+
+/** Whether the text has only printable ASCII and white space: no schedule needs anything else. */
+export function isPlainText(text: string): boolean {
+  return !OTHER_THAN_ASCII.test(text);
 }

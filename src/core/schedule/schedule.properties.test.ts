@@ -4,8 +4,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isValidSchedule, nextAfter, type ParsedSchedule, parseSchedule } from "./schedule.ts";
-import { stretchAt, zoneOf } from "./zone.ts";
-import { ZONE_NAMES } from "./zone-names.ts";
+import { stretchAt, ZONE_NAMES, zoneOf } from "./zone.ts";
 
 /** The most that one evaluation may take. */
 const CAP_MS = 10;

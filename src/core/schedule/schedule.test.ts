@@ -3,8 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { detectKind, isValidSchedule, MAX_SCHEDULE_LENGTH, nextAfter, parseSchedule } from "./schedule.ts";
-import { isZone, zoneOf } from "./zone.ts";
-import { ZONE_NAMES } from "./zone-names.ts";
+import { isZone, ZONE_NAMES, zoneOf } from "./zone.ts";
 
 type Question = { text: string; tz?: string; from: string };
 

@@ -1,15 +1,11 @@
 // Schedules as the rest of the program sees them: which language a text is, whether it is accepted, and
 // when it fires next. Answers are never remembered, only the parsed texts.
-
 import { type Instant, SECOND_MS } from "../instant.ts";
-import { compile } from "./calendar.ts";
-import { parseCron } from "./cron.ts";
-import { type Line, nextFiring } from "./firing.ts";
-import { MACRO_NAMES } from "./macros.ts";
+import { type Calendar, compileCalendar, nextReading, NO_READING, yearOf } from "./calendar.ts";
+import { MACRO_NAMES, parseCron } from "./cron.ts";
 import { parseOnCalendarLine } from "./oncalendar.ts";
-import { isProblem, type LocatedProblem, type ScheduleProblem } from "./problem.ts";
-import { isPlainText, words } from "./words.ts";
-import { type Zone, zoneOf } from "./zone.ts";
+import { isPlainText, isProblem, type LocatedProblem, type ScheduleProblem, splitWords } from "./problem.ts";
+import { instantOf, type Stretch, stretchAfterGap, stretchAt, type Zone, zoneOf } from "./zone.ts";
 
 export type ScheduleKind = "cron" | "oncalendar";
 
@@ -45,7 +41,7 @@ let older = new Map<string, ParsedSchedule>();
 
 /** Five words on one line are cron; anything else is taken for OnCalendar. */
 export function detectKind(text: string): ScheduleKind {
-  return words(text).length === CRON_WORDS && !text.trim().includes("\n") ? "cron" : "oncalendar";
+  return splitWords(text).length === CRON_WORDS && !text.trim().includes("\n") ? "cron" : "oncalendar";
 }
 
 /** The schedule, or null when the text is none or the zone is unknown. Cheap for texts seen lately. */
@@ -110,7 +106,7 @@ function parseAfresh(text: string, { zone, kind }: Read): ParsedSchedule | Locat
 function readCron(text: string, zone: Zone): Line[] | LocatedProblem {
   const cron = parseCron(text);
   if (isProblem(cron)) return { problem: cron, line: 0 };
-  return [{ calendar: compile(cron.rule), zone, mode: cron.byClock ? "clock" : "interval" }];
+  return [{ calendar: compileCalendar(cron.rule), zone, mode: cron.byClock ? "clock" : "interval" }];
 }
 
 function readOnCalendar(text: string, zone: Zone): Line[] | LocatedProblem {
@@ -120,7 +116,7 @@ function readOnCalendar(text: string, zone: Zone): Line[] | LocatedProblem {
     const found = parseOnCalendarLine(line);
     if (isProblem(found)) return { problem: found, line: texts.length > 1 ? index + 1 : 0 };
     const own = found.zone === null ? null : zoneOf(found.zone);
-    lines.push({ calendar: compile(found.rule), zone: own ?? zone, mode: "calendar" });
+    lines.push({ calendar: compileCalendar(found.rule), zone: own ?? zone, mode: "calendar" });
   }
   return lines;
 }
@@ -150,4 +146,86 @@ export function findScheduleProblem(text: string, kind: ScheduleKind | null): Lo
 
 function explained(read: ParsedSchedule | LocatedProblem, otherwise: LocatedProblem): LocatedProblem {
   return "problem" in read ? read : otherwise;
+}
+
+// When a schedule fires in a zone, clock changes included. The three ways of treating a change are the
+// three functions here; all count in whole seconds and only ever move forward.
+
+/**
+ * How a schedule treats clock changes. `interval`: it fires whenever the clock shows a matching time, so
+ * not at all in a skipped hour and twice in a repeated one. `clock`: a skipped time fires when the gap
+ * ends, a repeated one only the first time. `calendar`: a skipped time is left out, a repeated one fires
+ * once.
+ */
+export type FiringMode = "interval" | "clock" | "calendar";
+
+export type Line = { calendar: Calendar; zone: Zone; mode: FiringMode };
+
+/** How far a cron search looks: every date that exists comes round within 40 years. */
+const CRON_SEARCH_YEARS = 50;
+/** OnCalendar knows no later year. */
+const LAST_ONCALENDAR_YEAR = 2199;
+/** A line whose every reading falls into a clock change, this many times running, never fires. */
+const MAX_SKIPPED_GAPS = 50;
+
+/** The largest offset ahead of UTC, and the widest spread of two offsets, each with some to spare. */
+const AHEAD_SECONDS = 15 * 3_600;
+const SPREAD_SECONDS = 30 * 3_600;
+
+/** The first second after `start` at which the line fires, or null when it never does again. */
+function nextFiring(line: Line, start: number): number | null {
+  const stretch = stretchAt(line.zone, start);
+  switch (line.mode) {
+    case "interval":
+      return nextByInterval(line, start, stretch);
+    case "clock":
+      return nextByClock(line, start, stretch);
+    case "calendar":
+      return nextByCalendar(line, start, stretch);
+  }
+}
+
+function nextByInterval({ calendar, zone }: Line, start: number, first: Stretch): number | null {
+  let origin = start;
+  let stretch = first;
+  const lastYear = yearOf(start + stretch.offset) + CRON_SEARCH_YEARS;
+  let reading = nextReading(calendar, { after: start + stretch.offset, lastYear });
+  while (reading !== NO_READING) {
+    if (reading - stretch.offset < stretch.to) return reading - stretch.offset;
+    // Clocks that are set back can show an earlier matching time, but only within a day or so. Later
+    // than that nothing can match before the reading that was found, and the search jumps close to it.
+    const jump = stretch.to > origin + SPREAD_SECONDS ? reading - AHEAD_SECONDS : stretch.to;
+    origin = Math.max(stretch.to, jump);
+    stretch = stretchAt(zone, origin);
+    reading = nextReading(calendar, { after: origin + stretch.offset - 1, lastYear });
+  }
+  return null;
+}
+
+function nextByClock({ calendar, zone }: Line, start: number, { offset }: Stretch): number | null {
+  const lastYear = yearOf(start + offset) + CRON_SEARCH_YEARS;
+  let reading = nextReading(calendar, { after: start + offset, lastYear });
+  while (reading !== NO_READING) {
+    const second =
+      instantOf(zone, { reading, after: Number.NEGATIVE_INFINITY }) ??
+      stretchAfterGap(zone, reading)?.from ??
+      null;
+    if (second !== null && second > start) return second;
+    // The start lies in the second pass of a repeated hour, and this reading fired in the first.
+    reading = nextReading(calendar, { after: reading, lastYear });
+  }
+  return null;
+}
+
+function nextByCalendar({ calendar, zone }: Line, start: number, { offset }: Stretch): number | null {
+  let reading = nextReading(calendar, { after: start + offset, lastYear: LAST_ONCALENDAR_YEAR });
+  for (let gaps = 0; reading !== NO_READING && gaps < MAX_SKIPPED_GAPS; gaps += 1) {
+    const second = instantOf(zone, { reading, after: start });
+    if (second !== null) return second;
+    // Skipped: go on with the first reading behind the gap, over all others that lie in it.
+    const behind = stretchAfterGap(zone, reading);
+    const skipped = behind === null ? reading : behind.from + behind.offset - 1;
+    reading = nextReading(calendar, { after: skipped, lastYear: LAST_ONCALENDAR_YEAR });
+  }
+  return null;
 }

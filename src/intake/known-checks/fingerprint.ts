@@ -1,7 +1,7 @@
 // A number that stands for what a signal's address names. Half SipHash under a secret of this machine: short
 // enough to keep millions of them in memory, and nobody can make two addresses that share one on purpose.
 // Ping addresses are secrets; neither memory nor disk holds them because of this.
-import type { SignalTarget } from "../../core/accepted.ts";
+import type { SignalTarget } from "../../core/signal.ts";
 
 /** Two random words of 32 bits. */
 export type FingerprintSecret = { low: number; high: number };

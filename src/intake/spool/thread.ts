@@ -2,9 +2,8 @@
 // batches share a sync, and answers only when the group is on disk.
 import { parentPort, workerData } from "node:worker_threads";
 import type { ThreadCall, ThreadReply } from "../thread-calls.ts";
-import { refusalOf, SpoolKeeper } from "./keeper.ts";
-import type { SpoolAnswer, SpoolOptions, SpoolRequest, SpoolState } from "./messages.ts";
-import type { Refusal } from "./refusal.ts";
+import type { Refusal, SpoolAnswer, SpoolOptions, SpoolRequest, SpoolState } from "./messages.ts";
+import { refusalOf, SpoolFiles } from "./open-files.ts";
 
 type Call = ThreadCall<SpoolRequest>;
 type AppendCall = { id: number; request: Extract<SpoolRequest, { kind: "append" }> };
@@ -28,7 +27,7 @@ const NOTHING: SpoolState = {
 const port = parentPort;
 if (port === null) throw new Error("this file is the body of a thread");
 const queue: Call[] = [];
-let keeper: SpoolKeeper | null = null;
+let keeper: SpoolFiles | null = null;
 let isWoken = false;
 
 port.on("message", (call: Call) => {
@@ -95,7 +94,7 @@ function answerOne({ id, request }: Call): void {
 function answerTo(request: SpoolRequest): Omit<SpoolAnswer, "refusal" | "state"> {
   switch (request.kind) {
     case "open":
-      keeper = new SpoolKeeper(workerData as SpoolOptions);
+      keeper = new SpoolFiles(workerData as SpoolOptions);
       return {};
     case "oldest":
       return { batch: opened().oldest() };
@@ -116,7 +115,7 @@ function answerTo(request: SpoolRequest): Omit<SpoolAnswer, "refusal" | "state">
   }
 }
 
-function opened(): SpoolKeeper {
+function opened(): SpoolFiles {
   if (keeper === null) throw new Error("the spool is not open");
   return keeper;
 }

@@ -1,12 +1,12 @@
 // The listener by itself, with handlers made for the occasion: who gets a request, and who has to go. What a
 // service can rely on over the wire is tested with the first one that uses it.
 import { once } from "node:events";
-import { request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
+import { type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
-import { type HttpHandler, type HttpListener, type HttpListenerOptions, httpListener } from "./listener.ts";
 import { createLog } from "../log.ts";
+import { type HttpHandler, type HttpListener, httpListener, type HttpListenerOptions } from "./listener.ts";
 
 const silent = createLog({ level: "fatal" });
 const started: HttpListener[] = [];

@@ -1,33 +1,220 @@
+// The bytes of a request body as the JSON object that it has to be. Stricter than most readers: no byte-order
+// mark, no broken UTF-8, neither nesting nor values without end. The content type is not looked at.
+import type { IncomingMessage } from "node:http";
+import { presentChannels } from "../../contract/channels.ts";
+import type { BodySchema, CheckNaming, Route } from "../../contract/route.ts";
+import { presentStatus, routesOf } from "../../contract/routes.ts";
+import { type ApiEndpoint, hasEndpoint, postedColumn, type VersionColumn } from "../../contract/versions.ts";
+import { type Access, decideAccess, type Target } from "../../core/access.ts";
+import { requestObject } from "../../core/check.ts";
+import { AppError, ERROR_TEXT, refusalOf } from "../../core/errors.ts";
+import { isUniqueKey, isUuid } from "../../core/identity.ts";
+import { API_ANSWER_MS_MAX, API_BODY_BYTES_MAX, STATUS_QUERY_MS_MAX } from "../../core/limits.ts";
+import type { RateVerdict } from "../../core/rate-limit.ts";
+import {
+  announcesBody,
+  type ByteBudget,
+  isBeyondBounds,
+  type JsonBounds,
+  readBody,
+} from "../../lib/http/body.ts";
+import { findByUniqueKey as findUuid } from "../../operations/checks.ts";
+import { listChannels as readChannels } from "../../store/channels.ts";
+import { findShownCheck } from "../../store/checks.ts";
+import type { Database, Db } from "../../store/db.ts";
+import { isDatabaseAway } from "../../store/errors.ts";
+import { askDatabase } from "../../store/instance.ts";
+import { type Identified, identify, type RateLimiter, TooManyRequestsError } from "./auth.ts";
+import { listBadges } from "./badges.ts";
+import {
+  createCheck,
+  deleteCheck,
+  getCheck,
+  listChecks,
+  pauseCheck,
+  resumeCheck,
+  updateCheck,
+} from "./checks.ts";
+import {
+  type Answer,
+  type AnswerCollector,
+  type ApiContext,
+  type CheckHandler,
+  type Exchange,
+  type FoundCheck,
+  type Handler,
+  type OpenExchange,
+  type OpenHandler,
+  preflight,
+  refusal,
+  render,
+  type Rendered,
+  type SentAnswer,
+  withTimeout,
+} from "./exchange.ts";
+import { getPingBody, listFlips, listPings } from "./pings.ts";
+
+/**
+ * Deeper than any body of ours is, and far from where recursion hurts; a thousand names of checks are far below. A million
+ * values would take seconds, and nobody has shown a key yet.
+ */
+const BOUNDS: JsonBounds = { nestingMax: 100, valuesMax: 10_000 };
+
+/** What a number that is read as infinite must have, at least: an exponent of two digits, or very many digits. */
+const MAY_OVERFLOW = /[eE]\+?\d{2}|\d{300}/;
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** The object in a body; an empty body and a literal null are an empty one. Throws AppError for anything else. */
+export function parseBody(bytes: Uint8Array | null): Readonly<Record<string, unknown>> {
+  if (bytes === null || bytes.length === 0) return {};
+  const object = requestObject(parseJson(bytes));
+  if (!object.ok) throw new AppError("invalid", object.text);
+  return object.value;
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  if (isBeyondBounds(bytes, BOUNDS)) throw new AppError("invalid", ERROR_TEXT.unparsableBody);
+  try {
+    return parseNumbers(decoder.decode(bytes));
+  } catch (error) {
+    // What the parser says would quote the body, in which there may be a key.
+    if (error instanceof SyntaxError || error instanceof TypeError)
+      throw new AppError("invalid", ERROR_TEXT.unparsableBody);
+    throw error;
+  }
+}
+
+/**
+ * A whole number with hundreds of digits is read as infinite, and it is too large for whoever wanted one. With a
+ * fraction or an exponent it is no whole number, and one that nothing can hold: that is read as NaN.
+ */
+function parseNumbers(text: string): unknown {
+  if (!MAY_OVERFLOW.test(text)) return JSON.parse(text);
+  const reviver = (_key: string, value: unknown, { source = "" }: { source?: string }): unknown =>
+    (value === Infinity || value === -Infinity) && /[.eE]/.test(source) ? Number.NaN : value;
+  // The compiler does not know the third argument yet.
+  return JSON.parse(text, reviver as (key: string, value: unknown) => unknown);
+}
+
+// Reads the body of an API request, whole and of a bounded size. A body that is too large is read on for a while
+// and dropped, so that the sender gets to read the answer and the connection stays usable.
+
+/** Beyond this nothing is read any more, and the connection is closed after the answer. */
+const READ_BYTES_MAX = 8 * API_BODY_BYTES_MAX;
+
+/** The sender went away in the middle of its request; there is nobody to answer. */
+export class SenderGoneError extends Error {
+  override readonly name = "SenderGoneError";
+}
+
+/** The bytes of a body, or null for none. `endless` tells that the rest of the request will not be read. */
+export function readRequestBody(
+  request: IncomingMessage,
+  { budget, onEndless }: { budget: ByteBudget; onEndless: () => void },
+): Promise<Uint8Array | null> {
+  if (!announcesBody(request)) return Promise.resolve(null);
+  // It went away while others of its connection had their turn; nothing will be heard of it any more.
+  if (request.destroyed) return Promise.reject(new SenderGoneError("the request was not completed"));
+  const limits = { keepBytes: API_BODY_BYTES_MAX + 1, readBytesMax: READ_BYTES_MAX, budget };
+  return new Promise((resolve, reject) => {
+    readBody(request, limits, (read) => {
+      if (read.kind === "broken") return reject(new SenderGoneError("the request was not completed"));
+      if (read.kind === "whole" && (read.body?.length ?? 0) <= API_BODY_BYTES_MAX) return resolve(read.body);
+      if (read.kind !== "whole") onEndless();
+      reject(
+        read.kind === "overflow"
+          ? new AppError("unavailable", ERROR_TEXT.unavailable)
+          : new AppError("too_large", ERROR_TEXT.bodyTooLarge),
+      );
+    });
+  });
+}
+
+// The check that a path names, as access is decided by it: by UUID in whatever project, by unique key only in the
+// key's own.
+
+/** How a path segment names a check; null when it cannot. */
+export function namingOf(segment: string): CheckNaming | null {
+  if (isUuid(segment)) return "uuid";
+  return isUniqueKey(segment) ? "uniqueKey" : null;
+}
+
+/** The check with a UUID, whosever it is. */
+function findByUuid(db: Db, uuid: string): Promise<FoundCheck | null> {
+  return findShownCheck(db, uuid);
+}
+
+/** The check of a project that a unique key names. */
+async function findByUniqueKey(
+  database: Database,
+  { key, projectId }: { key: string; projectId: number },
+): Promise<FoundCheck | null> {
+  const uuid = await findUuid(database, { key, projectIds: [projectId] });
+  return uuid === null ? null : findShownCheck(database, uuid);
+}
+
+/** What a found check is to the project of the key. */
+function targetOf(check: FoundCheck | null, projectId: number): Target {
+  if (check === null) return "absent";
+  return check.projectId === projectId ? "own" : "foreign";
+}
+
+// The integrations of the key's project.
+
+/** All of them, oldest first. */
+const listChannels: Handler = async ({ project }, { database }) => ({
+  status: 200,
+  json: presentChannels(await readChannels(database, project.id)),
+});
+
+// The status call, for load balancers and people who wonder. It needs no key and says no more than well or not.
+
+/** 200 when the database answers in time, 503 otherwise. */
+const getStatus: OpenHandler = async ({ column }, { database, log }) => {
+  try {
+    await askDatabase(database, { limitMs: STATUS_QUERY_MS_MAX });
+  } catch (error) {
+    log.debug({ err: error }, "the status query failed");
+    throw new AppError("unavailable", ERROR_TEXT.unavailable);
+  }
+  const shown = presentStatus(column.statusAnswer);
+  return "json" in shown ? { status: 200, ...shown } : { status: 200, ...shown, type: "text/plain" };
+};
+
+// The only list of who answers which endpoint, and of what each has to be handed.
+
+export type Responder =
+  | { about: "nothing"; handler: OpenHandler }
+  | { about: "project"; handler: Handler }
+  | { about: "check"; handler: CheckHandler };
+
+const RESPONDERS: Readonly<Record<ApiEndpoint, Responder>> = {
+  listChecks: { about: "project", handler: listChecks },
+  createCheck: { about: "project", handler: createCheck },
+  getCheck: { about: "check", handler: getCheck },
+  updateCheck: { about: "check", handler: updateCheck },
+  pauseCheck: { about: "check", handler: pauseCheck },
+  resumeCheck: { about: "check", handler: resumeCheck },
+  deleteCheck: { about: "check", handler: deleteCheck },
+  listPings: { about: "check", handler: listPings },
+  getPingBody: { about: "check", handler: getPingBody },
+  listFlips: { about: "check", handler: listFlips },
+  listChannels: { about: "project", handler: listChannels },
+  listBadges: { about: "project", handler: listBadges },
+  getStatus: { about: "nothing", handler: getStatus },
+};
+
 // From a request to its answer, in the order that clients see: is there such a thing, may it be done, can the body
 // be read, whose key is it, is the check there, may this key, and only then the endpoint itself.
-import type { IncomingMessage } from "node:http";
-import type { BodySchema, CheckNaming, Route } from "../../contract/route.ts";
-import { routesOf } from "../../contract/routes.ts";
-import { hasEndpoint, postedColumn, type VersionColumn } from "../../contract/versions.ts";
-import { type Access, decideAccess, type Target } from "../../core/access.ts";
-import { AppError, ERROR_TEXT, refusalOf } from "../../core/errors.ts";
-import { API_ANSWER_MS_MAX } from "../../core/limits.ts";
-import type { RateVerdict } from "../../core/request/rate-limit.ts";
-import type { ByteBudget } from "../../lib/http/body.ts";
-import { isDatabaseAway } from "../../store/errors.ts";
-import type { AnswerBeginner } from "./begun-answer.ts";
-import { type Identified, identify, TooManyRequestsError } from "./credentials.ts";
-import { type Responder, RESPONDERS } from "./endpoints.ts";
-import type { Answer, Exchange, FoundCheck, House, OpenExchange, SentAnswer } from "./exchange.ts";
-import { parseBody } from "./json-body.ts";
-import type { RateLimiter } from "./rate-limiter.ts";
-import { preflight, refusal, render, type Rendered } from "./render.ts";
-import { readRequestBody, SenderGoneError } from "./request-body.ts";
-import { findByUniqueKey, findByUuid, namingOf, targetOf } from "./targets.ts";
-import { inTime } from "./trouble.ts";
 
 export type RespondParts = {
-  house: House;
+  house: ApiContext;
   limiter: RateLimiter;
   /** How many bytes all bodies together may hold while they are read. */
   budget: ByteBudget;
   /** Limits what all answers together may hold. */
-  beginner: AnswerBeginner;
+  beginner: AnswerCollector;
   /** The network that a request comes from. */
   networkOf: (request: IncomingMessage) => string;
   /** Told of each good key. */
@@ -137,7 +324,7 @@ async function answerRoute(parts: RespondParts, request: Routed): Promise<SentAn
   const isPost = route.method === "POST";
   const body = isPost ? parseBody(await readRequestBody(raw, { budget, onEndless })) : {};
   const asked = { ...request, open, responder, body };
-  const { answer, projectId } = await inTime(answerWithKey(parts, asked), API_ANSWER_MS_MAX);
+  const { answer, projectId } = await withTimeout(answerWithKey(parts, asked), API_ANSWER_MS_MAX);
   if (!("pieces" in answer)) return answer;
   const { pieces, ...head } = answer;
   return { ...head, ...(await parts.beginner.begin(pieces, { projectId })) };
@@ -179,7 +366,7 @@ async function answerWithKey(
 async function handled(
   responder: Read["responder"],
   { exchange, check, n }: { exchange: Exchange; check: FoundCheck | null; n: string | undefined },
-  house: House,
+  house: ApiContext,
 ): Promise<Answer> {
   if (responder.about === "project") return responder.handler(exchange, house);
   if (check === null) throw new Error(`${exchange.endpoint} accepts requests without a check`);

@@ -1,31 +1,144 @@
-// The Management API as a handler of the shared listener: Fastify finds the route, respond.ts answers it. The
-// framework reads and judges no body: what clients see of that is ours.
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { METHODS } from "node:http";
+// Which requests are for the Management API, and what of their URL is left: everything under /api/ on the site,
+// and under the address that the operator publishes for version 3. Pure.
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { type IncomingMessage, METHODS, type ServerResponse } from "node:http";
 import type { BodySchema, Route } from "../../contract/route.ts";
 import { ROUTE_PATHS, ROUTES } from "../../contract/routes.ts";
 import { VERSION_NUMBERS, type VersionColumn, VERSIONS } from "../../contract/versions.ts";
-import type { Dialect } from "../../core/access.ts";
+import type { Credential, Dialect } from "../../core/access.ts";
 import { AppError, ERROR_TEXT } from "../../core/errors.ts";
+import { API_ANSWER_MS_MAX } from "../../core/limits.ts";
+import type { RateVerdict } from "../../core/rate-limit.ts";
 import { byteBudget } from "../../lib/http/body.ts";
 import { networkReader } from "../../lib/http/client-address.ts";
-import type { HttpHandler } from "../../lib/http/listener.ts";
-import { writePieces } from "../../lib/http/write-pieces.ts";
-import { Turns } from "../../lib/http/turns.ts";
+import { type HttpHandler, RequestQueue } from "../../lib/http/listener.ts";
+import { basePath, hostMatcher, requestTarget } from "../../lib/http/request-target.ts";
+import { writePieces } from "../../lib/http/response.ts";
 import { limitedWarning, type Log } from "../../lib/log.ts";
+import type { KeyWithProject } from "../../store/api-keys.ts";
+import type { Db } from "../../store/db.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
-import { AnswerBeginner } from "./begun-answer.ts";
-import { type ApiDoor, doorOf } from "./door.ts";
-import type { House } from "./exchange.ts";
-import { apiLocator } from "./locate.ts";
-import { RateLimiter } from "./rate-limiter.ts";
-import { refusal, render, type Rendered } from "./render.ts";
-import { SenderGoneError } from "./request-body.ts";
-import { answerTo, type Resource, respond, type RespondParts } from "./respond.ts";
+import { identify, RateLimiter, TooManyRequestsError } from "./auth.ts";
+import { AnswerCollector, type ApiContext, refusal, render, type Rendered, withTimeout } from "./exchange.ts";
+import {
+  answerTo,
+  parseBody,
+  readRequestBody,
+  type Resource,
+  respond,
+  type RespondParts,
+  SenderGoneError,
+} from "./respond.ts";
+
+/** The path from the version on, with its query; null for a request that is not for the API. */
+export type LocateApi = (url: string, host: string | undefined) => string | null;
+
+const API_PATH = "/api";
+/** The only version that has a host of its own. */
+const HOST_VERSION = /^\/v3(?=[/?]|$)/;
+/** Where nothing is: a request for the API that no version can answer. */
+const NOWHERE = "/";
+
+/** A locator for these addresses. A path in the site's address is honoured, whether or not a proxy removes it. */
+export function apiLocator({ siteUrl, apiUrl }: { siteUrl: URL; apiUrl: URL | null }): LocateApi {
+  const sitePath = basePath(siteUrl);
+  const bases = sitePath === "" ? [API_PATH] : [API_PATH, sitePath + API_PATH];
+  const isOnHost = apiUrl === null ? () => false : onHost(apiUrl, siteUrl);
+  const hostBase = apiUrl === null ? "" : basePath(apiUrl);
+  const isShared = apiUrl !== null && apiUrl.host === siteUrl.host;
+  return (url, host) => {
+    const target = requestTarget(url, host);
+    if (target === null) return null;
+    for (const base of bases) {
+      const rest = below(base, target.path);
+      if (rest !== null) return rest;
+    }
+    if (!isOnHost(target.host)) return null;
+    const rest = below(hostBase, target.path);
+    if (rest !== null && HOST_VERSION.test(rest)) return rest;
+    // On a host that is shared with the site, whatever else is asked for belongs to others.
+    return isShared ? null : NOWHERE;
+  };
+}
+
+function onHost(apiUrl: URL, siteUrl: URL): (host: string | undefined) => boolean {
+  return apiUrl.host === siteUrl.host ? () => true : hostMatcher(apiUrl, siteUrl);
+}
+
+/** What follows a base; the base alone is its root. */
+function below(base: string, path: string): string | null {
+  if (!path.startsWith(base)) return null;
+  const rest = path.slice(base.length);
+  if (rest === "" || rest.startsWith("?")) return `${NOWHERE}${rest}`;
+  return rest.startsWith("/") ? rest : null;
+}
+
+// What another API of the same process shares with this one, handed to it by whoever joins them: whose key a request
+// carries, how often it may ask, and how a body is read. Both count in the same buckets.
+
+/** Who asks. */
+export type Caller = {
+  /** Null: too many have come, and nobody has looked at the key. */
+  credential: Credential | null;
+  found: KeyWithProject | null;
+  rate: RateVerdict | null;
+};
+
+export type ApiAuth = {
+  /** Finds out whose key the header of a request carries, counts the request, and notes the use of a good key. */
+  identify(request: IncomingMessage): Promise<Caller>;
+  /** The same for a key that came in another way than in that header, and without noting its use. */
+  identifyKey(request: IncomingMessage, key: string | undefined): Promise<Caller>;
+  /** The JSON object in the body; null when the sender has gone. Throws AppError for what is none, or too large. */
+  readObject(
+    request: IncomingMessage,
+    onEndless: () => void,
+  ): Promise<Readonly<Record<string, unknown>> | null>;
+  /** What `work` comes to, or AppError `unavailable` when nobody would wait for it any longer. */
+  inTime<T>(work: Promise<T>): Promise<T>;
+};
+
+export type ApiAuthParts = Pick<RespondParts, "limiter" | "budget" | "networkOf" | "keyUsed"> & {
+  house: { database: Db; secretKey: string };
+};
+
+/** The way in for others, made of what this API works with itself. */
+export function apiAuth({ house, limiter, budget, networkOf, keyUsed }: ApiAuthParts): ApiAuth {
+  const { database, secretKey } = house;
+  const identifyKey: ApiAuth["identifyKey"] = async (request, key) => {
+    const presented = { header: key, body: undefined, network: networkOf(request) };
+    try {
+      return await identify({ database, secretKey, limiter }, presented, async () => null);
+    } catch (error) {
+      if (!(error instanceof TooManyRequestsError)) throw error;
+      return { credential: null, found: null, rate: error.rate };
+    }
+  };
+  return {
+    identify: async (request) => {
+      const given = request.headers["x-api-key"];
+      const who = await identifyKey(request, Array.isArray(given) ? given.join(",") : given);
+      if (who.found !== null) keyUsed({ keyId: who.found.key.id, at: who.found.at });
+      return who;
+    },
+    identifyKey,
+    readObject: async (request, onEndless) => {
+      try {
+        return parseBody(await readRequestBody(request, { budget, onEndless }));
+      } catch (error) {
+        if (error instanceof SenderGoneError) return null;
+        throw error;
+      }
+    },
+    inTime: (work) => withTimeout(work, API_ANSWER_MS_MAX),
+  };
+}
+
+// The Management API as a handler of the shared listener: Fastify finds the route, respond.ts answers it. The
+// framework reads and judges no body: what clients see of that is ours.
 
 export type ApiOptions = {
-  house: House;
+  house: ApiContext;
   siteUrl: URL;
   /** The host of version 3, if it has one of its own. */
   apiUrl: URL | null;
@@ -42,7 +155,7 @@ export type ApiHandler = HttpHandler & {
   /** How many answers were given, by status. */
   answerCounts(): Readonly<Record<string, number>>;
   /** What other APIs of the process share with this one. */
-  door: ApiDoor;
+  door: ApiAuth;
   close(): Promise<void>;
 };
 
@@ -60,7 +173,7 @@ type Serving = {
   parts: RespondParts;
   counts: Record<string, number>;
   atOnce: number;
-  turns: Turns;
+  turns: RequestQueue;
 };
 
 /** Builds the API. It answers when it is handed a request, and holds nothing open by itself. */
@@ -71,7 +184,7 @@ export async function apiHandler(options: ApiOptions): Promise<ApiHandler> {
     parts: respondParts(options),
     counts: {},
     atOnce: 0,
-    turns: new Turns(),
+    turns: new RequestQueue(),
   };
   const app = fastify({
     logger: false,
@@ -86,7 +199,7 @@ export async function apiHandler(options: ApiOptions): Promise<ApiHandler> {
     handles: (request) => locate(request.url ?? "", request.headers.host) !== null,
     handle: (request: IncomingMessage, response: ServerResponse) => app.routing(request, response),
     answerCounts: () => ({ ...serving.counts }),
-    door: doorOf(serving.parts),
+    door: apiAuth(serving.parts),
     close: () => app.close(),
   };
 }
@@ -103,7 +216,7 @@ function respondParts({
     house,
     limiter: new RateLimiter({ perMinute: requestsPerMinute, monotonic }),
     budget: byteBudget(BODY_BYTES_HELD_MAX),
-    beginner: new AnswerBeginner(),
+    beginner: new AnswerCollector(),
     networkOf: ({ socket, headers }) =>
       networkAt({ peer: socket.remoteAddress, forwardedFor: headers["x-forwarded-for"] }),
     keyUsed,
@@ -165,7 +278,7 @@ async function answer(serving: Serving, { resource, request, reply }: Asked): Pr
       params: request.params as Record<string, string>,
       query: queryOf(request.url),
       raw: request.raw,
-      onEndless: () => letGoOf(reply),
+      onEndless: () => closeAfterAnswer(reply),
     });
     const took = { ms: Math.round(serving.options.monotonic() - startedAtMs) };
     const { method, headers } = request;
@@ -252,7 +365,7 @@ async function sendStream(
 }
 
 /** Closes the connection after the answer: what is still coming is no request that anybody could read. */
-function letGoOf(reply: FastifyReply): void {
+function closeAfterAnswer(reply: FastifyReply): void {
   const { raw } = reply;
   raw.shouldKeepAlive = false;
   const { socket } = raw;

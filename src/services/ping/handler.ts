@@ -1,6 +1,8 @@
-// From an HTTP request to its answer: decode, read the body, hand the signal to the intake, say what became of
-// it. The hot path; everything it needs is handed in, and every wait in it has an end.
+// What a ping URL answers: status, text and headers of each answer, put together once. Decides nothing.
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { ERROR_TEXT } from "../../core/errors.ts";
+import { SECOND_MS } from "../../core/instant.ts";
 import {
   PING_ANSWER_MS_MAX,
   PING_READ_BYTES_MAX,
@@ -8,6 +10,7 @@ import {
   USER_AGENT_LENGTH_MAX,
 } from "../../core/limits.ts";
 import type { Acceptance, Resolution, SignalIntake } from "../../intake/intake.ts";
+import { announcesBody, type BodyLimits, byteBudget, readBody } from "../../lib/http/body.ts";
 import {
   type ClientAddress,
   clientAddressReader,
@@ -15,15 +18,206 @@ import {
   networkReader,
   proxyNetworks,
 } from "../../lib/http/client-address.ts";
-import type { RefusedConnection } from "../../lib/http/connections.ts";
-import { announcesBody, type BodyLimits, byteBudget, readBody } from "../../lib/http/body.ts";
-import type { HttpHandler } from "../../lib/http/listener.ts";
+import type { HttpHandler, RefusedConnection } from "../../lib/http/listener.ts";
+import { RepeatedResponse } from "../../lib/http/response.ts";
 import type { Log } from "../../lib/log.ts";
-import { type AnswerKind, type PingAnswers, pingAnswers } from "./answer.ts";
-import { decodePing, type PingFlaw, type PingRequest } from "./decode.ts";
-import { type LocatePing, type PublishedAddresses, pingLocator } from "./locate.ts";
-import { type Owed, type PendingAnswers, pendingAnswers } from "./pending.ts";
-import { SendingOrder } from "./sending-order.ts";
+import {
+  decodePing,
+  type LocatePing,
+  type PingFlaw,
+  pingLocator,
+  type PingRequest,
+  type PublishedAddresses,
+} from "./ping-url.ts";
+
+export type AnswerKind =
+  | "ok"
+  | "created"
+  | "preflight"
+  | "invalidUrl"
+  | "invalidRunId"
+  | "notFound"
+  | "methodNotAllowed"
+  | "ambiguous"
+  | "unavailable";
+
+export type PingAnswers = {
+  /** Answers, unless that has been done already. `retryAfterSeconds` belongs to "unavailable". */
+  send(response: ServerResponse, kind: AnswerKind, retryAfterSeconds?: number): void;
+  /** How often each answer was given. */
+  counts(): Readonly<Record<AnswerKind, number>>;
+};
+
+const METHODS = "GET, HEAD, POST, OPTIONS";
+/** A cached answer would be a signal that nobody received, or a check that nobody finds. */
+const NO_CACHE = "max-age=0, no-cache, no-store, must-revalidate, private";
+const ANY_ORIGIN = { "Access-Control-Allow-Origin": "*" };
+const PREFLIGHT_SECONDS = "600";
+/** When nobody knows better, for those who are told to come again. */
+const RETRY_AFTER_SECONDS = 5;
+
+export type PingAnswerOptions = {
+  bodyLimitBytes: number;
+  /** Told of requests that meant something which is not there. */
+  onMiss?: (request: IncomingMessage) => void;
+};
+
+const MISSES: ReadonlySet<AnswerKind> = new Set(["notFound", "invalidUrl", "methodNotAllowed"]);
+
+/** Answers for a service that keeps this much of a body; clients read the figure and send no more. */
+function pingAnswers({ bodyLimitBytes, onMiss }: PingAnswerOptions): PingAnswers {
+  const answers = answerTable(String(bodyLimitBytes));
+  const counts = { ...NONE_YET };
+  const date = httpDate();
+  return {
+    send: (response, kind, retryAfterSeconds = RETRY_AFTER_SECONDS) => {
+      if (response.headersSent) return;
+      counts[kind] += 1;
+      if (onMiss !== undefined && MISSES.has(kind)) onMiss(response.req);
+      if (kind !== "unavailable") return answers[kind].send(response, { date: date() });
+      answers[kind].send(response, { date: date(), more: ["Retry-After", String(retryAfterSeconds)] });
+    },
+    counts: () => ({ ...counts }),
+  };
+}
+
+const NONE_YET: Readonly<Record<AnswerKind, number>> = {
+  ok: 0,
+  created: 0,
+  preflight: 0,
+  invalidUrl: 0,
+  invalidRunId: 0,
+  notFound: 0,
+  methodNotAllowed: 0,
+  ambiguous: 0,
+  unavailable: 0,
+};
+
+function answerTable(bodyLimit: string): Record<AnswerKind, RepeatedResponse> {
+  const recorded = { ...ANY_ORIGIN, "Ping-Body-Limit": bodyLimit };
+  return {
+    ok: makeAnswer(200, "OK", recorded),
+    created: makeAnswer(201, "Created", recorded),
+    preflight: makeAnswer(204, "", {
+      ...ANY_ORIGIN,
+      "Access-Control-Allow-Methods": METHODS,
+      "Access-Control-Allow-Headers": "*",
+      "Access-Control-Max-Age": PREFLIGHT_SECONDS,
+    }),
+    invalidUrl: makeAnswer(400, ERROR_TEXT.invalidUrl),
+    invalidRunId: makeAnswer(400, ERROR_TEXT.invalidRunId),
+    notFound: makeAnswer(404, ERROR_TEXT.notFound),
+    methodNotAllowed: makeAnswer(405, ERROR_TEXT.methodNotAllowed, { Allow: METHODS }),
+    ambiguous: makeAnswer(409, ERROR_TEXT.ambiguousSlug),
+    unavailable: makeAnswer(503, ERROR_TEXT.unavailable),
+  };
+}
+
+function makeAnswer(status: number, text: string, more: Record<string, string> = {}): RepeatedResponse {
+  return new RepeatedResponse({ status, text, headers: { "Cache-Control": NO_CACHE, ...more } });
+}
+
+/** The date as HTTP writes it, made anew when the second is over. */
+function httpDate(): () => string {
+  let text = "";
+  let secondAt = 0;
+  return () => {
+    const now = Date.now();
+    // The clock may also be set back.
+    if (now - secondAt >= SECOND_MS || now < secondAt) {
+      secondAt = now - (now % SECOND_MS);
+      text = new Date(now).toUTCString();
+    }
+    return text;
+  };
+}
+
+// Answers that are owed: each has to leave within a fixed time, whatever it waits for. One timer watches over
+// all of them, because a timer for each request would cost more than the request's decoding.
+
+export type PendingAnswer = { readonly response: ServerResponse; readonly dueAtMs: number };
+
+export type PendingAnswers = {
+  /** Notes that an answer is owed from now on. */
+  owe(response: ServerResponse): PendingAnswer;
+  /** False when it came too late: it has been answered already. */
+  settle(owed: PendingAnswer): boolean;
+  count(): number;
+};
+
+/** An answer that is due is late by this much at most. */
+const CHECK_EVERY_MS = 50;
+
+/** `late` is called for each answer that was not settled in time, and has to give one. */
+function pendingAnswers(options: { withinMs: number; late(response: ServerResponse): void }): PendingAnswers {
+  // All wait equally long, so the order of insertion is the order of being due.
+  const pending = new Set<PendingAnswer>();
+  let timer: NodeJS.Timeout | null = null;
+  const check = () => {
+    const now = performance.now();
+    for (const owed of pending) {
+      if (owed.dueAtMs > now) break;
+      pending.delete(owed);
+      options.late(owed.response);
+    }
+    if (pending.size > 0 || timer === null) return;
+    clearInterval(timer);
+    timer = null;
+  };
+  return {
+    owe: (response) => {
+      const owed = { response, dueAtMs: performance.now() + options.withinMs };
+      pending.add(owed);
+      timer ??= setInterval(check, CHECK_EVERY_MS);
+      return owed;
+    },
+    settle: (owed) => pending.delete(owed),
+    count: () => pending.size,
+  };
+}
+
+// Signals that one connection sends at once are handed over in the order in which they were sent. Without this,
+// a request without a body would overtake the one before it, whose body is delivered a few turns later.
+
+/** A place in the line; its work is null until the request is whole. */
+type Place = { work: (() => void) | null };
+
+class SendingOrder {
+  /** Only connections on which a body is being read have a line. */
+  readonly #lines = new WeakMap<Socket, Place[]>();
+
+  /** Does the work of a request that is whole: at once, unless others on its connection come first. */
+  whole(socket: Socket, work: () => void): void {
+    const line = this.#lines.get(socket);
+    if (line === undefined) work();
+    else line.push({ work });
+  }
+
+  /** Keeps a place for a request that is not whole yet. What is returned must be called, with its work or none. */
+  unfinished(socket: Socket): (work: () => void) => void {
+    const line = this.#lines.get(socket) ?? [];
+    const place: Place = { work: null };
+    this.#lines.set(socket, line);
+    line.push(place);
+    return (work) => {
+      place.work = work;
+      this.#advance(socket, line);
+    };
+  }
+
+  #advance(socket: Socket, line: Place[]): void {
+    for (;;) {
+      const [first] = line;
+      if (first === undefined) return void this.#lines.delete(socket);
+      if (first.work === null) return;
+      line.shift();
+      first.work();
+    }
+  }
+}
+
+// From an HTTP request to its answer: decode, read the body, hand the signal to the intake, say what became of
+// it. The hot path; everything it needs is handed in, and every wait in it has an end.
 
 export type PingHandlerOptions = PublishedAddresses & {
   intake: SignalIntake;
@@ -145,7 +339,7 @@ function handle(parts: Parts, request: IncomingMessage, response: ServerResponse
   readBody(request, parts.bodyLimits, (read) => {
     proceed(() => {
       if (read.kind === "broken") return;
-      if (read.kind === "overflow") return turnAway(parts, received);
+      if (read.kind === "overflow") return rejectBusy(parts, received);
       if (read.kind === "endless") response.once("finish", () => cutOff(request));
       void record(parts, { ...received, body: read.body });
     });
@@ -162,7 +356,7 @@ type Received = {
 /** The request is whole: from here on the clock runs. */
 async function record(parts: Parts, { ping, request, response, body }: Received): Promise<void> {
   const { intake, answers, pending } = parts;
-  if (pending.count() >= parts.pendingMax) return turnAway(parts, { ping, request, response });
+  if (pending.count() >= parts.pendingMax) return rejectBusy(parts, { ping, request, response });
   const { headers, method = "GET" } = request;
   const { remoteAddr, scheme } = parts.clientOf({
     peer: request.socket.remoteAddress,
@@ -228,7 +422,7 @@ function answerToFlaw(resolution: Resolution, flaw: PingFlaw): AnswerKind {
 }
 
 /** The signal is whole and cannot be handed over: that time must not be held against its check. */
-function turnAway(parts: Parts, { ping, request, response }: Omit<Received, "body">): void {
+function rejectBusy(parts: Parts, { ping, request, response }: Omit<Received, "body">): void {
   const { intake, answers } = parts;
   intake.refused({ at: intake.now(), target: ping.target, network: senderOf(parts, request) });
   answers.send(response, "unavailable");
@@ -240,7 +434,7 @@ function senderOf({ networkOf }: Parts, { socket, headers }: IncomingMessage): s
 }
 
 /** The intake broke its word: nothing was promised to the sender, so it should try again. */
-function fail(parts: Parts, { owed, error }: { owed: Owed; error: unknown }): void {
+function fail(parts: Parts, { owed, error }: { owed: PendingAnswer; error: unknown }): void {
   parts.logFailure(error);
   if (parts.pending.settle(owed)) parts.answers.send(owed.response, "unavailable");
 }

@@ -1,11 +1,94 @@
-// What a message says: its subject and its text, decoded, for looking for keywords in them. Attachments and
-// messages inside the message are not read. Whatever bytes come, it answers, with as much as can be read.
+// The text of an HTML document as one line, for looking for keywords in it. Tags are dropped, with nothing in their
+// place, and so is the content of scripts and styles.
+import { Tokenizer, type TokenizerCallbacks } from "htmlparser2";
+import { isAscii } from "node:buffer";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import PostalMime, { decodeWords, type Email } from "postal-mime";
 import { EMAIL_SEARCHED_BYTES_MAX } from "../../core/limits.ts";
-import { withBoundedBase64 } from "../../lib/mail/bounded-mail.ts";
-import { htmlText } from "./html-text.ts";
-import { plainMail } from "./plain-mail.ts";
+import { withBoundedBase64 } from "../../lib/mail-reader.ts";
+
+/** Elements whose content no reader sees. */
+const HIDDEN: ReadonlySet<string> = new Set(["script", "style"]);
+const SPACE = /\s+/g;
+
+const ignore = () => {};
+
+/** What a reader would see. A text without tags is returned as it is, with its white space collapsed. */
+export function htmlText(html: string): string {
+  const pieces: string[] = [];
+  let isHidden = false;
+  // The tokenizer reads each character once. The library's parser keeps a stack of open elements, which costs
+  // quadratic time on a document that opens elements and never closes them.
+  const callbacks: TokenizerCallbacks = {
+    ontext: (start, end) => void (isHidden || pieces.push(html.slice(start, end))),
+    ontextentity: (codePoint) => void (isHidden || pieces.push(String.fromCodePoint(codePoint))),
+    onopentagname: (start, end) => {
+      isHidden = HIDDEN.has(html.slice(start, end).toLowerCase());
+    },
+    onclosetag: () => {
+      isHidden = false;
+    },
+    onattribdata: ignore,
+    onattribend: ignore,
+    onattribentity: ignore,
+    onattribname: ignore,
+    oncdata: ignore,
+    oncomment: ignore,
+    ondeclaration: ignore,
+    onend: ignore,
+    onopentagend: ignore,
+    onprocessinginstruction: ignore,
+    onselfclosingtag: ignore,
+  };
+  const tokenizer = new Tokenizer({ decodeEntities: true }, callbacks);
+  tokenizer.write(html);
+  tokenizer.end();
+  return pieces.join("").replace(SPACE, " ").trim();
+}
+
+// The short way for what most machines send: a single ASCII text without any encoding. It reads what the library would
+// read, in a tenth of the time, and leaves everything that is the least bit unusual to the library.
+
+export type PlainMail = {
+  /** As it stands in the header, unfolded; encoded words are still encoded. */
+  subject: string;
+  text: string;
+};
+
+const HEADERS_LENGTH_MAX = 64 * 1024;
+const EMPTY_LINE = /\r?\n\r?\n/;
+const LONE_RETURN = /\r(?!\n)/;
+/** White space that is trimmed by some and kept by others. */
+const ODD_SPACE = /[\v\f]/;
+const FOLD = /\r?\n(?=[ \t])/g;
+const SUBJECT = /^subject[ \t]*(?::(.*))?$/im;
+/** Headers that say how a text is to be read. */
+const CONTENT = /^content-(?:type|transfer-encoding|disposition).*$/gim;
+/** Alphabets in which ASCII is ASCII. */
+const PLAIN_TYPE =
+  /^content-type:[ \t]*text\/plain(?:[ \t]*;[ \t]*charset=(?:"(?:us-ascii|utf-8|iso-8859-1)"|us-ascii|utf-8|iso-8859-1))?[ \t]*$/i;
+const PLAIN_ENCODING = /^content-transfer-encoding:[ \t]*(?:7bit|8bit|binary)[ \t]*$/i;
+
+/** Subject and text of a message that needs no decoding; null for any other. */
+export function plainMail(message: Uint8Array): PlainMail | null {
+  if (!isAscii(message)) return null;
+  const whole = Buffer.from(message.buffer, message.byteOffset, message.byteLength).toString("latin1");
+  const empty = EMPTY_LINE.exec(whole);
+  // Headers that begin with a blank, or not at all, are for the library to make sense of.
+  if (empty === null || empty.index > HEADERS_LENGTH_MAX || /^\s/.test(whole)) return null;
+  const headers = whole.slice(0, empty.index).replace(FOLD, "");
+  if (LONE_RETURN.test(whole) || ODD_SPACE.test(headers)) return null;
+  const contents = headers.match(CONTENT) ?? [];
+  const types = contents.filter((line) => PLAIN_TYPE.test(line)).length;
+  const encodings = contents.filter((line) => PLAIN_ENCODING.test(line)).length;
+  if (types > 1 || encodings > 1 || types + encodings < contents.length) return null;
+  const subject = (SUBJECT.exec(headers)?.[1] ?? "").trim();
+  const body = whole.slice(empty.index + empty[0].length).replaceAll("\r\n", "\n");
+  return { subject, text: body === "" || body.endsWith("\n") ? body : `${body}\n` };
+}
+
+// What a message says: its subject and its text, decoded, for looking for keywords in them. Attachments and
+// messages inside the message are not read. Whatever bytes come, it answers, with as much as can be read.
 
 export type DecodedMail = { subject: string; text: string };
 
@@ -15,7 +98,7 @@ const HEADER_BYTES_MAX = 32 * 1024;
 /** Longer subjects are cut; the limit of a line, a hundred times folded. */
 const SUBJECT_LENGTH_MAX = 10_000;
 
-type Said = { subject: string; text: string; html: string };
+type MailParts = { subject: string; text: string; html: string };
 
 /** Smaller messages cost next to nothing. */
 const HEAVY_BYTES = 4 * 1024;
@@ -37,7 +120,7 @@ export class MailDecoder {
 
 /** The subject, and the plain and the HTML part as one text, at most so long as what is searched. */
 export async function decodeMail(message: Uint8Array): Promise<DecodedMail> {
-  let said: Said;
+  let said: MailParts;
   try {
     const email = await PostalMime.parse(withBoundedBase64(message), {
       forceRfc822Attachments: true,
@@ -48,12 +131,12 @@ export async function decodeMail(message: Uint8Array): Promise<DecodedMail> {
     said = { subject, text: email.text ?? untyped(email), html: email.html ?? "" };
   } catch {
     // Too deep, or too much of something: the words are there all the same.
-    said = plainly(message);
+    said = undecodedParts(message);
   }
   return decoded(said);
 }
 
-function decoded({ subject, text, html }: Said): DecodedMail {
+function decoded({ subject, text, html }: MailParts): DecodedMail {
   const parts = [text, html === "" ? "" : htmlText(html)].filter((part) => part !== "");
   return {
     subject: decodedSubject(subject).slice(0, SUBJECT_LENGTH_MAX),
@@ -62,17 +145,17 @@ function decoded({ subject, text, html }: Said): DecodedMail {
 }
 
 /** Two encoded words of one alphabet with nothing but blanks between them. */
-const NEIGHBOURS = /=\?([^?\s]+)\?([BbQq])\?([^?]*)\?=[ \t\r\n]+=\?\1\?\2\?([^?]*)\?=/g;
-const NEIGHBOURS_MAX = 100;
+const ADJACENT_WORDS = /=\?([^?\s]+)\?([BbQq])\?([^?]*)\?=[ \t\r\n]+=\?\1\?\2\?([^?]*)\?=/g;
+const ADJACENT_WORDS_MAX = 100;
 
 /** Mailers cut encoded words in the middle of a character, so that they have to be joined before they are decoded. */
 function decodedSubject(found: string): string {
   if (!found.includes("=?")) return found;
   let joined = found.slice(0, SUBJECT_LENGTH_MAX);
-  for (let times = 0; times < NEIGHBOURS_MAX; times += 1) {
+  for (let times = 0; times < ADJACENT_WORDS_MAX; times += 1) {
     const before = joined;
     joined = joined.replace(
-      NEIGHBOURS,
+      ADJACENT_WORDS,
       (_both, charset: string, how: string, first: string, second: string) => {
         const isBase64 = how.toUpperCase() === "B";
         const text = isBase64 ? joinBase64(first, second) : first + second;
@@ -102,13 +185,12 @@ function untyped({ attachments }: Email): string {
     .join("\n");
 }
 
-const EMPTY_LINE = /\r?\n\r?\n/;
-const SUBJECT = /^subject:[ \t]*(.*(?:\r?\n[ \t].*)*)/im;
+const SUBJECT_LINES = /^subject:[ \t]*(.*(?:\r?\n[ \t].*)*)/im;
 
 /** A message as text, without looking at its structure. */
-function plainly(message: Uint8Array): Said {
+function undecodedParts(message: Uint8Array): MailParts {
   const whole = new TextDecoder("utf-8").decode(message);
   const { index = whole.length } = EMPTY_LINE.exec(whole) ?? {};
-  const subject = SUBJECT.exec(whole.slice(0, index))?.[1] ?? "";
+  const subject = SUBJECT_LINES.exec(whole.slice(0, index))?.[1] ?? "";
   return { subject: subject.replace(/\r?\n/g, ""), text: whole.slice(index), html: "" };
 }

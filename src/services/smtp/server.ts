@@ -1,24 +1,216 @@
-// The port at which signals arrive by mail: who may say what, within which limits, and how it opens and closes.
-// Decoding and recording are in receive.ts.
-import type { AddressInfo } from "node:net";
+// One SMTP connection, as the library makes it, with the few answers and leniencies that are ours. It knows
+// commands and addresses; what becomes of a message is decided elsewhere.
+import type { AddressInfo, Socket } from "node:net";
 import { domainToUnicode } from "node:url";
-import type {
-  SMTPServerAddress,
-  SMTPServerDataStream,
-  SMTPServerOptions,
-  SMTPServerSession,
+import {
+  SMTPServer,
+  type SMTPServerAddress,
+  type SMTPServerDataStream,
+  type SMTPServerOptions,
+  type SMTPServerSession,
 } from "smtp-server";
+import { SMTPConnection, type SMTPConnectionOptions } from "smtp-server/lib/smtp-connection.js";
 import { MINUTE_MS, SECOND_MS } from "../../core/instant.ts";
 import { EMAIL_BYTES_MAX, EMAIL_RECIPIENTS_MAX, PING_READ_BYTES_MAX } from "../../core/limits.ts";
-import { mailboxTarget } from "../../core/request/mailbox.ts";
+import { mailboxTarget } from "../../core/signal.ts";
 import type { SignalIntake } from "../../intake/intake.ts";
 import { formatListenAddress, type ListenAddress } from "../../lib/address.ts";
 import { byteBudget } from "../../lib/http/body.ts";
 import { networkOf } from "../../lib/http/client-address.ts";
 import type { Log } from "../../lib/log.ts";
-import { type MailConnection, MailListener } from "./connection.ts";
-import { Crowd, type CrowdCounts } from "./crowd.ts";
 import { MailAnswer, type MailOutcome, MailReceiver, noteRefused } from "./receive.ts";
+
+/** What jobs and the clients of the reference hear when all is well. */
+const OK_TEXT = "OK";
+const REPLACED_TEXTS: ReadonlySet<unknown> = new Set(["Accepted", "Flushed"]);
+const SENDER_LENGTH_MAX = 320;
+/** A sender that no standard knows: without a domain, without angles, with blanks. Devices write all of these. */
+const ODD_SENDER = /^mail from:\s*(?:<([^<>]*)>|([^\s<>]*))(?:\s+(.*))?$/i;
+// eslint-disable-next-line no-control-regex -- they are what is looked for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+
+export class MailConnection extends SMTPConnection {
+  /** When it was opened, or last brought a whole message. */
+  progressAtMs = performance.now();
+  /** A message is whole, and its sender waits for our answer. */
+  isAnswering = false;
+
+  get isInTransaction(): boolean {
+    return Boolean(this.session.envelope?.mailFrom);
+  }
+
+  override send(code: number, data?: string | string[] | null, context?: string | false): void {
+    super.send(code, code === 250 && REPLACED_TEXTS.has(data) ? OK_TEXT : data, context);
+  }
+
+  /** Who a message is from is only shown: it must not be lost because its sender has a strange name. */
+  override _parseAddressCommand(name: string, command: string | Buffer): SMTPServerAddress | false {
+    const parsed = super._parseAddressCommand(name, command);
+    if (parsed !== false || name !== "mail from") return parsed;
+    const [, inAngles, bare = ""] = ODD_SENDER.exec(command.toString()) ?? [];
+    const address = (inAngles ?? bare).trim();
+    if (address === "" || address.length > SENDER_LENGTH_MAX || CONTROL.test(address)) return false;
+    return { address, args: false };
+  }
+}
+
+/** The library's server with our connections. */
+class MailListener extends SMTPServer {
+  readonly #onOpen: (connection: MailConnection) => void;
+
+  constructor(options: SMTPServerOptions, onOpen: (connection: MailConnection) => void) {
+    super(options);
+    this.#onOpen = onOpen;
+  }
+
+  override connect(socket: Socket, socketOptions?: SMTPConnectionOptions | null): void {
+    const connection = new MailConnection(this, socket, socketOptions);
+    this.connections.add(connection);
+    connection.on("error", (error: Error) => this._onError(error));
+    this.#onOpen(connection);
+    connection.init();
+  }
+}
+
+// How many may be connected: in all, and from one network. When it is full, idle connections of the network that holds
+// the most are closed first, so that a network that only holds connections keeps no other out.
+
+export type ConnectionLimitOptions = {
+  connectionsMax: number;
+  /** From one network. */
+  peerConnectionsMax: number;
+  /** A connection that has brought no whole message for so long is closed. */
+  unproductiveMs: number;
+  /** A connection was refused, or closed in the middle of a message, because there were too many. */
+  onRefused: (connection: MailConnection) => void;
+  monotonic?: () => number;
+};
+
+export type ConnectionCounts = { open: number; refused: number; cutOff: number };
+
+const CHECK_EVERY_MS = 1_000;
+/** Connections that are compared to make room for one. */
+const LOOKED_AT_MAX = 32;
+const FULL = "Too many connections, try again later";
+const TOO_LONG = "Timeout waiting for a message";
+
+class ConnectionLimit {
+  readonly #options: ConnectionLimitOptions;
+  readonly #monotonic: () => number;
+  /** In the order of their last progress, the oldest first. */
+  readonly #connections = new Set<MailConnection>();
+  readonly #peers = new Map<string, number>();
+  readonly #peerOf = new Map<MailConnection, string>();
+  #refused = 0;
+  #cutOff = 0;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(options: ConnectionLimitOptions) {
+    this.#options = options;
+    this.#monotonic = options.monotonic ?? (() => performance.now());
+  }
+
+  /** A connection is there. Makes room for it, or sends it away when there is none to be made. */
+  enter(connection: MailConnection): void {
+    const { connectionsMax, peerConnectionsMax, onRefused } = this.#options;
+    const peer = networkOf(connection.remoteAddress);
+    const ofPeer = this.#peers.get(peer) ?? 0;
+    const isAllowed = ofPeer < peerConnectionsMax;
+    if (!isAllowed || (this.#connections.size >= connectionsMax && !this.#makeRoom())) {
+      onRefused(connection);
+      return this.#sendAway(connection);
+    }
+    connection.progressAtMs = this.#monotonic();
+    this.#connections.add(connection);
+    this.#peers.set(peer, ofPeer + 1);
+    this.#peerOf.set(connection, peer);
+    this.#timer ??= setInterval(() => this.#closeUnproductive(), CHECK_EVERY_MS).unref();
+  }
+
+  /** It has brought a whole message. */
+  progressed(connection: MailConnection): void {
+    connection.progressAtMs = this.#monotonic();
+    if (this.#connections.delete(connection)) this.#connections.add(connection);
+  }
+
+  leave(connection: MailConnection): void {
+    const peer = this.#peerOf.get(connection);
+    if (!this.#connections.delete(connection) || peer === undefined) return;
+    this.#peerOf.delete(connection);
+    const left = (this.#peers.get(peer) ?? 1) - 1;
+    if (left === 0) this.#peers.delete(peer);
+    else this.#peers.set(peer, left);
+    if (this.#connections.size > 0 || this.#timer === null) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  counts(): ConnectionCounts {
+    return { open: this.#connections.size, refused: this.#refused, cutOff: this.#cutOff };
+  }
+
+  /** Says goodbye to whoever is in the middle of nothing. */
+  closeIdle(words: string): void {
+    for (const connection of this.#connections) {
+      if (!connection.isInTransaction && !connection.isAnswering) this.#close(connection, words);
+    }
+  }
+
+  #makeRoom(): boolean {
+    const victim = this.#findVictim();
+    if (victim === null) return false;
+    if (victim.isInTransaction) this.#options.onRefused(victim);
+    this.#cutOff += 1;
+    this.#close(victim, FULL);
+    return true;
+  }
+
+  /**
+   * Among those without progress for longest: idle ones first, then those of the network that has the most. Few are
+   * looked at, because this is asked for every connection while the port is full.
+   */
+  #findVictim(): MailConnection | null {
+    let victim: MailConnection | null = null;
+    let mostOfPeer = -1;
+    let lookedAt = 0;
+    for (const connection of this.#connections) {
+      if (connection.isAnswering) continue;
+      lookedAt += 1;
+      if (lookedAt > LOOKED_AT_MAX) break;
+      const isMoreIdle = victim !== null && victim.isInTransaction && !connection.isInTransaction;
+      const isLessIdle = victim !== null && !victim.isInTransaction && connection.isInTransaction;
+      const ofPeer = this.#peers.get(this.#peerOf.get(connection) ?? "") ?? 0;
+      if (isLessIdle || (!isMoreIdle && ofPeer <= mostOfPeer)) continue;
+      victim = connection;
+      mostOfPeer = ofPeer;
+    }
+    return victim;
+  }
+
+  #closeUnproductive(): void {
+    const sinceMs = this.#monotonic() - this.#options.unproductiveMs;
+    for (const connection of this.#connections) {
+      if (connection.progressAtMs > sinceMs) break;
+      if (!connection.isAnswering) this.#close(connection, TOO_LONG);
+    }
+  }
+
+  #sendAway(connection: MailConnection): void {
+    this.#refused += 1;
+    // It has not begun to listen to its socket: once it does, it hears this and is closed.
+    setImmediate(() => this.#close(connection, FULL));
+  }
+
+  /** Whoever does not read is not waited for: the socket is let go once the words had time to leave. */
+  #close(connection: MailConnection, words: string): void {
+    this.leave(connection);
+    connection.send(421, words, false);
+    setTimeout(() => connection._socket.destroy(), CHECK_EVERY_MS).unref();
+  }
+}
+
+// The port at which signals arrive by mail: who may say what, within which limits, and how it opens and closes.
+// Decoding and recording are in receive.ts.
 
 export type MailServerOptions = {
   intake: SignalIntake;
@@ -50,7 +242,7 @@ export type MailServer = {
   stop(): Promise<void>;
   address(): ListenAddress | null;
   trouble(): string | null;
-  counts(): { answers: Readonly<Record<MailOutcome, number>>; connections: CrowdCounts };
+  counts(): { answers: Readonly<Record<MailOutcome, number>>; connections: ConnectionCounts };
 };
 
 const IDLE_MS = 5 * MINUTE_MS;
@@ -76,7 +268,7 @@ export function mailServer(options: MailServerOptions): MailServer {
     ...options,
     budget: byteBudget(options.bytesHeldMax ?? BYTES_HELD_MAX),
   });
-  const crowd = new Crowd({
+  const crowd = new ConnectionLimit({
     connectionsMax: options.connectionsMax,
     peerConnectionsMax: options.peerConnectionsMax,
     unproductiveMs: options.unproductiveMs ?? UNPRODUCTIVE_MS,
@@ -111,7 +303,7 @@ export function mailServer(options: MailServerOptions): MailServer {
   };
 }
 
-type Parts = { receiver: MailReceiver; crowd: Crowd; connections: Map<string, MailConnection> };
+type Parts = { receiver: MailReceiver; crowd: ConnectionLimit; connections: Map<string, MailConnection> };
 
 function listenerOptions(options: MailServerOptions, parts: Parts): SMTPServerOptions {
   const { certificate, connectionsMax, isBehindProxy } = options;

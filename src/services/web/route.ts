@@ -1,16 +1,122 @@
+// What setting up works with besides the rest of the house: handed in by the role.
+import type { ServerResponse } from "node:http";
+import type { Reach } from "../../channels/registry.ts";
+import type { PublicUrls } from "../../contract/urls.ts";
+import type { EditConflict } from "../../contract/web/boot.ts";
+import type { ChangedBy } from "../../contract/web/check-row.ts";
+import type { Schema, ValueOf } from "../../contract/web/validate.ts";
+import type { Action, Role } from "../../core/access.ts";
+import type { ServiceState } from "../../core/database-identity.ts";
+import type { Sight } from "../../core/deadline.ts";
+import type { Signing } from "../../core/email.ts";
+import { AppError, ERROR_TEXT, type ErrorCode } from "../../core/errors.ts";
+import type { Instant } from "../../core/instant.ts";
+import type { UnmatchedRequest } from "../../lib/http/unmatched-requests.ts";
+import type { Log } from "../../lib/log.ts";
+import type { MailResult } from "../../lib/mail-sender.ts";
+import type { ObjectStore } from "../../lib/object-store.ts";
+import type { FoundSession } from "../../operations/sessions.ts";
+import type { AuditEntry } from "../../store/audit.ts";
+import type { Channel } from "../../store/channels.ts";
+import type { CheckWithState } from "../../store/checks.ts";
+import type { Database } from "../../store/db.ts";
+import type { Project } from "../../store/projects.ts";
+import type { Person } from "../../store/sessions.ts";
+import type { Assets } from "./assets.ts";
+import type { LiveHub } from "./live-hub.ts";
+import type { OidcClient } from "./oidc.ts";
+
+export type SetupContext = {
+  /** Where the program itself listens, behind a proxy or not. */
+  port: number;
+  /** Requests to this process that found nothing, since an instant, the newest first. */
+  missesSince(at: number): UnmatchedRequest[];
+  /** The mail server of the settings; null: there is none. */
+  mail: {
+    host: string;
+    from: string;
+    /** Sends one mail over a connection of its own. Never throws. */
+    send(mail: { to: string; subject: string; text: string; html: string }): Promise<MailResult>;
+  } | null;
+};
+
+// What signing in works with besides the rest of the house.
+
+export type SignInContext = {
+  /** Whether anybody may make an account. */
+  registrationOpen: boolean;
+  /** Whether mail is sent at all. */
+  mail: boolean;
+  /** The header in which a proxy says who is there, in lower case; every other way in is off then. */
+  proxyHeader: string | null;
+  oidc: OidcClient | null;
+};
+
+// What the dashboard's routes work with: handed in by the role, because settings are passed and never read here.
+
+/** Somebody who is signed in. */
+export type Session = FoundSession;
+
+/** What of a request tells who asks. */
+export type RequestSource = {
+  cookies: Readonly<Record<string, string>>;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The other end of the connection. */
+  peer: string | undefined;
+  /** Where the request comes from, as far as proxies are believed. */
+  remoteAddr: string | null;
+  /** What tries are counted by: nobody can choose it. */
+  network: string;
+  ua: string;
+  now: Instant;
+};
+
+export type WebContext = {
+  database: Database;
+  urls: PublicUrls;
+  site: { name: string; url: string };
+  /** What stands behind the at sign of a check's mail address; null: signals by mail are not received. */
+  mailDomain: string | null;
+  version: string;
+  /** Whether addresses of mail channels are asked before they are written to. */
+  mailVerification: boolean;
+  /** How far messages get, to warn whoever types an address that nothing will reach. */
+  destinations: Reach;
+  /** The limit of an account that has none of its own; null means without limit. */
+  checkLimitDefault: number | null;
+  /** How many pings of a check are kept and listed, unless its account has a limit of its own. */
+  pingLogLimit: number;
+  /** How many signals of a check are logged in a minute. */
+  signalsPerMinute: number;
+  /** How far we have seen, as of a moment ago. */
+  sight: () => Sight;
+  /** What badge addresses are signed with. */
+  secretKey: string;
+  /** What links in mails are signed with. */
+  signing: Signing;
+  /** Where large bodies lie; null: all are in the database. */
+  objects: Pick<ObjectStore, "get"> | null;
+  /** Who asks, if anybody is signed in, and the cookies to be set because of that. */
+  resolveSession(of: RequestSource): Promise<{ session: Session | null; setCookies: readonly string[] }>;
+  /** What signing in works with. */
+  signIn: SignInContext;
+  /** What setting up works with. */
+  setUp: SetupContext;
+  /** Everybody who watches a project in this process. */
+  live: LiveHub;
+  /** The database's clock, or close to it. */
+  now: () => Instant;
+  /** The files of the browser's part. */
+  assets: Assets;
+  /** Whether this database is in service, or a restored copy that sends nothing. */
+  serviceState: () => ServiceState;
+  /** Our own delay from a missed deadline to the delivered alert; null: there was none to measure. */
+  alertDelayMs(now: Instant): Promise<number | null>;
+  log: Log;
+};
+
 // A route of the dashboard as data: who may call it, what it takes, what it answers. Everything that routes share
 // (session, lookups, access, same origin, judging) is done by the server from this, and the matrix of rights walks it.
-import type { Said, Schema } from "../../contract/web/requests/judge.ts";
-import type { Action, Role } from "../../core/access.ts";
-import type { EditConflict } from "../../contract/web/boot.ts";
-import type { ErrorCode } from "../../core/errors.ts";
-import type { Instant } from "../../core/instant.ts";
-import type { Channel } from "../../store/alerts/channels.ts";
-import type { CheckWithState } from "../../store/checks/checks.ts";
-import type { Project } from "../../store/accounts/projects.ts";
-import type { Person } from "../../store/accounts/sessions.ts";
-import type { WebHouse, Session } from "./house.ts";
-import type { ServerResponse } from "node:http";
 
 /**
  * Who may call a route: anyone, whoever is signed in, whoever runs the installation, or a member of the project that
@@ -35,15 +141,15 @@ export type WebRoute = {
   fromAnywhere?: true;
   body?: Schema;
   query?: Schema;
-  answer(ask: Asking): Promise<WebAnswer>;
+  answer(ask: WebRequest): Promise<WebAnswer>;
 };
 
 /** A check with the UUIDs of its channels. */
 export type CheckRecord = CheckWithState & { channelUuids: readonly string[] };
 
 /** A request that may be made. What its route does not name is null. */
-export type Asking = {
-  house: WebHouse;
+export type WebRequest = {
+  house: WebContext;
   session: Session | null;
   account: Person | null;
   project: Project | null;
@@ -110,20 +216,20 @@ export class WebRefusal extends Error {
 type Typed<Ask, Body extends Schema, Query extends Schema> = Omit<WebRoute, "answer" | "body" | "query"> & {
   body?: Body;
   query?: Query;
-  answer: (ask: Ask & { body: Said<Body>; query: Said<Query> }) => Promise<WebAnswer>;
+  answer: (ask: Ask & { body: ValueOf<Body>; query: ValueOf<Query> }) => Promise<WebAnswer>;
 };
 
-type Given<Name extends keyof Asking> = Omit<Asking, Name> & {
-  [Key in Name]: NonNullable<Asking[Key]>;
+type Given<Name extends keyof WebRequest> = Omit<WebRequest, Name> & {
+  [Key in Name]: NonNullable<WebRequest[Key]>;
 };
 
-export type AccountAsk = Given<"session" | "account">;
-export type ProjectAsk = Given<"session" | "account" | "project" | "role">;
-export type CheckAsk = Given<"session" | "account" | "project" | "role" | "check">;
-export type ChannelAsk = Given<"session" | "account" | "project" | "role" | "channel">;
+export type AccountRequest = Given<"session" | "account">;
+export type ProjectRequest = Given<"session" | "account" | "project" | "role">;
+export type CheckRequest = Given<"session" | "account" | "project" | "role" | "check">;
+export type ChannelRequest = Given<"session" | "account" | "project" | "role" | "channel">;
 
 /** Makes a route whose answer is handed a typed body and query, and who is needed to be there. */
-function builder<Ask>(needed: readonly (keyof Asking)[]) {
+function builder<Ask>(needed: readonly (keyof WebRequest)[]) {
   return <Body extends Schema, Query extends Schema>({
     answer,
     ...route
@@ -133,18 +239,42 @@ function builder<Ask>(needed: readonly (keyof Asking)[]) {
       const missing = needed.find((name) => ask[name] === null);
       if (missing !== undefined) throw new Error(`${route.name} is called without ${missing}`);
       // The server has judged both by the schemas of the route, and the names above are there.
-      return answer(ask as unknown as Ask & { body: Said<Body>; query: Said<Query> });
+      return answer(ask as unknown as Ask & { body: ValueOf<Body>; query: ValueOf<Query> });
     },
   });
 }
 
 /** A route for anyone; the session may be there. */
-export const openRoute = builder<Asking>([]);
+export const openRoute = builder<WebRequest>([]);
 /** A route for whoever is signed in, or runs the installation. */
-export const accountRoute = builder<AccountAsk>(["session", "account"]);
+export const accountRoute = builder<AccountRequest>(["session", "account"]);
 /** A route about a project: its path has `:project`. */
-export const projectRoute = builder<ProjectAsk>(["session", "account", "project", "role"]);
+export const projectRoute = builder<ProjectRequest>(["session", "account", "project", "role"]);
 /** A route about a check: its path has `:check`. */
-export const checkRoute = builder<CheckAsk>(["session", "account", "project", "role", "check"]);
+export const checkRoute = builder<CheckRequest>(["session", "account", "project", "role", "check"]);
 /** A route about a channel: its path has `:channel`. */
-export const channelRoute = builder<ChannelAsk>(["session", "account", "project", "role", "channel"]);
+export const channelRoute = builder<ChannelRequest>(["session", "account", "project", "role", "channel"]);
+
+// A number in a path: of a ping, a delivery, a session, a key. What is none names nothing.
+
+/** The number; throws "not found" for anything else. */
+export function pathNumber(text: string | undefined): number {
+  if (!/^[1-9]\d{0,14}$/.test(text ?? "")) throw new AppError("not_found", ERROR_TEXT.notFound);
+  return Number(text);
+}
+
+// The texts of refusals are made for programs; a person gets a sentence.
+
+/** "not paused" as "Not paused.", and a sentence as it is. */
+export function sentenceOf(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}
+
+// Who is behind an entry of the audit log, as a page says it.
+
+export function changedBy(entry: AuditEntry | undefined, accountId: number): ChangedBy {
+  if (entry === undefined) return null;
+  if (entry.accountId === accountId) return { kind: "you" };
+  if (entry.email !== null) return { kind: "person", email: entry.email };
+  return entry.keyId === null ? null : { kind: "key" };
+}

@@ -1,16 +1,50 @@
+// All routes about checks, and what the pages of projects and checks begin with.
+import { accountRoutes } from "./account.ts";
+import { adminRoutes } from "./admin.ts";
+import { badgeRoutes } from "./badges.ts";
+import { channelRoutes } from "./channels.ts";
+import { bulkRoutes, changeRoutes, scheduleRoutes } from "./check-changes.ts";
+import { historyRoutes, readCheckPage } from "./check.ts";
+import { checksBoot, listRoutes, projectCards, receivingOutage, silentRoutes } from "./checks.ts";
+import { crontabRoutes } from "./crontab.ts";
+import { liveRoutes } from "./live.ts";
+import { type PageData, pageRoutes, projectHead, shellRoutes } from "./pages.ts";
+import { projectRoutes } from "./projects.ts";
+import type { AccountRequest, CheckRequest, ProjectRequest, WebRequest, WebRoute } from "./route.ts";
+import { setUpRoutes } from "./setup.ts";
+import { signInRoutes } from "./sign-in.ts";
+
+const checkRoutes: readonly WebRoute[] = [
+  ...listRoutes,
+  ...changeRoutes,
+  ...bulkRoutes,
+  ...scheduleRoutes,
+  ...crontabRoutes,
+  ...silentRoutes,
+  ...badgeRoutes,
+];
+
+const checkPage = async (asking: WebRequest) => {
+  // The paths of these pages name a check, and only members are let through.
+  const ask = asking as CheckRequest;
+  const check = await readCheckPage(ask.house, ask);
+  return { kind: "check" as const, project: projectHead(ask.project, ask.role), check };
+};
+
+/** The data that comes with each page that needs some at once. */
+const PAGE_DATA: PageData = {
+  projects: async (ask) => ({
+    kind: "projects",
+    cards: await projectCards(ask as AccountRequest),
+    receiving: receivingOutage(ask.house, ask.now),
+  }),
+  checks: async (ask) => ({ kind: "checks", ...(await checksBoot(ask as ProjectRequest)) }),
+  check: checkPage,
+  run: checkPage,
+};
+
 // All routes of the dashboard, joined from its folders. The server serves this table, and the matrix of rights is
 // generated from it and tested against it.
-import { adminRoutes } from "./account/admin.ts";
-import { accountRoutes } from "./account/routes.ts";
-import { checkRoutes, PAGE_DATA } from "./checks/routes.ts";
-import { channelRoutes } from "./channels/routes.ts";
-import { historyRoutes } from "./history/routes.ts";
-import { liveRoutes } from "./live/routes.ts";
-import { projectRoutes } from "./projects/routes.ts";
-import type { WebRoute } from "./route.ts";
-import { setUpRoutes } from "./set-up/routes.ts";
-import { pageRoutes, shellRoutes } from "./shell/routes.ts";
-import { signInRoutes } from "./sign-in/routes.ts";
 
 export const WEB_ROUTES: readonly WebRoute[] = [
   ...pageRoutes(PAGE_DATA),

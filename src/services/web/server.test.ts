@@ -4,8 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { createLog } from "../../lib/log.ts";
-import type { WebHouse } from "./house.ts";
-import { accountRoute } from "./route.ts";
+import { accountRoute, type WebContext } from "./route.ts";
 import { webHandler, type WebHandler } from "./server.ts";
 
 let server: Server;
@@ -39,7 +38,7 @@ async function start() {
     log: createLog({ level: "fatal" }),
     resolveSession: ({ cookies }: { cookies: Record<string, string> }) =>
       Promise.resolve({ session: { account: { id: Number(cookies["who"]) } }, setCookies: [] }),
-  } as unknown as WebHouse;
+  } as unknown as WebContext;
   handler = await webHandler({ house, trustedProxies: [], routes: [slow] });
   server = createServer((request, response) => handler.handle(request, response));
   server.listen(0, "127.0.0.1");

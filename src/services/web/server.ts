@@ -1,20 +1,17 @@
 // The dashboard as a handler of the shared listener: Fastify finds the route, serving/respond.ts answers it.
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { fastify, type FastifyReply, type FastifyRequest } from "fastify";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { ConcurrencyByKey } from "../../lib/concurrency-by-key.ts";
 import { certainAddressReader } from "../../lib/http/client-address.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
 import { basePath, sitePath } from "../../lib/http/request-target.ts";
 import { limitedWarning } from "../../lib/log.ts";
-import type { WebHouse } from "./house.ts";
-import { type WebAnswer, WebRefusal, type WebRoute } from "./route.ts";
+import { addBodyReader, answerTo, isPagePath, respond, type RespondParts, sendAnswer } from "./respond.ts";
+import { type WebAnswer, type WebContext, WebRefusal, type WebRoute } from "./route.ts";
 import { WEB_ROUTES } from "./routes.ts";
-import { addBodyReader } from "./serving/body.ts";
-import { answerTo, isPagePath, respond, type RespondParts } from "./serving/respond.ts";
-import { sendAnswer } from "./serving/send.ts";
 
 export type WebOptions = {
-  house: WebHouse;
+  house: WebContext;
   /** The proxies whose forwarding headers are believed. */
   trustedProxies: readonly string[];
   /** Instead of all routes of the dashboard. */

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { uniqueKey } from "../../../src/core/identity.ts";
-import { sha1Hex } from "../../../src/lib/secrets/hashes.ts";
+import { sha1Hex } from "../../../src/lib/secrets.ts";
 import { freePort } from "../../support/ports.ts";
 import type { Client, Scene } from "../client.ts";
 import { type Ended, runProgram, whileRunning } from "../program.ts";

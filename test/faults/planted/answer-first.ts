@@ -1,10 +1,10 @@
 // Planted fault: senders are told that their signal is recorded while it still waits to be. A kill at the right
 // moment then loses what was promised.
-import { DirectIntake } from "../../../src/intake/direct.ts";
+import { DatabaseIntake } from "../../../src/intake/database-intake.ts";
 
-const accept = Reflect.get(DirectIntake.prototype, "accept");
+const accept = Reflect.get(DatabaseIntake.prototype, "accept");
 
-DirectIntake.prototype.accept = async function answerFirst(signal, options) {
+DatabaseIntake.prototype.accept = async function answerFirst(signal, options) {
   void accept.call(this, signal, options).catch(() => {});
   return { kind: "recorded" };
 };

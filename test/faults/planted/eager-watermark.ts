@@ -1,7 +1,7 @@
 // Planted fault: an intake vouches for everything up to now, although signals wait in its spool.
 import { rewriteQueries } from "./rewritten-query.ts";
 
-/** The place of the watermark among the values of a beat; see src/store/intakes/intakes.ts. */
+/** The place of the watermark among the values of a beat; see src/store/intakes.ts. */
 const WATERMARK = 2;
 
 rewriteQueries((query) => {

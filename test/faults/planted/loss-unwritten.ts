@@ -1,7 +1,7 @@
 // Planted fault: whoever is given up leaves a blind time behind that lies long ago, and so excuses nobody.
 import { rewriteQueries } from "./rewritten-query.ts";
 
-/** The places of its ends among the values; see src/store/intakes/blind-intervals.ts. */
+/** The places of its ends among the values; see src/store/intakes.ts. */
 const [FROM, TO, REASON] = [1, 2, 3];
 const LONG_AGO = new Date(0);
 

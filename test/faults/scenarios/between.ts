@@ -2,12 +2,12 @@
 // deleted, paused, edited, its names given away; and what can be wrong with a signal, or in its way.
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
-import { deleteCheck, pauseCheck, resumeCheck, updateCheck } from "../../../src/operations/change-check.ts";
+import { deleteCheck, pauseCheck, resumeCheck, updateCheck } from "../../../src/operations/checks.ts";
 import { sampleProject } from "../../support/sample.ts";
 import { conclude } from "../conclusion.ts";
 import type { Result, Scenario } from "../scenario.ts";
-import { type Entry, isAcknowledged } from "../signals/send.ts";
 import { type KindLetter, type Target, userAgentOf } from "../signals/outgoing.ts";
+import { type Entry, isAcknowledged } from "../signals/send.ts";
 import { databaseNow, untilDrained } from "../stage/intake-rows.ts";
 import { leaveOrphan } from "../stage/orphan.ts";
 import type { PingProcess } from "../stage/ping-process.ts";

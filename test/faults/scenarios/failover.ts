@@ -21,7 +21,7 @@ const CHECKS = 300;
 const PER_SECOND = 100;
 const LAG_MS = 1_000;
 const SETTLE_MS = 5_000;
-/** For how long a process remembers what was confirmed; see src/intake/direct/recent-batches.ts. */
+/** For how long a process remembers what was confirmed; see src/intake/batches/replay.ts. */
 const REMEMBERED_MS = 60_000;
 
 export const failover: Scenario = {

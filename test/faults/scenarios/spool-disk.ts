@@ -21,7 +21,7 @@ const run = promisify(execFile);
 
 const CHECKS = 200;
 const PER_SECOND = 200;
-/** What the program leaves free on a disk, see src/intake/spooling.ts, and a little to write into. */
+/** What the program leaves free on a disk, see src/intake/intake-files.ts, and a little to write into. */
 const SMALL_DISK = "72m";
 const FULL_MS_MAX = 90_000;
 /** The guardian lets go of a disk of this name. */

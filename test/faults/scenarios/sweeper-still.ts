@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { pauseCheck } from "../../../src/operations/change-check.ts";
+import { pauseCheck } from "../../../src/operations/checks.ts";
 import { AlertReceiver } from "../alerts/alert-receiver.ts";
 import { countDuplicated, countFalse, readFlips, readNoticed, toldOf } from "../alerts/alert-verdict.ts";
 import { addCrowd, expectBetween, type Member } from "../alerts/crowd.ts";

@@ -1,9 +1,9 @@
 // What a process leaves behind when it dies in an outage: an intake that never said goodbye, and its batches in
 // the spool. Made with the spool itself, so that any number of signals with any time of receipt can be left.
 import { randomUUID } from "node:crypto";
-import type { AcceptedSignal } from "../../../src/core/accepted.ts";
-import { openSpool } from "../../../src/intake/spool.ts";
-import { registerIntake } from "../../../src/store/intakes/intakes.ts";
+import type { AcceptedSignal } from "../../../src/core/signal.ts";
+import { openSpool } from "../../../src/intake/spool/spool.ts";
+import { registerIntake } from "../../../src/store/intakes.ts";
 import { inTransaction } from "../../../src/store/transaction.ts";
 import { userAgentOf } from "../signals/outgoing.ts";
 import type { Stage } from "./stage.ts";

@@ -5,7 +5,7 @@ import { demand } from "../waiting.ts";
 import { databaseNow } from "./intake-rows.ts";
 import type { Stage } from "./stage.ts";
 
-/** Silence is believed when signs of life have been fresh for so long; see src/core/machine/watermark.ts. */
+/** Silence is believed when signs of life have been fresh for so long; see src/core/watermark.ts. */
 const SETTLE_MS = 60_000;
 const SETTLED_MS_MAX = 180_000;
 

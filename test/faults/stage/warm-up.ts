@@ -7,7 +7,7 @@ import type { PingProcess } from "./ping-process.ts";
 import type { Stage } from "./stage.ts";
 
 const TOGETHER_MAX = 50;
-/** What a process knows is on its disk after this; see the interval in src/intake/known-checks.ts. */
+/** What a process knows is on its disk after this; see the interval in src/intake/known-checks/known-checks.ts. */
 const KEPT_AFTER_MS = 4_000;
 
 /** Returns when the processes know the checks, and will still after a crash. */

@@ -1,7 +1,7 @@
 // The body of a process that appends to a spool and prints the number of every batch that was acknowledged,
 // for tests that kill it. Arguments: folder, intake id, batches at a time, and how many at all.
-import { openSpool } from "../../../src/intake/spool.ts";
-import { SpoolError } from "../../../src/intake/spool/refusal.ts";
+import { SpoolError } from "../../../src/intake/spool/messages.ts";
+import { openSpool } from "../../../src/intake/spool/spool.ts";
 import { batchOf } from "./batches.ts";
 
 const [folder = "", intakeId = "", lanes = "1", batchesMax = "Infinity"] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 // Signals and batches for the tests of intake, and for the processes that they start.
-import type { AcceptedSignal, Batch } from "../../../src/core/accepted.ts";
+import type { AcceptedSignal, Batch } from "../../../src/core/signal.ts";
 
 export const T0 = Date.UTC(2026, 9, 1);
 

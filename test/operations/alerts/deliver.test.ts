@@ -1,14 +1,12 @@
 // Delivering what is owed: what the message tells, who is told and who is not, and what the record says afterwards.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { FlipMessage } from "../../../src/core/alerts/message.ts";
 import { MINUTE_MS, SECOND_MS } from "../../../src/core/instant.ts";
-import { claimDeliveries } from "../../../src/operations/alerts/claim-deliveries.ts";
-import { deliverDue } from "../../../src/operations/alerts/deliver.ts";
-import { planNotices, planTest } from "../../../src/operations/alerts/plan-deliveries.ts";
-import { deleteChannel, disableChannel, findChannelById } from "../../../src/store/alerts/channels.ts";
-import { listDeliveriesOfChannel } from "../../../src/store/alerts/deliveries.ts";
-import { insertSayings } from "../../../src/store/alerts/planning.ts";
-import { markCheckDeleted, moveCheck } from "../../../src/store/checks/checks.ts";
+import type { FlipMessage } from "../../../src/core/message.ts";
+import { claimDeliveries, deliverDue } from "../../../src/operations/deliveries.ts";
+import { planNotices, planTest } from "../../../src/operations/plan-deliveries.ts";
+import { deleteChannel, disableChannel, findChannelById } from "../../../src/store/channels.ts";
+import { markCheckDeleted, moveCheck } from "../../../src/store/checks.ts";
+import { insertMessages, listDeliveriesOfChannel } from "../../../src/store/deliveries.ts";
 import { inTransaction, type Tx } from "../../../src/store/transaction.ts";
 import { sampleIntake } from "../../support/checks-under-change.ts";
 import { useDatabase } from "../../support/database.ts";
@@ -312,7 +310,7 @@ describe("other messages", () => {
       text: "x",
     };
     const sayings = [{ channelId: channel.id, kind: "operator" as const, about }];
-    await write((tx) => insertSayings(tx, { sayings, at: NOW }));
+    await write((tx) => insertMessages(tx, { sayings, at: NOW }));
     await deliver();
     expect(receiver.taken.at(-1)?.message).toEqual(about);
   });

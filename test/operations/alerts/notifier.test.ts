@@ -3,10 +3,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MINUTE_MS } from "../../../src/core/instant.ts";
-import { claimDeliveries } from "../../../src/operations/alerts/claim-deliveries.ts";
-import { deliverDue } from "../../../src/operations/alerts/deliver.ts";
+import { claimDeliveries, deliverDue } from "../../../src/operations/deliveries.ts";
 import { prepareDatabase } from "../../../src/operations/prepare-database.ts";
-import { countUnsent, listDeliveriesOfChannel } from "../../../src/store/alerts/deliveries.ts";
+import { countUnsent, listDeliveriesOfChannel } from "../../../src/store/deliveries.ts";
 import { UnusableDatabaseError } from "../../../src/store/errors.ts";
 import { useDatabase } from "../../support/database.ts";
 import { assign, flip, owe, watchedCheck } from "../../support/owed.ts";

@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 import { createLog } from "../../../src/lib/log.ts";
 import type { Loop } from "../../../src/lib/loop.ts";
 import { createMetrics, type Metrics } from "../../../src/lib/metrics.ts";
-import type { Ports } from "../../../src/operations/alerts/deliver.ts";
-import { sendingLoop } from "../../../src/roles/notifying/sending.ts";
+import type { Ports } from "../../../src/operations/deliveries.ts";
+import { sendLoop } from "../../../src/operations/send-loop.ts";
 import type { Database } from "../../../src/store/db.ts";
 import { openTestDatabase } from "../../support/database.ts";
 
@@ -17,7 +17,7 @@ export async function startNotifier(url: string, ports: Ports): Promise<Notifier
   const metrics = createMetrics({ version: "test" });
   const lines: string[] = [];
   const log = createLog({ level: "debug", destination: { write: (line) => lines.push(line) } });
-  const loop = sendingLoop({ database, log, metrics }, ports);
+  const loop = sendLoop({ database, log, metrics }, ports);
   await loop.start();
   const stop = async () => {
     await loop.stop();

@@ -2,15 +2,12 @@
 // processes that watch, in the log and through the configured channel.
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import { type Trouble, troublesOf } from "../../../src/core/alerts/operator.ts";
 import type { Instant } from "../../../src/core/instant.ts";
-import {
-  observeInstallation,
-  tellOperator,
-} from "../../../src/operations/alerts/sweeping/operator-incidents.ts";
-import { type IntakeLook, lookAtIntakes, skipLostBatches } from "../../../src/operations/intake-beat.ts";
-import { listPoisonedChecks, putAside } from "../../../src/store/checks/sweeping.ts";
-import { beatIntake, closeIntake, registerIntake } from "../../../src/store/intakes/intakes.ts";
+import { type HealthProblem, healthProblemsOf } from "../../../src/core/server-health.ts";
+import { notifyAdmin, observeServer } from "../../../src/operations/incidents.ts";
+import { type IntakeLook, lookAtIntakes, skipLostBatches } from "../../../src/operations/intakes.ts";
+import { listQuarantinedChecks, quarantineCheck } from "../../../src/store/checks.ts";
+import { closeIntake, registerIntake, writeHeartbeat } from "../../../src/store/intakes.ts";
 import { inTransaction } from "../../../src/store/transaction.ts";
 import { useDatabase } from "../../support/database.ts";
 import { makeWatched, makeWorld, type World } from "../../support/sweeping.ts";
@@ -27,10 +24,10 @@ beforeEach(async () => {
   look = await lookAtIntakes(database.db);
 });
 
-const STUCK: Trouble = { kind: "deliveryStuck", subject: "", since: 0, text: "It waits." };
+const STUCK: HealthProblem = { kind: "deliveryStuck", subject: "", since: 0, text: "It waits." };
 
-const tell = (troubles: readonly Trouble[], now: Instant, channelUuid: string | null = null) =>
-  tellOperator(database.db, { troubles, now, channelUuid });
+const tell = (troubles: readonly HealthProblem[], now: Instant, channelUuid: string | null = null) =>
+  notifyAdmin(database.db, { troubles, now, channelUuid });
 
 async function owed(): Promise<{ kind: string; about: { isOver: boolean; title: string } }[]> {
   const { rows } = await database.db.pool.query(
@@ -72,15 +69,15 @@ describe("a trouble", () => {
 });
 
 describe("what is observed", () => {
-  const observe = async (given: Partial<Parameters<typeof observeInstallation>[1]> = {}) =>
-    observeInstallation(database.db, {
+  const observe = async (given: Partial<Parameters<typeof observeServer>[1]> = {}) =>
+    observeServer(database.db, {
       look,
       unsettledSinceAt: null,
       locked: new Map(),
       channelUuid: null,
       ...given,
     });
-  const kinds = async () => troublesOf(await observe()).map(({ kind }) => kind);
+  const kinds = async () => healthProblemsOf(await observe()).map(({ kind }) => kind);
 
   async function intake(name: string, given: { at: Instant; watermarkAt?: Instant; spoolFill?: number }) {
     const { at, watermarkAt = at - 1_000, spoolFill = 0 } = given;
@@ -90,7 +87,7 @@ describe("what is observed", () => {
       await registerIntake(tx, { id, name, ...times, spoolEmpty: true });
       const spool = { spoolEmpty: true, spoolFill };
       const said = { watermarkAt, leaseUntilAt: at, ...spool, signalsPerMinute: 0, gapEndedAt: at };
-      await beatIntake(tx, { intakeId: id, at, ...said });
+      await writeHeartbeat(tx, { intakeId: id, at, ...said });
     });
     look = await lookAtIntakes(database.db);
     return id;
@@ -105,7 +102,7 @@ describe("what is observed", () => {
   test("a channel of the admin that is unknown, disabled later, or deleted", async () => {
     const channelUuid = world.channels[0]?.uuid ?? "";
     const texts = async (uuid: string) =>
-      troublesOf(await observe({ channelUuid: uuid })).map(({ kind, text }) => `${kind}: ${text}`);
+      healthProblemsOf(await observe({ channelUuid: uuid })).map(({ kind, text }) => `${kind}: ${text}`);
     expect(await texts(channelUuid)).toEqual([]);
     expect(await texts(randomUUID())).toEqual([
       expect.stringMatching(/^adminChannelUnusable: .*does not exist/),
@@ -121,7 +118,7 @@ describe("what is observed", () => {
   test("who holds the watermark", async () => {
     await intake("fast/1", { at: look.now });
     await intake("slow/1", { at: look.now, watermarkAt: look.now - 70_000 });
-    const [trouble] = troublesOf(await observe());
+    const [trouble] = healthProblemsOf(await observe());
     expect(trouble).toMatchObject({ kind: "watermarkHeld", text: expect.stringContaining("slow/1") });
   });
 
@@ -129,7 +126,7 @@ describe("what is observed", () => {
     const id = await intake("host/1", { at: look.now - 100_000 });
     await inTransaction(database.db, (tx) => closeIntake(tx, { intakeId: id, at: look.now, lost: false }));
     look = await lookAtIntakes(database.db);
-    const [trouble] = troublesOf(await observe());
+    const [trouble] = healthProblemsOf(await observe());
     expect(trouble?.text).toContain("No process has received pings");
   });
 
@@ -137,7 +134,7 @@ describe("what is observed", () => {
     await intake("full/1", { at: look.now, spoolFill: 0.75 });
     const id = await intake("gone/1", { at: look.now });
     await inTransaction(database.db, (tx) => closeIntake(tx, { intakeId: id, at: look.now, lost: true }));
-    const troubles = troublesOf(await observe());
+    const troubles = healthProblemsOf(await observe());
     expect(troubles).toMatchObject([
       { kind: "spoolFilling", subject: "full/1", text: expect.stringContaining("75%") },
       { kind: "intakeLost", subject: id, text: expect.stringContaining("gone/1") },
@@ -148,7 +145,7 @@ describe("what is observed", () => {
     const intakeId = await intake("one/1", { at: look.now });
     await skipLostBatches(database.db, { intakeId, seq: 41, name: "one/1" });
     const { now } = await lookAtIntakes(database.db);
-    const troubles = troublesOf({ ...(await observe()), now });
+    const troubles = healthProblemsOf({ ...(await observe()), now });
     expect(troubles).toContainEqual(
       expect.objectContaining({ kind: "pingsLost", text: expect.stringContaining("are missing") }),
     );
@@ -158,15 +155,15 @@ describe("what is observed", () => {
     const { now } = look;
     const check = await makeWatched(database, world, { settings: { name: "nightly backup" } });
     await inTransaction(database.db, (tx) =>
-      putAside(tx, { checkId: check.id, sinceAt: now, untilAt: now + 1_000, reason: "why" }),
+      quarantineCheck(tx, { checkId: check.id, sinceAt: now, untilAt: now + 1_000, reason: "why" }),
     );
     const observed = await observe({ locked: new Map([[check.id, now - 61_000]]) });
-    expect(troublesOf(observed)).toMatchObject([
+    expect(healthProblemsOf(observed)).toMatchObject([
       { kind: "checkLocked", text: expect.stringContaining("nightly backup") },
       { kind: "checkPoisoned", text: expect.stringContaining("nightly backup") },
     ]);
     await tell([], now + 1_000);
-    expect(await listPoisonedChecks(database.db, 10)).toEqual([]);
+    expect(await listQuarantinedChecks(database.db, 10)).toEqual([]);
   });
 
   describe("a message that waits", () => {

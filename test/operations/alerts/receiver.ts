@@ -2,10 +2,10 @@
 // be slow, to hang up, or to take a message and say nothing.
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { AlertMessage } from "../../../src/core/alerts/message.ts";
-import type { FailedResult, SendResult } from "../../../src/core/alerts/sending.ts";
-import type { Ports } from "../../../src/operations/alerts/deliver.ts";
-import type { Channel } from "../../../src/store/alerts/channels.ts";
+import type { FailedResult, SendResult } from "../../../src/core/delivery.ts";
+import type { AlertMessage } from "../../../src/core/message.ts";
+import type { Ports } from "../../../src/operations/deliveries.ts";
+import type { Channel } from "../../../src/store/channels.ts";
 
 export type Received = {
   channelId: number;

@@ -1,8 +1,8 @@
 // Time in which we could not receive: what it moves, excuses and says, once for each channel and blind time.
 import { beforeEach, describe, expect, test } from "vitest";
 import { HOUR_MS, type Interval, MINUTE_MS } from "../../../src/core/instant.ts";
-import { sweepDeadlines } from "../../../src/operations/alerts/sweep-deadlines.ts";
-import { listEvents } from "../../../src/store/history/events.ts";
+import { sweepDeadlines } from "../../../src/operations/sweep.ts";
+import { listEvents } from "../../../src/store/events.ts";
 import { sampleIntake } from "../../support/checks-under-change.ts";
 import { useDatabase } from "../../support/database.ts";
 import {

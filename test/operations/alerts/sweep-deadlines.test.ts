@@ -3,12 +3,11 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { pauseCheck } from "../../../src/operations/change-check.ts";
-import { sweepDeadlines } from "../../../src/operations/alerts/sweep-deadlines.ts";
-import { lockStates } from "../../../src/store/checks/check-states.ts";
-import { findCheckByUuid, markCheckDeleted } from "../../../src/store/checks/checks.ts";
+import { pauseCheck } from "../../../src/operations/checks.ts";
+import { sweepDeadlines } from "../../../src/operations/sweep.ts";
+import { findCheckByUuid, lockStates, markCheckDeleted } from "../../../src/store/checks.ts";
 import { statement } from "../../../src/store/db.ts";
-import { insertRefusedIntervals } from "../../../src/store/intakes/refused-intervals.ts";
+import { insertRefusedIntervals } from "../../../src/store/intakes.ts";
 import { inTransaction } from "../../../src/store/transaction.ts";
 import { sampleIntake } from "../../support/checks-under-change.ts";
 import { useDatabase } from "../../support/database.ts";

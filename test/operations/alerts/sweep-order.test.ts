@@ -1,16 +1,16 @@
 // The sweeper's timing changes nothing: however its sweeps fall between the signals of a check, flips, history, notices
 // and state end up the same as if it had come only at the end.
-import { randomUUID } from "node:crypto";
 import fc from "fast-check";
+import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import type { AcceptedSignal } from "../../../src/core/accepted.ts";
+import type { Sight } from "../../../src/core/deadline.ts";
 import { MINUTE_MS, SECOND_MS } from "../../../src/core/instant.ts";
-import type { Sight } from "../../../src/core/machine/deadline.ts";
-import { pauseCheck, resumeCheck } from "../../../src/operations/change-check.ts";
+import type { AcceptedSignal } from "../../../src/core/signal.ts";
+import { pauseCheck, resumeCheck } from "../../../src/operations/checks.ts";
 import { recordSignals } from "../../../src/operations/record-signals.ts";
-import { sweepDeadlines } from "../../../src/operations/alerts/sweep-deadlines.ts";
-import type { CheckWithState } from "../../../src/store/checks/checks.ts";
-import { registerIntake } from "../../../src/store/intakes/intakes.ts";
+import { sweepDeadlines } from "../../../src/operations/sweep.ts";
+import type { CheckWithState } from "../../../src/store/checks.ts";
+import { registerIntake } from "../../../src/store/intakes.ts";
 import { inTransaction } from "../../../src/store/transaction.ts";
 import { useDatabase } from "../../support/database.ts";
 import { MONDAY_NOON } from "../../support/sample.ts";

@@ -1,8 +1,8 @@
 // Checks that cannot be judged: they are put aside with a reason, and hold up nobody.
 import { beforeEach, describe, expect, test } from "vitest";
 import { HOUR_MS } from "../../../src/core/instant.ts";
-import { sweepDeadlines } from "../../../src/operations/alerts/sweep-deadlines.ts";
-import { listPoisonedChecks } from "../../../src/store/checks/sweeping.ts";
+import { sweepDeadlines } from "../../../src/operations/sweep.ts";
+import { listQuarantinedChecks } from "../../../src/store/checks.ts";
 import { useDatabase } from "../../support/database.ts";
 import {
   HOURLY_DOWN_AT,
@@ -45,7 +45,7 @@ describe("a check that the database refuses", () => {
     expect(swept).toMatchObject({ looked: 20, fired: 18, isComplete: true });
     expect(swept.poisoned.map(({ checkId }) => checkId)).toEqual([first, other]);
     expect(swept.poisoned[0]?.reason).toContain("test_refusal");
-    expect(await listPoisonedChecks(database.db, 10)).toMatchObject([
+    expect(await listQuarantinedChecks(database.db, 10)).toMatchObject([
       { checkId: first, sinceAt: NOW, untilAt: NOW + HOUR_MS },
       { checkId: other, sinceAt: NOW, untilAt: NOW + HOUR_MS },
     ]);
@@ -60,7 +60,7 @@ describe("a check that the database refuses", () => {
     expect(await sweep({ now: NOW + 1_000 })).toMatchObject({ looked: 0, locked: [] });
     const again = await sweep({ now: NOW + HOUR_MS });
     expect(again.poisoned).toHaveLength(1);
-    expect(await listPoisonedChecks(database.db, 10)).toMatchObject([
+    expect(await listQuarantinedChecks(database.db, 10)).toMatchObject([
       { sinceAt: NOW, untilAt: NOW + 2 * HOUR_MS },
     ]);
     await permit();
@@ -110,6 +110,6 @@ test("whatever else the database has against a batch puts nobody aside", async (
   await database.db.pool.query("alter table flips rename to flips_hidden");
   await expect(sweep()).rejects.toThrow(/relation "flips" does not exist/);
   await database.db.pool.query("alter table flips_hidden rename to flips");
-  expect(await listPoisonedChecks(database.db, 10)).toEqual([]);
+  expect(await listQuarantinedChecks(database.db, 10)).toEqual([]);
   expect(await sweep()).toMatchObject({ fired: 3 });
 });

@@ -2,11 +2,10 @@
 // of which nobody knows whether they arrived.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/core/instant.ts";
-import { claimDeliveries } from "../../../src/operations/alerts/claim-deliveries.ts";
-import { deliverDue, type Ports } from "../../../src/operations/alerts/deliver.ts";
-import { planTest } from "../../../src/operations/alerts/plan-deliveries.ts";
-import { type Channel, findChannelById } from "../../../src/store/alerts/channels.ts";
-import { listDeliveriesOfChannel } from "../../../src/store/alerts/deliveries.ts";
+import { claimDeliveries, deliverDue, type Ports } from "../../../src/operations/deliveries.ts";
+import { planTest } from "../../../src/operations/plan-deliveries.ts";
+import { type Channel, findChannelById } from "../../../src/store/channels.ts";
+import { listDeliveriesOfChannel } from "../../../src/store/deliveries.ts";
 import { inTransaction } from "../../../src/store/transaction.ts";
 import { useDatabase } from "../../support/database.ts";
 import { addChannel, assign, flip, owe, refusal, SENT, takeBack, watchedCheck } from "../../support/owed.ts";

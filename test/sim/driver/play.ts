@@ -1,7 +1,7 @@
 // Plays a world against the real database, turn by turn: what came since the last turn is recorded, intakes beat,
 // deadlines are looked for, messages are sent. Nothing here waits for the clock on the wall.
-import type { AcceptedSignal } from "../../../src/core/accepted.ts";
-import type { Sight } from "../../../src/core/machine/deadline.ts";
+import type { Sight } from "../../../src/core/deadline.ts";
+import type { AcceptedSignal } from "../../../src/core/signal.ts";
 import type { Received } from "../comparison.ts";
 import { type House, KilledError, type Message, type Send } from "../house.ts";
 import type { Turn } from "../model/history.ts";
@@ -12,10 +12,10 @@ import { lotOf, type Reception, receptionOf } from "../world/receipt.ts";
 import { isIntakeFault, type World } from "../world/world.ts";
 import { ActLog, type LoggedAct } from "./act-log.ts";
 import { type Aftermath, aftermath } from "./aftermath.ts";
-import { signalOf } from "./signals.ts";
 import { Playhouse } from "./playhouse.ts";
 import { Population } from "./population.ts";
 import { Receivers } from "./receivers.ts";
+import { signalOf } from "./signals.ts";
 import type { Stage } from "./stage.ts";
 
 export type PlayOptions = {

@@ -1,11 +1,10 @@
 // The processes of the house as the world has them: which intakes are there, how far they can see, and what a fault
 // does to them when it begins and when it ends.
-import type { AcceptedSignal } from "../../../src/core/accepted.ts";
+import type { Sight } from "../../../src/core/deadline.ts";
 import type { Instant, Interval } from "../../../src/core/instant.ts";
-import type { Sight } from "../../../src/core/machine/deadline.ts";
-import type { Beaten } from "../../../src/core/machine/intake-beat.ts";
-import { settledSight } from "../../../src/core/machine/watermark.ts";
-import { lookAtIntakes } from "../../../src/operations/intake-beat.ts";
+import type { AcceptedSignal } from "../../../src/core/signal.ts";
+import { type HeartbeatAccepted, settledSight } from "../../../src/core/watermark.ts";
+import { lookAtIntakes } from "../../../src/operations/intakes.ts";
 import type { Database } from "../../../src/store/db.ts";
 import type { Clocks } from "../world/clocks.ts";
 import { PROMISES_MS_MAX } from "../world/receipt.ts";
@@ -74,7 +73,7 @@ export class Playhouse {
     return { watermarkAt: null, blind: this.#blind };
   }
 
-  #note({ sight, freshSinceAt }: Beaten): void {
+  #note({ sight, freshSinceAt }: HeartbeatAccepted): void {
     this.#blind = sight.blind;
     this.#freshSinceAt = freshSinceAt;
   }

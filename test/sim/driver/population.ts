@@ -2,15 +2,15 @@
 // calls, with the world's time.
 import { randomUUID } from "node:crypto";
 import type { CheckParams } from "../../../src/core/check.ts";
-import type { Sight } from "../../../src/core/machine/deadline.ts";
+import type { Sight } from "../../../src/core/deadline.ts";
 import {
   createCheck,
   deleteCheck,
   pauseCheck,
   resumeCheck,
   updateCheck,
-} from "../../../src/operations/change-check.ts";
-import { insertChannel } from "../../../src/store/alerts/channels.ts";
+} from "../../../src/operations/checks.ts";
+import { insertChannel } from "../../../src/store/channels.ts";
 import type { Database } from "../../../src/store/db.ts";
 import { inTransaction } from "../../../src/store/transaction.ts";
 import { sampleProject } from "../../support/sample.ts";

@@ -1,6 +1,6 @@
 // A signal of a world as an intake accepts it.
 import { createHash } from "node:crypto";
-import type { AcceptedSignal } from "../../../src/core/accepted.ts";
+import type { AcceptedSignal } from "../../../src/core/signal.ts";
 import type { LoggedAct } from "./act-log.ts";
 
 /** The signal that a job sends; `at` is when it is received, on the database's clock. */

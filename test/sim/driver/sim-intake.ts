@@ -1,12 +1,11 @@
 // An intake without a process: it takes signals, spools them while it is cut off, and beats, through the operations
 // of the real one. Beats in which nothing could have been seen are left out.
 import { randomUUID } from "node:crypto";
-import type { AcceptedSignal, Batch } from "../../../src/core/accepted.ts";
+import type { Sight } from "../../../src/core/deadline.ts";
 import type { Instant, Interval } from "../../../src/core/instant.ts";
-import type { Sight } from "../../../src/core/machine/deadline.ts";
-import type { Beaten } from "../../../src/core/machine/intake-beat.ts";
-import { BEAT_EVERY_MS, watermarkOf } from "../../../src/core/machine/watermark.ts";
-import { beatIntake, enterIntake, leaveIntake } from "../../../src/operations/intake-beat.ts";
+import type { AcceptedSignal, Batch } from "../../../src/core/signal.ts";
+import { HEARTBEAT_EVERY_MS, type HeartbeatAccepted, watermarkOf } from "../../../src/core/watermark.ts";
+import { enterIntake, leaveIntake, recordHeartbeat } from "../../../src/operations/intakes.ts";
 import { recordSignals } from "../../../src/operations/record-signals.ts";
 import type { Database } from "../../../src/store/db.ts";
 
@@ -57,7 +56,7 @@ export class SimIntake {
   }
 
   /** Says that it lives, and what it could not receive. */
-  async beat({ databaseAt, receiptAt }: Moment, news: BeatNews = {}): Promise<Beaten> {
+  async beat({ databaseAt, receiptAt }: Moment, news: BeatNews = {}): Promise<HeartbeatAccepted> {
     const { skippedMs = 0, refused = [], gone = [] } = news;
     const watermarkAt = watermarkOf({
       now: receiptAt,
@@ -74,7 +73,7 @@ export class SimIntake {
       spoolFill: 0,
       signalsPerMinute: 0,
     };
-    const result = await beatIntake(this.#database, {
+    const result = await recordHeartbeat(this.#database, {
       intakeId: this.id,
       leaseMs: LEASE_MS,
       beatAt: this.#beatAt,
@@ -98,9 +97,9 @@ export class SimIntake {
 
   /** It has been beating since the turn before: what the last of the beats that were left out has said. */
   leaveOut({ databaseAt, receiptAt }: Moment): LeftOut | null {
-    const at = databaseAt - BEAT_EVERY_MS;
+    const at = databaseAt - HEARTBEAT_EVERY_MS;
     if (this.#lookedAt === null || at <= this.#lookedAt) return null;
-    this.watermarkAt = Math.max(this.watermarkAt, this.watermarkFor(receiptAt - BEAT_EVERY_MS));
+    this.watermarkAt = Math.max(this.watermarkAt, this.watermarkFor(receiptAt - HEARTBEAT_EVERY_MS));
     this.#lookedAt = at;
     this.#beatAt = Math.max(this.#beatAt ?? at, at);
     const { id, watermarkAt } = this;

@@ -1,0 +1,275 @@
+// Letters as mails: the question whether an address wants alerts, and what owners have to know about channels.
+import type { AccountEmailFacts, EmailChannel, EmailFacts, SecurityChange, Signing } from "../core/email.ts";
+import { type Instant, MINUTE_MS } from "../core/instant.ts";
+import { confirmCode, linkToken } from "../core/sign-in.ts";
+import type { Site } from "./channel-kind.ts";
+import { button, mailPage, mailText, paragraph, row, undisguised } from "./email-layout.ts";
+import type { RenderedMail } from "./email.ts";
+import { type Link, type Mood, oneLine } from "./message-text.ts";
+import { reminderMail, reportMail } from "./report-email.ts";
+
+/** The links that a letter may need; whoever holds the secret makes them. */
+export type AccountEmailLinks = {
+  verify: string | null;
+  unsubscribe: string | null;
+  /** What a letter about an account leads to, and the code that it tells. */
+  action: string | null;
+  code: string | null;
+};
+
+export type AccountEmailOptions = { site: Site; address: string; links: AccountEmailLinks; now: Instant };
+
+/** The mail that a letter becomes. */
+export function renderAccountEmail(facts: EmailFacts, options: AccountEmailOptions): RenderedMail {
+  const { site, address, links, now } = options;
+  const unsubscribeUrl = links.unsubscribe ?? `${site.url}/`;
+  const personal = { site, address, unsubscribeUrl, now };
+  if (facts.kind === "report") return reportMail(facts.report, personal);
+  if (facts.kind === "reminder") return reminderMail(facts.reminder, personal);
+  if (!("channel" in facts)) {
+    const action = links.action ?? `${site.url}/`;
+    return plainMail(accountNote(facts, { site, action, code: links.code ?? "", now }), options);
+  }
+  return plainMail(noteOf(facts, options), options);
+}
+
+function noteOf(facts: Extract<EmailFacts, { channel: EmailChannel }>, options: AccountEmailOptions): Note {
+  const { site, links } = options;
+  const project = oneLine(undisguised(facts.projectName)) || "unnamed project";
+  const open = { text: `Open ${site.name}`, url: `${site.url}/` };
+  const channel = channelName(facts.channel);
+  switch (facts.kind) {
+    case "verification":
+      return {
+        subject: `Confirm your email address for ${project} alerts`,
+        title: "Confirm your email address",
+        mood: null,
+        sentences: [
+          `Someone added this address to ${site.name} to receive an email when a job in the project ${project} is overdue, fails, or recovers.`,
+          "No alerts are sent until you confirm.",
+        ],
+        link: { text: "Confirm and receive alerts", url: links.verify ?? `${site.url}/` },
+        afterwards: [
+          "If you weren't expecting this, you can ignore this email. You won't receive any alerts.",
+        ],
+      };
+    case "unverified":
+      return {
+        subject: `NOTICE | ${project} alerts are not sent to ${facts.address}`,
+        title: "Alert not sent: email address not confirmed",
+        mood: "notice",
+        sentences: [
+          `An alert for the project ${project} was not sent to ${facts.address} (${channel}) because the recipient has not confirmed the address.`,
+          "The confirmation link is in an email sent to that address. To send it again, save the channel again.",
+        ],
+        link: open,
+        afterwards: [],
+      };
+    case "disabled":
+      return {
+        subject: `NOTICE | the last channel in ${project} was disabled`,
+        title: "Your last working channel was disabled",
+        mood: "notice",
+        sentences: [
+          `The ${channel} in the project ${project} was disabled. Reason: ${facts.reason}`,
+          "The project has no other working channel. No notifications are sent until you fix this channel or add another.",
+        ],
+        link: open,
+        afterwards: [],
+      };
+  }
+}
+
+function channelName({ kind, name }: EmailChannel): string {
+  const shown = oneLine(undisguised(name));
+  return shown === "" ? `${kind} channel` : `channel "${shown}" (${kind})`;
+}
+
+function plainMail(note: Note, { site, address }: AccountEmailOptions): RenderedMail {
+  const { subject, title, mood, sentences, link, afterwards } = note;
+  const footer = [{ text: `Sent by ${site.name} to ${address}.` }];
+  return {
+    subject: oneLine(subject),
+    text: mailText({
+      title,
+      blocks: [[...sentences], [`${link.text}: ${link.url}`], [...afterwards]],
+      footer,
+    }),
+    html: mailPage({
+      site,
+      mood,
+      title,
+      preview: sentences.join(" "),
+      rows: [
+        row(sentences.map((text) => paragraph(text))),
+        row(button(link), { top: 14 }),
+        ...(afterwards.length === 0
+          ? []
+          : [
+              row(
+                afterwards.map((text) => paragraph(text, { isMuted: true })),
+                { top: 18 },
+              ),
+            ]),
+      ],
+      footer,
+    }),
+  };
+}
+
+/** What letters about accounts lead to. Here, and not before, a row and the secret become a link. */
+export function accountLinks(
+  facts: EmailFacts,
+  { signing, siteUrl }: { signing: Signing; siteUrl: string },
+): Pick<AccountEmailLinks, "action" | "code"> {
+  const page = (path: string) => ({ action: `${siteUrl}/accounts/${path}/`, code: null });
+  switch (facts.kind) {
+    case "signIn": {
+      const purpose = facts.isNew ? "register" : "signIn";
+      return page(`link/${linkToken(signing, { purpose, uuid: facts.uuid })}`);
+    }
+    case "changeEmail":
+      return page(`change_email/${linkToken(signing, { purpose: "changeEmail", uuid: facts.uuid })}`);
+    case "invitation":
+      return page(`invitation/${linkToken(signing, { purpose: "invite", uuid: facts.uuid })}`);
+    case "confirm":
+      return { ...page("confirm"), code: confirmCode(signing, facts.uuid) };
+    case "transfer":
+      return { action: `${siteUrl}/projects/${facts.projectUuid}/settings/`, code: null };
+    case "security":
+      return page("profile");
+    case "verification":
+    case "unverified":
+    case "disabled":
+    case "report":
+    case "reminder":
+      return { action: null, code: null };
+  }
+}
+
+// What letters about accounts say: the link or the code that lets somebody in, invitations, and news about ways in.
+
+/** A mail of a few sentences and one link. */
+export type Note = {
+  subject: string;
+  title: string;
+  mood: Mood | null;
+  sentences: readonly string[];
+  link: Link;
+  /** Stands below the link. */
+  afterwards: readonly string[];
+};
+
+export type AccountNoteOptions = {
+  site: { name: string; url: string };
+  /** The link that the letter is sent for, or where to look at it. */
+  action: string;
+  /** The digits of a code; empty where there is none. */
+  code: string;
+  now: Instant;
+};
+
+const NOT_YOU = "If you didn't request this, you can ignore this email.";
+
+/** What a letter about an account says. */
+function accountNote(facts: AccountEmailFacts, options: AccountNoteOptions): Note {
+  const { site, action, code, now } = options;
+  switch (facts.kind) {
+    case "signIn":
+      return {
+        subject: facts.isNew ? `Create your ${site.name} account` : `Sign in to ${site.name}`,
+        title: facts.isNew ? "Create your account" : "Sign in",
+        mood: null,
+        sentences: [`This link works once and expires in ${span(facts.expiresAt, now)}.`],
+        link: { text: facts.isNew ? "Create account" : "Sign in", url: action },
+        afterwards: [NOT_YOU],
+      };
+    case "confirm":
+      return {
+        subject: `${code} is your ${site.name} code`,
+        title: `Your code: ${code}`,
+        mood: null,
+        sentences: [`Enter this code to confirm that it's you. It expires in ${span(facts.expiresAt, now)}.`],
+        link: { text: `Open ${site.name}`, url: action },
+        afterwards: [
+          "If you didn't request a code, someone else may be signed in to your account. Sign out of sessions you don't recognize.",
+        ],
+      };
+    case "changeEmail":
+      return {
+        subject: `Confirm your new email address for ${site.name}`,
+        title: "Confirm your new email address",
+        mood: null,
+        sentences: [
+          `Use this link to change the email address of your account to this one. The link expires in ${span(facts.expiresAt, now)}.`,
+        ],
+        link: { text: "Confirm email address", url: action },
+        afterwards: ["If you didn't request this, you can ignore this email."],
+      };
+    case "invitation":
+      return invitationNote(facts, options);
+    case "transfer": {
+      const project = named(facts.projectName);
+      return {
+        subject: `Ownership request for the project ${project}`,
+        title: `Ownership request for the project ${project}`,
+        mood: null,
+        sentences: [
+          `${facts.from} wants to transfer ownership of the project ${project} on ${site.name} to you.`,
+          "If you accept, its checks count toward your check limit. Accept or decline in the project settings.",
+        ],
+        link: { text: "Open project settings", url: action },
+        afterwards: [],
+      };
+    }
+    case "security":
+      return {
+        subject: `${SECURITY_WORDS[facts.what]} | ${site.name}`,
+        title: SECURITY_WORDS[facts.what],
+        mood: "notice",
+        sentences: [`This change was made to your ${site.name} account.`],
+        link: { text: "Review your account", url: action },
+        afterwards: ["If this wasn't you, sign in, sign out of all other sessions, and set a new password."],
+      };
+  }
+}
+
+const SECURITY_WORDS: Readonly<Record<SecurityChange, string>> = {
+  passwordSet: "Your password was set",
+  passwordRemoved: "Your password was removed",
+  passkeyAdded: "A passkey was added",
+  passkeyRemoved: "A passkey was removed",
+  totpAdded: "Two-factor authentication was turned on",
+  totpRemoved: "Two-factor authentication was turned off",
+  providerAdded: "Single sign-on was linked to your account",
+  providerRemoved: "Single sign-on was unlinked from your account",
+  emailChanged: "Your email address was changed",
+};
+
+function invitationNote(
+  facts: Extract<AccountEmailFacts, { kind: "invitation" }>,
+  { site, action }: AccountNoteOptions,
+): Note {
+  const who = facts.invitedBy ?? "An admin";
+  const project = facts.projectName === null ? null : named(facts.projectName);
+  const into = project === null ? site.name : `the project ${project} on ${site.name}`;
+  return {
+    subject: project === null ? `You're invited to ${site.name}` : `You're invited to ${project}`,
+    title: "You're invited",
+    mood: null,
+    sentences: [
+      `${who} invited you to join ${into}. ${site.name} monitors scheduled jobs and sends an alert when one is overdue.`,
+    ],
+    link: { text: "View invitation", url: action },
+    afterwards: ["If you weren't expecting this invitation, you can ignore this email."],
+  };
+}
+
+function named(name: string): string {
+  return oneLine(undisguised(name)) || "unnamed project";
+}
+
+function span(expiresAt: Instant, now: Instant): string {
+  const minutes = Math.max(1, Math.round((expiresAt - now) / MINUTE_MS));
+  return minutes === 60 ? "1 hour" : minutes === 1 ? "1 minute" : `${minutes} minutes`;
+}

@@ -1,0 +1,294 @@
+// Email: text and HTML to one address that has agreed to it, threaded by incident, with a way out in each mail.
+import type { Static } from "typebox";
+import type { FailedResult, SendResult } from "../core/delivery.ts";
+import { type Html, html } from "../lib/http/html.ts";
+import type { MailResult } from "../lib/mail-sender.ts";
+import { hmacSha256Hex } from "../lib/secrets.ts";
+import {
+  type BounceableMail,
+  type ChannelKind,
+  type ChannelMessage,
+  configSchema,
+  type Outgoing,
+  type Recipient,
+  type Site,
+  switchField,
+  textField,
+} from "./channel-kind.ts";
+import {
+  button,
+  FONT,
+  type FooterLine,
+  grounded,
+  inked,
+  inlineLink,
+  LIGHT,
+  literal,
+  mailPage,
+  mailText,
+  MONO,
+  paragraph,
+  row,
+  subheading,
+  undisguised,
+} from "./email-layout.ts";
+import { clipEnd, type Fact, type MessageText, messageText, oneLine, readingText } from "./message-text.ts";
+
+const ADDRESS_LENGTH_MAX = 100;
+/** One @, no spaces, and nothing that begins another address. Whether mail arrives there, only mail can tell. */
+const PART = `[^\\s@<>"',;:()\\[\\]\\\\]+`;
+
+const schema = configSchema({
+  value: textField({
+    about:
+      "The email address. The recipient must confirm it before alerts are sent, unless it belongs to a project member.",
+    lengthMax: ADDRESS_LENGTH_MAX,
+    pattern: `^${PART}@${PART}$`,
+    must: "an email address",
+  }),
+  down: switchField({ about: "Notify when a check goes down.", fallback: true }),
+  up: switchField({ about: "Notify when a check comes back up.", fallback: true }),
+});
+
+type Config = Static<typeof schema>;
+
+/** The mail that a message becomes. The same message always becomes the same mail, with the same id. */
+export function renderEmail(
+  message: ChannelMessage,
+  { value }: Config,
+  out: Pick<Outgoing, "site" | "zone" | "channel" | "dedupeKey"> & { idDomain: string; recipient: Recipient },
+): BounceableMail {
+  const { site, recipient, channel } = out;
+  const { unsubscribeUrl } = recipient;
+  const zone = recipient.zone ?? out.zone;
+  return {
+    to: value,
+    ...alertMail(message, { site, zone, address: value, unsubscribeUrl }),
+    ...threadOf(message, out),
+    headers: {
+      "List-Unsubscribe": `<${unsubscribeUrl}>`,
+      "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+    },
+    bounceId: `n.${channel.uuid}`,
+  };
+}
+
+/** An incident is one thread: its first mail has an id that the later ones can work out and refer to. */
+function threadOf(
+  message: ChannelMessage,
+  { channel, dedupeKey, idDomain }: Pick<Outgoing, "channel" | "dedupeKey"> & { idDomain: string },
+): Pick<BounceableMail, "messageId" | "references"> {
+  const idOf = (what: string) =>
+    `<${hmacSha256Hex({ key: channel.uuid, message: what }).slice(0, 32)}@${idDomain}>`;
+  if ((message.kind !== "down" && message.kind !== "up") || message.isTest === true) {
+    return { messageId: idOf(dedupeKey) };
+  }
+  const { check, kind, since, downtimeMs, corrections } = message;
+  const incident = (at: number) => idOf(`${check.uuid} down ${at}`);
+  if (kind === "down") return { messageId: incident(since) };
+  const messageId = idOf(`${check.uuid} up ${since} ${dedupeKey}`);
+  const began = downtimeMs === null ? (corrections.at(-1)?.at ?? null) : since - downtimeMs;
+  return began === null ? { messageId } : { messageId, references: [incident(began)] };
+}
+
+async function send(message: ChannelMessage, config: Config, out: Outgoing): Promise<SendResult> {
+  const { mail, channel } = out;
+  const summary = `email to ${config.value}`;
+  if (mail === null) return unsent(summary, "This server cannot send email: OVERDUE_SMTP_HOST is not set");
+  const recipient = await mail.recipient({ channelUuid: channel.uuid, address: config.value });
+  if (!recipient.isVerified) {
+    await mail.tellUnverified({ channelUuid: channel.uuid });
+    return { ...unsent(summary, "Email address not confirmed"), permanent: true, keepsChannel: true };
+  }
+  const { idDomain } = mail;
+  return resultOf(await mail.send(renderEmail(message, config, { ...out, idDomain, recipient })), summary);
+}
+
+function unsent(summary: string, reason: string): FailedResult {
+  const none = { code: null, excerpt: null, retryAfterMs: null };
+  return { kind: "failed", permanent: false, summary, reason, ...none, inDoubt: false };
+}
+
+function resultOf(result: MailResult, summary: string): SendResult {
+  const told = { summary, code: result.code, excerpt: result.response };
+  if (result.kind === "sent") return { kind: "sent", ...told };
+  const { permanent, reason, inDoubt } = result;
+  return { kind: "failed", ...told, permanent, reason, retryAfterMs: null, inDoubt };
+}
+
+export const email: ChannelKind<Config> = {
+  name: "email",
+  title: "Email",
+  about: "Sends email alerts. The recipient confirms the address first.",
+  schema,
+  validate: ({ up, down }) => (up || down ? null : "At least one of up and down must be true."),
+  hears: ({ up, down }, what) => (what === "notice" ? up || down : { up, down }[what]),
+  // More than one a second is more than anybody reads, and what servers take for spam.
+  rate: { perMinute: 60, burst: 60 },
+  send,
+};
+
+// An alert as a mail: the words that all kinds share, laid out as text and as HTML.
+
+/** The end of the last output is what matters; more than this nobody reads in a mail. */
+const OUTPUT_LENGTH_MAX = 10_000;
+const SUBJECT_LENGTH_MAX = 200;
+
+export type AlertMailOptions = { site: Site; zone: string; address: string; unsubscribeUrl: string };
+
+export type RenderedMail = { subject: string; text: string; html: string };
+
+/** The mail that a message becomes for its reader. */
+function alertMail(message: ChannelMessage, options: AlertMailOptions): RenderedMail {
+  const { site, zone } = options;
+  const told = cleanWords(messageText(message, { site, zone }));
+  const words = told.isTest ? { ...told, link: { text: `Open ${site.name}`, url: `${site.url}/` } } : told;
+  const facts = [...words.facts, ...furtherFacts(message, zone)];
+  const output = words.output === null ? null : outputOf(words.output);
+  const footer = footerOf(options);
+  const isCorrection = message.kind === "up" && message.reason === "takenBack";
+  const title = isCorrection ? `Correction: ${words.headline}` : words.headline;
+  return {
+    subject: oneLine(words.subject).slice(0, SUBJECT_LENGTH_MAX).toWellFormed(),
+    text: mailText({ title, blocks: textBlocks(words, { facts, output }), footer }),
+    html: mailPage({
+      site,
+      mood: words.mood,
+      title,
+      preview: words.sentences.join(" "),
+      rows: htmlRows(words, { facts, output }),
+      footer,
+    }),
+  };
+}
+
+/** What somebody else has written may hold signs that disguise it. */
+function cleanWords(words: MessageText): MessageText {
+  return {
+    ...words,
+    subject: undisguised(words.subject),
+    headline: undisguised(words.headline),
+    sentences: words.sentences.map(undisguised),
+    facts: words.facts.map((fact) => ({
+      ...fact,
+      value: undisguised(fact.value),
+      ...(fact.parts !== undefined && { parts: fact.parts.map(undisguised) }),
+    })),
+    output: words.output === null ? null : undisguised(words.output),
+    others:
+      words.others === null
+        ? null
+        : {
+            text: words.others.text,
+            down: words.others.down.map(({ text, url }) => ({ text: undisguised(text), url })),
+          },
+  };
+}
+
+/** What only mails have room for. */
+function furtherFacts(message: ChannelMessage, zone: string): Fact[] {
+  if ((message.kind !== "down" && message.kind !== "up") || message.isTest === true) return [];
+  const { check, lastPing } = message;
+  const from = lastPing?.remoteAddr ?? null;
+  return [
+    ...(from === null ? [] : [{ label: "Last ping from", value: from, isShort: true }]),
+    { label: "Created", value: readingText(check.createdAt, zone).slice(0, 10), isShort: true },
+  ];
+}
+
+/** Brief output stands before the facts, since it says why; a long one would bury them. */
+type Output = { title: string; text: string; isBrief: boolean };
+
+const BRIEF_LENGTH_MAX = 1_200;
+const BRIEF_LINES_MAX = 14;
+
+function outputOf(output: string): Output {
+  const isCut = output.length > OUTPUT_LENGTH_MAX;
+  const title = isCut
+    ? `Last output (last ${OUTPUT_LENGTH_MAX.toLocaleString("en")} characters)`
+    : "Last output";
+  const isBrief = output.length <= BRIEF_LENGTH_MAX && output.split("\n").length <= BRIEF_LINES_MAX;
+  return { title, text: clipEnd(output, OUTPUT_LENGTH_MAX), isBrief };
+}
+
+function footerOf({ site, address, unsubscribeUrl }: AlertMailOptions): FooterLine[] {
+  return [
+    { text: `Sent by ${site.name} to ${address}, which is set up to receive alerts for this project.` },
+    { text: "Don't want these alerts?", link: { text: "Unsubscribe", url: unsubscribeUrl } },
+  ];
+}
+
+type Details = { facts: readonly Fact[]; output: Output | null };
+
+function textBlocks(
+  { sentences, history, others, link }: MessageText,
+  { facts, output }: Details,
+): string[][] {
+  const width = Math.max(...facts.map(({ label }) => label.length)) + 2;
+  const outputLines = output === null ? [] : [`${output.title}:`, "", output.text];
+  return [
+    [...sentences],
+    history.length === 0 ? [] : ["Since the last message:", ...history.map((line) => `- ${line}`)],
+    [`${link.text}: ${link.url}`],
+    output?.isBrief === true ? outputLines : [],
+    facts.map(({ label, value }) => {
+      const lines = value.split("\n");
+      return `${`${label}:`.padEnd(width)}${lines.join(`\n${" ".repeat(width)}`)}`;
+    }),
+    others === null ? [] : [others.text, ...others.down.map(({ text, url }) => `- ${text}: ${url}`)],
+    output?.isBrief === false ? outputLines : [],
+  ];
+}
+
+function htmlRows({ sentences, history, others, link }: MessageText, { facts, output }: Details): Html[] {
+  const outputRow =
+    output === null ? [] : [row([subheading(output.title), literal(output.text)], { top: 20 })];
+  return [
+    row(sentences.map((text) => paragraph(text))),
+    ...(history.length === 0 ? [] : [row([subheading("Since the last message"), list(history)])]),
+    row(button(link), { top: 14 }),
+    ...(output?.isBrief === true ? outputRow : []),
+    row(factTable(facts), { top: 22 }),
+    ...(others === null ? [] : [row(othersOf(others), { top: 18 })]),
+    ...(output?.isBrief === false ? outputRow : []),
+  ];
+}
+
+function list(lines: readonly string[]): Html {
+  const { name, style } = inked("ink2");
+  const items = lines.map((line) => html`<li style="margin:0 0 2px;">${line}</li>`);
+  return html`<ul class="${name}" style="margin:0;padding:0 0 0 20px;font:400 14px/21px ${FONT};${style}">${items}</ul>`;
+}
+
+function factTable(facts: readonly Fact[]): Html {
+  const label = inked("ink3");
+  const value = inked("ink");
+  const rows = facts.map(
+    (fact) => html`<tr>
+<td class="lined ${label.name}" width="108" valign="top" style="padding:7px 12px 7px 0;border-top:1px solid ${LIGHT.line};font:400 13px/20px ${FONT};${label.style}">${fact.label}</td>
+<td class="lined ${value.name}" valign="top" style="padding:7px 0;border-top:1px solid ${LIGHT.line};font:400 14px/20px ${FONT};${value.style}white-space:pre-line;word-break:break-word;">${factValue(fact)}</td>
+</tr>
+`,
+  );
+  return html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">
+${rows}</table>`;
+}
+
+function factValue({ value, parts, isLiteral }: Fact): Html | string {
+  if (isLiteral !== true) return value;
+  const ground = grounded("raised");
+  const chips = (parts ?? [value]).map(
+    (part) =>
+      html`<span class="${ground.name}" style="display:inline-block;margin:0 4px 2px 0;padding:0 6px;border-radius:4px;font:400 13px/20px ${MONO};${ground.style}white-space:pre-wrap;">${part}</span>`,
+  );
+  return html`${chips}`;
+}
+
+function othersOf({ text, down }: NonNullable<MessageText["others"]>): Html {
+  const { name, style } = inked("ink2");
+  const links = down.map((link) => html`<li style="margin:0 0 2px;">${inlineLink(link)}</li>`);
+  return html`<p class="${name}" style="margin:0 0 4px;font:400 14px/21px ${FONT};${style}">${text}</p>${
+    links.length > 0 &&
+    html`<ul class="${name}" style="margin:0;padding:0 0 0 20px;font:400 14px/21px ${FONT};${style}word-break:break-word;">${links}</ul>`
+  }`;
+}

@@ -1,0 +1,28 @@
+// A group of channels: whoever tells the group tells each of its members. Deliveries are written for the members, each
+// with its own tries and result, so that a group itself never sends.
+import type { Static } from "typebox";
+import { type ChannelKind, configSchema, uuidsField } from "./channel-kind.ts";
+import { notTried } from "./http-request.ts";
+
+const MEMBERS_MAX = 100;
+
+const schema = configSchema({
+  members: uuidsField({
+    about: "UUIDs of the member channels. They must belong to the same project and cannot be groups.",
+    countMax: MEMBERS_MAX,
+  }),
+});
+
+type Config = Static<typeof schema>;
+
+export const group: ChannelKind<Config> = {
+  name: "group",
+  title: "Group",
+  about:
+    "Sends messages to several channels in the project, including members that are individually disabled.",
+  schema,
+  // Each member is asked by itself.
+  hears: () => true,
+  rate: null,
+  send: async () => notTried("Messages to a group are sent through its members"),
+};

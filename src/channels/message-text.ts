@@ -1,0 +1,399 @@
+// The words of a message, said once for all kinds: plain texts and lists without markup. Kinds lay them out as their
+// receivers want it and cut what is too long; nothing here knows where a message goes.
+import type { CheckSettings } from "../core/check.ts";
+import { periodText, runText, sentenceText } from "../core/duration-text.ts";
+import { splitTags, uniqueKey } from "../core/identity.ts";
+import { type Instant, SECOND_MS } from "../core/instant.ts";
+import type { FlipMessage, NoticeMessage } from "../core/message.ts";
+import { stretchAt, zoneOf } from "../core/schedule/zone.ts";
+import { signalName } from "../core/signal.ts";
+import type { Flip } from "../core/state.ts";
+import { sha1Hex } from "../lib/secrets.ts";
+import type { ChannelMessage, Site } from "./channel-kind.ts";
+
+/** How a message is coloured. A notice is no alarm, and no all-clear either. */
+export type Mood = "bad" | "good" | "notice";
+
+export type MessageText = {
+  mood: Mood;
+  isTest: boolean;
+  /** `DOWN | nightly backup`: for subject lines and titles. */
+  subject: string;
+  /** `nightly backup is DOWN`. */
+  headline: string;
+  /** What was expected, what came, and since when. */
+  sentences: readonly string[];
+  /** Everything that happened since the last message, where that is more than one thing. */
+  history: readonly string[];
+  facts: readonly Fact[];
+  /** The end of what the job said last, with more than any kind shows. */
+  output: string | null;
+  /** How the other checks of the project are. */
+  others: { text: string; down: readonly Link[] } | null;
+  /** Where to look. */
+  link: Link;
+};
+
+export type Link = { text: string; url: string };
+
+/** Every time of a message is in `zone`: the recipient's where it is known, otherwise the project's. */
+export type MessageTextOptions = { site: Site; zone: string };
+
+/** The words of a message. The same message always gets the same words, however often it is sent. */
+export function messageText(message: ChannelMessage, telling: MessageTextOptions): MessageText {
+  switch (message.kind) {
+    case "down":
+    case "up":
+      return flipWords(message, telling);
+    case "notice":
+      return noticeWords(message, telling);
+    case "disabled": {
+      const { kind, name, uuid } = message.channel;
+      const channel = name === "" ? `${kind} channel ${uuid}` : `channel "${oneLine(name)}" (${kind})`;
+      return {
+        ...plainWords(telling),
+        mood: "notice",
+        subject: `NOTICE | ${channel} was disabled`,
+        headline: `The ${channel} was disabled`,
+        sentences: [
+          `The receiver permanently rejects messages: ${message.reason}`,
+          "No messages are sent to this channel until it is changed or re-enabled.",
+        ],
+        facts: [projectFact(message.projectName)],
+      };
+    }
+    case "operator":
+      return {
+        ...plainWords(telling),
+        mood: message.isOver ? "good" : "bad",
+        subject: `${telling.site.name} | ${message.title}`,
+        headline: message.title,
+        sentences: [message.text],
+        facts: [{ label: "Since", value: instantText(message.since, telling.zone), isShort: true }],
+      };
+  }
+}
+
+/** What a message about no check in particular has. */
+function plainWords({
+  site,
+}: MessageTextOptions): Pick<MessageText, "isTest" | "history" | "output" | "others" | "link"> {
+  return {
+    isTest: false,
+    history: [],
+    output: null,
+    others: null,
+    link: siteLink(site),
+  };
+}
+
+function siteLink({ name, url }: Site): Link {
+  return { text: `Open ${name}`, url: `${url}/` };
+}
+
+function flipWords(
+  message: FlipMessage & { isTest?: true },
+  { site, zone }: MessageTextOptions,
+): MessageText {
+  const { check, kind } = message;
+  const isTest = message.isTest === true;
+  const name = shownName(check.settings);
+  const status = kind === "down" ? "DOWN" : "UP";
+  return {
+    mood: kind === "down" ? "bad" : "good",
+    isTest,
+    subject: `${status} | ${name}`,
+    headline: `${name} is ${status}`,
+    sentences: [
+      ...(isTest ? ["This is a test notification. No check changed status."] : []),
+      ...sentencesOf(message, zone),
+    ],
+    history: historyOf(message, zone),
+    facts: factsOf(message),
+    output: outputOf(message),
+    others: othersOf(message, site),
+    link: isTest ? siteLink(site) : { text: "Show details", url: checkLink(site, check.uuid) },
+  };
+}
+
+/** A page that leads to the check whoever may see it, and tells nobody the UUID by which it is pinged. */
+export function checkLink(site: Site, uuid: string): string {
+  return `${site.url}/cloaked/${uniqueKey(uuid, sha1Hex)}/`;
+}
+
+/** Bodies may have megabytes, and nobody reads more than their end. */
+const OUTPUT_LENGTH_MAX = 20_000;
+
+function outputOf({ lastPing }: FlipMessage): string | null {
+  const text = printable((lastPing?.body ?? "").slice(-OUTPUT_LENGTH_MAX)).trim();
+  return text === "" ? null : text;
+}
+
+function othersOf({ otherChecks }: FlipMessage, site: Site): MessageText["others"] {
+  if (otherChecks === null) return null;
+  const { total, downCount, down } = otherChecks;
+  if (downCount === 0) return { text: "No other checks are down.", down: [] };
+  const what =
+    downCount === 1 ? "1 other check is down" : `${downCount} of the ${total} other checks are down`;
+  return {
+    text: `${what}.`,
+    down: down.map(({ uuid, name }) => ({ text: shownName({ name }), url: checkLink(site, uuid) })),
+  };
+}
+
+function noticeWords(message: NoticeMessage, telling: MessageTextOptions): MessageText {
+  const { checks, checkCount, blind } = message;
+  const zone = telling.zone ?? "UTC";
+  const names = checks.map(shownName);
+  const [first = shownName({ name: "" })] = names;
+  const what = checkCount > 1 ? `${first} and ${checkCount - 1} more` : first;
+  const when =
+    blind.to === null
+      ? `Since ${instantText(blind.from, zone)}, we have been unable to receive pings.`
+      : `Between ${readingText(blind.from, zone)} and ${instantText(blind.to, zone)}, we could not receive pings, and no ping has arrived since.`;
+  const unnamed = checkCount - names.length;
+  const list = unnamed > 0 ? `${names.join(", ")} and ${unnamed} more` : names.join(", ");
+  return {
+    ...plainWords(telling),
+    mood: "notice",
+    subject: `NOTICE | monitoring gap: ${what}`,
+    headline: `Monitoring gap: ${what}`,
+    sentences: [
+      when,
+      "This is a notice, not an alert: the jobs may have run normally. Monitoring continues from now on.",
+    ],
+    facts: [
+      projectFact(message.projectName),
+      { label: checkCount === 1 ? "Check" : "Checks", value: list, isShort: false },
+    ],
+  };
+}
+
+// What happened to a check, in sentences: what was expected, what came, since when, and the way there.
+
+/** Changes that are told line by line; of older ones the failures are named. */
+const HISTORY_LINES_MAX = 12;
+
+/** The sentences of a message about a flip, by the clock of `zone`. */
+function sentencesOf(message: FlipMessage, zone: string): string[] {
+  const corrected = message.corrections.map(
+    ({ at }) =>
+      `Correction: the alert from ${instantText(at, zone)} was wrong. The ping arrived in time, but we recorded it late. The job was not down.`,
+  );
+  if (message.reason === "takenBack") return corrected;
+  return [
+    ...corrected,
+    ...flipSentences(message, {
+      time: (at) => instantText(at, zone),
+      reading: (at) => readingText(at, zone),
+    }),
+  ];
+}
+
+/** `time` names the zone, `reading` follows it. */
+type Clock = Readonly<Record<"time" | "reading", (at: Instant) => string>>;
+
+function flipSentences(message: FlipMessage, clock: Clock): string[] {
+  const { time } = clock;
+  const { since, reason, downtimeMs } = message;
+  switch (reason) {
+    case "success":
+      return [
+        `Up since ${time(since)}: a success ping was received.`,
+        ...(downtimeMs === null
+          ? []
+          : [`It was down for ${sentenceText(Math.floor(downtimeMs / SECOND_MS))}.`]),
+      ];
+    case "fail":
+      return failureSentences(message, clock);
+    case "timeout":
+      return silenceSentences(message, clock);
+    case "takenBack":
+      return [];
+  }
+}
+
+function failureSentences({ since, lastPing }: FlipMessage, { time }: Clock): string[] {
+  const failure = lastPing?.kind === "fail" ? lastPing : null;
+  const status = failure?.exitStatus ?? null;
+  const what = status !== null && status > 0 ? signalName("fail", status).toLowerCase() : "a failure";
+  const ran = failure?.durationMs ?? null;
+  return [
+    `Down since ${time(since)}: the job reported ${what}.`,
+    ...(ran === null ? [] : [`The run took ${runText(ran)}.`]),
+  ];
+}
+
+function silenceSentences({ since, check, lastPing }: FlipMessage, { time, reading }: Clock): string[] {
+  const { settings, state } = check;
+  const graceMs = settings.graceSeconds * SECOND_MS;
+  const grace = periodText(settings.graceSeconds);
+  // What the check is now explains the silence only if it is still the same one.
+  const isCurrent = state.silence?.deadlineAt === since;
+  if (isCurrent && state.lastStartAt !== null && state.lastStartAt + graceMs === since) {
+    return [
+      `Down since ${time(since)}: the run that started at ${reading(state.lastStartAt)} has not finished.`,
+      `The job did not report success or failure within the grace period of ${grace}.`,
+    ];
+  }
+  return [
+    `Down since ${time(since)}: no success ping arrived in time.`,
+    ...(isCurrent
+      ? [`A ping was expected by ${reading(since - graceMs)}, plus a grace period of ${grace}.`]
+      : []),
+    lastPing === null
+      ? "No pings have been received yet."
+      : `The last ping (${signalName(lastPing.kind, lastPing.exitStatus)}) was received at ${reading(lastPing.at)}.`,
+  ];
+}
+
+/** What happened since the channel was last told, oldest first; nothing where one thing happened. */
+function historyOf({ flips }: FlipMessage, zone: string): string[] {
+  if (flips.length < 2) return [];
+  const older = flips.slice(0, -HISTORY_LINES_MAX);
+  const lines = flips
+    .slice(-HISTORY_LINES_MAX)
+    .map((flip) => `${readingText(flip.at, zone)}: ${flipText(flip)}`);
+  if (older.length === 0) return lines;
+  const failures = older.filter(({ reason }) => reason === "fail").map(({ at }) => readingText(at, zone));
+  const named = failures.length === 0 ? "" : `, with failures at ${failures.join(", ")}`;
+  return [`Before that: ${older.length} changes${named}`, ...lines];
+}
+
+function flipText({ to, reason }: Flip): string {
+  if (to === "up") return "up, success ping received";
+  return reason === "fail" ? "down, the job reported a failure" : "down, no ping arrived in time";
+}
+
+// The facts that stand below a message about a check: whose it is, when it is expected, what it sent last.
+
+export type Fact = {
+  label: string;
+  value: string;
+  /** Two short ones fit beside each other. */
+  isShort: boolean;
+  /** Tags and schedules: to be shown letter by letter. */
+  isLiteral?: true;
+  /** The parts of a value that has several. */
+  parts?: readonly string[];
+};
+
+const UNNAMED = "unnamed check";
+
+/** What a check is called. Never its UUID, which is what pings it. */
+export function shownName({ name, slug = "" }: { name: string; slug?: string }): string {
+  return oneLine(name) || slug || UNNAMED;
+}
+
+/** Whose check it is. */
+function projectFact(projectName: string): Fact {
+  return { label: "Project", value: oneLine(projectName) || "unnamed project", isShort: true };
+}
+
+/** In the order in which they are read; what there is nothing to say about is left out. */
+function factsOf(message: FlipMessage): Fact[] {
+  const { check } = message;
+  const { settings, state } = check;
+  const facts: Fact[] = [];
+  const desc = printable(settings.desc).trim();
+  if (desc !== "") facts.push({ label: "Description", value: desc, isShort: false });
+  facts.push(projectFact(check.projectName));
+  const tags = splitTags(settings.tags);
+  if (tags.length > 0) {
+    facts.push({ label: "Tags", value: tags.join(" "), parts: tags, isShort: true, isLiteral: true });
+  }
+  facts.push(...timingFacts(settings));
+  facts.push({ label: "Total pings", value: String(state.pingCount), isShort: true });
+  facts.push({ label: "Last ping", value: lastPingText(message), isShort: true });
+  return facts;
+}
+
+function timingFacts({ kind, timeoutSeconds, schedule, tz, graceSeconds }: CheckSettings): Fact[] {
+  const grace: Fact = { label: "Grace period", value: periodText(graceSeconds), isShort: true };
+  if (kind === "simple")
+    return [{ label: "Period", value: periodText(timeoutSeconds), isShort: true }, grace];
+  const lines = schedule.split("\n");
+  return [
+    { label: "Schedule", value: schedule, parts: lines, isShort: true, isLiteral: true },
+    { label: "Time zone", value: tz, isShort: true },
+    grace,
+  ];
+}
+
+function lastPingText({ lastPing, at }: FlipMessage): string {
+  if (lastPing === null) return "Never";
+  const ageSeconds = Math.max(0, Math.floor((at - lastPing.at) / SECOND_MS));
+  return `${signalName(lastPing.kind, lastPing.exitStatus)}, ${sentenceText(ageSeconds)} ago`;
+}
+
+// Instants as messages show them: by the clock of a zone, to the minute. The first one of a message names the zone.
+
+const UTC = "UTC";
+
+/** `2026-11-15 05:00 Europe/Riga`. A zone that nobody knows is read as UTC, and called so. */
+export function instantText(at: Instant, zoneName: string): string {
+  return `${readingText(at, zoneName)} ${zoneOf(zoneName)?.name ?? UTC}`;
+}
+
+/** `2026-11-15 05:00`, where the zone has been named before. */
+export function readingText(at: Instant, zoneName: string): string {
+  const zone = zoneOf(zoneName);
+  const seconds = Math.floor(at / SECOND_MS);
+  const offset = zone === null ? 0 : stretchAt(zone, seconds).offset;
+  const reading = new Date((seconds + offset) * SECOND_MS).toISOString();
+  return `${reading.slice(0, 10)} ${reading.slice(11, 16)}`;
+}
+
+/** `2026-11-15T03:00:00+00:00`: for machines, in UTC and without fractions. */
+export function isoText(at: Instant): string {
+  return `${new Date(at).toISOString().slice(0, 19)}+00:00`;
+}
+
+// Texts that have to fit: cut where a reader loses least, and never through a character.
+
+const LEFT_OUT = "…";
+
+/** The beginning of a text of at most so many characters, with a sign when something was left out. */
+export function clipStart(text: string, lengthMax: number): string {
+  if (text.length <= lengthMax) return text;
+  return `${text.slice(0, Math.max(0, lengthMax - LEFT_OUT.length)).replace(HALF_AT_END, "")}${LEFT_OUT}`;
+}
+
+/** The end of a text: what a job printed last says why it failed. Begins with a whole line where that costs little. */
+export function clipEnd(text: string, lengthMax: number): string {
+  if (text.length <= lengthMax) return text;
+  const end = text
+    .slice(text.length - Math.max(0, lengthMax - LEFT_OUT.length - 1))
+    .replace(HALF_AT_START, "");
+  const lineBreak = end.indexOf("\n");
+  const whole = lineBreak !== -1 && lineBreak < end.length / 5 ? end.slice(lineBreak + 1) : end;
+  return `${LEFT_OUT}\n${whole}`;
+}
+
+const HALF_AT_END = /[\ud800-\udbff]$/;
+const HALF_AT_START = /^[\udc00-\udfff]/;
+
+const [ESC, BELL] = [27, 7].map((code) => String.fromCharCode(code));
+
+/**
+ * What a program writes to colour its output, to move about on a screen (also when the text ends within it), to name
+ * the window or link a word, and to choose a set of characters.
+ */
+const COLOURS = new RegExp(
+  `${ESC}(?:\\[[0-?]*[ -/]*(?:[@-~]|$)|\\][^${BELL}${ESC}\n]*(?:${BELL}|${ESC}\\\\)|[ -/]+[0-~]|[=>78cDEM])`,
+  "g",
+);
+
+/** Without what no screen shows: control characters other than line breaks and tabs, and halves of characters. */
+export function printable(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(COLOURS, "")
+    .replace(/\r\n?/g, "\n")
+    .replace(/(?![\n\t])\p{Cc}/gu, "");
+}
+
+/** A text in one line: breaks and unusual spaces become single spaces. */
+export function oneLine(text: string): string {
+  return printable(text).replace(/\s+/g, " ").trim();
+}

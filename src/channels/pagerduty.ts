@@ -1,0 +1,133 @@
+// PagerDuty, by its Events API v2: a check that goes down opens an incident, and coming up resolves it.
+import type { Static } from "typebox";
+import { uniqueKey } from "../core/identity.ts";
+import type { OutgoingRequest } from "../lib/outgoing-http.ts";
+import { sha1Hex } from "../lib/secrets.ts";
+import {
+  type ChannelKind,
+  type ChannelMessage,
+  choiceField,
+  configSchema,
+  type Outgoing,
+  textField,
+} from "./channel-kind.ts";
+import { jsonOf, sendRequest } from "./http-request.ts";
+import { clipEnd, clipStart, isoText, type MessageText, messageText } from "./message-text.ts";
+
+const schema = configSchema({
+  routing_key: textField({
+    about: "The integration key of a PagerDuty service with an Events API v2 integration.",
+    lengthMax: 32,
+    pattern: "^[A-Za-z0-9]{32}$",
+    must: "an Events API v2 integration key: 32 letters and digits",
+    secret: true,
+  }),
+  region: choiceField({
+    about: "The service region of the PagerDuty account.",
+    words: ["us", "eu"],
+    fallback: "us",
+  }),
+});
+
+type Config = Static<typeof schema>;
+
+const ADDRESS: Readonly<Record<Config["region"], string>> = {
+  us: "https://events.pagerduty.com/v2/enqueue",
+  eu: "https://events.eu.pagerduty.com/v2/enqueue",
+};
+
+const SUMMARY_LENGTH_MAX = 1_024;
+const OUTPUT_LENGTH_MAX = 10_000;
+
+/** The request that a message becomes. */
+function renderPd(
+  message: ChannelMessage,
+  config: Config,
+  out: Pick<Outgoing, "site" | "zone" | "dedupeKey">,
+) {
+  return {
+    method: "POST",
+    url: ADDRESS[config.region],
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(eventOf(message, config, out)),
+  } satisfies OutgoingRequest;
+}
+
+function eventOf(
+  message: ChannelMessage,
+  config: Config,
+  out: Pick<Outgoing, "site" | "zone" | "dedupeKey">,
+) {
+  const { site, zone } = out;
+  const words = messageText(message, { site, zone });
+  const event = { routing_key: config.routing_key, dedup_key: incidentKey(message, out) };
+  if (words.mood === "good") return { ...event, event_action: "resolve" };
+  return {
+    ...event,
+    event_action: "trigger",
+    client: site.name,
+    client_url: site.url,
+    links: [{ href: words.link.url, text: words.link.text }],
+    payload: {
+      summary: clipStart(words.headline, SUMMARY_LENGTH_MAX),
+      source: sourceOf(message, site.name),
+      severity: severityOf(message, words),
+      timestamp: isoText("since" in message ? message.since : message.at),
+      custom_details: detailsOf(words),
+    },
+  };
+}
+
+/** What opens an incident and what resolves it must name it alike: by the check, or by the trouble. */
+function incidentKey(message: ChannelMessage, { dedupeKey }: Pick<Outgoing, "dedupeKey">): string {
+  switch (message.kind) {
+    case "down":
+    case "up":
+      return uniqueKey(message.check.uuid, sha1Hex);
+    case "operator":
+      return `overdue-${message.trouble}`;
+    case "notice":
+    case "disabled":
+      // Nothing resolves a notice; only its own repetition may be the same.
+      return dedupeKey;
+  }
+}
+
+function sourceOf(message: ChannelMessage, siteName: string): string {
+  if (message.kind === "operator") return siteName;
+  return ("check" in message ? message.check.projectName : message.projectName) || siteName;
+}
+
+function severityOf({ isTest }: ChannelMessage, { mood }: MessageText): "critical" | "warning" | "info" {
+  if (isTest === true) return "info";
+  return mood === "notice" ? "warning" : "critical";
+}
+
+function detailsOf({ sentences, history, facts, others, output }: MessageText): Record<string, string> {
+  const down = others?.down.map(({ text }) => text) ?? [];
+  return {
+    "What happened": [...sentences, ...history].join("\n"),
+    ...Object.fromEntries(facts.map(({ label, value }) => [label, value])),
+    ...(others === null ? {} : { "Other checks": [others.text, ...down].join("\n") }),
+    ...(output === null ? {} : { "Last output": clipEnd(output, OUTPUT_LENGTH_MAX) }),
+  };
+}
+
+export const pd: ChannelKind<Config> = {
+  name: "pd",
+  title: "PagerDuty",
+  about:
+    "Opens an incident when a check goes down and resolves it when the check comes back up. Notices have severity warning.",
+  schema,
+  hears: () => true,
+  // PagerDuty takes 120 events a minute for each integration.
+  rate: { perMinute: 120, burst: 60 },
+  send: (message, config, out) =>
+    sendRequest(renderPd(message, config, out), out, {
+      permanentReason: (answer) => {
+        const { errors } = jsonOf(answer);
+        const isAboutKey = Array.isArray(errors) && errors.some((error) => /routing_key/.test(String(error)));
+        return answer.status === 400 && isAboutKey ? "PagerDuty rejected the integration key" : null;
+      },
+    }),
+};

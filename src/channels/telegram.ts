@@ -1,0 +1,314 @@
+// The parts of Telegram's Bot API that are used: how a method is called, and what its answers say. The token stands in
+// every address, so addresses are never told to anybody.
+import type { Static } from "typebox";
+import type { SendResult } from "../core/delivery.ts";
+import { SECOND_MS } from "../core/instant.ts";
+import type { GuardedHttp, OutgoingRequest, OutgoingResponse } from "../lib/outgoing-http.ts";
+import {
+  type ChannelKind,
+  type ChannelMessage,
+  configSchema,
+  numberField,
+  type Outgoing,
+  textField,
+} from "./channel-kind.ts";
+import { failedToSend, interpret, jsonOf, notTried } from "./http-request.ts";
+import { clipEnd, clipStart, type MessageText, messageText, type Mood, oneLine } from "./message-text.ts";
+
+const API = "https://api.telegram.org";
+
+/** What may be told of a call. */
+function telegramSummary(method: string): string {
+  return `POST ${new URL(API).host} ${method}`;
+}
+
+/** A call of a method. */
+function telegramRequest(
+  token: string,
+  { method, params, timeoutMs }: { method: string; params: object; timeoutMs: number },
+): OutgoingRequest {
+  return {
+    method: "POST",
+    url: `${API}/bot${token}/${method}`,
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(params),
+    timeoutMs,
+  };
+}
+
+export type TelegramAnswer = {
+  ok: boolean;
+  result: unknown;
+  description: string;
+  /** The group became another kind of group and has this id now. */
+  migratedTo: string | null;
+  retryAfterSeconds: number | null;
+};
+
+/** An answer of the API, whatever its status. Fields that are not there, or not as they should be, are empty. */
+export function telegramAnswer(answer: OutgoingResponse): TelegramAnswer {
+  const { ok, result, description, parameters } = jsonOf(answer);
+  const { migrate_to_chat_id, retry_after } = recordOf(parameters);
+  return {
+    ok: ok === true,
+    result,
+    description: typeof description === "string" ? description : "",
+    migratedTo: Number.isSafeInteger(migrate_to_chat_id) ? String(migrate_to_chat_id) : null,
+    retryAfterSeconds: typeof retry_after === "number" && retry_after >= 0 ? retry_after : null,
+  };
+}
+
+/** A value as an object; an empty one when it is none. */
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+/** The objects of a list; none when it is no list. */
+function objectsIn(value: unknown): Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value.map(recordOf) : [];
+}
+
+// Telegram, through the bot of the installation. How a chat is connected to a channel is in telegram-set-up.ts.
+
+const NAME_LENGTH_MAX = 200;
+const CODE_LENGTH_MAX = 64;
+const THREAD_ID_MAX = 2 ** 53 - 1;
+
+const schema = configSchema({
+  chat_id: textField({
+    about:
+      "The numeric chat ID, or the @name of a public channel. Empty until a chat is connected with the setup code.",
+    lengthMax: 100,
+    pattern: "^(-?[0-9]{1,20}|@[A-Za-z0-9_]{4,64})$",
+    must: "a numeric ID such as -1001234567890, or a name such as @our_channel",
+    fallback: "",
+  }),
+  thread_id: numberField({
+    about: "The topic ID, for groups with topics. 0 means no topic.",
+    min: 0,
+    max: THREAD_ID_MAX,
+    fallback: 0,
+  }),
+  chat_type: textField({
+    about: "The chat type, such as private, group, or channel.",
+    lengthMax: NAME_LENGTH_MAX,
+    fallback: "",
+  }),
+  chat_name: textField({ about: "The chat name.", lengthMax: NAME_LENGTH_MAX, fallback: "" }),
+  setup_code: textField({
+    about:
+      "The setup code that connects a chat: in the chat, send `/start` followed by the code to the bot. Generated if no chat is given, shown once, and valid for one use.",
+    lengthMax: CODE_LENGTH_MAX,
+    pattern: "^[A-Za-z0-9_-]{16,64}$",
+    must: "16 to 64 letters, digits, hyphens, or underscores",
+    fallback: "",
+    secret: true,
+    made: "setUpCode",
+    unless: "chat_id",
+  }),
+});
+
+export type TelegramConfig = Static<typeof schema>;
+
+const METHOD = "sendMessage";
+const SUMMARY = telegramSummary(METHOD);
+/** A message may have to be sent twice, to the old and to the new id of a chat. */
+const TIMEOUT_MS = 14_000;
+
+/** Telegram counts what is shown, without the markup. */
+const TEXT_LENGTH_MAX = 4_096;
+const OUTPUT_LENGTH_MAX = 1_000;
+const VALUE_LENGTH_MAX = 300;
+/** What markup and the ends of cut texts may add. */
+const RESERVE = 100;
+const SIGNS: Readonly<Record<Mood, string>> = { bad: "🔴", good: "🟢", notice: "🟡" };
+
+/** The parameters of the call that a message becomes. */
+function renderTelegram(
+  message: ChannelMessage,
+  { chat_id, thread_id }: Pick<TelegramConfig, "chat_id" | "thread_id">,
+  { site, zone }: Pick<Outgoing, "site" | "zone">,
+) {
+  return {
+    chat_id,
+    ...(thread_id === 0 ? {} : { message_thread_id: thread_id }),
+    text: textOf(messageText(message, { site, zone })),
+    parse_mode: "HTML",
+    link_preview_options: { is_disabled: true },
+  };
+}
+
+function textOf(words: MessageText): string {
+  const body = clipStart(
+    bodyLines(words).join("\n"),
+    TEXT_LENGTH_MAX - OUTPUT_LENGTH_MAX - VALUE_LENGTH_MAX - RESERVE,
+  );
+  const headline = clipStart(words.headline, VALUE_LENGTH_MAX);
+  return [
+    `${SIGNS[words.mood]} <b>${escaped(headline)}</b>`,
+    escaped(body),
+    ...(words.output === null
+      ? []
+      : ["<b>Last output</b>", `<pre>${escaped(clipEnd(words.output, OUTPUT_LENGTH_MAX))}</pre>`]),
+    `<a href="${escaped(words.link.url)}">${escaped(words.link.text)}</a>`,
+  ].join("\n");
+}
+
+function bodyLines({ sentences, history, facts, others }: MessageText): string[] {
+  return [
+    ...sentences,
+    ...(history.length === 0 ? [] : ["Since the last message:", ...history.map((line) => `• ${line}`)]),
+    "",
+    ...facts.map(({ label, value }) => `${label}: ${clipStart(value, VALUE_LENGTH_MAX)}`),
+    ...(others === null ? [] : ["", others.text, ...others.down.map(({ text }) => `• ${text}`)]),
+    "",
+  ];
+}
+
+function escaped(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}
+
+/** Descriptions after which nothing sent to the chat will arrive again. */
+const PERMANENT: readonly string[] = [
+  "Forbidden: the group chat was deleted",
+  "Forbidden: bot was blocked by the user",
+  "Forbidden: user is deactivated",
+  "Forbidden: bot was kicked from the group chat",
+  "Forbidden: bot was kicked from the supergroup chat",
+  "Forbidden: bot was kicked from the channel chat",
+  "Bad Request: chat not found",
+];
+
+function resultOf(answer: OutgoingResponse, out: Outgoing): SendResult {
+  return interpret(answer, {
+    summary: SUMMARY,
+    now: out.now,
+    rules: {
+      permanentReason: (refusal) => {
+        const { description } = telegramAnswer(refusal);
+        return PERMANENT.includes(description) ? description : null;
+      },
+      retryAfterMs: (refusal) => {
+        const { retryAfterSeconds } = telegramAnswer(refusal);
+        return retryAfterSeconds === null ? null : retryAfterSeconds * SECOND_MS;
+      },
+    },
+  });
+}
+
+async function send(message: ChannelMessage, config: TelegramConfig, out: Outgoing): Promise<SendResult> {
+  const { telegramToken: token } = out.keys;
+  if (token === null)
+    return notTried("Telegram is not enabled on this server: OVERDUE_TELEGRAM_TOKEN is not set");
+  if (config.chat_id === "")
+    return notTried("No chat is connected yet: send /start and the setup code to the bot");
+  const call = (chat_id: string) => {
+    const params = renderTelegram(message, { ...config, chat_id }, out);
+    return out.http.send(telegramRequest(token, { method: METHOD, params, timeoutMs: TIMEOUT_MS }));
+  };
+  try {
+    const answer = await call(config.chat_id);
+    const { migratedTo } = telegramAnswer(answer);
+    if (migratedTo === null) return resultOf(answer, out);
+    const result = resultOf(await call(migratedTo), out);
+    return result.kind === "sent" ? { ...result, config: { ...config, chat_id: migratedTo } } : result;
+  } catch (error) {
+    return failedToSend(error, SUMMARY);
+  }
+}
+
+export const telegram: ChannelKind<TelegramConfig> = {
+  name: "telegram",
+  title: "Telegram",
+  about: "Sends messages to a Telegram chat, group, or channel through the server's bot.",
+  schema,
+  hears: () => true,
+  // Telegram takes 20 messages a minute in a group.
+  rate: { perMinute: 20, burst: 6 },
+  send,
+};
+
+// How a Telegram chat gets its channel: people write the code of a channel to the bot, and the bot is asked what was
+// written to it. Nobody has to reach us for that. Connecting itself is done by whoever is handed the codes.
+
+/** Somebody has written a code into a chat. */
+export type ChatCode = {
+  code: string;
+  chat: { id: string; type: string; name: string; threadId: number };
+};
+
+/** What was written to the bot, and from where to ask on. */
+export type SetUpCodes =
+  | { ok: true; codes: readonly ChatCode[]; nextOffset: number; isMore: boolean }
+  | { ok: false; text: string };
+
+type Bot = { http: Pick<GuardedHttp, "send">; token: string };
+
+const UPDATES_MAX = 100;
+const SET_UP_TIMEOUT_MS = 10_000;
+const START = /^\/start(?:@\w+)?\s+([A-Za-z0-9_-]{16,64})\s*$/;
+
+/**
+ * Asks for what was written to the bot from `offset` on. Telegram forgets everything before an offset that it is
+ * asked from, so that one may be given only after the codes before it have been dealt with.
+ */
+export async function readSetUpCodes({ http, token }: Bot, offset: number): Promise<SetUpCodes> {
+  const params = {
+    offset,
+    limit: UPDATES_MAX,
+    timeout: 0,
+    allowed_updates: ["message", "channel_post"],
+  };
+  const request = telegramRequest(token, { method: "getUpdates", params, timeoutMs: SET_UP_TIMEOUT_MS });
+  const { ok, result, description } = telegramAnswer(await http.send(request));
+  if (!ok) return { ok: false, text: description || "Telegram sent an unexpected response" };
+  const updates = objectsIn(result);
+  const ids = updates.map(({ update_id: id }) => Number(id)).filter((id) => Number.isSafeInteger(id));
+  return {
+    ok: true,
+    codes: updates.flatMap(codeIn),
+    nextOffset: Math.max(offset, ...ids.map((id) => id + 1)),
+    isMore: updates.length >= UPDATES_MAX,
+  };
+}
+
+function codeIn(update: Readonly<Record<string, unknown>>): ChatCode[] {
+  const message = recordOf(update["message"] ?? update["channel_post"]);
+  const { text, is_topic_message: isTopic, message_thread_id: thread } = message;
+  const { id, type, title, username, first_name } = recordOf(message["chat"]);
+  const [, code] = typeof text === "string" ? (START.exec(text.trim()) ?? []) : [];
+  if (code === undefined || !Number.isSafeInteger(id)) return [];
+  const name = [title, username, first_name].find((one) => typeof one === "string") ?? "";
+  const threadId = isTopic === true && Number.isSafeInteger(thread) ? Number(thread) : 0;
+  return [
+    {
+      code,
+      chat: {
+        id: String(id),
+        type: typeof type === "string" ? type : "",
+        name: clipStart(oneLine(name), NAME_LENGTH_MAX),
+        threadId,
+      },
+    },
+  ];
+}
+
+/** Tells a chat that it is connected. Whether that arrives changes nothing but what is logged. */
+export async function greetChat(
+  { http, token }: Bot,
+  { chat, projectName, siteName }: { chat: ChatCode["chat"]; projectName: string; siteName: string },
+): Promise<{ ok: true } | { ok: false; text: string }> {
+  const params = {
+    chat_id: chat.id,
+    ...(chat.threadId === 0 ? {} : { message_thread_id: chat.threadId }),
+    text: `This chat is connected. ${siteName} will send notifications for ${oneLine(projectName) || "the project"} here.`,
+  };
+  const request = telegramRequest(token, { method: "sendMessage", params, timeoutMs: SET_UP_TIMEOUT_MS });
+  const { ok, description } = telegramAnswer(await http.send(request));
+  return ok ? { ok } : { ok, text: description };
+}

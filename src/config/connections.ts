@@ -1,0 +1,60 @@
+// The object store as the settings name it, for every role that writes there or reads from it.
+import { SECOND_MS } from "../core/instant.ts";
+import { PING_READ_BYTES_MAX } from "../core/limits.ts";
+import type { MailSenderOptions } from "../lib/mail-sender.ts";
+import { type ObjectStore, openObjectStore } from "../lib/object-store.ts";
+import { type GuardedHttp, guardedHttp } from "../lib/outgoing-http.ts";
+import type { Config } from "./config.ts";
+
+/** Null when none is configured. When the signal fires, all its calls end. */
+export function objectStoreOf(config: Config, { signal }: { signal: AbortSignal }): ObjectStore | null {
+  const bucket = config.s3Bucket;
+  const endpoint = config.s3Endpoint;
+  const accessKey = config.s3AccessKey;
+  const secretKey = config.s3SecretKey;
+  if (bucket === null || endpoint === null || accessKey === null || secretKey === null) return null;
+  return openObjectStore({
+    endpoint,
+    bucket,
+    region: config.s3Region,
+    accessKey,
+    secretKey,
+    timeoutMs: config.s3TimeoutSeconds * SECOND_MS,
+    objectBytesMax: PING_READ_BYTES_MAX,
+    signal,
+  });
+}
+
+// The guarded client as the settings want it: the only way to addresses that somebody else has chosen.
+
+const USER_AGENT = "Overdue";
+
+/** Opens a client. Close it at the end; what is under way then fails. */
+export function openOutgoing(config: Pick<Config, "allowPrivateAddresses" | "outgoingProxy">): GuardedHttp {
+  return guardedHttp({
+    userAgent: USER_AGENT,
+    allowPrivate: config.allowPrivateAddresses,
+    proxyUrl: config.outgoingProxy,
+  });
+}
+
+/** The mail server of the settings and how it is spoken to, or null where they name none. */
+export function mailServerOf(config: Config): MailSenderOptions | null {
+  const host = config.smtpHost;
+  if (host === null) return null;
+  return {
+    host,
+    port: config.smtpPort,
+    security: config.smtpSecurity,
+    user: config.smtpUser,
+    password: config.smtpPassword,
+    clientName: siteHost(config),
+    from: config.mailFrom ?? `${config.siteName.replace(/[<>"\r\n]/g, "")} <overdue@${siteHost(config)}>`,
+    connectionsMax: config.smtpConnections,
+    timeoutMs: config.smtpTimeoutSeconds * SECOND_MS,
+  };
+}
+
+function siteHost({ siteUrl }: Config): string {
+  return new URL(siteUrl).hostname;
+}

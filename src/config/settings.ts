@@ -1,0 +1,920 @@
+// What a setting is: its key, kind, default and meaning. The settings themselves stand in config/table.ts and
+// config/signals.ts.
+import {
+  CHECK_LIMIT_MAX,
+  DEFAULT_API_REQUESTS_PER_MINUTE,
+  DEFAULT_EMAIL_KEPT_BYTES,
+  DEFAULT_PING_BODY_BYTES,
+  DEFAULT_SIGNALS_PER_MINUTE,
+  EMAIL_WEIGHT_BYTES_MAX,
+  MOVABLE_BODY_BYTES_MIN,
+  NAME_LENGTH_MAX,
+  PAID_PING_LOG_ROWS,
+  PING_READ_BYTES_MAX,
+} from "../core/limits.ts";
+import { isHostName, type ListenAddress } from "../lib/address.ts";
+import {
+  addressRangeKind,
+  booleanKind,
+  calledAddressKind,
+  choiceKind,
+  databaseUrlKind,
+  folderOrOffKind,
+  hostKind,
+  integerKind,
+  listenKind,
+  listKind,
+  nameKind,
+  type Parsed,
+  portKind,
+  proxyUrlKind,
+  returnPathKind,
+  secondsKind,
+  senderKind,
+  SSL_MODES,
+  textKind,
+  tokenKind,
+  uuidKind,
+  type ValueKind,
+  webAddressKind,
+  wordKind,
+} from "../lib/setting-value.ts";
+
+/** Builds one value from several names of the reference; null when none of them is set. */
+export type Composition = {
+  names: readonly string[];
+  secretNames: readonly string[];
+  build(part: (name: string) => string | null): Parsed<string> | null;
+};
+
+export type Setting<T, Fallback extends T | null> = {
+  key: `OVERDUE_${string}`;
+  group:
+    | "Database"
+    | "Process"
+    | "Network"
+    | "Pings"
+    | "Pings by email"
+    | "Object storage"
+    | "Channels"
+    | "Email"
+    | "Accounts"
+    | "Monitoring Overdue"
+    | "Keys and limits";
+  kind: ValueKind<T>;
+  fallback: Fallback;
+  /** What the fallback means, where printing it would not say so. */
+  fallbackMeans?: string;
+  /** Masked wherever it is shown, and readable from the file that KEY_FILE names. */
+  secret: boolean;
+  meaning: string;
+  example: string;
+  /** Names that the reference server uses for the same thing. */
+  aliases?: readonly string[];
+  composedOf?: Composition;
+  /** Query parameters of an address, and the variables that are used for those it lacks. */
+  parameters?: Readonly<Record<string, string>>;
+};
+
+/** A setting that always has a value. */
+function setting<T>(given: Setting<T, NoInfer<T>>): Setting<T, T> {
+  return given;
+}
+
+/** A setting that may be left out: its value can be null. */
+function optionalSetting<T>(given: Omit<Setting<T, null>, "fallback">): Setting<T, null> {
+  return { ...given, fallback: null };
+}
+
+// The settings of receiving signals: where, how many, how long, what happens while the database is away, and
+// where large bodies go.
+
+const TRUSTED_PROXIES_MAX = 100;
+const PING_LOG_ROWS_MAX = 10_000;
+const PUBLIC_CONNECTIONS_MIN = 16;
+const PUBLIC_CONNECTIONS_MAX = 1_000_000;
+const REQUEST_TIMEOUT_SECONDS_MAX = 600;
+const SPOOL_BYTES_MIN = 1024 ** 2;
+const SPOOL_BYTES_MAX = 1024 ** 4;
+const LOST_AFTER_SECONDS_MIN = 10;
+const LOST_AFTER_SECONDS_MAX = 86_400;
+const SIGNALS_PER_MINUTE_MAX = 1_000_000;
+const STORE_TIMEOUT_SECONDS_MAX = 600;
+
+const DEFAULT_LISTEN: ListenAddress = { host: "127.0.0.1", port: 8000 };
+
+/** The reference names a host, and says beside it whether to speak TLS. */
+const storeAddress: Composition = {
+  names: ["S3_ENDPOINT", "S3_SECURE"],
+  secretNames: [],
+  build: (part) => {
+    const host = part("S3_ENDPOINT");
+    if (host === null) return null;
+    if (/^https?:/.test(host)) return { value: host };
+    const isSecure = booleanKind.parse(part("S3_SECURE") ?? "true");
+    if ("problem" in isSecure) return { problem: `is derived from S3_*: S3_SECURE ${isSecure.problem}` };
+    return { value: `${isSecure.value ? "https" : "http"}://${host}` };
+  },
+};
+
+const SIGNAL_SETTINGS = {
+  listen: setting({
+    key: "OVERDUE_LISTEN",
+    group: "Network",
+    kind: listenKind,
+    fallback: DEFAULT_LISTEN,
+    secret: false,
+    meaning:
+      "The address on which this process serves the dashboard, pings, the API, and badges. Put an HTTPS reverse proxy in front of it.",
+    example: "0.0.0.0:8000",
+  }),
+  reusePort: setting({
+    key: "OVERDUE_REUSE_PORT",
+    group: "Network",
+    kind: booleanKind,
+    fallback: false,
+    secret: false,
+    meaning:
+      "Let several processes on this machine listen on the same port (SO_REUSEPORT). The kernel distributes connections among them.",
+    example: "true",
+  }),
+  trustedProxies: setting({
+    key: "OVERDUE_TRUSTED_PROXIES",
+    group: "Network",
+    kind: listKind(addressRangeKind, { countMax: TRUSTED_PROXIES_MAX }),
+    fallback: ["127.0.0.0/8", "::1/128"],
+    secret: false,
+    meaning:
+      "The proxies whose X-Forwarded-* headers are trusted. From other clients, these headers are ignored.",
+    example: "127.0.0.0/8, ::1/128, 10.0.0.0/8",
+  }),
+  connectionsMax: setting({
+    key: "OVERDUE_CONNECTIONS_MAX",
+    group: "Pings",
+    kind: integerKind({ min: PUBLIC_CONNECTIONS_MIN, max: PUBLIC_CONNECTIONS_MAX, unit: "connections" }),
+    fallback: 10_000,
+    secret: false,
+    meaning:
+      "The maximum number of client connections per process. The open file limit of the system may lower it. At the limit, idle connections and connections with incomplete requests are closed to make room, starting with the network that has the most.",
+    example: "20000",
+  }),
+  requestTimeoutSeconds: setting({
+    key: "OVERDUE_REQUEST_TIMEOUT",
+    group: "Pings",
+    kind: secondsKind({ min: 1, max: REQUEST_TIMEOUT_SECONDS_MAX }),
+    fallback: 60,
+    secret: false,
+    meaning:
+      "The time limit for a client to send its request. After that, the response is 408. A client that reads none of its response for this long is disconnected.",
+    example: "30",
+  }),
+  signalsPerMinute: setting({
+    key: "OVERDUE_SIGNALS_PER_MINUTE",
+    group: "Pings",
+    kind: integerKind({ min: 0, max: SIGNALS_PER_MINUTE_MAX, unit: "signals" }),
+    fallback: DEFAULT_SIGNALS_PER_MINUTE,
+    secret: false,
+    meaning:
+      "The maximum number of success and log pings per minute that are logged individually for each check. Pings over the limit still update the status of the check. 0 means no limit.",
+    example: "120",
+  }),
+  spoolFolder: optionalSetting({
+    key: "OVERDUE_SPOOL_FOLDER",
+    group: "Pings",
+    kind: folderOrOffKind,
+    fallbackMeans:
+      "the first of $STATE_DIRECTORY, /var/lib/overdue and $XDG_STATE_HOME/overdue (~/.local/state/overdue) that is writable",
+    secret: false,
+    meaning:
+      'A folder on a local, persistent disk. While the database is unavailable, pings for known checks are stored there and answered with 200. Processes that use the same database can share it; every other server on the machine needs its own. With "off", these pings are answered with 503.',
+    example: "/var/lib/overdue",
+  }),
+  spoolBytesMax: setting({
+    key: "OVERDUE_SPOOL_BYTES",
+    group: "Pings",
+    kind: integerKind({ min: SPOOL_BYTES_MIN, max: SPOOL_BYTES_MAX, unit: "bytes" }),
+    fallback: 1024 ** 3,
+    secret: false,
+    meaning:
+      "The maximum size of the spool of one process. When the spool is full, pings are answered with 503.",
+    example: "10737418240",
+  }),
+  intakeLostAfterSeconds: setting({
+    key: "OVERDUE_INTAKE_LOST_AFTER",
+    group: "Pings",
+    kind: secondsKind({ min: LOST_AFTER_SECONDS_MIN, max: LOST_AFTER_SECONDS_MAX }),
+    fallback: 600,
+    secret: false,
+    meaning:
+      "If a receiving process with a spool sends no heartbeat for this long while others do, it is considered lost, and alerts for missing pings no longer wait for pings that it may have received. For a process without a spool, the limit is 10 seconds.",
+    example: "1800",
+  }),
+  pingLogLimit: setting({
+    key: "OVERDUE_PING_LOG_LIMIT",
+    group: "Pings",
+    kind: integerKind({ min: 1, max: PING_LOG_ROWS_MAX, unit: "pings" }),
+    fallback: PAID_PING_LOG_ROWS,
+    secret: false,
+    meaning: "The number of newest pings to keep for each check.",
+    example: "100",
+  }),
+  pingBodyLimitBytes: setting({
+    key: "OVERDUE_PING_BODY_LIMIT",
+    group: "Pings",
+    kind: integerKind({ min: 0, max: PING_READ_BYTES_MAX, unit: "bytes" }),
+    fallback: DEFAULT_PING_BODY_BYTES,
+    secret: false,
+    meaning: "The maximum size of a stored ping body. Longer bodies are truncated, not rejected.",
+    example: "100000",
+    aliases: ["PING_BODY_LIMIT"],
+  }),
+  s3Bucket: optionalSetting({
+    key: "OVERDUE_S3_BUCKET",
+    group: "Object storage",
+    kind: textKind({ lengthMin: 3 }),
+    fallbackMeans: "none; ping bodies stay in the database",
+    secret: false,
+    meaning:
+      "The bucket of an S3-compatible object store for large ping bodies. A body is moved there after the ping is recorded, and deleted from the database once the store confirms it. Every process that shows ping bodies needs these settings. Back up the bucket together with the database.",
+    example: "overdue-bodies",
+    aliases: ["S3_BUCKET"],
+  }),
+  s3Endpoint: optionalSetting({
+    key: "OVERDUE_S3_ENDPOINT",
+    group: "Object storage",
+    kind: webAddressKind,
+    fallbackMeans: "none; required with OVERDUE_S3_BUCKET",
+    secret: false,
+    meaning: "The URL of the object store, without the bucket.",
+    example: "https://s3.eu-central-1.amazonaws.com",
+    composedOf: storeAddress,
+  }),
+  s3Region: setting({
+    key: "OVERDUE_S3_REGION",
+    group: "Object storage",
+    kind: textKind({ lengthMin: 1 }),
+    fallback: "us-east-1",
+    secret: false,
+    meaning: "The region used to sign requests. Most self-hosted stores accept the default.",
+    example: "eu-central-1",
+    aliases: ["S3_REGION"],
+  }),
+  s3AccessKey: optionalSetting({
+    key: "OVERDUE_S3_ACCESS_KEY",
+    group: "Object storage",
+    kind: textKind({ lengthMin: 1 }),
+    fallbackMeans: "none; required with OVERDUE_S3_BUCKET",
+    secret: false,
+    meaning: "The access key ID. It needs permission to put, get, and delete objects in the bucket.",
+    example: "overdue",
+    aliases: ["S3_ACCESS_KEY"],
+  }),
+  s3SecretKey: optionalSetting({
+    key: "OVERDUE_S3_SECRET_KEY",
+    group: "Object storage",
+    kind: textKind({ lengthMin: 1 }),
+    fallbackMeans: "none; required with OVERDUE_S3_BUCKET",
+    secret: true,
+    meaning: "The secret access key.",
+    example: "secret-of-that-key",
+    aliases: ["S3_SECRET_KEY"],
+  }),
+  s3TimeoutSeconds: setting({
+    key: "OVERDUE_S3_TIMEOUT",
+    group: "Object storage",
+    kind: secondsKind({ min: 1, max: STORE_TIMEOUT_SECONDS_MAX }),
+    fallback: 60,
+    secret: false,
+    meaning: "The time limit for one operation of the object store, including retries.",
+    example: "30",
+    aliases: ["S3_TIMEOUT"],
+  }),
+  s3BodyBytesMin: setting({
+    key: "OVERDUE_S3_BODY_MIN",
+    group: "Object storage",
+    kind: integerKind({ min: MOVABLE_BODY_BYTES_MIN, max: PING_READ_BYTES_MAX, unit: "bytes" }),
+    fallback: MOVABLE_BODY_BYTES_MIN,
+    secret: false,
+    meaning: "The minimum size of ping bodies that are moved to the object store.",
+    example: "10000",
+  }),
+} as const;
+
+// The settings of receiving signals by mail: where, for which domain, with which certificate, and how much of it.
+
+const PING_MAIL_CONNECTIONS_MIN = 1;
+const PING_MAIL_CONNECTIONS_MAX = 100_000;
+const MESSAGES_PER_MINUTE_MAX = 10_000_000;
+
+/** What stands behind the @ of an address. */
+const domainKind: ValueKind<string> = {
+  describe: "domain",
+  parse: (text) =>
+    isHostName(text)
+      ? { value: text.toLowerCase() }
+      : { problem: "must be a domain such as ping.example.org" },
+  print: (value) => value,
+};
+
+/** The reference names a port, and listens everywhere. */
+const everywhere: Composition = {
+  names: ["SMTPD_PORT"],
+  secretNames: [],
+  build: (part) => {
+    const port = part("SMTPD_PORT");
+    return port === null ? null : { value: `0.0.0.0:${port}` };
+  },
+};
+
+const PING_MAIL_SETTINGS = {
+  pingMailListen: optionalSetting({
+    key: "OVERDUE_PING_MAIL_LISTEN",
+    group: "Pings by email",
+    kind: listenKind,
+    fallbackMeans: "none; no email is received",
+    secret: false,
+    meaning: "The address on which the role smtp receives pings by email. Requires OVERDUE_PING_MAIL_DOMAIN.",
+    example: "0.0.0.0:25",
+    composedOf: everywhere,
+  }),
+  pingMailDomain: optionalSetting({
+    key: "OVERDUE_PING_MAIL_DOMAIN",
+    group: "Pings by email",
+    kind: domainKind,
+    fallbackMeans: "none; no email is received",
+    secret: false,
+    meaning:
+      "The domain of the email addresses of checks: <uuid>@domain and <ping key>+<slug>@domain. Its MX record must point to this server. No email is sent from it.",
+    example: "ping.overdue.example.org",
+    aliases: ["PING_EMAIL_DOMAIN"],
+  }),
+  pingMailCertificate: optionalSetting({
+    key: "OVERDUE_PING_MAIL_CERTIFICATE",
+    group: "Pings by email",
+    kind: textKind({ lengthMin: 1 }),
+    fallbackMeans: "none; STARTTLS is not offered",
+    secret: false,
+    meaning: "A PEM file with the STARTTLS certificate and its intermediate certificates. Read at startup.",
+    example: "/etc/overdue/mail.pem",
+  }),
+  pingMailCertificateKey: optionalSetting({
+    key: "OVERDUE_PING_MAIL_CERTIFICATE_KEY",
+    group: "Pings by email",
+    kind: textKind({ lengthMin: 1 }),
+    fallbackMeans: "none; required with OVERDUE_PING_MAIL_CERTIFICATE",
+    secret: false,
+    meaning: "A PEM file with the private key of the certificate.",
+    example: "/etc/overdue/mail.key",
+  }),
+  pingMailProxy: setting({
+    key: "OVERDUE_PING_MAIL_PROXY",
+    group: "Pings by email",
+    kind: booleanKind,
+    fallback: false,
+    secret: false,
+    meaning:
+      "Expect a PROXY protocol (version 1) header with the client address on every connection. Enable this only behind a load balancer that adds the header, because clients could otherwise forge their address.",
+    example: "true",
+  }),
+  pingMailConnectionsMax: setting({
+    key: "OVERDUE_PING_MAIL_CONNECTIONS_MAX",
+    group: "Pings by email",
+    kind: integerKind({
+      min: PING_MAIL_CONNECTIONS_MIN,
+      max: PING_MAIL_CONNECTIONS_MAX,
+      unit: "connections",
+    }),
+    fallback: 1_000,
+    secret: false,
+    meaning:
+      "The maximum number of SMTP connections per process. At the limit, the connections that have been idle the longest are closed.",
+    example: "5000",
+  }),
+  pingMailPeerConnectionsMax: setting({
+    key: "OVERDUE_PING_MAIL_PEER_CONNECTIONS_MAX",
+    group: "Pings by email",
+    kind: integerKind({
+      min: PING_MAIL_CONNECTIONS_MIN,
+      max: PING_MAIL_CONNECTIONS_MAX,
+      unit: "connections",
+    }),
+    fallback: 100,
+    secret: false,
+    meaning:
+      "The maximum number of SMTP connections per process from one network. If all email arrives through your own relay, the relay counts as one network.",
+    example: "500",
+  }),
+  pingMailPeerRate: setting({
+    key: "OVERDUE_PING_MAIL_PEER_RATE",
+    group: "Pings by email",
+    kind: integerKind({ min: 0, max: MESSAGES_PER_MINUTE_MAX, unit: "messages" }),
+    fallback: 6_000,
+    secret: false,
+    meaning:
+      "The maximum number of messages per minute that one network can send to one process. Messages over the limit are deferred with 450. 0 means no limit.",
+    example: "0",
+  }),
+  pingMailKeptBytes: setting({
+    key: "OVERDUE_PING_MAIL_BODY_LIMIT",
+    group: "Pings by email",
+    kind: integerKind({ min: 0, max: EMAIL_WEIGHT_BYTES_MAX / 2, unit: "bytes" }),
+    fallback: DEFAULT_EMAIL_KEPT_BYTES,
+    secret: false,
+    meaning:
+      "The maximum size of the stored message. Longer messages are truncated, not rejected. Keywords are matched before truncation.",
+    example: "100000",
+  }),
+} as const;
+
+// The settings of accounts: who may make one, and who else may say who somebody is.
+
+/** A header by its own name, or as CGI programs call it: HTTP_X_USER is X-User. */
+const headerKind: ValueKind<string> = {
+  describe: "header",
+  parse: (text) => {
+    const name = /^HTTP_[A-Z0-9_]+$/.test(text) ? text.slice("HTTP_".length).replaceAll("_", "-") : text;
+    return /^[A-Za-z0-9-]{1,100}$/.test(name)
+      ? { value: name.toLowerCase() }
+      : { problem: "must be a header name such as X-Authenticated-User" };
+  },
+  print: (value) => value,
+};
+
+const ACCOUNT_SETTINGS = {
+  registrationOpen: setting({
+    key: "OVERDUE_REGISTRATION_OPEN",
+    group: "Accounts",
+    kind: booleanKind,
+    fallback: false,
+    secret: false,
+    meaning:
+      "Allow anyone with an email address to create an account. If false, accounts are created by invitation or with `overdue admin`.",
+    example: "true",
+    aliases: ["REGISTRATION_OPEN"],
+  }),
+  remoteUserHeader: optionalSetting({
+    key: "OVERDUE_REMOTE_USER_HEADER",
+    group: "Accounts",
+    kind: headerKind,
+    fallbackMeans: "none; users sign in to Overdue",
+    secret: false,
+    meaning:
+      "The header in which your authenticating proxy sends the user's email address. It is accepted only from OVERDUE_TRUSTED_PROXIES, and only the proxy should be able to reach the port. Accounts are created on first use, and all other sign-in methods are disabled.",
+    example: "X-Authenticated-User",
+    aliases: ["REMOTE_USER_HEADER"],
+  }),
+  oidcIssuer: optionalSetting({
+    key: "OVERDUE_OIDC_ISSUER",
+    group: "Accounts",
+    kind: calledAddressKind,
+    fallbackMeans: "none",
+    secret: false,
+    meaning:
+      "The issuer URL of an OpenID Connect provider for single sign-on. The redirect URI is /accounts/oidc/ under OVERDUE_SITE_URL.",
+    example: "https://id.example.org/realms/main",
+  }),
+  oidcClientId: optionalSetting({
+    key: "OVERDUE_OIDC_CLIENT_ID",
+    group: "Accounts",
+    kind: textKind({ lengthMin: 1 }),
+    fallbackMeans: "none; required with OVERDUE_OIDC_ISSUER",
+    secret: false,
+    meaning: "The client ID of this server at the provider.",
+    example: "overdue",
+  }),
+  oidcClientSecret: optionalSetting({
+    key: "OVERDUE_OIDC_CLIENT_SECRET",
+    group: "Accounts",
+    kind: textKind({ lengthMin: 1 }),
+    fallbackMeans: "none; public client with PKCE",
+    secret: true,
+    meaning: "The client secret.",
+    example: "secret-of-the-client",
+  }),
+  oidcName: setting({
+    key: "OVERDUE_OIDC_NAME",
+    group: "Accounts",
+    kind: nameKind({ lengthMax: NAME_LENGTH_MAX }),
+    fallback: "single sign-on",
+    secret: false,
+    meaning: "The provider name on the “Sign in with” button.",
+    example: "Example ID",
+  }),
+  oidcCreatesAccounts: setting({
+    key: "OVERDUE_OIDC_CREATE_ACCOUNTS",
+    group: "Accounts",
+    kind: booleanKind,
+    fallback: false,
+    secret: false,
+    meaning:
+      "Create an account for every user who signs in through the provider. If false, an account with the user's verified email address must already exist.",
+    example: "true",
+  }),
+} as const;
+
+// The settings of mail: the server that takes it, who it is from, and what happens to what comes back.
+
+const SMTP_PORT_DEFAULT = 587;
+const SMTP_CONNECTIONS_MAX = 50;
+/** A message has half a minute in all; a mail must end before it. */
+const SMTP_TIMEOUT_SECONDS_MAX = 25;
+
+/** The reference has two switches, of which at most one may be on. */
+const security: Composition = {
+  names: ["EMAIL_USE_TLS", "EMAIL_USE_SSL"],
+  secretNames: [],
+  build: (part) => {
+    const [starttls, tls] = ["EMAIL_USE_TLS", "EMAIL_USE_SSL"].map(part);
+    if (typeof starttls !== "string" && typeof tls !== "string") return null;
+    const asked = booleanKind.parse(tls ?? "false");
+    const usual = booleanKind.parse(starttls ?? "true");
+    if ("problem" in asked) return { problem: `is derived from EMAIL_*: EMAIL_USE_SSL ${asked.problem}` };
+    if ("problem" in usual) return { problem: `is derived from EMAIL_*: EMAIL_USE_TLS ${usual.problem}` };
+    if (asked.value) return { value: "tls" };
+    return { value: usual.value ? "starttls" : "none" };
+  },
+};
+
+const MAIL_SETTINGS = {
+  smtpHost: optionalSetting({
+    key: "OVERDUE_SMTP_HOST",
+    group: "Email",
+    kind: hostKind,
+    fallbackMeans: "none; no email is sent",
+    secret: false,
+    meaning:
+      "The SMTP server for outgoing email. Without it, email channels, account emails, reports, and reminders are not sent.",
+    example: "smtp.example.org",
+    aliases: ["EMAIL_HOST"],
+  }),
+  smtpPort: setting({
+    key: "OVERDUE_SMTP_PORT",
+    group: "Email",
+    kind: portKind,
+    fallback: SMTP_PORT_DEFAULT,
+    secret: false,
+    meaning: "The port of the SMTP server: 587 for starttls, 465 for tls, 25 for your own relay.",
+    example: "465",
+    aliases: ["EMAIL_PORT"],
+  }),
+  smtpSecurity: setting({
+    key: "OVERDUE_SMTP_TLS",
+    group: "Email",
+    kind: choiceKind(["starttls", "tls", "opportunistic", "none"]),
+    fallback: "starttls",
+    secret: false,
+    meaning:
+      "The encryption of the SMTP connection. starttls and tls require encryption and a valid certificate. opportunistic uses encryption if the server offers it and does not verify the certificate. none is for a relay on the same machine. To trust a private CA, set NODE_EXTRA_CA_CERTS.",
+    example: "tls",
+    composedOf: security,
+  }),
+  smtpUser: optionalSetting({
+    key: "OVERDUE_SMTP_USER",
+    group: "Email",
+    kind: textKind({ lengthMin: 1 }),
+    fallbackMeans: "none; no authentication",
+    secret: false,
+    meaning: "The SMTP user name.",
+    example: "overdue@example.org",
+    aliases: ["EMAIL_HOST_USER"],
+  }),
+  smtpPassword: optionalSetting({
+    key: "OVERDUE_SMTP_PASSWORD",
+    group: "Email",
+    kind: textKind({ lengthMin: 1 }),
+    fallbackMeans: "none; required with OVERDUE_SMTP_USER",
+    secret: true,
+    meaning: "The SMTP password.",
+    example: "password-of-that-user",
+    aliases: ["EMAIL_HOST_PASSWORD"],
+  }),
+  smtpConnections: setting({
+    key: "OVERDUE_SMTP_CONNECTIONS",
+    group: "Email",
+    kind: integerKind({ min: 1, max: SMTP_CONNECTIONS_MAX, unit: "connections" }),
+    fallback: 5,
+    secret: false,
+    meaning: "The maximum number of concurrent SMTP connections per process.",
+    example: "2",
+  }),
+  smtpTimeoutSeconds: setting({
+    key: "OVERDUE_SMTP_TIMEOUT",
+    group: "Email",
+    kind: secondsKind({ min: 1, max: SMTP_TIMEOUT_SECONDS_MAX }),
+    fallback: 20,
+    secret: false,
+    meaning: "The time limit for sending one email. After that, the attempt fails and is retried later.",
+    example: "25",
+  }),
+  mailFrom: optionalSetting({
+    key: "OVERDUE_MAIL_FROM",
+    group: "Email",
+    kind: senderKind,
+    fallbackMeans: "overdue@ followed by the host of OVERDUE_SITE_URL",
+    secret: false,
+    meaning: "The From address of outgoing email. Most SMTP servers accept only certain sender addresses.",
+    example: "Overdue <overdue@example.org>",
+    aliases: ["DEFAULT_FROM_EMAIL"],
+  }),
+  mailVerification: setting({
+    key: "OVERDUE_MAIL_VERIFICATION",
+    group: "Email",
+    kind: booleanKind,
+    fallback: true,
+    secret: false,
+    meaning:
+      "Require recipients to confirm their email address before alerts are sent to it. Project members don't need to confirm.",
+    example: "false",
+    aliases: ["EMAIL_USE_VERIFICATION"],
+  }),
+  mailReturnPath: optionalSetting({
+    key: "OVERDUE_MAIL_RETURN_PATH",
+    group: "Email",
+    kind: returnPathKind,
+    fallbackMeans: "none; bounces go to the From address",
+    secret: false,
+    meaning:
+      "The return path for bounces. %s is replaced with a signed identifier of the email. The mail server for this address must POST each received message unmodified to /api/v3/bounces/. Overdue then stops sending to addresses that don't exist.",
+    example: "%s@bounces.example.org",
+    aliases: ["EMAIL_MAIL_FROM_TMPL"],
+  }),
+} as const;
+
+// The settings of channels: how messages leave the house, and what the installation has with providers.
+
+const CHANNEL_SETTINGS = {
+  allowPrivateAddresses: setting({
+    key: "OVERDUE_CHANNELS_ALLOW_PRIVATE_IPS",
+    group: "Channels",
+    kind: booleanKind,
+    fallback: false,
+    secret: false,
+    meaning:
+      "Allow channels to send requests to private IP addresses, such as a chat server on your network. Anyone who can create a channel can then send requests to any host that this process can reach, except link-local addresses and cloud metadata services.",
+    example: "true",
+    aliases: ["INTEGRATIONS_ALLOW_PRIVATE_IPS"],
+  }),
+  outgoingProxy: optionalSetting({
+    key: "OVERDUE_OUTGOING_PROXY",
+    group: "Channels",
+    kind: proxyUrlKind,
+    fallbackMeans: "none; requests are sent directly",
+    secret: true,
+    meaning:
+      "An HTTP proxy for requests to channels. Destinations are checked before a request is sent to the proxy, so this process must be able to resolve their host names.",
+    example: "http://proxy.example.org:3128",
+  }),
+  telegramToken: optionalSetting({
+    key: "OVERDUE_TELEGRAM_TOKEN",
+    group: "Channels",
+    kind: tokenKind,
+    fallbackMeans: "none; Telegram channels are disabled",
+    secret: true,
+    meaning: "The token of the Telegram bot that sends messages. Create a bot with @BotFather.",
+    example: "123456789:token-of-the-bot",
+    aliases: ["TELEGRAM_TOKEN"],
+  }),
+  ntfyShToken: optionalSetting({
+    key: "OVERDUE_NTFY_SH_TOKEN",
+    group: "Channels",
+    kind: tokenKind,
+    fallbackMeans: "none; requests to ntfy.sh are anonymous",
+    secret: true,
+    meaning: "The access token for https://ntfy.sh, used by channels without their own token.",
+    example: "tk_secret-of-ntfy",
+    aliases: ["NTFY_SH_TOKEN"],
+  }),
+} as const;
+
+// The settings of who watches Overdue itself: whom it calls while all is well, and whom it tells when it is not.
+
+const WATCHING_SETTINGS = {
+  heartbeatUrl: optionalSetting({
+    key: "OVERDUE_HEARTBEAT_URL",
+    group: "Monitoring Overdue",
+    kind: calledAddressKind,
+    fallbackMeans: "none; no external service detects when this server stops working",
+    secret: true,
+    meaning:
+      "A URL that the sweeper requests every minute while deadlines are checked, pings are recorded, and notifications are sent. Use the ping URL of a check on another Overdue server or another monitoring service. It may be on a private network. Requests go through OVERDUE_OUTGOING_PROXY if it is set.",
+    example: "https://ping.example.org/the-id-of-a-check-there",
+  }),
+  adminChannel: optionalSetting({
+    key: "OVERDUE_ADMIN_CHANNEL",
+    group: "Monitoring Overdue",
+    kind: uuidKind,
+    fallbackMeans: "none; health problems appear only in the log, the metrics, and the dashboard",
+    secret: false,
+    meaning:
+      "The UUID of a channel, in any project, that is notified when the server has a health problem, and again when the problem is resolved.",
+    example: "6f1c9a52-8d0b-4f3e-9a57-2c4d6e8f0a1b",
+    aliases: ["OVERDUE_OPERATOR_CHANNEL"],
+  }),
+} as const;
+
+// Every setting there is, declared once: key, kind, default, secret or not, meaning, example, aliases.
+// Loading, printing and .env.example are all derived from this table. It reads nothing itself.
+
+const ROLES_MAX = 20;
+/** Shorter secrets can be guessed from a stolen key hash. */
+const SECRET_KEY_LENGTH_MIN = 32;
+const API_REQUESTS_PER_MINUTE_MAX = 10_000_000;
+const POOL_SIZE_MIN = 2;
+const POOL_SIZE_MAX = 200;
+/** Longer than any supervisor waits. */
+const WAIT_SECONDS_MAX = 600;
+
+/** The reference's DB_* names, put together into one address. */
+const databaseParts: Composition = {
+  names: ["DB_HOST", "DB_PORT", "DB_NAME", "DB_USER", "DB_PASSWORD", "DB_SSLMODE"],
+  secretNames: ["DB_PASSWORD"],
+  build: (part) => {
+    const host = part("DB_HOST");
+    const name = part("DB_NAME");
+    if (host === null && name === null) return null;
+    // Guessing the reference's own default here could lead us into its database.
+    if (name === null) return { problem: "is derived from DB_*, but DB_NAME is not set" };
+    const sslMode = part("DB_SSLMODE");
+    if (sslMode !== null && !SSL_MODES.some((mode) => mode === sslMode)) {
+      return { problem: `is derived from DB_*: DB_SSLMODE must be one of ${SSL_MODES.join(", ")}` };
+    }
+    const password = part("DB_PASSWORD");
+    const user = encodeURIComponent(part("DB_USER") ?? "postgres");
+    const login = password === null ? user : `${user}:${encodeURIComponent(password)}`;
+    const query = sslMode === null ? "" : `?sslmode=${sslMode}`;
+    const place = `${host ?? "localhost"}:${part("DB_PORT") ?? "5432"}/${encodeURIComponent(name)}`;
+    return { value: `postgres://${login}@${place}${query}` };
+  },
+};
+
+const DEFAULT_ADMIN_LISTEN: ListenAddress = { host: "127.0.0.1", port: 9464 };
+
+export const SETTINGS = {
+  databaseUrl: optionalSetting({
+    key: "OVERDUE_DATABASE_URL",
+    group: "Database",
+    kind: databaseUrlKind,
+    secret: true,
+    meaning:
+      "The URL of the PostgreSQL database (15 to 18). The parameters sslmode and sslrootcert work as in libpq. Their defaults come from PGSSLMODE and PGSSLROOTCERT; otherwise, sslmode is prefer.",
+    example: "postgres://overdue:secret@127.0.0.1:5432/overdue",
+    composedOf: databaseParts,
+    parameters: { sslmode: "PGSSLMODE", sslrootcert: "PGSSLROOTCERT" },
+  }),
+  databasePoolSize: setting({
+    key: "OVERDUE_DATABASE_POOL_SIZE",
+    group: "Database",
+    kind: integerKind({ min: POOL_SIZE_MIN, max: POOL_SIZE_MAX, unit: "connections" }),
+    fallback: 10,
+    secret: false,
+    meaning:
+      "The size of the connection pool of each process. The roles ping and smtp together open up to 7 more connections, and the role sweeper up to 3. With the default, a process that runs all roles opens up to 20 connections.",
+    example: "20",
+  }),
+  databaseWaitSeconds: setting({
+    key: "OVERDUE_DATABASE_WAIT",
+    group: "Database",
+    kind: secondsKind({ min: 0, max: WAIT_SECONDS_MAX }),
+    fallback: 30,
+    secret: false,
+    meaning: "How long to wait for the database at startup.",
+    example: "60",
+  }),
+  migrateOnStart: setting({
+    key: "OVERDUE_MIGRATE_ON_START",
+    group: "Database",
+    kind: booleanKind,
+    fallback: true,
+    secret: false,
+    meaning:
+      "Apply pending database migrations at startup. If false, a process does not start until you run `overdue migrate`.",
+    example: "false",
+  }),
+  roles: optionalSetting({
+    key: "OVERDUE_ROLES",
+    group: "Process",
+    kind: listKind(wordKind, { countMax: ROLES_MAX }),
+    fallbackMeans: "all",
+    secret: false,
+    meaning: "The roles that this process runs. `overdue serve --roles` overrides it.",
+    example: "all",
+  }),
+  adminListen: setting({
+    key: "OVERDUE_ADMIN_LISTEN",
+    group: "Process",
+    kind: listenKind,
+    fallback: DEFAULT_ADMIN_LISTEN,
+    secret: false,
+    meaning:
+      "The address on which this process serves /healthz, /readyz, and /metrics. Do not expose it to the public.",
+    example: "0.0.0.0:9464",
+  }),
+  logLevel: setting({
+    key: "OVERDUE_LOG_LEVEL",
+    group: "Process",
+    kind: choiceKind(["fatal", "error", "warn", "info", "debug", "trace"]),
+    fallback: "info",
+    secret: false,
+    meaning: "The minimum severity of log messages.",
+    example: "debug",
+  }),
+  stopTimeoutSeconds: setting({
+    key: "OVERDUE_STOP_TIMEOUT",
+    group: "Process",
+    kind: secondsKind({ min: 1, max: WAIT_SECONDS_MAX }),
+    fallback: 20,
+    secret: false,
+    meaning:
+      "The time limit for a graceful shutdown. Keep it shorter than the stop timeout of your process supervisor.",
+    example: "20",
+  }),
+  siteUrl: setting({
+    key: "OVERDUE_SITE_URL",
+    group: "Network",
+    kind: webAddressKind,
+    fallback: "http://localhost:8000",
+    secret: false,
+    meaning: "The public URL of this server, as users and jobs reach it. It may include a path.",
+    example: "https://overdue.example.org",
+    aliases: ["SITE_ROOT"],
+  }),
+  siteName: setting({
+    key: "OVERDUE_SITE_NAME",
+    group: "Network",
+    kind: nameKind({ lengthMax: NAME_LENGTH_MAX }),
+    fallback: "Overdue",
+    secret: false,
+    meaning: "The name of this server, shown in the dashboard, in notifications, and on project badges.",
+    example: "Acme Overdue",
+    aliases: ["SITE_NAME"],
+  }),
+  apiUrl: optionalSetting({
+    key: "OVERDUE_API_URL",
+    group: "Network",
+    kind: webAddressKind,
+    fallbackMeans: "OVERDUE_SITE_URL followed by /api",
+    secret: false,
+    meaning:
+      "A separate URL for version 3 of the Management API. The API is then also served at /v3 under this URL, and URLs in responses use it.",
+    example: "https://api.overdue.example.org",
+  }),
+  pingUrl: optionalSetting({
+    key: "OVERDUE_PING_URL",
+    group: "Network",
+    kind: webAddressKind,
+    fallbackMeans: "OVERDUE_SITE_URL followed by /ping",
+    secret: false,
+    meaning:
+      "A separate URL for pings. Pings are then also accepted at /<uuid> under this URL, and ping URLs use it.",
+    example: "https://ping.overdue.example.org",
+    aliases: ["PING_ENDPOINT"],
+  }),
+  ...SIGNAL_SETTINGS,
+  ...PING_MAIL_SETTINGS,
+  ...CHANNEL_SETTINGS,
+  ...MAIL_SETTINGS,
+  ...ACCOUNT_SETTINGS,
+  ...WATCHING_SETTINGS,
+  secretKey: optionalSetting({
+    key: "OVERDUE_SECRET_KEY",
+    group: "Keys and limits",
+    kind: textKind({ lengthMin: SECRET_KEY_LENGTH_MIN }),
+    fallbackMeans: "the one stored in the database",
+    secret: true,
+    meaning:
+      "The secret used to hash API keys. The first migration generates one and stores it in the database; set this to store it elsewhere. Changing it invalidates all API keys, badge URLs, links in emails, and authenticator apps. Generate one with `openssl rand -hex 32`.",
+    // Too short on purpose: an example that worked would be in use somewhere.
+    example: "output-of-openssl-rand",
+    aliases: ["SECRET_KEY"],
+  }),
+  checkLimit: optionalSetting({
+    key: "OVERDUE_CHECK_LIMIT",
+    group: "Keys and limits",
+    kind: integerKind({ min: 0, max: CHECK_LIMIT_MAX, unit: "checks" }),
+    fallbackMeans: "unlimited",
+    secret: false,
+    meaning:
+      "The maximum number of checks per account. To change it for one account, use `overdue admin set-check-limit`.",
+    example: "1000",
+  }),
+  apiRequestsPerMinute: setting({
+    key: "OVERDUE_API_RATE_LIMIT",
+    group: "Keys and limits",
+    kind: integerKind({ min: 0, max: API_REQUESTS_PER_MINUTE_MAX, unit: "requests" }),
+    fallback: DEFAULT_API_REQUESTS_PER_MINUTE,
+    secret: false,
+    meaning:
+      "The maximum number of requests per minute and API key to one process, including metrics scrapes. Requests over the limit are answered with 429. For requests with invalid API keys, the limit per network is one tenth of this. 0 means no limit.",
+    example: "600",
+  }),
+  apiDialect: setting({
+    key: "OVERDUE_API_DIALECT",
+    group: "Keys and limits",
+    kind: choiceKind(["standard", "healthchecks"]),
+    fallback: "standard",
+    secret: false,
+    meaning:
+      "With `healthchecks`, responses match those of Healthchecks where existing clients depend on it.",
+    example: "healthchecks",
+  }),
+} as const;

@@ -1,0 +1,98 @@
+// What can stand in the record of changes, and in which words. A word is never taken away: old entries use it.
+
+export const AUDIT_ACTIONS = {
+  "account.created": "created the account",
+  "account.closed": "closed the account",
+  "account.changed": "changed the profile",
+  "account.emailChanged": "changed the email address",
+  "account.passwordSet": "set a password",
+  "account.passwordRemoved": "removed the password",
+  "account.passkeyAdded": "added a passkey",
+  "account.passkeyRemoved": "removed a passkey",
+  "account.totpAdded": "set up an authenticator app",
+  "account.totpRemoved": "removed the authenticator app",
+  "account.codesRenewed": "generated new recovery codes",
+  "account.providerAdded": "linked single sign-on",
+  "account.providerRemoved": "unlinked single sign-on",
+  "account.limitChanged": "changed the check limit",
+  "account.operatorChanged": "changed admin rights",
+  "instance.restoreConfirmed": "confirmed the restore",
+  "project.created": "created the project",
+  "project.renamed": "renamed the project",
+  "project.zoneChanged": "changed the time zone of the project",
+  "project.removed": "deleted the project",
+  "project.transferAsked": "requested an ownership transfer",
+  "project.transferEnded": "canceled or declined the ownership transfer",
+  "project.transferred": "accepted ownership of the project",
+  "member.invited": "invited a member",
+  "member.inviteEnded": "revoked an invitation",
+  "member.joined": "joined the project",
+  "member.roleChanged": "changed a member's role",
+  "member.removed": "removed a member",
+  "member.left": "left the project",
+  "key.created": "created an API key",
+  "key.revoked": "revoked an API key",
+  "key.pingKeyChanged": "changed the ping key",
+  "check.created": "created a check",
+  "check.changed": "changed a check",
+  "check.paused": "paused a check",
+  "check.resumed": "resumed a check",
+  "check.pinged": "sent a ping manually",
+  "check.cleared": "cleared the history of a check",
+  "check.moved": "moved a check",
+  "check.deleted": "deleted a check",
+  "check.restored": "restored a check",
+  "channel.created": "created a channel",
+  "channel.changed": "changed a channel",
+  "channel.deleted": "deleted a channel",
+  "channel.tested": "tested a channel",
+  "channel.enabled": "enabled a channel",
+  "channel.disabled": "disabled a channel",
+} as const;
+
+export type AuditAction = keyof typeof AUDIT_ACTIONS;
+
+/** The record is kept for so long. */
+export const AUDIT_DAYS = 365;
+/** Entries of one page of the record. */
+export const AUDIT_PAGE_MAX = 100;
+/** What is kept of a name, and of one side of a change, in characters of JSON. */
+export const AUDIT_SUBJECT_LENGTH_MAX = 200;
+export const AUDIT_SIDE_LENGTH_MAX = 10_000;
+
+/** Names of fields that may hold a secret, whatever they stand in. */
+const SECRET_FIELD =
+  /secret|password|token|hash|digest|credential|recovery|(^|_)(api_?)?key$|apiKey|pingKey|url$|header/i;
+/** Stands for what is not shown. */
+export const AUDIT_HIDDEN = "(hidden)";
+
+/** One side of a change as it may be kept: fields that may hold a secret are hidden, and too much is left out. */
+export function auditSide(side: object | null): object | null {
+  if (side === null) return null;
+  const shown = hidden(side) as object;
+  return JSON.stringify(shown).length > AUDIT_SIDE_LENGTH_MAX ? { tooLong: true } : shown;
+}
+
+function hidden(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(hidden);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([name, inner]): [string, unknown] => [
+    name,
+    SECRET_FIELD.test(name) && typeof inner !== "boolean" && inner !== null ? AUDIT_HIDDEN : hidden(inner),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** The fields in which two sides differ, of each side; null where they are the same. */
+export function auditDifference(
+  before: Readonly<Record<string, unknown>>,
+  after: Readonly<Record<string, unknown>>,
+): { before: Record<string, unknown>; after: Record<string, unknown> } | null {
+  const names = Object.keys(after).filter(
+    (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  );
+  if (names.length === 0) return null;
+  const pick = (from: Readonly<Record<string, unknown>>) =>
+    Object.fromEntries(names.map((name) => [name, from[name] ?? null]));
+  return { before: pick(before), after: pick(after) };
+}

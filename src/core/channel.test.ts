@@ -1,0 +1,124 @@
+// What a request may say about a channel, and what follows from a change.
+import { describe, expect, test } from "vitest";
+import {
+  CHANNEL_FIELDS,
+  DISABLED_BY_OWNER,
+  disabledAfter,
+  groupProblem,
+  groupsWithout,
+  mayAddChannel,
+  membersOf,
+  readChannelRequest,
+  usableChannels,
+} from "./channel.ts";
+
+const UUID = "5c2bbd30-6b2e-4a0f-9d3b-0f6f2f3c8a11";
+
+describe("a request", () => {
+  test("says what it gives, and nothing else", () => {
+    expect(readChannelRequest({})).toEqual({ ok: true, value: {} });
+    const body = { kind: "slack", name: "", config: { url: 7 }, enabled: false, checks: [UUID, UUID] };
+    expect(readChannelRequest(body)).toEqual({
+      ok: true,
+      value: { kind: "slack", name: "", config: { url: 7 }, isEnabled: false, checks: [UUID] },
+    });
+    expect(readChannelRequest({ checks: "*" })).toEqual({ ok: true, value: { checks: "*" } });
+  });
+
+  test.each([
+    [{ colour: 1 }, `Unknown field "colour". Valid fields: ${CHANNEL_FIELDS.join(", ")}.`],
+    [{ constructor: 1 }, `Unknown field "constructor"`],
+    [{ kind: null }, "kind is not a string"],
+    [{ name: 1 }, "name is not a string"],
+    [{ name: "😀".repeat(101) }, "name is too long"],
+    [{ name: "\ud800" }, "name contains a character that cannot be stored"],
+    [{ config: null }, "config must be an object."],
+    [{ config: [] }, "config must be an object."],
+    [{ enabled: 1 }, "enabled is not a boolean"],
+    [{ checks: UUID }, "checks must be"],
+    [{ checks: [UUID.toUpperCase()] }, "checks must be"],
+    [{ checks: Array.from({ length: 1_001 }, () => UUID) }, "checks must contain at most 1000 UUIDs"],
+  ])("%j is refused", (body, text) => {
+    expect(readChannelRequest(body)).toEqual({ ok: false, text: expect.stringContaining(text) });
+  });
+
+  test("a name is counted as people count it", () => {
+    expect(readChannelRequest({ name: "😀".repeat(100) }).ok).toBe(true);
+  });
+});
+
+describe("whether a channel is disabled after a change", () => {
+  const given = { at: 1, reason: "The webhook no longer exists" };
+  const own = { at: 1, reason: DISABLED_BY_OWNER };
+  test.each([
+    ["nothing is said", null, {}, null],
+    ["its owner switches it off", null, { isEnabled: false }, { at: 9, reason: DISABLED_BY_OWNER }],
+    ["it was off, and is switched off", given, { isEnabled: false }, given],
+    ["its owner switches it on", own, { isEnabled: true }, null],
+    ["it was given up, and is renamed", given, {}, given],
+    ["it was given up, and has a new configuration", given, { config: {} }, null],
+    ["its owner has switched it off, and it has a new configuration", own, { config: {} }, own],
+    ["both at once", given, { config: {}, isEnabled: false }, given],
+  ])("%s", (_, before, change, after) => {
+    expect(disabledAfter(before, { ...change, at: 9 })).toEqual(after);
+  });
+});
+
+describe("groups", () => {
+  const slack = { uuid: "a", kind: "slack", name: "", config: {} };
+  const group = { uuid: "g", kind: "group", name: "", config: { members: ["a", "b"] } };
+  const lonely = { uuid: "l", kind: "group", name: "Night", config: { members: ["a"] } };
+
+  test("have members; other kinds have none, whatever their configuration says", () => {
+    expect(membersOf(group)).toEqual(["a", "b"]);
+    expect(membersOf({ kind: "group", config: {} })).toEqual([]);
+    expect(membersOf({ kind: "slack", config: { members: ["a"] } })).toEqual([]);
+  });
+
+  test("hold channels that are there, and no groups", () => {
+    expect(groupProblem(["a"], [slack, group])).toBeNull();
+    expect(groupProblem(["a", "x"], [slack, group])).toBe("members: the project has no channel x.");
+    expect(groupProblem(["g"], [slack, group])).toBe(
+      "members: g is a group. Groups cannot contain other groups.",
+    );
+  });
+
+  test("lose a channel that is deleted, unless nobody would be left", () => {
+    expect(groupsWithout("a", [slack, group])).toEqual({
+      ok: true,
+      value: [{ group, config: { members: ["b"] } }],
+    });
+    expect(groupsWithout("x", [slack, group, lonely])).toEqual({ ok: true, value: [] });
+    expect(groupsWithout("a", [group, lonely])).toEqual({
+      ok: false,
+      text: 'This channel is the only member of the group "Night". Change or delete the group first.',
+    });
+  });
+});
+
+test("a project has so many channels", () => {
+  expect([mayAddChannel(99), mayAddChannel(100)]).toEqual([true, false]);
+});
+
+// Which channels are notified.
+
+const channel = (uuid: string, more: object = {}) => ({
+  uuid,
+  kind: "webhook",
+  config: {},
+  disabledAt: null,
+  ...more,
+});
+
+test("disabled and unconfirmed channels are not, and a group is with one of its members", () => {
+  const channels = [
+    channel("on"),
+    channel("off", { disabledAt: 1 }),
+    channel("asked", { kind: "email" }),
+    channel("some", { kind: "group", config: { members: ["off", "on"] } }),
+    channel("none", { kind: "group", config: { members: ["off", "asked"] } }),
+    channel("off group", { kind: "group", config: { members: ["on"] }, disabledAt: 1 }),
+  ];
+  const usable = usableChannels(channels, { isConfirmed: ({ kind }) => kind !== "email" });
+  expect(usable.map(({ uuid }) => uuid)).toEqual(["on", "some"]);
+});

@@ -1,0 +1,246 @@
+// What a request may say about a channel, and what follows from a change for the channel and the groups that it is
+// in. Configurations are judged by whoever knows the kinds; this knows none.
+import { isLongerThan, TEXT_RULES } from "./check.ts";
+import {
+  channelText,
+  type Checked,
+  ERROR_TEXT,
+  FIELD_PROBLEM,
+  type FieldProblem,
+  fieldText,
+} from "./errors.ts";
+import { isUuid } from "./identity.ts";
+import type { Instant } from "./instant.ts";
+import {
+  CHANNEL_KIND_LENGTH_MAX,
+  CHANNEL_NAME_LENGTH_MAX,
+  CHANNELS_PER_PROJECT_MAX,
+  NAMED_CHECKS_MAX,
+} from "./limits.ts";
+
+export type ChannelConfig = Readonly<Record<string, unknown>>;
+
+/** What somebody who knows the kinds says about configurations. */
+export type ConfigRules = {
+  /** The configuration, judged and completed by its defaults. Not ok also when there is no such kind. */
+  read(kind: string, input: unknown): Checked<ChannelConfig>;
+  /** A new channel's configuration with the secrets that its kind makes. They can be read nowhere else. */
+  complete(
+    kind: string,
+    config: ChannelConfig,
+  ): { config: ChannelConfig; made: Readonly<Record<string, string>> };
+};
+
+/** The checks that a channel shall hear of: all that there are now, or these. */
+export type ChosenChecks = "*" | readonly string[];
+
+/** What a request says; what it does not say stays as it is, or has its default. */
+export type ChannelRequest = {
+  kind?: string;
+  name?: string;
+  /** As it was sent. */
+  config?: ChannelConfig;
+  isEnabled?: boolean;
+  checks?: ChosenChecks;
+};
+
+type Reader = (given: unknown) => Checked<Partial<ChannelRequest>>;
+
+const READERS: Readonly<Record<string, Reader>> = {
+  kind: (kind) => {
+    const problem = textProblem(kind, CHANNEL_KIND_LENGTH_MAX);
+    return problem === null ? good({ kind: kind as string }) : bad("kind", problem);
+  },
+  name: (name) => {
+    const problem = textProblem(name, CHANNEL_NAME_LENGTH_MAX);
+    return problem === null ? good({ name: name as string }) : bad("name", problem);
+  },
+  config: (config) =>
+    typeof config === "object" && config !== null && !Array.isArray(config)
+      ? good({ config: config as ChannelConfig })
+      : { ok: false, text: "config must be an object." },
+  enabled: (enabled) =>
+    typeof enabled === "boolean" ? good({ isEnabled: enabled }) : bad("enabled", FIELD_PROBLEM.notBoolean),
+  checks: readChecks,
+};
+
+function textProblem(given: unknown, lengthMax: number): FieldProblem | null {
+  if (typeof given !== "string") return FIELD_PROBLEM.notString;
+  return isLongerThan(given, lengthMax) ? FIELD_PROBLEM.tooLong : TEXT_RULES.storable(given);
+}
+
+/** The fields of a request, in the order in which they are judged. */
+export const CHANNEL_FIELDS: readonly string[] = Object.keys(READERS);
+
+/** How much of an unknown field name an error message repeats. */
+const SHOWN_NAME_LENGTH_MAX = 100;
+
+/** What a body says about a channel. Only the first problem is told; a field that nobody knows is one. */
+export function readChannelRequest(body: Readonly<Record<string, unknown>>): Checked<ChannelRequest> {
+  const unknown = Object.keys(body).find((field) => !CHANNEL_FIELDS.includes(field));
+  if (unknown !== undefined) {
+    return {
+      ok: false,
+      text: `Unknown field "${unknown.slice(0, SHOWN_NAME_LENGTH_MAX)}". Valid fields: ${CHANNEL_FIELDS.join(", ")}.`,
+    };
+  }
+  let request: ChannelRequest = {};
+  for (const [field, read] of Object.entries(READERS)) {
+    if (!Object.hasOwn(body, field)) continue;
+    const one = read(body[field]);
+    if (!one.ok) return one;
+    request = { ...request, ...one.value };
+  }
+  return { ok: true, value: request };
+}
+
+function readChecks(checks: unknown): Checked<Partial<ChannelRequest>> {
+  if (checks === "*") return good({ checks });
+  if (!Array.isArray(checks)) return { ok: false, text: 'checks must be "*" or a list of UUIDs.' };
+  if (checks.length > NAMED_CHECKS_MAX) {
+    return {
+      ok: false,
+      text: `checks must contain at most ${NAMED_CHECKS_MAX} UUIDs. Use "*" for all checks.`,
+    };
+  }
+  const uuids = [...new Set<unknown>(checks)];
+  return uuids.every((uuid): uuid is string => typeof uuid === "string" && isUuid(uuid))
+    ? good({ checks: uuids })
+    : { ok: false, text: 'checks must be "*" or a list of UUIDs.' };
+}
+
+function good(value: Partial<ChannelRequest>): Checked<Partial<ChannelRequest>> {
+  return { ok: true, value };
+}
+
+function bad(field: string, problem: FieldProblem): Checked<never> {
+  return { ok: false, text: fieldText(field, problem).replace("json validation error: ", "") };
+}
+
+/** Why nobody else than its owner may switch a channel on again that its owner has switched off. */
+export const DISABLED_BY_OWNER = "Disabled by its owner";
+
+export type Disabled = { at: Instant; reason: string };
+
+/**
+ * Whether a channel is disabled after a change. A new configuration gives a new chance to one that we had given up;
+ * one that its owner has switched off stays off until its owner says otherwise.
+ */
+export function disabledAfter(
+  before: Disabled | null,
+  { isEnabled, config, at }: Pick<ChannelRequest, "isEnabled" | "config"> & { at: Instant },
+): Disabled | null {
+  if (isEnabled === true) return null;
+  if (isEnabled === false) return before ?? { at, reason: DISABLED_BY_OWNER };
+  return config !== undefined && before?.reason !== DISABLED_BY_OWNER ? null : before;
+}
+
+/** Whether a project may have one channel more. */
+export function mayAddChannel(channelCount: number): boolean {
+  return channelCount < CHANNELS_PER_PROJECT_MAX;
+}
+
+export const GROUP = "group";
+
+type Member = { uuid: string; kind: string; name: string; config: ChannelConfig };
+
+/** The members that a group names. */
+export function membersOf({ kind, config }: Pick<Member, "kind" | "config">): readonly string[] {
+  const members: unknown = config["members"];
+  return kind === GROUP && Array.isArray(members) ? members.map(String) : [];
+}
+
+/** What is wrong with the members of a group, among the channels of its project; null when nothing is. */
+export function groupProblem(members: readonly string[], channels: readonly Member[]): string | null {
+  const kinds = new Map(channels.map(({ uuid, kind }) => [uuid, kind]));
+  for (const uuid of members) {
+    if (!kinds.has(uuid)) return `members: the project has no channel ${uuid}.`;
+    if (kinds.get(uuid) === GROUP) return `members: ${uuid} is a group. Groups cannot contain other groups.`;
+  }
+  return null;
+}
+
+/**
+ * What becomes of the groups of a channel that is deleted: they lose it. Not ok when one of them would be left
+ * without any, because whoever relies on it would hear of nothing.
+ */
+export function groupsWithout<Group extends Member>(
+  uuid: string,
+  channels: readonly Group[],
+): Checked<{ group: Group; config: ChannelConfig }[]> {
+  const groups = channels.filter((channel) => membersOf(channel).includes(uuid));
+  const changes = groups.map((group) => ({
+    group,
+    config: { ...group.config, members: membersOf(group).filter((member) => member !== uuid) },
+  }));
+  const emptied = changes.find(({ config }) => config.members.length === 0)?.group;
+  if (emptied === undefined) return { ok: true, value: changes };
+  const name = emptied.name === "" ? emptied.uuid : `"${emptied.name}"`;
+  return {
+    ok: false,
+    text: `This channel is the only member of the group ${name}. Change or delete the group first.`,
+  };
+}
+
+// Which channels of a project are notified: not those that are disabled or wait for a confirmation, and a group only
+// for as long as one of its members is.
+
+type Channel = {
+  uuid: string;
+  kind: string;
+  config: Readonly<Record<string, unknown>>;
+  disabledAt: number | null;
+};
+
+export function usableChannels<C extends Channel>(
+  channels: readonly C[],
+  { isConfirmed }: { isConfirmed: (channel: C) => boolean },
+): C[] {
+  const single = channels.filter(
+    (channel) => channel.disabledAt === null && channel.kind !== GROUP && isConfirmed(channel),
+  );
+  const uuids = new Set(single.map(({ uuid }) => uuid));
+  const groups = channels.filter(
+    (channel) =>
+      channel.disabledAt === null &&
+      channel.kind === GROUP &&
+      membersOf(channel).some((member) => uuids.has(member)),
+  );
+  return [...single, ...groups];
+}
+
+// The `channels` parameter of create and update: which integrations a request means. It knows the
+// integrations of one project only; whose they are has been decided before.
+
+/** What identifies an integration to the parameter. The name may be empty, and need not be unique. */
+export type ChannelIdentity = { uuid: string; name: string };
+
+/**
+ * The UUIDs that `param` assigns, each once, in the order given: all for "*", none for "", else a comma
+ * list of UUIDs and names, compared exactly. The first item that is not exactly one integration is told.
+ */
+export function resolveChannels(param: string, channels: readonly ChannelIdentity[]): Checked<string[]> {
+  if (param === "*") return { ok: true, value: channels.map((channel) => channel.uuid) };
+  if (param === "") return { ok: true, value: [] };
+  const meant = indexByIdentifier(channels);
+  const uuids = new Set<string>();
+  for (const identifier of param.split(",")) {
+    if (identifier === "") return { ok: false, text: ERROR_TEXT.emptyChannel };
+    const found = meant.get(identifier);
+    if (found === undefined) return { ok: false, text: channelText("invalid", identifier) };
+    if (found === "several") return { ok: false, text: channelText("non-unique", identifier) };
+    uuids.add(found.uuid);
+  }
+  return { ok: true, value: [...uuids] };
+}
+
+// A request may repeat an item many thousand times, so each is looked up and not searched for.
+function indexByIdentifier(channels: readonly ChannelIdentity[]): Map<string, ChannelIdentity | "several"> {
+  const index = new Map<string, ChannelIdentity | "several">();
+  for (const channel of channels) {
+    for (const identifier of new Set([channel.uuid, channel.name])) {
+      index.set(identifier, index.has(identifier) ? "several" : channel);
+    }
+  }
+  return index;
+}

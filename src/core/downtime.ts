@@ -1,0 +1,97 @@
+// How long a check was down within periods of time, from what is kept of its history. A downtime that crosses the end
+// of a period counts in both.
+import type { Instant, Interval } from "./instant.ts";
+import { UNSEEN_DAY_MS_MIN, UP_SHARE_MS_MIN } from "./limits.ts";
+import type { StoredStatus } from "./state.ts";
+
+/** A stretch of time that statistics are made of: from its first instant up to, but without, its end. */
+export type Period = { from: Instant; to: Instant };
+
+/** A change of the stored status: a flip, a pause or a resume. */
+export type StatusChange = {
+  at: Instant;
+  from: StoredStatus;
+  to: StoredStatus;
+  /** It was an alarm that proved wrong: it has changed nothing. */
+  isTakenBack: boolean;
+};
+
+export type Downtime = { count: number; durationMs: number };
+
+/** What can be told of a period; null: the check was not there yet; "uncounted": it changed too often to be read. */
+export type ReportedDowntime = Downtime | "uncounted" | null;
+
+export type CheckHistory = {
+  createdAt: Instant;
+  /** Now. */
+  status: StoredStatus;
+  /** The newest since the beginning of the first period, oldest first. */
+  changes: readonly StatusChange[];
+  /** There were more before the first of them than are read: see STATUS_CHANGES_READ_MAX. */
+  isCut: boolean;
+};
+
+/**
+ * Whether a day counts as not observed: a signal was due while we could not receive, or we could not for long. A restart
+ * of seconds in which nothing was due changes nothing that anybody could have seen.
+ */
+export function isUnseenDay(day: { unseenMs: number; isSignalMissed: boolean }): boolean {
+  return day.isSignalMissed || day.unseenMs >= UNSEEN_DAY_MS_MIN;
+}
+
+/** The part of a period in which the check existed. What happened before it was created does not concern it. */
+export function lifeIn(period: Period, { createdAt, now }: { createdAt: Instant; now: Instant }): Period {
+  return { from: Math.max(period.from, createdAt), to: Math.min(period.to, now) };
+}
+
+/** How much of a period was blind, by intervals in the order of their beginning. What overlaps counts once. */
+export function unseenMs(blind: readonly Interval[], { from, to }: Period): number {
+  let sum = 0;
+  let countedTo = from;
+  for (const interval of blind) {
+    const start = Math.max(interval.from, countedTo);
+    const end = Math.min(interval.to ?? to, to);
+    if (end <= start) continue;
+    sum += end - start;
+    countedTo = end;
+  }
+  return sum;
+}
+
+/** The share of the observed time in which a check was not down; null: there is not enough history to tell one. */
+export function upShare({ from, to }: Period, lost: Record<"downMs" | "unseenMs", number>): number | null {
+  const seenMs = to - from - lost.unseenMs;
+  return seenMs < UP_SHARE_MS_MIN ? null : Math.max(0, 1 - lost.downMs / seenMs);
+}
+
+/** The downtime in each of the periods. Nothing after `now` counts. */
+export function downtimesOf(
+  history: CheckHistory,
+  { periods, now }: { periods: readonly Period[]; now: Instant },
+): ReportedDowntime[] {
+  const spells = downSpells(history, now);
+  const knownFrom = history.isCut ? (history.changes[0]?.at ?? now) : -Infinity;
+  return periods.map(({ from, to }) => {
+    if (history.createdAt >= to) return null;
+    if (from < knownFrom) return "uncounted";
+    const inside = spells
+      .map((spell) => Math.min(spell.to, to) - Math.max(spell.from, from))
+      .filter((durationMs) => durationMs > 0);
+    return { count: inside.length, durationMs: inside.reduce((sum, durationMs) => sum + durationMs, 0) };
+  });
+}
+
+/** The stretches of being down, in their order; one that began before the first change has no beginning. */
+function downSpells({ changes, status }: CheckHistory, now: Instant): Period[] {
+  const spells: Period[] = [];
+  let downSince: Instant | null = (changes[0]?.from ?? status) === "down" ? -Infinity : null;
+  for (const { at, to, isTakenBack } of changes) {
+    if (isTakenBack) continue;
+    if (to === "down") downSince ??= at;
+    else if (downSince !== null) {
+      spells.push({ from: downSince, to: at });
+      downSince = null;
+    }
+  }
+  return downSince === null ? spells : [...spells, { from: downSince, to: now }];
+}

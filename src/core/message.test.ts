@@ -1,0 +1,141 @@
+// What one message says: single cases as a table, and what holds for every history.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { MINUTE_MS } from "./instant.ts";
+import { composeChanges, type PendingChange } from "./message.ts";
+import type { Flip } from "./state.ts";
+
+const NOON = Date.UTC(2026, 10, 16, 12);
+const BOTH = () => true;
+
+/** Each letter is a piece of news, a minute apart: d silence, f failure, u up, x silence that was taken back, c its correction. */
+function newsOf(letters: string): PendingChange[] {
+  let status: "up" | "down" = letters.startsWith("u") ? "down" : "up";
+  let takenBack: PendingChange["flip"] | null = null;
+  return Array.from(letters).map((letter, index) => {
+    const at = NOON + index * MINUTE_MS;
+    const id = index + 1;
+    if (letter === "c") {
+      // Of the last one that was taken back, or of one that was told long ago.
+      const old = { id: 100 + id, at: NOON - MINUTE_MS, from: "up", to: "down", reason: "timeout" } as const;
+      const flip = takenBack ?? { ...old, takenBackAt: NOON - 2 * MINUTE_MS };
+      return { deliveryId: id, kind: "correction", flip };
+    }
+    const to = letter === "u" ? "up" : "down";
+    const reason = letter === "u" ? "success" : letter === "f" ? "fail" : "timeout";
+    const flip = { id, at, from: status, to, reason, takenBackAt: letter === "x" ? at - 1 : null } as const;
+    if (letter === "x") takenBack = flip;
+    else status = to;
+    return { deliveryId: id, kind: "flip", flip };
+  });
+}
+
+function told(
+  letters: string,
+  hears: (direction: "down" | "up") => boolean = BOTH,
+  before: Flip | null = null,
+) {
+  return composeChanges(newsOf(letters), { hears, before });
+}
+
+const names = (flips: readonly Flip[]) =>
+  flips.map(({ at, reason }) => `${reason}@${(at - NOON) / MINUTE_MS}`);
+
+describe("one message", () => {
+  test.each([
+    ["d", "down", "timeout", ["timeout@0"], 0],
+    ["u", "up", "success", ["success@0"], 0],
+    ["du", "up", "success", ["timeout@0", "success@1"], 0],
+    ["dufuf", "down", "fail", ["timeout@0", "success@1", "fail@2", "success@3", "fail@4"], 0],
+    ["fu", "up", "success", ["fail@0", "success@1"], 0],
+    ["xf", "down", "fail", ["fail@1"], 0],
+    ["fux", "up", "success", ["fail@0", "success@1"], 0],
+    ["c", "up", "takenBack", [], 1],
+    ["cf", "down", "fail", ["fail@1"], 1],
+    ["cfu", "up", "success", ["fail@1", "success@2"], 1],
+  ])("%s says %s because of %s, and names %j", (letters, kind, reason, flips, corrections) => {
+    const { message } = told(letters);
+    expect(message).toMatchObject({ kind, reason });
+    expect(names(message?.flips ?? [])).toEqual(flips);
+    expect(message?.corrections).toHaveLength(corrections);
+  });
+
+  test.each(["x", "xc"])("%s is not sent: nobody had heard of it", (letters) => {
+    const ids = newsOf(letters).map(({ deliveryId }) => deliveryId);
+    expect(told(letters)).toEqual({ message: null, told: [], withdrawn: ids, skipped: [] });
+  });
+
+  test("a correction says when the proof was received", () => {
+    expect(told("c").message).toMatchObject({
+      since: NOON - 2 * MINUTE_MS,
+      corrections: [{ at: NOON - MINUTE_MS, takenBackAt: NOON - 2 * MINUTE_MS }],
+    });
+  });
+
+  test("coming up tells how long it was down, if the beginning is known", () => {
+    const before: Flip = { at: NOON - 7 * MINUTE_MS, from: "up", to: "down", reason: "fail" };
+    expect(told("du").message?.downtimeMs).toBe(MINUTE_MS);
+    expect(told("u", BOTH, before).message?.downtimeMs).toBe(7 * MINUTE_MS);
+    expect(told("u", BOTH, { ...before, to: "up" }).message?.downtimeMs).toBeNull();
+    expect(told("u").message?.downtimeMs).toBeNull();
+    expect(told("ud").message?.downtimeMs).toBeNull();
+  });
+});
+
+describe("a channel that hears only one direction", () => {
+  test("is told that it was down although it is up again", () => {
+    const composed = told("du", (direction) => direction === "down");
+    expect(composed).toMatchObject({ told: [1], skipped: [2], withdrawn: [] });
+    expect(composed.message).toMatchObject({ kind: "down", reason: "timeout", since: NOON });
+    expect(composed.message?.flips).toHaveLength(2);
+  });
+
+  test("is not told of the other", () => {
+    expect(told("u", (direction) => direction === "down")).toMatchObject({ message: null, skipped: [1] });
+    expect(told("c", (direction) => direction === "down")).toMatchObject({ message: null, skipped: [1] });
+    expect(told("d", (direction) => direction === "up")).toMatchObject({ message: null, skipped: [1] });
+  });
+});
+
+describe("whatever has gathered", () => {
+  const histories = fc.array(fc.constantFrom("d", "f", "u", "x", "c"), { minLength: 1, maxLength: 30 });
+  const ears = fc.record({ down: fc.boolean(), up: fc.boolean() });
+
+  test("every delivery is settled in exactly one way", () => {
+    fc.assert(
+      fc.property(histories, ears, (letters, ear) => {
+        const composed = told(letters.join(""), (direction) => ear[direction]);
+        const all = [...composed.told, ...composed.withdrawn, ...composed.skipped];
+        expect(all.toSorted((a, b) => a - b)).toEqual(letters.map((_, index) => index + 1));
+        expect(composed.message === null).toBe(composed.told.length === 0);
+      }),
+    );
+  });
+
+  test("nothing is said only where everything was taken back, and nothing that was taken back is said", () => {
+    fc.assert(
+      fc.property(histories, (letters) => {
+        const news = newsOf(letters.join(""));
+        const composed = composeChanges(news, { hears: BOTH, before: null });
+        expect(composed.skipped).toEqual([]);
+        const standing = news.filter(({ kind, flip }) => kind === "flip" && flip.takenBackAt === null);
+        if (composed.message === null) expect(standing).toEqual([]);
+        else expect(composed.message.flips).toHaveLength(standing.length);
+      }),
+    );
+  });
+
+  test("every explicit failure is named, and the message is about the last thing that is heard of", () => {
+    fc.assert(
+      fc.property(histories, (letters) => {
+        const { message } = told(letters.join(""));
+        const failures = message?.flips.filter(({ reason }) => reason === "fail") ?? [];
+        expect(failures).toHaveLength(letters.filter((letter) => letter === "f").length);
+        const last = letters.findLast((letter) => letter !== "x" && letter !== "c");
+        if (message !== null && message.reason !== "takenBack") {
+          expect(message.kind).toBe(last === "u" ? "up" : "down");
+        }
+      }),
+    );
+  });
+});

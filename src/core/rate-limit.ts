@@ -1,0 +1,51 @@
+// How many requests somebody may make: a bucket that holds a minute's worth and is refilled evenly. Pure: the
+// caller keeps the buckets and says what time it is.
+import { MINUTE_MS, SECOND_MS } from "./instant.ts";
+
+/** What is left, and as of when, on a clock that never goes back. Somebody who has none has all that he may have. */
+export type Bucket = { left: number; atMs: number };
+
+export type RateRule = {
+  perMinute: number;
+  nowMs: number;
+};
+
+/** What became of a request, and what is to be told about it. */
+export type RateVerdict = {
+  isAllowed: boolean;
+  bucket: Bucket;
+  limit: number;
+  /** Whole requests that are left. */
+  remaining: number;
+  /** Until everything is there again. */
+  resetSeconds: number;
+  /** Until there is room for one more request; 0 while there is. */
+  retryAfterSeconds: number;
+};
+
+/** Counts one request. A refused one costs nothing: whoever goes on trying gets his turn as early as one who waits. */
+export function takeRequest(before: Bucket | null, { perMinute, nowMs }: RateRule): RateVerdict {
+  const refilled = refill(before, { perMinute, nowMs });
+  const isAllowed = refilled >= 1;
+  const left = isAllowed ? refilled - 1 : refilled;
+  const secondsUntil = (wanted: number) =>
+    Math.max(0, Math.ceil(((wanted - left) * MINUTE_MS) / perMinute / SECOND_MS));
+  return {
+    isAllowed,
+    bucket: { left, atMs: nowMs },
+    limit: perMinute,
+    remaining: Math.floor(left),
+    resetSeconds: secondsUntil(perMinute),
+    retryAfterSeconds: secondsUntil(1),
+  };
+}
+
+/** Whether nothing would be left to count. Asking takes nothing. */
+export function isExhausted(bucket: Bucket | null, rule: RateRule): boolean {
+  return refill(bucket, rule) < 1;
+}
+
+function refill(bucket: Bucket | null, { perMinute, nowMs }: RateRule): number {
+  if (bucket === null) return perMinute;
+  return Math.min(perMinute, bucket.left + (Math.max(0, nowMs - bucket.atMs) * perMinute) / MINUTE_MS);
+}

@@ -1,0 +1,160 @@
+// What other settings would have done to the runs that really took place: the same machine, fed with history.
+// For whoever changes a schedule or a grace time and wants to see first what it would have meant.
+import { passDeadlines, type Sight } from "./deadline.ts";
+import { type Instant, type Interval, MINUTE_MS, SECOND_MS } from "./instant.ts";
+import { PERIOD_SECONDS_MAX, PERIOD_SECONDS_MIN } from "./limits.ts";
+import { dueAfter } from "./run.ts";
+import type { Signal } from "./signal.ts";
+import { type CheckState, type Flip, type FlipReason, graceMs, NEW_STATE, type Timing } from "./state.ts";
+import { applySignal, isNotified } from "./transition.ts";
+
+/** A run as history keeps it. Without a start signal only its end is known. */
+export type HistoricRun = { startAt: Instant | null; endAt: Instant; outcome: "success" | "fail" };
+
+/** What is known of a stretch of time: the runs in it, oldest end first, and when we could not receive. */
+export type History = { runs: readonly HistoricRun[]; blind: readonly Interval[]; toAt: Instant };
+
+/** An alarm that people would have been told of, and until when the check would have been down. */
+export type ReplayedAlert = { at: Instant; reason: FlipReason; untilAt: Instant | null };
+
+export type Comparison = {
+  before: readonly ReplayedAlert[];
+  after: readonly ReplayedAlert[];
+  /** Alarms under the old settings that were right: a failure, or a run that never came. */
+  realCount: number;
+  /** Those of them that the new settings would have kept to themselves. */
+  missedCount: number;
+  /** The shortest grace under which the new schedule raises no alarm but the right ones; null: there is none. */
+  quietGraceSeconds: number | null;
+};
+
+/** A shorter grace is only proposed after so many runs: fewer say little about how late the job can be. */
+const RUNS_TO_SHORTEN = 30;
+
+/** The grace to propose to whoever is changing settings; null: theirs is as good as any. */
+export function graceToPropose(
+  { graceSeconds }: Pick<Timing, "graceSeconds">,
+  { quietGraceSeconds: quiet, runCount }: Pick<Comparison, "quietGraceSeconds"> & { runCount: number },
+): number | null {
+  if (quiet === null || quiet === graceSeconds) return null;
+  return quiet > graceSeconds || runCount >= RUNS_TO_SHORTEN ? quiet : null;
+}
+
+/** Nobody is put off by how many signals there were. */
+const NO_RATE = { ratePerMinute: Number.POSITIVE_INFINITY };
+
+/** The alarms that the history would have raised under the given settings. */
+export function replayHistory(timing: Timing, history: History): ReplayedAlert[] {
+  const sight: Sight = { watermarkAt: history.toAt, blind: history.blind };
+  let state: CheckState = NEW_STATE;
+  const flips: Flip[] = [];
+  for (const signal of signalsOf(history.runs)) {
+    const outcome = applySignal({ timing, state }, { signal, sight, rules: NO_RATE });
+    flips.push(...outcome.flips);
+    state = outcome.state;
+  }
+  flips.push(...passDeadlines({ timing, state }, { sight, beforeAt: history.toAt }).flips);
+  return alertsOf(flips);
+}
+
+/** What a change of settings would have changed in the past. */
+export function compareSettings(
+  { before, after }: { before: Timing; after: Timing },
+  history: History,
+): Comparison {
+  const told = replayHistory(before, history);
+  const real = told.filter((alert) => isReal(before, alert));
+  const wouldTell = replayHistory(after, history);
+  const isCovered = coverOf(wouldTell);
+  const missed = real.filter((alert) => !isCovered(alert));
+  return {
+    before: told,
+    after: wouldTell,
+    realCount: real.length,
+    missedCount: missed.length,
+    quietGraceSeconds: quietGrace(after, { history, real }),
+  };
+}
+
+/** Each run has an id of its own here, so that overlapping ones stay apart as they were. */
+function signalsOf(runs: readonly HistoricRun[]): Signal[] {
+  const signals = runs.flatMap(({ startAt, endAt, outcome }, index): Signal[] => {
+    const rid = String(index);
+    const end: Signal = { kind: outcome, at: endAt, rid: startAt === null ? null : rid, replayed: false };
+    return startAt === null ? [end] : [{ kind: "start", at: startAt, rid, replayed: false }, end];
+  });
+  return signals.toSorted((one, other) => one.at - other.at);
+}
+
+function alertsOf(flips: readonly Flip[]): ReplayedAlert[] {
+  const alerts: ReplayedAlert[] = [];
+  for (const flip of flips) {
+    const open = alerts.at(-1);
+    if (flip.to === "up" && open?.untilAt === null) open.untilAt = flip.at;
+    else if (flip.to === "down" && isNotified(flip))
+      alerts.push({ at: flip.at, reason: flip.reason, untilAt: null });
+  }
+  return alerts;
+}
+
+/**
+ * A failure is one. Silence is one when a run was left out: what came at last was nearer to the next run than to the
+ * missing one, and came after another run was due or more than a further grace time after the alert. Without the second
+ * part, every late run would count wherever the grace is longer than half the period.
+ */
+function isReal(timing: Timing, { at, reason, untilAt }: ReplayedAlert): boolean {
+  if (reason !== "timeout" || untilAt === null) return true;
+  const dueAt = at - graceMs(timing);
+  const nextDueAt = dueAfter(timing, dueAt);
+  if (nextDueAt === null || untilAt - dueAt <= nextDueAt - untilAt) return false;
+  if (untilAt - at > graceMs(timing)) return true;
+  const laterDueAt = dueAfterAlert(timing, { at, dueAt, periodMs: nextDueAt - dueAt });
+  return laterDueAt !== null && laterDueAt <= untilAt;
+}
+
+/** The first time after an alert at which a run was due, had the runs kept to their schedule. */
+function dueAfterAlert(
+  timing: Timing,
+  { at, dueAt, periodMs }: { at: Instant; dueAt: Instant; periodMs: number },
+): Instant | null {
+  if (timing.kind !== "simple") return dueAfter(timing, at);
+  return dueAt + (Math.floor((at - dueAt) / periodMs) + 1) * periodMs;
+}
+
+/**
+ * Tells of an alarm whether the check would have been down at some moment of it. Searched by halving: two weeks of a
+ * job that fails every minute, each alarm compared with each, would hold up the whole process for seconds.
+ */
+function coverOf(alerts: readonly ReplayedAlert[]): (alert: ReplayedAlert) => boolean {
+  const latestEnds: number[] = [];
+  for (const { untilAt } of alerts) {
+    latestEnds.push(Math.max(latestEnds.at(-1) ?? 0, untilAt ?? Number.POSITIVE_INFINITY));
+  }
+  return ({ at, untilAt }) => {
+    const end = untilAt ?? Number.POSITIVE_INFINITY;
+    let [low, high] = [0, alerts.length];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if ((alerts[middle]?.at ?? end) < end) low = middle + 1;
+      else high = middle;
+    }
+    return (latestEnds[low - 1] ?? 0) > at;
+  };
+}
+
+/** With the shortest grace every late run shows by how much it was late; what lasts longer was no late run. */
+function quietGrace(
+  timing: Timing,
+  { history, real }: { history: History; real: readonly ReplayedAlert[] },
+): number | null {
+  const strict = { ...timing, graceSeconds: PERIOD_SECONDS_MIN };
+  const late = replayHistory(strict, history).filter((alert) => !isReal(strict, alert));
+  const neededMs = late.map(({ at, untilAt }) => (untilAt ?? at) - at + graceMs(strict));
+  const longestMs = Math.max(PERIOD_SECONDS_MIN * SECOND_MS, ...neededMs);
+  const graceSeconds = (Math.ceil(longestMs / MINUTE_MS) * MINUTE_MS) / SECOND_MS;
+  if (graceSeconds > PERIOD_SECONDS_MAX) return null;
+  const quiet = { ...timing, graceSeconds };
+  const alerts = replayHistory(quiet, history);
+  const isQuiet = alerts.every((alert) => isReal(quiet, alert));
+  return isQuiet && real.every(coverOf(alerts)) ? graceSeconds : null;
+}

@@ -1,0 +1,162 @@
+// How long the runs took that a list of pings shows. A list pairs ends with starts by run id, more generously
+// than the machine, which watches the newest start only; what the machine does with a signal is in transition.ts.
+import { DAY_MS, HOUR_MS, type Instant } from "./instant.ts";
+import { RUN_PAIRING_HOURS_MAX } from "./limits.ts";
+import type { SignalKind } from "./signal.ts";
+import { expectedAt, graceMs, NEW_STATE, type Timing } from "./state.ts";
+
+/** What pairing looks at. `durationMs` is what the machine measured when the signal was applied. */
+export type PairedPing = {
+  n: number;
+  at: Instant;
+  kind: SignalKind;
+  rid: string | null;
+  durationMs: number | null;
+};
+
+/**
+ * The durations of the pings of a list, by their number; one that is not known has none. A success or failure is
+ * paired with the nearest earlier start, success or failure of its run id, where no id is an id as well; only a
+ * start gives a duration. Log lines, ignored signals and other runs in between do not matter. Where the list ends
+ * before anything of the run, what was measured at the time is told.
+ */
+export function runDurations(newestFirst: readonly PairedPing[]): Map<number, number> {
+  const durations = new Map<number, number>();
+  const before = new Map<string | null, PairedPing>();
+  for (const ping of newestFirst.toReversed()) {
+    if (ping.kind === "log" || ping.kind === "ign") continue;
+    if (ping.kind !== "start") {
+      const durationMs = durationOf(ping, before.get(ping.rid));
+      if (durationMs !== null && durationMs <= RUN_PAIRING_HOURS_MAX * HOUR_MS) {
+        durations.set(ping.n, durationMs);
+      }
+    }
+    before.set(ping.rid, ping);
+  }
+  return durations;
+}
+
+function durationOf(ping: PairedPing, earlier: PairedPing | undefined): number | null {
+  if (earlier === undefined) return ping.durationMs;
+  // A replayed ping stands where it was logged, and may be older than what stands before it.
+  if (earlier.kind !== "start" || earlier.at > ping.at) return null;
+  return ping.at - earlier.at;
+}
+
+// How long the runs of a check usually take, from the newest that were measured.
+
+export type Usual = {
+  /** How many runs it is told from. */
+  count: number;
+  /** Eight of ten runs took no less and no more than these. */
+  lowMs: number;
+  highMs: number;
+  medianMs: number;
+  p95Ms: number;
+};
+
+/** Fewer runs than these say nothing about what is usual. */
+const USUAL_RUNS_MIN = 3;
+
+/** What is usual; null: too few runs were measured. The order does not matter. */
+export function usualOf(durationsMs: readonly number[]): Usual | null {
+  if (durationsMs.length < USUAL_RUNS_MIN) return null;
+  const sorted = durationsMs.toSorted((one, other) => one - other);
+  const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? 0;
+  return {
+    count: sorted.length,
+    lowMs: at(0.1),
+    highMs: at(0.9),
+    medianMs: at(0.5),
+    p95Ms: at(0.95),
+  };
+}
+
+// How late a run was, told after the event from its neighbours in history. The machine itself knows only the deadline;
+// this is for drawing, and decides nothing.
+
+/** The run in question, and when the run before it had ended. */
+export type PlacedRun = { previousEndAt: Instant; startAt: Instant | null; endAt: Instant };
+
+/** How long after the expected time the run began, or ended where nobody told its beginning; never below zero. */
+export function latenessMs(timing: Timing, { previousEndAt, startAt, endAt }: PlacedRun): number {
+  const expected = dueAfter(timing, previousEndAt);
+  return expected === null ? 0 : Math.max(0, (startAt ?? endAt) - expected);
+}
+
+/** Late is what has used more than half of its grace: a job that takes a moment is not late every time. */
+export function isLateRun(timing: Timing, run: PlacedRun): boolean {
+  return latenessMs(timing, run) > graceMs(timing) / 2;
+}
+
+/** When the next success is due after a success at an instant; null: never again. */
+export function dueAfter(timing: Timing, at: Instant): Instant | null {
+  return expectedAt({ timing, state: { ...NEW_STATE, status: "up", lastPingAt: at } });
+}
+
+// Daily roll-ups: how many runs of a check ended on a day, how, and how long they took. The running day is
+// carried along with the state; this file decides when it is over and where a late run belongs.
+
+/** What one check did on one day. */
+export type DayTotals = {
+  /** `YYYY-MM-DD`, in UTC: the same day for everyone who looks. */
+  day: string;
+  successCount: number;
+  failCount: number;
+  /** Runs whose duration is known; the two values below speak of these. */
+  timedCount: number;
+  durationSumMs: number;
+  durationMaxMs: number;
+};
+
+type EndedRun = { endAt: Instant; outcome: "success" | "fail"; durationMs: number | null };
+
+/** The day that was asked for last: under load it is the same for every signal. */
+let lastDay = { from: 0, to: 0, text: "" };
+
+/** The UTC day that an instant lies in. */
+export function dayOf(at: Instant): string {
+  if (!(at >= lastDay.from && at < lastDay.to)) {
+    const from = at - (((at % DAY_MS) + DAY_MS) % DAY_MS);
+    lastDay = { from, to: from + DAY_MS, text: new Date(at).toISOString().slice(0, 10) };
+  }
+  return lastDay.text;
+}
+
+/** The totals of a single run. */
+export function totalsOf({ endAt, outcome, durationMs }: EndedRun): DayTotals {
+  return {
+    day: dayOf(endAt),
+    successCount: outcome === "success" ? 1 : 0,
+    failCount: outcome === "fail" ? 1 : 0,
+    timedCount: durationMs === null ? 0 : 1,
+    durationSumMs: durationMs ?? 0,
+    durationMaxMs: durationMs ?? 0,
+  };
+}
+
+/** The totals of the same day taken together. */
+export function sumTotals(one: DayTotals, other: DayTotals): DayTotals {
+  return {
+    day: one.day,
+    successCount: one.successCount + other.successCount,
+    failCount: one.failCount + other.failCount,
+    timedCount: one.timedCount + other.timedCount,
+    durationSumMs: one.durationSumMs + other.durationSumMs,
+    durationMaxMs: Math.max(one.durationMaxMs, other.durationMaxMs),
+  };
+}
+
+/**
+ * Counts a run. `today` is the running day after it; `settled` are totals to be added to the stored days: the
+ * day that has ended, or the older day that a late run belongs to.
+ */
+export function countRun(
+  today: DayTotals | null,
+  run: EndedRun,
+): { today: DayTotals; settled: DayTotals | null } {
+  const totals = totalsOf(run);
+  if (today === null) return { today: totals, settled: null };
+  if (totals.day === today.day) return { today: sumTotals(today, totals), settled: null };
+  return totals.day > today.day ? { today: totals, settled: today } : { today, settled: totals };
+}

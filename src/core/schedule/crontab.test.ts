@@ -1,0 +1,257 @@
+// What is found in a crontab, what it is called, and how its lines report; by tables and by properties.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { CRONTAB_JOBS_MAX, CRONTAB_LENGTH_MAX, NAME_LENGTH_MAX } from "../limits.ts";
+import { type Crontab, jobName, pipeWarning, readCrontab, withReports } from "./crontab.ts";
+
+const OF_A_USER = `# m h  dom mon dow   command
+MAILTO=ops@example.org
+PATH = /usr/bin
+
+# The whole database,
+# to the other house.
+0 3 * * * /srv/bin/nightly-backup.sh --full
+*/5 * * * *\tcd /srv && php artisan schedule:run >> /dev/null 2>&1
+
+# 0 4 * * * /srv/bin/switched-off.sh
+@daily certbot renew --quiet
+CRON_TZ="Europe/Riga"
+30 8 * * 1-5 /srv/bin/report.py
+@reboot /srv/bin/agent
+61 3 * * * /srv/bin/never
+0 5 * * *
+`;
+
+describe("what is found", () => {
+  test("the jobs of a user's crontab, with zone, name and the comment above", () => {
+    const { jobs } = readCrontab(OF_A_USER);
+    expect(jobs).toMatchObject([
+      {
+        line: 7,
+        schedule: "0 3 * * *",
+        tz: null,
+        name: "nightly-backup",
+        about: "The whole database,\nto the other house.",
+      },
+      { line: 8, schedule: "*/5 * * * *", tz: null, name: "artisan", about: "" },
+      { line: 11, schedule: "0 0 * * *", tz: null, name: "certbot renew", about: "" },
+      { line: 13, schedule: "30 8 * * 1-5", tz: "Europe/Riga", name: "report", about: "" },
+    ]);
+  });
+
+  test("and what cannot be watched, each line with its reason", () => {
+    expect(readCrontab(OF_A_USER).leftOut.map(({ line, why }) => [line, why])).toEqual([
+      [14, "reboot"],
+      [15, "schedule"],
+      [16, "command"],
+    ]);
+  });
+
+  test("a system's crontab has a column of users, which is no part of the command", () => {
+    const text = "17 * * * * root run-parts /etc/cron.hourly\n0 1 * * * www-data php /srv/app/clean.php\n";
+    expect(namesOf(readCrontab(text))).toEqual(["run-parts", "clean"]);
+    const headed = "# m h dom mon dow user command\n0 1 * * * www-data /srv/clean.sh\n";
+    expect(namesOf(readCrontab(headed))).toEqual(["clean"]);
+  });
+
+  test("without such a sign the sixth word is the command", () => {
+    expect(namesOf(readCrontab("0 1 * * * backup all"))).toEqual(["backup all"]);
+  });
+
+  test("equal names are told apart", () => {
+    expect(namesOf(readCrontab("0 1 * * * a.sh\n0 2 * * * a.sh\n0 3 * * * a.sh"))).toEqual([
+      "a",
+      "a 2",
+      "a 3",
+    ]);
+  });
+
+  test("an unknown zone leaves out what is below it, and lines of Windows are lines", () => {
+    const { jobs, leftOut } = readCrontab(
+      "0 1 * * * a\r\nCRON_TZ=Mars/Base\r\n0 2 * * * b\r\nCRON_TZ=UTC\r\n0 3 * * * c",
+    );
+    expect(jobs.map(({ line, tz }) => [line, tz])).toEqual([
+      [1, null],
+      [5, "UTC"],
+    ]);
+    expect(leftOut).toEqual([{ line: 3, text: "0 2 * * * b", why: "zone" }]);
+  });
+
+  test("so many jobs and no more", () => {
+    const text = Array.from({ length: CRONTAB_JOBS_MAX + 2 }, () => "0 1 * * * a").join("\n");
+    const { jobs, leftOut } = readCrontab(text);
+    expect(jobs).toHaveLength(CRONTAB_JOBS_MAX);
+    expect(leftOut.map(({ line, why }) => [line, why])).toEqual([
+      [CRONTAB_JOBS_MAX + 1, "many"],
+      [CRONTAB_JOBS_MAX + 2, "many"],
+    ]);
+  });
+});
+
+function namesOf({ jobs }: Crontab): string[] {
+  return jobs.map(({ name }) => name);
+}
+
+describe("what a job is called", () => {
+  test.each([
+    ["/usr/local/bin/backup.sh", "backup"],
+    ["cd /srv/app && ./bin/sync --all", "sync"],
+    ["sudo -u postgres pg_dump shop | gzip > /b/shop.gz", "pg_dump shop"],
+    ["nice -n 10 ionice -c 3 rsync -a /a /b", "rsync"],
+    ["flock -n /tmp/lock python3 /srv/jobs/import.py", "import"],
+    ["FOO=1 BAR='a b' /usr/bin/env node /srv/report.mjs", "report"],
+    ["timeout 300 restic backup /home", "restic backup"],
+    ["test -x /usr/sbin/anacron || run-parts --report /etc/cron.daily", "run-parts"],
+    ["command -v debian-sa1 > /dev/null && debian-sa1 1 1", "debian-sa1"],
+    ["bash -c 'cd /srv; ./rotate.sh'", "rotate"],
+    ["bash -lc \"bash -c 'bash -c deep'\"", "bash"],
+    ["python3 -m jobs.clean", "jobs.clean"],
+    ["java -Xmx1g -jar /opt/etl.jar", "etl"],
+    ["(./dump && ./upload)", "dump"],
+    ["mail -s hello root%the text", "mail"],
+    ["constructor -x y", "constructor"],
+    ["%", "job"],
+    ["&&", "&&"],
+  ])("%s is %s", (command, name) => {
+    expect(jobName(command)).toBe(name);
+  });
+});
+
+describe("a line that reports", () => {
+  const report = "curl https://example.org/$?";
+  const reported = (line: string) =>
+    new Map(readCrontab(line).jobs.map(({ command }) => [1, { command, report }]));
+  test.each([
+    ["0 1 * * * a.sh", `0 1 * * * a.sh; ${report}`],
+    ["0 1 * * * a.sh ; \r", `0 1 * * * a.sh; ${report}\r`],
+    ["0 1 * * * mail root%text", `0 1 * * * mail root; ${report}%text`],
+    ["0 1 * * * date +\\%F > /tmp/day", `0 1 * * * date +\\%F > /tmp/day; ${report}`],
+    ["0 1 * * * a && b", `0 1 * * * a && b; ${report}`],
+    ["@daily find /a -exec rm {} \\;", `@daily find /a -exec rm {} \\;; ${report}`],
+  ])("%j becomes %j", (line, changed) => {
+    expect(withReports(line, reported(line))).toEqual({ text: changed, unchanged: [] });
+  });
+
+  test.each(["0 1 * * * a.sh &", "0 1 * * * a.sh # nightly", "0 1 * * * a.sh \\"])(
+    "%j stays as it is",
+    (line) => {
+      expect(withReports(line, reported(line))).toEqual({ text: line, unchanged: [1] });
+    },
+  );
+
+  test("lines that are not asked about stay as they are, to the last character", () => {
+    const text = `${OF_A_USER}\n\n# end \r\n`;
+    expect(withReports(text, new Map())).toEqual({ text, unchanged: [] });
+  });
+});
+
+describe("a command with a pipe", () => {
+  test.each([
+    ["backup.sh | logger -t backup", "logger", "the exit code of “backup”"],
+    ["cd /srv && ./run.sh 2>&1 | grep -v noise | logger", "logger", "the exit code of “run”"],
+    ["pg_dump shop | gzip > /b/shop.gz", "gzip", "a failure of any of “pg_dump shop”, “gzip”"],
+    ["job.sh |& mail root", "mail root", "the exit code of “job”"],
+    ["a.sh | while read l; do echo $l; done", "while read", "a failure of any of “a”, “while read”"],
+  ])("%s", (command, last, reports) => {
+    expect(pipeWarning(command)).toBe(
+      `This command contains a pipe, so its exit code is that of “${last}”. The new line reports ${reports}.`,
+    );
+  });
+
+  test.each([
+    "a.sh || b.sh",
+    "a.sh 'x | y' \"z | $(b | c)\"",
+    "a.sh \\| b",
+    "x=$(a | b); c.sh",
+    "echo hello | mail root; a.sh",
+    "ps ax | grep -q agent || start-agent",
+    "curl -s https://example.org | grep -q ok",
+    "a.sh >| /tmp/out",
+    "mail root%a | b",
+    "! a | b",
+  ])("%s is as the shell reports it", (command) => {
+    expect(pipeWarning(command)).toBeNull();
+  });
+
+  test.each([
+    "(a | b)",
+    "for d in x y; do pg_dump $d | gzip > $d; done",
+    "if true; then a | b; fi",
+    "case x in a|b) c;; esac",
+    "a | b <<END",
+    "a | 'b",
+    "f() { a | b; }; f",
+  ])("%s is not changed, and said to hide the exit code", (command) => {
+    const line = `0 1 * * * ${command}`;
+    expect(pipeWarning(command)).toContain("Move the command to a script");
+    expect(withReports(line, new Map([[1, { command, report: "x" }]]))).toEqual({
+      text: line,
+      unchanged: [1],
+    });
+  });
+});
+
+describe("whatever is pasted", () => {
+  const piece = fc.oneof(
+    fc.string(),
+    fc.constantFrom(
+      "* * * * * ",
+      "@daily ",
+      "\n",
+      "# ",
+      "CRON_TZ=",
+      "root ",
+      "'",
+      '"',
+      "&&",
+      "%",
+      "bash -c ",
+      "sudo -u ",
+    ),
+  );
+  const pasted = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join(""));
+
+  test("every line is in one place at most, and every name fits, is not empty and is there once", () => {
+    fc.assert(
+      fc.property(pasted, (text) => {
+        const { jobs, leftOut } = readCrontab(text);
+        const lines = [...jobs, ...leftOut].map(({ line }) => line);
+        expect(new Set(lines).size).toBe(lines.length);
+        expect(new Set(jobs.map(({ name }) => name)).size).toBe(jobs.length);
+        for (const { name } of jobs) {
+          expect(name.trim()).not.toBe("");
+          expect(Array.from(name).length).toBeLessThanOrEqual(NAME_LENGTH_MAX);
+        }
+      }),
+    );
+  });
+
+  test("the longest texts are read in no time", () => {
+    const fill = (one: string) => one.repeat(Math.floor(CRONTAB_LENGTH_MAX / one.length));
+    const spaces = " ".repeat(CRONTAB_LENGTH_MAX - 30);
+    const worst = [
+      fill("0 0 30 2 * a\n"),
+      fill("#0 0 30 2 * a\n"),
+      fill("0 1 * * * a\n"),
+      `CRON_TZ=${spaces}b`,
+      `0 1 * * * a${spaces}b`,
+      `0 1 * * * ${fill("'\"( ")}`,
+      `0 1 * * * ${fill("sudo ")}`,
+      fill("#user "),
+      fill("#a\n"),
+      fill("* "),
+      `0 1 * * * a | ${fill("$(")}`,
+      `0 1 * * * a | ${fill("(")}`,
+      `0 1 * * * ${fill("a | ")}b`,
+      `0 1 * * * a | ${fill('"$("')}`,
+    ];
+    for (const text of worst) {
+      // Of the processor, since other processes may hold this one up.
+      const before = process.cpuUsage();
+      const { jobs } = readCrontab(text.slice(0, CRONTAB_LENGTH_MAX));
+      withReports(text, new Map(jobs.map(({ line, command }) => [line, { command, report: "x" }])));
+      for (const { command } of jobs) pipeWarning(command);
+      expect(process.cpuUsage(before).user / 1_000, text.slice(0, 20)).toBeLessThan(2_000);
+    }
+  });
+});

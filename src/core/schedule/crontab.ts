@@ -1,0 +1,604 @@
+// Reads a crontab as cron does: its jobs with schedule, zone and a name for people, and the lines that are no job that
+// can be watched. The text itself is never changed here.
+import { CRONTAB_JOBS_MAX } from "../limits.ts";
+import { expandMacro } from "./cron.ts";
+import { isValidSchedule } from "./schedule.ts";
+import { zoneOf } from "./zone.ts";
+
+export type CrontabJob = {
+  /** Counted from 1, as editors do. */
+  line: number;
+  schedule: string;
+  /** What the crontab itself says (`CRON_TZ`); null: the zone of the machine. */
+  tz: string | null;
+  command: string;
+  /** Different from all others of the same crontab. */
+  name: string;
+  /** The comment above it; empty without one. */
+  about: string;
+};
+
+/** Why a line is left out: it has no time, its time or zone cannot be read, nothing is run, or there are too many. */
+export type LeftOutReason = "reboot" | "schedule" | "zone" | "command" | "many";
+export type LeftOutLine = { line: number; text: string; why: LeftOutReason };
+export type Crontab = { jobs: CrontabJob[]; leftOut: LeftOutLine[] };
+
+const SETTING = /^[A-Za-z_][A-Za-z0-9_]*\s*=/;
+const ZONE_SETTING = /^CRON_TZ\s*=(.*)$/;
+const QUOTED = /^(["'])(.*)\1$/;
+const FIVE_FIELDS = /^((?:[^\s]+\s+){4}[^\s]+)(?:\s+(.*))?$/;
+const ONE_FIELD = /^(@[a-z]+)(?:\s+(.*))?$/;
+const USER_AND_COMMAND = /^[^\s]+\s+(.*)$/;
+/** The columns of a system's crontab, as its usual heading names them, and the user nearly all of its jobs run as. */
+const USERS_HEADING = /^#.*\buser(-name)?\s+command\b/m;
+const ROOT_COLUMN = /^[ \t]*(?:@[a-z]+|[^\s#]+(?:[ \t]+[^\s]+){4})[ \t]+root[ \t]+\S/m;
+/** The heading of a user's own: it describes no job. */
+const COLUMNS_HEADING = /\bdom\s+mon\s+dow\b|^[-#*=.|\s]*$/;
+
+/** Every line is a job, is left out for a reason, or is none of cron's business. */
+export function readCrontab(text: string): Crontab {
+  const found: Crontab = { jobs: [], leftOut: [] };
+  const hasUsers = USERS_HEADING.test(text) || ROOT_COLUMN.test(text);
+  const taken = new Set<string>();
+  let tz: string | null = null;
+  let about: string[] = [];
+  for (const [index, raw] of text.split(/\r?\n/).entries()) {
+    const content = raw.trim();
+    if (content.startsWith("#")) {
+      about.push(...commentOf(content));
+      continue;
+    }
+    tz = zoneSetBy(content) ?? tz;
+    if (content !== "" && !SETTING.test(content)) {
+      const read = readJob(content, { hasUsers, tz });
+      const line = index + 1;
+      if (typeof read === "string") found.leftOut.push({ line, text: content, why: read });
+      else if (found.jobs.length === CRONTAB_JOBS_MAX)
+        found.leftOut.push({ line, text: content, why: "many" });
+      else {
+        const name = uniqueName(taken, jobName(read.command));
+        found.jobs.push({ line, ...read, name, about: about.join("\n") });
+      }
+    }
+    about = [];
+  }
+  return found;
+}
+
+function zoneSetBy(content: string): string | null {
+  const value = ZONE_SETTING.exec(content)?.[1]?.trim();
+  return value === undefined ? null : (QUOTED.exec(value)?.[2] ?? value);
+}
+
+type Read = Pick<CrontabJob, "schedule" | "tz" | "command">;
+
+function readJob(
+  content: string,
+  { hasUsers, tz }: { hasUsers: boolean; tz: string | null },
+): Read | LeftOutReason {
+  const [, when, rest = ""] = ONE_FIELD.exec(content) ?? FIVE_FIELDS.exec(content) ?? [];
+  if (when === "@reboot") return "reboot";
+  const schedule = when === undefined ? "" : (expandMacro(when) ?? when.replace(/\s+/g, " "));
+  if (!isValidSchedule(schedule, { oncalendar: false })) return "schedule";
+  if (tz !== null && zoneOf(tz) === null) return "zone";
+  const command = hasUsers ? (USER_AND_COMMAND.exec(rest)?.[1] ?? "") : rest;
+  return command === "" ? "command" : { schedule, tz, command };
+}
+
+/** What a comment says of the job below it. One that is a job itself, switched off, says nothing. */
+function commentOf(content: string): string[] {
+  const said = content.replace(/^#+\s?/, "").trim();
+  const isSaying =
+    !COLUMNS_HEADING.test(said) && typeof readJob(said, { hasUsers: false, tz: null }) === "string";
+  return isSaying ? [said] : [];
+}
+
+function uniqueName(taken: Set<string>, name: string): string {
+  let free = name;
+  for (let count = 2; taken.has(free); count++) free = `${name} ${count}`;
+  taken.add(free);
+  return free;
+}
+
+// What of a line cron runs, and what it gives to that as its input: everything from an unescaped percent sign on.
+
+const INPUT = /(?<!\\)%/;
+
+/** Both parts, which together are the text. */
+export function splitInput(text: string): { run: string; input: string } {
+  const at = text.search(INPUT);
+  return at === -1 ? { run: text, input: "" } : { run: text.slice(0, at), input: text.slice(at) };
+}
+
+// A crontab whose jobs report: the same text, with one command behind each job that tells how it ended. Lines that
+// cannot be continued safely stay as they are.
+
+/** What is run by a line, as it was read there, and what shall follow it. A line that is not named stays as it is. */
+export type ReportLines = ReadonlyMap<number, { command: string; report: string }>;
+export type ReportingCrontab = {
+  text: string;
+  /** The lines that were to report and could not be changed. */
+  unchanged: number[];
+};
+
+const IN_BACKGROUND = /(?<!&)&\s*$/;
+/** The shell would take what is behind it for a comment, or for a part of the same word. */
+const SWALLOWS = /(?:^|\s)#|\\$/;
+/** Not the one that ends the command of `find -exec`. */
+const LAST_SEMICOLON = /(?<!\\);$/;
+
+/** Adds `; <report>` to each line that has one, so that `$?` in it is the status of the job. */
+export function withReports(text: string, reports: ReportLines): ReportingCrontab {
+  const unchanged: number[] = [];
+  const lines = text.split("\n").map((raw, index) => {
+    const line = index + 1;
+    const job = reports.get(line);
+    if (job === undefined) return raw;
+    const changed = continued(raw, job);
+    if (changed === null) unchanged.push(line);
+    return changed ?? raw;
+  });
+  return { text: lines.join("\n"), unchanged };
+}
+
+function continued(raw: string, { command, report }: { command: string; report: string }): string | null {
+  const end = raw.endsWith("\r") ? "\r" : "";
+  const content = raw.slice(0, raw.length - end.length);
+  const before = content.slice(0, content.trimEnd().length - command.length);
+  const { run, input } = splitInput(content.slice(before.length));
+  if (IN_BACKGROUND.test(run) || SWALLOWS.test(run)) return null;
+  const ended = run.trimEnd().replace(LAST_SEMICOLON, "").trimEnd();
+  const pipelines = readPipelines(ended);
+  if (pipelines.kind === "unsafe") return null;
+  return `${before}${pipelines.kind === "none" ? ended : pipelines.command}; ${report}${input}${end}`;
+}
+
+/** What a person has to know about the exit code of a command with a pipe; null when there is nothing to say. */
+export function pipeWarning(command: string): string | null {
+  const pipelines = readPipelines(splitInput(command).run);
+  if (pipelines.kind === "none") return null;
+  if (pipelines.kind === "unsafe") {
+    return "This command contains a pipe that hides the exit code of the job. Move the command to a script and report at its end.";
+  }
+  const { jobs, last } = pipelines;
+  const [first = ""] = jobs;
+  const reported =
+    jobs.length === 1
+      ? `the exit code of “${first}”`
+      : `a failure of any of ${jobs.map((job) => `“${job}”`).join(", ")}`;
+  return `This command contains a pipe, so its exit code is that of “${last}”. The new line reports ${reported}.`;
+}
+
+// Pipelines in the command of a crontab line. A shell returns the exit code of the last command of a pipeline, so
+// `backup.sh | logger; curl …/$?` reports how logger ended. cron runs commands with /bin/sh, which often has neither
+// PIPESTATUS nor pipefail, so the exit codes are carried by a file descriptor.
+
+export type PipelineReading =
+  /** No pipeline decides what `$?` is at the end of the line. */
+  | { kind: "none" }
+  /** There is a pipe where the line cannot be changed safely, such as within a loop. */
+  | { kind: "unsafe" }
+  | {
+      kind: "pipeline";
+      /** The same command, with the exit code of the first command that failed. Portable to any POSIX shell. */
+      command: string;
+      /** Whose exit codes count, and whose exit code the shell would have returned. */
+      jobs: string[];
+      last: string;
+    };
+
+type Operator = "|" | "|&" | "||" | "&&" | ";" | "&" | "";
+
+type Command = {
+  text: string;
+  /** What follows it; empty at the end of the line. */
+  operator: Operator;
+  /** There is a pipe in it: in a group, a loop or a condition. */
+  isPipedWithin: boolean;
+  isNegated: boolean;
+};
+
+type Pipeline = { commands: Command[]; operator: Operator };
+
+/** Programs that pass the output of a job on. How they end says nothing about the job: grep fails without a match. */
+const OUTPUT_PROGRAMS = new Set(
+  (
+    "logger systemd-cat multilog svlogd cronolog rotatelogs mail mailx s-nail sendmail mutt grep egrep fgrep " +
+    "tee ts cat head tail sed awk gawk mawk cut tr sort uniq wc nl fold column strings"
+  ).split(" "),
+);
+const GREPS = new Set(["grep", "egrep", "fgrep"]);
+const QUIET_OPTION = /^(?:-[A-Za-pr-z]*q[A-Za-z]*|--quiet|--silent)$/;
+
+const OPENERS = new Set(["if", "while", "until", "for", "{"]);
+const CLOSERS = new Set(["fi", "done", "}"]);
+const BEFORE_COMMANDS = new Set(["then", "do", "else", "elif"]);
+const UNREADABLE = new Set(["case", "select", "function", "coproc"]);
+
+const OPERATOR = /\|\||\|&|&&|[|;&]/y;
+const REDIRECTION = /[0-9]*(?:<<<|<<|<>|>>|>\||[<>]&|&>>|&>|[<>](?!\())/y;
+const PLAIN = /[^\s\\'"`$()|;&<>]+/y;
+
+/** How the command of a line, without its input, ends, and how it has to be written to report that. */
+function readPipelines(text: string): PipelineReading {
+  if (!text.includes("|")) return { kind: "none" };
+  const commands = commandsOf(text);
+  if (commands === null) return { kind: "unsafe" };
+  const pipelines = pipelinesOf(commands);
+  // What stands before the last semicolon does not decide how the line ends.
+  const first = pipelines.findLastIndex(({ operator }, index) => {
+    return (operator === ";" || operator === "&") && index < pipelines.length - 1;
+  });
+  const deciding = pipelines.slice(first + 1);
+  const counted = deciding.filter(isCounted);
+  if (deciding.some(({ commands: some }) => some.some(({ isPipedWithin }) => isPipedWithin))) {
+    return { kind: "unsafe" };
+  }
+  const last = counted.at(-1)?.commands.at(-1);
+  if (last === undefined) return { kind: "none" };
+  const jobs = counted.flatMap(jobsOf);
+  return {
+    kind: "pipeline",
+    command: reporting(pipelines, new Set(counted)),
+    jobs: jobs.map((one) => jobName(one.text)),
+    last: jobName(last.text),
+  };
+}
+
+/** Where a failure is handled, and where the last command is the test itself, the shell's rule is what is meant. */
+function isCounted({ commands, operator }: Pipeline): boolean {
+  const last = commands.at(-1);
+  if (commands.length < 2 || last === undefined || operator === "||") return false;
+  return commands[0]?.isNegated !== true && !isTest(last);
+}
+
+function isTest({ text }: Command): boolean {
+  const [program = "", ...options] = commandWords(text);
+  return GREPS.has(baseName(program)) && options.some((option) => QUIET_OPTION.test(option));
+}
+
+/** The first is always a job: somebody wants to know how it ends. */
+function jobsOf({ commands }: Pipeline): Command[] {
+  return commands.filter((command, index) => index === 0 || !isOutputProgram(command));
+}
+
+function isOutputProgram({ text }: Command): boolean {
+  return OUTPUT_PROGRAMS.has(baseName(commandWords(text)[0] ?? ""));
+}
+
+function baseName(path: string): string {
+  return path.split("/").at(-1) ?? "";
+}
+
+/**
+ * Descriptor 3 leads to the variable, 4 to where the output goes anyway. Each job writes its exit code to 3 if it
+ * fails; the first that was written, or else how all of it ended, is the exit code. Jobs do not inherit either
+ * descriptor: one that leaves a process behind would keep the line from ending.
+ */
+function reporting(pipelines: readonly Pipeline[], counted: ReadonlySet<Pipeline>): string {
+  const body = pipelines
+    .map((pipeline) => {
+      const text = counted.has(pipeline) ? recorded(pipeline) : plain(pipeline);
+      return `${text.trim()}${pipeline.operator === "" ? "" : ` ${pipeline.operator} `}`;
+    })
+    .join("");
+  return `(exec 4>&1; s=$({ ${body}; } 3>&1 >&4 4>&-); set -- $s $?; exit $1)`;
+}
+
+function plain({ commands }: Pipeline): string {
+  return commands
+    .map(({ text, operator }, index) => (index < commands.length - 1 ? `${text}${operator}` : text))
+    .join("");
+}
+
+function recorded(pipeline: Pipeline): string {
+  const jobs = new Set(jobsOf(pipeline));
+  const isLastOfAll = pipeline.operator !== "&&";
+  return pipeline.commands
+    .map((command, index) => {
+      const isLast = index === pipeline.commands.length - 1;
+      const errors = command.operator === "|&" && !isLast ? " 2>&1" : "";
+      // Round brackets, so that an `exit` or `exec` in it does not end more than itself.
+      const closed = `( ${command.text.trimStart()} )${errors} 3>&-`;
+      if (isLast && isLastOfAll && !jobs.has(command)) return `{ ${closed} || :; }`;
+      if (isLast) return closed;
+      return jobs.has(command) ? `{ ${closed} || echo $? >&3; }` : closed;
+    })
+    .join(" | ");
+}
+
+function pipelinesOf(commands: readonly Command[]): Pipeline[] {
+  const pipelines: Pipeline[] = [];
+  let together: Command[] = [];
+  for (const command of commands) {
+    together.push(command);
+    if (command.operator === "|" || command.operator === "|&") continue;
+    pipelines.push({ commands: together, operator: command.operator });
+    together = [];
+  }
+  return together.length === 0 ? pipelines : [...pipelines, { commands: together, operator: "" }];
+}
+
+/** The commands outside of every group; null when the line cannot be read for certain. */
+function commandsOf(text: string): Command[] | null {
+  const commands: Command[] = [];
+  let start = 0;
+  let depth = 0;
+  let isPipedWithin = false;
+  let isNegated = false;
+  // Only where a command begins do words such as `if` mean something.
+  let isAtCommand = true;
+  const end = (to: number, operator: Operator) => {
+    const own = text.slice(start, to);
+    if (own.trim() !== "") commands.push({ text: own, operator, isPipedWithin, isNegated });
+    isPipedWithin = false;
+    isNegated = false;
+    isAtCommand = true;
+  };
+  for (let at = 0; at < text.length; ) {
+    const operator = matchAt(OPERATOR, text, at) as Operator | null;
+    const redirection =
+      operator === null || text.startsWith("&>", at) ? matchAt(REDIRECTION, text, at) : null;
+    if (redirection !== null) {
+      // Lines that follow would be a part of it, and a crontab has none.
+      if (redirection.endsWith("<<")) return null;
+      at += redirection.length;
+    } else if (operator !== null) {
+      if (depth === 0) {
+        end(at, operator);
+        start = at + operator.length;
+      } else {
+        isPipedWithin ||= operator === "|" || operator === "|&";
+        isAtCommand = true;
+      }
+      at += operator.length;
+    } else if (text.charAt(at) === "(") {
+      // A function, or a list of values.
+      if (!isAtCommand) return null;
+      depth += 1;
+      at += 1;
+    } else if (text.charAt(at) === ")") {
+      depth -= 1;
+      isAtCommand = false;
+      at += 1;
+    } else if (/\s/.test(text.charAt(at))) {
+      at += 1;
+    } else {
+      const to = endOfWord(text, at);
+      if (to === null) return null;
+      const word = text.slice(at, to);
+      at = to;
+      if (!isAtCommand) continue;
+      if (UNREADABLE.has(word)) return null;
+      if (word === "!") isNegated ||= depth === 0;
+      else if (word === "[[") {
+        const closing = text.indexOf(" ]]", at);
+        if (closing === -1) return null;
+        at = closing + " ]]".length;
+        isAtCommand = false;
+      } else if (OPENERS.has(word)) {
+        depth += 1;
+        isAtCommand = word !== "for";
+      } else if (CLOSERS.has(word)) {
+        depth -= 1;
+        isAtCommand = false;
+      } else isAtCommand = BEFORE_COMMANDS.has(word);
+    }
+    if (depth < 0) return null;
+  }
+  if (depth !== 0) return null;
+  end(text.length, "");
+  return commands;
+}
+
+function matchAt(pattern: RegExp, text: string, at: number): string | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0] ?? null;
+}
+
+/** Where the word that begins here ends, with all that is quoted or substituted in it; null when that never ends. */
+function endOfWord(text: string, from: number): number | null {
+  let at = from;
+  while (at < text.length) {
+    const letter = text.charAt(at);
+    const plainText = matchAt(PLAIN, text, at);
+    if (plainText !== null) at += plainText.length;
+    else if (letter === "\\") at += 2;
+    else if (text.startsWith("$'", at)) return null;
+    else if (letter === "'" || letter === '"' || letter === "`" || letter === "$") {
+      const to = endOfQuoted(text, at);
+      if (to === null) return null;
+      at = to;
+    } else if ((letter === "<" || letter === ">") && text.charAt(at + 1) === "(" && at === from) {
+      const to = endOfQuoted(text, at);
+      if (to === null) return null;
+      at = to;
+    } else break;
+  }
+  // A sign that no rule above takes is a word of its own, so that reading always goes on.
+  return Math.max(at, from + 1);
+}
+
+/** Behind the quotes or the substitution that begins here. Without recursion: texts may nest as deep as they are long. */
+function endOfQuoted(text: string, from: number): number | null {
+  const open: string[] = [];
+  let at = from;
+  do {
+    const letter = text.charAt(at);
+    const inside = open.at(-1);
+    const two = text.slice(at, at + 2);
+    if (letter === "\\") at += 2;
+    else if (letter === "'" && inside !== '"') {
+      const closing = text.indexOf("'", at + 1);
+      if (closing === -1) return null;
+      at = closing + 1;
+    } else if (inside !== undefined && letter === closingOf(inside)) {
+      open.pop();
+      at += 1;
+    } else if (two === "$(" || two === "${" || two === "<(" || two === ">(") {
+      open.push(two.charAt(1));
+      at += 2;
+    } else {
+      if (letter === '"' || letter === "`" || (letter === "(" && inside === "(")) open.push(letter);
+      at += 1;
+    }
+  } while (open.length > 0 && at < text.length);
+  return open.length === 0 ? at : null;
+}
+
+function closingOf(opened: string): string {
+  return opened === "(" ? ")" : opened === "{" ? "}" : opened;
+}
+
+// A name for a job, made from its command as a person would: the script, not the interpreter; the program with what it
+// is told to do, not what it is wrapped in. A guess that somebody may change afterwards.
+
+/** Leaves room for a number behind it. */
+const NAME_LENGTH = 80;
+
+/** Programs that only run another one, and which of their options have a value. */
+const WRAPPERS: ReadonlyMap<string, string> = new Map([
+  ["sudo", "ughpCT"],
+  ["doas", "uC"],
+  ["nice", "n"],
+  ["ionice", "cnp"],
+  ["nohup", ""],
+  ["setsid", ""],
+  ["exec", ""],
+  ["time", "fo"],
+  ["env", "uCS"],
+  ["chronic", ""],
+  ["cronic", ""],
+  ["flock", "wE"],
+  ["timeout", "ks"],
+  ["systemd-cat", "tp"],
+  ["run-one", ""],
+  ["stdbuf", "ioe"],
+]);
+/** Those that want a word of their own before the other program: a file, a span of time. */
+const TAKES_A_WORD = new Set(["flock", "timeout"]);
+/** What stands before the job proper, in the same line. */
+const PREPARES = new Set([
+  "cd",
+  "test",
+  "[",
+  "[[",
+  "sleep",
+  "export",
+  "source",
+  ".",
+  "set",
+  "umask",
+  "mkdir",
+  "true",
+  ":",
+  "command",
+  "if",
+  "then",
+]);
+const INTERPRETERS =
+  /^(?:ba|da|k|z|fi)?sh$|^python[\d.]*$|^node$|^php[\d.]*$|^perl[\d.]*$|^ruby[\d.]*$|^java$|^Rscript$|^pwsh$|^deno$|^bun$/;
+const ENDING = /\.(?:sh|bash|py|js|mjs|ts|php|pl|rb|jar|R|ps1)$/;
+const BETWEEN_COMMANDS = /^(?:&&|\|\||[;|&(){}])/;
+const BETWEEN_WORDS = /^\s+/;
+const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*=/;
+const PLAIN_WORD = /^[a-z][a-z0-9]*(?:[-:_][a-z0-9]+)*$/;
+/** Bound what is looked at: commands in commands in commands, and wrappers of wrappers, are nobody's crontab. */
+const DEPTH_MAX = 3;
+const WRAPPERS_MAX = 8;
+
+/** Longer commands are looked at no further. */
+const COMMAND_LENGTH_MAX = 2_000;
+
+/** Never empty, and no longer than a check's name may be. */
+export function jobName(command: string): string {
+  const { run } = splitInput(command.slice(0, COMMAND_LENGTH_MAX));
+  const name = nameWithin(run, DEPTH_MAX) ?? run.replace(/\s+/g, " ").trim();
+  const points = Array.from(name === "" ? "job" : name);
+  return points.slice(0, NAME_LENGTH).join("").trim();
+}
+
+/** The words of one command, without what it is wrapped in: the program comes first. */
+function commandWords(command: string): readonly string[] {
+  return unwrapped(splitOutsideQuotes(command, { mark: BETWEEN_WORDS, keepsQuotes: false }));
+}
+
+function nameWithin(command: string, depth: number): string | null {
+  for (const part of splitOutsideQuotes(command, { mark: BETWEEN_COMMANDS, keepsQuotes: true })) {
+    const words = splitOutsideQuotes(part, { mark: BETWEEN_WORDS, keepsQuotes: false });
+    const found = nameOfPart(words, depth);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function nameOfPart(words: readonly string[], depth: number): string | null {
+  const [program, ...rest] = unwrapped(words);
+  if (program === undefined || PREPARES.has(program)) return null;
+  const base = programName(program);
+  if (INTERPRETERS.test(base)) return interpreted(rest, depth) ?? base;
+  const told = rest.find((word) => !word.startsWith("-"));
+  const says = told === rest[0] && told !== undefined && PLAIN_WORD.test(told) ? ` ${told}` : "";
+  return `${base}${says}`;
+}
+
+/** The command without what it is wrapped in. */
+function unwrapped(words: readonly string[]): readonly string[] {
+  let rest = words.filter((word) => word !== "!");
+  for (let count = 0; ; count++) {
+    const first = rest.findIndex((word) => !ASSIGNMENT.test(word));
+    rest = first === -1 ? [] : rest.slice(first);
+    const [program = "", ...after] = rest;
+    const wrapper = programName(program);
+    const valued = WRAPPERS.get(wrapper);
+    if (valued === undefined || after.length === 0 || count === WRAPPERS_MAX) return rest;
+    rest = afterOptions(after, valued).slice(TAKES_A_WORD.has(wrapper) ? 1 : 0);
+  }
+}
+
+function afterOptions(words: readonly string[], valued: string): readonly string[] {
+  let at = 0;
+  for (let word = words[at]; word?.startsWith("-"); word = words[at]) {
+    at += word.length === 2 && valued.includes(word.charAt(1)) ? 2 : 1;
+  }
+  return words.slice(at);
+}
+
+/** What an interpreter is given: a script, a module, or the commands themselves. */
+function interpreted(words: readonly string[], depth: number): string | null {
+  for (const [index, word] of words.entries()) {
+    const next = words[index + 1];
+    if (/^-[a-z]*c$/.test(word) && next !== undefined) return depth > 1 ? nameWithin(next, depth - 1) : null;
+    if ((word === "-m" || word === "-jar") && next !== undefined) return programName(next);
+    if (!word.startsWith("-")) return programName(word);
+  }
+  return null;
+}
+
+function programName(path: string): string {
+  const name = path.split("/").at(-1) ?? "";
+  return name.replace(ENDING, "");
+}
+
+/** The parts between what `mark` finds outside of quotes; none of them is empty. */
+function splitOutsideQuotes(
+  text: string,
+  { mark, keepsQuotes }: { mark: RegExp; keepsQuotes: boolean },
+): string[] {
+  const parts: string[] = [];
+  let part = "";
+  let quote = "";
+  for (let at = 0; at < text.length; at++) {
+    const letter = text.charAt(at);
+    const found = quote === "" ? mark.exec(text.slice(at, at + 2)) : null;
+    if (found !== null) {
+      parts.push(part);
+      part = "";
+      at += found[0].length - 1;
+    } else if (quote === "" ? letter === '"' || letter === "'" : letter === quote) {
+      quote = quote === "" ? letter : "";
+      if (keepsQuotes) part += letter;
+    } else part += letter;
+  }
+  return [...parts, part].map((one) => one.trim()).filter((one) => one !== "");
+}

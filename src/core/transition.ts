@@ -1,0 +1,316 @@
+// What signals, pause and resume do to a check. Pure: state in, state and consequences out; the caller
+// stores them. The whole machine is laid out as a table in state-table.ts.
+import {
+  extendedDeadline,
+  type Notice,
+  passDeadlines,
+  type PassedDeadlines,
+  type Sight,
+} from "./deadline.ts";
+import { type Instant, MINUTE_MS } from "./instant.ts";
+import type { Signal, SignalKind } from "./signal.ts";
+import {
+  type CheckState,
+  type Deadline,
+  type Flip,
+  ignoresSignals,
+  type Silence,
+  type WatchedCheck,
+} from "./state.ts";
+
+/** A run that a signal ended. Without a start signal only its end is known. */
+export type Run = {
+  startAt: Instant | null;
+  endAt: Instant;
+  outcome: "success" | "fail";
+  durationMs: number | null;
+};
+
+export type Outcome = {
+  state: CheckState;
+  recordedAs: SignalKind;
+  /** The time to log. A direct signal is never older than what has been applied before it. */
+  at: Instant;
+  /** Number of the log row; null when the signal was coalesced. */
+  n: number | null;
+  /** Replayed, and overtaken by something newer: logged, without effect on the check. */
+  late: boolean;
+  flips: readonly Flip[];
+  /** Deadline of the silence flip that this signal proved wrong. */
+  takenBackAt: Instant | null;
+  notices: readonly Notice[];
+  /** A deadline passed while we could not tell, and the job has spoken since: no alert, but history says so. */
+  notObserved: Deadline | null;
+  run: Run | null;
+};
+
+export type SignalRules = { ratePerMinute: number };
+
+/** Start and end of a run travel on separate connections, so they overtake each other by seconds, not by many runs. */
+const ENDED_RIDS_MAX = 8;
+
+/** Whether people are told: a check that comes up for the first time, or after a pause, is no news. */
+export function isNotified(flip: Flip): boolean {
+  return !(flip.to === "up" && (flip.from === "new" || flip.from === "paused"));
+}
+
+/** What one signal does to a check. */
+export function applySignal(
+  check: WatchedCheck,
+  { signal, sight, rules }: { signal: Signal; sight: Sight; rules: SignalRules },
+): Outcome {
+  const kind = acceptsSignal(check, signal) ? signal.kind : "ign";
+  const acts = kind === "start" && hasEnded(check.state, signal.rid) ? "log" : kind;
+  const newestAt = check.state.newestAt ?? signal.at;
+  const at = signal.replayed ? signal.at : Math.max(signal.at, newestAt);
+  // Whether it came in time is a matter of when it was received, whatever has been applied since.
+  const passed = passBefore(check, { kind: acts, at: signal.at, sight });
+  const judged = { kind: acts, at, rid: signal.rid };
+  const effect = takeEffect({ timing: check.timing, state: passed.state }, judged, sight);
+  const flips = [...passed.flips, ...effect.flips];
+  const changes =
+    flips.length > 0 || effect.takenBackAt !== null || (effect.run?.durationMs ?? null) !== null;
+  const counted = countSignal(effect.state, { at, perMinute: rules.ratePerMinute });
+  const coalesced = counted.isOver && !changes && kind !== "start" && kind !== "fail";
+  const state = {
+    ...counted.state,
+    newestAt: Math.max(newestAt, at),
+    endedRids: endedAfter(counted.state.endedRids, judged),
+    pingCount: counted.state.pingCount + 1,
+    coalescedCount: counted.state.coalescedCount + (coalesced ? 1 : 0),
+  };
+  return {
+    state,
+    recordedAs: kind,
+    at,
+    n: coalesced ? null : state.pingCount,
+    late: effect.late,
+    flips,
+    takenBackAt: effect.takenBackAt,
+    notices: passed.notices,
+    notObserved: passed.unseen,
+    run: effect.run,
+  };
+}
+
+/** A silenced check listens to nothing, but what was received before its owner silenced it was still heard. */
+function acceptsSignal(check: WatchedCheck, signal: Signal): boolean {
+  return !ignoresSignals(check) || (signal.replayed && signal.at < (check.state.commandAt ?? -Infinity));
+}
+
+function hasEnded({ endedRids }: CheckState, rid: string | null): boolean {
+  return rid !== null && endedRids.includes(rid);
+}
+
+function endedAfter(endedRids: readonly string[], { kind, rid }: Judged): readonly string[] {
+  if (rid === null || (kind !== "success" && kind !== "fail") || endedRids.includes(rid)) return endedRids;
+  return [...endedRids, rid].slice(-ENDED_RIDS_MAX);
+}
+
+/** What a batch of signals for one check does, in order. */
+export function applySignals(
+  check: WatchedCheck,
+  { signals, sight, rules }: { signals: readonly Signal[]; sight: Sight; rules: SignalRules },
+): { state: CheckState; outcomes: readonly Outcome[] } {
+  let state = check.state;
+  const outcomes: Outcome[] = [];
+  for (const signal of signals) {
+    const outcome = applySignal({ timing: check.timing, state }, { signal, sight, rules });
+    outcomes.push(outcome);
+    state = outcome.state;
+  }
+  return { state, outcomes };
+}
+
+/**
+ * Deadlines that lie before the signal come first, so that it does not matter whether the sweeper or the
+ * signal was quicker. Where we cannot tell whether something in time is still on its way, the deadline stays
+ * silent: the job has spoken again, and an alarm might be our own fault.
+ */
+function passBefore(
+  check: WatchedCheck,
+  { kind, at, sight }: { kind: SignalKind; at: Instant; sight: Sight },
+): PassedDeadlines {
+  const { state } = check;
+  if (kind === "log" || kind === "ign") return { state, flips: [], notices: [], unseen: null };
+  const passed = passDeadlines(check, { sight, beforeAt: at });
+  // A start does not answer for a success that is missing: the sweeper will. It does replace an older run.
+  const answers = kind !== "start" || passed.unseen?.cause === "overrun";
+  return answers ? passed : { ...passed, unseen: null };
+}
+
+type Effect = {
+  state: CheckState;
+  flips: readonly Flip[];
+  late: boolean;
+  takenBackAt: Instant | null;
+  run: Run | null;
+};
+/** A signal after the check's own situation has been taken into account. */
+type Judged = { kind: SignalKind; at: Instant; rid: string | null };
+
+function takeEffect(check: WatchedCheck, judged: Judged, sight: Sight): Effect {
+  const { state } = check;
+  const unchanged = { state, flips: [], late: false, takenBackAt: null, run: null };
+  if (judged.kind === "log" || judged.kind === "ign") return unchanged;
+  // Measured against what has decided the status, not against any newer line in the log: a success that
+  // was received in time must prevent its alert even if a start has overtaken it.
+  const decidedAt = Math.max(state.lastPingAt ?? -Infinity, state.commandAt ?? -Infinity);
+  if (judged.at < decidedAt) return overtaken(check, { unchanged, judged, sight });
+  if (judged.kind === "start") return begin(unchanged, judged);
+  if (state.silence !== null && judged.at <= state.silence.deadlineAt) {
+    return takeBack(check, { judged, silence: state.silence, sight });
+  }
+  return complete(state, judged);
+}
+
+/**
+ * Too late to change the status, but the run that it ended did take place. If that is the run that is still being
+ * watched, it is over, and an alarm that it had not ended in time is taken back.
+ */
+function overtaken(
+  { timing, state }: WatchedCheck,
+  { unchanged, judged, sight }: { unchanged: Effect; judged: Judged; sight: Sight },
+): Effect {
+  const { kind, at } = judged;
+  if (kind === "start") return { ...unchanged, late: true };
+  const outcome = kind === "fail" ? "fail" : "success";
+  const late = {
+    ...unchanged,
+    late: true,
+    run: { startAt: null, endAt: at, outcome, durationMs: null } as const,
+  };
+  if (!endsRun(state, judged)) return late;
+  const ended = { ...state, lastStartAt: null, lastStartRid: null };
+  const { silence } = state;
+  if (silence === null || at > silence.deadlineAt) return { ...late, state: ended };
+  const before = { ...ended, status: silence.from, silence: null };
+  const next = extendedDeadline({ timing, state: before }, sight.blind);
+  const standsAnyway = next !== null && next.firesAt <= silence.deadlineAt;
+  return standsAnyway
+    ? { ...late, state: ended }
+    : { ...late, state: before, takenBackAt: silence.deadlineAt };
+}
+
+/** A run begins. Only the newest start is watched. */
+function begin(unchanged: Effect, { at, rid }: Judged): Effect {
+  const { state } = unchanged;
+  if (state.lastStartAt !== null && at < state.lastStartAt) return { ...unchanged, late: true };
+  return { ...unchanged, state: { ...state, lastStartAt: at, lastStartRid: rid } };
+}
+
+/** A success or a failure: the status follows it, and it ends the run that it belongs to. */
+function complete(state: CheckState, judged: Judged): Effect {
+  const to = judged.kind === "fail" ? "down" : "up";
+  const { at } = judged;
+  const ended = endsRun(state, judged);
+  const { lastStartAt } = state;
+  const measured = ended && lastStartAt !== null && lastStartAt <= at && judged.rid === state.lastStartRid;
+  const startAt = measured ? state.lastStartAt : null;
+  const durationMs = startAt === null ? null : at - startAt;
+  const flip: Flip = { at, from: state.status, to, reason: to === "down" ? "fail" : "success" };
+  return {
+    state: {
+      ...state,
+      status: to,
+      lastPingAt: at,
+      lastDurationMs: durationMs,
+      expectFromAt: null,
+      silence: null,
+      ...(ended ? { lastStartAt: null, lastStartRid: null } : {}),
+    },
+    flips: state.status === to ? [] : [flip],
+    late: false,
+    takenBackAt: null,
+    run: { startAt, endAt: at, outcome: to === "down" ? "fail" : "success", durationMs },
+  };
+}
+
+/**
+ * A failure, or a success that names no run, ends whatever is running; a success that names a run ends
+ * only that one. A start that is newer than the signal has not ended, unless it names the same run.
+ */
+function endsRun({ lastStartAt, lastStartRid }: CheckState, { kind, at, rid }: Judged): boolean {
+  if (lastStartAt === null) return false;
+  if (lastStartAt > at) return rid !== null && rid === lastStartRid;
+  return kind === "fail" || rid === null || rid === lastStartRid;
+}
+
+/**
+ * A success or failure that was received before the deadline but applied after it had fired: go back to before
+ * the deadline, and see whether it would have fired with this signal known.
+ */
+function takeBack(
+  { timing, state }: WatchedCheck,
+  { judged, silence, sight }: { judged: Judged; silence: Silence; sight: Sight },
+): Effect {
+  const effect = complete({ ...state, status: silence.from, silence: null }, judged);
+  const next = extendedDeadline({ timing, state: effect.state }, sight.blind);
+  if (next !== null && next.firesAt <= silence.deadlineAt) {
+    // It would have fired all the same: the flip stands, only what preceded it is corrected.
+    const down = {
+      ...effect.state,
+      status: "down" as const,
+      silence: { ...silence, from: effect.state.status },
+    };
+    return { ...effect, state: down, flips: [] };
+  }
+  return { ...effect, takenBackAt: silence.deadlineAt };
+}
+
+type CommandMoment = { at: Instant; sight: Sight };
+
+/**
+ * Stops watching. A deadline that had passed before still counts. One that is paused already stays as it is, but
+ * the command is the newest: what was received before it and is replayed later does not end the pause.
+ */
+export function pause(check: WatchedCheck, moment: CommandMoment): PassedDeadlines {
+  const passed = passDeadlines(check, { sight: moment.sight, beforeAt: moment.at });
+  const commanded = commandedAt(passed.state, moment);
+  // A run goes on, and whether it kept a deadline that we cannot see yet is left to the sweeper.
+  if (passed.state.status === "paused")
+    return { ...passed, state: { ...passed.state, ...commanded }, unseen: null };
+  const rest = { lastStartAt: null, lastStartRid: null, expectFromAt: null, silence: null };
+  return {
+    ...passed,
+    state: { ...passed.state, ...rest, status: "paused", ...commanded },
+  };
+}
+
+/**
+ * Watches again, as if new: nothing is expected until the next signal. Null: it is not paused; a run in a
+ * paused check that has overrun its deadline has taken it down.
+ */
+export function resume(check: WatchedCheck, moment: CommandMoment): PassedDeadlines | null {
+  const passed = passDeadlines(check, { sight: moment.sight, beforeAt: moment.at });
+  if (passed.state.status !== "paused") return null;
+  const cleared = { lastPingAt: null, lastStartAt: null, lastStartRid: null, expectFromAt: null };
+  return {
+    ...passed,
+    state: { ...passed.state, ...cleared, status: "new", ...commandedAt(passed.state, moment) },
+  };
+}
+
+function commandedAt({ newestAt }: CheckState, { at }: CommandMoment) {
+  const commandAt = Math.max(at, newestAt ?? at);
+  return { commandAt, newestAt: commandAt };
+}
+
+// How often one check may be logged. Beyond the limit a plain success or log line still moves the state,
+// but leaves no row: nothing that a client relies on is lost, and the log of a check that is called in a
+// loop keeps its meaning.
+
+/** Counts a signal in the minute it was received in, and says whether it is beyond the limit; 0 means none. */
+function countSignal(
+  state: CheckState,
+  { at, perMinute }: { at: Instant; perMinute: number },
+): { state: CheckState; isOver: boolean } {
+  const minuteAt = Math.floor(at / MINUTE_MS) * MINUTE_MS;
+  // A replayed signal of an older minute neither counts against the present one nor is judged by it.
+  if (state.rateMinuteAt !== null && minuteAt < state.rateMinuteAt) return { state, isOver: false };
+  const rateCount = state.rateMinuteAt === minuteAt ? state.rateCount + 1 : 1;
+  return {
+    state: { ...state, rateMinuteAt: minuteAt, rateCount },
+    isOver: perMinute > 0 && rateCount > perMinute,
+  };
+}

@@ -1,0 +1,232 @@
+// How far an intake may vouch, which gaps are blind, who is lost, and when silence may be believed again.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  blindTimes,
+  endsGap,
+  HEARTBEAT_GAP_MS_MAX,
+  isLost,
+  leaseMsOf,
+  mayConfirm,
+  SETTLE_MS,
+  settledSight,
+  settlingOf,
+  SHORT_LEASE_MS,
+  watermarkOf,
+  withoutAttendedTime,
+} from "./watermark.ts";
+
+const NOW = Date.UTC(2026, 10, 16, 12);
+
+describe("the watermark of an intake", () => {
+  test.each([
+    { what: "nothing waits", oldestUnappliedAt: null, refusingSinceAt: null, behindMs: 1_000 },
+    { what: "a signal waits", oldestUnappliedAt: NOW - 5_000, refusingSinceAt: null, behindMs: 6_000 },
+    { what: "senders are refused", oldestUnappliedAt: null, refusingSinceAt: NOW - 700, behindMs: 1_700 },
+    { what: "both", oldestUnappliedAt: NOW - 10, refusingSinceAt: NOW - 20, behindMs: 1_020 },
+    { what: "a signal is ahead of us", oldestUnappliedAt: NOW + 9, refusingSinceAt: null, behindMs: 1_000 },
+  ])("when $what, stays $behindMs ms behind", ({ oldestUnappliedAt, refusingSinceAt, behindMs }) => {
+    expect(watermarkOf({ now: NOW, oldestUnappliedAt, refusingSinceAt })).toBe(NOW - behindMs);
+  });
+});
+
+describe("the time before an intake was there", () => {
+  const entering = { from: NOW - 20_000, to: NOW - 5_000 };
+  const starting = { from: NOW - 9_000, to: NOW - 6_000 };
+  const later = { from: NOW - 4_000, to: NOW - 2_000 };
+  const unproven = [entering, starting, later];
+  const other = { startedAt: NOW - 60_000, beatAt: NOW - 800 };
+  const told = (others: readonly (typeof other)[]) =>
+    withoutAttendedTime(unproven, { since: entering.from, others });
+
+  test("is blind where nobody else was there, or whoever was has stopped", () => {
+    expect(told([])).toEqual(unproven);
+    expect(told([{ ...other, beatAt: entering.from }])).toEqual(unproven);
+    expect(told([{ ...other, beatAt: entering.to - HEARTBEAT_GAP_MS_MAX - 1 }])).toEqual(unproven);
+    expect(told([{ ...other, startedAt: entering.from + 1 }])).toEqual(unproven);
+  });
+
+  test("is not where another one received all the while; what the intake missed later is its own", () => {
+    expect(told([other])).toEqual([later]);
+    expect(told([{ ...other, beatAt: entering.to - HEARTBEAT_GAP_MS_MAX }])).toEqual([later]);
+  });
+
+  test("is never left out of a later beat", () => {
+    expect(withoutAttendedTime(unproven, { since: null, others: [other] })).toEqual(unproven);
+  });
+});
+
+describe("blind time since the last beat", () => {
+  const pause = { from: NOW - 20_000, to: NOW - 2_000 };
+  const vigil = { beatAt: NOW - 60_000, now: NOW, skippedMs: 0, unproven: [pause] };
+
+  test("is where the intake did not tick", () => {
+    expect(blindTimes(vigil)).toEqual([pause]);
+  });
+
+  test("is none while beats follow on each other, even if a tick came late", () => {
+    expect(blindTimes({ ...vigil, beatAt: NOW - HEARTBEAT_GAP_MS_MAX })).toEqual([]);
+    expect(blindTimes({ ...vigil, beatAt: NOW - HEARTBEAT_GAP_MS_MAX - 1 })).toEqual([pause]);
+  });
+
+  test("is none when the intake ticked all the while: the database was away, and the spool took everything", () => {
+    expect(blindTimes({ ...vigil, unproven: [] })).toEqual([]);
+  });
+
+  test("a step of this machine's clock that the database did not see is no gap", () => {
+    expect(blindTimes({ ...vigil, unproven: [{ from: NOW - 500, to: NOW - 300 }] })).toEqual([]);
+  });
+
+  test("is everything when time passed for the database and not for us", () => {
+    const all = [{ from: NOW - 60_000, to: NOW }];
+    expect(blindTimes({ ...vigil, skippedMs: 3_001 })).toEqual(all);
+    expect(blindTimes({ ...vigil, skippedMs: 3_000, unproven: [] })).toEqual([]);
+    expect(blindTimes({ ...vigil, skippedMs: -600_000, unproven: [] })).toEqual([]);
+  });
+
+  test("covers every stop of more than three seconds", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: HEARTBEAT_GAP_MS_MAX + 1, max: 1_000_000 }),
+        fc.integer({ min: 0, max: 10_000 }),
+        fc.integer({ min: 0, max: 10_000 }),
+        (stoppedMs, beforeMs, afterMs) => {
+          const stop = { from: NOW - afterMs - stoppedMs, to: NOW - afterMs };
+          const blind = blindTimes({
+            beatAt: stop.from - beforeMs,
+            now: NOW,
+            skippedMs: 0,
+            unproven: [stop],
+          });
+          expect(blind).toContainEqual(stop);
+        },
+      ),
+    );
+  });
+});
+
+describe("an intake that is silent", () => {
+  const silence = { lastSignAt: NOW - 10_001, leaseMs: 10_000, watchingSinceAt: NOW - 3_600_000, now: NOW };
+
+  test("is lost when its lease is over", () => {
+    expect(isLost(silence)).toBe(true);
+    expect(isLost({ ...silence, lastSignAt: NOW - 10_000 })).toBe(false);
+  });
+
+  test("is not lost for the time in which nobody could beat", () => {
+    expect(isLost({ ...silence, lastSignAt: NOW - 900_000, watchingSinceAt: NOW - 9_000 })).toBe(false);
+    expect(isLost({ ...silence, lastSignAt: NOW - 900_000, watchingSinceAt: null })).toBe(false);
+  });
+
+  test("has the long lease only where a spool may hold something", () => {
+    expect(leaseMsOf({ hasSpool: true, lostAfterMs: 600_000 })).toBe(600_000);
+    expect(leaseMsOf({ hasSpool: false, lostAfterMs: 600_000 })).toBe(SHORT_LEASE_MS);
+    expect(leaseMsOf({ hasSpool: false, lostAfterMs: 5_000 })).toBe(5_000);
+  });
+
+  test("stops promising before the others may give it up, unless it is the only one", () => {
+    const lease = { leaseMs: 600_000, isAlone: false };
+    expect(mayConfirm({ ...lease, sinceBeatMs: 569_999 })).toBe(true);
+    expect(mayConfirm({ ...lease, sinceBeatMs: 570_000 })).toBe(false);
+    expect(mayConfirm({ ...lease, sinceBeatMs: 10_000_000, isAlone: true })).toBe(true);
+    expect(mayConfirm({ leaseMs: 10_000, isAlone: false, sinceBeatMs: 7_500 })).toBe(false);
+  });
+
+  test("never promises at a moment at which another one may have declared it lost", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1_000, max: 3_600_000 }),
+        fc.integer({ min: 0, max: 7_200_000 }),
+        (leaseMs, sinceBeatMs) => {
+          const mayBeLost = isLost({ lastSignAt: NOW - sinceBeatMs, leaseMs, watchingSinceAt: 0, now: NOW });
+          expect(mayBeLost && mayConfirm({ sinceBeatMs, leaseMs, isAlone: false })).toBe(false);
+        },
+      ),
+    );
+  });
+});
+
+describe("settling", () => {
+  const sight = { watermarkAt: NOW - 2_000, blind: [] };
+
+  type Beats = { newestBeatAt: number | null; gapEndedAt: number | null };
+  type Given = Partial<{ lookedAt: number; isBehind: boolean }>;
+
+  /** What the database has after a beat of anybody. */
+  function beat(before: Beats, now: number, given: Given = {}): Beats {
+    const { newestBeatAt } = before;
+    const isGap = endsGap({ now, newestBeatAt, lookedAt: null, isBehind: false, ...given });
+    return { newestBeatAt: now, gapEndedAt: isGap ? now : before.gapEndedAt };
+  }
+
+  /** Beats so far apart, from NOW on; returns what the database has and when the last one was. */
+  function beatAfter(pausesMs: readonly number[]): Beats & { now: number } {
+    let now = NOW;
+    let beats = beat({ newestBeatAt: null, gapEndedAt: null }, now);
+    for (const pauseMs of pausesMs) {
+      now += pauseMs;
+      beats = beat(beats, now);
+    }
+    return { ...beats, now };
+  }
+
+  const isSettled = (look: Beats & { now: number }) =>
+    settledSight(settlingOf(look), sight).watermarkAt !== null;
+
+  const everySecond = (count: number) => Array.from({ length: count }, () => 1_000);
+
+  test("takes a minute of fresh beats", () => {
+    expect(isSettled(beatAfter(everySecond(59)))).toBe(false);
+    expect(isSettled(beatAfter(everySecond(60)))).toBe(true);
+  });
+
+  test("is the same for whoever has just begun to look", () => {
+    const { newestBeatAt, gapEndedAt, now } = beatAfter(everySecond(60));
+    expect(isSettled({ newestBeatAt, gapEndedAt, now: now + 500 })).toBe(true);
+    expect(isSettled({ newestBeatAt: null, gapEndedAt, now })).toBe(false);
+    expect(isSettled({ newestBeatAt, gapEndedAt: null, now })).toBe(false);
+  });
+
+  test("begins anew when all beats stopped, also for whoever looks while they do", () => {
+    const settled = beatAfter(everySecond(100));
+    expect(isSettled({ ...settled, now: settled.now + 3_000 })).toBe(true);
+    expect(isSettled({ ...settled, now: settled.now + 3_001 })).toBe(false);
+    expect(isSettled(beatAfter([...everySecond(100), 3_000]))).toBe(true);
+    expect(isSettled(beatAfter([...everySecond(100), 3_001]))).toBe(false);
+    expect(isSettled(beatAfter([...everySecond(100), 20_000, ...everySecond(59)]))).toBe(false);
+    expect(isSettled(beatAfter([...everySecond(100), 20_000, ...everySecond(60)]))).toBe(true);
+  });
+
+  test("begins anew when the database's clock went back", () => {
+    const settled = beatAfter(everySecond(100));
+    const now = settled.now - 300_000;
+    expect(isSettled({ ...beat(settled, now, { lookedAt: settled.now }), now })).toBe(false);
+    const nearly = settled.now - 1_000;
+    expect(isSettled({ ...beat(settled, nearly, { lookedAt: settled.now }), now: nearly })).toBe(true);
+  });
+
+  test("begins anew when the database lacks what it had confirmed", () => {
+    const settled = beatAfter(everySecond(100));
+    const now = settled.now + 1_000;
+    expect(isSettled({ ...beat(settled, now, { isBehind: true }), now })).toBe(false);
+  });
+
+  test("nothing is settled within a minute of any gap, whatever else happened", () => {
+    const pause = fc.oneof(fc.constant(1_000), fc.integer({ min: 0, max: 6_000 }));
+    fc.assert(
+      fc.property(fc.array(pause, { minLength: 1, maxLength: 200 }), (pauses) => {
+        const gap = pauses.findLastIndex((one) => one > HEARTBEAT_GAP_MS_MAX);
+        const sinceGapMs = pauses.slice(gap + 1).reduce((sum, one) => sum + one, 0);
+        expect(isSettled(beatAfter(pauses))).toBe(sinceGapMs >= SETTLE_MS);
+      }),
+    );
+  });
+
+  test("keeps the blind times, which only make more careful", () => {
+    const blind = [{ from: 1, to: 2 }];
+    expect(settledSight({ lookedAt: NOW, freshSinceAt: null }, { ...sight, blind })).toEqual({
+      watermarkAt: null,
+      blind,
+    });
+  });
+});

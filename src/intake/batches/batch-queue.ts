@@ -1,0 +1,252 @@
+// The line of batches: what waits is numbered, sent to the database one batch at a time, and where that fails
+// goes on by the detour. A number is given once and stays with its batch until the database has it.
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
+import type { Instant } from "../../core/instant.ts";
+import type { AcceptedSignal, Batch } from "../../core/signal.ts";
+import type { Identity, IntakeDeps, Numbered } from "./dependencies.ts";
+import { OutcomeCounts } from "./outcome-counts.ts";
+import type { Recorded } from "./replay.ts";
+import { type Applied, oldestOf, SpoolFallback } from "./spool-fallback.ts";
+import { BATCH_SIGNALS_MAX, type Settled, type Waiting, WaitingQueue } from "./waiting-queue.ts";
+
+/** No confirmation within this time: the batch is in doubt. */
+const RECORD_MS_MAX = 1_000;
+/** A signal that has waited this long is not left to the database any more, so that the spool has time, too. */
+const RECORD_UNTIL_MS = 1_500;
+/** With less time than this left, the database is not tried if there is a spool. */
+const RECORD_MS_MIN = 200;
+/** A signal that has waited this long is refused: the answer has to leave within two seconds. */
+const WAIT_MS_MAX = 1_800;
+const WAIT_CHECK_MS = 50;
+/** While nothing can be promised, this is how often the queue checks whether that is over. */
+const BLOCKED_CHECK_MS = 5;
+
+export type BatchQueueDeps = IntakeDeps & {
+  /** A signal is not promised, and its sender is told so. */
+  onRefused: (refused: Pick<Waiting, "signal" | "network">) => void;
+};
+
+export type Renewal = {
+  identity: Identity;
+  /** The old spool answers no more: the new one has taken over its batches, and none is waited for. */
+  isAbandoning: boolean;
+};
+
+export class BatchQueue {
+  readonly detour: SpoolFallback;
+  readonly outcomes = new OutcomeCounts();
+  readonly #parts: BatchQueueDeps;
+  readonly #queue = new WaitingQueue();
+  #identity: Identity;
+  #renewal: (Renewal & { done: (discarded: Identity) => void }) | null = null;
+  #seq = 0;
+  #confirmedSeq = 0;
+  /** The batch that is being recorded or spooled, and what settles when that is over. */
+  #inFlight: (Numbered & { landing: Promise<void> }) | null = null;
+  #working: Promise<void> | null = null;
+  #waitCheck: NodeJS.Timeout | null = null;
+
+  constructor(parts: BatchQueueDeps) {
+    this.#parts = parts;
+    this.#identity = parts.identity;
+    const { record, skipTo, closeOrphan, hasEntered, clock, onTrouble, monotonic } = parts;
+    const line = {
+      identity: () => this.#identity,
+      confirmed: () => this.confirmed,
+      landing: () => this.#inFlight?.landing ?? null,
+      onApplied: (batch: Batch, applied: Applied) => this.#onApplied(batch, applied),
+      onOver: () => this.#renewIfIdle(),
+    };
+    const database = { record, skipTo, closeOrphan, hasEntered };
+    this.detour = new SpoolFallback({ ...database, clock, onTrouble, monotonic, line });
+  }
+
+  get length(): number {
+    return this.#queue.length;
+  }
+
+  get confirmed(): { intakeId: string; seq: number } {
+    return { intakeId: this.#identity.intakeId, seq: this.#confirmedSeq };
+  }
+
+  /** Receive time of the oldest signal that was accepted and is not applied; null when there is none. */
+  get oldestAt(): Instant | null {
+    const pending = [this.#inFlight?.oldestAt, this.#queue.oldestAt, this.detour.oldestAt];
+    const oldest = Math.min(...pending.map((at) => at ?? Infinity));
+    return oldest === Infinity ? null : oldest;
+  }
+
+  /** Resolves when it is known what became of the signal, within two seconds. */
+  enqueue(signal: AcceptedSignal, network: string | null): Promise<Settled> {
+    const { known, monotonic } = this.#parts;
+    const queued = this.#queue.push({ signal, network, sinceMs: monotonic() }, () =>
+      known.knows(signal.target, signal.at),
+    );
+    if (queued === null) {
+      this.#parts.onRefused({ signal, network });
+      return Promise.resolve("busy");
+    }
+    this.#working ??= this.#work();
+    this.#waitCheck ??= setInterval(() => this.#checkWaiting(), WAIT_CHECK_MS);
+    return queued;
+  }
+
+  /**
+   * Numbers batches under another id as soon as none of the old one is under way. Resolves with the identity that
+   * is out of use then: the old one, or the new one if yet another has come meanwhile.
+   */
+  renew(renewal: Renewal): Promise<Identity> {
+    this.#renewal?.done(this.#renewal.identity);
+    return new Promise((done) => {
+      this.#renewal = { ...renewal, done };
+      this.#renewIfIdle();
+    });
+  }
+
+  /** Settles what was taken; true when the database has everything. Nothing may be enqueued afterwards. */
+  async stop(byMs: number): Promise<boolean> {
+    while (this.#working !== null) await this.#working;
+    return this.detour.stop(byMs);
+  }
+
+  async #work(): Promise<void> {
+    do {
+      // Every pass gives the event loop one turn: timers and sockets run whatever the awaits below resolve to, and
+      // what arrived together is recorded together.
+      await nextTurn();
+      if (this.detour.isOn) await this.detour.collect(() => this.#queue.length >= BATCH_SIGNALS_MAX);
+      this.#renewIfIdle();
+      // Where nothing can be promised now, signals wait: it may be over before they have waited too long.
+      if (this.detour.isBlocked) {
+        await pause(BLOCKED_CHECK_MS);
+        continue;
+      }
+      const next = this.#nextBatch();
+      if (next === null) continue;
+      const { promise: landing, resolve: land } = Promise.withResolvers<void>();
+      this.#inFlight = { ...next, landing };
+      await (this.#takesDetour(next) ? this.#append(next) : this.#record(next));
+      this.#inFlight = null;
+      land();
+    } while (this.#queue.length > 0);
+    this.#working = null;
+  }
+
+  /** The first of those that wait, numbered; null when none of them may be promised anything. */
+  #nextBatch(): Numbered | null {
+    let waiting = this.#queue.takeBatch();
+    if (this.detour.isOn) {
+      const { known } = this.#parts;
+      const isKnown = ({ signal }: Waiting) => known.knows(signal.target, signal.at);
+      this.#refuse(waiting.filter((one) => !isKnown(one)));
+      waiting = waiting.filter(isKnown);
+    }
+    const signals = waiting.map(({ signal }) => signal);
+    const oldestAt = oldestOf(signals);
+    if (oldestAt === null) return null;
+    this.#seq += 1;
+    const batch = { intakeId: this.#identity.intakeId, seq: this.#seq, signals };
+    return { batch, waiting, oldestAt, sinceMs: waiting[0]?.sinceMs ?? this.#parts.monotonic() };
+  }
+
+  #takesDetour({ sinceMs }: Numbered): boolean {
+    if (this.detour.isOn) return true;
+    const leftMs = sinceMs + RECORD_UNTIL_MS - this.#parts.monotonic();
+    return leftMs < RECORD_MS_MIN && this.#identity.spool !== null;
+  }
+
+  async #record(next: Numbered): Promise<void> {
+    const { batch, waiting, sinceMs } = next;
+    const nowMs = this.#parts.monotonic();
+    const latestMs = Math.max(sinceMs + RECORD_UNTIL_MS, nowMs + RECORD_MS_MIN);
+    const giveUpAtMs = Math.min(nowMs + RECORD_MS_MAX, latestMs);
+    let result: Recorded;
+    try {
+      result = await this.#parts.record(batch, {
+        replayed: false,
+        unreadable: [],
+        giveUpAtMs,
+        quarantinesFailed: false,
+      });
+    } catch (error) {
+      this.#parts.onTrouble(error, "recording pings");
+      return this.#append(next);
+    }
+    if (result === "out of sequence") return this.#append(next, { mustResend: true });
+    if (result === "applied before") return this.#giveUp(next);
+    this.#confirmedSeq = batch.seq;
+    this.detour.confirm(batch);
+    this.outcomes.noteDirect(result);
+    this.#settle(waiting, result);
+  }
+
+  async #append(next: Numbered, options: { mustResend?: boolean } = {}): Promise<void> {
+    const { known } = this.#parts;
+    if (!(await this.detour.append(next, options))) return this.#refuse(next.waiting);
+    const isKnown = ({ signal }: Waiting) => known.knows(signal.target, signal.at);
+    for (const one of next.waiting) if (isKnown(one)) one.settle("recorded");
+    const strangers = next.waiting.filter((one) => !isKnown(one));
+    this.outcomes.noteRefused(next.batch, strangers.length);
+    this.#refuse(strangers);
+  }
+
+  /** Nobody has given this batch before, so somebody else uses the number, and it is not recorded. */
+  #giveUp({ batch, waiting }: Numbered): void {
+    const error = new Error(`batch ${batch.seq} of intake ${batch.intakeId} was applied by another process`);
+    this.#parts.onTrouble(error, "recording pings");
+    this.#refuse(waiting);
+  }
+
+  #onApplied(batch: Batch, { result, unreadableCount }: Applied): void {
+    if (batch.intakeId === this.#identity.intakeId)
+      this.#confirmedSeq = Math.max(this.#confirmedSeq, batch.seq);
+    if (typeof result === "string") return;
+    this.outcomes.noteReplayed(batch, result, unreadableCount);
+    for (const [index, signal] of batch.signals.entries()) this.#learn(signal, result[index]);
+  }
+
+  #settle(waiting: readonly Waiting[], results: readonly Settled[]): void {
+    for (const [index, one] of waiting.entries()) {
+      const result = results[index] ?? "unknown";
+      this.#learn(one.signal, result);
+      if (result === "failed") this.#refuse([one]);
+      else one.settle(result);
+    }
+  }
+
+  #learn({ target, at }: AcceptedSignal, result: Settled | undefined): void {
+    if (result === "recorded") this.#parts.known.remember(target, at);
+    else if (result === "unknown") this.#parts.known.forget(target);
+  }
+
+  #refuse(waiting: readonly Waiting[]): void {
+    for (const one of waiting) {
+      this.#parts.onRefused(one);
+      one.settle("busy");
+    }
+  }
+
+  /** Whoever has waited for too long gets an answer, whatever happens to the batch. */
+  #checkWaiting(): void {
+    const thanMs = this.#parts.monotonic() - WAIT_MS_MAX;
+    this.#refuse(this.#queue.takeOlder(thanMs));
+    // These may still be recorded; if they are not, that is when they count as refused.
+    for (const { sinceMs, settle } of this.#inFlight?.waiting ?? []) if (sinceMs <= thanMs) settle("busy");
+    if (this.#working !== null || this.#waitCheck === null) return;
+    clearInterval(this.#waitCheck);
+    this.#waitCheck = null;
+  }
+
+  #renewIfIdle(): void {
+    if (this.#renewal === null || this.#inFlight !== null) return;
+    const { identity, isAbandoning, done } = this.#renewal;
+    if (this.detour.isOn && !isAbandoning) return;
+    const discarded = this.#identity;
+    this.#renewal = null;
+    this.#identity = identity;
+    this.#seq = 0;
+    this.#confirmedSeq = 0;
+    if (isAbandoning) this.detour.abandon();
+    done(discarded);
+  }
+}

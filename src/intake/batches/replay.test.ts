@@ -1,0 +1,39 @@
+// What is kept of the last minute: in order, for a minute, and never more than so many bytes.
+import { expect, test } from "vitest";
+import type { Batch } from "../../core/signal.ts";
+import { RecentBatches } from "./replay.ts";
+
+function batch(seq: number, { intakeId = "a", bodyBytes = 0 } = {}): Batch {
+  const signal = {
+    target: { by: "uuid" as const, uuid: "u" },
+    source: { by: "http" as const, action: "success" as const, method: "GET" },
+    rid: null,
+    exitStatus: null,
+    scheme: "http",
+    remoteAddr: null,
+    ua: "",
+    body: new Uint8Array(bodyBytes),
+    at: 0,
+  };
+  return { intakeId, seq, signals: [signal] };
+}
+
+test("batches are kept in order for a minute", () => {
+  const recent = new RecentBatches();
+  for (const seq of [1, 2, 3]) recent.add(batch(seq), seq * 1_000);
+  recent.add(batch(7, { intakeId: "b" }), 4_000);
+  expect(recent.all().map(({ seq }) => seq)).toEqual([1, 2, 3, 7]);
+  expect(recent.before({ intakeId: "a", seq: 3 }).map(({ seq }) => seq)).toEqual([1, 2]);
+  recent.drop(62_000);
+  expect(recent.all().map(({ seq }) => seq)).toEqual([2, 3, 7]);
+  recent.drop(999_999);
+  expect([recent.all(), recent.bytes]).toEqual([[], 0]);
+});
+
+test("the oldest go when there are too many bytes", () => {
+  const recent = new RecentBatches({ bytesMax: 3_000 });
+  for (const seq of [1, 2, 3, 4]) recent.add(batch(seq, { bodyBytes: 600 }), 0);
+  expect(recent.all().map(({ seq }) => seq)).toEqual([2, 3, 4]);
+  recent.add(batch(5, { bodyBytes: 5_000 }), 0);
+  expect([recent.all(), recent.bytes]).toEqual([[], 0]);
+});

@@ -1,0 +1,274 @@
+// The intake that records signals in the database itself. It decides who may be promised what: directly, on the
+// detour through the spool, or not at all. Batches are made and numbered in direct/batch-line.ts.
+import type { Instant, Interval } from "../core/instant.ts";
+import type { AcceptedSignal, SignalTarget } from "../core/signal.ts";
+import type { AttributedRefusals } from "../core/watermark.ts";
+import { ConcurrencyByKey } from "../lib/concurrency-by-key.ts";
+import { BatchQueue, type Renewal } from "./batches/batch-queue.ts";
+import type { Identity, IntakeDeps } from "./batches/dependencies.ts";
+import type { DropReason } from "./batches/outcome-counts.ts";
+import { AttributedRefusalSet, Refusals } from "./batches/refusals.ts";
+import type { Settled } from "./batches/waiting-queue.ts";
+import type { Acceptance, AcceptOptions, CreateOption, Refusal, Resolution, SignalIntake } from "./intake.ts";
+
+/** Unknown targets that are looked up at a time while signals take the detour. */
+const LOOKUPS_MAX = 50;
+/** Checks that are created at a time; one connection is left for lookups, and one key leaves room for the others. */
+const CREATES_MAX = 3;
+const CREATES_PER_KEY_MAX = 2;
+/** Beyond this number of one key, and after this time, the sender is asked to retry. */
+const CREATES_WAITING_PER_KEY_MAX = 1_000;
+const CREATE_WAIT_MS_MAX = 1_000;
+/** Ping keys that are remembered as valid. All other keys share one turn, so that made-up keys gain nothing. */
+const VALID_KEYS_MAX = 10_000;
+/** The key of that shared turn. No ping key is empty. */
+const UNVERIFIED = "";
+/** Where nothing could be promised for this long, senders are refused at once instead of being kept waiting. */
+const BLOCKED_MS_MAX = 1_000;
+const RETRY_AFTER_SECONDS = 5;
+
+/** How the intake stands, for beats, metrics and the operator. */
+export type IntakeState = {
+  /** Receive time of the oldest signal that was accepted and is not applied; null when there is none. */
+  oldestUnappliedAt: Instant | null;
+  /** Since when nothing could be promised to anybody; null while pings are taken. */
+  refusingSinceAt: Instant | null;
+  /** Stretches of that which are over. */
+  refused: readonly Interval[];
+  /** Refusals that concern only some checks, and are not stored yet: as many as one heartbeat stores. */
+  attributed: AttributedRefusals;
+  /** Since when there are more of them; null: there are not. */
+  unstoredSinceAt: Instant | null;
+  refusedCount: number;
+  /** Signals whose senders were told that they are on disk. */
+  takenCount: number;
+  /** Signals that were promised, spooled, and could not be recorded any more, by reason. */
+  dropped: Readonly<Record<DropReason, number>>;
+  /** Signals that the database refused as they are, or that could not be read: put aside with the reason. */
+  rejectedCount: number;
+  /** Signals that were refused because of an error of our own. */
+  failedCount: number;
+  /** Signals that were recorded after a detour. */
+  replayedCount: number;
+  isDetour: boolean;
+  /** On the detour: whether the database took the last thing it was given, so that unknown checks can be looked up. */
+  isAnswering: boolean;
+  /** Nothing can be promised to anybody. */
+  isBlocked: boolean;
+  queued: number;
+  /** The newest batch under the present id that the database has confirmed. */
+  confirmed: { intakeId: string; seq: number };
+};
+
+export class DatabaseIntake implements SignalIntake {
+  readonly #parts: IntakeDeps;
+  readonly #refusals = new Refusals();
+  readonly #attributed = new AttributedRefusalSet();
+  readonly #creates: ConcurrencyByKey;
+  /** Ping keys that belong to a project, as far as this process has seen. The most recently used is last. */
+  readonly #validKeys = new Set<string>();
+  readonly #line: BatchQueue;
+  #lookups = 0;
+  #takenCount = 0;
+  #isStopped = false;
+
+  constructor(parts: IntakeDeps) {
+    this.#parts = parts;
+    this.#creates = new ConcurrencyByKey({
+      runningMax: CREATES_MAX,
+      perKeyMax: CREATES_PER_KEY_MAX,
+      waitingPerKeyMax: CREATES_WAITING_PER_KEY_MAX,
+    });
+    this.#line = new BatchQueue({
+      ...parts,
+      onRefused: ({ signal, network }) => this.#noteRefused(signal, network),
+    });
+  }
+
+  now(): Instant {
+    return this.#parts.clock.now();
+  }
+
+  async accept(signal: AcceptedSignal, options: AcceptOptions): Promise<Acceptance> {
+    const acceptance = await this.#accept(signal, options);
+    if (acceptance.kind === "recorded" || acceptance.kind === "created") this.#takenCount += 1;
+    return acceptance;
+  }
+
+  async #accept(signal: AcceptedSignal, { create, network }: AcceptOptions): Promise<Acceptance> {
+    const result = await this.#take(signal, network);
+    if (result === "recorded") this.#noteValidKey(signal.target);
+    if (result !== "unknown" || !create) return acceptanceOf(result);
+    const made = await this.#create(signal.target);
+    if (made === "busy") this.#noteRefused({ ...signal, at: this.now() }, network);
+    if (made === "unknown" || made === "busy") return acceptanceOf(made);
+    // The watermark may have passed meanwhile.
+    const again = await this.#take({ ...signal, at: this.now() }, network);
+    return again === "recorded" && made === "created" ? { kind: "created" } : acceptanceOf(again);
+  }
+
+  async resolve(target: SignalTarget, { create }: CreateOption): Promise<Resolution> {
+    try {
+      const found = await this.#parts.find(target);
+      if (found === "known") this.#noteValidKey(target);
+      if (found !== "unknown" || !create) return found;
+    } catch (error) {
+      this.#parts.onTrouble(error, "looking up a check");
+      return this.#parts.known.knows(target, this.now()) ? "known" : "busy";
+    }
+    const made = await this.#create(target);
+    return made === "created" || made === "exists" ? "known" : made;
+  }
+
+  refused(refusal: Refusal): void {
+    const { target, at } = refusal;
+    const isKnown = target !== null && this.#parts.known.knows(target, at);
+    if (this.#isBlocked() || !this.#attributed.note({ ...refusal, isKnown })) this.#refusals.note(at);
+  }
+
+  state(): IntakeState {
+    const now = this.now();
+    this.#line.detour.tidy();
+    return {
+      oldestUnappliedAt: this.#line.oldestAt,
+      refusingSinceAt: this.#refusals.sinceAt(now),
+      refused: this.#refusals.ended(now),
+      attributed: this.#attributed.pending(),
+      unstoredSinceAt: this.#attributed.restSinceAt(),
+      refusedCount: this.#refusals.count + this.#attributed.count,
+      takenCount: this.#takenCount,
+      dropped: this.#line.outcomes.dropped,
+      rejectedCount: this.#line.outcomes.rejected,
+      failedCount: this.#line.outcomes.failed,
+      replayedCount: this.#line.outcomes.replayed,
+      isDetour: this.#line.detour.isOn,
+      isAnswering: this.#line.detour.isAnswering,
+      isBlocked: this.#line.detour.isBlocked,
+      queued: this.#line.length,
+      confirmed: this.#line.confirmed,
+    };
+  }
+
+  /** The first so many stretches of refusals have been told. */
+  forgetRefused(count: number): void {
+    this.#refusals.forget(count);
+  }
+
+  /** These are stored. */
+  forgetAttributed(stored: AttributedRefusals): void {
+    this.#attributed.forget(stored);
+  }
+
+  /** Looks for what intakes that are gone have left in the spool. To be called before the first signal, too. */
+  adopt(): Promise<void> {
+    return this.#line.detour.adopt();
+  }
+
+  /** The database does not have what it had confirmed: it is given once more, before anything else. */
+  resend(): void {
+    this.#line.detour.resend();
+  }
+
+  /** Numbers batches under another id when none of the old one is under way; resolves with what is out of use. */
+  renew(renewal: Renewal): Promise<Identity> {
+    return this.#line.renew(renewal);
+  }
+
+  /** Takes nothing more, and settles what was taken; true when the database has everything. */
+  stop({ withinMs }: { withinMs: number }): Promise<boolean> {
+    this.#isStopped = true;
+    return this.#line.stop(this.#parts.monotonic() + withinMs);
+  }
+
+  #take(signal: AcceptedSignal, network: string | null): Promise<Settled> {
+    const { detour } = this.#line;
+    if (this.#isStopped) return this.#refuse(signal, network);
+    if (!detour.isOn) return this.#line.enqueue(signal, network);
+    // A short trouble is waited out.
+    if (detour.isBlocked) {
+      return detour.blockedMs() > BLOCKED_MS_MAX
+        ? this.#refuse(signal, network)
+        : this.#line.enqueue(signal, network);
+    }
+    if (!this.#parts.mayPromise()) return this.#refuse(signal, network);
+    const isKnown = this.#parts.known.knows(signal.target, signal.at);
+    return isKnown ? this.#line.enqueue(signal, network) : this.#lookUp(signal, network);
+  }
+
+  /** Nothing can be promised to anybody, whatever its ping is for. */
+  #isBlocked(): boolean {
+    const { detour } = this.#line;
+    return detour.isBlocked || (detour.isOn && !this.#parts.mayPromise());
+  }
+
+  /** On the detour, a target that was never seen is promised nothing unless the database can be asked. */
+  async #lookUp(signal: AcceptedSignal, network: string | null): Promise<Settled> {
+    if (!this.#line.detour.isAnswering || this.#lookups >= LOOKUPS_MAX) return this.#refuse(signal, network);
+    this.#lookups += 1;
+    try {
+      const found = await this.#parts.find(signal.target);
+      if (found !== "known") return found;
+    } catch (error) {
+      this.#parts.onTrouble(error, "looking up a check");
+      return await this.#refuse(signal, network);
+    } finally {
+      this.#lookups -= 1;
+    }
+    this.#parts.known.remember(signal.target, signal.at);
+    return this.#take({ ...signal, at: this.now() }, network);
+  }
+
+  async #create(target: SignalTarget): Promise<"created" | "exists" | "unknown" | "busy"> {
+    const { detour } = this.#line;
+    if (detour.isOn && !detour.isAnswering) return "busy";
+    const isValid = target.by === "slug" && this.#validKeys.has(target.pingKey);
+    const end = await this.#creates.begin(isValid ? target.pingKey : UNVERIFIED, {
+      withinMs: CREATE_WAIT_MS_MAX,
+    });
+    if (end === null) return "busy";
+    try {
+      const made = await this.#parts.create(target);
+      if (made !== "unknown") this.#noteValidKey(target);
+      return made;
+    } catch (error) {
+      this.#parts.onTrouble(error, "creating a check");
+      return "busy";
+    } finally {
+      end();
+    }
+  }
+
+  #noteValidKey(target: SignalTarget): void {
+    if (target.by !== "slug") return;
+    this.#validKeys.delete(target.pingKey);
+    this.#validKeys.add(target.pingKey);
+    if (this.#validKeys.size <= VALID_KEYS_MAX) return;
+    const [oldest = ""] = this.#validKeys;
+    this.#validKeys.delete(oldest);
+  }
+
+  #refuse(signal: AcceptedSignal, network: string | null): Promise<"busy"> {
+    this.#noteRefused(signal, network);
+    return Promise.resolve("busy");
+  }
+
+  #noteRefused({ target, at }: AcceptedSignal, network: string | null): void {
+    this.refused({ at, target, network });
+  }
+}
+
+function acceptanceOf(result: Settled): Acceptance {
+  switch (result) {
+    case "recorded":
+    // The database refused to log it as it is, and it was quarantined with the reason: on disk all the same.
+    case "rejected":
+      return { kind: "recorded" };
+    case "unknown":
+      return { kind: "unknown" };
+    case "ambiguous":
+      return { kind: "ambiguous" };
+    case "busy":
+    case "failed":
+      return { kind: "busy", retryAfterSeconds: RETRY_AFTER_SECONDS };
+  }
+}

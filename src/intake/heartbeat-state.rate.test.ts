@@ -1,0 +1,34 @@
+// What is told of the last minute, beat by beat, and after beats that did not come.
+import { expect, test } from "vitest";
+import { PerMinute } from "./heartbeat-state.ts";
+
+function second(rate: PerMinute, { from, to, each }: { from: number; to: number; each: number }): number[] {
+  const told: number[] = [];
+  for (let at = from; at <= to; at += 1) told.push(rate.look({ ms: at * 1_000, total: at * each }));
+  return told;
+}
+
+test("what came since the start is counted until a minute is over, and then what came in the last one", () => {
+  const told = second(new PerMinute({ ms: 0, total: 0 }), { from: 1, to: 180, each: 5 });
+  expect(told[0]).toBe(5);
+  expect(told[29]).toBe(150);
+  expect(told.slice(59)).toEqual(told.slice(59).map(() => 300));
+});
+
+test("nothing is left of a burst after a minute", () => {
+  const rate = new PerMinute({ ms: 0, total: 0 });
+  expect(rate.look({ ms: 1_000, total: 900 })).toBe(900);
+  expect(rate.look({ ms: 59_000, total: 900 })).toBe(900);
+  expect(rate.look({ ms: 61_000, total: 900 })).toBe(0);
+});
+
+test("after a long time without a look, it is as much as came in a minute of it", () => {
+  const rate = new PerMinute({ ms: 0, total: 0 });
+  expect(rate.look({ ms: 600_000, total: 1_000 })).toBe(100);
+});
+
+test("a clock that stands still tells what came, and does not fail", () => {
+  const rate = new PerMinute({ ms: 1_000, total: 3 });
+  expect(rate.look({ ms: 1_000, total: 3 })).toBe(0);
+  expect(rate.look({ ms: 1_000, total: 5 })).toBe(2);
+});

@@ -1,0 +1,248 @@
+// What an intake remembers of beats, its own and those of others: since when they follow on each other, how far
+// can be seen, who else is there. Time is handed in.
+import type { Sight } from "../core/deadline.ts";
+import { type Instant, type Interval, MINUTE_MS } from "../core/instant.ts";
+import { keptFrom } from "../core/retention.ts";
+import {
+  HEARTBEAT_GAP_MS_MAX,
+  type HeartbeatAccepted,
+  HOLD_REPORTED_AFTER_MS,
+  type NumberedBlind,
+  settledSight,
+  TICK_GAP_MS_MAX,
+} from "../core/watermark.ts";
+
+/** Whoever holds the watermark back, and for how long. */
+type Hold = { intakeId: string; name: string; behindMs: number };
+
+const NOTHING_SEEN: Sight = { watermarkAt: null, blind: [] };
+
+export class PeerHeartbeats {
+  /** Of an instant on the database's clock: see BeatRequest. */
+  watchingSinceAt: Instant | null = null;
+  #lastAt: Instant | null = null;
+  #sight = NOTHING_SEEN;
+  #isAlone: boolean;
+  readonly #blind = new BlindIntervals();
+  readonly #signs = new Map<string, { lastSeq: number; at: Instant }>();
+
+  /** `isAlone`: as far as is known before the first beat. */
+  constructor({ isAlone }: { isAlone: boolean }) {
+    this.#isAlone = isAlone;
+  }
+
+  /** Whether nobody else was there at the last beat. */
+  get isAlone(): boolean {
+    return this.#isAlone;
+  }
+
+  /** The number of the blind time after which the next beat has to ask. */
+  get blindAfterId(): number {
+    return this.#blind.afterId;
+  }
+
+  /** As of the last beat. */
+  get sight(): Sight {
+    return this.#sight;
+  }
+
+  /** When others were last seen to record something. */
+  signs(): Map<string, Instant> {
+    return new Map([...this.#signs].map(([id, { at }]) => [id, at]));
+  }
+
+  /** The database is not the one it was, or has forgotten something: silence is not believed for a while. */
+  startOver(): void {
+    this.watchingSinceAt = null;
+    this.#lastAt = null;
+    this.#sight = NOTHING_SEEN;
+    this.#blind.forgetAll();
+  }
+
+  /** Takes a beat into account. */
+  note({ look, others, sight, freshSinceAt }: HeartbeatAccepted): void {
+    const now = look.databaseAt;
+    const isComplete = this.#blind.note(sight.blind, now);
+    // The database has forgotten something: everything is asked for again.
+    if (!isComplete) this.startOver();
+    const isUnbroken = this.#lastAt !== null && now - this.#lastAt <= HEARTBEAT_GAP_MS_MAX;
+    if (!isUnbroken) this.watchingSinceAt = now;
+    this.#lastAt = now;
+    this.#sight = isComplete
+      ? settledSight({ lookedAt: now, freshSinceAt }, { ...sight, blind: this.#blind.all() })
+      : NOTHING_SEEN;
+    this.#isAlone = others.length === 0;
+    const ids = new Set(others.map(({ id }) => id));
+    for (const id of this.#signs.keys()) if (!ids.has(id)) this.#signs.delete(id);
+    for (const { id, lastSeq, beatAt } of others) {
+      const known = this.#signs.get(id);
+      if (known?.lastSeq !== lastSeq)
+        this.#signs.set(id, { lastSeq, at: known === undefined ? beatAt : now });
+    }
+  }
+}
+
+/** Who has been holding back the watermark for so long that the operator should know; null when nobody. */
+export function holdOf(
+  { look, others, sight }: HeartbeatAccepted,
+  own: { id: string; name: string },
+): Hold | null {
+  const behindMs = look.databaseAt - sight.watermarkAt;
+  if (behindMs <= HOLD_REPORTED_AFTER_MS) return null;
+  const holder = others.find(({ watermarkAt }) => watermarkAt === sight.watermarkAt) ?? own;
+  return { intakeId: holder.id, name: holder.name, behindMs };
+}
+
+// The blind times of everybody as an intake has learned of them, beat by beat, so that each beat asks only for
+// what is new. Time is handed in.
+
+/**
+ * Numbers are given in order, but a transaction that has one may commit after another with a higher one. By this
+ * time after a number was seen, all lower ones are there or will never be: no transaction may take that long.
+ */
+const COMMITTED_AFTER_MS = 60_000;
+
+type Seen = NumberedBlind & { seenAt: Instant };
+
+export class BlindIntervals {
+  /** By number. */
+  readonly #seen = new Map<number, Seen>();
+  /** All numbers up to this one have been seen, if they were ever used. */
+  #completeToId = 0;
+
+  /**
+   * The number after which to ask. What has no end yet is asked for again, and so is the newest: if the database
+   * does not have that any more, it is not the one it was.
+   */
+  get afterId(): number {
+    let afterId = Math.min(this.#completeToId, this.#newestId() - 1);
+    for (const { id, to } of this.#seen.values()) if (to === null) afterId = Math.min(afterId, id - 1);
+    return Math.max(0, afterId);
+  }
+
+  /** Oldest beginning first. */
+  all(): Interval[] {
+    return [...this.#seen.values()]
+      .map(({ from, to }) => ({ from, to }))
+      .toSorted((one, other) => one.from - other.from);
+  }
+
+  forgetAll(): void {
+    this.#seen.clear();
+    this.#completeToId = 0;
+  }
+
+  /** Takes in what was asked for. False: the newest one is gone, so that everything has to be asked for again. */
+  note(news: readonly NumberedBlind[], now: Instant): boolean {
+    const keptFromAt = keptFrom("blindInterval", now);
+    for (const { id, to } of this.#seen.values()) if (to !== null && to < keptFromAt) this.#seen.delete(id);
+    const newestId = this.#newestId();
+    for (const one of news) {
+      this.#seen.set(one.id, { ...one, seenAt: this.#seen.get(one.id)?.seenAt ?? now });
+    }
+    for (const { id, seenAt } of this.#seen.values()) {
+      if (now - seenAt > COMMITTED_AFTER_MS) this.#completeToId = Math.max(this.#completeToId, id);
+    }
+    return newestId === 0 || news.some(({ id }) => id === newestId);
+  }
+
+  #newestId(): number {
+    return Math.max(0, ...this.#seen.keys());
+  }
+}
+
+// The intake's own ticks: as long as they follow on each other it was there and took what came. A process that
+// is stopped, suspended or busy for too long leaves a gap in them.
+
+const TICK_EVERY_MS = 200;
+/** Gaps that wait to be told; beyond it the newest ones are joined, and the time between them with them. */
+const GAPS_MAX = 100;
+
+export type TickClocks = {
+  monotonic: () => number;
+  /** It goes on while the machine is suspended; the monotonic one may not. */
+  wall: () => number;
+  /** The database's time as it is carried here. */
+  now: () => Instant;
+};
+
+type Tick = { ms: number; wallMs: number; at: Instant };
+
+export class Ticks {
+  readonly #clocks: TickClocks;
+  readonly #gaps: { from: Instant; to: Instant }[] = [];
+  #last: Tick;
+  #hadGap = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(clocks: TickClocks) {
+    this.#clocks = clocks;
+    this.#last = this.#read();
+  }
+
+  start(): void {
+    this.#last = this.#read();
+    this.#timer ??= setInterval(() => this.tick(), TICK_EVERY_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** A sign that the process is there; notes a gap if the last one is too long ago. */
+  tick(): void {
+    const tick = this.#read();
+    const last = this.#last;
+    this.#last = tick;
+    const gapMs = Math.max(tick.ms - last.ms, tick.wallMs - last.wallMs);
+    if (gapMs <= TICK_GAP_MS_MAX) return;
+    this.#hadGap = true;
+    const newest = this.#gaps.at(-1);
+    if (this.#gaps.length >= GAPS_MAX && newest !== undefined) newest.to = tick.at;
+    else this.#gaps.push({ from: last.at, to: tick.at });
+  }
+
+  /** Whether there was a gap since this was asked the last time. */
+  takeHadGap(): boolean {
+    const hadGap = this.#hadGap;
+    this.#hadGap = false;
+    return hadGap;
+  }
+
+  /** The gaps that have not been forgotten, oldest first. */
+  gaps(): readonly Interval[] {
+    return this.#gaps.map((gap) => ({ ...gap }));
+  }
+
+  /** The first so many gaps have been told. */
+  forget(count: number): void {
+    this.#gaps.splice(0, count);
+  }
+
+  #read(): Tick {
+    return { ms: this.#clocks.monotonic(), wallMs: this.#clocks.wall(), at: this.#clocks.now() };
+  }
+}
+
+// How many of something came in the last minute, told from a total that only grows and is looked at with every beat.
+
+type Look = { ms: number; total: number };
+
+export class PerMinute {
+  /** The first one is the newest that is a minute old, if any is: what came since then is counted. */
+  #looks: Look[];
+
+  constructor(start: Look) {
+    this.#looks = [start];
+  }
+
+  /** How many came in the minute before this look; after a longer time without one, as many as came in a minute of it. */
+  look(now: Look): number {
+    while ((this.#looks[1]?.ms ?? Infinity) <= now.ms - MINUTE_MS) this.#looks.shift();
+    const [first = now] = this.#looks;
+    this.#looks.push(now);
+    const came = now.total - first.total;
+    return Math.round((came * MINUTE_MS) / Math.max(MINUTE_MS, now.ms - first.ms));
+  }
+}

@@ -1,0 +1,545 @@
+// The heart of an intake: it beats each second from when the intake listens until after it has stopped, and
+// enters anew when the others have given it up or its spool can be used no more.
+import { randomUUID } from "node:crypto";
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
+import type { Sight } from "../core/deadline.ts";
+import type { Instant, Interval } from "../core/instant.ts";
+import { SPOOL_FILL_TOLD } from "../core/limits.ts";
+import {
+  type AttributedRefusals,
+  type ClockReading,
+  HEARTBEAT_EVERY_MS,
+  HEARTBEAT_GAP_MS_MAX,
+  type HeartbeatAccepted,
+  type HeartbeatRequest,
+  type HeartbeatResult,
+  type IntakeEntered,
+  type IntakeEntry,
+  mayConfirm,
+  type Observation,
+  type OpenIntake,
+  WATERMARK_LAG_MS,
+  watermarkOf,
+} from "../core/watermark.ts";
+import type { Log } from "../lib/log.ts";
+import type { BatchSpool, Identity } from "./batches/dependencies.ts";
+import type { DatabaseClock } from "./clock.ts";
+import type { DatabaseIntake } from "./database-intake.ts";
+import { holdOf, PeerHeartbeats, PerMinute, Ticks } from "./heartbeat-state.ts";
+import type { LastHeartbeat } from "./last-heartbeat.ts";
+
+/** A beat that takes longer is given up. */
+const BEAT_MS_MAX = 2_000;
+const ORPHANS_EVERY_MS = 10_000;
+/** More than it takes to store what an intake remembers. */
+const LAST_BEATS_MAX = 15;
+
+/** For metrics and readiness. */
+export type HeartbeatState = HeartbeatCounts & { intakeId: string; sinceBeatMs: number; failures: number };
+
+const SPOOL_FULL =
+  "the spool has no space left: the disk or OVERDUE_SPOOL_BYTES is exhausted, or the folder is missing; pings are rejected while the database is unavailable";
+
+export class Heartbeat {
+  readonly #parts: HeartbeatDeps;
+  readonly #pulse: HeartbeatExchange;
+  /** The newest one; batches may still be numbered under one before it. */
+  #identity: Identity;
+  #failures = 0;
+  #isFailing = false;
+  #isFilling = false;
+  #isFull = false;
+  #lastTryMs = Number.NEGATIVE_INFINITY;
+  #searchedMs = Number.NEGATIVE_INFINITY;
+  #isSearching = false;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> | null = null;
+
+  constructor(parts: HeartbeatDeps) {
+    this.#parts = parts;
+    this.#identity = parts.identity;
+    this.#pulse = new HeartbeatExchange(parts);
+  }
+
+  /** How far can be seen; nothing fires while beats do not follow on each other. */
+  sight(): Sight {
+    const { sight } = this.#pulse.watch;
+    return this.#sinceBeatMs() > HEARTBEAT_GAP_MS_MAX ? { ...sight, watermarkAt: null } : sight;
+  }
+
+  /** Whether the database has heard of the intake; before, nothing can be recorded under its id. */
+  hasEntered(): boolean {
+    return this.#pulse.hasEntered;
+  }
+
+  /** Whether a signal may be promised that is only spooled. */
+  mayPromise(): boolean {
+    const { leaseMs } = this.#parts;
+    return mayConfirm({ sinceBeatMs: this.#sinceBeatMs(), leaseMs, isAlone: this.#pulse.watch.isAlone });
+  }
+
+  state(): HeartbeatState {
+    const { counts, intakeId } = this.#pulse;
+    return { ...counts, intakeId, sinceBeatMs: this.#sinceBeatMs(), failures: this.#failures };
+  }
+
+  /** The intake listens from now on. Resolves after the first beat, whether it succeeded or not. */
+  async start(): Promise<void> {
+    const { entered } = this.#parts;
+    this.#pulse.listen();
+    if (entered !== null) this.#pulse.enter(this.#identity.intakeId, entered);
+    this.#pulse.ticks.start();
+    await this.#tryToBeat();
+    this.#running = this.#run();
+  }
+
+  /** The intake listens no more; beats go on, but vouch for nothing that comes later. */
+  stopAccepting(): void {
+    this.#pulse.acceptedUntilAt ??= this.#parts.clock.now();
+  }
+
+  /**
+   * Ends the beats. If nothing is left it says goodbye, and returns whether that was heard; otherwise that is for
+   * whoever finds the rest.
+   */
+  async stop({ isEmpty }: { isEmpty: boolean }): Promise<boolean> {
+    this.stopAccepting();
+    this.#stopping.abort();
+    await this.#running;
+    // Whoever never listened, or was never heard of, has nothing to vouch for.
+    if (this.#running !== null && this.#pulse.hasEntered) await this.#beatToTheEnd();
+    this.#pulse.ticks.stop();
+    return isEmpty && this.#leave();
+  }
+
+  /** Refusals of single checks may take several beats. */
+  async #beatToTheEnd(): Promise<void> {
+    for (let beats = 0; beats < LAST_BEATS_MAX; beats += 1) {
+      await this.#tryToBeat();
+      if (this.#isFailing || this.#parts.intake.state().unstoredSinceAt === null) return;
+    }
+  }
+
+  async #leave(): Promise<boolean> {
+    const { intake, leave, monotonic, log, noteBeat, clock, wall } = this.#parts;
+    const { refused, attributed, refusingSinceAt: from } = intake.state();
+    const open = from === null ? [] : [{ from, to: this.#pulse.acceptedUntilAt }];
+    try {
+      const going = { intakeId: this.#pulse.intakeId, refused: [...refused, ...open], attributed };
+      await leave(going, { giveUpAtMs: monotonic() + BEAT_MS_MAX });
+    } catch (error) {
+      log.warn({ err: error }, "could not unregister this process; the next start on this machine does it");
+      return false;
+    }
+    // From now on the others go on without us: as one of several, a start may not count on this beat.
+    const { isAlone } = this.#pulse.watch;
+    noteBeat({ wallAt: 0, databaseAheadMs: clock.now() - wall(), isAlone });
+    return true;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const waitMs = this.#lastTryMs + HEARTBEAT_EVERY_MS - this.#parts.monotonic();
+      await pause(Math.max(0, waitMs), undefined, { signal }).catch(() => {});
+      if (!signal.aborted) await this.#tryToBeat();
+    }
+  }
+
+  async #tryToBeat(): Promise<void> {
+    const { monotonic, log, spoolTrouble } = this.#parts;
+    this.#lastTryMs = monotonic();
+    const limit = { giveUpAtMs: this.#lastTryMs + BEAT_MS_MAX };
+    this.#startSearch();
+    this.#noteSpool();
+    try {
+      if (!this.#pulse.hasEntered) await this.#enterLate(limit);
+      const { spool } = this.#identity;
+      const trouble = spool === null ? null : spoolTrouble(spool);
+      if (trouble !== null) await this.#leaveSpool(trouble, limit);
+      else if (!(await this.#pulse.beat(limit))) await this.#enterAnew(limit);
+      this.#letGo(this.#pulse.takeHeardGone());
+      if (this.#isFailing) log.info("heartbeats succeed again");
+      this.#isFailing = false;
+    } catch (error) {
+      // While the database is away every beat fails: one line says it.
+      if (!this.#isFailing) log.warn({ err: error }, "heartbeats fail");
+      this.#isFailing = true;
+      this.#failures += 1;
+    }
+  }
+
+  /** Here and not after a beat: it fills while the database is away. */
+  #noteSpool(): void {
+    const { spoolFill, log } = this.#parts;
+    const fill = spoolFill();
+    const isFilling = fill >= SPOOL_FILL_TOLD;
+    const isFull = fill >= 1;
+    if (isFull && !this.#isFull) log.warn({ fill }, SPOOL_FULL);
+    else if (isFilling && !this.#isFilling)
+      log.warn({ fill }, "the spool is filling up; when it is full, pings are rejected");
+    if (!isFilling && this.#isFilling) log.info({ fill }, "the spool has free space again");
+    this.#isFilling = isFilling;
+    this.#isFull = isFull;
+  }
+
+  /** Beside the beats: a disk that hangs must not stop them. */
+  #startSearch(): void {
+    const { monotonic, log } = this.#parts;
+    if (this.#isSearching || monotonic() - this.#searchedMs < ORPHANS_EVERY_MS) return;
+    this.#isSearching = true;
+    this.#searchedMs = monotonic();
+    this.#findOrphans()
+      .catch((error: unknown) => log.warn({ err: error }, "could not search the spool folder"))
+      .finally(() => {
+        this.#isSearching = false;
+      });
+  }
+
+  async #findOrphans(): Promise<void> {
+    const { findOrphans, intake } = this.#parts;
+    const { gone, broken } = await findOrphans();
+    // First: whoever is gone may have held the watermark for what was found just now.
+    await intake.adopt();
+    for (const id of gone) this.#pulse.gone.add(id);
+    for (const id of broken) this.#pulse.broken.add(id);
+  }
+
+  /** Their files go only now that the database does not count on them: if we die, the next start finds them. */
+  #letGo(intakeIds: readonly string[]): void {
+    if (intakeIds.length === 0) return;
+    const { letGo, log } = this.#parts;
+    letGo(intakeIds).catch((error: unknown) => log.warn({ err: error }, "could not remove an empty spool"));
+    // There may be more than are found at a time.
+    this.#searchedMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** The database was away at the start. What was taken since then holds the watermark from this moment on. */
+  async #enterLate(limit: Limit): Promise<void> {
+    const { name, leaseMs, enter, clock, intake, log } = this.#parts;
+    const { intakeId } = this.#identity;
+    const unappliedAt = intake.state().oldestUnappliedAt;
+    const entered = await enter({ intakeId, name, leaseMs, unappliedAt }, limit);
+    clock.adjust(entered.look);
+    this.#pulse.enter(intakeId, entered);
+    log.info({ intakeId }, "connected to the database and registered");
+  }
+
+  /** The others have declared this intake lost, or the database has never heard of it. */
+  async #enterAnew(limit: Limit): Promise<void> {
+    const { name, leaseMs, enter, clock, log } = this.#parts;
+    const intakeId = randomUUID();
+    const entered = await enter({ intakeId, name, leaseMs }, limit);
+    log.warn(
+      { was: this.#pulse.intakeId, intakeId },
+      "other processes considered this one lost; registered again",
+    );
+    clock.adjust(entered.look);
+    this.#pulse.enter(intakeId, entered);
+    await this.#renew(intakeId, { isAbandoning: false });
+  }
+
+  /** What the old spool holds is taken over by a new one, under a new id. */
+  async #leaveSpool(trouble: string, limit: Limit): Promise<void> {
+    const { name, leaseMs, enter, closeSpool, log } = this.#parts;
+    const { spool } = this.#identity;
+    const intakeId = randomUUID();
+    const entered = await enter({ intakeId, name, leaseMs }, limit);
+    // Not before: while the database is away this is tried each second.
+    log.error({ trouble }, "the spool failed; replacing it with a new one");
+    this.#pulse.enter(intakeId, entered);
+    const isRemoved = spool !== null && (await closeSpool(spool)).isRemoved;
+    await this.#renew(intakeId, { isAbandoning: true, removed: isRemoved ? spool : null });
+  }
+
+  /** `removed`: a spool whose file is gone, so that no search finds it. */
+  async #renew(
+    intakeId: string,
+    { isAbandoning, removed = null }: { isAbandoning: boolean; removed?: BatchSpool | null },
+  ): Promise<void> {
+    const { intake, openSpool, log } = this.#parts;
+    const spool = await openSpool(intakeId).catch((error: unknown) => {
+      log.error(
+        { err: error },
+        "could not open a spool; pings are rejected while the database is unavailable",
+      );
+      return null;
+    });
+    this.#identity = { intakeId, spool };
+    const renewed = intake.renew({ identity: this.#identity, isAbandoning });
+    void this.#discard(renewed, { isClosed: isAbandoning, removed });
+  }
+
+  /** It may take as long as the detour does until the old spool is out of use. */
+  async #discard(
+    renewed: Promise<Identity>,
+    { isClosed, removed }: { isClosed: boolean; removed: BatchSpool | null },
+  ): Promise<void> {
+    const { closeSpool, log } = this.#parts;
+    try {
+      const { intakeId, spool } = await renewed;
+      if (spool !== null && !isClosed) await closeSpool(spool);
+      // Not before: until now, batches could be under way under the old id.
+      if (spool !== null && spool === removed) this.#pulse.gone.add(intakeId);
+    } catch (error) {
+      log.error({ err: error }, "could not close an old spool");
+    }
+  }
+
+  #sinceBeatMs(): number {
+    return this.#parts.monotonic() - this.#pulse.lastBeatMs;
+  }
+}
+
+// What the heart of an intake is handed: the operations as functions, the spool's upkeep, the intake itself.
+// Only types; src/roles/roles.ts decides who keeps these promises.
+
+/** What was found out about intakes of this machine that are gone. */
+export type Orphans = {
+  /** They have left nothing. */
+  gone: readonly string[];
+  /** What they have left cannot be read. */
+  broken: readonly string[];
+};
+
+/** `isRemoved`: the file was removed when nothing was left in it, so that no other process finds it. */
+export type ClosedSpool = { isRemoved: boolean };
+
+/** On the monotonic clock: what is not done by then fails. */
+export type Limit = { giveUpAtMs: number };
+
+export type HeartbeatDeps = {
+  /** Where the intake runs, for the operator. */
+  name: string;
+  leaseMs: number;
+  /** As the intake was made, under its first id. */
+  identity: Identity;
+  /** Null: the database was away, and the intake has to enter later. */
+  entered: IntakeEntered | null;
+  /** The last good beat before the start, on the monotonic clock, and whether nobody else was there then. */
+  lastBeat: { ms: number; isAlone: boolean };
+  intake: DatabaseIntake;
+  clock: DatabaseClock;
+  enter: (entry: IntakeEntry, limit: Limit) => Promise<IntakeEntered>;
+  beat: (request: HeartbeatRequest, limit: Limit) => Promise<HeartbeatResult>;
+  leave: (
+    going: { intakeId: string; refused: readonly Interval[]; attributed: AttributedRefusals },
+    limit: Limit,
+  ) => Promise<boolean>;
+  /** For whoever starts here while the database is away. */
+  noteBeat: (beat: LastHeartbeat) => void;
+  /** A spool for a new id, which takes over what the old ones have left; null when there is none. */
+  openSpool: (intakeId: string) => Promise<BatchSpool | null>;
+  /** The spool of an id that is no longer in use. */
+  closeSpool: (spool: BatchSpool) => Promise<ClosedSpool>;
+  /** Why a spool can be used no more, or null. */
+  spoolTrouble: (spool: BatchSpool) => string | null;
+  /** How much of what the spool in use may hold is taken, from 0 to 1; 0 when there is none. */
+  spoolFill: () => number;
+  findOrphans: () => Promise<Orphans>;
+  /** Nobody counts any more on these, which have left nothing. */
+  letGo: (intakeIds: readonly string[]) => Promise<void>;
+  log: Log;
+  monotonic: () => number;
+  wall: () => number;
+};
+
+// One beat at a time: what an intake says of itself, and what it learns from the answer. Whatever it has to say
+// is said until a beat has succeeded, and then never again.
+
+/** After a gap, what lies in the sockets is read first: connections are taken in one turn, read in the next. */
+const TURNS_AFTER_GAP = 3;
+/** The database's clock may go back by this much without a word. */
+const CLOCK_BACK_MS_MAX = 1_000;
+
+export type HeartbeatCounts = {
+  beats: number;
+  /** Other intakes that were declared lost. */
+  lost: number;
+  /** Blind times that were written. */
+  blind: number;
+  /** How far the watermark of everybody is behind; null before the first beat. */
+  watermarkLagMs: number | null;
+};
+
+export class HeartbeatExchange {
+  readonly ticks: Ticks;
+  readonly watch: PeerHeartbeats;
+  readonly gone = new Set<string>();
+  readonly broken = new Set<string>();
+  readonly counts: HeartbeatCounts = { beats: 0, lost: 0, blind: 0, watermarkLagMs: null };
+  /** Set when the intake has stopped listening: it vouches for nothing that comes later. */
+  acceptedUntilAt: Instant | null = null;
+  /** When the last beat that succeeded began, on the monotonic clock. */
+  lastBeatMs: number;
+  readonly #parts: HeartbeatDeps;
+  #intakeId: string;
+  #hasEntered: boolean;
+  #listensSinceAt: Instant | null = null;
+  #beatAt: Instant | null = null;
+  /** The database's clock at the last beat. */
+  #lookedAt: Instant | null = null;
+  /** Before this intake listened, back to the last sign of anybody's life. */
+  #before: Interval[] = [];
+  #isHoldTold = false;
+  readonly #taken: PerMinute;
+  #signalsPerMinute = 0;
+  readonly #heardGone: string[] = [];
+
+  constructor(parts: HeartbeatDeps) {
+    this.#parts = parts;
+    this.#intakeId = parts.identity.intakeId;
+    this.lastBeatMs = parts.lastBeat.ms;
+    this.watch = new PeerHeartbeats(parts.lastBeat);
+    this.#hasEntered = parts.entered !== null;
+    const { monotonic, wall, clock } = parts;
+    this.ticks = new Ticks({ monotonic, wall, now: () => clock.now() });
+    this.#taken = new PerMinute({ ms: monotonic(), total: 0 });
+  }
+
+  get intakeId(): string {
+    return this.#intakeId;
+  }
+
+  /** Whether the database has heard of the intake. */
+  get hasEntered(): boolean {
+    return this.#hasEntered;
+  }
+
+  /** The intake listens from now on, entered or not. */
+  listen(): void {
+    this.#listensSinceAt = this.#parts.clock.now();
+  }
+
+  /** The intake, which listens, has entered under an id. */
+  enter(intakeId: string, { look, lastBeatAt }: IntakeEntered): void {
+    this.#intakeId = intakeId;
+    this.#beatAt = lastBeatAt;
+    this.lastBeatMs = look.sentAtMs;
+    this.watch.startOver();
+    // One that listened before it could enter has taken what came; one that enters anew was given up meanwhile.
+    const now = this.#parts.clock.now();
+    const until = this.#hasEntered ? now : (this.#listensSinceAt ?? now);
+    if (lastBeatAt !== null && lastBeatAt < until) this.#before.push({ from: lastBeatAt, to: until });
+    this.#hasEntered = true;
+  }
+
+  /** Those who are gone, and of whom the database has heard so since this was asked the last time. */
+  takeHeardGone(): string[] {
+    return this.#heardGone.splice(0);
+  }
+
+  /** Beats once. False: the database does not have this intake any more. */
+  async beat(limit: Limit): Promise<boolean> {
+    const begunMs = this.#parts.monotonic();
+    const { confirmed: confirmedBefore, takenCount: total } = this.#parts.intake.state();
+    // Looked at before the database is asked: while it is away, signals come in all the same.
+    this.#signalsPerMinute = this.#taken.look({ ms: begunMs, total });
+    const said = { gone: [...this.gone], broken: [...this.broken], before: 0, gaps: 0, refused: 0 };
+    let attributed: AttributedRefusals = { targets: [], networks: [] };
+    const observe = async (look: ClockReading): Promise<Observation> => {
+      await this.#readWhatCame();
+      said.before = this.#before.length;
+      said.gaps = this.ticks.gaps().length;
+      const observed = this.#observe(look);
+      said.refused = observed.refused.length;
+      attributed = observed.attributed ?? attributed;
+      return observed;
+    };
+    const { watchingSinceAt, blindAfterId } = this.watch;
+    const confirmedSeq = confirmedBefore.intakeId === this.#intakeId ? confirmedBefore.seq : 0;
+    const before = { beatAt: this.#beatAt, lookedAt: this.#lookedAt, confirmedSeq };
+    const own = { intakeId: this.#intakeId, leaseMs: this.#parts.leaseMs, ...before };
+    const others = { watchingSinceAt, signs: this.watch.signs(), gone: said.gone, broken: said.broken };
+    const result = await this.#parts.beat({ ...own, ...others, blindAfterId, observe }, limit);
+    if (result.kind === "closed") return false;
+    this.lastBeatMs = begunMs;
+    this.#before.splice(0, said.before);
+    this.ticks.forget(said.gaps);
+    this.#parts.intake.forgetRefused(said.refused);
+    this.#parts.intake.forgetAttributed(attributed);
+    this.#hear(said, result.others);
+    this.#note(result);
+    this.#compare(result.lastSeq, confirmedSeq);
+    return true;
+  }
+
+  /** Whoever is still open could not be closed just now, and is said again. */
+  #hear({ gone, broken }: Record<"gone" | "broken", readonly string[]>, open: readonly OpenIntake[]): void {
+    const isClosed = (intakeId: string) => !open.some(({ id }) => id === intakeId);
+    for (const id of broken.filter(isClosed)) this.broken.delete(id);
+    for (const id of gone.filter(isClosed)) {
+      this.gone.delete(id);
+      this.#heardGone.push(id);
+    }
+  }
+
+  /** What came while nobody was there is in the queue before the watermark may pass it. */
+  async #readWhatCame(): Promise<void> {
+    this.ticks.tick();
+    if (!this.ticks.takeHadGap()) return;
+    for (let turn = 0; turn < TURNS_AFTER_GAP; turn += 1) await nextTurn();
+  }
+
+  #observe(look: ClockReading): Observation {
+    const { intake, clock } = this.#parts;
+    const state = intake.state();
+    const until = this.acceptedUntilAt;
+    const watermarkAt = Math.min(
+      watermarkOf({ ...state, now: clock.now() }),
+      until === null ? Infinity : until - WATERMARK_LAG_MS,
+    );
+    return {
+      watermarkAt,
+      acceptedUntilAt: until,
+      skippedMs: clock.aheadMs(look),
+      unproven: [...this.#before, ...this.ticks.gaps()],
+      refused: state.refused,
+      attributed: state.attributed,
+      spoolEmpty: !state.isDetour,
+      spoolFill: this.#parts.spoolFill(),
+      signalsPerMinute: this.#signalsPerMinute,
+    };
+  }
+
+  #note(result: HeartbeatAccepted): void {
+    const { clock, log, name, wall } = this.#parts;
+    const { look, lost, blind, sight } = result;
+    const aheadMs = clock.aheadMs(look);
+    if (aheadMs < -CLOCK_BACK_MS_MAX) {
+      log.error(
+        { aheadMs },
+        "the database clock went backwards; using the previous time until it catches up",
+      );
+    }
+    clock.adjust(look);
+    this.#beatAt = result.beatAt;
+    this.#lookedAt = look.databaseAt;
+    this.watch.note(result);
+    const [wallAt, { isAlone }] = [wall(), this.watch];
+    this.#parts.noteBeat({ wallAt, databaseAheadMs: clock.now() - wallAt, isAlone });
+    this.counts.beats += 1;
+    this.counts.lost += lost.length;
+    this.counts.blind += blind.length;
+    this.counts.watermarkLagMs = look.databaseAt - sight.watermarkAt;
+    for (const { id, name: where } of lost)
+      log.error({ intakeId: id, name: where }, "receiving process lost");
+    for (const one of blind) log.warn(blindFields(one), "monitoring gap: pings could not be received");
+    const hold = holdOf(result, { id: this.#intakeId, name });
+    if (hold !== null && !this.#isHoldTold)
+      log.warn(hold, "the watermark is held back; alerts for missing pings are delayed");
+    this.#isHoldTold = hold !== null;
+  }
+
+  /** A standby that took over, or a backup, may not have what was confirmed: then it is given again. */
+  #compare(lastSeq: number, confirmedSeq: number): void {
+    if (lastSeq >= confirmedSeq) return;
+    this.#parts.log.error({ lastSeq, confirmedSeq }, "the database lost confirmed pings; sending them again");
+    this.watch.startOver();
+    this.#parts.intake.resend();
+  }
+}
+
+function blindFields({ from, to, reason }: { from: Instant; to: Instant; reason: string }) {
+  return { from: new Date(from).toISOString(), to: new Date(to).toISOString(), reason };
+}

@@ -1,0 +1,301 @@
+// All files that one spool has open: its own, which it appends to, and those of intakes that are gone, which
+// it only drains. Decides about room and order. Runs in the spool's thread; every call waits for the disk.
+import { existsSync, statfsSync } from "node:fs";
+import { basename, resolve } from "node:path";
+import { describeFault, faultOf, UnfitError } from "../sqlite.ts";
+import { PAGE_BYTES, SpoolDamage, type SpoolFile, type SpoolRow } from "./file.ts";
+import {
+  adoptSpoolFile,
+  createSpoolFile,
+  filesSetAside,
+  type LostFile,
+  makeFolder,
+  setAside,
+  spoolPath,
+} from "./folder.ts";
+import {
+  type Refusal,
+  SpoolError,
+  type SpoolOptions,
+  type SpoolState,
+  type StoredBatch,
+} from "./messages.ts";
+import { OrphanFiles } from "./orphan-files.ts";
+
+/** Pages that a batch may need besides those of its payload: the row, a split of the tree, the free list. */
+const EXTRA_PAGES = 3;
+
+/** Every file that one spool has open. */
+export class SpoolFiles {
+  readonly #options: SpoolOptions;
+  #own: SpoolFile | null = null;
+  readonly #orphans: OrphanFiles;
+  readonly #lost = new Map<string, LostFile>();
+  #failed: string | null = null;
+  #wasRefusedRoom = false;
+
+  /** Opens or makes the own file and adopts what others left. Throws SpoolError or UnfitError. */
+  constructor(options: SpoolOptions) {
+    this.#options = { ...options, folder: resolve(options.folder) };
+    makeFolder(this.#options.folder);
+    for (const lost of filesSetAside(this.#options.folder)) this.#noteLost(lost);
+    this.#orphans = new OrphanFiles({
+      folder: this.#options.folder,
+      onLost: (lost) => this.#noteLost(lost),
+    });
+    this.#openOwn();
+    this.adopt();
+  }
+
+  /** Takes over the files of intakes that are gone, as many as may be open at a time. */
+  adopt(): void {
+    const ownName = this.#own === null ? null : basename(this.#own.path);
+    for (const name of this.#orphans.adopt({ ownName })) this.#lost.delete(name);
+  }
+
+  /** Deletes the empty files of intakes on which nobody counts any more. */
+  letGo(intakeIds: readonly string[]): void {
+    this.#orphans.letGo(intakeIds);
+  }
+
+  /** Writes the batches in one transaction. Gives for each of them null once it is on disk, or the refusal. */
+  append(rows: readonly SpoolRow[]): (Refusal | null)[] {
+    this.#makeOwnIfMissing();
+    const own = this.#own;
+    const failed = this.#failure();
+    if (failed !== null) return rows.map(() => ({ reason: "failed", text: failed }));
+    const removed = this.#removal();
+    if (removed !== null) return rows.map(() => ({ reason: "full", text: removed }));
+    if (own === null) return rows.map(() => noRoom());
+    const { refusals, accepted } = this.#choose(own, rows);
+    if (accepted.length === 0) return refusals;
+    try {
+      own.append(accepted);
+      return refusals;
+    } catch (error) {
+      const isFull = faultOf(error) === "full";
+      this.#wasRefusedRoom ||= isFull;
+      const refusal: Refusal = isFull ? noRoom() : { reason: "failed", text: describeFault(error) };
+      return refusals.map((earlier) => earlier ?? refusal);
+    }
+  }
+
+  /** The batch that was received first, of all files; what turns out damaged is set aside on the way. */
+  oldest(): StoredBatch | null {
+    for (let file = this.#oldestFile(); file !== null; file = this.#oldestFile()) {
+      const found = this.#guard(file, () => file.oldest());
+      if (found === null) continue;
+      const isLast = file !== this.#own && file.batches === 1;
+      return { intakeId: file.intakeId, seq: found.seq, payload: found.payload, isLast };
+    }
+    return null;
+  }
+
+  /** Removes the oldest batch of a file; false when it was removed before. Throws SpoolError. */
+  remove({ intakeId, seq }: { intakeId: string; seq: number }): boolean {
+    const file = this.#files().find((candidate) => candidate.intakeId === intakeId);
+    const oldestSeq = file?.oldestSeq ?? null;
+    if (file === undefined || oldestSeq === null || seq < oldestSeq) return false;
+    if (seq > oldestSeq) {
+      const text = `batch ${seq} of intake ${intakeId} comes after ${oldestSeq}, which has not been removed yet`;
+      throw new SpoolError({ reason: "order", text });
+    }
+    this.#guard(file, () => file.removeOldest());
+    this.#wasRefusedRoom = false;
+    if (this.#orphans.withBatches.includes(file) && file.batches === 0) {
+      this.#orphans.release(file);
+      file.discard();
+      if (this.#orphans.hasMore) this.adopt();
+    }
+    return true;
+  }
+
+  /** Work on the files that nobody waits for. */
+  tidy(): void {
+    for (const file of this.#files()) this.#guard(file, () => file.tidy());
+  }
+
+  state(): SpoolState {
+    const files = this.#files().map((file) => ({
+      intakeId: file.intakeId,
+      isOwn: file === this.#own,
+      batches: file.batches,
+      signals: file.signals,
+      bytes: file.bytes,
+      oldestAt: file.oldestAt,
+    }));
+    const sum = (of: "batches" | "signals" | "bytes") => files.reduce((total, file) => total + file[of], 0);
+    const failed = this.#failure();
+    const hasRoom = this.#room().fits(PAGE_BYTES) && this.#removal() === null;
+    return {
+      batches: sum("batches"),
+      signals: sum("signals"),
+      bytes: sum("bytes"),
+      hasRoom,
+      full: failed === null && (this.#own === null || this.#wasRefusedRoom || !hasRoom),
+      failed,
+      isRemoved: this.#drainedRemoval() !== null,
+      files,
+      emptyOrphans: this.#orphans.emptyIntakeIds,
+      lostFiles: [...this.#lost.values()],
+    };
+  }
+
+  /** Lets go of all files. The own one disappears if it is empty, unless it is to be kept; the others wait. */
+  close({ keepsEmpty }: { keepsEmpty: boolean }): void {
+    if (this.#own?.batches === 0 && !keepsEmpty) this.#own.discard();
+    else this.#own?.close();
+    this.#own = null;
+    this.#orphans.close();
+    this.#failed ??= "the spool is closed";
+  }
+
+  #openOwn(): void {
+    const { folder, intakeId } = this.#options;
+    const path = spoolPath({ folder, intakeId });
+    if (existsSync(path)) {
+      const adoption = adoptSpoolFile({ folder, name: basename(path), now: Date.now() });
+      if (adoption.kind === "lost") this.#noteLost(adoption.lost);
+      if (adoption.kind === "adopted") {
+        this.#own = adoption.file;
+        return;
+      }
+      if (existsSync(path)) {
+        throw new SpoolError({
+          reason: "in_use",
+          text: `cannot lock ${path}: another process has locked it`,
+        });
+      }
+    }
+    this.#makeOwnIfMissing();
+  }
+
+  /** On a full disk there is no own file at first, and the rest goes on: draining is what makes room. */
+  #makeOwnIfMissing(): void {
+    if (this.#own !== null || this.#failed !== null || !this.#room().fits(PAGE_BYTES)) return;
+    try {
+      this.#own = createSpoolFile(this.#options);
+    } catch (error) {
+      if (faultOf(error) !== "full") throw error;
+    }
+  }
+
+  /** What is written to a file that has no name any more is gone with the process: nothing is promised on it. */
+  #removal(): string | null {
+    return this.#own === null || this.#own.isInPlace() ? null : `${this.#own.path} was removed`;
+  }
+
+  /** Once a batch found no room, those after it are refused as well: they would leave a gap. */
+  #choose(own: SpoolFile, rows: readonly SpoolRow[]): { refusals: (Refusal | null)[]; accepted: SpoolRow[] } {
+    const room = this.#room();
+    const accepted: SpoolRow[] = [];
+    let newestSeq = own.newestSeq;
+    let isFull = false;
+    const refusals = rows.map((row): Refusal | null => {
+      const isFirst = own.batches + accepted.length === 0;
+      isFull ||= !room.fits(row.payload.length);
+      if (isFull) return noRoom();
+      if (isFirst ? row.seq <= newestSeq : row.seq !== newestSeq + 1) {
+        return { reason: "order", text: `batch ${row.seq} does not follow batch ${newestSeq}` };
+      }
+      room.take(row.payload.length);
+      newestSeq = row.seq;
+      accepted.push(row);
+      return null;
+    });
+    // Only what was taken proves that there is room again; a group of misfits proves nothing.
+    this.#wasRefusedRoom = isFull || (this.#wasRefusedRoom && accepted.length === 0);
+    return { refusals, accepted };
+  }
+
+  /**
+   * What may still be written, counted in pages. On disk it lies twice for a while: in the log, and moved;
+   * room for what is still to be moved is spoken for.
+   */
+  #room(): { fits(payloadBytes: number): boolean; take(payloadBytes: number): void } {
+    const { folder, bytesMax, freeDiskBytesMin } = this.#options;
+    let boundBytes = bytesMax - this.#files().reduce((total, file) => total + file.bytes, 0);
+    let diskBytes = freeDiskBytes(folder) - freeDiskBytesMin - (this.#own?.unmovedGrowthBytes() ?? 0);
+    const pagesOf = (payloadBytes: number) => Math.ceil(payloadBytes / (PAGE_BYTES - 4)) + EXTRA_PAGES;
+    const need = (payloadBytes: number) => pagesOf(payloadBytes) * PAGE_BYTES;
+    return {
+      fits: (payloadBytes) => need(payloadBytes) <= boundBytes && 2 * need(payloadBytes) <= diskBytes,
+      take: (payloadBytes) => {
+        boundBytes -= need(payloadBytes);
+        diskBytes -= 2 * need(payloadBytes);
+      },
+    };
+  }
+
+  #failure(): string | null {
+    return this.#failed ?? this.#own?.writingEnded ?? this.#drainedRemoval();
+  }
+
+  /** A removed file is given up when it is drained: only this process can still read what is in it. */
+  #drainedRemoval(): string | null {
+    return this.#own?.batches === 0 ? this.#removal() : null;
+  }
+
+  #files(): SpoolFile[] {
+    const { withBatches } = this.#orphans;
+    return this.#own === null ? [...withBatches] : [this.#own, ...withBatches];
+  }
+
+  #oldestFile(): SpoolFile | null {
+    const ageOrder = (file: SpoolFile) => file.oldestAt ?? Number.POSITIVE_INFINITY;
+    const [oldest] = this.#files().toSorted((a, b) => ageOrder(a) - ageOrder(b));
+    return oldest === undefined || oldest.batches === 0 ? null : oldest;
+  }
+
+  /** Gives the file up when it is damaged, or cannot be read; null then. */
+  #guard<T>(file: SpoolFile, step: () => T): T | null {
+    try {
+      return step();
+    } catch (error) {
+      this.#giveUp(file, error);
+      return null;
+    }
+  }
+
+  #giveUp(file: SpoolFile, error: unknown): void {
+    const { folder } = this.#options;
+    const reason = describeFault(error);
+    const name = basename(file.path);
+    if (file === this.#own) {
+      this.#own = null;
+      this.#failed = reason;
+    } else this.#orphans.release(file);
+    if (error instanceof SpoolDamage || faultOf(error) === "corrupt") {
+      const adoption = setAside({ folder, name, db: file, reason });
+      if (adoption.kind === "lost") this.#noteLost(adoption.lost);
+      return;
+    }
+    file.close();
+    this.#noteLost({ name, intakeId: file.intakeId, reason });
+  }
+
+  #noteLost(lost: LostFile): void {
+    this.#lost.set(lost.name, lost);
+  }
+}
+
+/** Whether an error of opening says that this machine cannot have a spool. */
+export function refusalOf(error: unknown): Refusal {
+  if (error instanceof SpoolError) return { reason: error.reason, text: error.message };
+  if (error instanceof UnfitError) return { reason: "unfit", text: error.message };
+  return { reason: "failed", text: describeFault(error) };
+}
+
+/** A folder that cannot be asked has no room: it may have been unmounted. */
+function freeDiskBytes(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return 0;
+  }
+}
+
+function noRoom(): Refusal {
+  return { reason: "full", text: "there is no space for the batch" };
+}

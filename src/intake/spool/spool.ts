@@ -1,0 +1,177 @@
+// The spool: a local log that takes batches while PostgreSQL is away. What it acknowledged is on disk, in the
+// order of its numbers, until it is removed. It stores and gives back; when to use it, and whether a batch was
+// applied before, is for others to say.
+import { Worker } from "node:worker_threads";
+import type { AcceptedSignal, Batch } from "../../core/signal.ts";
+import { decodeSignals, encodeSignals } from "../accepted-codec.ts";
+import { callsTo, type ThreadCalls, ThreadEnded, threadFile } from "../thread-calls.ts";
+import { isIntakeId } from "./folder.ts";
+import {
+  type SpoolAnswer,
+  SpoolError,
+  type SpoolOptions,
+  type SpoolRequest,
+  type SpoolState,
+  type StoredBatch,
+} from "./messages.ts";
+
+export type SpooledBatch = Batch & {
+  /** Signals of the batch that cannot be read: to be kept as rejected. The others go on without them. */
+  unreadable: readonly { position: number; reason: string; bytes: Uint8Array }[];
+  /** Nothing comes after it from its intake, which is gone: that intake can be closed together with it. */
+  isLast: boolean;
+};
+
+export type Spool = {
+  /** Resolves when the batch is synced to disk. Rejects with SpoolError; then nothing is promised. */
+  append(batch: Batch): Promise<void>;
+  /** The batch that was received first and is not removed yet, of this intake or of one that is gone. */
+  oldest(): Promise<SpooledBatch | null>;
+  /** Forgets a batch that was applied; false when it was forgotten before. Only the oldest of its intake. */
+  remove(batch: { intakeId: string; seq: number }): Promise<boolean>;
+  /** Looks again for files of intakes on this machine that are gone. Opening has done it once. */
+  adoptOrphans(): Promise<void>;
+  /** Deletes the empty files of intakes that are gone, once nobody counts on those any more. */
+  letGo(intakeIds: readonly string[]): Promise<void>;
+  /** As of the last answer. */
+  state(): SpoolState;
+  /**
+   * Finishes what was asked before; what is not drained stays on disk for the next start. An empty file stays as
+   * well if it is to tell the next start that its intake is gone. Callable twice.
+   */
+  close(options?: { keepsEmpty?: boolean }): Promise<void>;
+};
+
+/** How much may wait for the disk at a time, and so also the largest batch. */
+const WAITING_BYTES_MAX = 64 * 1024 * 1024;
+const WAITING_BATCHES_MAX = 10_000;
+const CLOSE_TIMEOUT_MS = 10_000;
+
+/** Opens the spool in a thread of its own. Rejects with SpoolError when this machine cannot have one. */
+export function openSpool(options: SpoolOptions): Promise<Spool> {
+  const body = threadFile("./thread.ts", import.meta.url);
+  return startSpool(new Worker(body, { workerData: options, name: "spool" }), options);
+}
+
+/** As openSpool, on a worker that the caller made. */
+export async function startSpool(worker: Worker, { intakeId }: SpoolOptions): Promise<Spool> {
+  const calls = callsTo<SpoolRequest, SpoolAnswer>(worker);
+  const client = new SpoolClient(calls, intakeId);
+  try {
+    if (!isIntakeId(intakeId)) {
+      throw new SpoolError({ reason: "invalid", text: `"${intakeId}" is not a valid intake ID` });
+    }
+    await client.ask({ kind: "open" });
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+  return client;
+}
+
+class SpoolClient implements Spool {
+  readonly #calls: ThreadCalls<SpoolRequest, SpoolAnswer>;
+  readonly #intakeId: string;
+  #closing: Promise<void> | null = null;
+  #waitingBytes = 0;
+  #waitingBatches = 0;
+  #state: SpoolState | null = null;
+
+  constructor(calls: ThreadCalls<SpoolRequest, SpoolAnswer>, intakeId: string) {
+    this.#calls = calls;
+    this.#intakeId = intakeId;
+  }
+
+  async append({ intakeId, seq, signals }: Batch): Promise<void> {
+    if (intakeId !== this.#intakeId || !Number.isSafeInteger(seq) || seq < 1 || signals.length === 0) {
+      throw new SpoolError({ reason: "invalid", text: `not a batch of intake ${this.#intakeId}` });
+    }
+    const payload = encodeSignals(signals);
+    const size = payload.length;
+    if (size > WAITING_BYTES_MAX) {
+      throw new SpoolError({ reason: "invalid", text: `a batch of ${size} bytes is too large` });
+    }
+    if (this.#waitingBytes + size > WAITING_BYTES_MAX || this.#waitingBatches >= WAITING_BATCHES_MAX) {
+      throw new SpoolError({ reason: "busy", text: "too much data is waiting for the disk" });
+    }
+    this.#waitingBytes += size;
+    this.#waitingBatches += 1;
+    try {
+      const receivedAt = oldestOf(signals);
+      const request: SpoolRequest = { kind: "append", seq, signalCount: signals.length, receivedAt, payload };
+      await this.ask(request, [payload.buffer]);
+    } finally {
+      this.#waitingBytes -= size;
+      this.#waitingBatches -= 1;
+    }
+  }
+
+  async oldest(): Promise<SpooledBatch | null> {
+    const { batch } = await this.ask({ kind: "oldest" });
+    return batch === undefined || batch === null ? null : readBatch(batch);
+  }
+
+  async remove({ intakeId, seq }: { intakeId: string; seq: number }): Promise<boolean> {
+    const { removed } = await this.ask({ kind: "remove", intakeId, seq });
+    return removed === true;
+  }
+
+  async adoptOrphans(): Promise<void> {
+    await this.ask({ kind: "adopt" });
+  }
+
+  async letGo(intakeIds: readonly string[]): Promise<void> {
+    await this.ask({ kind: "letGo", intakeIds });
+  }
+
+  state(): SpoolState {
+    const state = this.#state;
+    if (state === null) throw new Error("the spool is not open");
+    return { ...state, failed: state.failed ?? (this.#closing === null ? this.#calls.ended() : null) };
+  }
+
+  close({ keepsEmpty = false }: { keepsEmpty?: boolean } = {}): Promise<void> {
+    this.#closing ??= this.#end(keepsEmpty);
+    return this.#closing;
+  }
+
+  async ask(request: SpoolRequest, transfer: readonly ArrayBuffer[] = []): Promise<SpoolAnswer> {
+    if (this.#closing !== null) throw new SpoolError({ reason: "closed", text: "the spool is closed" });
+    return this.#send(request, transfer);
+  }
+
+  async #send(request: SpoolRequest, transfer: readonly ArrayBuffer[]): Promise<SpoolAnswer> {
+    let answer: SpoolAnswer;
+    try {
+      answer = await this.#calls.call(request, transfer);
+    } catch (error) {
+      if (!(error instanceof ThreadEnded)) throw error;
+      throw new SpoolError({ reason: "failed", text: `the spool's thread ended: ${error.message}` });
+    }
+    if (request.kind !== "close") this.#state = answer.state;
+    if (answer.refusal !== null) throw new SpoolError(answer.refusal);
+    return answer;
+  }
+
+  async #end(keepsEmpty: boolean): Promise<void> {
+    // A thread that is gone has let go of its files already.
+    if (this.#calls.ended() === null) {
+      await this.#send({ kind: "close", keepsEmpty }, []).catch(() => undefined);
+    }
+    await this.#calls.waitForEnd(CLOSE_TIMEOUT_MS);
+  }
+}
+
+function readBatch({ intakeId, seq, payload, isLast }: StoredBatch): SpooledBatch {
+  const signals: AcceptedSignal[] = [];
+  const unreadable: { position: number; reason: string; bytes: Uint8Array }[] = [];
+  for (const [position, decoded] of decodeSignals(payload).entries()) {
+    if (decoded.ok) signals.push(decoded.value);
+    else unreadable.push({ position, reason: decoded.reason, bytes: decoded.bytes });
+  }
+  return { intakeId, seq, signals, unreadable, isLast };
+}
+
+function oldestOf(signals: readonly AcceptedSignal[]): number {
+  return signals.reduce((oldest, { at }) => Math.min(oldest, at), Number.POSITIVE_INFINITY);
+}

@@ -1,0 +1,57 @@
+// Mails that are made to keep their reader busy: each is read, or refused, in a moment.
+import { describe, expect, test } from "vitest";
+import { type MailBounds, readMail } from "./mail-reader.ts";
+
+const BOUNDS: MailBounds = {
+  bytesMax: 512 * 1024,
+  linesMax: 2_000,
+  headerBytesMax: 32 * 1024,
+  nestingMax: 10,
+};
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+const inParts = (part: string, count: number) =>
+  `Content-Type: multipart/mixed; boundary=b\r\n\r\n${part.repeat(count)}`;
+const inside = (count: number) => "Content-Type: message/rfc822\r\n\r\n".repeat(count);
+
+/** Without bounds each of these takes from two seconds to a minute; a busy machine gets some patience. */
+const MOMENT_MS = 1_500;
+
+describe("a mail that is made to be hard to read", () => {
+  test.each([
+    ["messages inside messages", inside(10) + "x\r\n".repeat(170_000)],
+    ["very many messages inside messages", inside(300) + "x\r\n".repeat(170_000)],
+    ["very many parts", inParts("--b\r\n\r\nx\r\n", 50_000)],
+    ["very many lines of HTML", `Content-Type: text/html\r\n\r\n${"x\r\n".repeat(170_000)}`],
+    ["a header with very many groups", `From: ${"a:".repeat(120_000)}\r\n\r\nx`],
+  ])("%s: is done with at once", async (_name, mail) => {
+    // Of the processor, since other processes may hold this one up.
+    const before = process.cpuUsage();
+    await readMail(bytesOf(mail), BOUNDS);
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(MOMENT_MS);
+  });
+});
+
+describe("a mail like others", () => {
+  test("is taken apart, and a message inside is an attachment", async () => {
+    const mail = await readMail(
+      bytesOf(
+        inParts(
+          "--b\r\n\r\nhello\r\n--b\r\nContent-Type: message/rfc822\r\n\r\nSubject: old\r\n\r\ny\r\n",
+          1,
+        ),
+      ),
+      BOUNDS,
+    );
+    expect(mail?.text).toContain("hello");
+    expect(mail?.attachments.map(({ mimeType }) => mimeType)).toEqual(["message/rfc822"]);
+  });
+
+  test("is read as far as the bounds go", async () => {
+    const mail = await readMail(bytesOf("Subject: s\r\n\r\none\r\ntwo\r\nthree\r\n"), {
+      ...BOUNDS,
+      linesMax: 4,
+    });
+    expect(mail?.text).toBe("one\ntwo\n");
+  });
+});

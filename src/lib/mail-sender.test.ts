@@ -1,0 +1,21 @@
+// The reason that is given for a connection that failed.
+import { expect, test } from "vitest";
+import { smtpFailureOf } from "./mail-sender.ts";
+
+const HANDSHAKE = "The TLS handshake with the mail server failed";
+const CERTIFICATE = "The mail server's certificate is not trusted";
+
+test.each([
+  ["ERR_SSL_WRONG_VERSION_NUMBER", HANDSHAKE],
+  ["ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE", HANDSHAKE],
+  ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", HANDSHAKE],
+  ["ERR_TLS_HANDSHAKE_TIMEOUT", HANDSHAKE],
+  ["EPROTO", HANDSHAKE],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", CERTIFICATE],
+  ["CERT_HAS_EXPIRED", CERTIFICATE],
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", CERTIFICATE],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", CERTIFICATE],
+])("%s: %s", (originalCode, reason) => {
+  const trouble = smtpFailureOf({ code: "ESOCKET", originalCode }, { isHandedOver: false, secrets: [] });
+  expect(trouble.reason).toBe(`${reason} (${originalCode})`);
+});

@@ -1,0 +1,652 @@
+import ipaddr from "ipaddr.js";
+import { lookup as systemLookup, type LookupAddress, type LookupOptions, Resolver } from "node:dns";
+import { readFileSync, statSync } from "node:fs";
+import { Agent, buildConnector, type Dispatcher, ProxyAgent, request } from "undici";
+
+// What can go wrong with a request of ours, in the words that the owner of a channel reads.
+
+export type OutgoingErrorKind =
+  /** It was not even tried, and will not be the next time either. */
+  "refused" | "timeout" | "unresolved" | "unconnected" | "tls" | "redirects" | "broken";
+
+const TEXT: Readonly<Record<OutgoingErrorKind, string>> = {
+  refused: "Refused",
+  timeout: "Connection timed out",
+  unresolved: "Could not resolve host",
+  unconnected: "Connection failed",
+  tls: "TLS handshake failed",
+  redirects: "Too many redirects",
+  broken: "HTTP request failed",
+};
+
+export type OutgoingErrorOptions = ErrorOptions & {
+  text?: string;
+  /** Whether the other side may have taken the request all the same. */
+  mayHaveArrived?: boolean;
+};
+
+/** A request that got no answer. The message may be shown; it holds nothing of the address. */
+export class OutgoingError extends Error {
+  override readonly name = "OutgoingError";
+  readonly trouble: OutgoingErrorKind;
+  readonly mayHaveArrived: boolean;
+
+  constructor(trouble: OutgoingErrorKind, { text, mayHaveArrived, ...options }: OutgoingErrorOptions = {}) {
+    super(text ?? TEXT[trouble], options);
+    this.trouble = trouble;
+    this.mayHaveArrived = mayHaveArrived ?? (trouble === "timeout" || trouble === "broken");
+  }
+}
+
+type Diagnosis = { trouble: OutgoingErrorKind; mayHaveArrived?: boolean };
+
+const UNRESOLVED: Diagnosis = { trouble: "unresolved" };
+const UNCONNECTED: Diagnosis = { trouble: "unconnected" };
+const TIMEOUT: Diagnosis = { trouble: "timeout" };
+/** What cannot be written down as a request was not sent. */
+const UNSENDABLE: Diagnosis = { trouble: "broken", mayHaveArrived: false };
+
+const CODES: ReadonlyMap<string, Diagnosis> = new Map([
+  ["ENOTFOUND", UNRESOLVED],
+  ["EAI_AGAIN", UNRESOLVED],
+  ["EAI_NONAME", UNRESOLVED],
+  ["ENODATA", UNRESOLVED],
+  ["ECONNREFUSED", UNCONNECTED],
+  ["EHOSTUNREACH", UNCONNECTED],
+  ["ENETUNREACH", UNCONNECTED],
+  ["EADDRNOTAVAIL", UNCONNECTED],
+  ["EACCES", UNCONNECTED],
+  ["EPERM", UNCONNECTED],
+  ["EINVAL", UNCONNECTED],
+  // The next two speak of a proxy, which has not let us through.
+  ["UND_ERR_ABORTED", UNCONNECTED],
+  ["UND_ERR_PRX_CONN", UNCONNECTED],
+  ["UND_ERR_PRX_TLS", { trouble: "tls" }],
+  ["UND_ERR_CONNECT_TIMEOUT", { trouble: "timeout", mayHaveArrived: false }],
+  ["UND_ERR_HEADERS_TIMEOUT", TIMEOUT],
+  ["UND_ERR_BODY_TIMEOUT", TIMEOUT],
+  ["ETIMEDOUT", TIMEOUT],
+  ["UND_ERR_INVALID_ARG", UNSENDABLE],
+  ["UND_ERR_NOT_SUPPORTED", UNSENDABLE],
+]);
+
+const TLS_CODES = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|EPROTO|HOSTNAME_MISMATCH)/;
+const CAUSES_MAX = 5;
+
+/** What was thrown while connecting, sending or reading, as one of our own. */
+export function outgoingErrorOf(thrown: unknown): OutgoingError {
+  for (let cause = thrown, depth = 0; cause instanceof Error && depth < CAUSES_MAX; depth += 1) {
+    if (cause instanceof OutgoingError) return cause;
+    const diagnosis = diagnosisOf(cause);
+    if (diagnosis !== null) return new OutgoingError(diagnosis.trouble, { ...diagnosis, cause: thrown });
+    // Several addresses were tried; the first failure speaks for all.
+    cause = cause instanceof AggregateError ? cause.errors[0] : cause.cause;
+  }
+  return new OutgoingError("broken", { cause: thrown });
+}
+
+function diagnosisOf(error: Error): Diagnosis | null {
+  if (error.name === "TimeoutError") return { trouble: "timeout" };
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  return CODES.get(code) ?? (TLS_CODES.test(code) ? { trouble: "tls" } : null);
+}
+
+// Where a request of ours may go when somebody else has chosen its address. Judges schemes, ports and addresses;
+// it looks nothing up. What a name stands for is judged where the connection is made: see connector.ts.
+
+export type DestinationPolicy = {
+  /** Whether machines of the operator's own network may be reached: their chat server is often one of them. */
+  allowPrivate: boolean;
+};
+
+/** Why an address is not gone to. The texts are shown to whoever gave the address. */
+export const REFUSED = {
+  incomplete: "Invalid URL",
+  scheme: "Only http and https URLs are allowed",
+  credentials: "Redirects to URLs that contain a user name or password are not followed",
+  port: "This port is reserved for a protocol other than HTTP",
+  address: "Connections to private IP addresses are not allowed",
+} as const;
+
+export type RefusedText = (typeof REFUSED)[keyof typeof REFUSED];
+
+/** Ranges of the operator's own network. Everything else that is not global is never called. */
+const PRIVATE_RANGES = new Set(["loopback", "private", "uniqueLocal", "carrierGradeNat"]);
+
+/** Services of cloud providers that give secrets to whoever runs on the machine, outside of the local ranges. */
+const METADATA_ADDRESSES = new Set([
+  "168.63.129.16",
+  "100.100.100.200",
+  "192.0.0.192",
+  "fd00:ec2::254",
+  "fd20:ce::254",
+  "fd00:42::42",
+]);
+
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
+/** A form of old that resolvers still print. The parser takes it for a mapped address, which is another one. */
+const COMPATIBLE = /^[0:]*::(0:)*[0-9]+\./;
+const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
+
+/** Whether an IP address may be connected to. Text that is none may not. */
+export function isAllowedAddress(text: string, { allowPrivate }: DestinationPolicy): boolean {
+  const bare = text.replace(/^\[|\]$/g, "").replace(/%.*$/s, "");
+  if (!ipaddr.isValid(bare) || COMPATIBLE.test(bare)) return false;
+  // An IPv4 address in the clothes of an IPv6 one is judged as what it is.
+  const address = ipaddr.process(bare);
+  if (METADATA_ADDRESSES.has(address.toString())) return false;
+  if (address instanceof ipaddr.IPv6 && address.match(NAT64)) return isGlobal(embedded(address));
+  return isGlobal(address) || (allowPrivate && PRIVATE_RANGES.has(address.range()));
+}
+
+function isGlobal(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  if (address.range() !== "unicast" || METADATA_ADDRESSES.has(address.toString())) return false;
+  // Old ways to write IPv4 into IPv6 lie outside of the part of the space that is handed out.
+  return address instanceof ipaddr.IPv4 || address.match(GLOBAL_UNICAST);
+}
+
+/** What a translator between the families would connect to: machines without IPv4 reach all of it in this way. */
+function embedded(address: ipaddr.IPv6): ipaddr.IPv4 {
+  return new ipaddr.IPv4(address.toByteArray().slice(-4));
+}
+
+/** Whether a host, as a URL has it, is an address and no name. */
+export function isLiteralAddress(hostname: string): boolean {
+  return ipaddr.isValid(hostname.replace(/^\[|\]$/g, ""));
+}
+
+/** Names that stand for the machine itself, without anybody being asked. */
+const OWN_NAME = /^(.+\.)?localhost\.?$/i;
+
+/**
+ * What can be said about an address before it is called, for whoever types it: "private", when the operator's policy
+ * alone speaks against it, "never", when nothing would help, "port", or null. A name that has to be looked up may
+ * still be refused later.
+ */
+export function foreseenRefusal(url: URL, policy: DestinationPolicy): "private" | "never" | "port" | null {
+  const bare = new URL(url);
+  // Taken out before the address is called, too: see takeLogin in guarded-http.ts.
+  bare.username = "";
+  bare.password = "";
+  if (OWN_NAME.test(bare.hostname)) bare.hostname = "127.0.0.1";
+  const refusal = refusalOfUrl(bare, policy);
+  if (refusal === null) return null;
+  if (refusal === REFUSED.port) return "port";
+  if (refusal !== REFUSED.address) return "never";
+  return refusalOfUrl(bare, { ...policy, allowPrivate: true }) === null ? "private" : "never";
+}
+
+/** Ports on which something else than HTTP listens, and might take a request for an order. */
+const FOREIGN_PORTS: ReadonlySet<number> = new Set([
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
+  109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,
+  526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1433, 1521, 1719, 1720,
+  1723, 2049, 2375, 2376, 3306, 3389, 3659, 4045, 4190, 5060, 5061, 5432, 6000, 6379, 6566, 6665, 6666, 6667,
+  6668, 6669, 6679, 6697, 9042, 10080, 11211, 27017,
+]);
+
+const PORT_OF_SCHEME = new Map([
+  ["http:", 80],
+  ["https:", 443],
+]);
+
+/** What speaks against calling a URL, as far as it can be seen without looking its name up; null: nothing. */
+export function refusalOfUrl(url: URL, policy: DestinationPolicy): RefusedText | null {
+  const usual = PORT_OF_SCHEME.get(url.protocol);
+  if (usual === undefined) return REFUSED.scheme;
+  if (url.username !== "" || url.password !== "") return REFUSED.credentials;
+  if (FOREIGN_PORTS.has(url.port === "" ? usual : Number(url.port))) return REFUSED.port;
+  if (isLiteralAddress(url.hostname) && !isAllowedAddress(url.hostname, policy)) return REFUSED.address;
+  return null;
+}
+
+// Looks up names that somebody else has chosen. The system's resolver works in the few threads of the process, two at a
+// time, and may take half a minute for a name whose server does not answer; names of the database and of mail servers
+// would wait behind it. So names are asked for by DNS without threads first, and of the system one at a time.
+
+export type NameLookup = (
+  hostname: string,
+  options: LookupOptions & { all: true },
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+type Resolve = (
+  hostname: string,
+  done: (error: NodeJS.ErrnoException | null, addresses: string[]) => void,
+) => void;
+
+export type NameLookupParts = {
+  resolve4: Resolve;
+  resolve6: Resolve;
+  system: NameLookup;
+  /** Whether the list of hosts of this machine has a name, which then counts before DNS. */
+  isListed: (hostname: string) => boolean;
+};
+
+const DNS_TIMEOUT_MS = 2_000;
+const DNS_TRIES = 2;
+/** Names that wait for the system's resolver; those beyond fail. */
+export const WAITING_MAX = 100;
+
+/** The servers of a name do not answer. The system would ask them again, and other names would wait for that. */
+const UNANSWERED_CODES = ["ETIMEOUT", "ESERVFAIL"];
+
+type Asked = { hostname: string; options: LookupOptions & { all: true }; done: Parameters<NameLookup>[2] };
+
+/** A lookup that never occupies more than one thread. */
+export function nameLookup({ resolve4, resolve6, system, isListed }: NameLookupParts): NameLookup {
+  const waiting: Asked[] = [];
+  let isAsking = false;
+  const askNext = () => {
+    const next = isAsking ? undefined : waiting.shift();
+    if (next === undefined) return;
+    isAsking = true;
+    system(next.hostname, next.options, (error, addresses) => {
+      isAsking = false;
+      next.done(error, addresses);
+      askNext();
+    });
+  };
+  const askSystem = (asked: Asked) => {
+    if (waiting.length >= WAITING_MAX)
+      return asked.done(passing(`too many concurrent DNS lookups: ${asked.hostname}`), []);
+    waiting.push(asked);
+    askNext();
+  };
+  return (hostname, options, done) => {
+    const asked = { hostname, options, done };
+    // Names of one label are known to the system alone: in its list of hosts, or below a domain of its own.
+    const isOfOneLabel = !hostname.replace(/\.$/, "").includes(".");
+    if (isOfOneLabel || hostname.endsWith(".localhost") || isListed(hostname)) return askSystem(asked);
+    const wanted = familiesOf(options);
+    const found: LookupAddress[] = [];
+    let left = wanted.length;
+    let isUnanswered = false;
+    for (const family of wanted) {
+      (family === 4 ? resolve4 : resolve6)(hostname, (error, addresses) => {
+        if (error === null) found.push(...addresses.map((address) => ({ address, family })));
+        else if (UNANSWERED_CODES.includes(error.code ?? "")) isUnanswered = true;
+        left -= 1;
+        if (left > 0) return;
+        if (found.length === 0) {
+          return isUnanswered ? done(passing(`no DNS server responds: ${hostname}`), []) : askSystem(asked);
+        }
+        done(
+          null,
+          found.toSorted((one, other) => one.family - other.family),
+        );
+      });
+    }
+  };
+}
+
+function familiesOf({ family }: LookupOptions): number[] {
+  if (family === 4 || family === "IPv4") return [4];
+  return family === 6 || family === "IPv6" ? [6] : [4, 6];
+}
+
+/** An error that may be gone at the next try, under the system's name for it. */
+function passing(message: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(message), { code: "EAI_AGAIN" });
+}
+
+const HOSTS_FILE = "/etc/hosts";
+/** A longer list is not read, because it is read in the event loop; its names are asked of DNS first. */
+const HOSTS_BYTES_MAX = 1024 * 1024;
+
+/** Reads a list of hosts when it has changed. */
+export function hostsList(path: string): (hostname: string) => boolean {
+  let version = "";
+  let names: ReadonlySet<string> = new Set();
+  return (hostname) => {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    const found = stat === undefined ? "" : `${stat.ino} ${stat.mtimeMs} ${stat.size}`;
+    if (found !== version) {
+      names = stat === undefined || stat.size > HOSTS_BYTES_MAX ? new Set() : namesIn(path);
+      version = found;
+    }
+    return names.has(hostname.toLowerCase().replace(/\.$/, ""));
+  };
+}
+
+function namesIn(path: string): Set<string> {
+  try {
+    const lines = readFileSync(path, "utf8").toLowerCase().split("\n");
+    return new Set(lines.flatMap((line) => (line.split("#")[0] ?? "").trim().split(/\s+/).slice(1)));
+  } catch {
+    return new Set();
+  }
+}
+
+const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES });
+
+/** The one of this process. */
+const guardedNameLookup = nameLookup({
+  resolve4: (hostname, done) => resolver.resolve4(hostname, done),
+  resolve6: (hostname, done) => resolver.resolve6(hostname, done),
+  system: systemLookup,
+  isListed: hostsList(HOSTS_FILE),
+});
+
+// Makes connections for requests whose address somebody else has chosen. A literal address is judged before, a
+// name by each address that it stands for, and the peer once more when the connection is there, because a name
+// may stand for something else a moment later.
+
+const CONNECT_MS_MAX = 10_000;
+
+type LookupDone = (
+  error: NodeJS.ErrnoException | null,
+  address: string | LookupAddress[],
+  family?: number,
+) => void;
+
+/** `lookup` is handed in by tests that need names of their own. */
+export type ConnectorOptions = DestinationPolicy & { lookup?: NameLookup };
+
+/** A connector for undici that reaches allowed addresses and no others. */
+function guardedConnector(options: ConnectorOptions): buildConnector.connector {
+  // One request for each connection at a time: what is slow delays nobody, and there is one parser to trust.
+  const connect = buildConnector({ timeout: CONNECT_MS_MAX, allowH2: false, lookup: guardedLookup(options) });
+  return (target, done) => {
+    const { hostname } = target;
+    if (isLiteralAddress(hostname) && !isAllowedAddress(hostname, options)) {
+      return done(new OutgoingError("refused", { text: REFUSED.address }), null);
+    }
+    connect(target, (error, socket) => {
+      // On failure there is no socket, whatever the types say.
+      if (error !== null) return done(error, null);
+      if (isAllowedAddress(socket.remoteAddress ?? "", options)) return done(null, socket);
+      socket.destroy();
+      return done(new OutgoingError("refused", { text: REFUSED.address }), null);
+    });
+  };
+}
+
+/** A name as those of its addresses that may be gone to; a refusal when there are none. */
+function guardedLookup(
+  options: ConnectorOptions,
+): (hostname: string, lookup: LookupOptions, done: LookupDone) => void {
+  const { lookup = guardedNameLookup } = options;
+  return (hostname, wanted, done) => {
+    lookup(hostname, { ...wanted, all: true }, (error, addresses) => {
+      if (error !== null) return done(error, []);
+      const allowed = addresses.filter(({ address }) => isAllowedAddress(address, options));
+      const [first] = allowed;
+      if (first === undefined) return done(new OutgoingError("refused", { text: REFUSED.address }), []);
+      if (wanted.all === true) return done(null, allowed);
+      return done(null, first.address, first.family);
+    });
+  };
+}
+
+/**
+ * Whether every address of a name may be gone to. Stricter than a connection of our own, which picks the allowed
+ * ones: whoever connects in our place picks as it likes.
+ */
+function judgeName(hostname: string, options: ConnectorOptions): Promise<void> {
+  const { lookup = guardedNameLookup } = options;
+  return new Promise((resolve, reject) => {
+    lookup(hostname, { all: true }, (error, addresses) => {
+      if (error !== null) return reject(error);
+      const isAllowed =
+        addresses.length > 0 && addresses.every(({ address }) => isAllowedAddress(address, options));
+      return isAllowed ? resolve() : reject(new OutgoingError("refused", { text: REFUSED.address }));
+    });
+  });
+}
+
+// The way that requests take out of the house: by connections of our own, or through a proxy. Either way a target is
+// judged before anybody hears of it.
+
+export type OutgoingRoute = {
+  /** Throws for a target that may not be called. */
+  judge(url: URL, signal: AbortSignal): Promise<void>;
+  /** Through what the next request goes. */
+  dispatcher(): Dispatcher;
+  /** Whoever still waits for an answer is told so; a connection that hangs is not waited for. */
+  close(): Promise<void>;
+};
+
+/** Many channels share the few addresses of the large providers. */
+const CONNECTIONS_PER_ORIGIN_MAX = 32;
+const KEEP_ALIVE_MS = 4_000;
+/** A proxy client remembers every plain address that it was ever asked for; it is replaced before these are many. */
+const PROXIED_REQUESTS_MAX = 1_000;
+
+const LIMITS = {
+  connections: CONNECTIONS_PER_ORIGIN_MAX,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  // Whatever the other side says how long it would like to be kept.
+  keepAliveMaxTimeout: KEEP_ALIVE_MS,
+  allowH2: false,
+};
+
+/** How requests leave: through the proxy, if there is one. */
+function outgoingRoute(options: ConnectorOptions & { proxyUrl?: string | null }): OutgoingRoute {
+  const { proxyUrl = null } = options;
+  return proxyUrl === null ? directRoute(options) : proxiedRoute(proxyUrl, options);
+}
+
+function directRoute(options: ConnectorOptions): OutgoingRoute {
+  const agent = new Agent({ ...LIMITS, connect: guardedConnector(options) });
+  return {
+    judge: async (url) => refuseByUrl(url, options),
+    dispatcher: () => agent,
+    close: () => agent.destroy(),
+  };
+}
+
+/** Behind a proxy, names are looked up here as well: nobody else would judge what they stand for. */
+function proxiedRoute(uri: string, options: ConnectorOptions): OutgoingRoute {
+  let agent = new ProxyAgent({ ...LIMITS, uri });
+  let requests = 0;
+  const retired = new Set<ProxyAgent>();
+  return {
+    judge: async (url, signal) => {
+      refuseByUrl(url, options);
+      if (!isLiteralAddress(url.hostname)) await within(signal, judgeName(url.hostname, options));
+    },
+    dispatcher: () => {
+      requests += 1;
+      if (requests > PROXIED_REQUESTS_MAX) {
+        const old = agent;
+        retired.add(old);
+        // Ends when the last of its requests has, or fails because everything is closed before.
+        const forget = () => retired.delete(old);
+        void old.close().then(forget, forget);
+        agent = new ProxyAgent({ ...LIMITS, uri });
+        requests = 1;
+      }
+      return agent;
+    },
+    close: async () => {
+      await Promise.all([agent, ...retired].map((one) => one.destroy()));
+    },
+  };
+}
+
+function refuseByUrl(url: URL, options: ConnectorOptions): void {
+  const refusal = refusalOfUrl(url, options);
+  if (refusal !== null) throw new OutgoingError("refused", { text: refusal });
+}
+
+/** What takes longer than the whole request may is not waited for. */
+async function within(signal: AbortSignal, looking: Promise<void>): Promise<void> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(new OutgoingError("timeout", { mayHaveArrived: false }));
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    await Promise.race([looking, promise]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+// HTTP requests to addresses that somebody else has chosen: judged before each hop, bounded in time and size.
+// It repeats nothing: whether a request is worth another try is for the caller to decide.
+
+export type OutgoingRequest = {
+  method: "GET" | "POST" | "PUT" | "DELETE";
+  url: string;
+  headers?: Readonly<Record<string, string>>;
+  body?: string;
+  /** Less than the usual time for everything, redirects included. */
+  timeoutMs?: number;
+};
+
+export type OutgoingResponse = {
+  status: number;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The beginning of the body as text. */
+  text: string;
+};
+
+export type GuardedHttp = {
+  /** The final answer, whatever its status. Throws OutgoingError. */
+  send(what: OutgoingRequest): Promise<OutgoingResponse>;
+  close(): Promise<void>;
+};
+
+export type GuardedHttpOptions = ConnectorOptions & {
+  userAgent: string;
+  /** A proxy that all requests go through. The target is judged before the proxy hears of it. */
+  proxyUrl?: string | null;
+};
+
+const TIMEOUT_MS_MAX = 30_000;
+const REDIRECTS_MAX = 3;
+const ANSWER_BYTES_MAX = 64 * 1024;
+const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** Headers that stay with the body, or with whom they were meant for. */
+const BODY_HEADERS: ReadonlySet<string> = new Set(["content-type", "content-encoding", "content-language"]);
+
+/**
+ * Headers that say where a request goes or where it ends, and not what is in it. A proxy might believe `host` and
+ * not the address that was judged.
+ */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** Whether a header is ours to write; whoever gives one is not heard. */
+export function isOwnHeader(name: string): boolean {
+  return OWN_HEADERS.has(name.toLowerCase());
+}
+
+type Hop = {
+  method: OutgoingRequest["method"];
+  url: URL;
+  headers: Record<string, string>;
+  body: string | null;
+};
+
+/** A client that keeps connections for a moment. Close it at the end. */
+export function guardedHttp(options: GuardedHttpOptions): GuardedHttp {
+  const way = outgoingRoute(options);
+  return {
+    send: async (what) => {
+      const signal = AbortSignal.timeout(Math.min(what.timeoutMs ?? TIMEOUT_MS_MAX, TIMEOUT_MS_MAX));
+      try {
+        return await follow(firstHop(what, options.userAgent), { way, signal });
+      } catch (error) {
+        throw outgoingErrorOf(error);
+      }
+    },
+    close: () => way.close(),
+  };
+}
+
+function firstHop({ method, url: text, headers = {}, body }: OutgoingRequest, userAgent: string): Hop {
+  if (!URL.canParse(text)) throw new OutgoingError("refused", { text: REFUSED.incomplete });
+  const url = new URL(text);
+  const named = Object.entries(headers)
+    .map(([name, value]) => [name.toLowerCase(), value] as const)
+    .filter(([name]) => !OWN_HEADERS.has(name));
+  return {
+    method,
+    headers: { "user-agent": userAgent, ...takeLogin(url), ...Object.fromEntries(named) },
+    url,
+    body: body ?? null,
+  };
+}
+
+/** A user name and password in the address become the header that they stand for, as browsers and curl have it. */
+function takeLogin(url: URL): Record<string, string> {
+  const { username, password } = url;
+  if (username === "" && password === "") return {};
+  url.username = "";
+  url.password = "";
+  const login = Buffer.from(`${decodedLogin(username)}:${decodedLogin(password)}`, "utf8");
+  return { authorization: `Basic ${login.toString("base64")}` };
+}
+
+function decodedLogin(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A bare %, which means itself.
+    return text;
+  }
+}
+
+async function follow(
+  first: Hop,
+  { way, signal }: { way: OutgoingRoute; signal: AbortSignal },
+): Promise<OutgoingResponse> {
+  let hop = first;
+  for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
+    await way.judge(hop.url, signal);
+    const { method, url, headers, body } = hop;
+    const answer = await request(url.href, { method, headers, body, dispatcher: way.dispatcher(), signal });
+    const location = REDIRECT_STATUSES.has(answer.statusCode) ? answer.headers["location"] : undefined;
+    const text = await readBeginning(answer.body);
+    if (typeof location !== "string") {
+      return { status: answer.statusCode, headers: answer.headers, text };
+    }
+    hop = nextHop(hop, { status: answer.statusCode, location });
+  }
+  throw new OutgoingError("redirects");
+}
+
+function nextHop(hop: Hop, { status, location }: { status: number; location: string }): Hop {
+  if (!URL.canParse(location, hop.url.href)) throw new OutgoingError("broken", { mayHaveArrived: false });
+  const url = new URL(location, hop.url.href);
+  const becomesGet = status === 303 || (hop.method === "POST" && (status === 301 || status === 302));
+  // What was meant for one server, keys above all, is not told to another.
+  const stays = url.origin === hop.url.origin;
+  const headers = Object.entries(hop.headers).filter(
+    ([name]) =>
+      (stays || name === "user-agent" || BODY_HEADERS.has(name)) && !(becomesGet && BODY_HEADERS.has(name)),
+  );
+  return {
+    url,
+    method: becomesGet ? "GET" : hop.method,
+    headers: Object.fromEntries(headers),
+    body: becomesGet ? null : hop.body,
+  };
+}
+
+/** A receiver that never stops talking is heard for a while and then left. */
+async function readBeginning(body: Dispatcher.ResponseData["body"]): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    // Leaving the loop closes the connection.
+    if (bytes >= ANSWER_BYTES_MAX) break;
+  }
+  return Buffer.concat(chunks).subarray(0, ANSWER_BYTES_MAX).toString("utf8");
+}

@@ -1,0 +1,93 @@
+// The hashes that rules ask for: core says what is hashed, and is handed these. Texts are taken as UTF-8.
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  randomInt,
+  timingSafeEqual,
+} from "node:crypto";
+
+/** SHA-1 as bytes. For signatures that clients know; nothing secret rests on it alone. */
+export function sha1(text: string): Uint8Array {
+  return createHash("sha1").update(text, "utf8").digest();
+}
+
+/** SHA-1 in lower-case hexadecimal. */
+export function sha1Hex(text: string): string {
+  return createHash("sha1").update(text, "utf8").digest("hex");
+}
+
+/** HMAC-SHA-1 as bytes. */
+export function hmacSha1({ key, message }: { key: Uint8Array; message: string }): Uint8Array {
+  return createHmac("sha1", key).update(message, "utf8").digest();
+}
+
+/** HMAC-SHA-256 in lower-case hexadecimal. */
+export function hmacSha256Hex({ key, message }: { key: string; message: string }): string {
+  return createHmac("sha256", key).update(message, "utf8").digest("hex");
+}
+
+/** Whether two texts are the same; how long it takes tells nothing of where they differ. */
+export function isSameText(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((text) => createHash("sha256").update(text, "utf8").digest());
+  return a !== undefined && b !== undefined && timingSafeEqual(a, b);
+}
+
+// Secret random characters. The only place that draws lots; core is handed this function.
+
+/** A text of `length` characters, each drawn evenly and unpredictably from the alphabet. */
+export function randomText({ alphabet, length }: { alphabet: string; length: number }): string {
+  return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join("");
+}
+
+// Secrets that a stranger must not guess, and what is kept of them: random texts and their digests.
+
+const TOKEN_BYTES = 32;
+
+/** A new secret of 256 bits, in letters that a cookie and an address can hold. */
+export function newToken(): string {
+  return randomBytes(TOKEN_BYTES).toString("base64url");
+}
+
+/** What is stored of a secret. Plain SHA-256 is enough: nobody can try all the texts that it may have come from. */
+export function digestOfToken(token: string): Buffer {
+  return createHash("sha256").update(token, "utf8").digest();
+}
+
+// Seals a secret that has to be read again: AES-256-GCM with a key that is derived from the instance's secret.
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const KEY_BYTES = 32;
+
+/** What a seal is for and whose it is: one that was moved to another row does not open. */
+export type SealOf = { secretKey: string; purpose: string; owner: string };
+
+/** The secret, sealed. */
+export function seal(text: string, of: SealOf): Buffer {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv("aes-256-gcm", keyOf(of), nonce).setAAD(Buffer.from(of.owner));
+  const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
+}
+
+/** The secret again; null when it was sealed with another key, for another owner, or was changed. */
+export function unseal(sealed: Buffer, of: SealOf): string | null {
+  try {
+    const nonce = sealed.subarray(0, NONCE_BYTES);
+    const tag = sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);
+    const decipher = createDecipheriv("aes-256-gcm", keyOf(of), nonce, { authTagLength: TAG_BYTES });
+    decipher.setAAD(Buffer.from(of.owner)).setAuthTag(tag);
+    const text = Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
+    return text.toString("utf8");
+  } catch {
+    return null;
+  }
+}
+
+function keyOf({ secretKey, purpose }: SealOf): Buffer {
+  return Buffer.from(hkdfSync("sha256", secretKey, "", purpose, KEY_BYTES));
+}

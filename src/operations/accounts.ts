@@ -1,0 +1,114 @@
+// Makes an account: someone who can own projects. Signing in is another matter.
+import { randomUUID } from "node:crypto";
+import { AppError } from "../core/errors.ts";
+import { newPingKey } from "../core/identity.ts";
+import type { Instant } from "../core/instant.ts";
+import { ACCOUNT_NAME_LENGTH_MAX, EMAIL_ADDRESS_LENGTH_MAX } from "../core/limits.ts";
+import { randomText } from "../lib/secrets.ts";
+import { type Account, findAccountByEmail, insertAccount } from "../store/accounts.ts";
+import type { Database } from "../store/db.ts";
+import { postgresErrorName } from "../store/errors.ts";
+import { countOwnedProjects, insertProject } from "../store/projects.ts";
+import { inTransaction, type Tx } from "../store/transaction.ts";
+import { audit } from "./audit.ts";
+
+/** The longest address that mail can carry. */
+/** One @, something on both sides, no spaces. Whether mail arrives there, only mail can tell. */
+const EMAIL = /^[^\s@]+@[^\s@]+$/;
+
+export type AccountRequest = {
+  email: string;
+  name: string;
+  isOperator: boolean;
+  checkLimit: number | null;
+  now: Instant;
+};
+
+/** The form in which addresses are stored and compared, or an AppError `invalid`. */
+export function normalEmail(text: string): string {
+  const email = text.trim().toLowerCase();
+  if (!EMAIL.test(email) || email.length > EMAIL_ADDRESS_LENGTH_MAX) {
+    throw new AppError("invalid", `"${text}" is not a valid email address.`, "email");
+  }
+  return email;
+}
+
+/** Adds an account by the command line and returns it. AppError `conflict` when the address has one already. */
+export async function createAccount(database: Database, request: AccountRequest): Promise<Account> {
+  if (request.name.length > ACCOUNT_NAME_LENGTH_MAX) {
+    throw new AppError("invalid", `The name can have at most ${ACCOUNT_NAME_LENGTH_MAX} characters.`);
+  }
+  const account = {
+    uuid: randomUUID(),
+    email: normalEmail(request.email),
+    name: request.name,
+    isOperator: request.isOperator,
+    checkLimit: request.checkLimit,
+    pingLogLimit: null,
+    createdAt: request.now,
+  };
+  try {
+    return await inTransaction(database, async (tx) => {
+      const id = await insertAccount(tx, account);
+      const { email: subject, isOperator, checkLimit } = account;
+      const by = { projectId: null, accountId: null, keyId: null };
+      const after = { isOperator, checkLimit };
+      await audit(tx, { ...by, what: "account.created", subject, before: null, after, at: request.now });
+      return { id, ...account };
+    });
+  } catch (error) {
+    if (postgresErrorName(error) !== "unique_violation") throw error;
+    throw new AppError("conflict", `An account for ${account.email} already exists.`);
+  }
+}
+
+/** What the first project of a new account is called. */
+const FIRST_PROJECT = "My project";
+
+/** The account of an address, made if there is none. */
+export async function findOrAddAccount(tx: Tx, of: NewAccount): Promise<Account> {
+  return (await findAccountByEmail(tx, of.email)) ?? addAccount(tx, of);
+}
+
+type NewAccount = { email: string; name: string; now: Instant };
+
+/** A new account. The database refuses (`unique_violation`) an address that has one. */
+export async function addAccount(tx: Tx, { email, name, now }: NewAccount): Promise<Account> {
+  const account = {
+    uuid: randomUUID(),
+    email,
+    name: name.trim().slice(0, ACCOUNT_NAME_LENGTH_MAX),
+    isOperator: false,
+    checkLimit: null,
+    pingLogLimit: null,
+    createdAt: now,
+  };
+  const id = await insertAccount(tx, account);
+  await audit(tx, {
+    projectId: null,
+    accountId: id,
+    keyId: null,
+    what: "account.created",
+    subject: email,
+    before: null,
+    after: null,
+    at: now,
+  });
+  return { ...account, id };
+}
+
+/** Gives an account that owns nothing its first project. */
+export async function addFirstProject(
+  tx: Tx,
+  { accountId, now }: { accountId: number; now: Instant },
+): Promise<void> {
+  if ((await countOwnedProjects(tx, accountId)) > 0) return;
+  await insertProject(tx, {
+    uuid: randomUUID(),
+    name: FIRST_PROJECT,
+    ownerId: accountId,
+    pingKey: newPingKey(randomText),
+    badgeKey: randomUUID(),
+    createdAt: now,
+  });
+}

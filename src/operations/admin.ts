@@ -1,0 +1,102 @@
+// What an operator does to the accounts of others: limits, and who may administer. Written down like every change.
+import { auditDifference } from "../core/audit.ts";
+import { AppError } from "../core/errors.ts";
+import type { Instant } from "../core/instant.ts";
+import {
+  type Account,
+  findAccountByEmail,
+  findAccountByUuid,
+  lockAdmins,
+  updateCheckLimit,
+  writeAdmin,
+} from "../store/accounts.ts";
+import type { Database } from "../store/db.ts";
+import { listProjectsOfAccount } from "../store/projects.ts";
+import { inTransaction, type Tx } from "../store/transaction.ts";
+import { normalEmail } from "./accounts.ts";
+import { audit } from "./audit.ts";
+import { endInvitationsBy } from "./members.ts";
+import { inRetriedTransaction } from "./retry.ts";
+
+export type AccountChange = {
+  actorId: number;
+  accountUuid: string;
+  /** Null: the limit of the installation. */
+  checkLimit?: number | null;
+  isOperator?: boolean;
+  now: Instant;
+};
+
+/**
+ * Changes what is given. AppError `not_found`, `conflict` where nobody would be left to administer, `forbidden` for whom
+ * somebody else was quicker with.
+ */
+export async function changeAccount(database: Database, change: AccountChange): Promise<void> {
+  const { actorId, accountUuid, now } = change;
+  await inRetriedTransaction(database, async (tx) => {
+    // Before anything is read: two who step down at once are judged one after the other.
+    const operatorIds = await lockAdmins(tx);
+    if (!operatorIds.includes(actorId)) {
+      throw new AppError("forbidden", "You are no longer a server admin.");
+    }
+    const account = await findAccountByUuid(tx, accountUuid);
+    if (account === null) throw new AppError("not_found", "The account does not exist.");
+    const { checkLimit = account.checkLimit, isOperator = account.isOperator } = change;
+    if (account.isOperator && !isOperator && operatorIds.length <= 1) {
+      throw new AppError("conflict", "At least one account must be a server admin.");
+    }
+    await changeCheckLimit(tx, { account, checkLimit, actorId, now });
+    const by = { projectId: null, accountId: actorId, keyId: null, subject: account.email, at: now };
+    const rights = auditDifference({ isOperator: account.isOperator }, { isOperator });
+    if (rights !== null) {
+      await writeAdmin(tx, { accountId: account.id, isOperator });
+      await audit(tx, { ...by, what: "account.operatorChanged", ...rights });
+      if (!isOperator) await endInvitationsOf(tx, { inviterId: account.id, actorId, now });
+    }
+  });
+}
+
+/**
+ * Ends what somebody has sent as an operator, into projects, too: where no mail was sent, its link went through the
+ * operator's hands, and nothing tells such a one from one that was mailed.
+ */
+async function endInvitationsOf(
+  tx: Tx,
+  by: { inviterId: number; actorId: number; now: Instant },
+): Promise<void> {
+  const projects = await listProjectsOfAccount(tx, by.inviterId);
+  for (const projectId of [null, ...projects.map(({ id }) => id)]) {
+    await endInvitationsBy(tx, { projectId, ...by });
+  }
+}
+
+// Gives an account a limit of its own for the number of its checks, or takes it away again.
+
+/** By the command line. Null returns to the limit of the installation. AppError `not_found` when the address has no account. */
+export async function setCheckLimit(
+  database: Database,
+  { email, checkLimit, now }: { email: string; checkLimit: number | null; now: Instant },
+): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    const account = await findAccountByEmail(tx, normalEmail(email));
+    if (account === null) throw new AppError("not_found", `No account found for ${email}.`);
+    await changeCheckLimit(tx, { account, checkLimit, actorId: null, now });
+  });
+}
+
+export type LimitChange = {
+  account: Account;
+  checkLimit: number | null;
+  /** Null: the command line. */
+  actorId: number | null;
+  now: Instant;
+};
+
+/** The same inside the caller's transaction. It is written down, unless nothing changes. */
+async function changeCheckLimit(tx: Tx, { account, checkLimit, actorId, now }: LimitChange): Promise<void> {
+  const limits = auditDifference({ checkLimit: account.checkLimit }, { checkLimit });
+  if (limits === null) return;
+  await updateCheckLimit(tx, { accountId: account.id, checkLimit });
+  const by = { projectId: null, accountId: actorId, keyId: null };
+  await audit(tx, { ...by, what: "account.limitChanged", subject: account.email, ...limits, at: now });
+}

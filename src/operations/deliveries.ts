@@ -1,0 +1,1019 @@
+// Finds messages that are due and claims them for whoever sends them. Channels are visited in turn, and each is given
+// only so many at a time, so that neither a slow receiver nor a long queue stands before the others.
+import { randomUUID } from "node:crypto";
+import { GROUP, membersOf } from "../core/channel.ts";
+import {
+  accountShare,
+  allowance,
+  CHANNEL_SENDS_MAX,
+  type FailedResult,
+  healthAfter,
+  isDegraded,
+  isInDoubt,
+  nextTryAt,
+  type Rate,
+  type SendResult,
+  type SubscribedEvent,
+  takeMessages,
+} from "../core/delivery.ts";
+import { AppError } from "../core/errors.ts";
+import { type Instant, MINUTE_MS } from "../core/instant.ts";
+import {
+  CHANNEL_TESTS_PER_MINUTE,
+  DELIVERY_ERROR_LENGTH_MAX,
+  DELIVERY_LEASE_MS,
+  MESSAGE_FLIPS_MAX,
+  NOTICE_CHECKS_LISTED_MAX,
+  OTHER_CHECKS_LISTED_MAX,
+  RESPONSE_EXCERPT_LENGTH_MAX,
+  TRIES_MAX,
+} from "../core/limits.ts";
+import {
+  type AlertMessage,
+  type CheckFacts,
+  composeChanges,
+  type Composition,
+  type FlipMessage,
+  type LastPing,
+  type OtherChecks,
+  type PendingChange,
+} from "../core/message.ts";
+import type { ObjectStore } from "../lib/object-store.ts";
+import {
+  type Channel,
+  type ChannelInProject,
+  type ChannelName,
+  findChannelById,
+  findChannelsByIds,
+  listAssignmentsOfChecks,
+  listChannels,
+  lockBuckets,
+  lockChannels,
+  type ManagedChannel,
+  noteSendings,
+  replaceConfig,
+  type Sending,
+  writeBuckets,
+} from "../store/channels.ts";
+import type { CheckWithState } from "../store/checks.ts";
+import type { Database, Db } from "../store/db.ts";
+import {
+  claimMessages,
+  countRecentTests,
+  type Delivery,
+  findChecksForMessages,
+  findLoggedDeliveries,
+  findNoticedChecks,
+  findProjectHealth,
+  findWaitingChannels,
+  listLoggedDeliveries,
+  type LoggedDelivery,
+  postponeDeliveries,
+  reopenDelivery,
+  settleClaimed,
+  type SettledState,
+  type Settlement,
+  type WaitingChannel,
+} from "../store/deliveries.ts";
+import { findFlips, findFlipsBefore, type StoredFlip } from "../store/flips.ts";
+import { findLastPings, type Ping } from "../store/pings.ts";
+import { inTransaction, type Tx } from "../store/transaction.ts";
+import { audit } from "./audit.ts";
+import {
+  type Changing,
+  disableFailingChannel,
+  getChannel,
+  type Page,
+  pageOf,
+  type PageRequest,
+} from "./channels.ts";
+import { readBody } from "./ping-bodies.ts";
+import { planTest } from "./plan-deliveries.ts";
+import { inRetriedTransaction } from "./retry.ts";
+
+/** A message that one sender has to himself until the lease ends. */
+export type Claim = {
+  /** Names the claim; settling shows it. */
+  claimedBy: string;
+  channelId: number;
+  /** The account that owns the channel's project; null: nobody, or the channel is gone. */
+  ownerId: number | null;
+  /** The same for every try at the same message. */
+  dedupeKey: string;
+  /** Which try this is, from 1 on. */
+  attempt: number;
+  /** It may have been sent before, so it has to say the same again. */
+  isRepeat: boolean;
+  /** Its channel fails, or takes its time. */
+  isTroubled: boolean;
+  /** Everything that the message settles, oldest first; at least one. */
+  deliveries: readonly [Delivery, ...Delivery[]];
+};
+
+/** Senders that are free, and how many each account holds. */
+export type Senders = { free: number; heldBy: ReadonlyMap<number, number> };
+
+export type ClaimOptions = {
+  now: Instant;
+  /** Messages to claim at most. */
+  limit: number;
+  rateOf: (kind: string) => Rate | null;
+  /** The channel after which to go on; 0 begins anew. */
+  after?: number;
+  /** Messages that this process is sending, by channel. */
+  inFlight?: ReadonlyMap<number, number>;
+  /** The senders of this process, and those that channels in trouble may have; left out: accounts are not limited. */
+  senders?: { all: Senders; troubled: Senders };
+  /** Messages to one channel at the same time. */
+  sendsMax?: number;
+  leaseMs?: number;
+  /** Only this delivery; left out: whichever are due. */
+  onlyId?: number;
+};
+
+/** Channels that one claim looks at. */
+const CHANNELS_VISITED_MAX = 500;
+
+/** Messages of a channel that is gone or disabled. */
+const UNSENT_MAX = 16;
+
+/** Claims what is due. `after` is where the next call goes on: 0 when all channels have been visited. */
+export async function claimDeliveries(
+  database: Database,
+  options: ClaimOptions,
+): Promise<{ claims: Claim[]; after: number }> {
+  const { now, after = 0 } = options;
+  const waiting = await findWaitingChannels(database, { now, after, limit: CHANNELS_VISITED_MAX });
+  const shares = shareOut(waiting, options);
+  if (shares.given.size === 0) return { claims: [], after: shares.after };
+  const claims = await inTransaction(database, (tx) => claimShares(tx, shares, options));
+  return { claims, after: shares.after };
+}
+
+/** What is left to give, and how much of it each account may have. */
+class Pool {
+  readonly #isShared: boolean;
+  readonly #held: Map<number, number>;
+  free: number;
+
+  /** Without `heldBy` one account may have everything. */
+  constructor(free: number, heldBy?: ReadonlyMap<number, number>) {
+    this.free = free;
+    this.#isShared = heldBy !== undefined;
+    this.#held = new Map(heldBy);
+  }
+
+  leftFor(ownerId: number | null): number {
+    if (!this.#isShared || ownerId === null) return this.free;
+    return accountShare({ held: this.#held.get(ownerId) ?? 0, free: this.free });
+  }
+
+  take(count: number, ownerId: number | null): void {
+    this.free -= count;
+    if (ownerId !== null) this.#held.set(ownerId, (this.#held.get(ownerId) ?? 0) + count);
+  }
+}
+
+type Shares = {
+  /** How many messages each channel may be given. */
+  given: Map<number, number>;
+  owners: Map<number, number | null>;
+  troubled: Set<number>;
+  limited: Map<number, { waiting: WaitingChannel; rate: Rate }>;
+  after: number;
+};
+
+/** Goes from channel to channel until nothing is left to give. */
+function shareOut(waiting: readonly WaitingChannel[], options: ClaimOptions): Shares {
+  const { limit, rateOf, senders } = options;
+  const given = new Map<number, number>();
+  const owners: Shares["owners"] = new Map();
+  const limited: Shares["limited"] = new Map();
+  const troubled = new Set<number>();
+  let left = limit;
+  let lastGiven = 0;
+  // Where the next claim goes on if an account got less than it wanted: its other channels have their turn then.
+  let cutAt = 0;
+  const all = new Pool(senders?.all.free ?? limit, senders?.all.heldBy);
+  const careful = new Pool(senders?.troubled.free ?? limit, senders?.troubled.heldBy);
+  for (const one of waiting) {
+    if (left === 0) return { given, owners, troubled, limited, after: cutAt === 0 ? lastGiven : cutAt };
+    if (!one.isDue) continue;
+    const { ownerId } = one;
+    const wanted = Math.min(left, shareOf(one, { ...options, troubledLeft: careful.leftFor(ownerId) }));
+    const share = Math.min(wanted, all.leftFor(ownerId));
+    if (share < wanted && cutAt === 0) cutAt = lastGiven;
+    if (share === 0) continue;
+    lastGiven = one.channelId;
+    given.set(one.channelId, share);
+    owners.set(one.channelId, ownerId);
+    left -= share;
+    all.take(share, ownerId);
+    if (one.channel === null) continue;
+    if (isDegraded(one.channel)) {
+      troubled.add(one.channelId);
+      careful.take(share, ownerId);
+    }
+    const rate = rateOf(one.channel.kind);
+    if (rate !== null) limited.set(one.channelId, { waiting: one, rate });
+  }
+  const last = waiting.length < CHANNELS_VISITED_MAX ? 0 : (waiting.at(-1)?.channelId ?? 0);
+  return { given, owners, troubled, limited, after: cutAt === 0 ? last : cutAt };
+}
+
+function shareOf(
+  { channelId, channel }: WaitingChannel,
+  options: ClaimOptions & { troubledLeft?: number },
+): number {
+  const { now, limit, rateOf, inFlight, troubledLeft = limit, sendsMax = CHANNEL_SENDS_MAX } = options;
+  // Little or nothing is sent there: what waits is settled.
+  if (channel === null || channel.isDisabled) return UNSENT_MAX;
+  const underway = { inFlight: inFlight?.get(channelId) ?? 0, sendsMax, troubledLeft };
+  return allowance(channel, { rate: rateOf(channel.kind), now, underway });
+}
+
+async function claimShares(tx: Tx, shares: Shares, options: ClaimOptions): Promise<Claim[]> {
+  const { given, owners, troubled, limited } = shares;
+  const { now, leaseMs = DELIVERY_LEASE_MS, onlyId } = options;
+  const buckets = limited.size === 0 ? new Map() : await lockBuckets(tx, [...limited.keys()]);
+  shareAgain(shares, { buckets, options });
+  const claimedBy = randomUUID();
+  const messages = await claimMessages(tx, {
+    now,
+    allowances: given,
+    claimedBy,
+    leaseMs,
+    partsMax: MESSAGE_FLIPS_MAX,
+    ...(onlyId !== undefined && { onlyId }),
+  });
+  const claims = messages.map((message) => toClaim(message, { claimedBy, owners, troubled }));
+  const taken = Map.groupBy(
+    claims.filter(({ channelId }) => limited.has(channelId)),
+    ({ channelId }) => channelId,
+  );
+  if (taken.size > 0) await writeBuckets(tx, bucketsAfter(taken, { limited, buckets, now }));
+  return claims;
+}
+
+/** Of those with a limit, by what is in the locked buckets; whoever else holds one is taking from it. */
+function shareAgain(
+  { given, limited }: Shares,
+  { buckets, options }: { buckets: ReadonlyMap<number, Instant | null>; options: ClaimOptions },
+): void {
+  for (const [channelId, { waiting }] of limited) {
+    const fullAt = buckets.get(channelId);
+    if (fullAt === undefined || waiting.channel === null) given.delete(channelId);
+    else {
+      const share = shareOf({ ...waiting, channel: { ...waiting.channel, bucketFullAt: fullAt } }, options);
+      given.set(channelId, Math.min(given.get(channelId) ?? 0, share));
+    }
+  }
+}
+
+function bucketsAfter(
+  taken: ReadonlyMap<number, readonly Claim[]>,
+  at: { limited: Shares["limited"]; buckets: ReadonlyMap<number, Instant | null>; now: Instant },
+): Map<number, Instant> {
+  const after = new Map<number, Instant>();
+  for (const [channelId, claims] of taken) {
+    const rate = at.limited.get(channelId)?.rate;
+    if (rate === undefined) continue;
+    const fullAt = at.buckets.get(channelId) ?? null;
+    after.set(channelId, takeMessages(fullAt, { rate, now: at.now, count: claims.length }));
+  }
+  return after;
+}
+
+function toClaim(
+  { deliveries, wasBound }: { deliveries: readonly Delivery[]; wasBound: boolean },
+  { claimedBy, owners, troubled }: { claimedBy: string } & Pick<Shares, "owners" | "troubled">,
+): Claim {
+  const [head, ...rest] = deliveries;
+  if (head === undefined) throw new Error("a message without deliveries was claimed");
+  return {
+    claimedBy,
+    channelId: head.channelId,
+    ownerId: owners.get(head.channelId) ?? null,
+    dedupeKey: head.dedupeKey,
+    attempt: head.attemptCount,
+    isRepeat: wasBound,
+    isTroubled: troubled.has(head.channelId),
+    deliveries: [head, ...rest],
+  };
+}
+
+// Turns claimed deliveries into messages: reads how things are now, for many of them at once, and asks core what is
+// to be said. Nothing is sent here, and nothing is written.
+
+/** What becomes of each delivery of a message once it is sent. */
+export type Sentence = Pick<Composition, "told" | "withdrawn" | "skipped">;
+
+export type Prepared = { claim: Claim } & (
+  | {
+      kind: "send";
+      channel: ChannelInProject;
+      message: AlertMessage;
+      sentence: Sentence;
+      toldFlips: readonly StoredFlip[];
+    }
+  /** Nothing is to be said. */
+  | { kind: "settle"; states: ReadonlyMap<number, SettledState>; reason: string }
+);
+
+export type PrepareOptions = {
+  now: Instant;
+  hears: (channel: Channel, what: SubscribedEvent) => boolean;
+  /** How the other checks of a project are; null: messages say nothing about them. */
+  neighbours: ProjectHealthCache | null;
+};
+
+/** The message of each claim, or why there is none; in the same order. */
+async function prepareClaims(db: Db, claims: readonly Claim[], options: PrepareOptions): Promise<Prepared[]> {
+  const channels = await findChannelsByIds(db, [...new Set(claims.map(({ channelId }) => channelId))]);
+  const channelById = new Map(channels.map((channel) => [channel.id, channel]));
+  const prepared = new Map<Claim, Prepared>();
+  const aboutFlips: Addressed[] = [];
+  for (const claim of claims) {
+    const channel = channelById.get(claim.channelId);
+    const obstacle = obstacleTo(claim, channel);
+    if (obstacle !== null) prepared.set(claim, obstacle);
+    else if (channel === undefined) continue;
+    else if (claim.deliveries[0].flipId !== null) aboutFlips.push({ claim, channel });
+    else prepared.set(claim, await prepareOther(db, { claim, channel }, options));
+  }
+  for (const one of await prepareFlipMessages(db, aboutFlips, options)) prepared.set(one.claim, one);
+  return claims.flatMap((claim) => prepared.get(claim) ?? []);
+}
+
+type Addressed = { claim: Claim; channel: ChannelInProject };
+
+/** Why nothing can be sent to a channel, whatever it is about. A test, or a group, may reach a disabled one. */
+function obstacleTo(claim: Claim, channel: Channel | undefined): Prepared | null {
+  if (channel === undefined) return settledWithout(claim, "withdrawn", "The channel was deleted");
+  const isReached = claim.deliveries.some(({ kind, groupId }) => kind === "test" || groupId !== null);
+  if (channel.disabledAt !== null && !isReached) {
+    return settledWithout(claim, "dead", `The channel is disabled: ${channel.disabledReason ?? ""}`);
+  }
+  if (claim.attempt > TRIES_MAX) return settledWithout(claim, "dead", "All attempts were interrupted");
+  return null;
+}
+
+function settledWithout(claim: Claim, state: SettledState, reason: string): Prepared {
+  return { claim, kind: "settle", states: new Map(claim.deliveries.map(({ id }) => [id, state])), reason };
+}
+
+/** Messages about anything but a check's status: each of them is one delivery. */
+async function prepareOther(
+  db: Db,
+  { claim, channel }: Addressed,
+  options: PrepareOptions,
+): Promise<Prepared> {
+  const [delivery] = claim.deliveries;
+  const { id, kind } = delivery;
+  if (kind !== "test" && !options.hears(channel, "notice"))
+    return settledWithout(claim, "skipped", NOT_HEARD);
+  const sentence = { told: [id], withdrawn: [], skipped: [] };
+  const message = await otherMessage(db, { claim, channel }, options.now);
+  if (message === null) return settledWithout(claim, "withdrawn", "The checks were deleted or moved");
+  return { claim, kind: "send", channel, message, sentence, toldFlips: [] };
+}
+
+const NOT_HEARD = "The channel is not set up for this type of message";
+
+async function otherMessage(
+  db: Db,
+  { claim, channel }: Addressed,
+  now: Instant,
+): Promise<AlertMessage | null> {
+  const [{ id, kind, about, blindFromAt, blindToAt }] = claim.deliveries;
+  const { projectName, uuid, name } = channel;
+  // Written by us, in this shape.
+  if (about !== null) return about as AlertMessage;
+  if (kind !== "notice" || blindFromAt === null || blindToAt === null) {
+    return { kind: "test", at: now, projectName, channel: { uuid, kind: channel.kind, name } };
+  }
+  const noticed = await findNoticedChecks(db, {
+    deliveryId: id,
+    channelId: channel.id,
+    blindFromAt,
+    blindToAt,
+    limit: NOTICE_CHECKS_LISTED_MAX,
+  });
+  if (noticed.checkCount === 0) return null;
+  return { kind: "notice", at: now, projectName, blind: { from: blindFromAt, to: blindToAt }, ...noticed };
+}
+
+type Composed = Addressed & {
+  check: CheckWithState;
+  message: NonNullable<Composition["message"]>;
+  sentence: Sentence;
+  toldFlips: StoredFlip[];
+};
+
+async function prepareFlipMessages(
+  db: Db,
+  addressed: readonly Addressed[],
+  options: PrepareOptions,
+): Promise<Prepared[]> {
+  if (addressed.length === 0) return [];
+  const [flips, before, checks] = await Promise.all([
+    findFlips(db, flipIdsOf(addressed.flatMap(({ claim }) => claim.deliveries))),
+    findFlipsBefore(db, addressed.flatMap(firstFlipOf)),
+    findChecksForMessages(db, [...new Set(addressed.map(checkIdOf))]),
+  ]);
+  const flipById = new Map(flips.map((flip) => [flip.id, flip]));
+  const checkById = new Map(checks.map((check) => [check.id, check]));
+  const done: Prepared[] = [];
+  const composed: Composed[] = [];
+  for (const one of addressed) {
+    const check = checkById.get(checkIdOf(one));
+    if (check === undefined) {
+      done.push(settledWithout(one.claim, "withdrawn", "The check was deleted"));
+      continue;
+    }
+    // Whoever was told of it there is not told what became of it elsewhere: its name, its channels, its neighbours.
+    if (check.projectId !== one.channel.projectId) {
+      done.push(settledWithout(one.claim, "withdrawn", "The check was moved to another project"));
+      continue;
+    }
+    const result = compose(one, { check, flipById, before, options });
+    if ("kind" in result) done.push(result);
+    else composed.push(result);
+  }
+  return [...done, ...(await withFacts(db, composed, options))];
+}
+
+function compose(
+  { claim, channel }: Addressed,
+  given: {
+    check: CheckWithState;
+    flipById: ReadonlyMap<number, StoredFlip>;
+    before: readonly StoredFlip[];
+    options: PrepareOptions;
+  },
+): Composed | Prepared {
+  const { check, flipById, before, options } = given;
+  const news = claim.deliveries.flatMap(({ id, kind, flipId }): PendingChange[] => {
+    const flip = flipById.get(flipId ?? 0);
+    if (flip === undefined) return [];
+    return [{ deliveryId: id, kind: kind === "correction" ? "correction" : "flip", flip }];
+  });
+  const first = Math.min(...flipIdsOf(claim.deliveries));
+  const { message, ...sentence } = composeChanges(news, {
+    hears: (direction) => options.hears(channel, direction),
+    before:
+      before
+        .filter(({ checkId, id }) => checkId === check.id && id < first)
+        .toSorted(byId)
+        .at(-1) ?? null,
+  });
+  if (message === null) return unsaid(claim, sentence);
+  const told = new Set(sentence.told);
+  const toldIds = claim.deliveries.filter(({ id }) => told.has(id)).map(({ flipId }) => flipId ?? 0);
+  const toldFlips = toldIds.flatMap((id) => flipById.get(id) ?? []);
+  return { claim, channel, check, message, sentence, toldFlips };
+}
+
+/** Nobody is told: what is not unheard of was taken back, or its flip is forgotten. */
+function unsaid(claim: Claim, { skipped }: Sentence): Prepared {
+  const unheard = new Set(skipped);
+  const states = new Map(
+    claim.deliveries.map(({ id }): [number, SettledState] => [id, unheard.has(id) ? "skipped" : "withdrawn"]),
+  );
+  const reason = unheard.size > 0 ? NOT_HEARD : "Corrected before it was sent";
+  return { claim, kind: "settle", states, reason };
+}
+
+async function withFacts(
+  db: Db,
+  composed: readonly Composed[],
+  { now, neighbours }: PrepareOptions,
+): Promise<Prepared[]> {
+  if (composed.length === 0) return [];
+  const checkIds = [...new Set(composed.map(({ check }) => check.id))];
+  const projectIds = [...new Set(composed.map(({ check }) => check.projectId))];
+  const [pings, health, assignments] = await Promise.all([
+    findLastPings(
+      db,
+      composed.map(({ check, message }) => ({ checkId: check.id, at: message.since })),
+    ),
+    neighbours?.of(db, projectIds, now),
+    listAssignmentsOfChecks(db, checkIds),
+  ]);
+  const channelsOf = Map.groupBy(assignments, ({ checkId }) => checkId);
+  return composed.map(({ claim, channel, check, message, sentence, toldFlips }) => {
+    const channelUuids = (channelsOf.get(check.id) ?? []).map(({ channelUuid }) => channelUuid).toSorted();
+    const full: FlipMessage = {
+      ...message,
+      at: now,
+      check: factsOf(check, { projectName: channel.projectName, channelUuids }),
+      lastPing: lastPingOf(pings, { checkId: check.id, at: message.since }),
+      otherChecks: othersOf(check, health?.get(check.projectId)),
+    };
+    return { claim, kind: "send", channel, message: full, sentence, toldFlips };
+  });
+}
+
+function factsOf(
+  { uuid, badgeUuid, settings, state, createdAt }: CheckWithState,
+  given: { projectName: string; channelUuids: readonly string[] },
+): CheckFacts {
+  return { uuid, badgeUuid, settings, state, createdAt, ...given };
+}
+
+function byId(one: { id: number }, other: { id: number }): number {
+  return one.id - other.id;
+}
+
+/** Two channels may be told of the same check at different moments of it. */
+function lastPingOf(
+  pings: readonly Ping[],
+  { checkId, at }: { checkId: number; at: Instant },
+): LastPing | null {
+  const candidates = pings.filter((ping) => ping.checkId === checkId && ping.at <= at);
+  const last = candidates.toSorted((one, other) => one.n - other.n).at(-1);
+  if (last === undefined) return null;
+  const { n, kind, exitStatus, durationMs, scheme, remoteAddr, ua, bodySize } = last;
+  return { n, kind, at: last.at, exitStatus, durationMs, scheme, remoteAddr, ua, bodySize, body: null };
+}
+
+const NAMES = new Intl.Collator("en", { numeric: true });
+
+/** The project without the check itself. It may have changed since its project was looked at. */
+function othersOf({ uuid, state }: CheckWithState, health: OtherChecks | undefined): OtherChecks | null {
+  if (health === undefined || health.total <= 1) return null;
+  const isCounted =
+    health.down.length === 0 ? state.status === "down" : health.down.some((one) => one.uuid === uuid);
+  const downCount = Math.max(0, health.downCount - (isCounted ? 1 : 0));
+  const down = health.down
+    .filter((one) => one.uuid !== uuid)
+    .toSorted((one, other) => NAMES.compare(one.name, other.name));
+  const isListed = downCount <= OTHER_CHECKS_LISTED_MAX && down.length === downCount;
+  return { total: health.total - 1, downCount, down: isListed ? down : [] };
+}
+
+function flipIdsOf(deliveries: Claim["deliveries"] | readonly { flipId: number | null }[]): number[] {
+  return deliveries.flatMap(({ flipId }) => flipId ?? []);
+}
+
+function firstFlipOf({ claim }: Addressed): { checkId: number; flipId: number }[] {
+  const [{ checkId }] = claim.deliveries;
+  const flipId = Math.min(...flipIdsOf(claim.deliveries));
+  return checkId === null ? [] : [{ checkId, flipId }];
+}
+
+function checkIdOf({ claim }: Addressed): number {
+  return claim.deliveries[0].checkId ?? 0;
+}
+
+// How the other checks of a project are, remembered for a moment: in a storm many messages ask the same, and counting
+// ten thousand checks for each of them would be most of the work.
+
+const PROJECTS_MAX = 10_000;
+
+export class ProjectHealthCache {
+  readonly #maxAgeMs: number;
+  readonly #known = new Map<number, { at: Instant; health: OtherChecks | null }>();
+
+  /** What was read so long ago is read again; 0 remembers nothing. */
+  constructor({ maxAgeMs }: { maxAgeMs: number }) {
+    this.#maxAgeMs = maxAgeMs;
+  }
+
+  /** The checks of these projects as they were at `now`, or a moment before. */
+  async of(db: Db, projectIds: readonly number[], now: Instant): Promise<ReadonlyMap<number, OtherChecks>> {
+    const stale = projectIds.filter(
+      (id) => Math.abs(now - (this.#known.get(id)?.at ?? -Infinity)) >= this.#maxAgeMs,
+    );
+    if (stale.length > 0) await this.#read(db, stale, now);
+    return new Map(
+      projectIds.flatMap((id) => {
+        const health = this.#known.get(id)?.health ?? null;
+        return health === null ? [] : [[id, health]];
+      }),
+    );
+  }
+
+  async #read(db: Db, projectIds: readonly number[], now: Instant): Promise<void> {
+    // One more than is listed, since the check that a message is about may be among them.
+    const found = await findProjectHealth(db, { projectIds, listedMax: OTHER_CHECKS_LISTED_MAX + 1 });
+    if (this.#known.size + projectIds.length > PROJECTS_MAX) this.#known.clear();
+    for (const id of projectIds) this.#known.set(id, { at: now, health: found.get(id) ?? null });
+  }
+}
+
+// Sends what is owed: claim, look how things are now, send, settle. No transaction is open while something is sent,
+// and whoever dies on the way leaves a claim behind that runs out, so that the same message is sent again.
+
+/** How messages leave the house. Whoever calls the operations hands this in. */
+export type Ports = {
+  /**
+   * Sends a message within SEND_MS_MAX. When it throws, nothing is settled, as if the process had been killed: the
+   * message is sent again when the claim has run out.
+   */
+  send: (channel: ChannelInProject, message: AlertMessage, sending: SendingFacts) => Promise<SendResult>;
+  /** Whether a channel wants to hear of that. */
+  hears: (channel: Channel, what: SubscribedEvent) => boolean;
+  /** How many messages channels of a kind take; null: as many as there are. */
+  rateOf: (kind: string) => Rate | null;
+  /** Where bodies may have been moved to. */
+  objects?: Pick<ObjectStore, "get"> | null;
+  /** How the other checks of a project are. Absent: read for each message; null: messages say nothing about them. */
+  neighbours?: ProjectHealthCache | null;
+};
+
+export type SendingFacts = { dedupeKey: string; attempt: number; now: Instant };
+
+type Moment = { now: () => Instant; ports: Ports };
+
+/** Makes the messages of claims with what the ports say. */
+export function prepareFor(
+  db: Db,
+  claims: readonly Claim[],
+  { now, ports }: { now: Instant; ports: Ports },
+): Promise<Prepared[]> {
+  const { hears, neighbours = new ProjectHealthCache({ maxAgeMs: 0 }) } = ports;
+  return prepareClaims(db, claims, { now, hears, neighbours });
+}
+
+/** Sends one prepared message. Reads the body that belongs to it first, wherever that is. */
+export async function sendPrepared(
+  db: Db,
+  prepared: Extract<Prepared, { kind: "send" }>,
+  { now, ports }: Moment,
+): Promise<Extract<Ended, { result: SendResult }>> {
+  const { claim, channel } = prepared;
+  const message = await withBody(db, prepared, ports);
+  const at = now();
+  const sending = { dedupeKey: claim.dedupeKey, attempt: claim.attempt, now: at };
+  const result = await ports.send(channel, message, sending);
+  return { prepared, result, durationMs: now() - at };
+}
+
+const lenient = new TextDecoder("utf-8");
+
+/** An alert does not wait for a body that cannot be read just now. */
+async function withBody(
+  db: Db,
+  { claim, message }: Extract<Prepared, { kind: "send" }>,
+  { objects = null }: Ports,
+): Promise<AlertMessage> {
+  if ((message.kind !== "down" && message.kind !== "up") || !message.lastPing?.bodySize) return message;
+  const { lastPing } = message;
+  const checkId = claim.deliveries[0].checkId ?? 0;
+  const read = await readBody(db, { objects, checkId, n: lastPing.n }).catch(() => null);
+  return read?.kind === "found"
+    ? { ...message, lastPing: { ...lastPing, body: lenient.decode(read.body) } }
+    : message;
+}
+
+/** One after the other, settled together. */
+async function deliverAll(database: Database, claims: readonly Claim[], moment: Moment): Promise<Settled[]> {
+  const { now, ports } = moment;
+  const ended: Ended[] = [];
+  for (const prepared of await prepareFor(database, claims, { now: now(), ports })) {
+    ended.push(prepared.kind === "send" ? await sendPrepared(database, prepared, moment) : { prepared });
+  }
+  return ended.length === 0 ? [] : settleClaims(database, ended, { now: now() });
+}
+
+/** Messages that are claimed and settled together where nobody waits for them. */
+const DUE_BATCH_MAX = 100;
+
+/** Delivers everything that is due, once: what fails now is due later. For whoever has time of his own. */
+export async function deliverDue(
+  database: Database,
+  { now, ports }: { now: Instant; ports: Ports },
+): Promise<Settled[]> {
+  const settled: Settled[] = [];
+  let after = 0;
+  let isFruitless = true;
+  for (;;) {
+    const options = { now, limit: DUE_BATCH_MAX, sendsMax: DUE_BATCH_MAX, rateOf: ports.rateOf, after };
+    const claimed = await claimDeliveries(database, options);
+    settled.push(...(await deliverAll(database, claimed.claims, { now: () => now, ports })));
+    if (claimed.claims.length > 0) isFruitless = false;
+    after = claimed.after;
+    if (after !== 0) continue;
+    // All channels have been visited. What somebody else holds is due, too, and may take more than one call to pass.
+    if (isFruitless) return settled;
+    isFruitless = true;
+  }
+}
+
+// Writes down how messages fared, many in one transaction: the deliveries, what follows for their channels, and that
+// a channel was given up. A claim that has been lost meanwhile changes nothing.
+
+/** A message that was sent, or of which nothing had to be said. */
+export type Ended =
+  | { prepared: Extract<Prepared, { kind: "send" }>; result: SendResult; durationMs: number }
+  | { prepared: Extract<Prepared, { kind: "settle" }> };
+
+export type Settled = {
+  claim: Claim;
+  /** How each of its deliveries ended, or "retry". Null: the claim had been lost, and it is somebody else's. */
+  outcomes: ReadonlyMap<number, SettledState | "retry"> | null;
+  /** From each flip that the receiver has now been told of until now. */
+  waitedMs: readonly number[];
+  /** Why it could not be sent; null when it was, or when nothing was to be said. */
+  failure: string | null;
+  /** The channel that was disabled because of it. */
+  disabled: { channelId: number; uuid: string; kind: string; reason: string } | null;
+};
+
+/** Settles messages; in the same order. Tried again where others were in the way; a commit in doubt is thrown on. */
+export function settleClaims(
+  database: Database,
+  ended: readonly Ended[],
+  { now }: { now: Instant },
+): Promise<Settled[]> {
+  return inRetriedTransaction(database, (tx) => settle(tx, ended, now));
+}
+
+async function settle(tx: Tx, ended: readonly Ended[], now: Instant): Promise<Settled[]> {
+  const verdicts = ended.map((one) => ({ one, settlements: settlementsOf(one, now) }));
+  const settlements = verdicts.flatMap((verdict) => verdict.settlements);
+  const held = await settleClaimed(tx, { settlements, at: now });
+  const mine = verdicts.filter((verdict) =>
+    verdict.settlements.some(({ deliveryId }) => held.has(deliveryId)),
+  );
+  const pairs = mine.flatMap(({ one, settlements: parts }) => newsBehind(one.prepared.claim, parts));
+  if (pairs.length > 0) await postponeDeliveries(tx, pairs);
+  const disabled = await noteChannels(
+    tx,
+    mine.flatMap(({ one }) => ("result" in one ? [one] : [])),
+    now,
+  );
+  return verdicts.map((verdict) => toSettled(verdict, { isHeld: mine.includes(verdict), disabled, now }));
+}
+
+type Sent = Extract<Ended, { result: SendResult }>;
+
+function settlementsOf(ended: Ended, now: Instant): Settlement[] {
+  const { claim } = ended.prepared;
+  if (!("result" in ended)) {
+    const { states, reason } = ended.prepared;
+    return claim.deliveries.map(({ id }) => ({
+      deliveryId: id,
+      claimedBy: claim.claimedBy,
+      outcome: states.get(id) ?? "withdrawn",
+      unbinds: false,
+      answer: null,
+      reason,
+    }));
+  }
+  return ended.result.kind === "sent"
+    ? afterSuccess(ended)
+    : afterFailure(ended, { result: ended.result, now });
+}
+
+function afterSuccess(sent: Sent): Settlement[] {
+  const { claim, sentence } = sent.prepared;
+  const last = sentence.told.at(-1);
+  const stateOf = unsaidStates(sent);
+  return claim.deliveries.map(({ id }) => ({
+    deliveryId: id,
+    claimedBy: claim.claimedBy,
+    outcome: stateOf.get(id) ?? (id === last ? "sent" : "merged"),
+    unbinds: false,
+    answer: answerOf(sent.result),
+    reason: null,
+  }));
+}
+
+/**
+ * Nothing is settled yet unless it is given up. A message in doubt stays as it is, as one; otherwise each delivery
+ * is given up by its own age, and the next try may say more.
+ */
+function afterFailure(sent: Sent, { result, now }: { result: FailedResult; now: Instant }): Settlement[] {
+  const { claim } = sent.prepared;
+  const stays = claim.isRepeat || isInDoubt(result);
+  const [head] = claim.deliveries;
+  const tries = claim.deliveries.map((delivery) => retryAtOf(stays ? head : delivery, { result, now }));
+  const retryAt = Math.min(...tries.filter((at) => at !== null));
+  const stateOf = unsaidStates(sent);
+  return claim.deliveries.map(({ id }, index) => ({
+    deliveryId: id,
+    claimedBy: claim.claimedBy,
+    outcome: tries[index] === null ? (stateOf.get(id) ?? "dead") : { retryAt },
+    unbinds: !stays,
+    answer: answerOf(result),
+    reason: clean(result.reason, DELIVERY_ERROR_LENGTH_MAX),
+  }));
+}
+
+function retryAtOf(
+  { kind, attemptCount, createdAt }: Delivery,
+  { result, now }: { result: FailedResult; now: Instant },
+): Instant | null {
+  // Whoever pressed the button is waiting for the answer, and not for another try.
+  if (result.permanent || kind === "test") return null;
+  return nextTryAt({ attempt: attemptCount, createdAt, now, retryAfterMs: result.retryAfterMs });
+}
+
+/** What is part of the claim, but not of the message. */
+function unsaidStates({ prepared }: Sent): Map<number, SettledState> {
+  const { told, skipped } = prepared.sentence;
+  return new Map(
+    prepared.claim.deliveries
+      .filter(({ id }) => !told.includes(id))
+      .map(({ id }) => [id, skipped.includes(id) ? "skipped" : "withdrawn"]),
+  );
+}
+
+function answerOf({ summary, code, excerpt }: SendResult): Settlement["answer"] {
+  return {
+    summary: clean(summary, DELIVERY_ERROR_LENGTH_MAX),
+    code,
+    excerpt: excerpt === null ? null : clean(excerpt, RESPONSE_EXCERPT_LENGTH_MAX),
+  };
+}
+
+/** A receiver may answer with anything; the database takes text. */
+function clean(text: string, lengthMax: number): string {
+  const characters = Array.from(
+    text
+      .slice(0, 2 * lengthMax)
+      .replaceAll("\0", "")
+      .toWellFormed(),
+  );
+  return characters.slice(0, lengthMax).join("");
+}
+
+/** What stands behind a message that may have to be repeated waits with it, and goes on when it is settled. */
+function newsBehind(
+  claim: Claim,
+  settlements: readonly Settlement[],
+): { checkId: number; channelId: number; untilAt: Instant | null }[] {
+  const { checkId, channelId } = claim.deliveries[0];
+  if (checkId === null) return [];
+  const [{ outcome, unbinds } = { outcome: "withdrawn", unbinds: false }] = settlements;
+  if (typeof outcome !== "string") return unbinds ? [] : [{ checkId, channelId, untilAt: outcome.retryAt }];
+  return claim.isRepeat ? [{ checkId, channelId, untilAt: null }] : [];
+}
+
+/** Notes how the last messages went; returns why channels were disabled, by their ids. */
+async function noteChannels(
+  tx: Tx,
+  sent: readonly Sent[],
+  now: Instant,
+): Promise<Map<number, { channel: Channel; reason: string }>> {
+  const disabled = new Map<number, { channel: Channel; reason: string }>();
+  if (sent.length === 0) return disabled;
+  const byChannel = Map.groupBy(sent, ({ prepared }) => prepared.channel.id);
+  const sendings: Sending[] = [];
+  for (const channel of await lockChannels(tx, [...byChannel.keys()])) {
+    const mine = byChannel.get(channel.id) ?? [];
+    const { sending, disabledReason } = sumUp(channel, mine, now);
+    sendings.push(sending);
+    for (const { prepared, result } of mine) {
+      if (result.kind !== "sent" || result.config === undefined) continue;
+      await replaceConfig(tx, {
+        channelId: channel.id,
+        before: prepared.channel.config,
+        after: result.config,
+      });
+    }
+    if (disabledReason === null) continue;
+    const reason = clean(disabledReason, DELIVERY_ERROR_LENGTH_MAX);
+    if (await disableFailingChannel(tx, { channelId: channel.id, reason, at: now })) {
+      disabled.set(channel.id, { channel, reason });
+    }
+  }
+  await noteSendings(tx, { sendings, at: now });
+  return disabled;
+}
+
+function sumUp(
+  channel: Channel,
+  sent: readonly Sent[],
+  now: Instant,
+): { sending: Sending; disabledReason: string | null } {
+  let { failureCount } = channel;
+  let holdUntilAt: Instant | null = null;
+  let disabledReason: string | null = null;
+  for (const { prepared, result } of sent) {
+    // A test speaks to whoever pressed the button, and says nothing about the channel.
+    if (prepared.message.kind === "test") continue;
+    const change = healthAfter(result, { failureCount, now });
+    failureCount = change.failureCount;
+    holdUntilAt = change.holdUntilAt ?? holdUntilAt;
+    disabledReason ??= change.disabledReason;
+  }
+  const last = sent.at(-1);
+  const error = last?.result.kind === "failed" ? clean(last.result.reason, DELIVERY_ERROR_LENGTH_MAX) : null;
+  const durationMs = Math.max(0, last?.durationMs ?? 0);
+  return {
+    sending: { channelId: channel.id, durationMs, error, failureCount, holdUntilAt },
+    disabledReason,
+  };
+}
+
+function toSettled(
+  { one, settlements }: { one: Ended; settlements: readonly Settlement[] },
+  at: { isHeld: boolean; disabled: ReadonlyMap<number, { channel: Channel; reason: string }>; now: Instant },
+): Settled {
+  const { claim } = one.prepared;
+  const failure = "result" in one && one.result.kind === "failed" ? one.result.reason : null;
+  if (!at.isHeld) return { claim, outcomes: null, waitedMs: [], failure, disabled: null };
+  const outcomes = settlements.map(({ deliveryId, outcome }): [number, SettledState | "retry"] => [
+    deliveryId,
+    typeof outcome === "string" ? outcome : "retry",
+  ]);
+  const isSent = "result" in one && one.result.kind === "sent";
+  const disabled = at.disabled.get(claim.channelId);
+  const isCause = "result" in one && one.result.kind === "failed" && one.result.permanent;
+  return {
+    claim,
+    outcomes: new Map(outcomes),
+    waitedMs: isSent ? one.prepared.toldFlips.map((flip) => Math.max(0, at.now - flip.at)) : [],
+    failure,
+    disabled:
+      disabled === undefined || !isCause
+        ? null
+        : {
+            channelId: claim.channelId,
+            uuid: disabled.channel.uuid,
+            kind: disabled.channel.kind,
+            reason: disabled.reason,
+          },
+  };
+}
+
+// What was told through the channels of a project and how that went, to read; a test; and one more try.
+
+/** The delivery log of a channel, newest first; of a group, that of its members. Throws AppError `not_found`. */
+export async function listDeliveries(
+  db: Db,
+  { from, limit, ...name }: ChannelName & PageRequest,
+): Promise<Page<LoggedDelivery>> {
+  const channel = await getChannel(db, name);
+  const channelIds = channel.kind === GROUP ? await memberIds(db, channel) : [channel.id];
+  const page = { channelIds, beforeId: from, limit: limit + 1 };
+  return pageOf(await listLoggedDeliveries(db, page), limit);
+}
+
+async function memberIds(db: Db, group: ManagedChannel): Promise<number[]> {
+  const members = membersOf(group);
+  const channels = await listChannels(db, group.projectId);
+  return channels.filter(({ uuid }) => members.includes(uuid)).map(({ id }) => id);
+}
+
+export type DeliveryName = { projectId: number; deliveryId: number };
+
+/** One delivery of a project. Throws AppError `not_found`. */
+export async function getDelivery(db: Db, { projectId, deliveryId }: DeliveryName): Promise<LoggedDelivery> {
+  const [delivery] = await findLoggedDeliveries(db, { projectId, deliveryIds: [deliveryId] });
+  if (delivery === undefined) throw new AppError("not_found", "Delivery not found.");
+  return delivery;
+}
+
+/**
+ * Owes a test to a channel, or to each member of a group, also to a disabled one; the notifier sends it within
+ * seconds, and `getDelivery` tells how it went. AppError `not_found`, `rate_limited`, and `conflict` for a group
+ * without members.
+ */
+export function testChannel(
+  database: Database,
+  { projectId, uuid, by, at }: ChannelName & Changing,
+): Promise<LoggedDelivery[]> {
+  return inRetriedTransaction(database, async (tx) => {
+    const channel = await getChannel(tx, { projectId, uuid });
+    const deliveryIds = await planTest(tx, { channelId: channel.id, at });
+    if (deliveryIds.length === 0) throw new AppError("conflict", "The group has no members.");
+    const planned = await findLoggedDeliveries(tx, { projectId, deliveryIds });
+    const channelIds = planned.map(({ channelId }) => channelId);
+    const recent = await countRecentTests(tx, { channelIds, after: at - MINUTE_MS });
+    if (recent > CHANNEL_TESTS_PER_MINUTE) {
+      const text = `You can send at most ${CHANNEL_TESTS_PER_MINUTE} test notifications per minute to a channel.`;
+      throw new AppError("rate_limited", text);
+    }
+    const { name, kind } = channel;
+    const subject = name === "" ? kind : name;
+    await audit(tx, { ...by, projectId, what: "channel.tested", subject, before: null, after: { uuid }, at });
+    return planned;
+  });
+}
+
+/**
+ * Tries a delivery once more, at once: one that waits for its next try, or that was given up. AppError `not_found`;
+ * `conflict` when it is settled otherwise, is being sent now, or its channel is disabled.
+ */
+export function retryDelivery(
+  database: Database,
+  { projectId, deliveryId }: DeliveryName & { at: Instant },
+): Promise<LoggedDelivery> {
+  return inRetriedTransaction(database, async (tx) => {
+    const { state, kind, groupId, channelId } = await getDelivery(tx, { projectId, deliveryId });
+    if (state !== "pending" && state !== "dead")
+      throw new AppError("conflict", `The delivery cannot be retried: its state is ${state}.`);
+    const channel = await findChannelById(tx, channelId);
+    if (channel?.disabledAt !== null && kind !== "test" && groupId === null) {
+      throw new AppError("conflict", "The channel is disabled. Enable it first.");
+    }
+    if (!(await reopenDelivery(tx, { deliveryId, channelId }))) {
+      throw new AppError("conflict", "The delivery is being sent.");
+    }
+    return getDelivery(tx, { projectId, deliveryId });
+  });
+}

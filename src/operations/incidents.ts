@@ -1,0 +1,145 @@
+// Watches over the installation itself: reads what is the matter, and tells whoever runs it, once for each trouble and
+// once when it is over, however many processes watch. What is worth telling is decided in core.
+import type { Instant } from "../core/instant.ts";
+import { SPOOL_FILL_TOLD } from "../core/limits.ts";
+import type { AdminMessage } from "../core/message.ts";
+import {
+  adminMessage,
+  changesOf,
+  DELIVERY_STUCK_MS,
+  type HealthProblem,
+  LOSS_REPORTED_MS,
+  type Observed,
+} from "../core/server-health.ts";
+import { settlingOf } from "../core/watermark.ts";
+import { type Channel, findChannelByUuid } from "../store/channels.ts";
+import {
+  findChecksByIds,
+  listDueChecks,
+  listQuarantinedChecks,
+  releaseQuarantinedChecks,
+} from "../store/checks.ts";
+import type { Database, Db } from "../store/db.ts";
+import { insertMessages } from "../store/deliveries.ts";
+import {
+  beginIncident,
+  endIncident,
+  findDueDelivery,
+  listIncidents,
+  seeIncident,
+} from "../store/instance.ts";
+import { listBlindByReason, listFilledSpools, listLostIntakes } from "../store/intakes.ts";
+import { countRejectedSignals } from "../store/quarantine.ts";
+import { inTransaction, type Tx } from "../store/transaction.ts";
+import { type IntakeLook, LOST_COMMITS } from "./intakes.ts";
+
+/** How many of a kind are read. */
+const OBSERVED_MAX = 100;
+
+/** What a process knows by itself of those who are due. */
+export type OwnView = {
+  look: IntakeLook;
+  unsettledSinceAt: Instant | null;
+  /** Since when checks have been due and held by somebody else. */
+  locked: ReadonlyMap<number, Instant>;
+  /** The channel that health problems are sent to; null: it is not set, or not this process's business. */
+  channelUuid: string | null;
+};
+
+/** Reads what is the matter with the installation. */
+export async function observeServer(
+  database: Db,
+  { look, unsettledSinceAt, locked, channelUuid }: OwnView,
+): Promise<Observed> {
+  const { now } = look;
+  const lostSince = { from: now - LOSS_REPORTED_MS, limit: OBSERVED_MAX };
+  const [spools, lost, lostCommits, aside, [due], deliveryDueAt, channel, quarantine] = await Promise.all([
+    listFilledSpools(database, { fillMin: SPOOL_FILL_TOLD, limit: OBSERVED_MAX }),
+    listLostIntakes(database, lostSince),
+    listBlindByReason(database, { reason: LOST_COMMITS, since: now - LOSS_REPORTED_MS, limit: OBSERVED_MAX }),
+    listQuarantinedChecks(database, OBSERVED_MAX),
+    listDueChecks(database, { through: now, limit: 1 }),
+    findDueDelivery(database, { now, toldBefore: now - DELIVERY_STUCK_MS }),
+    channelUuid === null ? null : findChannelByUuid(database, channelUuid),
+    countRejectedSignals(database),
+  ]);
+  const poisoned = aside.filter(({ untilAt }) => untilAt > now);
+  const heldIds = [...locked.keys()].slice(0, OBSERVED_MAX);
+  const names = await namesOf(database, [...poisoned.map(({ checkId }) => checkId), ...heldIds]);
+  return {
+    now,
+    watermarkAt: look.sight.watermarkAt,
+    holderName: look.holder?.name ?? null,
+    newestBeatAt: look.lastBeatAt,
+    unsettledSinceAt,
+    sweepDueAt: due?.sweepAt ?? null,
+    freshSinceAt: settlingOf(look).freshSinceAt,
+    spools,
+    lost,
+    lostCommits,
+    deliveryDueAt,
+    locked: heldIds.map((id) => ({ name: names(id), since: locked.get(id) ?? now })),
+    poisoned: poisoned.map(({ checkId, sinceAt, reason }) => ({
+      name: names(checkId),
+      since: sinceAt,
+      reason,
+    })),
+    adminChannel: channelUuid === null ? null : { uuid: channelUuid, state: stateOf(channel) },
+    quarantined:
+      quarantine.count === 0 ? null : { count: quarantine.count, since: quarantine.oldestAt ?? now },
+  };
+}
+
+function stateOf(channel: Channel | null): "enabled" | "disabled" | "missing" {
+  if (channel === null) return "missing";
+  return channel.disabledAt === null ? "enabled" : "disabled";
+}
+
+/** What the operator can find a check by. */
+async function namesOf(db: Db, checkIds: readonly number[]): Promise<(id: number) => string> {
+  const checks = checkIds.length === 0 ? [] : await findChecksByIds(db, [...new Set(checkIds)]);
+  const byId = new Map(
+    checks.map(({ id, uuid, settings }) => [id, settings.name === "" ? uuid : settings.name]),
+  );
+  return (id) => byId.get(id) ?? `number ${id}`;
+}
+
+export type AdminNotification = {
+  troubles: readonly HealthProblem[];
+  now: Instant;
+  /** The channel that messages go to; null: they are only logged. */
+  channelUuid: string | null;
+};
+
+/** Notes what has begun and what is over, and owes the messages about it; returns those that are this process's to log. */
+export function notifyAdmin(database: Database, telling: AdminNotification): Promise<AdminMessage[]> {
+  const { troubles, now } = telling;
+  return inTransaction(database, async (tx) => {
+    const { begun, lasting, over } = changesOf(await listIncidents(tx), { troubles, now });
+    const messages: AdminMessage[] = [];
+    for (const trouble of begun) {
+      if (await beginIncident(tx, { ...trouble, seenAt: now })) {
+        messages.push(adminMessage(trouble, { at: now, isOver: false }));
+      }
+    }
+    for (const incident of lasting) await seeIncident(tx, { ...incident, seenAt: now });
+    for (const incident of over) {
+      if (await endIncident(tx, incident)) messages.push(adminMessage(incident, { at: now, isOver: true }));
+    }
+    await releaseQuarantinedChecks(tx, { through: now });
+    await planMessages(tx, messages, telling);
+    return messages;
+  });
+}
+
+async function planMessages(
+  tx: Tx,
+  messages: readonly AdminMessage[],
+  { channelUuid, now }: AdminNotification,
+): Promise<void> {
+  if (channelUuid === null || messages.length === 0) return;
+  const channel = await findChannelByUuid(tx, channelUuid);
+  if (channel === null) return;
+  const sayings = messages.map((about) => ({ channelId: channel.id, kind: "operator" as const, about }));
+  await insertMessages(tx, { sayings, at: now });
+}

@@ -1,0 +1,302 @@
+// Signs of life of those who receive: an intake enters before it listens, beats each second, leaves when it has
+// nothing left, and declares others lost. Each is one transaction on the database's clock; what the times mean
+// is asked of core/machine/watermark.ts.
+import { DAY_MS, type Instant, type Interval } from "../core/instant.ts";
+import { keptFrom } from "../core/retention.ts";
+import {
+  type AttributedRefusals,
+  type Blindness,
+  blindTimes,
+  type ClockReading,
+  endsGap,
+  HEARTBEAT_GAP_MS_MAX,
+  type HeartbeatRequest,
+  type HeartbeatResult,
+  type IntakeEntered,
+  type IntakeEntry,
+  isLost,
+  type Observation,
+  SETTLE_MS,
+  settledSight,
+  settlingOf,
+  WATERMARK_LAG_MS,
+  withoutAttendedTime,
+} from "../core/watermark.ts";
+import { findCheckIdsBySlugs, findCheckIdsByUuids } from "../store/checks.ts";
+import type { Database, Db } from "../store/db.ts";
+import { findStoredIdentity, readDatabaseClock } from "../store/instance.ts";
+import {
+  closeIntake,
+  closeIntakeIfFree,
+  findHeartbeats,
+  findSequence,
+  insertBlindInterval,
+  insertRefusedIntervals,
+  type Intake,
+  listBlindIntervalsAfter,
+  listOpenIntakes,
+  readSight,
+  registerIntake,
+  skipSequence,
+  type StoredSight,
+  writeHeartbeat as writeBeat,
+} from "../store/intakes.ts";
+import { inTransaction, type TransactionOptions, type Tx } from "../store/transaction.ts";
+
+type Limit = Pick<TransactionOptions, "giveUpAtMs">;
+
+/**
+ * Makes an intake known, before it listens. Its watermark and its first sign of life stay where the last sign of
+ * anybody was: nothing fires until its first beat has said what was blind in between, and if that never comes,
+ * the next one that enters will say it.
+ */
+export function enterIntake(
+  database: Database,
+  { intakeId, name, leaseMs, unappliedAt }: IntakeEntry,
+  limit: Limit = {},
+): Promise<IntakeEntered> {
+  return inTransaction(
+    database,
+    async (tx) => {
+      const look = await lookAtClock(tx);
+      const now = look.databaseAt;
+      const { newestBeatAt: lastBeatAt } = await findHeartbeats(tx, { through: now });
+      await registerIntake(tx, {
+        id: intakeId,
+        name,
+        startedAt: now,
+        beatAt: lastBeatAt ?? now,
+        watermarkAt: Math.min(lastBeatAt ?? now, unappliedAt ?? now, now) - WATERMARK_LAG_MS,
+        leaseUntilAt: now + leaseMs,
+        spoolEmpty: true,
+      });
+      return { look, lastBeatAt };
+    },
+    limit,
+  );
+}
+
+/** The reason of blind intervals in which acknowledged pings are missing from the database. */
+export const LOST_COMMITS = "confirmed signals were lost by the database";
+
+const REASON = {
+  unproven: "the receiving process did not accept pings",
+  refused: "pings were rejected",
+  lost: "the receiving process was lost",
+  broken: "the spool of the receiving process cannot be read",
+  skipped: LOST_COMMITS,
+};
+
+/** Moves the watermark. Whatever was blind before is written in the same transaction. */
+export function recordHeartbeat(
+  database: Database,
+  request: HeartbeatRequest,
+  limit: Limit = {},
+): Promise<HeartbeatResult> {
+  return inTransaction(database, (tx) => beat(tx, request), limit);
+}
+
+async function beat(tx: Tx, request: HeartbeatRequest): Promise<HeartbeatResult> {
+  const { intakeId, leaseMs, beatAt: lastAt, lookedAt } = request;
+  const look = await lookAtClock(tx);
+  const observed = await request.observe(look);
+  const now = look.databaseAt;
+  const [open, beats, identity] = await Promise.all([
+    // Nobody may be left out: the watermark is the earliest of all.
+    listOpenIntakes(tx),
+    findHeartbeats(tx, { through: now + SETTLE_MS }),
+    findStoredIdentity(tx),
+  ]);
+  const own = open.find(({ id }) => id === intakeId);
+  if (own === undefined) return { kind: "closed" };
+  const { others, lost } = await releaseIntake(tx, { request, now, open: open.filter((one) => one !== own) });
+  const unproven = withoutAttendedTime(observed.unproven, {
+    since: lookedAt === null ? lastAt : null,
+    others,
+  });
+  const blind = ownBlindness({ ...observed, unproven }, { beatAt: lastAt ?? now, now });
+  for (const one of blind) await insertBlindInterval(tx, { intakeId, ...one });
+  if (observed.attributed !== undefined) await storeAttributed(tx, intakeId, observed.attributed);
+  // A database that lacks what it had confirmed gets it again: until then nobody may see beyond what it has.
+  const isBehind = own.lastSeq < request.confirmedSeq;
+  const watermarkAt = isBehind ? Math.min(observed.watermarkAt, own.watermarkAt) : observed.watermarkAt;
+  const sight = {
+    watermarkAt: Math.min(watermarkAt, ...others.map((one) => one.watermarkAt)),
+    blind: await listBlindIntervalsAfter(tx, {
+      id: request.blindAfterId ?? 0,
+      from: excusing(now).from,
+    }),
+  };
+  const beatAt = observed.acceptedUntilAt ?? Math.max(now, lastAt ?? now);
+  // While it is unknown whether this database is in service, silence is never believed, and a minute longer.
+  const isOutOfService = identity !== null && identity.state !== "normal";
+  const isGap = isOutOfService || endsGap({ now, newestBeatAt: beats.newestBeatAt, lookedAt, isBehind });
+  const freshSinceAt = isGap ? now : (beats.gapEndedAt ?? now);
+  // Last, because batches of this intake wait for the row until the commit.
+  const isOpen = await writeBeat(tx, {
+    intakeId,
+    at: beatAt,
+    watermarkAt,
+    leaseUntilAt: now + leaseMs,
+    spoolEmpty: observed.spoolEmpty,
+    spoolFill: observed.spoolFill,
+    signalsPerMinute: observed.signalsPerMinute,
+    gapEndedAt: freshSinceAt,
+  });
+  if (!isOpen) return { kind: "closed" };
+  return { kind: "beaten", look, beatAt, lastSeq: own.lastSeq, others, lost, blind, sight, freshSinceAt };
+}
+
+/**
+ * Closes whoever is gone, and declares lost whoever has been silent beyond its lease or cannot be read. Silence
+ * counts only where we have been listening: not across a gap in our own beats, nor a step of the clock.
+ */
+async function releaseIntake(
+  tx: Tx,
+  { request, now, open }: { request: HeartbeatRequest; now: Instant; open: readonly Intake[] },
+): Promise<{ others: Intake[]; lost: Intake[] }> {
+  const { gone, broken, signs, lookedAt: lastAt } = request;
+  const isWatching = lastAt === null || now - lastAt <= HEARTBEAT_GAP_MS_MAX;
+  const watchingSinceAt = isWatching ? request.watchingSinceAt : null;
+  const others: Intake[] = [];
+  const lost: Intake[] = [];
+  for (const intake of open) {
+    const { id: intakeId, beatAt, leaseUntilAt, watermarkAt } = intake;
+    const lastSignAt = Math.max(beatAt, signs.get(intakeId) ?? beatAt);
+    const isBroken = broken.includes(intakeId);
+    const isGone = gone.includes(intakeId);
+    const isGivenUp =
+      isBroken || isLost({ lastSignAt, leaseMs: leaseUntilAt - beatAt, watchingSinceAt, now });
+    const close = () => closeIntakeIfFree(tx, { intakeId, at: now, lost: !isGone });
+    if ((!isGone && !isGivenUp) || !(await close())) {
+      others.push(intake);
+      continue;
+    }
+    if (isGone) continue;
+    const reason = isBroken ? REASON.broken : REASON.lost;
+    await insertBlindInterval(tx, { intakeId, from: Math.min(watermarkAt, now), to: now, reason });
+    lost.push(intake);
+  }
+  return { others, lost };
+}
+
+function ownBlindness(
+  { skippedMs, unproven, refused }: Observation,
+  { beatAt, now }: { beatAt: Instant; now: Instant },
+): Blindness[] {
+  const bounded = (reason: string) => (one: Interval) => ({
+    from: one.from,
+    to: Math.max(one.from, one.to ?? now),
+    reason,
+  });
+  return [
+    ...blindTimes({ beatAt, now, skippedMs, unproven }).map(bounded(REASON.unproven)),
+    ...refused.map(bounded(REASON.refused)),
+  ];
+}
+
+/**
+ * Stores refusals with the checks that they were for. Here the database can be asked which targets exist; a refused ping
+ * for any other target excuses nobody.
+ */
+async function storeAttributed(
+  tx: Tx,
+  intakeId: string,
+  { targets, networks }: AttributedRefusals,
+): Promise<void> {
+  const uuids = targets.flatMap(({ target }) => (target.by === "uuid" ? [target.uuid] : []));
+  const pairs = targets.flatMap(({ target }) => (target.by === "slug" ? [target] : []));
+  const [byUuid, bySlug] = await Promise.all([
+    uuids.length === 0 ? new Map<string, number>() : findCheckIdsByUuids(tx, uuids),
+    pairs.length === 0 ? [] : findCheckIdsBySlugs(tx, pairs),
+  ]);
+  const idOf = new Map(pairs.map((pair, index) => [pair, bySlug[index] ?? null]));
+  const ofChecks = targets.flatMap(({ target, from, to }) => {
+    const checkId = target.by === "uuid" ? byUuid.get(target.uuid) : idOf.get(target);
+    return typeof checkId === "number" ? [{ checkId, network: null, from, to }] : [];
+  });
+  const ofNetworks = networks.map((one) => ({ checkId: null, ...one }));
+  const intervals = [...ofChecks, ...ofNetworks];
+  if (intervals.length > 0) await insertRefusedIntervals(tx, { intakeId, intervals });
+}
+
+/** Says goodbye: nothing of the intake is left. False: it had been closed before. */
+export function leaveIntake(
+  database: Database,
+  {
+    intakeId,
+    refused = [],
+    attributed,
+  }: { intakeId: string; refused?: readonly Interval[]; attributed?: AttributedRefusals },
+  limit: Limit = {},
+): Promise<boolean> {
+  return inTransaction(
+    database,
+    async (tx) => {
+      const now = (await lookAtClock(tx)).databaseAt;
+      for (const { from, to } of refused) {
+        const until = Math.max(from, to ?? now);
+        await insertBlindInterval(tx, { intakeId, from, to: until, reason: REASON.refused });
+      }
+      if (attributed !== undefined) await storeAttributed(tx, intakeId, attributed);
+      return closeIntake(tx, { intakeId, at: now, lost: false });
+    },
+    limit,
+  );
+}
+
+/**
+ * Lets an intake go on after a batch number although the database has lost batches up to it, and nobody can give
+ * them again: that time is blind. False: nothing was missing.
+ */
+export function skipLostBatches(
+  database: Database,
+  { intakeId, seq, name }: { intakeId: string; seq: number; name: string },
+  limit: Limit = {},
+): Promise<boolean> {
+  return inTransaction(
+    database,
+    async (tx) => {
+      const now = (await lookAtClock(tx)).databaseAt;
+      let from = await skipSequence(tx, { intakeId, seq });
+      if (from === null) {
+        if ((await findSequence(tx, intakeId)) !== null) return false;
+        // It died before it could enter, or this is an older state of the database.
+        from = Math.min((await findHeartbeats(tx, { through: now })).newestBeatAt ?? now, now);
+        const intake = { id: intakeId, name, startedAt: from, watermarkAt: from, leaseUntilAt: now };
+        await registerIntake(tx, { ...intake, spoolEmpty: false });
+        await skipSequence(tx, { intakeId, seq });
+        await closeIntake(tx, { intakeId, at: now, lost: seq > 0 });
+        if (seq === 0) return false;
+      }
+      await insertBlindInterval(tx, { intakeId, from: Math.min(from, now), to: now, reason: REASON.skipped });
+      return true;
+    },
+    limit,
+  );
+}
+
+export type IntakeLook = StoredSight & {
+  now: Instant;
+  /** What of the sight may be believed: without a watermark while everything settles after a gap. */
+  settled: StoredSight["sight"];
+};
+
+/** How far can be seen, for those who only look. All who look find the same, however lately they have started. */
+export async function lookAtIntakes(database: Db): Promise<IntakeLook> {
+  const { databaseAt: now } = await lookAtClock(database);
+  const stored = await readSight(database, { ...excusing(now), gapsThrough: now + SETTLE_MS });
+  return { ...stored, now, settled: settledSight(settlingOf({ now, ...stored }), stored.sight) };
+}
+
+/** The stretch of time in which blindness may still excuse somebody. */
+function excusing(now: Instant): { from: Instant; to: Instant } {
+  // One that begins ahead of us is left from before the database's clock was set back.
+  return { from: keptFrom("blindInterval", now), to: now + DAY_MS };
+}
+
+async function lookAtClock(db: Db): Promise<ClockReading> {
+  const sentAtMs = performance.now();
+  const databaseAt = await readDatabaseClock(db);
+  return { databaseAt, sentAtMs, receivedAtMs: performance.now() };
+}

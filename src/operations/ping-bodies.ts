@@ -1,0 +1,236 @@
+// Reads what a signal carried, wherever it is: in the database, or in the object store it was moved to.
+import { type Instant, MINUTE_MS } from "../core/instant.ts";
+import { type ObjectStore, ObjectStoreError } from "../lib/object-store.ts";
+import type { Database, Db } from "../store/db.ts";
+import {
+  claimBodies,
+  type ClaimedBody,
+  deleteObjectRemovals,
+  findBody,
+  findMovableBodies,
+  findObjectRemovals,
+  markBodiesMoved,
+} from "../store/pings.ts";
+import { inTransaction } from "../store/transaction.ts";
+
+/** none: the ping had no body, or it has been forgotten. unavailable: it exists, and cannot be read just now. */
+export type ReadBody =
+  | { kind: "found"; body: Buffer }
+  | { kind: "none" }
+  | { kind: "unavailable"; reason: string };
+
+type Source = Pick<ObjectStore, "get">;
+
+/** No transaction is open while the object store is asked. `objects` is null where none is configured. */
+export async function readBody(
+  db: Db,
+  { objects, ...which }: { objects: Source | null; checkId: number; n: number },
+): Promise<ReadBody> {
+  const kept = await findBody(db, which);
+  if (kept === null) return { kind: "none" };
+  if (kept.body !== null) return { kind: "found", body: kept.body };
+  if (objects === null) return { kind: "unavailable", reason: "no object store is configured" };
+  try {
+    return { kind: "found", body: await objects.get(kept.objectKey) };
+  } catch (error) {
+    if (!(error instanceof ObjectStoreError)) throw error;
+    // Trimmed while we were on our way: then it is gone from both places.
+    if (error.trouble === "missing" && (await findBody(db, which)) === null) return { kind: "none" };
+    return { kind: "unavailable", reason: error.message };
+  }
+}
+
+/**
+ * The same store, but one that has failed three times within a minute is not asked again until the first of
+ * these is a minute old: its calls end at once, as if it were away. `now` is the caller's clock.
+ */
+export function guardedObjects(objects: Source, { now }: { now: () => Instant }): Source {
+  let breaker: Breaker = CLOSED_BREAKER;
+  return {
+    get: async (key) => {
+      if (isOpen(breaker, now())) {
+        throw new ObjectStoreError("unavailable", "the object store failed too often in the last minute");
+      }
+      try {
+        return await objects.get(key);
+      } catch (error) {
+        // That one object is not there says nothing about the store.
+        const isFailure = !(error instanceof ObjectStoreError) || error.trouble !== "missing";
+        if (isFailure) breaker = noteFailure(breaker, now());
+        throw error;
+      }
+    },
+  };
+}
+
+// When to leave a store alone that keeps failing: a rule without a clock of its own. Whoever asks a store that
+// is away makes its own caller wait for the full time limit, and the store no better.
+
+/** So many failures within the time make a store count as away. */
+const FAILURES_MAX = 3;
+const WITHIN_MS = MINUTE_MS;
+
+/** The instants of the newest failures, oldest first; never more than the rule looks at. */
+export type Breaker = readonly Instant[];
+
+export const CLOSED_BREAKER: Breaker = [];
+
+/** The breaker after one more failure. */
+export function noteFailure(breaker: Breaker, at: Instant): Breaker {
+  return [...breaker, at].slice(-FAILURES_MAX);
+}
+
+/** Whether the store is not to be asked now: its newest failures all lie within the last minute. */
+export function isOpen(breaker: Breaker, now: Instant): boolean {
+  const [oldest] = breaker;
+  return breaker.length === FAILURES_MAX && oldest !== undefined && now - oldest < WITHIN_MS;
+}
+
+// Moves large bodies to an object store, and removes the objects of bodies that are gone: a bounded piece of
+// each. No transaction is open while the store is asked, and the bytes leave the database last of all.
+
+const BODIES_MAX = 64;
+const REMOVALS_MAX = 256;
+/** So many at a time; as many bodies are in memory. */
+const AT_ONCE_MAX = 4;
+/** Nothing more is begun after this long, so that a claim has an end. */
+const PIECE_MS_MAX = 60_000;
+/** For the statements in between, and for what a store still does after we have given it up. */
+const CLAIM_MARGIN_MS = 60_000;
+/** A store that says no to so many says no to all; to fewer, it may be the object. */
+const REFUSALS_MAX = 8;
+
+export type MoveOptions = {
+  objects: Pick<ObjectStore, "put" | "delete">;
+  now: Instant;
+  /** Smaller bodies stay where they are. */
+  bytesMin: number;
+  /** How long one call of the store may take at the most. */
+  callMsMax: number;
+  bodiesMax?: number;
+  removalsMax?: number;
+};
+
+export type Moved = {
+  moved: number;
+  removed: number;
+  /** Nothing was left to do. */
+  isComplete: boolean;
+  /** The first thing that the store did not do, in its words. What it concerned stays as it was. */
+  trouble: string | null;
+};
+
+/** Does one piece. Trouble with the store is a result; only the database makes it throw. */
+export async function moveBodies(database: Database, options: MoveOptions): Promise<Moved> {
+  const { bodiesMax = BODIES_MAX } = options;
+  const claimed = await claim(database, options);
+  const sent = await eachUntilTrouble(claimed, (body) => send(database, options.objects, body));
+  const moved =
+    sent.done.length === 0 ? 0 : await inTransaction(database, (tx) => markBodiesMoved(tx, sent.done));
+  if (sent.left.length > 0) {
+    // Others need not wait for the end of the claim.
+    await inTransaction(database, (tx) => claimBodies(tx, { bodies: sent.left, until: options.now }));
+  }
+  // A store that has just failed is not asked for more.
+  if (sent.trouble !== null) return { moved, removed: 0, isComplete: false, trouble: sent.trouble };
+  const gone = await removeObjects(database, options);
+  const isComplete = claimed.length < bodiesMax && sent.left.length === 0 && gone.isComplete;
+  return { moved, removed: gone.removed, isComplete, trouble: gone.trouble };
+}
+
+export type RemoveOptions = Pick<MoveOptions, "now" | "removalsMax"> & {
+  objects: Pick<ObjectStore, "delete">;
+};
+
+/** Removes a piece of the objects whose bodies are gone, with their checks or by themselves. */
+export async function removeObjects(
+  database: Database,
+  { objects, now, removalsMax = REMOVALS_MAX }: RemoveOptions,
+): Promise<Omit<Moved, "moved">> {
+  const due = await findObjectRemovals(database, { now, limit: removalsMax });
+  const gone = await eachUntilTrouble(due, ({ objectKey }) => objects.delete(objectKey));
+  const ids = gone.done.map(({ id }) => id);
+  if (ids.length > 0) await inTransaction(database, (tx) => deleteObjectRemovals(tx, ids));
+  const isComplete = due.length < removalsMax && gone.left.length === 0;
+  return { removed: ids.length, isComplete, trouble: gone.trouble };
+}
+
+/** Writes down the keys before anything is sent, so that every object is known of, whoever dies when. */
+async function claim(
+  database: Database,
+  { now, bytesMin, callMsMax, bodiesMax = BODIES_MAX }: MoveOptions,
+): Promise<ClaimedBody[]> {
+  // The last put may begin as late as that, and is two calls.
+  const until = now + PIECE_MS_MAX + 2 * callMsMax + CLAIM_MARGIN_MS;
+  return inTransaction(database, async (tx) => {
+    const movable = await findMovableBodies(tx, { bytesMin, now, limit: bodiesMax });
+    const bodies = movable.map(({ checkId, checkUuid, n, at, objectKey }) => {
+      return { checkId, n, objectKey: objectKey ?? objectKeyOf({ checkUuid, n, at }) };
+    });
+    if (bodies.length > 0) await claimBodies(tx, { bodies, until });
+    return bodies;
+  });
+}
+
+async function send(
+  database: Database,
+  objects: MoveOptions["objects"],
+  { checkId, n, objectKey }: ClaimedBody,
+): Promise<void> {
+  const kept = await findBody(database, { checkId, n });
+  // Trimmed since it was claimed, and its object is noted for removal already.
+  if (kept === null || kept.body === null) return;
+  await objects.put(objectKey, kept.body);
+}
+
+type Work<T> = { done: T[]; left: T[]; trouble: string | null };
+
+/** Works through the items, a few at a time, and begins no more of them when the store is away or the time over. */
+async function eachUntilTrouble<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<Work<T>> {
+  const result: Work<T> = { done: [], left: [], trouble: null };
+  const beginUntilMs = performance.now() + PIECE_MS_MAX;
+  let refusals = 0;
+  let isAway = false;
+  const tryOne = async (item: T) => {
+    try {
+      await work(item);
+      result.done.push(item);
+    } catch (error) {
+      if (!(error instanceof ObjectStoreError)) throw error;
+      result.trouble ??= error.message;
+      result.left.push(item);
+      if (error.trouble === "refused") refusals += 1;
+      else isAway = true;
+    }
+  };
+  let next = 0;
+  const worker = async () => {
+    for (let item = items[next++]; item !== undefined; item = items[next++]) {
+      if (isAway || refusals >= REFUSALS_MAX || performance.now() > beginUntilMs) result.left.push(item);
+      else await tryOne(item);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE_MAX }, worker));
+  return result;
+}
+
+// Where a body lies in an object store: one prefix for each check, and below it the newest first. Keys are
+// written down with the body, so a change here concerns new ones only.
+
+const FIRST_LETTER = "a".charCodeAt(0);
+const LAST_LETTER = "z".charCodeAt(0);
+const NINE = "9".charCodeAt(0);
+const BASE = 36;
+
+/**
+ * The key of one body. Keys sort descending by number: a letter for the count of digits, then a letter for each
+ * digit, both counted backwards. The time makes sure that a number that is given anew never meets an old object.
+ */
+export function objectKeyOf({ checkUuid, n, at }: { checkUuid: string; n: number; at: Instant }): string {
+  const digits = String(n);
+  const length = String.fromCharCode(LAST_LETTER + 1 - digits.length);
+  const letters = digits.replace(/./g, (digit) =>
+    String.fromCharCode(FIRST_LETTER + NINE - digit.charCodeAt(0)),
+  );
+  return `${checkUuid}/${length}${letters}-${n}-${at.toString(BASE)}`;
+}

@@ -1,0 +1,233 @@
+// What people do to their own account: name, colours, time zone, mails, another address, and closing it.
+import { closingObstacle } from "../core/access.ts";
+import { auditDifference } from "../core/audit.ts";
+import type { Signing } from "../core/email.ts";
+import { AppError } from "../core/errors.ts";
+import type { Instant } from "../core/instant.ts";
+import { ACCOUNT_NAME_LENGTH_MAX } from "../core/limits.ts";
+import type { Reminders, Reports } from "../core/report.ts";
+import { isZone } from "../core/schedule/zone.ts";
+import {
+  type Account,
+  deleteAccount,
+  type Density,
+  findAccountByEmail,
+  findAccountById,
+  lockAccount,
+  lockAdmins,
+  type Theme,
+  writeEmail,
+  writeProfile,
+} from "../store/accounts.ts";
+import {
+  type AuditMentions,
+  eraseAuditedAddress,
+  eraseAuditedProfile,
+  findAuditMentions,
+  listFormerAddresses,
+} from "../store/audit.ts";
+import type { Database } from "../store/db.ts";
+import { findPreferences, writePreferences } from "../store/emails.ts";
+import { postgresErrorName } from "../store/errors.ts";
+import { deleteInvitationsTo } from "../store/invitations.ts";
+import { deleteMember, listMembers, listProjectsOfAccount, lockProject } from "../store/projects.ts";
+import { deleteOtherSessions, type Person as Shown } from "../store/sessions.ts";
+import { deleteStepsOf, voidAllTokens } from "../store/sign-in.ts";
+import { inTransaction, type Tx } from "../store/transaction.ts";
+import { queueSecurityEmail, queueTokenEmail } from "./account-emails.ts";
+import { normalEmail } from "./accounts.ts";
+import { countAttempts } from "./attempts.ts";
+import { audit } from "./audit.ts";
+import { endInvitationsBy } from "./members.ts";
+import { takeProjectDown } from "./projects.ts";
+import { inRetriedTransaction } from "./retry.ts";
+import { createSignedToken, readToken, takeToken } from "./sign-in.ts";
+
+export type ProfileChange = {
+  name?: string;
+  theme?: Theme;
+  density?: Density;
+  /** Null: that of the browser. */
+  zone?: string | null;
+  reports?: Reports;
+  reminders?: Reminders;
+};
+
+/** Changes what is given. AppError `invalid` for an unknown zone or a long name. */
+export async function changeProfile(
+  database: Database,
+  { account, change, now }: { account: Shown; change: ProfileChange; now: Instant },
+): Promise<void> {
+  const { name, theme, density, zone, reports, reminders } = change;
+  if (typeof zone === "string" && !isZone(zone)) {
+    throw new AppError("invalid", `"${zone}" is not a valid time zone. Use a name such as Europe/Riga.`);
+  }
+  if (name !== undefined && name.length > ACCOUNT_NAME_LENGTH_MAX) {
+    throw new AppError("invalid", `The name can have at most ${ACCOUNT_NAME_LENGTH_MAX} characters.`);
+  }
+  await inRetriedTransaction(database, async (tx) => {
+    // Two choices of one page come at once; neither may write back what it has read before the other.
+    await lockAccount(tx, account.id);
+    const { id: accountId, ...was } = account;
+    const shown = { name: was.name, theme: was.theme, density: was.density };
+    const before = { ...shown, ...(await findPreferences(tx, accountId)) };
+    const after = {
+      name: name?.trim() ?? before.name,
+      theme: theme ?? before.theme,
+      density: density ?? before.density,
+      tz: zone === undefined ? before.tz : zone,
+      reports: reports ?? before.reports,
+      reminders: reminders ?? before.reminders,
+    };
+    const difference = auditDifference(before, after);
+    if (difference === null) return;
+    await writeProfile(tx, {
+      accountId,
+      name: name?.trim() ?? null,
+      theme: theme ?? null,
+      density: density ?? null,
+    });
+    const { tz } = after;
+    const isMail =
+      tz !== before.tz || after.reports !== before.reports || after.reminders !== before.reminders;
+    if (isMail) {
+      await writePreferences(tx, {
+        accountId: account.id,
+        tz,
+        reports: after.reports,
+        reminders: after.reminders,
+      });
+    }
+    const by = { projectId: null, accountId: account.id, keyId: null };
+    await audit(tx, { ...by, what: "account.changed", subject: account.email, ...difference, at: now });
+  });
+}
+
+export type EmailRequest = { account: Account; email: string; signing: Signing; now: Instant };
+
+/** Mails a link to the new address; nothing changes before it is used. Says the same of one that is taken. */
+export async function askForEmailChange(database: Database, request: EmailRequest): Promise<void> {
+  const { account, signing, now } = request;
+  const email = normalEmail(request.email);
+  if (email === account.email) throw new AppError("invalid", "This is already your email address.");
+  await countAttempts(database, [{ kind: "changeEmail", subject: String(account.id) }], { now });
+  await inTransaction(database, async (tx) => {
+    if ((await findAccountByEmail(tx, email)) !== null) return;
+    const of = { purpose: "changeEmail", accountId: account.id, email, nextPath: null, now } as const;
+    await queueTokenEmail(tx, {
+      kind: "changeEmail",
+      tokenUuid: await createSignedToken(tx, signing, of),
+      at: now,
+    });
+  });
+}
+
+/** The address that a link moves an account to; null when the link is not good. */
+export async function readEmailChange(
+  database: Database,
+  { token, now }: { token: string; now: Instant },
+): Promise<string | null> {
+  return (await readToken(database, { token, purposes: ["changeEmail"], now }))?.email ?? null;
+}
+
+/** Moves an account to another address by the link that was mailed there; the old one is told. */
+export async function useEmailChange(
+  database: Database,
+  { token, now }: { token: string; now: Instant },
+): Promise<string> {
+  try {
+    return await inRetriedTransaction(database, async (tx) => {
+      const used = await takeToken(tx, { token, purposes: ["changeEmail"], now });
+      const { accountId, email } = used;
+      const old = accountId === null ? null : await emailOf(tx, accountId);
+      if (accountId === null || email === null || old === null) throw gone();
+      await writeEmail(tx, { accountId, email });
+      // Links that wait in the old mailbox must not open the account any more.
+      await voidAllTokens(tx, accountId);
+      await deleteStepsOf(tx, accountId);
+      await queueSecurityEmail(tx, { accountId, what: "emailChanged", at: now, to: old });
+      const by = { projectId: null, accountId, keyId: null };
+      const sides = { before: { email: old }, after: { email } };
+      await audit(tx, { ...by, what: "account.emailChanged", subject: email, ...sides, at: now });
+      return email;
+    });
+  } catch (error) {
+    if (postgresErrorName(error) !== "unique_violation") throw error;
+    throw new AppError("conflict", "Another account now uses this email address.");
+  }
+}
+
+async function emailOf(tx: Tx, accountId: number): Promise<string | null> {
+  if (!(await lockAccount(tx, accountId))) return null;
+  return (await findAccountById(tx, accountId))?.email ?? null;
+}
+
+function gone(): AppError {
+  return new AppError("not_found", "The account no longer exists.");
+}
+
+/** What stands where the address of somebody stood who has closed the account. */
+const SOMEBODY = "(closed account)";
+
+/**
+ * Closes an account: what belongs to nobody else goes with it, projects that only it was a member of included, and its
+ * name and addresses are taken out of the record. AppError `conflict` while others depend on it.
+ */
+export async function closeAccount(
+  database: Database,
+  { account, now }: { account: Account; now: Instant },
+): Promise<void> {
+  // The record is long: it is looked through before anything is locked.
+  const mentions = await findMentions(database, account);
+  await inRetriedTransaction(database, async (tx) => {
+    // In this order, as whoever changes operators: nobody waits for a lock that is held by who waits for it.
+    const operatorIds = await lockAdmins(tx);
+    if (!(await lockAccount(tx, account.id))) throw gone();
+    const projects = await listProjectsOfAccount(tx, account.id);
+    const shared: string[] = [];
+    for (const project of projects.filter(({ role }) => role === "owner")) {
+      // Locked before it is looked at: whoever joins just now is either seen, or finds the project removed.
+      await lockProject(tx, project.id);
+      if ((await listMembers(tx, project.id)).length > 1) shared.push(project.name);
+    }
+    const obstacle = closingObstacle({
+      isOperator: operatorIds.includes(account.id),
+      operatorCount: operatorIds.length,
+      sharedProjects: shared,
+    });
+    if (obstacle !== null) throw new AppError("conflict", obstacle);
+    const by = { accountId: account.id, keyId: null };
+    const inviter = { inviterId: account.id, actorId: account.id, now };
+    await endInvitationsBy(tx, { projectId: null, ...inviter });
+    for (const project of projects) {
+      await endInvitationsBy(tx, { projectId: project.id, ...inviter });
+      if (project.role === "owner") await takeProjectDown(tx, { project, by, now });
+      else await deleteMember(tx, { projectId: project.id, accountId: account.id });
+    }
+    await deleteInvitationsTo(tx, account.email);
+    await deleteOtherSessions(tx, { accountId: account.id, keepId: null });
+    await eraseAuditedProfile(tx, account.id);
+    await deleteAccount(tx, account.id);
+    for (const [email, found] of mentions) {
+      await eraseAuditedAddress(tx, { email, instead: SOMEBODY, mentions: found });
+    }
+    const nobody = { projectId: null, accountId: null, keyId: null };
+    await audit(tx, {
+      ...nobody,
+      what: "account.closed",
+      subject: SOMEBODY,
+      before: null,
+      after: null,
+      at: now,
+    });
+  });
+}
+
+/** Where in the record the addresses stand that somebody has, and had. */
+async function findMentions(database: Database, { id, email }: Account): Promise<Map<string, AuditMentions>> {
+  const mentions = new Map<string, AuditMentions>();
+  for (const address of [email, ...(await listFormerAddresses(database, id))]) {
+    mentions.set(address, await findAuditMentions(database, address));
+  }
+  return mentions;
+}

@@ -1,0 +1,342 @@
+// Looks for checks whose silence has lasted too long, in batches: each is one transaction that locks what nobody else
+// holds, recomputes it from the locked row and writes what follows, with what is owed to people. Any number may sweep
+// at once, and whenever: a signal that is quicker leads to the same.
+import { type Sight, sweepCheck } from "../core/deadline.ts";
+import { HOUR_MS, type Instant, type Interval, MINUTE_MS } from "../core/instant.ts";
+import { ERROR_MESSAGE_LENGTH_MAX } from "../core/limits.ts";
+import type { Flip, Timing } from "../core/state.ts";
+import {
+  type DueRange,
+  findDueStates,
+  findTimings,
+  listDueChecks,
+  listQuarantinedChecks,
+  lockDueChecks,
+  lockStates,
+  moveSweep,
+  quarantineCheck,
+  type StoredState,
+  type SweepMove,
+  writeStates,
+} from "../store/checks.ts";
+import type { Database } from "../store/db.ts";
+import { isOwnFault, isRefusedValue, postgresErrorName } from "../store/errors.ts";
+import { type CheckEvent, insertEvents } from "../store/events.ts";
+import { insertFlips } from "../store/flips.ts";
+import { inSavepoint, inTransaction, type Tx } from "../store/transaction.ts";
+import { planDeliveries, planNotices } from "./plan-deliveries.ts";
+import { notObservedEvents, ownSights } from "./record-signals.ts";
+
+/** Rows of a batch: while it lasts, signals of these checks wait. */
+export const BATCH_ROWS = 500;
+/** Batches at a time: while one waits for the disk or for us, the other goes on. */
+const LANES = 2;
+/** After so many the caller gets to look at the watermark again. */
+const BATCHES_MAX = 1_000;
+/** A check that cannot be judged is tried again after this. */
+const QUARANTINE_MS = HOUR_MS;
+/** More than these are found again and again, and fail again and again. */
+const QUARANTINED_MAX = 10_000;
+/** Two sweepers that owe the same notices may meet in the wrong order; one of them goes again. */
+const TRIES_MAX = 3;
+/** How many of the due checks that somebody else holds are named. */
+const LOCKED_NAMED_MAX = 100;
+
+export type SweepOptions = SweepMoment & { limit?: number; batchesMax?: number };
+
+export type Swept = {
+  /** Checks that were locked and looked at. */
+  looked: number;
+  /** Those among them whose deadline had moved, or has to wait. */
+  moved: number;
+  /** Flips, and deadlines that our own blindness excused. */
+  fired: number;
+  excused: number;
+  /** Checks that could not be judged, and are put aside. */
+  poisoned: { checkId: number; reason: string }[];
+  /** By how much the oldest deadline that fired lies back; null: none did. */
+  lagMs: number | null;
+  /** Due, and left to whoever holds them. */
+  locked: number[];
+  /** False: there is more to do at once. */
+  isComplete: boolean;
+};
+
+/** Lets every deadline fire that may at `now`, as far as the sight reaches. Without a watermark nothing does. */
+export async function sweepDeadlines(database: Database, options: SweepOptions): Promise<Swept> {
+  const { now, sight, limit = BATCH_ROWS, batchesMax = BATCHES_MAX } = options;
+  const swept = nothingSwept();
+  if (sight.watermarkAt === null) return { ...swept, isComplete: true };
+  const aside = await listQuarantinedChecks(database, QUARANTINED_MAX);
+  const except = aside.filter(({ untilAt }) => untilAt > now).map(({ checkId }) => checkId);
+  const range = { through: sight.watermarkAt - 1, except, limit };
+  const sweep: Sweep = {
+    database,
+    moment: { now, sight },
+    range,
+    batchesLeft: batchesMax,
+    swept,
+    carefulBefore: Promise.resolve(),
+  };
+  // Most of the time there is nothing or little, and one look is enough.
+  const first = await sweepOn(sweep, 0);
+  if (first !== null) {
+    await Promise.all(Array.from({ length: LANES }, () => sweepLane(sweep, first)));
+  }
+  if (!swept.isComplete) return swept;
+  const left = await listDueChecks(database, { ...range, limit: LOCKED_NAMED_MAX });
+  return { ...swept, locked: left.map(({ checkId }) => checkId) };
+}
+
+type Sweep = {
+  database: Database;
+  moment: SweepMoment;
+  range: { through: Instant; except: number[]; limit: number };
+  batchesLeft: number;
+  swept: Swept;
+  /** Ends with the careful batch that was begun last, however it ends. */
+  carefulBefore: Promise<unknown>;
+};
+
+/** Sweeps batch after batch until nothing is left that nobody else holds. */
+async function sweepLane(sweep: Sweep, from: Instant): Promise<void> {
+  try {
+    let next: Instant | null = from;
+    while (next !== null && sweep.batchesLeft > 0) next = await sweepOn(sweep, next);
+  } catch (error) {
+    // The other lane ends with its batch.
+    sweep.batchesLeft = 0;
+    throw error;
+  }
+}
+
+/** Sweeps one batch; returns where the next one begins, or null: there is none. */
+async function sweepOn(sweep: Sweep, from: Instant): Promise<Instant | null> {
+  const { range, swept } = sweep;
+  sweep.batchesLeft -= 1;
+  const batch = await sweepBatch(sweep, from);
+  add(swept, batch);
+  if (batch.looked < range.limit) {
+    swept.isComplete = true;
+    return null;
+  }
+  return batch.lastAt ?? from;
+}
+
+function nothingSwept(): Swept {
+  const counts = { looked: 0, moved: 0, fired: 0, excused: 0 };
+  return { ...counts, poisoned: [], lagMs: null, locked: [], isComplete: false };
+}
+
+function add(swept: Swept, batch: BatchSwept): void {
+  swept.looked += batch.looked;
+  swept.moved += batch.moved;
+  swept.fired += batch.fired;
+  swept.excused += batch.excused;
+  swept.poisoned.push(...batch.poisoned);
+  if (batch.lagMs !== null) swept.lagMs = Math.max(swept.lagMs ?? 0, batch.lagMs);
+}
+
+type Batch = { range: DueRange; moment: SweepMoment };
+type BatchSwept = Pick<Swept, "looked" | "moved" | "fired" | "excused" | "poisoned" | "lagMs"> & {
+  /** Where the next batch begins; null: this one was empty. */
+  lastAt: Instant | null;
+};
+
+async function sweepBatch(sweep: Sweep, from: Instant): Promise<BatchSwept> {
+  const batch = { range: { ...sweep.range, from }, moment: sweep.moment };
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await inTransaction(sweep.database, (tx) => sweepWhole(tx, batch));
+    } catch (error) {
+      if (needsQuarantine(error)) return sweepInTurn(sweep, batch);
+      if (tries === TRIES_MAX || !isPassing(error)) throw error;
+    }
+  }
+}
+
+/**
+ * Careful batches go one after the other: a check that is put aside stays due, so a lane that looked between the
+ * commit of the other and its news would put it aside a second time. The exceptions of a batch are the sweep's own
+ * list, so they are up to date when its turn comes.
+ */
+function sweepInTurn(sweep: Sweep, batch: Batch): Promise<BatchSwept> {
+  const careful = sweep.carefulBefore.then(async () => {
+    const done = await inTransaction(sweep.database, (tx) => sweepCarefully(tx, batch));
+    sweep.range.except.push(...done.poisoned.map(({ checkId }) => checkId));
+    return done;
+  });
+  sweep.carefulBefore = careful.catch(() => undefined);
+  return careful;
+}
+
+function isPassing(error: unknown): boolean {
+  const name = postgresErrorName(error);
+  return name === "deadlock_detected" || name === "lock_not_available";
+}
+
+/** The database refuses a value, or our own code stumbles over one: trying again would not help. */
+function needsQuarantine(error: unknown): boolean {
+  return isRefusedValue(error) || isOwnFault(error);
+}
+
+async function sweepWhole(tx: Tx, { range, moment }: Batch): Promise<BatchSwept> {
+  const due = await findDueStates(tx, range);
+  const done = due.length === 0 ? NOTHING : await judgeAndWrite(tx, due, moment);
+  return { ...done, looked: due.length, poisoned: [], lastAt: due.at(-1)?.sweepAt ?? null };
+}
+
+/** The careful way, for a batch in which something is poisonous: of a row that cannot be read not even that is sure. */
+async function sweepCarefully(tx: Tx, { range, moment }: Batch): Promise<BatchSwept> {
+  const due = await lockDueChecks(tx, range);
+  const checkIds = due.map(({ checkId }) => checkId);
+  const done =
+    checkIds.length === 0 ? { ...NOTHING, poisoned: [] } : await sweepInHalves(tx, checkIds, moment);
+  return { ...done, looked: due.length, lastAt: due.at(-1)?.sweepAt ?? null };
+}
+
+type Done = Pick<Swept, "moved" | "fired" | "excused" | "lagMs">;
+const NOTHING: Done = { moved: 0, fired: 0, excused: 0, lagMs: null };
+
+/** Halves the checks until the poisonous ones stand alone. */
+async function sweepInHalves(
+  tx: Tx,
+  checkIds: readonly number[],
+  moment: SweepMoment,
+): Promise<Done & Pick<Swept, "poisoned">> {
+  try {
+    const done = await inSavepoint(tx, async (part) =>
+      judgeAndWrite(part, await lockStates(part, checkIds), moment),
+    );
+    return { ...done, poisoned: [] };
+  } catch (error) {
+    if (!needsQuarantine(error)) throw error;
+    const [alone] = checkIds;
+    if (alone !== undefined && checkIds.length === 1)
+      return quarantineOne(tx, alone, { error, now: moment.now });
+    const middle = Math.ceil(checkIds.length / 2);
+    const first = await sweepInHalves(tx, checkIds.slice(0, middle), moment);
+    const second = await sweepInHalves(tx, checkIds.slice(middle), moment);
+    return {
+      moved: first.moved + second.moved,
+      fired: first.fired + second.fired,
+      excused: first.excused + second.excused,
+      lagMs: first.lagMs === null ? second.lagMs : Math.max(first.lagMs, second.lagMs ?? 0),
+      poisoned: [...first.poisoned, ...second.poisoned],
+    };
+  }
+}
+
+async function quarantineOne(
+  tx: Tx,
+  checkId: number,
+  { error, now }: { error: unknown; now: Instant },
+): Promise<Done & Pick<Swept, "poisoned">> {
+  const reason = (error instanceof Error ? error.message : String(error)).slice(0, ERROR_MESSAGE_LENGTH_MAX);
+  await quarantineCheck(tx, { checkId, sinceAt: now, untilAt: now + QUARANTINE_MS, reason });
+  return { ...NOTHING, poisoned: [{ checkId, reason }] };
+}
+
+async function judgeAndWrite(tx: Tx, due: readonly StoredState[], moment: SweepMoment): Promise<Done> {
+  const judged = due.filter((stored) => !isOnlyMoved(stored, moment.sight));
+  const checkIds = judged.map(({ checkId }) => checkId);
+  // Read after the lock: whoever held a check before may have changed its settings.
+  const [timings, sightOf] = await Promise.all([
+    judged.length === 0 ? new Map() : findTimings(tx, checkIds),
+    ownSights(tx, judged, moment.sight),
+  ]);
+  const writes = judgeDue(due, { moment, timings, sightOf });
+  await write(tx, writes, moment.now);
+  const oldestAt = Math.min(...writes.flips.map(({ flip }) => flip.at));
+  return {
+    moved: writes.moves.length,
+    fired: writes.flips.length,
+    excused: writes.notices.length,
+    lagMs: writes.flips.length === 0 ? null : moment.now - oldestAt,
+  };
+}
+
+async function write(tx: Tx, writes: DueWrites, at: Instant): Promise<void> {
+  const { states, moves, flips, notices, events } = writes;
+  // Sent in this order and at once: none of these needs the answer of another.
+  const [flipIds] = await Promise.all([
+    flips.length > 0 ? insertFlips(tx, flips) : [],
+    states.length > 0 ? writeStates(tx, states) : null,
+    moves.length > 0 ? moveSweep(tx, moves) : null,
+    events.length > 0 ? insertEvents(tx, events) : null,
+  ]);
+  const written = flips.map((one, index) => ({ ...one, flipId: flipIds[index] ?? 0 }));
+  await planDeliveries(tx, written, at);
+  await planNotices(tx, notices, at);
+}
+
+// What becomes of checks that the sweeper has locked: asks core, and collects what has to be written. It reads and
+// writes nothing itself.
+
+/** A deleted check that may still be taken back is looked at so often, and nothing else happens to it. */
+const DELETED_LOOK_MS = 10 * MINUTE_MS;
+
+export type SweepMoment = { now: Instant; sight: Sight };
+
+/** Everything that a batch of due checks writes. */
+export type DueWrites = {
+  states: StoredState[];
+  moves: SweepMove[];
+  flips: { checkId: number; flip: Flip }[];
+  notices: { checkId: number; blind: Interval }[];
+  events: Omit<CheckEvent, "id">[];
+};
+
+/** The deadline lies beyond what can be seen, or is none: no schedule has to be read to know that. */
+function isOnlyMoved({ downAt }: StoredState, { watermarkAt }: Sight): boolean {
+  return downAt === null || watermarkAt === null || downAt >= watermarkAt;
+}
+
+/** Judges locked checks. `timings` holds those of all that are more than moved, without the deleted ones. */
+function judgeDue(
+  due: readonly StoredState[],
+  {
+    moment,
+    timings,
+    sightOf,
+  }: {
+    moment: SweepMoment;
+    timings: ReadonlyMap<number, Timing>;
+    /** How far can be seen for a check, with the refusals that concern it alone. */
+    sightOf: (checkId: number) => Sight;
+  },
+): DueWrites {
+  const writes: DueWrites = { states: [], moves: [], flips: [], notices: [], events: [] };
+  for (const stored of due) {
+    const { checkId } = stored;
+    const timing = timings.get(checkId);
+    if (isOnlyMoved(stored, moment.sight)) writes.moves.push({ checkId, sweepAt: stored.downAt });
+    else if (timing === undefined) {
+      const lookAt = moment.now + DELETED_LOOK_MS;
+      writes.moves.push({ checkId, sweepAt: lookAt, heldUntilAt: lookAt });
+    } else judgeOne(writes, { stored, timing, moment: { ...moment, sight: sightOf(checkId) } });
+  }
+  return writes;
+}
+
+function judgeOne(
+  writes: DueWrites,
+  { stored, timing, moment }: { stored: StoredState; timing: Timing; moment: SweepMoment },
+): void {
+  const { checkId } = stored;
+  const { state, flips, notices, downAt, lookAt } = sweepCheck({ timing, state: stored.state }, moment);
+  if (state === stored.state) {
+    // Silence would mean nothing from now on, and nobody would ever hear of it.
+    if (downAt === null) throw new Error("the deadline of the check can no longer be calculated");
+    if (downAt === stored.downAt) {
+      const heldUntilAt = lookAt !== null && lookAt > downAt ? lookAt : null;
+      writes.moves.push({ checkId, sweepAt: lookAt, heldUntilAt });
+      return;
+    }
+  }
+  // Where it has to wait beyond the next deadline, the next look moves it on.
+  writes.states.push({ ...stored, state, downAt, sweepAt: downAt });
+  for (const flip of flips) writes.flips.push({ checkId, flip });
+  for (const { blind } of notices) writes.notices.push({ checkId, blind });
+  writes.events.push(...notObservedEvents(checkId, { notices, unseen: null }));
+}

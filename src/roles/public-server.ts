@@ -1,0 +1,175 @@
+// The public port of a process: one listener that its roles share. Each role brings handlers, and is told when
+// the port is open and when it is about to close, because what it promises to the outside depends on that. While
+// the database is away, the port is opened for those that can do without it, and the others follow.
+import type { Config } from "../config/config.ts";
+import { SECOND_MS } from "../core/instant.ts";
+import type { ListenAddress } from "../lib/address.ts";
+import {
+  type HttpHandler,
+  type HttpListener,
+  httpListener,
+  type HttpListenerOptions,
+  type RefusedConnection,
+} from "../lib/http/listener.ts";
+import { sendPlainResponse } from "../lib/http/response.ts";
+import type { UnmatchedRequests } from "../lib/http/unmatched-requests.ts";
+import type { Log } from "../lib/log.ts";
+import { addFigures, type Metrics } from "../lib/metrics.ts";
+import type { Service } from "../lib/service.ts";
+import { nothingHere } from "../services/web/respond.ts";
+
+/** A role that is served on the public port, or opens and closes with it. */
+export type ServerRole = {
+  name: string;
+  /** False: its work begins, and goes on, while the database is away. */
+  needsDatabase: boolean;
+  /** Makes it ready to answer; the port is not open yet. When it throws, it must have cleaned up after itself. */
+  open(): Promise<readonly HttpHandler[]>;
+  /** The port is open. */
+  opened?(): Promise<void>;
+  /** A connection was refused, or closed in the middle of a request, because there were too many. */
+  turnedAway?(refused: RefusedConnection): void;
+  /** The port closes now; what has begun is still answered. */
+  closing?(): void;
+  /** Nobody asks any more. Called once, after `open`. */
+  close(): Promise<void>;
+  trouble(): string | null;
+  /** Where it listens by itself; it needs no public port then. */
+  ownAddress?: () => ListenAddress | null;
+};
+
+export type PublicServer = Service & {
+  /** Where it listens, the real port instead of 0; null before it has started. */
+  address(): ListenAddress | null;
+  /** Null while it listens, otherwise what is the matter. */
+  trouble(): string | null;
+  /** The parts that were left out because the database was away: to be started once it is there. */
+  rest: Service;
+};
+
+export type PublicServerResources = {
+  config: Config;
+  log: Log;
+  metrics: Metrics;
+  /** False: the port opens without the parts that need the database. */
+  isPrepared?: () => boolean;
+  misses?: UnmatchedRequests;
+};
+
+/** Until the other parts are there, nobody can say that something is not found. */
+const NOT_YET: HttpHandler = {
+  handles: () => true,
+  handle: (_request, response) => sendPlainResponse(response, UNAVAILABLE),
+};
+const UNAVAILABLE = 503;
+
+/** The port as a part of a process. A request goes to the first handler that wants it, in the order of the parts. */
+export function publicServer(parts: readonly ServerRole[], resources: PublicServerResources): PublicServer {
+  const { isPrepared = () => true } = resources;
+  let listener: HttpListener | null = null;
+  let hasStarted = false;
+  const openParts: ServerRole[] = [];
+  const handlers: HttpHandler[] = [];
+  addConnectionFigures(resources.metrics, () => listener);
+  const open = (some: readonly ServerRole[]) => openInOrder(some, openParts);
+  const closeParts = async () => {
+    for (const part of openParts.splice(0).toReversed()) await part.close();
+  };
+  return {
+    name: "site",
+    start: async () => {
+      const first = isPrepared() ? parts : parts.filter(({ needsDatabase }) => !needsDatabase);
+      try {
+        handlers.push(...(await open(first)), ...(first.length < parts.length ? [NOT_YET] : []));
+        const onRefused = (refused: RefusedConnection) =>
+          openParts.forEach((part) => part.turnedAway?.(refused));
+        if (parts.some(({ ownAddress }) => ownAddress === undefined)) {
+          const opening = makeListener({ handlers, onRefused, ...pageOf(parts, resources) }, resources);
+          await opening.start();
+          listener = opening;
+        }
+        hasStarted = true;
+        for (const part of first) await part.opened?.();
+      } catch (error) {
+        await listener?.stop();
+        await closeParts();
+        throw error;
+      }
+    },
+    rest: {
+      name: "site, the rest",
+      start: async () => {
+        const rest = parts.filter((part) => !openParts.includes(part));
+        if (rest.length === 0) return;
+        const brought = await open(rest);
+        handlers.splice(handlers.indexOf(NOT_YET), 1, ...brought);
+        for (const part of rest) await part.opened?.();
+      },
+      // They are closed with the port.
+      stop: async () => {},
+    },
+    stop: async () => {
+      for (const part of openParts) part.closing?.();
+      try {
+        await listener?.stop();
+      } finally {
+        await closeParts();
+      }
+    },
+    address: () => listener?.address() ?? null,
+    trouble: () => (hasStarted ? (listener?.trouble() ?? null) : "has not started"),
+  };
+}
+
+/** Opens one after the other and notes each that is open, so that all of them are closed if a later one fails. */
+async function openInOrder(parts: readonly ServerRole[], openParts: ServerRole[]): Promise<HttpHandler[]> {
+  const brought: HttpHandler[] = [];
+  for (const part of parts) {
+    brought.push(...(await part.open()));
+    openParts.push(part);
+  }
+  return brought;
+}
+
+/** Where there is a dashboard, whoever mistypes an address of it finds the way back. */
+function pageOf(
+  parts: readonly ServerRole[],
+  { config }: PublicServerResources,
+): Pick<HttpListenerOptions, "unwantedPage"> {
+  if (!parts.some(({ name }) => name === "web")) return {};
+  return { unwantedPage: nothingHere({ name: config.siteName, url: config.siteUrl }) };
+}
+
+function makeListener(
+  served: Pick<HttpListenerOptions, "handlers" | "onRefused" | "unwantedPage">,
+  { config, log, misses }: PublicServerResources,
+): HttpListener {
+  return httpListener({
+    name: "site",
+    ...served,
+    ...(misses !== undefined && { onUnwanted: (request) => misses.note(request) }),
+    listen: config.listen,
+    reusePort: config.reusePort,
+    connectionsMax: config.connectionsMax,
+    requestTimeoutMs: config.requestTimeoutSeconds * SECOND_MS,
+    trustedProxies: config.trustedProxies,
+    log,
+  });
+}
+
+function addConnectionFigures(metrics: Metrics, listener: () => HttpListener | null): void {
+  addFigures(metrics, [
+    {
+      name: "overdue_connections",
+      help: "Open connections to the public port.",
+      kind: "gauge",
+      read: () => listener()?.connectionCounts().open ?? null,
+    },
+    {
+      name: "overdue_connections_refused_total",
+      help: "Rejected connections.",
+      kind: "counter",
+      read: () => listener()?.connectionCounts().refused ?? null,
+    },
+  ]);
+}

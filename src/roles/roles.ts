@@ -1,0 +1,299 @@
+// The only list of roles, and how a process made of them starts and stops. The binary and the tests call the
+// same `run`. A role is named here when it exists, not before.
+import type { Config } from "../config/config.ts";
+import { givenSpoolFolder } from "../config/spool-folder.ts";
+import type { ServiceState } from "../core/database-identity.ts";
+import { HOUR_MS, SECOND_MS } from "../core/instant.ts";
+import type { ListenAddress } from "../lib/address.ts";
+import { adminServer } from "../lib/admin-server.ts";
+import type { UnmatchedRequests } from "../lib/http/unmatched-requests.ts";
+import type { Log } from "../lib/log.ts";
+import { loopService } from "../lib/loop.ts";
+import type { Metrics } from "../lib/metrics.ts";
+import { didYouMean } from "../lib/nearest-name.ts";
+import { explainConnection } from "../lib/postgres-error.ts";
+import { type Service, startServices } from "../lib/service.ts";
+import { isNotReadyYet, prepareDatabase, type PrepareOptions } from "../operations/prepare-database.ts";
+import { pruneHistory } from "../operations/prune-history.ts";
+import type { Database, DatabaseOptions } from "../store/db.ts";
+import { isReadOnly, readDatabaseClock } from "../store/instance.ts";
+import { apiRole } from "./api.ts";
+import { identityWatch } from "./database-identity.ts";
+import { moverRole } from "./mover.ts";
+import { notifierRole } from "./notifier.ts";
+import { pingRole, sharedIntake, type SharedIntake } from "./ping.ts";
+import { type PublicServer, publicServer, type ServerRole } from "./public-server.ts";
+import { smtpRole } from "./smtp.ts";
+import { healthLoop, sweeperRole } from "./sweeper.ts";
+import { missesOf, webRole } from "./web.ts";
+
+const READ_ONLY =
+  "The database is read-only, such as a standby. Set OVERDUE_DATABASE_URL to the primary server, or promote this one.";
+
+/** Everything a role may be made of. */
+export type Resources = {
+  config: Config;
+  database: Database;
+  /** How the database was opened, for what needs a connection of its own. */
+  databaseOptions: DatabaseOptions;
+  log: Log;
+  metrics: Metrics;
+  /** False while nobody knows whether the database has the schema of this code. */
+  isPrepared?: () => boolean;
+  /** The one intake of the process. */
+  receiving?: SharedIntake;
+  /** Requests to this process that found nothing. */
+  misses?: UnmatchedRequests;
+  /** Whether this database is in service, or a restored copy. */
+  serviceState?: () => ServiceState;
+  /** How long the public URL is asked after a restore who answers. Tests shorten it. */
+  askMsMax?: number;
+};
+
+/** A part of the process that needs no port: it can be started, stopped, and asked whether its work goes on. */
+type InnerRole = Service & { trouble(): string | null };
+
+/** Roles that answer outsiders share the public port; the others are parts of the process by themselves. */
+type Role = InnerRole | ServerRole;
+
+const HOUSEKEEPER_IDLE_MS = HOUR_MS;
+/** A database that has not been reached or migrated by then is away, for roles that can do without it. */
+const EARLY_AFTER_MS = SECOND_MS;
+
+const ROLES = {
+  /** Receives signals by HTTP. Several may run, also on one machine. */
+  ping: pingRole,
+  /** Receives signals by mail, if the settings say where. Several may run. */
+  smtp: smtpRole,
+  /** Answers about checks: the Management API, badges, scrapers. Several may run. */
+  api: apiRole,
+  /** Shows people their checks: the dashboard. Several may run. */
+  web: webRole,
+  /** Lets deadlines fire, and watches over the installation. Several may run: each takes what others do not hold. */
+  sweeper: sweeperRole,
+  /** Sends the messages that are owed. Several may run: each sends what others have not claimed. */
+  notifier: notifierRole,
+  /** Moves large bodies to the object store, if there is one. Several may run: each moves what others do not. */
+  mover: moverRole,
+  /** Forgets what is older than it needs to be. Several may run: each removes what it finds. */
+  housekeeper: ({ database, log, metrics }) => {
+    let runsAfter = 0;
+    return loopService("housekeeper", {
+      idleMs: HOUSEKEEPER_IDLE_MS,
+      log,
+      metrics: metrics.loops,
+      tick: async () => {
+        const now = await readDatabaseClock(database);
+        const { isComplete, removed, runsThrough } = await pruneHistory(database, { now, runsAfter });
+        runsAfter = runsThrough;
+        if (Object.values(removed).some((count) => count > 0)) log.info({ removed }, "history pruned");
+        return isComplete ? "idle" : "again";
+      },
+    });
+  },
+} satisfies Record<string, (resources: Resources) => Role>;
+
+export type RoleName = keyof typeof ROLES;
+
+export const ROLE_NAMES: readonly RoleName[] = Object.keys(ROLES) as RoleName[];
+
+/** Someone asked for a role that does not exist; the message lists those that do. */
+export class UnknownRoleError extends Error {
+  override readonly name = "UnknownRoleError";
+}
+
+/** The named roles in the order of the list; null and "all" mean every one. Throws UnknownRoleError. */
+export function chooseRoles(names: readonly string[] | null): RoleName[] {
+  if (names === null || names.includes("all")) return [...ROLE_NAMES];
+  const known: readonly string[] = ROLE_NAMES;
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    const there = [...known, "all"].join(", ");
+    throw new UnknownRoleError(
+      `Unknown role "${unknown}".${didYouMean(unknown, known)} Valid roles: ${there}.`,
+    );
+  }
+  return ROLE_NAMES.filter((name) => names.includes(name));
+}
+
+export type RunningProcess = {
+  /** Where the admin server listens, the real port instead of 0. */
+  adminAddress: ListenAddress | null;
+  /** Where the roles listen, those that do. */
+  addresses: Readonly<Partial<Record<RoleName, ListenAddress>>>;
+  /** Stops everything in reverse order; returns the names of what did not stop well. */
+  stop(): Promise<string[]>;
+};
+
+/**
+ * Starts the admin server, makes the database ready, and starts the roles. The admin server comes first, so
+ * that a process that waits can be seen waiting. While the database is away, roles that can do without it do not
+ * wait. Takes over the pool: it is closed last, or when this fails.
+ */
+export async function run(
+  roles: readonly RoleName[],
+  given: Resources,
+  { signal }: { signal: AbortSignal },
+): Promise<RunningProcess> {
+  const { database, log, metrics } = given;
+  const config = { ...given.config, spoolFolder: givenSpoolFolder(given.config) };
+  const resources = { ...given, config };
+  let isPrepared = false;
+  const prepared = { ...resources, isPrepared: () => isPrepared };
+  const known = {
+    ...prepared,
+    receiving: sharedIntake(prepared),
+    misses: missesOf(config),
+    serviceState: () => identity.state(),
+  };
+  const built: Role[] = roles.map((name) => ROLES[name](known));
+  const siteParts = built.filter(isSitePart);
+  const listens = siteParts.some(({ ownAddress }) => ownAddress === undefined);
+  const identity = identityWatch(known, { listens });
+  const allParts = listens ? [identity.part, ...siteParts] : siteParts;
+  const site = siteParts.length === 0 ? null : publicServer(allParts, known);
+  const inner = built.filter((role): role is InnerRole => !isSitePart(role));
+  const needsDatabase = built.length === 0 || built.some((role) => !isSitePart(role) || role.needsDatabase);
+  // A sweeper watches over everything but itself: when none runs, another process has to say so.
+  const watchOfSweeper = roles.includes("sweeper") || !needsDatabase ? [] : [healthLoop(known)];
+  let phase: "starting" | "running" | "stopping" = "starting";
+  const admin = adminServer({
+    listen: config.adminListen,
+    registry: metrics.registry,
+    log,
+    readyChecks: () => [
+      { name: "process", trouble: async () => (phase === "running" ? null : phase) },
+      // Whoever can do without it goes on being sent work.
+      ...(needsDatabase
+        ? [{ name: "database", trouble: async () => ((await isReadOnly(database)) ? READ_ONLY : null) }]
+        : []),
+      ...[...built, ...(site === null ? [] : [site])].map((part) => ({
+        name: part.name,
+        trouble: async () => part.trouble(),
+      })),
+    ],
+  });
+  const pool: Service = { name: "pool", start: async () => {}, stop: () => database.close() };
+  const order = inOrder({
+    first: [pool, admin],
+    schema: (limits) =>
+      schemaService(known, {
+        ...limits,
+        signal,
+        onReady: async () => {
+          // Before any part judges silence or sends: the data may have been restored.
+          if (roles.length > 0) await identity.look();
+          isPrepared = true;
+        },
+      }),
+    waitMs: config.databaseWaitSeconds * SECOND_MS,
+    isPrepared: () => isPrepared,
+    hasEarly: siteParts.some((part) => !part.needsDatabase),
+    onEarly: () => {
+      if (!needsDatabase) phase = "running";
+    },
+    site,
+    inner: roles.length === 0 ? inner : [identity.loop, ...watchOfSweeper, ...inner],
+  });
+  const running = await startServices(order, {
+    log,
+    stopTimeoutMs: config.stopTimeoutSeconds * SECOND_MS,
+  });
+  phase = "running";
+  return {
+    adminAddress: admin.address(),
+    addresses: addressesOf(siteParts, site),
+    stop: () => {
+      phase = "stopping";
+      return running.stop();
+    },
+  };
+}
+
+type StartPlan = {
+  first: readonly Service[];
+  schema: (limits: SchemaLimits) => Service;
+  waitMs: number;
+  isPrepared: () => boolean;
+  /** Whether anything can begin while the database is away. */
+  hasEarly: boolean;
+  /** Whatever can has begun, and the database is waited for. */
+  onEarly: () => void;
+  site: PublicServer | null;
+  inner: readonly Service[];
+};
+
+/** Each is asked for when the one before it has started, so that the order may depend on what was found. */
+function* inOrder(plan: StartPlan): Generator<Service> {
+  const { schema, site, hasEarly } = plan;
+  yield* plan.first;
+  yield hasEarly
+    ? ifThere(schema({ waitMs: EARLY_AFTER_MS, lockWaitMs: EARLY_AFTER_MS }))
+    : schema({ waitMs: plan.waitMs });
+  const isEarly = !plan.isPrepared();
+  if (site !== null) yield site;
+  if (isEarly) {
+    plan.onEarly();
+    yield schema({ waitMs: Number.POSITIVE_INFINITY });
+    if (site !== null) yield site.rest;
+  }
+  yield* plan.inner;
+}
+
+function isSitePart(role: Role): role is ServerRole {
+  return "open" in role;
+}
+
+function addressesOf(parts: readonly ServerRole[], site: PublicServer | null): RunningProcess["addresses"] {
+  const address = site?.address() ?? null;
+  const found = parts.map(({ name, ownAddress }) => [
+    name,
+    ownAddress === undefined ? address : ownAddress(),
+  ]);
+  return Object.fromEntries(found.filter(([, one]) => one !== null));
+}
+
+/** How long to wait for the database and for locked tables, as in PrepareOptions. */
+type SchemaLimits = Pick<PrepareOptions, "waitMs" | "lockWaitMs">;
+type SchemaOptions = SchemaLimits & { signal: AbortSignal; onReady: () => Promise<void> };
+
+/** Started means that the schema is the one this code knows; it then needs no further care. */
+function schemaService(
+  { config, databaseOptions, log }: Resources,
+  { signal, onReady, ...limits }: SchemaOptions,
+): Service {
+  return {
+    name: "schema",
+    start: async () => {
+      const applied = await prepareDatabase({
+        database: databaseOptions,
+        migrate: config.migrateOnStart,
+        ...limits,
+        onWaiting: (error) =>
+          log.warn({ err: error, reason: explainConnection(error) }, "waiting for the database"),
+        onTurn: () => log.info("waiting for another process to finish migrating the database"),
+        onLocked: ({ step, holders }) =>
+          log.warn(
+            { migration: step, holders },
+            "migration is waiting for a table lock held by another session",
+          ),
+        signal,
+      });
+      await onReady();
+      if (applied.length > 0) log.info({ applied }, "database migrated");
+    },
+    stop: async () => {},
+  };
+}
+
+/** As the service, except that a database that is unreachable, or waits for a lock to be migrated, is no reason to stop. */
+function ifThere(service: Service): Service {
+  return {
+    name: `${service.name}, if there`,
+    stop: () => service.stop(),
+    start: () =>
+      service.start().catch((error: unknown) => {
+        if (!isNotReadyYet(error)) throw error;
+      }),
+  };
+}

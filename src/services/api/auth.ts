@@ -1,0 +1,230 @@
+// Who has asked how often: a bucket for each key, and one for each network that comes with keys nobody knows. What
+// a bucket allows is core's; this keeps them, and never more than a fixed number.
+import { timingSafeEqual } from "node:crypto";
+import { type Credential, presentedKey } from "../../core/access.ts";
+import { AppError, ERROR_TEXT } from "../../core/errors.ts";
+import type { Instant } from "../../core/instant.ts";
+import { type Bucket, isExhausted, type RateVerdict, takeRequest } from "../../core/rate-limit.ts";
+import type { Log } from "../../lib/log.ts";
+import { type Loop, loopService } from "../../lib/loop.ts";
+import type { LoopMetrics } from "../../lib/metrics.ts";
+import { digestOfKey, type KeyUse, recordKeyUses } from "../../operations/api-keys.ts";
+import { findKeyWithProject, type KeyWithProject } from "../../store/api-keys.ts";
+import type { Database, Db } from "../../store/db.ts";
+
+/** Buckets that are kept; beyond it, whoever has been quiet for longest starts anew. */
+const BUCKETS_MAX = 100_000;
+/** Wrong keys are allowed to a network as a part of what a right key is allowed. */
+const UNKNOWN_SHARE = 10;
+
+export type RateLimiterOptions = {
+  /** How many requests a minute a key may make; 0 means without limit. */
+  perMinute: number;
+  monotonic: () => number;
+  bucketsMax?: number;
+};
+
+export class RateLimiter {
+  readonly #perMinute: number;
+  readonly #unknownPerMinute: number;
+  readonly #monotonic: () => number;
+  readonly #keys: Buckets;
+  readonly #networks: Buckets;
+
+  constructor({ perMinute, monotonic, bucketsMax = BUCKETS_MAX }: RateLimiterOptions) {
+    this.#perMinute = perMinute;
+    this.#unknownPerMinute = Math.ceil(perMinute / UNKNOWN_SHARE);
+    this.#monotonic = monotonic;
+    this.#keys = new Buckets(bucketsMax);
+    this.#networks = new Buckets(bucketsMax);
+  }
+
+  /**
+   * Whether a key may be looked at. A network that has brought too many wrong ones is not told whether the next
+   * one is right; keys that have been in use lately are none of its guesses.
+   */
+  mayTry({ key, network }: { key: string; network: string }): boolean {
+    if (this.#perMinute === 0 || this.#keys.get(key) !== null) return true;
+    const rule = { perMinute: this.#unknownPerMinute, nowMs: this.#monotonic() };
+    return !isExhausted(this.#networks.get(network), rule);
+  }
+
+  /** Counts a request with a good key; null where nothing is limited. */
+  takeForKey(key: string): RateVerdict | null {
+    return this.#take(this.#keys, key, this.#perMinute);
+  }
+
+  /** Counts a request without a good key. */
+  takeForNetwork(network: string): RateVerdict | null {
+    return this.#take(this.#networks, network, this.#unknownPerMinute);
+  }
+
+  #take(buckets: Buckets, name: string, perMinute: number): RateVerdict | null {
+    if (perMinute === 0) return null;
+    const verdict = takeRequest(buckets.get(name), { perMinute, nowMs: this.#monotonic() });
+    buckets.set(name, verdict.bucket);
+    return verdict;
+  }
+}
+
+/** Ordered by use, the longest unused first. */
+class Buckets {
+  readonly #max: number;
+  readonly #byName = new Map<string, Bucket>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get(name: string): Bucket | null {
+    return this.#byName.get(name) ?? null;
+  }
+
+  set(name: string, bucket: Bucket): void {
+    this.#byName.delete(name);
+    this.#byName.set(name, bucket);
+    if (this.#byName.size <= this.#max) return;
+    const { value: oldest } = this.#byName.keys().next();
+    if (oldest !== undefined) this.#byName.delete(oldest);
+  }
+}
+
+// Whose key a request carries, and whether it may be tried at all: the digest is looked up, never the key, and
+// networks that guess are slowed down. What the key may do is decided in core/access.ts.
+
+/** What a request shows of its sender. */
+export type Presented = {
+  /** The X-Api-Key header. */
+  header: string | undefined;
+  /** The `api_key` field of the body. */
+  body: unknown;
+  /** Where it comes from; see lib/http/client-address.ts. */
+  network: string;
+};
+
+export type Identified<T> = {
+  credential: Credential;
+  /** The key that was found; null when there is none. */
+  found: KeyWithProject | null;
+  rate: RateVerdict | null;
+  /** What was looked up beside the key; null when no key was looked up. */
+  beside: T | null;
+};
+
+export type CredentialParts = { database: Db; secretKey: string; limiter: RateLimiter };
+
+/** A key that has come too often, or one of too many that nobody knows. */
+export class TooManyRequestsError extends AppError {
+  readonly rate: RateVerdict | null;
+
+  constructor(rate: RateVerdict | null) {
+    super("rate_limited", ERROR_TEXT.tooManyRequests);
+    this.rate = rate;
+  }
+}
+
+/**
+ * Finds out whose key this is. `beside` runs while the key is looked up: most requests are good ones, and wait only
+ * once. Those that are turned away before cost the database nothing. Throws TooManyRequestsError.
+ */
+export async function identify<T>(
+  { database, secretKey, limiter }: CredentialParts,
+  { header, body, network }: Presented,
+  beside: () => Promise<T | null>,
+): Promise<Identified<T>> {
+  const presented = presentedKey({ header, body });
+  if (typeof presented === "string") return unknownSender(limiter, { network, credential: presented });
+  const digest = digestOfKey({ key: presented.key, secretKey });
+  const name = digest.toString("base64");
+  if (!limiter.mayTry({ key: name, network })) throw tooMany(limiter.takeForNetwork(network));
+  const [found, looked] = await Promise.all([findKeyWithProject(database, digest), beside()]);
+  if (found === null || !timingSafeEqual(found.digest, digest)) {
+    return unknownSender(limiter, { network, credential: "unknown" });
+  }
+  const rate = limiter.takeForKey(name);
+  if (rate?.isAllowed === false) throw tooMany(rate);
+  return { credential: found.key.kind, found, rate, beside: looked };
+}
+
+function unknownSender(
+  limiter: RateLimiter,
+  { network, credential }: { network: string; credential: Credential },
+): Identified<never> {
+  const rate = limiter.takeForNetwork(network);
+  if (rate?.isAllowed === false) throw tooMany(rate);
+  return { credential, found: null, rate, beside: null };
+}
+
+function tooMany(rate: RateVerdict | null): TooManyRequestsError {
+  return new TooManyRequestsError(rate);
+}
+
+// When keys were last used: noted in memory by every request, written now and then and many at once, so that no
+// request waits for it. What is in memory when a process dies is lost, and that is all right.
+
+/** More keys than this in use between two writings, and those that come last are not noted. */
+const KEYS_MAX = 10_000;
+const WRITTEN_AT_ONCE_MAX = 1_000;
+const IDLE_MS = 5_000;
+
+/** Key by key the newest use that has not been written yet. */
+export class KeyUses {
+  readonly #uses = new Map<number, Instant>();
+  readonly #keysMax: number;
+
+  constructor({ keysMax = KEYS_MAX }: { keysMax?: number } = {}) {
+    this.#keysMax = keysMax;
+  }
+
+  note({ keyId, at }: KeyUse): void {
+    const known = this.#uses.get(keyId);
+    if (known === undefined && this.#uses.size >= this.#keysMax) return;
+    if (known === undefined || known < at) this.#uses.set(keyId, at);
+  }
+
+  /** Takes out those noted first, at most `limit`. */
+  take(limit: number): KeyUse[] {
+    const taken: KeyUse[] = [];
+    for (const [keyId, at] of this.#uses) {
+      if (taken.length >= limit) break;
+      taken.push({ keyId, at });
+    }
+    for (const { keyId } of taken) this.#uses.delete(keyId);
+    return taken;
+  }
+}
+
+export type KeyUseWriting = { uses: KeyUses; database: Database };
+
+/** Writes a part of what was noted; "again" when there is more. What could not be written is noted again. */
+export async function writeKeyUses({ uses, database }: KeyUseWriting): Promise<"again" | "idle"> {
+  const taken = uses.take(WRITTEN_AT_ONCE_MAX);
+  if (taken.length === 0) return "idle";
+  try {
+    await recordKeyUses(database, taken);
+  } catch (error) {
+    for (const use of taken) uses.note(use);
+    throw error;
+  }
+  return taken.length < WRITTEN_AT_ONCE_MAX ? "idle" : "again";
+}
+
+/** Writes all the time, and once more when it is stopped. */
+export function keyUseLoop({
+  log,
+  metrics,
+  ...writing
+}: KeyUseWriting & { log: Log; metrics: LoopMetrics }): Loop {
+  const loop = loopService("key-uses", { idleMs: IDLE_MS, log, metrics, tick: () => writeKeyUses(writing) });
+  return {
+    ...loop,
+    stop: async () => {
+      await loop.stop();
+      try {
+        while ((await writeKeyUses(writing)) === "again");
+      } catch (error) {
+        log.warn({ err: error }, "could not save when some API keys were last used");
+      }
+    },
+  };
+}

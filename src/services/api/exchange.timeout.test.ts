@@ -1,0 +1,52 @@
+// What counts as a database that is away, and that nobody waits for ever.
+import { describe, expect, test, vi } from "vitest";
+import { CommitInDoubtError, isDatabaseAway } from "../../store/errors.ts";
+import { withTimeout } from "./exchange.ts";
+
+/** As the driver hands on what the server said. */
+function fromServer(code: string): Error {
+  return Object.assign(new Error("said by the server"), { code, severity: "ERROR" });
+}
+
+describe("a database is away", () => {
+  test.each([
+    ["when it cannot be reached", Object.assign(new Error("no"), { code: "ECONNREFUSED" })],
+    ["when the connection breaks", new Error("Connection terminated unexpectedly")],
+    ["when no connection is free for too long", new Error("timeout exceeded when trying to connect")],
+    ["when it shuts down", fromServer("57P01")],
+    ["when others hold what is needed", fromServer("55P03")],
+    ["when a statement takes too long", fromServer("57014")],
+    ["when it can only be read", fromServer("25006")],
+    ["when its disk is full", fromServer("53100")],
+    ["when it is too slow to be connected to", new Error("Query read timeout")],
+    ["when a commit is in doubt", new CommitInDoubtError("not confirmed")],
+  ])("%s", (_when, error) => {
+    expect(isDatabaseAway(error)).toBe(true);
+  });
+
+  test.each([
+    ["for a fault in a statement", fromServer("42601")],
+    ["for a value that it refuses", fromServer("23505")],
+    ["for a fault of ours", new TypeError("x is undefined")],
+    ["for something that is no error", "away"],
+  ])("not %s", (_what, error) => {
+    expect(isDatabaseAway(error)).toBe(false);
+  });
+});
+
+describe("work that has to be done in time", () => {
+  test("comes to what it comes to", async () => {
+    await expect(withTimeout(Promise.resolve(7), 1_000)).resolves.toBe(7);
+    await expect(withTimeout(Promise.reject(new Error("own")), 1_000)).rejects.toThrow("own");
+  });
+
+  test("is unavailable when it takes too long, and what becomes of it then does not matter", async () => {
+    vi.useFakeTimers();
+    const work = Promise.withResolvers<number>();
+    const answer = withTimeout(work.promise, 1_000).catch((error: unknown) => String(error));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await answer).toContain("service unavailable");
+    work.reject(new Error("much later"));
+    vi.useRealTimers();
+  });
+});

@@ -1,0 +1,236 @@
+// Which paths are scraped, and where the key is that opens them. Pure.
+import type { IncomingMessage } from "node:http";
+import { setImmediate } from "node:timers/promises";
+import { type Credential, decideAccess } from "../../core/access.ts";
+import { ERROR_TEXT, type ErrorCode, HTTP_STATUS } from "../../core/errors.ts";
+import { isUuid, splitTags, uniqueKey } from "../../core/identity.ts";
+import type { Instant } from "../../core/instant.ts";
+import { TAGS_LISTED_MAX } from "../../core/limits.ts";
+import type { RateVerdict } from "../../core/rate-limit.ts";
+import { quickStatusAt, type ShownStatus, startedAt } from "../../core/state.ts";
+import type { HttpHandler } from "../../lib/http/listener.ts";
+import { sitePath } from "../../lib/http/request-target.ts";
+import { type AsyncHandler, asyncHandler, type HttpResponse } from "../../lib/http/response.ts";
+import type { Log } from "../../lib/log.ts";
+import { sha1Hex } from "../../lib/secrets.ts";
+import type { ApiKey } from "../../store/api-keys.ts";
+import { listScrapedChecks, type ScrapedCheck } from "../../store/check-lists.ts";
+import type { Db } from "../../store/db.ts";
+import { isDatabaseAway } from "../../store/errors.ts";
+
+/** The key in the path, or null where it has to come in a header. "closed": nobody gets in there by HTTP. */
+export type PrometheusAddress = { key: string | null } | "closed";
+
+/** What the reference server tells operators here stands on the admin port of each process instead. */
+const INSTANCE_PATH = /^\/api\/v[123]\/metrics\/?$/;
+/** The project in the path is not looked at: the key alone says which one it is. */
+const PROJECT_PATH = /^\/projects\/(?<project>[^/]+)\/metrics(?:\/(?<key>[^/]*))?$/;
+/** An older form of the same. */
+const CHECKS_PATH = /^\/checks\/metrics\/(?<key>[^/]+)$/;
+
+/** What a path below the site asks for; null when it is not for scrapers. */
+export function decodePrometheusPath(path: string): PrometheusAddress | null {
+  if (INSTANCE_PATH.test(path)) return "closed";
+  const named = PROJECT_PATH.exec(path)?.groups ?? CHECKS_PATH.exec(path)?.groups;
+  if (named === undefined) return null;
+  const { project, key = "" } = named;
+  if (project !== undefined && !isUuid(project)) return null;
+  return { key: key === "" ? null : key };
+}
+
+// The statuses of a project's checks in the text format of Prometheus. Names and labels are those that dashboards
+// made for the reference server know. It is made in pieces, so that other requests get their turn in between.
+
+/** How many lines are written before other requests are served: about a millisecond. */
+const PIECE = 500;
+/** How many checks are looked at before other requests are served; a check has up to 250 tags. */
+const CHECKS_AT_ONCE = 50;
+
+type Sampled = { labels: string; status: ShownStatus; isStarted: boolean };
+
+type Family = { name: string; help: string; isOne: (check: Sampled) => boolean };
+
+const CHECK_FAMILIES: readonly Family[] = [
+  {
+    name: "hc_check_up",
+    help: "0 while the check is down, otherwise 1.",
+    isOne: ({ status }) => status !== "down",
+  },
+  {
+    name: "hc_check_started",
+    help: "1 while a run of the check is in progress, otherwise 0.",
+    isOne: ({ isStarted }) => isStarted,
+  },
+  {
+    name: "hc_check_grace",
+    help: "1 while the check is late but within its grace period, otherwise 0.",
+    isOne: ({ status }) => status === "grace",
+  },
+  {
+    name: "hc_check_paused",
+    help: "1 while the check is paused, otherwise 0.",
+    isOne: ({ status }) => status === "paused",
+  },
+];
+
+/** The page, piece by piece. */
+export async function* prometheusPage(checks: readonly ScrapedCheck[], now: Instant): AsyncGenerator<string> {
+  const sampled: Sampled[] = [];
+  const isTagUp = new Map<string, boolean>();
+  let downCount = 0;
+  for (const [index, check] of checks.entries()) {
+    if (index % CHECKS_AT_ONCE === CHECKS_AT_ONCE - 1) await setImmediate();
+    const status = quickStatusAt(check, now);
+    if (status === "down") downCount += 1;
+    for (const tag of splitTags(check.tags)) {
+      const isUp = isTagUp.get(tag);
+      if (isUp === undefined && isTagUp.size >= TAGS_LISTED_MAX) continue;
+      isTagUp.set(tag, (isUp ?? true) && status !== "down");
+    }
+    sampled.push({ labels: labelsOf(check), status, isStarted: startedAt(check) !== null });
+  }
+  for (const { name, help, isOne } of CHECK_FAMILIES) {
+    yield headOf(name, help);
+    yield* inPieces(sampled, (check) => `${name}${check.labels} ${isOne(check) ? 1 : 0}\n`);
+  }
+  yield headOf("hc_tag_up", "0 while a check with the tag is down, otherwise 1.");
+  yield* inPieces([...isTagUp], ([tag, isUp]) => `hc_tag_up{tag="${escaped(tag)}"} ${isUp ? 1 : 0}\n`);
+  yield `${headOf("hc_checks_total", "Number of checks.")}hc_checks_total ${checks.length}\n`;
+  yield `${headOf("hc_checks_down_total", "Number of checks that are down.")}hc_checks_down_total ${downCount}\n`;
+}
+
+/** What tells a check from others: its UUID is not shown, since whoever knows it could ping. */
+function labelsOf({ name, tags, uuid }: ScrapedCheck): string {
+  const key = uniqueKey(uuid, sha1Hex);
+  return `{name="${escaped(name)}", tags="${escaped(tags)}", unique_key="${key}"}`;
+}
+
+function headOf(name: string, help: string): string {
+  return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n`;
+}
+
+async function* inPieces<T>(items: readonly T[], line: (item: T) => string): AsyncGenerator<string> {
+  for (let at = 0; at < items.length; at += PIECE) {
+    await setImmediate();
+    yield items
+      .slice(at, at + PIECE)
+      .map(line)
+      .join("");
+  }
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", '"': '\\"', "\n": "\\n" };
+
+function escaped(text: string): string {
+  return text.replace(/[\\"\n]/g, (character) => ESCAPES[character] ?? "");
+}
+
+// Prometheus pages of projects by HTTP, for whoever has a read-only key.
+
+export type PrometheusHandlerOptions = {
+  database: Db;
+  siteUrl: URL;
+  /**
+   * Finds out whose key this is, and counts the request in the same buckets as the API does. A credential of null:
+   * too many have come, and nobody has looked at the key.
+   */
+  identify(request: IncomingMessage, key: string | undefined): Promise<Caller>;
+  now(): Instant;
+  /** Told of each use of a key. */
+  keyUsed(use: { keyId: number; at: Instant }): void;
+  log: Log;
+};
+
+export type Caller = {
+  credential: Credential | null;
+  found: { key: Pick<ApiKey, "id" | "projectId"> } | null;
+  rate: RateVerdict | null;
+};
+
+export type PrometheusHandler = HttpHandler & { answerCounts(): ReturnType<AsyncHandler["counts"]> };
+
+/** Pages of large projects take megabytes; scrapers come seldom and one by one. */
+const AT_ONCE_MAX = 20;
+const RETRY_AFTER_SECONDS = "5";
+const PORTION = 1_000;
+const NOT_STORED = { "Cache-Control": "no-store" };
+
+/** Handles what comes to the addresses for scrapers. */
+export function prometheusHandler(options: PrometheusHandlerOptions): PrometheusHandler {
+  const pathOf = sitePath(options.siteUrl);
+  const answers = asyncHandler({
+    atOnceMax: AT_ONCE_MAX,
+    answer: (request) => answer(options, { request, path: pathOf(request.url ?? "") }),
+    instead: (error) => failure(options.log, error),
+  });
+  return {
+    handles: ({ url = "" }) => decodePrometheusPath(pathOf(url)) !== null,
+    handle: (request, response) => answers.handle(request, response),
+    answerCounts: () => answers.counts(),
+  };
+}
+
+async function answer(
+  options: PrometheusHandlerOptions,
+  { request, path }: { request: IncomingMessage; path: string },
+): Promise<HttpResponse> {
+  const address = decodePrometheusPath(path);
+  if (address === null) return refusal("not_found", ERROR_TEXT.notFound);
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    return refusal("method_not_allowed", ERROR_TEXT.methodNotAllowed, { Allow: "GET, HEAD" });
+  }
+  if (address === "closed") return refusal("forbidden", ERROR_TEXT.wrongKey);
+  const presented = address.key ?? bearerOf(request.headers.authorization);
+  const { credential, found, rate } = await options.identify(request, presented);
+  if (credential === null) {
+    const seconds = rate === null ? RETRY_AFTER_SECONDS : String(rate.retryAfterSeconds);
+    return refusal("rate_limited", ERROR_TEXT.tooManyRequests, { "Retry-After": seconds });
+  }
+  const access = decideAccess({
+    endpoint: "scrapeMetrics",
+    credential,
+    target: "none",
+    dialect: "standard",
+  });
+  if (!access.allowed) {
+    const hint = access.code === "unauthenticated" ? { "WWW-Authenticate": "Bearer" } : {};
+    return refusal(access.code, access.text, hint);
+  }
+  // Access is given to known keys only.
+  if (found === null) return refusal("internal", ERROR_TEXT.internal);
+  const { key } = found;
+  const now = options.now();
+  options.keyUsed({ keyId: key.id, at: now });
+  const checks = await listAll(options.database, key.projectId);
+  const headers = { ...NOT_STORED, "Content-Type": "text/plain" };
+  return { status: 200, headers, body: prometheusPage(checks, now) };
+}
+
+/** In portions, because reading thousands of rows at once would let everyone else wait. */
+async function listAll(database: Db, projectId: number): Promise<ScrapedCheck[]> {
+  const all: ScrapedCheck[] = [];
+  for (;;) {
+    const afterId = all.at(-1)?.id ?? 0;
+    const portion = await listScrapedChecks(database, { projectId, afterId, limit: PORTION });
+    all.push(...portion);
+    if (portion.length < PORTION) return all;
+  }
+}
+
+function bearerOf(authorization: string | undefined): string | undefined {
+  return /^Bearer +(\S+)\s*$/i.exec(authorization ?? "")?.[1];
+}
+
+function refusal(code: ErrorCode, text: string, more: Record<string, string> = {}): HttpResponse {
+  return {
+    status: HTTP_STATUS[code],
+    headers: { ...NOT_STORED, "Content-Type": "application/json", ...more },
+    body: JSON.stringify({ error: text }),
+  };
+}
+
+function failure(log: Log, error: unknown): HttpResponse {
+  if (error !== null) log.error({ err: error }, "project metrics request failed");
+  if (error !== null && !isDatabaseAway(error)) return refusal("internal", ERROR_TEXT.internal);
+  return refusal("unavailable", ERROR_TEXT.unavailable, { "Retry-After": RETRY_AFTER_SECONDS });
+}

@@ -1,0 +1,168 @@
+// Which requests are pings, and what of their URL is left to decode: everything under /ping/ on any host, and
+// whatever lies under the address that the operator publishes for pings. Pure.
+import { hasSlugCharacters, isUuid } from "../../core/identity.ts";
+import { SLUG_LENGTH_MAX } from "../../core/limits.ts";
+import { type HttpAction, parseExitStatus, parseRunId, type SignalTarget } from "../../core/signal.ts";
+import { basePath, hostMatcher, requestTarget } from "../../lib/http/request-target.ts";
+
+export type PublishedAddresses = {
+  siteUrl: URL;
+  /** The address in front of every UUID, when it is not the site's /ping/. */
+  pingUrl: URL | null;
+};
+
+/** What follows the ping address, from its slash on; null for a request that is no ping. */
+export type LocatePing = (url: string, host: string | undefined) => string | null;
+
+const PING_PATH = "/ping";
+const UUID_LENGTH = 36;
+
+/** A locator for these addresses. A path in the site's address is honoured, whether or not a proxy removes it. */
+export function pingLocator({ siteUrl, pingUrl }: PublishedAddresses): LocatePing {
+  const sitePath = basePath(siteUrl);
+  const locators: LocatePing[] = [under(PING_PATH)];
+  if (sitePath !== "") locators.push(under(sitePath + PING_PATH));
+  if (pingUrl !== null) locators.push(published(pingUrl, siteUrl));
+  const locate: LocatePing = (path, host) => {
+    for (const locator of locators) {
+      const rest = locator(path, host);
+      if (rest !== null) return rest;
+    }
+    return null;
+  };
+  return (url, host) => {
+    // The hot path: nearly every request has the short form.
+    if (url.startsWith("/")) return locate(url, host);
+    const target = requestTarget(url, host);
+    return target === null ? null : locate(target.path, target.host);
+  };
+}
+
+/** On any host, below a path. */
+function under(base: string): LocatePing {
+  const prefix = `${base}/`;
+  return (path) => (path.startsWith(prefix) ? path.slice(base.length) : null);
+}
+
+function published(pingUrl: URL, siteUrl: URL): LocatePing {
+  const base = basePath(pingUrl);
+  if (pingUrl.host !== siteUrl.host) {
+    const isOurs = hostMatcher(pingUrl, siteUrl);
+    const locate = under(base);
+    return (path, host) => (isOurs(host) ? locate(path, host) : null);
+  }
+  // On the site itself the root belongs to everyone, so only what cannot be anything else is taken.
+  return base === "" ? startsWithUuid : under(base);
+}
+
+function startsWithUuid(path: string): string | null {
+  const end = path[1 + UUID_LENGTH];
+  const isEnd = end === undefined || end === "/" || end === "?";
+  return isEnd && isUuid(path.slice(1, 1 + UUID_LENGTH)) ? path : null;
+}
+
+// From path and query of a ping URL to what it asks for. Pure: nothing is looked up here, so a request that
+// turns out malformed still has to be told "not found" first where its check is unknown.
+
+/** What is wrong with a request; it is only told once the check is known to exist. */
+export type PingFlaw = "invalidUrl" | "invalidRunId";
+
+export type PingRequest = {
+  target: SignalTarget;
+  action: HttpAction;
+  rid: string | null;
+  flaw: PingFlaw | null;
+  /** Make the check if there is none; only by slug. */
+  create: boolean;
+};
+
+/** "notFound": nothing can be there. "invalidUrl": whatever is there, the URL is not one of ours. */
+export type PingRefusal = "notFound" | "invalidUrl";
+
+/** Longer ones belong to nobody, and are not worth a look at the database. */
+const PING_KEY_LENGTH_MAX = 100;
+const KEY_OR_SLUG = /^[-a-zA-Z0-9_]+$/;
+
+/** An exit status that no process can end with is kept until it is known whether the check exists. */
+type PathAction = HttpAction | "impossible";
+type Route = { target: SignalTarget; action: PathAction };
+
+/** Decodes what follows the address under which pings are served; it begins with a slash. */
+export function decodePing(rest: string): PingRequest | PingRefusal {
+  const queryAt = rest.indexOf("?");
+  const segments = splitPath(queryAt === -1 ? rest : rest.slice(0, queryAt));
+  const query = queryAt === -1 ? "" : rest.slice(queryAt + 1);
+  if (segments === null) return "notFound";
+  const route = routeByUuid(segments) ?? routeBySlug(segments);
+  if (typeof route === "string") return route;
+  const { target, action } = route;
+  const create = target.by === "slug" && lastValue(query, "create") === "1";
+  if (target.by === "slug" && target.slug.length > SLUG_LENGTH_MAX) {
+    // No check has it; but someone who wants it made has to hear that it cannot be.
+    return create ? "invalidUrl" : "notFound";
+  }
+  const rid = lastValue(query, "rid");
+  const runId = rid === null ? null : parseRunId(rid);
+  if (action === "impossible") return { target, action: "fail", rid: runId, flaw: "invalidUrl", create };
+  return { target, action, rid: runId, flaw: rid !== null && runId === null ? "invalidRunId" : null, create };
+}
+
+/** The segments after the leading slash, percent-decoded as a whole; null when they cannot be. */
+function splitPath(path: string): string[] | null {
+  if (!path.startsWith("/")) return null;
+  const text = path.slice(1);
+  if (!text.includes("%")) return text.split("/");
+  try {
+    return decodeURIComponent(text).split("/");
+  } catch {
+    return null;
+  }
+}
+
+function routeByUuid(segments: readonly string[]): Route | null {
+  const [uuid, segment] = segments;
+  if (uuid === undefined || segments.length > 2 || !isUuid(uuid)) return null;
+  // One trailing slash after the UUID is allowed; after an action it is not.
+  const action = segment === undefined || segment === "" ? "success" : actionOf(segment);
+  return action === null ? null : { target: { by: "uuid", uuid }, action };
+}
+
+function routeBySlug(segments: readonly string[]): Route | PingRefusal {
+  const [pingKey, slug, segment] = segments;
+  if (pingKey === undefined || slug === undefined || segments.length > 3) return "notFound";
+  if (!KEY_OR_SLUG.test(pingKey) || !KEY_OR_SLUG.test(slug)) return "notFound";
+  const action = segment === undefined ? "success" : actionOf(segment);
+  if (action === null) return "notFound";
+  if (!hasSlugCharacters(slug)) return "invalidUrl";
+  if (pingKey.length > PING_KEY_LENGTH_MAX) return "notFound";
+  return { target: { by: "slug", pingKey, slug }, action };
+}
+
+function actionOf(segment: string): PathAction | null {
+  if (segment === "start" || segment === "fail" || segment === "log") return segment;
+  const exitStatus = parseExitStatus(segment);
+  if (exitStatus === null) return null;
+  return exitStatus === "too large" ? "impossible" : { exitStatus };
+}
+
+/** The last value of a query parameter; null when it is absent. Names are matched exactly. */
+function lastValue(query: string, name: string): string | null {
+  if (query === "") return null;
+  for (const pair of query.split("&").toReversed()) {
+    const equalsAt = pair.indexOf("=");
+    const given = equalsAt === -1 ? pair : pair.slice(0, equalsAt);
+    if (decodeQueryText(given) === name)
+      return equalsAt === -1 ? "" : decodeQueryText(pair.slice(equalsAt + 1));
+  }
+  return null;
+}
+
+/** A name or value of a form; one that cannot be decoded stays as it is, and then matches nothing. */
+function decodeQueryText(text: string): string {
+  if (!text.includes("%") && !text.includes("+")) return text;
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return text;
+  }
+}

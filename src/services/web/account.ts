@@ -1,0 +1,382 @@
+// What the page of an account is told: everything that its owner has set up, and no secret of it.
+import {
+  type AccountPage,
+  CloseBody,
+  EmailBody,
+  EmptyForm,
+  IdentityBody,
+  NewPasskeyBody,
+  PasswordBody,
+  ProfileBody,
+  TotpCodeBody,
+} from "../../contract/web/account.ts";
+import { isUuid } from "../../core/identity.ts";
+import { REAUTHENTICATE_AFTER_MS, SIGN_INS_PER_ACCOUNT_MAX } from "../../core/sign-in.ts";
+import {
+  addPasskey,
+  beginAuthenticator,
+  type CredentialRemoval,
+  finishAuthenticator,
+  removeAuthenticator,
+  removePasskey,
+  removePassword,
+  renewRecoveryCodes,
+  setPassword,
+  unlinkIdentity,
+} from "../../operations/credentials.ts";
+import { askForEmailChange, changeProfile, closeAccount } from "../../operations/profile.ts";
+import { endOtherSessions, endSession, listSessions } from "../../operations/sessions.ts";
+import {
+  countRecoveryCodes,
+  findAuthenticator,
+  findPassword,
+  listIdentities,
+  listPasskeys,
+} from "../../store/credentials.ts";
+import type { Db } from "../../store/db.ts";
+import { findPreferences } from "../../store/emails.ts";
+import { listProjectsOfAccount, listTransfersTo } from "../../store/projects.ts";
+import { findSignInFailures, listSignIns } from "../../store/sign-in.ts";
+import { hasPasskeys, readRegistration, registrationOptions } from "./passkeys.ts";
+import {
+  type AccountRequest,
+  accountRoute,
+  pathNumber,
+  WebRefusal,
+  type WebRequest,
+  type WebRoute,
+} from "./route.ts";
+import { clearedCookies, demandOwnSignIn, deviceCookie, visitorOf } from "./session.ts";
+
+/** The page of whoever asks, as things are now. */
+async function accountPage({ house, account, session, now }: AccountRequest): Promise<AccountPage> {
+  const { database: db, signIn } = house;
+  const accountId = account.id;
+  const [wanted, password, app, codesLeft, passkeys, identities, sessions, record, projects, transfers] =
+    await Promise.all([
+      findPreferences(db, accountId),
+      findPassword(db, accountId),
+      findAuthenticator(db, accountId),
+      countRecoveryCodes(db, accountId),
+      listPasskeys(db, accountId),
+      listIdentities(db, accountId),
+      listSessions(db, { accountId, now }),
+      signInRecord(db, accountId),
+      listProjectsOfAccount(db, accountId),
+      listTransfersTo(db, accountId),
+    ]);
+  const isOwn = signIn.proxyHeader === null;
+  const { uuid, email, name, isOperator, theme, density, createdAt } = account;
+  return {
+    uuid,
+    email,
+    name,
+    isOperator,
+    theme,
+    density,
+    createdAt,
+    zone: wanted.tz,
+    reports: wanted.reports,
+    reminders: wanted.reminders,
+    hasPassword: password !== null,
+    totp: app === null || app.confirmedAt === null ? null : { since: app.confirmedAt, codesLeft },
+    passkeys: passkeys.map((passkey) => ({
+      uuid: passkey.uuid,
+      name: passkey.name,
+      createdAt: passkey.createdAt,
+      lastUsedAt: passkey.lastUsedAt,
+    })),
+    identities: identities.map(({ issuer, subject, createdAt: since, lastUsedAt }) => ({
+      issuer,
+      subject,
+      since,
+      lastUsedAt,
+    })),
+    ...record,
+    sessions: sessions.map((one) => ({ ...one, isThis: one.id === session.id })).map(shownSession),
+    offers: {
+      passwords: isOwn,
+      passkeys: isOwn && hasPasskeys(house),
+      mail: signIn.mail,
+      changeEmail: isOwn && signIn.mail,
+    },
+    provenUntil: session.isProven ? session.provenAt + REAUTHENTICATE_AFTER_MS : null,
+    projects: projects.map((project) => ({ uuid: project.uuid, name: project.name, role: project.role })),
+    transfers,
+  };
+}
+
+/** Who came in, and what failed since. */
+async function signInRecord(
+  db: Db,
+  accountId: number,
+): Promise<Pick<AccountPage, "signIns" | "failedSignIns">> {
+  return {
+    signIns: await listSignIns(db, { accountId, limit: SIGN_INS_PER_ACCOUNT_MAX }),
+    failedSignIns: await findSignInFailures(db, accountId),
+  };
+}
+
+function shownSession(of: AccountPage["sessions"][number]): AccountPage["sessions"][number] {
+  const { id, method, createdAt, seenAt, ua, remoteAddr, isThis } = of;
+  return { id, method, createdAt, seenAt, ua, remoteAddr, isThis };
+}
+
+// The routes of an account: profile, ways to sign in, sessions, closing. Whoever asks changes only what is theirs.
+
+const PATH = "/web/api/account";
+const account = { access: "account" } as const;
+/** Whoever finds a browser that was left open must not be able to lock its owner out. */
+const dangerous = { access: "account", reauth: true } as const;
+
+type Ask = WebRequest & AccountRequest;
+
+function personOf({ account: { id, email } }: Ask): { accountId: number; email: string } {
+  return { accountId: id, email };
+}
+
+/** Who takes a way in away, and which there are here. */
+function removalOf(ask: Ask): CredentialRemoval {
+  const { signIn } = ask.house;
+  const offers = {
+    proxy: signIn.proxyHeader !== null,
+    mail: signIn.mail,
+    passkeys: hasPasskeys(ask.house),
+    issuer: signIn.oidc?.issuer ?? null,
+  };
+  return { person: personOf(ask), offers, now: ask.now };
+}
+
+async function page(ask: Ask) {
+  return { json: await accountPage(ask) };
+}
+
+const show = accountRoute({ ...account, name: "account.show", method: "GET", path: PATH, answer: page });
+
+const change = accountRoute({
+  ...account,
+  name: "account.change",
+  method: "PATCH",
+  path: PATH,
+  body: ProfileBody,
+  answer: async (ask) => {
+    await changeProfile(ask.house.database, { account: ask.account, change: ask.body, now: ask.now });
+    const { name, theme, density } = { ...ask.account, ...ask.body };
+    return page({ ...ask, account: { ...ask.account, name: name.trim(), theme, density } });
+  },
+});
+
+const password = accountRoute({
+  ...dangerous,
+  name: "account.setPassword",
+  method: "PUT",
+  path: `${PATH}/password`,
+  body: PasswordBody,
+  answer: async (ask) => {
+    demandOwnSignIn(ask);
+    const { house, session, now } = ask;
+    const of = { person: personOf(ask), password: ask.body.password, sessionId: session.id, now };
+    await setPassword(house.database, of);
+    // The password makes strangers of all browsers; this one has just shown whose it is.
+    return { ...(await page(ask)), cookies: [deviceCookie(ask, ask.account.id)] };
+  },
+});
+
+const noPassword = accountRoute({
+  ...dangerous,
+  name: "account.removePassword",
+  method: "DELETE",
+  path: `${PATH}/password`,
+  answer: async (ask) => {
+    await removePassword(ask.house.database, removalOf(ask));
+    return page(ask);
+  },
+});
+
+const email = accountRoute({
+  ...dangerous,
+  name: "account.changeEmail",
+  method: "POST",
+  path: `${PATH}/email`,
+  body: EmailBody,
+  answer: async (ask) => {
+    demandOwnSignIn(ask);
+    const { house, now, body } = ask;
+    if (!house.signIn.mail) throw new WebRefusal("invalid", "This server doesn't send email.", "email");
+    const { signing } = house;
+    await askForEmailChange(house.database, { account: ask.account, email: body.email, signing, now });
+    return { json: { sent: true } };
+  },
+});
+
+const passkeyOptions = accountRoute({
+  ...dangerous,
+  name: "account.passkeyOptions",
+  method: "POST",
+  path: `${PATH}/passkeys/options`,
+  body: EmptyForm,
+  answer: async (ask) => {
+    demandOwnSignIn(ask);
+    const { house } = ask;
+    if (!hasPasskeys(house)) {
+      throw new WebRefusal("invalid", "Passkeys require an HTTPS URL with a host name.");
+    }
+    const { id, uuid, email: address, name } = ask.account;
+    const owner = { accountId: id, uuid, email: address, name };
+    return { json: await registrationOptions(house, { owner, visitor: visitorOf(ask) }) };
+  },
+});
+
+const newPasskey = accountRoute({
+  ...dangerous,
+  name: "account.addPasskey",
+  method: "POST",
+  path: `${PATH}/passkeys`,
+  body: NewPasskeyBody,
+  answer: async (ask) => {
+    demandOwnSignIn(ask);
+    const { house, now, body } = ask;
+    const of = { accountId: ask.account.id, ...body, visitor: visitorOf(ask) };
+    const passkey = await readRegistration(house, of);
+    await addPasskey(house.database, { person: personOf(ask), passkey, now });
+    return page(ask);
+  },
+});
+
+const noPasskey = accountRoute({
+  ...dangerous,
+  name: "account.removePasskey",
+  method: "DELETE",
+  path: `${PATH}/passkeys/:uuid`,
+  answer: async (ask) => {
+    const uuid = ask.params["uuid"] ?? "";
+    if (!isUuid(uuid)) throw new WebRefusal("not_found", "Passkey not found.");
+    await removePasskey(ask.house.database, { ...removalOf(ask), uuid });
+    return page(ask);
+  },
+});
+
+const noIdentity = accountRoute({
+  ...dangerous,
+  name: "account.removeIdentity",
+  method: "POST",
+  path: `${PATH}/identities/remove`,
+  body: IdentityBody,
+  answer: async (ask) => {
+    await unlinkIdentity(ask.house.database, { ...removalOf(ask), identity: ask.body });
+    return page(ask);
+  },
+});
+
+const totp = accountRoute({
+  ...dangerous,
+  name: "account.beginTotp",
+  method: "POST",
+  path: `${PATH}/totp`,
+  body: EmptyForm,
+  answer: async (ask) => {
+    demandOwnSignIn(ask);
+    const { database, secretKey, site } = ask.house;
+    const of = { person: personOf(ask), secretKey, siteName: site.name, now: ask.now };
+    return { json: await beginAuthenticator(database, of) };
+  },
+});
+
+const confirmTotp = accountRoute({
+  ...dangerous,
+  name: "account.confirmTotp",
+  method: "POST",
+  path: `${PATH}/totp/confirm`,
+  body: TotpCodeBody,
+  answer: async (ask) => {
+    const { database, secretKey } = ask.house;
+    const of = { person: personOf(ask), code: ask.body.code, secretKey, now: ask.now };
+    return { json: { codes: await finishAuthenticator(database, of) } };
+  },
+});
+
+const newCodes = accountRoute({
+  ...dangerous,
+  name: "account.renewCodes",
+  method: "POST",
+  path: `${PATH}/totp/codes`,
+  body: EmptyForm,
+  answer: async (ask) => {
+    const { database, secretKey } = ask.house;
+    const of = { person: personOf(ask), secretKey, now: ask.now };
+    return { json: { codes: await renewRecoveryCodes(database, of) } };
+  },
+});
+
+const noTotp = accountRoute({
+  ...dangerous,
+  name: "account.removeTotp",
+  method: "DELETE",
+  path: `${PATH}/totp`,
+  answer: async (ask) => {
+    const of = { person: personOf(ask), actorId: ask.account.id, now: ask.now };
+    await removeAuthenticator(ask.house.database, of);
+    return page(ask);
+  },
+});
+
+const endOneRoute = accountRoute({
+  ...account,
+  name: "account.endSession",
+  method: "DELETE",
+  path: `${PATH}/sessions/:id`,
+  answer: async (ask) => {
+    const sessionId = pathNumber(ask.params["id"]);
+    await endSession(ask.house.database, { accountId: ask.account.id, sessionId });
+    return page(ask);
+  },
+});
+
+const endOthersRoute = accountRoute({
+  ...account,
+  name: "account.endOtherSessions",
+  method: "POST",
+  path: `${PATH}/sessions/end-others`,
+  body: EmptyForm,
+  answer: async (ask) => {
+    const { house, account: me, session, now } = ask;
+    await endOtherSessions(house.database, { accountId: me.id, keepId: session.id, now });
+    // That makes strangers of all browsers; this one stays known.
+    return { ...(await page(ask)), cookies: [deviceCookie(ask, me.id)] };
+  },
+});
+
+const close = accountRoute({
+  ...dangerous,
+  name: "account.close",
+  method: "POST",
+  path: `${PATH}/close`,
+  body: CloseBody,
+  answer: async (ask) => {
+    const { house, now } = ask;
+    if (ask.body.email.trim().toLowerCase() !== ask.account.email) {
+      throw new WebRefusal("invalid", "Type your email address to close your account.", "email");
+    }
+    await closeAccount(house.database, { account: ask.account, now });
+    return { json: { closed: true }, cookies: clearedCookies(house) };
+  },
+});
+
+export const accountRoutes: readonly WebRoute[] = [
+  show,
+  change,
+  password,
+  noPassword,
+  email,
+  passkeyOptions,
+  newPasskey,
+  noPasskey,
+  noIdentity,
+  totp,
+  confirmTotp,
+  newCodes,
+  noTotp,
+  endOneRoute,
+  endOthersRoute,
+  close,
+];

@@ -1,0 +1,394 @@
+// The row of one check, read anew: what is told after it was changed, and on its own page.
+import type {
+  ChecksBoot,
+  ProjectCard,
+  ProjectsBoot,
+  ReceivingOutage,
+  SinceAway,
+  StateCounts,
+  TagCount,
+} from "../../contract/web/boot.ts";
+import {
+  type CheckRow,
+  type DeletedRow,
+  type GoneCheck,
+  isUrgent,
+  type RowsPage,
+  SHOWN_STATES,
+  type SilentChecks,
+} from "../../contract/web/check-row.ts";
+import { DetailsQuery, RowsQuery } from "../../contract/web/checks.ts";
+import { BULK_CHECKS_MAX, DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../contract/web/limits.ts";
+import { channelName } from "../../contract/web/words.ts";
+import { mayDo } from "../../core/access.ts";
+import { usableChannels } from "../../core/channel.ts";
+import { isUuid } from "../../core/identity.ts";
+import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS } from "../../core/instant.ts";
+import { DAYS_KEPT, keptFrom } from "../../core/retention.ts";
+import { statusAt } from "../../core/state.ts";
+import { listAudit } from "../../operations/audit.ts";
+import { isVerified, mailAddressOf } from "../../operations/channels.ts";
+import { noteVisit } from "../../operations/sessions.ts";
+import type { AuditEntry } from "../../store/audit.ts";
+import { listChannels } from "../../store/channels.ts";
+import {
+  findLeanChecks,
+  findWatchedChecks,
+  listLeanChecks,
+  listSilentChecks,
+  listUrgentChecks,
+  type Tally,
+  tallyChecks,
+  tallyTags,
+} from "../../store/check-lists.ts";
+import { deletedAtOf, findDeletedCheck, findShownCheck, listDeletedChecks } from "../../store/checks.ts";
+import type { Db } from "../../store/db.ts";
+import { listDownSince, listNewestFlipIds, listNewestFlips } from "../../store/flips.ts";
+import { countChecksMadeSince, listProjectsOfAccount } from "../../store/projects.ts";
+import { detailsOf, rowsOf } from "./check-rows.ts";
+import { FLIPS_LOOKED_AT, FLIPS_SENT_MAX } from "./live-hub.ts";
+import { projectHead } from "./pages.ts";
+import {
+  type AccountRequest,
+  accountRoute,
+  changedBy,
+  type CheckRecord,
+  type ProjectRequest,
+  projectRoute,
+  type WebContext,
+  WebRefusal,
+  type WebRoute,
+} from "./route.ts";
+
+/** The row of one check as it is now. */
+export async function presentRow(
+  { database }: WebContext,
+  { check, now }: { check: Pick<CheckRecord, "uuid">; now: Instant },
+): Promise<CheckRow> {
+  const [row] = rowsOf(await findLeanChecks(database, [check.uuid]), now);
+  if (row === undefined) throw new WebRefusal("not_found", "The check was deleted.");
+  return row;
+}
+
+// What has happened in a project since somebody looked last: what broke, what healed, what is new.
+
+/** Whoever comes back sooner was not away. */
+const AWAY_MS_MIN = 30 * MINUTE_MS;
+/** Nobody reads what happened longer ago. */
+const AWAY_DAYS_MAX = 14;
+const NAMED_MAX = 50;
+
+/** Notes the visit, and tells what has happened since the last one; null: nothing, or nobody was away. */
+async function sinceAway({ house, project, account, now }: ProjectRequest): Promise<SinceAway | null> {
+  const { database } = house;
+  const projectId = project.id;
+  const lastAt = await noteVisit(database, { projectId, accountId: account.id, at: now });
+  if (lastAt === null || now - lastAt < AWAY_MS_MIN) return null;
+  const since = Math.max(lastAt, now - AWAY_DAYS_MAX * DAY_MS);
+  const [went, added] = await Promise.all([
+    listDownSince(database, { projectId, since, limit: NAMED_MAX }),
+    countChecksMadeSince(database, { projectId, since }),
+  ]);
+  if (went.length === 0 && added === 0) return null;
+  const named = (isDown: boolean) =>
+    went.filter((one) => one.isDown === isDown).map(({ uuid, name }) => ({ id: uuid, name }));
+  return { sinceAt: since, broke: named(true), healed: named(false), added };
+}
+
+// The checks of a project that are down while no channel is notified, and the channels that could be.
+
+/** More are not offered by a warning; all of them are on the page of channels. */
+const CHANNELS_OFFERED_MAX = 20;
+
+/** Which checks they are, as the page begins and as it asks later. */
+async function readSilent({ house: { database }, project }: ProjectRequest): Promise<SilentChecks> {
+  const channels = await listChannels(database, project.id);
+  const usable = usableChannels(channels, {
+    isConfirmed: (channel) => mailAddressOf(channel) === null || isVerified(channel),
+  });
+  const { uuids, total } = await listSilentChecks(database, {
+    projectId: project.id,
+    channelIds: usable.map(({ id }) => id),
+    limit: BULK_CHECKS_MAX,
+  });
+  return {
+    downCount: total,
+    downIds: uuids,
+    channels: usable
+      .slice(0, CHANNELS_OFFERED_MAX)
+      .map((channel) => ({ id: channel.uuid, name: channelName(channel) })),
+  };
+}
+
+export const silentRoutes: readonly WebRoute[] = [
+  projectRoute({
+    name: "silent checks",
+    method: "GET",
+    path: "/web/api/projects/:project/silent",
+    access: "view",
+    answer: async (ask) => ({ json: await readSilent(ask) }),
+  }),
+];
+
+// How a check has left a project, for whoever still has its page open: deleted or moved, when, by whom, and whether it
+// can be taken back. It tells of what has left this project and of nothing else; into which one it was moved is told to
+// nobody, because not everybody may see that.
+
+const WAYS = { "check.deleted": "deleted", "check.moved": "moved" } as const;
+
+/** How the check with a UUID has left the project. Refused with 404: it is still there, or nothing is known of it. */
+async function readGone(
+  { house, account, project, role, now }: ProjectRequest,
+  uuid: string,
+): Promise<GoneCheck> {
+  const { database: db } = house;
+  const shown = isUuid(uuid) ? await findShownCheck(db, uuid) : null;
+  if (!isUuid(uuid) || shown?.projectId === project.id) throw absent();
+  const binned = await findDeletedCheck(db, uuid);
+  const deletedAt = binned?.projectId === project.id ? await deletedAtOf(db, binned.id) : null;
+  // It was there a moment ago, so that the newest page of the record has it.
+  const { entries } = await listAudit(db, { projectId: project.id });
+  const entry = entries.find(({ what, before }) => what in WAYS && uuidIn(before) === uuid);
+  const how = deletedAt === null ? wayOf(entry) : "deleted";
+  const at = deletedAt ?? entry?.at;
+  if (how === null || at === undefined) throw absent();
+  const isKept = deletedAt !== null && deletedAt >= keptFrom("deletedCheck", now);
+  return {
+    how,
+    at,
+    by: how === wayOf(entry) ? changedBy(entry, account.id) : null,
+    goneAt: isKept ? deletedAt + DAYS_KEPT.deletedCheck * DAY_MS : null,
+    mayRestore: isKept && mayDo(role, "editChecks"),
+  };
+}
+
+function wayOf(entry: AuditEntry | undefined): GoneCheck["how"] | null {
+  return entry === undefined ? null : (WAYS[entry.what as keyof typeof WAYS] ?? null);
+}
+
+function uuidIn(side: object | null): unknown {
+  return side !== null && "uuid" in side ? side.uuid : null;
+}
+
+function absent(): WebRefusal {
+  return new WebRefusal("not_found", "It doesn't exist, or you don't have access to it.");
+}
+
+// The page of a project's checks and the cards of all projects: counts, tags, the rows that need somebody first. A few
+// statements, whatever the number of checks.
+
+/** Rows that come with the page, and how many of them with all details. */
+const FIRST_ROWS = 100;
+const FIRST_DETAILS = 30;
+/** More tags than these nobody picks from. */
+const TAGS_MAX = 300;
+/** Trouble that has ended is told for this long. */
+const OUTAGE_SHOWN_MS = 60 * MINUTE_MS;
+/** A gap that was shorter is a planned restart, and not worth a word once it is over. */
+const RESTART_MS_MAX = 30 * SECOND_MS;
+
+/** The page of a project's checks. */
+export async function checksBoot(ask: ProjectRequest): Promise<ChecksBoot> {
+  const { house, project, role, now } = ask;
+  const { database } = house;
+  // Before the rows: what is in this list is in them for certain.
+  const flips = await listNewestFlipIds(database, {
+    projectId: project.id,
+    lookedAt: FLIPS_LOOKED_AT,
+    limit: FLIPS_SENT_MAX,
+  });
+  // The rows first of the rest: their cursor must not be newer than anything that is told beside them.
+  const urgent = await listUrgentChecks(database, { projectId: project.id, now, limit: FIRST_ROWS });
+  const [tallies, tags, details, since, silent] = await Promise.all([
+    tallyChecks(database, { projectIds: [project.id], now }),
+    tallyTags(database, { projectId: project.id, now, limit: TAGS_MAX }),
+    detailsOf(database, urgent.checks.slice(0, FIRST_DETAILS)),
+    sinceAway(ask),
+    readSilent(ask),
+  ]);
+  const [tally] = await settled(database, tallies, now);
+  return {
+    project: projectHead(project, role),
+    counts: countsOf(tally),
+    tags: tags.map(toTag).toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+    rows: rowsOf(urgent.checks, now),
+    details,
+    total: tally?.total ?? 0,
+    cursor: String(urgent.cursor),
+    flips,
+    since,
+    receiving: receivingOutage(house, now),
+    silent,
+  };
+}
+
+function toTag({ tag, count, rank }: { tag: string; count: number; rank: number }): TagCount {
+  return { name: tag, count, state: SHOWN_STATES[rank] ?? "paused" };
+}
+
+/** The projects of an account, each with how its checks are. */
+export async function projectCards({ house, account, now }: AccountRequest): Promise<ProjectCard[]> {
+  const { database } = house;
+  const projects = await listProjectsOfAccount(database, account.id);
+  const projectIds = projects.map(({ id }) => id);
+  const [counted, flips] = await Promise.all([
+    tallyChecks(database, { projectIds, now }),
+    listNewestFlips(database, projectIds),
+  ]);
+  const tallies = new Map((await settled(database, counted, now)).map((one) => [one.projectId, one]));
+  const lastFlips = new Map(flips.map((flip) => [flip.projectId, flip]));
+  return projects.map((project) => {
+    const tally = tallies.get(project.id);
+    const worst = tally?.byRank.findIndex((count) => count > 0) ?? -1;
+    const flip = lastFlips.get(project.id);
+    return {
+      ...projectHead(project, project.role),
+      counts: countsOf(tally),
+      total: tally?.total ?? 0,
+      worst: SHOWN_STATES[worst] ?? null,
+      lastFlip:
+        flip === undefined ? null : { checkId: flip.uuid, checkName: flip.name, to: flip.to, at: flip.at },
+    };
+  });
+}
+
+/** Those that could not be told where they were counted are asked of core: runs in progress on a schedule. */
+async function settled(db: Db, tallies: readonly Tally[], now: Instant): Promise<Tally[]> {
+  const uncertain = tallies.flatMap((tally) => tally.uncertain);
+  const checks = uncertain.length === 0 ? [] : await findWatchedChecks(db, uncertain);
+  const late = new Set(checks.filter((check) => statusAt(check, now) === "grace").map(({ id }) => id));
+  return tallies.map((tally) => {
+    const count = tally.uncertain.filter((id) => late.has(id)).length;
+    return {
+      ...tally,
+      byRank: turnedLate(tally.byRank, count),
+      runningByRank: turnedLate(tally.runningByRank, count),
+    };
+  });
+}
+
+/** So many that were counted as up are late. */
+function turnedLate([down = 0, late = 0, up = 0, ...rest]: readonly number[], count: number): number[] {
+  return [down, late + count, up - count, ...rest];
+}
+
+/** Each check once, as its row is drawn: a run in progress is told unless there is something worse to tell. */
+function countsOf(tally: Tally | undefined): StateCounts {
+  const counts = { new: 0, up: 0, late: 0, down: 0, paused: 0, running: 0 };
+  for (const [rank, state] of SHOWN_STATES.entries()) {
+    const running = isUrgent(state) ? 0 : (tally?.runningByRank[rank] ?? 0);
+    counts[state] = (tally?.byRank[rank] ?? 0) - running;
+    counts.running += running;
+  }
+  return counts;
+}
+
+/** Whether we could not receive, now or a short time ago; told, because it excuses jobs and nobody else says so. */
+export function receivingOutage({ sight }: Pick<WebContext, "sight">, now: Instant): ReceivingOutage | null {
+  const last = sight()
+    .blind.filter(({ from, to }) => from <= now && (to === null || to >= now - OUTAGE_SHOWN_MS))
+    .filter(({ from, to }) => to === null || to - from >= RESTART_MS_MAX)
+    .toSorted((one, other) => one.from - other.from)
+    .at(-1);
+  return last === undefined ? null : { fromAt: last.from, toAt: last.to };
+}
+
+// The routes that read: projects as cards, the page of a project, its rows page by page, details of the rows that can
+// be seen, what is in the bin, and how a check has left.
+
+/** Of the bin no more are listed. */
+const DELETED_LISTED_MAX = 100;
+
+const projects = accountRoute({
+  name: "projects",
+  method: "GET",
+  path: "/web/api/projects",
+  access: "account",
+  answer: async (ask) => {
+    const page: ProjectsBoot = {
+      cards: await projectCards(ask),
+      receiving: receivingOutage(ask.house, ask.now),
+    };
+    return { json: page };
+  },
+});
+
+const overview = projectRoute({
+  name: "checks page",
+  method: "GET",
+  path: "/web/api/projects/:project/overview",
+  access: "view",
+  answer: async (ask) => ({ json: await checksBoot(ask) }),
+});
+
+const rows = projectRoute({
+  name: "rows",
+  method: "GET",
+  path: "/web/api/projects/:project/checks",
+  access: "view",
+  query: RowsQuery,
+  answer: async ({ house, project, query, now }) => {
+    const { after = "0", limit = ROWS_PAGE_MAX } = query;
+    const found = await listLeanChecks(house.database, {
+      projectId: project.id,
+      afterId: Number(after),
+      limit,
+    });
+    const last = found.at(-1);
+    const next = found.length < limit || last === undefined ? null : String(last.id);
+    const page: RowsPage = { rows: rowsOf(found, now), next };
+    return { json: page };
+  },
+});
+
+const details = projectRoute({
+  name: "row details",
+  method: "GET",
+  path: "/web/api/projects/:project/rows",
+  access: "view",
+  query: DetailsQuery,
+  answer: async ({ house, project, query }) => {
+    const uuids = [...new Set(query.ids.split(","))];
+    if (uuids.length > DETAIL_ROWS_MAX || !uuids.every(isUuid)) {
+      throw new WebRefusal(
+        "invalid",
+        `ids must be at most ${DETAIL_ROWS_MAX} UUIDs, separated by commas.`,
+        "ids",
+      );
+    }
+    const found = await findLeanChecks(house.database, uuids);
+    const own = found.filter(({ projectId }) => projectId === project.id);
+    return { json: await detailsOf(house.database, own) };
+  },
+});
+
+const deleted = projectRoute({
+  name: "deleted checks",
+  method: "GET",
+  path: "/web/api/projects/:project/deleted",
+  access: "view",
+  answer: async ({ house, project, now }) => {
+    const found = await listDeletedChecks(house.database, {
+      projectId: project.id,
+      from: keptFrom("deletedCheck", now),
+      limit: DELETED_LISTED_MAX,
+    });
+    const listed: DeletedRow[] = found.map(({ uuid, name, deletedAt }) => ({
+      id: uuid,
+      name,
+      deletedAt,
+      goneAt: deletedAt + DAYS_KEPT.deletedCheck * DAY_MS,
+    }));
+    return { json: listed };
+  },
+});
+
+const gone = projectRoute({
+  name: "check that has gone",
+  method: "GET",
+  path: "/web/api/projects/:project/gone/:gone",
+  access: "view",
+  answer: async (ask) => ({ json: await readGone(ask, ask.params["gone"] ?? "") }),
+});
+
+export const listRoutes: readonly WebRoute[] = [projects, overview, rows, details, deleted, gone];

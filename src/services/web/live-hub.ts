@@ -1,0 +1,432 @@
+// What has happened in a project since a cursor, read once: for whoever resumes a stream, or asks again and again.
+import type { ServerResponse } from "node:http";
+import type { ReceivingOutage } from "../../contract/web/boot.ts";
+import { type ChangesPage, HERE_EVENT, type LiveMessage } from "../../contract/web/live.ts";
+import type { Instant } from "../../core/instant.ts";
+import { SAFETY_HEADERS } from "../../lib/http/response.ts";
+import {
+  countChecks,
+  countDown,
+  findLeanChecks,
+  type LeanCheck,
+  listChangedChecks,
+  listCheckNames,
+  readSnapshot,
+} from "../../store/check-lists.ts";
+import type { Db } from "../../store/db.ts";
+import { listChangedFlips, type NamedFlip } from "../../store/flips.ts";
+import { listWatching } from "../../store/sessions.ts";
+import { rowsOf } from "./check-rows.ts";
+
+/** With more changes than these it is cheaper to fetch the page anew. */
+const RESUMED_CHANGES_MAX = 2_000;
+/** So many of the newest flips are looked through. */
+export const FLIPS_LOOKED_AT = 2_000;
+/** So many flips are told to whoever comes back. */
+export const FLIPS_SENT_MAX = 50;
+
+/** What to tell about a flip. */
+function flipMessage({ id, uuid, name, from, to, at, reason }: NamedFlip): LiveMessage {
+  return { name: "flip", data: { id, check: uuid, name, from, to, at, reason } };
+}
+
+/** How many checks are down; undefined: none. */
+function downMessage(count = 0): LiveMessage {
+  return { name: "down", data: { count } };
+}
+
+/** The events since a cursor, and where the next begin. */
+export async function changesSince(
+  db: Db,
+  { projectId, since, now }: { projectId: number; since: number; now: Instant },
+): Promise<ChangesPage> {
+  // Before the changes: what comes in between is told twice, and never missed.
+  const head = await readSnapshot(db);
+  const cursor = String(head.xmin);
+  const reload = (why: string): ChangesPage => ({ events: [{ name: "reload", data: { why } }], cursor });
+  if (since > head.xmax) return reload("The database has changed.");
+  const projectIds = [projectId];
+  const [changed, flips, counts, down] = await Promise.all([
+    listChangedChecks(db, { projectIds, since, limit: RESUMED_CHANGES_MAX + 1 }),
+    listChangedFlips(db, { projectIds, since, limit: FLIPS_LOOKED_AT }),
+    countChecks(db, projectIds),
+    countDown(db, projectIds),
+  ]);
+  if (changed.length > RESUMED_CHANGES_MAX) return reload("Too many changes since the last update.");
+  const rows: LiveMessage = {
+    name: "rows",
+    data: { rows: rowsOf(changed, now), removed: [], total: counts.get(projectId) ?? 0 },
+  };
+  const told = flips.slice(-FLIPS_SENT_MAX).map(flipMessage);
+  return { events: [rows, ...told, downMessage(down.get(projectId))], cursor };
+}
+
+// One browser at the end of a stream of server-sent events: what is written to it, when it is given up, and that it
+// hears something every few seconds even when nothing happens.
+
+/** A proxy closes connections on which nothing is heard for a minute or so; a browser gives them up after 45 s. */
+const HERE_EVERY_MS = 5_000;
+/** An event and no comment: scripts do not hear comments. Without data it would be none. */
+const HERE = `event: ${HERE_EVENT}\ndata: {}\n\n`;
+/** Whoever has left so much unread does not read any more. */
+const UNREAD_BYTES_MAX = 4 * 1024 * 1024;
+/** How long a browser waits before it comes back. */
+const RETRY_MS = 2_000;
+
+const HEADERS = {
+  "Content-Type": "text/event-stream; charset=utf-8",
+  "Cache-Control": "no-store, no-transform",
+  // nginx would collect what is meant to be seen at once.
+  "X-Accel-Buffering": "no",
+};
+
+export type Watcher = {
+  projectId: number;
+  accountId: number;
+  sessionId: number;
+  /** Finished text of events. What is sent before `begin` waits for it. */
+  send(text: string): void;
+  /** Sends this first, and then what has come meanwhile. */
+  begin(text: string): void;
+  /** Tells the browser goodbye: it comes back by itself, to whoever is there then. */
+  end(): void;
+};
+
+export type WatcherOptions = {
+  projectId: number;
+  accountId: number;
+  sessionId: number;
+  /** The other side has gone, or was given up. Called once. */
+  onClose: () => void;
+};
+
+/** Opens the stream on an answer that has not begun. */
+export function openWatcher(response: ServerResponse, options: WatcherOptions): Watcher {
+  const { projectId, accountId, sessionId, onClose } = options;
+  let waiting: string[] | null = [];
+  response.writeHead(200, { ...HEADERS, ...SAFETY_HEADERS });
+  const write = (text: string) => {
+    if (response.destroyed || response.writableEnded) return;
+    response.write(text);
+    if (response.writableLength > UNREAD_BYTES_MAX) response.destroy();
+  };
+  write(`retry: ${RETRY_MS}\n\n`);
+  const timer = setInterval(() => write(HERE), HERE_EVERY_MS).unref();
+  response.on("close", () => {
+    clearInterval(timer);
+    socket?.off("end", gone);
+    onClose();
+  });
+  // The listener lets senders close their half and still answers them; nobody who does that reads a stream.
+  const gone = () => response.destroy();
+  const { socket } = response;
+  // It may have done so while the request was looked up; the caller notes the stream first.
+  if (socket?.readableEnded === true) setImmediate(gone);
+  else socket?.once("end", gone);
+  // Without a listener a broken connection would end the process.
+  response.on("error", () => response.destroy());
+  return {
+    projectId,
+    accountId,
+    sessionId,
+    send: (text) => {
+      if (waiting === null) write(text);
+      else waiting.push(text);
+    },
+    begin: (text) => {
+      const before = waiting ?? [];
+      waiting = null;
+      write(text + before.join(""));
+    },
+    end: () => void response.end(),
+  };
+}
+
+// What the watchers of one project still have to be told: rows that have changed, newest version of each, in portions.
+// It knows which checks the project has, so that one that has gone can be told.
+
+/** So many rows are told at once: a burst at the full hour is spread over a few seconds. */
+const PORTION = 1_000;
+
+export class ProjectFeed {
+  /** Null until it is known which checks there are. */
+  #known: Set<string> | null = null;
+  readonly #pending = new Map<string, LeanCheck>();
+  readonly #removed = new Set<string>();
+  /** What went between the reading of a page and the first look is told by the number of checks alone. */
+  #isCountDue = false;
+  /** What was told, for as long as it may be read again. */
+  readonly #told = new Map<string, Pick<LeanCheck, "change" | "lastXid">>();
+
+  /** Takes rows that were read as changed; those that were told already are left out. */
+  take(checks: readonly LeanCheck[]): void {
+    for (const check of checks) {
+      this.#known?.add(check.uuid);
+      if (this.#told.get(check.uuid)?.change !== check.change) this.#pending.set(check.uuid, check);
+    }
+  }
+
+  /** Whether the project has another number of checks than it should have by what is known. */
+  isOff(count: number): boolean {
+    return this.#known?.size !== count;
+  }
+
+  /** Compares with the names of all checks; returns those that nobody here has seen. */
+  compare(names: ReadonlySet<string>): string[] {
+    const known = this.#known;
+    this.#known = new Set(names);
+    if (known === null) {
+      this.#isCountDue = true;
+      return [];
+    }
+    for (const uuid of known) {
+      if (names.has(uuid)) continue;
+      this.#removed.add(uuid);
+      this.#pending.delete(uuid);
+    }
+    return [...names].filter((uuid) => !known.has(uuid));
+  }
+
+  /** The next portion, those that need somebody first; null: there is nothing to tell. */
+  next(total: number, now: Instant): LiveMessage | null {
+    if (this.#pending.size === 0 && this.#removed.size === 0 && !this.#isCountDue) return null;
+    this.#isCountDue = false;
+    const urgent = [...this.#pending.values()].toSorted((one, other) => urgency(one) - urgency(other));
+    const portion = urgent.slice(0, PORTION);
+    for (const { uuid, change, lastXid } of portion) {
+      this.#pending.delete(uuid);
+      this.#told.set(uuid, { change, lastXid });
+    }
+    const removed = [...this.#removed];
+    this.#removed.clear();
+    return { name: "rows", data: { rows: rowsOf(portion, now), removed, total } };
+  }
+
+  /** Whether everything that was taken has been told. */
+  get isDrained(): boolean {
+    return this.#pending.size === 0;
+  }
+
+  /** Forgets what cannot be read again, because the cursor has passed it. */
+  forgetBefore(cursor: number): void {
+    for (const [uuid, { lastXid }] of this.#told) if (lastXid < cursor) this.#told.delete(uuid);
+  }
+}
+
+function urgency({ state }: LeanCheck): number {
+  return state.status === "down" ? 0 : 1;
+}
+
+// Everybody who watches a project in this process. Once a second the changes of all watched projects are read by one
+// cursor, in a handful of statements however many watch; nothing is read while nobody does. No NOTIFY: it would take a
+// lock for the whole database at the commit of every ping.
+
+/** Streams that a process holds, and those of one account: a few browsers with a few windows. */
+const STREAMS_MAX = 2_000;
+export const STREAMS_PER_ACCOUNT_MAX = 20;
+/** With more changes in a second than these, the pages have to be fetched anew. */
+const CHANGES_MAX = 20_000;
+/** After so many looks in a row that failed, whoever watches is let go: a page that hears nothing would call itself live. */
+const FAILED_LOOKS_MAX = 2;
+/** Flips are told once, also when they are read twice. */
+const FLIPS_REMEMBERED = 5_000;
+
+type Watched = {
+  watchers: Set<Watcher>;
+  feed: ProjectFeed;
+  /** Whoever resumes from here misses nothing that the feed has not told yet. */
+  cursor: number;
+};
+
+/** What one look at the database has brought. */
+type Look = {
+  rows: ReadonlyMap<number, readonly LeanCheck[]>;
+  flips: readonly NamedFlip[];
+  counts: ReadonlyMap<number, number>;
+};
+
+export type HubOptions = {
+  database: Db;
+  now: () => Instant;
+  receiving: (now: Instant) => ReceivingOutage | null;
+};
+
+export class LiveHub {
+  readonly #options: HubOptions;
+  readonly #watched = new Map<number, Watched>();
+  readonly #toldFlips = new Set<number>();
+  /** Up to where changes were read; null while nobody watches. */
+  #cursor: number | null = null;
+  #receiving: string | null = null;
+  #failedLooks = 0;
+  #isClosed = false;
+
+  constructor(options: HubOptions) {
+    this.#options = options;
+  }
+
+  /** Whether somebody else may watch, and otherwise the sentence to refuse with. */
+  refusalFor(accountId: number): string | null {
+    const all = this.#watchers();
+    if (this.#isClosed) return "The server is shutting down.";
+    if (all.length >= STREAMS_MAX) return "Too many open pages on this server.";
+    const own = all.filter((watcher) => watcher.accountId === accountId).length;
+    return own >= STREAMS_PER_ACCOUNT_MAX ? "Too many open pages for your account." : null;
+  }
+
+  /** Lets somebody watch who has read, or will read, everything before a cursor by itself. */
+  add(watcher: Watcher, cursor: number): void {
+    const { projectId } = watcher;
+    this.#cursor ??= cursor;
+    const watched = this.#watched.get(projectId) ?? {
+      watchers: new Set<Watcher>(),
+      feed: new ProjectFeed(),
+      cursor,
+    };
+    watched.watchers.add(watcher);
+    this.#watched.set(projectId, watched);
+  }
+
+  remove(watcher: Watcher): void {
+    const watched = this.#watched.get(watcher.projectId);
+    watched?.watchers.delete(watcher);
+    if (watched?.watchers.size === 0) this.#watched.delete(watcher.projectId);
+  }
+
+  /** Streams that are open. */
+  get size(): number {
+    return this.#watchers().length;
+  }
+
+  /** Ends all streams; the browsers come back by themselves. */
+  close(): void {
+    this.#isClosed = true;
+    this.#endAll();
+  }
+
+  /** Reads what has changed, and tells whoever watches. While that is not possible, nobody is kept waiting for it. */
+  async tick(): Promise<void> {
+    try {
+      if (this.#watched.size === 0) this.#cursor = null;
+      else await this.#look();
+      this.#failedLooks = 0;
+    } catch (error) {
+      this.#failedLooks += 1;
+      if (this.#failedLooks >= FAILED_LOOKS_MAX) this.#endAll();
+      throw error;
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { database, now } = this.#options;
+    const projectIds = [...this.#watched.keys()];
+    const head = await readSnapshot(database);
+    const since = this.#cursor ?? head.xmin;
+    const [changed, flips, counts] = await Promise.all([
+      listChangedChecks(database, { projectIds, since, limit: CHANGES_MAX }),
+      listChangedFlips(database, { projectIds, since, limit: FLIPS_LOOKED_AT }),
+      countChecks(database, projectIds),
+    ]);
+    const rows = Map.groupBy(changed, ({ projectId }) => projectId);
+    const fresh = flips.filter(({ id }) => !this.#toldFlips.has(id));
+    const down = await this.#countDown({ rows, flips: fresh, counts });
+    const isTooMuch = changed.length >= CHANGES_MAX;
+    for (const [projectId, mine] of rows) this.#watched.get(projectId)?.feed.take(mine);
+    await this.#findGone(counts);
+    // Asked last: of what has happened since somebody was let out, nothing is told to them.
+    await this.#letGo();
+    // After the last question: when one of them fails, all of it is read again by the next look, and told once.
+    this.#cursor = head.xmin;
+    for (const { id } of fresh) this.#remember(id);
+    const news = this.#receivingNews(now());
+    for (const [projectId, watched] of this.#watched) {
+      const told = watched.feed.next(counts.get(projectId) ?? 0, now());
+      const messages: LiveMessage[] = [
+        ...(isTooMuch ? [{ name: "reload", data: { why: "Too many changes at once." } } as const] : []),
+        ...(told === null ? [] : [told]),
+        ...fresh.filter((flip) => flip.projectId === projectId).map(flipMessage),
+        ...(down.has(projectId) ? [downMessage(down.get(projectId))] : []),
+        ...news,
+      ];
+      if (watched.feed.isDrained) watched.cursor = head.xmin;
+      watched.feed.forgetBefore(head.xmin);
+      if (messages.length === 0) continue;
+      const text = eventText(messages, watched.cursor);
+      for (const watcher of watched.watchers) watcher.send(text);
+    }
+  }
+
+  /** Ends the streams of whoever was signed out, or is no member any more, before anything else is told to them. */
+  async #letGo(): Promise<void> {
+    const watchers = this.#watchers();
+    const still = await listWatching(this.#options.database, watchers);
+    const allowed = new Set(still.map(({ sessionId, projectId }) => `${sessionId}/${projectId}`));
+    for (const watcher of watchers) {
+      if (!allowed.has(`${watcher.sessionId}/${watcher.projectId}`)) watcher.end();
+    }
+  }
+
+  /** How many are down in the projects where that may have changed; a signal to a check that is up changes nothing. */
+  async #countDown({ rows, flips, counts }: Look): Promise<Map<number, number>> {
+    const stirred = [...this.#watched].flatMap(([id, { feed }]) =>
+      feed.isOff(counts.get(id) ?? 0) ||
+      flips.some(({ projectId }) => projectId === id) ||
+      rows.get(id)?.some(({ state }) => state.status !== "up") === true
+        ? [id]
+        : [],
+    );
+    if (stirred.length === 0) return new Map();
+    const found = await countDown(this.#options.database, stirred);
+    return new Map(stirred.map((id) => [id, found.get(id) ?? 0]));
+  }
+
+  /** Where the number of checks is not what it should be, their names are read and compared. */
+  async #findGone(counts: ReadonlyMap<number, number>): Promise<void> {
+    const off = [...this.#watched]
+      .filter(([id, { feed }]) => feed.isOff(counts.get(id) ?? 0))
+      .map(([id]) => id);
+    if (off.length === 0) return;
+    const { database } = this.#options;
+    const names = Map.groupBy(await listCheckNames(database, off), ({ projectId }) => projectId);
+    const unknown: string[] = [];
+    for (const projectId of off) {
+      const uuids = new Set((names.get(projectId) ?? []).map(({ uuid }) => uuid));
+      unknown.push(...(this.#watched.get(projectId)?.feed.compare(uuids) ?? []));
+    }
+    const found: LeanCheck[] = unknown.length === 0 ? [] : await findLeanChecks(database, unknown);
+    for (const check of found) this.#watched.get(check.projectId)?.feed.take([check]);
+  }
+
+  #receivingNews(now: Instant): LiveMessage[] {
+    const receiving = this.#options.receiving(now);
+    const told = JSON.stringify(receiving);
+    const isNews = this.#receiving !== null && this.#receiving !== told;
+    this.#receiving = told;
+    return isNews ? [{ name: "receiving", data: { receiving } }] : [];
+  }
+
+  #remember(flipId: number): void {
+    this.#toldFlips.add(flipId);
+    const [oldest] = this.#toldFlips;
+    if (this.#toldFlips.size > FLIPS_REMEMBERED && oldest !== undefined) this.#toldFlips.delete(oldest);
+  }
+
+  #endAll(): void {
+    for (const watcher of this.#watchers()) watcher.end();
+  }
+
+  #watchers(): Watcher[] {
+    return [...this.#watched.values()].flatMap(({ watchers }) => [...watchers]);
+  }
+}
+
+/** Events as they go over the wire. The last one carries the cursor: whoever has it has all of them. */
+export function eventText(messages: readonly LiveMessage[], cursor: number | string): string {
+  const last = messages.length - 1;
+  return messages
+    .map(({ name, data }, index) => {
+      const id = index === last ? `id: ${cursor}\n` : "";
+      return `${id}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+    })
+    .join("");
+}

@@ -1,0 +1,104 @@
+// The stream of a project's page, and the same as plain questions for whoever cannot hold a stream.
+import { LiveQuery } from "../../contract/web/checks.ts";
+import { MINUTE_MS } from "../../core/instant.ts";
+import { noteVisit } from "../../operations/sessions.ts";
+import { readSnapshot } from "../../store/check-lists.ts";
+import { findProjectEntry } from "../../store/projects.ts";
+import { changesSince, eventText, openWatcher, type Watcher } from "./live-hub.ts";
+import { type ProjectRequest, projectRoute, WebRefusal, type WebRoute } from "./route.ts";
+
+/** So often it is asked whether the session has grown too old; whether it was ended, every look of the hub asks. */
+const ALLOWED_EVERY_MS = MINUTE_MS;
+
+const changes = projectRoute({
+  name: "changes",
+  method: "GET",
+  path: "/web/api/projects/:project/changes",
+  access: "view",
+  query: LiveQuery,
+  answer: async ({ house, project, query, now }) => {
+    const { after } = query;
+    const since = after === undefined ? (await readSnapshot(house.database)).xmin : Number(after);
+    return { json: await changesSince(house.database, { projectId: project.id, since, now }) };
+  },
+});
+
+const live = projectRoute({
+  name: "live",
+  method: "GET",
+  path: "/web/api/projects/:project/live",
+  access: "view",
+  query: LiveQuery,
+  answer: async (ask) => {
+    const { house, account, session, project, query, headers } = ask;
+    const refusal = house.live.refusalFor(account.id);
+    if (refusal !== null) throw new WebRefusal("rate_limited", refusal);
+    // Read before joining, so that the first look of the hub begins no later than this.
+    const { xmin } = await readSnapshot(house.database);
+    const resumed = headers["last-event-id"];
+    const after = typeof resumed === "string" && /^\d{1,15}$/.test(resumed) ? resumed : query.after;
+    return {
+      stream: (response) => {
+        // Asked once more, now that nothing lies between the question and joining: many may have come at once.
+        if (house.live.refusalFor(account.id) !== null) {
+          response.end();
+          return;
+        }
+        const closed: { end: () => void } = { end: () => {} };
+        const who = { projectId: project.id, accountId: account.id, sessionId: session.id };
+        const watcher = openWatcher(response, { ...who, onClose: () => closed.end() });
+        house.live.add(watcher, xmin);
+        closed.end = watching(ask, watcher);
+        void resume(ask, watcher, after);
+      },
+    };
+  },
+});
+
+/** Asks now and then whether the stream may go on; returns what is to be done when it is closed. */
+function watching(ask: ProjectRequest, watcher: Watcher): () => void {
+  const { house, account, project } = ask;
+  const { database, live: hub } = house;
+  const timer = setInterval(() => {
+    const mayGoOn = async () => {
+      const found = await house.resolveSession({ ...ask, now: house.now() });
+      if (found.session?.account.id !== account.id) return false;
+      return (await findProjectEntry(database, { accountId: account.id, projectId: project.id })) !== null;
+    };
+    // While the database is away nobody can say, and nothing is told either.
+    mayGoOn().then(
+      (isAllowed) => (isAllowed ? undefined : watcher.end()),
+      () => {},
+    );
+  }, ALLOWED_EVERY_MS).unref();
+  return () => {
+    clearInterval(timer);
+    hub.remove(watcher);
+    const visit = { projectId: project.id, accountId: account.id, at: house.now() };
+    noteVisit(database, visit).catch((error: unknown) =>
+      house.log.warn({ err: error }, "could not record visit"),
+    );
+  };
+}
+
+/** Tells what has happened since the cursor; what comes meanwhile waits, and may be told twice. */
+async function resume(
+  { house, project, now }: ProjectRequest,
+  watcher: Watcher,
+  after: string | undefined,
+): Promise<void> {
+  try {
+    if (after === undefined) return watcher.begin("");
+    const { events, cursor } = await changesSince(house.database, {
+      projectId: project.id,
+      since: Number(after),
+      now,
+    });
+    watcher.begin(eventText(events, cursor));
+  } catch (error) {
+    house.log.warn({ err: error }, "could not open live stream");
+    watcher.end();
+  }
+}
+
+export const liveRoutes: readonly WebRoute[] = [changes, live];

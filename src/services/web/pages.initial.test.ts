@@ -1,0 +1,86 @@
+// The first rows as the server draws them: in order, escaped, and allowed by the page's policy.
+import { describe, expect, test } from "vitest";
+import type { Boot, ChecksBoot } from "../../contract/web/boot.ts";
+import type { CheckRow, ShownState } from "../../contract/web/check-row.ts";
+import { initialRows } from "./pages.ts";
+
+const row = (name: string, state: ShownState, runningSince: number | null = null) =>
+  ({ id: `id-${name}`, name, state, runningSince, fuse: null, expected: "daily" }) as CheckRow;
+
+function boot(rows: CheckRow[], more: Partial<ChecksBoot> = {}): Boot {
+  const counts = { new: 0, up: rows.length, late: 0, down: 0, paused: 0, running: 0 };
+  const silent = { downCount: 0, downIds: [], channels: [] };
+  const page = {
+    kind: "checks",
+    rows,
+    counts,
+    total: rows.length,
+    since: null,
+    receiving: null,
+    silent,
+    ...more,
+  };
+  return { page, site: { base: "/overdue" }, now: 1_000 } as unknown as Boot;
+}
+
+const drawn = (rows: CheckRow[], more: Partial<ChecksBoot> = {}) =>
+  initialRows({ url: "/projects/1/checks/" }, boot(rows, more))?.source ?? "";
+const texts = (source: string, pattern: RegExp) => [...source.matchAll(pattern)].map(([, text]) => text);
+
+describe("the first sight", () => {
+  test("has what needs somebody first, then the others by their names as people count", () => {
+    const rows = [
+      row("late", "late"),
+      row("job-10", "up"),
+      row("job-9", "up", 5),
+      row("off", "paused"),
+      row("fresh", "new"),
+    ];
+    const source = drawn([row("broken", "down"), ...rows]);
+    expect(texts(source, /<h2>(.*?)<\/h2>/g)).toEqual(["Needs attention", "Everything else"]);
+    expect(texts(source, /row-link[^>]*>(.*?)</g)).toEqual([
+      "broken",
+      "late",
+      "job-9",
+      "job-10",
+      "fresh",
+      "off",
+    ]);
+    expect(texts(source, /state-word">(.*?)</g)).toEqual(["down", "late", "running", "up", "new", "paused"]);
+    expect(source).toContain('href="/overdue/checks/id-broken/details/"');
+  });
+
+  test("takes names literally, and sets no style of its own", () => {
+    const source = drawn([row("<script>alert(1)</script>", "up")]);
+    expect(source).toContain("&lt;script&gt;");
+    expect(source).not.toMatch(/<script|style=/);
+  });
+
+  test("has no heading while nothing needs somebody, and no more rows than a window shows", () => {
+    const source = drawn(Array.from({ length: 100 }, (_, n) => row(`job-${n}`, "up")));
+    expect(source).not.toContain("<h2>");
+    expect(texts(source, /(row-link)/g)).toHaveLength(24);
+    expect(source).toContain("All 100 jobs are on time");
+  });
+
+  test("has more rows for whoever sees them compact", () => {
+    const rows = Array.from({ length: 100 }, (_, n) => row(`job-${n}`, "up"));
+    const compact = { ...boot(rows), account: { density: "compact" } } as Boot;
+    const source = initialRows({ url: "/projects/1/checks/" }, compact)?.source ?? "";
+    expect(texts(source, /(row-link)/g)).toHaveLength(32);
+  });
+
+  test("keeps the place of lines that only the script can word", () => {
+    const since = { sinceAt: 1, broke: [], healed: [], added: 2 };
+    expect(drawn([row("a", "up")])).not.toMatch(/class="(since|band)"/);
+    expect(drawn([row("a", "up")], { since })).toContain('class="since"');
+    expect(drawn([row("a", "up")], { since: { ...since, added: 0 } })).not.toContain('class="since"');
+    expect(drawn([row("a", "up")], { receiving: { fromAt: 1, toAt: null } })).toContain('class="band"');
+  });
+
+  test("there is none of another page, of a chosen view or of an empty project", () => {
+    expect(initialRows({ url: "/" }, { page: null } as Boot)).toBeNull();
+    expect(initialRows({ url: "/projects/1/checks/?sort=name" }, boot([row("a", "up")]))).toBeNull();
+    expect(initialRows({ url: "/projects/1/checks/" }, boot([]))).toBeNull();
+  });
+});

@@ -1,0 +1,394 @@
+// Our own delay from a missed deadline to the delivered alert, measured seldom and shown on every page.
+import {
+  type Boot,
+  BOOT_ELEMENT,
+  type BootPage,
+  type ChecksBoot,
+  hasNews,
+  PAGE_PATHS,
+  type PageName,
+  type PagePath,
+  type ProjectHead,
+  type ProjectRight,
+  type Theme,
+  THEME_COOKIE,
+} from "../../contract/web/boot.ts";
+import {
+  type CheckRow,
+  comparePlaces,
+  drawnAt,
+  isUrgent,
+  naturalKey,
+  placeByNeed,
+} from "../../contract/web/check-row.ts";
+import {
+  checkName,
+  checksTitle,
+  LIST_WORDS,
+  SILENT_WORDS,
+  silentAction,
+  STATE_WORDS,
+} from "../../contract/web/words.ts";
+import { type Action, ACTION_ROLES, mayDo, type Role } from "../../core/access.ts";
+import { isUniqueKey } from "../../core/identity.ts";
+import { DAY_MS, type Instant, MINUTE_MS } from "../../core/instant.ts";
+import { type Html, html, ICON_HREF, trusted } from "../../lib/http/html.ts";
+import { basePath } from "../../lib/http/request-target.ts";
+import { findByUniqueKey } from "../../operations/checks.ts";
+import type { Db } from "../../store/db.ts";
+import { medianAlertDelay } from "../../store/deliveries.ts";
+import { listProjectsOfAccount, type Project } from "../../store/projects.ts";
+import type { Build, Entry } from "./assets.ts";
+import { PAGE_HEADERS, renderPage } from "./plain-page.ts";
+import { encodingFor } from "./respond.ts";
+import {
+  accountRoute,
+  checkRoute,
+  openRoute,
+  projectRoute,
+  type WebAccess,
+  type WebAnswer,
+  WebRefusal,
+  type WebRequest,
+  type WebRoute,
+} from "./route.ts";
+
+const MEASURED_EVERY_MS = MINUTE_MS;
+
+/** A measure that is taken at most once a minute, however many pages are shown. */
+export function alertDelays(db: Db): (now: Instant) => Promise<number | null> {
+  let taken: { at: Instant; delay: Promise<number | null> } | null = null;
+  return (now) => {
+    if (taken === null || Math.abs(now - taken.at) >= MEASURED_EVERY_MS) {
+      taken = { at: now, delay: medianAlertDelay(db, { since: now - DAY_MS }).catch(() => null) };
+    }
+    return taken.delay;
+  };
+}
+
+// The data that comes with a page: who is looking, their projects, the site, and what the page itself begins with.
+
+/** A project as the browser names it, with what this person may do in it. */
+export function projectHead({ uuid, name }: Pick<Project, "uuid" | "name">, role: Role): ProjectHead {
+  const actions = Object.keys(ACTION_ROLES) as Action[];
+  const may: ProjectRight[] = actions.filter((action) => mayDo(role, action));
+  return { id: uuid, name, role, may };
+}
+
+/** Light or dark, as the account or the browser has chosen. */
+export function themeOf({ account, cookies }: WebRequest): Theme {
+  const chosen = account?.theme ?? cookies[THEME_COOKIE];
+  return chosen === "light" || chosen === "dark" ? chosen : "system";
+}
+
+/** Everything around the page, which is put in as it is. */
+async function bootOf(ask: WebRequest, page: BootPage | null): Promise<Boot> {
+  const { house, account, now } = ask;
+  const [projects, alertDelayMs] = await Promise.all([
+    account === null ? [] : listProjectsOfAccount(house.database, account.id),
+    account === null ? null : house.alertDelayMs(now),
+  ]);
+  return {
+    account: account && {
+      email: account.email,
+      name: account.name,
+      zone: account.zone,
+      theme: themeOf(ask),
+      density: account.density,
+      isOperator: account.isOperator,
+    },
+    projects: projects.map((project) => projectHead(project, project.role)),
+    site: {
+      name: house.site.name,
+      url: house.urls.site,
+      base: basePath(new URL(house.site.url)),
+      pingUrl: house.urls.ping,
+      mailDomain: house.mailDomain,
+      version: house.version,
+    },
+    alertDelayMs,
+    serviceState: account === null ? "normal" : house.serviceState(),
+    page,
+    now,
+  };
+}
+
+// The HTML of every page of the dashboard: what to load, and the data of the first page as JSON. It holds no inline
+// script, and the policy allows none.
+
+/** What a page may do: load from here, talk to here, and nothing else. */
+export function policyFor(siteUrl: URL): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    // Badges are previewed by their public address.
+    `img-src 'self' data: ${siteUrl.origin}`,
+    "font-src 'self'",
+    "connect-src 'self'",
+    "worker-src 'self'",
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+export type DocumentParts = {
+  load: Entry;
+  boot: Boot;
+  theme: Theme;
+  title: string;
+  /** What is seen until the script has drawn the page; null: nothing. */
+  firstSight: Html | null;
+};
+
+/** The whole page. */
+export function renderDocument({ load, boot, theme, title, firstSight }: DocumentParts): string {
+  const at = (name: string) => `${boot.site.base}/web/assets/${name}`;
+  // While there is something to paint, scripts wait for it: to fetch and compile them takes the processor from it.
+  const preload = trusted(firstSight === null ? 'rel="modulepreload"' : 'data-rel="modulepreload"');
+  const chosen = theme === "system" ? "" : trusted(` data-theme="${theme}"`);
+  const dense = boot.account?.density === "compact" ? trusted(' data-density="compact"') : "";
+  return html`<!doctype html>
+<html lang="en"${chosen}${dense}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="${theme === "system" ? "light dark" : theme}">
+<title>${title}</title>
+<link rel="icon" type="image/svg+xml" href="${ICON_HREF}">
+${load.styles.map((name) => html`<link rel="stylesheet" href="${at(name)}">\n`)}${load.preloads.map(
+  (name) => html`<link ${preload} href="${at(name)}">\n`,
+)}<script type="module" src="${at(load.script)}"></script>
+</head>
+<body>
+<div id="app">${firstSight}</div>
+<noscript>Enable JavaScript to use the dashboard.</noscript>
+<script type="application/json" id="${BOOT_ELEMENT}">${trusted(embedded(boot))}</script>
+</body>
+</html>
+`.source;
+}
+
+/** JSON that no text in it can end. */
+function embedded(boot: Boot): string {
+  return JSON.stringify(boot).replaceAll("<", String.raw`\u003c`);
+}
+
+// The page of checks as it is seen until its script runs: the title and the first rows, with state, name and when they
+// are expected, in the places where the script draws them a moment later with everything else. Whoever only looks
+// whether all is well has seen it by then. No style attributes: the policy forbids them. The classes are those of
+// web/pages/checks.
+
+/** More than these no window shows without scrolling. */
+const ROWS = { comfortable: 24, compact: 32 } as const;
+
+/** Of the page of checks in its usual order; every other page begins empty. */
+export function initialRows(
+  { url }: Pick<WebRequest, "url">,
+  { account, page, site, now }: Boot,
+): Html | null {
+  if (page?.kind !== "checks" || page.total === 0 || url.includes("?")) return null;
+  const { receiving, since } = page;
+  // Lines whose words need the reader's time zone keep their place. A gap that is over is shown below the list.
+  const above = [
+    ...(receiving === null || receiving.toAt !== null ? [] : [html`<p class="band">&nbsp;</p>`]),
+    ...(page.silent.downCount === 0 ? [] : [silentBand(page)]),
+    ...(since === null || !hasNews(since) ? [] : [html`<p class="since">&nbsp;</p>`]),
+    html`<div class="filters"><span class="chip is-quiet">&nbsp;</span></div>`,
+  ];
+  return html`<div class="shell">
+<div class="rail"></div>
+<main class="page" aria-busy="true">
+<header class="top"><h1>${checksTitle(page.counts, page.total)}</h1><div class="search"><div class="input"></div></div></header>
+${above}${list(page, { base: site.base, now, count: ROWS[account?.density ?? "comfortable"] })}
+</main>
+</div>`;
+}
+
+function silentBand({ silent, project }: ChecksBoot): Html {
+  const action = silentAction(silent, project);
+  return html`<section class="band silent-band" aria-label="${SILENT_WORDS.label}">
+<svg class="icon" width="16" height="16" aria-hidden="true"></svg>
+<div class="silent-text"><b>${SILENT_WORDS.title(silent.downCount)}</b> ${SILENT_WORDS.text(silent)}</div>
+${action === null ? [] : [html`<span class="button is-primary">${action}</span>`]}</section>`;
+}
+
+type Drawn = { base: string; now: number; count: number };
+
+function list({ rows }: ChecksBoot, at: Drawn): Html {
+  const placed = rows.map((row) => ({ row, ...placeByNeed(row, row.state, naturalKey(row.name)) }));
+  const sorted = placed.toSorted(comparePlaces).map(({ row }) => row);
+  const urgent = sorted.filter(({ state }) => isUrgent(state));
+  const calm = sorted.filter(({ state }) => !isUrgent(state));
+  const isApart = urgent.length > 0 && calm.length > 0;
+  const lines = [
+    ...(urgent.length > 0 ? [heading(LIST_WORDS.needsAttention)] : []),
+    ...urgent.map((row) => line(row, at)),
+    ...(isApart ? [heading(LIST_WORDS.everythingElse)] : []),
+    ...calm.map((row) => line(row, at)),
+  ];
+  const heads = Object.values(LIST_WORDS.columns).map(
+    (text) => html`<span role="columnheader">${text}</span>`,
+  );
+  return html`<div class="list" role="table" aria-label="${LIST_WORDS.list}">
+<div role="rowgroup"><div class="list-head" role="row" aria-rowindex="1">${heads}</div></div>
+<div class="list-rows is-first" role="rowgroup">
+${lines.slice(0, at.count).map((draw, index) => draw(index + 2))}</div>
+</div>`;
+}
+
+type Line = (index: number) => Html;
+
+function heading(text: string): Line {
+  return (index) =>
+    html`<div class="list-group" role="row" aria-rowindex="${index}"><span role="cell"><h2>${text}</h2></span></div>\n`;
+}
+
+function line(row: CheckRow, { base, now }: Drawn): Line {
+  const state = drawnAt(row, now);
+  return (index) =>
+    html`<div class="row is-${state}" role="row" aria-rowindex="${index}">
+<span class="row-state" role="cell"><span class="state is-${state}"><i class="shape"></i><span class="state-word">${STATE_WORDS[state]}</span></span></span>
+<span class="row-name" role="cell"><a class="row-link clip" href="${base}/checks/${row.id}/details/">${checkName(row)}</a></span>
+<span class="row-expected clip" role="cell">${row.expected}</span>
+<span class="row-beats" role="cell"></span><span class="row-spark" role="cell"></span>
+<span class="row-when" role="cell"><span>&nbsp;</span><span class="fuse"></span></span>
+</div>
+`;
+}
+
+// The pages of the dashboard, each with the data it begins with, the files that they load, and the addresses under
+// which the reference had some of them.
+
+/** What a page begins with; a page that is not named here asks for its data itself. */
+export type PageData = Partial<Record<PageName, (ask: WebRequest) => Promise<BootPage | null>>>;
+
+const ACCESS: Readonly<Record<PagePath["for"], WebAccess>> = {
+  anyone: "anyone",
+  account: "account",
+  operator: "operator",
+  member: "view",
+};
+
+/** The routes of all pages. */
+export function pageRoutes(data: PageData): WebRoute[] {
+  return PAGE_PATHS.map(({ name, path, for: readers }) => ({
+    name: `page ${name}`,
+    method: "GET",
+    path,
+    access: ACCESS[readers],
+    answer: async (ask) => shellAnswer(ask, { name, page: (await data[name]?.(ask)) ?? null }),
+  }));
+}
+
+async function shellAnswer(
+  ask: WebRequest,
+  { name, page }: { name: PageName; page: BootPage | null },
+): Promise<WebAnswer> {
+  const { house } = ask;
+  const build = await house.assets.build();
+  if (build === null) return notBuilt(ask);
+  const boot = await bootOf(ask, page);
+  const firstSight = initialRows(ask, boot);
+  const parts = { load: loadFor(build, name), boot, theme: themeOf(ask), title: house.site.name, firstSight };
+  return {
+    html: renderDocument(parts),
+    headers: { "Content-Security-Policy": policyFor(new URL(house.site.url)), "X-Robots-Tag": "noindex" },
+  };
+}
+
+/** A run is shown over the page of its check. */
+const PARTS: Partial<Record<PageName, string>> = { run: "check" };
+
+function loadFor({ entry, pages }: Build, name: PageName): Entry {
+  const own = pages.get(PARTS[name] ?? name);
+  if (own === undefined) return entry;
+  return {
+    ...entry,
+    styles: [...entry.styles, ...own.styles],
+    preloads: [...entry.preloads, ...own.preloads],
+  };
+}
+
+function notBuilt({ house }: WebRequest): WebAnswer {
+  const { "Content-Type": _, ...headers } = PAGE_HEADERS;
+  const sentences = [
+    "The dashboard has not been built. Run “npm run build” in the program directory, then reload this page.",
+    "Pings, the API and alerts work without the dashboard.",
+  ];
+  return { status: 503, html: renderPage({ title: "Dashboard not built", sentences }, house.site), headers };
+}
+
+/** Files are named by what is in them: a name never means anything else. */
+const CACHE_IMMUTABLE = "public, max-age=31536000, immutable";
+
+/** A worker keeps the policy of its own file, and the shared one listens to the stream. */
+const ASSET_POLICY = "default-src 'none'; connect-src 'self'; frame-ancestors 'none'";
+
+const asset = openRoute({
+  name: "asset",
+  method: "GET",
+  path: "/web/assets/:name",
+  access: "anyone",
+  answer: async ({ house, params, headers }) => {
+    const accepted = headers["accept-encoding"];
+    const encoding = encodingFor(Array.isArray(accepted) ? accepted.join() : accepted);
+    const found = await house.assets.read(params["name"] ?? "", encoding);
+    if (found === null) throw new WebRefusal("not_found", "File not found.");
+    return {
+      packed: found.bytes,
+      encoding: found.encoding,
+      type: found.asset.type,
+      headers: { "Cache-Control": CACHE_IMMUTABLE, "Content-Security-Policy": ASSET_POLICY },
+    };
+  },
+});
+
+/** The reference called channels so. */
+const integrations = projectRoute({
+  name: "old path of channels",
+  method: "GET",
+  path: "/projects/:project/integrations/",
+  access: "view",
+  answer: async ({ project }) => ({ redirect: `/projects/${project.uuid}/channels/` }),
+});
+
+/** The reference had the log of a check on a page of its own. */
+const log = checkRoute({
+  name: "old path of a log",
+  method: "GET",
+  path: "/checks/:check/log/",
+  access: "view",
+  answer: async ({ check }) => ({ redirect: `/checks/${check.uuid}/details/` }),
+});
+
+/** The reference had parts of the account on pages of their own. */
+const accountParts = (["appearance", "notifications"] as const).map((part) =>
+  accountRoute({
+    name: `old path of ${part}`,
+    method: "GET",
+    path: `/accounts/profile/${part}/`,
+    access: "account",
+    answer: async () => ({ redirect: "/accounts/profile/" }),
+  }),
+);
+
+/** Links in reports name a check by its unique key, which tells nothing to whoever has no account. */
+const cloaked = accountRoute({
+  name: "check by unique key",
+  method: "GET",
+  path: "/cloaked/:uniqueKey/",
+  access: "account",
+  answer: async ({ house, account, params }) => {
+    const key = params["uniqueKey"] ?? "";
+    const projects = isUniqueKey(key) ? await listProjectsOfAccount(house.database, account.id) : [];
+    const projectIds = projects.map(({ id }) => id);
+    const uuid = projects.length === 0 ? null : await findByUniqueKey(house.database, { key, projectIds });
+    if (uuid !== null) return { redirect: `/checks/${uuid}/details/` };
+    throw new WebRefusal("not_found", "Check not found, or you don't have access.");
+  },
+});
+
+export const shellRoutes: readonly WebRoute[] = [asset, integrations, log, ...accountParts, cloaked];

@@ -1,0 +1,157 @@
+// Passkeys: what browsers are asked, and whether what they answer is right. User verification is demanded, because a
+// passkey lets somebody in by itself.
+import {
+  type AuthenticationResponseJSON,
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  type RegistrationResponseJSON,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from "@simplewebauthn/server";
+import { isIP } from "node:net";
+import { CREDENTIAL_ID_LENGTH_MAX, PUBLIC_KEY_BYTES_MAX } from "../../core/limits.ts";
+import type { Visitor } from "../../operations/attempts.ts";
+import {
+  lookUpPasskey,
+  type NewPasskey,
+  openChallenge,
+  passkeysOf,
+  takeChallenge,
+} from "../../operations/credentials.ts";
+import type { Passkey } from "../../store/credentials.ts";
+import { type WebContext, WebRefusal } from "./route.ts";
+
+const TIMEOUT_MS = 300_000;
+/** Every transport that WebAuthn names. */
+const TRANSPORTS = ["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"] as const;
+
+/** Whether browsers offer passkeys at the public address: they want https, and a name. */
+export function hasPasskeys({ site }: Pick<WebContext, "site">): boolean {
+  const { protocol, hostname } = new URL(site.url);
+  const isAddress = isIP(hostname.replace(/^\[|\]$/g, "")) !== 0;
+  return !isAddress && (protocol === "https:" || hostname === "localhost" || hostname.endsWith(".localhost"));
+}
+
+function relyingParty({ site }: WebContext): { rpID: string; origin: string } {
+  const { hostname, origin } = new URL(site.url);
+  return { rpID: hostname, origin };
+}
+
+type Owner = { accountId: number; uuid: string; email: string; name: string };
+
+/** What a browser is asked to make a passkey of. */
+export async function registrationOptions(
+  house: WebContext,
+  { owner, visitor }: { owner: Owner; visitor: Visitor },
+) {
+  const known = await passkeysOf(house.database, owner.accountId);
+  const options = await generateRegistrationOptions({
+    rpName: house.site.name,
+    rpID: relyingParty(house).rpID,
+    userName: owner.email,
+    userDisplayName: owner.name || owner.email,
+    userID: new TextEncoder().encode(owner.uuid),
+    timeout: TIMEOUT_MS,
+    attestationType: "none",
+    excludeCredentials: known.map(({ credentialId, transports }) => ({ id: credentialId, transports })),
+    authenticatorSelection: { residentKey: "required", userVerification: "required" },
+  });
+  const { challenge } = options;
+  const of = { challenge, kind: "newPasskey", accountId: owner.accountId, about: {}, visitor } as const;
+  await openChallenge(house.database, of);
+  return options;
+}
+
+/** The same for every reason: before sign-in it must not say which passkeys are registered. */
+const NOT_ACCEPTED = "This passkey was not accepted. Try again or use another sign-in method.";
+
+/** The passkey that a browser has made. Throws WebRefusal when its answer is not good. */
+export async function readRegistration(
+  house: WebContext,
+  of: { accountId: number; name: string; response: Record<string, unknown>; visitor: Visitor },
+): Promise<NewPasskey> {
+  const { accountId, name, visitor } = of;
+  const response = of.response as unknown as RegistrationResponseJSON;
+  const { rpID, origin } = relyingParty(house);
+  const verified = await verifyRegistrationResponse({
+    response,
+    expectedChallenge: async (challenge) => {
+      const taken = await takeChallenge(house.database, { challenge, kind: "newPasskey", now: visitor.now });
+      return taken?.accountId === accountId;
+    },
+    expectedOrigin: origin,
+    expectedRPID: rpID,
+    requireUserVerification: true,
+  }).catch((error: unknown) => refuse(house, error));
+  if (!verified.verified) throw new WebRefusal("invalid", NOT_ACCEPTED);
+  const { credential } = verified.registrationInfo;
+  const { id, publicKey, transports = [] } = credential;
+  if (id.length > CREDENTIAL_ID_LENGTH_MAX || publicKey.length > PUBLIC_KEY_BYTES_MAX) {
+    throw new WebRefusal("invalid", "This passkey is too large to store.");
+  }
+  return {
+    name: name.trim() || "Passkey",
+    credentialId: id,
+    publicKey: Buffer.from(publicKey),
+    useCount: credential.counter,
+    // The browser may send any list of texts here.
+    transports: TRANSPORTS.filter((transport) => transports.includes(transport)),
+  };
+}
+
+/** What a browser is asked to prove with a passkey; of whom, if that is known. */
+export async function authenticationOptions(
+  house: WebContext,
+  { accountId, visitor }: { accountId: number | null; visitor: Visitor },
+) {
+  const known = accountId === null ? [] : await passkeysOf(house.database, accountId);
+  const options = await generateAuthenticationOptions({
+    rpID: relyingParty(house).rpID,
+    timeout: TIMEOUT_MS,
+    userVerification: "required",
+    ...(known.length > 0 && {
+      allowCredentials: known.map(({ credentialId, transports }) => ({ id: credentialId, transports })),
+    }),
+  });
+  const { challenge } = options;
+  await openChallenge(house.database, { challenge, kind: "passkey", accountId, about: {}, visitor });
+  return options;
+}
+
+/** The passkey that was used, and what it has counted. Throws WebRefusal when the answer is not good. */
+export async function readAuthentication(
+  house: WebContext,
+  of: { accountId: number | null; response: Record<string, unknown>; visitor: Visitor },
+): Promise<{ passkey: Passkey; useCount: number }> {
+  const { accountId, visitor } = of;
+  const response = of.response as unknown as AuthenticationResponseJSON;
+  const passkey = typeof response.id === "string" ? await lookUpPasskey(house.database, response.id) : null;
+  if (passkey === null || (accountId !== null && passkey.accountId !== accountId)) {
+    throw new WebRefusal("invalid", NOT_ACCEPTED);
+  }
+  const { rpID, origin } = relyingParty(house);
+  const verified = await verifyAuthenticationResponse({
+    response,
+    expectedChallenge: async (challenge) => {
+      const taken = await takeChallenge(house.database, { challenge, kind: "passkey", now: visitor.now });
+      return taken !== null && taken.accountId === accountId;
+    },
+    expectedOrigin: origin,
+    expectedRPID: rpID,
+    credential: {
+      id: passkey.credentialId,
+      publicKey: new Uint8Array(passkey.publicKey),
+      counter: passkey.useCount,
+    },
+    requireUserVerification: true,
+  }).catch((error: unknown) => refuse(house, error));
+  if (!verified.verified) throw new WebRefusal("invalid", NOT_ACCEPTED);
+  return { passkey, useCount: verified.authenticationInfo.newCounter };
+}
+
+/** What the library throws says what was wrong with the answer; that is for the log, and no fault of ours. */
+function refuse({ log }: WebContext, error: unknown): never {
+  if (error instanceof WebRefusal) throw error;
+  log.info({ reason: error instanceof Error ? error.message : String(error) }, "passkey rejected");
+  throw new WebRefusal("invalid", NOT_ACCEPTED);
+}

@@ -1,0 +1,458 @@
+// What the settings of a project are told: as much as the role of whoever asks allows to see.
+import { EmptyForm } from "../../contract/web/account.ts";
+import {
+  type AuditPage,
+  AuditQuery,
+  InvitationBody,
+  type InvitationRow,
+  KeyBody,
+  type KeyRow,
+  type MemberRow,
+  ProjectBody,
+  ProjectChangeBody,
+  type ProjectSettings,
+  RemoveProjectBody,
+  RoleBody,
+  TransferBody,
+} from "../../contract/web/projects.ts";
+import { invitationMethod, mayChangeRole, mayDo, mayRemoveMember, type Role } from "../../core/access.ts";
+import { AUDIT_ACTIONS } from "../../core/audit.ts";
+import { AppError } from "../../core/errors.ts";
+import { isUuid } from "../../core/identity.ts";
+import { listAudit } from "../../operations/audit.ts";
+import {
+  changeRole,
+  endTransfer,
+  invite,
+  leaveProject,
+  removeMember,
+  requestTransfer,
+  takeOverProject,
+  withdrawInvitation,
+} from "../../operations/members.ts";
+import {
+  changePingKey,
+  changeProjectName,
+  changeProjectZone,
+  endApiKey,
+  makeApiKey,
+  openProject,
+  type ProjectChange,
+  removeProject,
+} from "../../operations/projects.ts";
+import { type ApiKey, listApiKeys } from "../../store/api-keys.ts";
+import type { Db } from "../../store/db.ts";
+import { type Invitation, listInvitations } from "../../store/invitations.ts";
+import { findProjectEntry, findTransfer, listMembers, type Member } from "../../store/projects.ts";
+import {
+  accountRoute,
+  changedBy,
+  pathNumber,
+  type ProjectRequest,
+  projectRoute,
+  WebRefusal,
+  type WebRequest,
+  type WebRoute,
+} from "./route.ts";
+
+/** The settings of a project, as they are now. */
+async function projectSettings({ house, account, project, now }: ProjectRequest): Promise<ProjectSettings> {
+  const { database: db } = house;
+  // Read again: the request may just have changed it.
+  const entry = await findProjectEntry(db, { accountId: account.id, projectId: project.id });
+  if (entry === null) throw new WebRefusal("not_found", "It doesn't exist, or you don't have access to it.");
+  const { role } = entry;
+  const [members, invitations, keys, transfer] = await Promise.all([
+    listMembers(db, project.id),
+    mayDo(role, "manageMembers") ? listInvitations(db, project.id) : [],
+    mayDo(role, "manageKeys") ? listApiKeys(db, project.id) : [],
+    findTransfer(db, project.id),
+  ]);
+  const asked = members.find(({ accountId }) => accountId === transfer?.toAccountId);
+  return {
+    uuid: project.uuid,
+    name: entry.project.name,
+    zone: entry.project.tz,
+    createdAt: project.createdAt,
+    role,
+    may: {
+      rename: mayDo(role, "renameProject"),
+      manageMembers: mayDo(role, "manageMembers"),
+      manageKeys: mayDo(role, "manageKeys"),
+      transfer: mayDo(role, "transferProject"),
+      remove: mayDo(role, "removeProject"),
+      leave: mayDo(role, "leaveProject"),
+    },
+    members: members.map((member) => shownMember(member, { role, accountId: account.id })),
+    invitations: invitations.filter(({ expiresAt }) => expiresAt > now).map(shownInvitation),
+    keys: keys.filter(({ revokedAt }) => revokedAt === null).map(shownKey),
+    pingKey: mayDo(role, "manageKeys") ? entry.project.pingKey : null,
+    transfer:
+      transfer === null || asked === undefined
+        ? null
+        : {
+            to: asked.email,
+            name: asked.name,
+            since: transfer.createdAt,
+            isMine: asked.accountId === account.id,
+          },
+    invitesBy: invitationMethod({ sendsMail: house.signIn.mail, isOperator: account.isOperator }),
+  };
+}
+
+function shownMember(member: Member, asker: { role: Role; accountId: number }): MemberRow {
+  const isMe = member.accountId === asker.accountId;
+  const { uuid, email, name, role, since } = member;
+  return {
+    uuid,
+    email,
+    name,
+    role,
+    since,
+    isMe,
+    mayRemove: mayRemoveMember(asker.role, { role, isRemover: isMe }),
+    mayChangeRole: mayChangeRole(asker.role, { role, isChanger: isMe }),
+  };
+}
+
+function shownInvitation({ uuid, email, role, invitedBy, createdAt, expiresAt }: Invitation): InvitationRow {
+  return { uuid, email, role: role ?? "readOnly", invitedBy, createdAt, expiresAt };
+}
+
+function shownKey({ id, kind, name, prefix, createdAt, lastUsedAt }: ApiKey): KeyRow {
+  return { id, kind, name, prefix, createdAt, lastUsedAt };
+}
+
+/** A page of the record of a project, or (null) of what is about none. */
+export async function auditPage(
+  db: Db,
+  { projectId, before }: { projectId: number | null; before: string | undefined },
+): Promise<AuditPage> {
+  const { entries, nextBeforeId } = await listAudit(db, {
+    projectId,
+    ...(before !== undefined && { beforeId: Number(before) }),
+  });
+  return {
+    next: nextBeforeId,
+    entries: entries.map((entry) => ({
+      id: entry.id,
+      at: entry.at,
+      who: entry.email ?? (entry.keyPrefix === null ? null : `${entry.keyPrefix}…`),
+      by: entry.accountId !== null ? "person" : entry.keyId !== null ? "key" : "nobody",
+      what: entry.what,
+      words: AUDIT_ACTIONS[entry.what] ?? entry.what,
+      subject: entry.subject,
+      // Written from objects, always.
+      before: entry.before as Record<string, unknown> | null,
+      after: entry.after as Record<string, unknown> | null,
+    })),
+  };
+}
+
+// What the routes of a project's settings share: who changes what, and the answer.
+
+type Ask = WebRequest & ProjectRequest;
+
+/** A change of the project by whoever asks. */
+function changeOf({ project, account, now }: Ask): ProjectChange {
+  return { project, by: { accountId: account.id, keyId: null }, now };
+}
+
+/** The same for what is done to people. */
+function actorOf({ project, account, now }: Ask) {
+  return { project, actorId: account.id, now };
+}
+
+/** The settings as they are after the change. */
+async function settings(ask: Ask) {
+  return { json: await projectSettings(ask) };
+}
+
+// The routes by which a project gets another owner, or none at all.
+
+const PATH = "/web/api/projects/:project";
+
+const transfer = projectRoute({
+  name: "project.transfer",
+  method: "POST",
+  path: `${PATH}/transfer`,
+  access: "transferProject",
+  reauth: true,
+  body: TransferBody,
+  answer: async (ask) => {
+    const { house, body } = ask;
+    await requestTransfer(house.database, {
+      ...actorOf(ask),
+      toUuid: body.account,
+      byMail: house.signIn.mail,
+    });
+    return settings(ask);
+  },
+});
+
+const noTransfer = projectRoute({
+  name: "project.cancelTransfer",
+  method: "DELETE",
+  path: `${PATH}/transfer`,
+  access: "transferProject",
+  answer: async (ask) => {
+    await endTransfer(ask.house.database, actorOf(ask));
+    return settings(ask);
+  },
+});
+
+const acceptTransferRoute = projectRoute({
+  name: "project.acceptTransfer",
+  method: "POST",
+  path: `${PATH}/transfer/accept`,
+  access: "view",
+  body: EmptyForm,
+  answer: async (ask) => {
+    const { house, project } = ask;
+    const { checkLimitDefault } = house;
+    await takeOverProject(house.database, { ...actorOf(ask), checkLimitDefault });
+    return { json: { uuid: project.uuid } };
+  },
+});
+
+const declineTransferRoute = projectRoute({
+  name: "project.declineTransfer",
+  method: "POST",
+  path: `${PATH}/transfer/decline`,
+  access: "view",
+  body: EmptyForm,
+  answer: async (ask) => {
+    await endTransfer(ask.house.database, actorOf(ask));
+    return { json: { uuid: ask.project.uuid } };
+  },
+});
+
+const remove = projectRoute({
+  name: "project.remove",
+  method: "POST",
+  path: `${PATH}/remove`,
+  access: "removeProject",
+  reauth: true,
+  body: RemoveProjectBody,
+  answer: async (ask) => {
+    if (ask.body.name.trim() !== ask.project.name) {
+      throw new WebRefusal("invalid", "Type the project name to delete it.", "name");
+    }
+    await removeProject(ask.house.database, changeOf(ask));
+    return { json: { removed: true } };
+  },
+});
+
+const ownershipRoutes: readonly WebRoute[] = [
+  transfer,
+  noTransfer,
+  acceptTransferRoute,
+  declineTransferRoute,
+  remove,
+];
+
+// The routes of a project's settings: name, members, invitations, keys, handing over, removing, and the record.
+
+function uuidParam({ params }: WebRequest, name: string): string {
+  const uuid = params[name] ?? "";
+  if (!isUuid(uuid)) throw new WebRefusal("not_found", "It doesn't exist, or you don't have access to it.");
+  return uuid;
+}
+
+const create = accountRoute({
+  name: "project.create",
+  method: "POST",
+  path: "/web/api/projects",
+  access: "account",
+  body: ProjectBody,
+  answer: async ({ house, account, body, now }) => ({
+    status: 201,
+    json: await openProject(house.database, { accountId: account.id, name: body.name, now }),
+  }),
+});
+
+const show = projectRoute({
+  name: "project.settings",
+  method: "GET",
+  path: `${PATH}/settings`,
+  access: "view",
+  answer: settings,
+});
+
+const rename = projectRoute({
+  name: "project.rename",
+  method: "PATCH",
+  path: PATH,
+  access: "renameProject",
+  body: ProjectChangeBody,
+  answer: async (ask) => {
+    const { name, nameBefore: expected, zone } = ask.body;
+    if (name !== undefined) {
+      const change = { ...changeOf(ask), name, ...(expected !== undefined && { expected }) };
+      await changeProjectName(ask.house.database, change).catch(async (error: unknown) => {
+        if (!(error instanceof AppError) || error.code !== "precondition_failed") throw error;
+        throw await overtakenName(ask);
+      });
+    }
+    if (zone !== undefined) await changeProjectZone(ask.house.database, { ...changeOf(ask), zone });
+    return settings(ask);
+  },
+});
+
+/** What is answered to a form that was filled before somebody else renamed the project. */
+async function overtakenName({ house, account, project, now }: ProjectRequest): Promise<WebRefusal> {
+  const { entries } = await listAudit(house.database, { projectId: project.id });
+  const entry = entries.find(({ what }) => what === "project.renamed");
+  return new WebRefusal("conflict", "Someone else renamed this project while you were editing it.", null, {
+    by: changedBy(entry, account.id),
+    at: entry?.at ?? now,
+    before: { ...entry?.before },
+    after: { ...entry?.after },
+    version: 0,
+  });
+}
+
+const inviteMember = projectRoute({
+  name: "project.invite",
+  method: "POST",
+  path: `${PATH}/invitations`,
+  access: "manageMembers",
+  body: InvitationBody,
+  answer: async (ask) => {
+    const { house, account, project, body, now } = ask;
+    const by = invitationMethod({ sendsMail: house.signIn.mail, isOperator: account.isOperator });
+    if (by === null) {
+      const text = "This server doesn't send email. An admin can create an invitation link.";
+      throw new WebRefusal("invalid", text, "email");
+    }
+    const { signing } = house;
+    const request = { project, inviterId: account.id, ...body, signing, byMail: by === "mail", now };
+    const { token } = await invite(house.database, request);
+    const link = token === null ? null : `${house.site.url}/accounts/invitation/${token}/`;
+    return { status: 201, json: { settings: await projectSettings(ask), link } };
+  },
+});
+
+const cancelInvitation = projectRoute({
+  name: "project.uninvite",
+  method: "DELETE",
+  path: `${PATH}/invitations/:uuid`,
+  access: "manageMembers",
+  answer: async (ask) => {
+    await withdrawInvitation(ask.house.database, { ...actorOf(ask), uuid: uuidParam(ask, "uuid") });
+    return settings(ask);
+  },
+});
+
+const role = projectRoute({
+  name: "project.changeRole",
+  method: "PATCH",
+  path: `${PATH}/members/:account`,
+  access: "manageMembers",
+  body: RoleBody,
+  answer: async (ask) => {
+    const memberUuid = uuidParam(ask, "account");
+    await changeRole(ask.house.database, { ...actorOf(ask), memberUuid, role: ask.body.role });
+    return settings(ask);
+  },
+});
+
+const removeMemberRoute = projectRoute({
+  name: "project.removeMember",
+  method: "DELETE",
+  path: `${PATH}/members/:account`,
+  access: "manageMembers",
+  answer: async (ask) => {
+    await removeMember(ask.house.database, { ...actorOf(ask), memberUuid: uuidParam(ask, "account") });
+    return settings(ask);
+  },
+});
+
+const leave = projectRoute({
+  name: "project.leave",
+  method: "POST",
+  path: `${PATH}/leave`,
+  access: "leaveProject",
+  body: EmptyForm,
+  answer: async ({ house, project, account, now }) => {
+    await leaveProject(house.database, { project, accountId: account.id, now });
+    return { json: { left: true } };
+  },
+});
+
+const makeKey = projectRoute({
+  name: "project.makeKey",
+  method: "POST",
+  path: `${PATH}/keys`,
+  access: "manageKeys",
+  body: KeyBody,
+  answer: async (ask) => {
+    const { house, body } = ask;
+    const { secretKey } = house;
+    const key = await makeApiKey(house.database, { ...changeOf(ask), ...body, secretKey });
+    return { status: 201, json: { key, settings: await projectSettings(ask) } };
+  },
+});
+
+const endKey = projectRoute({
+  name: "project.endKey",
+  method: "DELETE",
+  path: `${PATH}/keys/:id`,
+  access: "manageKeys",
+  answer: async (ask) => {
+    const keyId = pathNumber(ask.params["id"]);
+    await endApiKey(ask.house.database, { ...changeOf(ask), keyId });
+    return settings(ask);
+  },
+});
+
+const newPingKey = projectRoute({
+  name: "project.newPingKey",
+  method: "POST",
+  path: `${PATH}/ping-key`,
+  access: "manageKeys",
+  body: EmptyForm,
+  answer: async (ask) => {
+    await changePingKey(ask.house.database, { ...changeOf(ask), to: "new" });
+    return settings(ask);
+  },
+});
+
+const noPingKey = projectRoute({
+  name: "project.endPingKey",
+  method: "DELETE",
+  path: `${PATH}/ping-key`,
+  access: "manageKeys",
+  answer: async (ask) => {
+    await changePingKey(ask.house.database, { ...changeOf(ask), to: "none" });
+    return settings(ask);
+  },
+});
+
+const record = projectRoute({
+  name: "project.audit",
+  method: "GET",
+  path: `${PATH}/audit`,
+  access: "manageMembers",
+  query: AuditQuery,
+  answer: async ({ house, project, query }) => ({
+    json: await auditPage(house.database, { projectId: project.id, before: query.before }),
+  }),
+});
+
+export const projectRoutes: readonly WebRoute[] = [
+  create,
+  show,
+  rename,
+  inviteMember,
+  cancelInvitation,
+  role,
+  removeMemberRoute,
+  leave,
+  makeKey,
+  endKey,
+  newPingKey,
+  noPingKey,
+  record,
+  ...ownershipRoutes,
+];

@@ -1,0 +1,477 @@
+// The body of a request of the dashboard: JSON from scripts, fields from plain forms. It is taken in as bytes, bounded by
+// the framework, and read when it is known who sent it: reading costs more than sending, and everything else waits.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import type { WebError } from "../../contract/web/boot.ts";
+import { validateBody, type Validated, validateQuery } from "../../contract/web/validate.ts";
+import { mayDo, type Role } from "../../core/access.ts";
+import { AppError, type ErrorCode, HTTP_STATUS } from "../../core/errors.ts";
+import { isUuid } from "../../core/identity.ts";
+import type { ConcurrencyByKey } from "../../lib/concurrency-by-key.ts";
+import { isBeyondBounds, type JsonBounds } from "../../lib/http/body.ts";
+import { type certainAddressReader, networkOf } from "../../lib/http/client-address.ts";
+import { SAFETY_HEADERS } from "../../lib/http/response.ts";
+import type { LimitedWarning } from "../../lib/log.ts";
+import { type Channel, findChannelByUuid } from "../../store/channels.ts";
+import { findDeletedCheck, findShownCheck } from "../../store/checks.ts";
+import { isDatabaseAway } from "../../store/errors.ts";
+import { findProjectEntry, type Project } from "../../store/projects.ts";
+import { PAGE_HEADERS, renderPage } from "./plain-page.ts";
+import {
+  type CheckRecord,
+  type RequestSource,
+  sentenceOf,
+  type Session,
+  type WebAnswer,
+  type WebContext,
+  WebRefusal,
+  type WebRequest,
+  type WebRoute,
+} from "./route.ts";
+import { readCookies } from "./session.ts";
+
+/** A form of ours has a handful of short fields. */
+const FORM_BYTES_MAX = 32 * 1024;
+/** A thousand ids and what belongs to them are far below; how deep a body may be, its judge says. */
+const BOUNDS: JsonBounds = { valuesMax: 10_000, nestingMax: Number.POSITIVE_INFINITY };
+
+/** Takes the bytes of bodies for all routes of an app. */
+export function addBodyReader(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, bytes, done) => done(null, bytes));
+}
+
+/** What the body of a request says; null: it has none. One that cannot be read is refused with a sentence. */
+export function readBody({ body, headers }: Pick<FastifyRequest, "body" | "headers">): unknown {
+  if (!(body instanceof Uint8Array) || body.length === 0) return null;
+  if (headers["content-type"]?.startsWith("application/x-www-form-urlencoded") === true) {
+    if (body.length > FORM_BYTES_MAX) throw tooLarge();
+    return Object.fromEntries(new URLSearchParams(textOf(body)));
+  }
+  if (isBeyondBounds(body, BOUNDS)) throw tooLarge();
+  try {
+    return JSON.parse(textOf(body));
+  } catch {
+    throw new WebRefusal("invalid", "The request body is not valid JSON.");
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8");
+}
+
+function tooLarge(): WebRefusal {
+  return new WebRefusal("too_large", "The request is too large.");
+}
+
+// Who asks, and what the path names: the session, the project, the check, the channel; and whether the route may be
+// called. Whoever is no member of a project does not learn whether it is there.
+
+export type Found = Pick<WebRequest, "session" | "account" | "project" | "role" | "check" | "channel">;
+
+/** Nobody is signed in; a page answers this with the way to sign in. */
+class SignInError extends Error {
+  override readonly name = "SignInError";
+}
+
+/** The person has to prove who they are once more. */
+class ReauthError extends Error {
+  override readonly name = "ReauthError";
+}
+
+export type Caller = {
+  route: WebRoute;
+  params: Readonly<Record<string, string>>;
+  session: Session | null;
+};
+
+/** Finds what a request is about. Throws what it is refused with. */
+export async function lookUp(house: WebContext, { route, params, session }: Caller): Promise<Found> {
+  const found = { session, account: session?.account ?? null };
+  const nothing = { project: null, role: null, check: null, channel: null };
+  if (route.access === "anyone") return { ...found, ...nothing };
+  if (session === null) throw new SignInError("You are not signed in.");
+  if (route.access === "operator" && !session.account.isOperator) throw absent();
+  if (route.access === "account" || route.access === "operator") {
+    demandProof(route, session);
+    return { ...found, ...nothing };
+  }
+  const named = await findNamed(house, { route, params, session });
+  if (!mayDo(named.role, route.access)) {
+    throw new WebRefusal("forbidden", `Your role in the project ${named.project.name} doesn't allow this.`);
+  }
+  demandProof(route, session);
+  return { ...found, ...named };
+}
+
+function demandProof(route: WebRoute, session: Session): void {
+  if (route.reauth === true && !session.isProven) throw new ReauthError("Re-authenticate to continue.");
+}
+
+type Named = { project: Project; role: Role; check: CheckRecord | null; channel: Channel | null };
+
+async function findNamed(
+  { database }: WebContext,
+  { route, params, session }: { route: WebRoute; params: Caller["params"]; session: Session },
+): Promise<Named> {
+  const { project: projectUuid, check: checkUuid, channel: channelUuid } = params;
+  for (const uuid of [projectUuid, checkUuid, channelUuid]) {
+    if (uuid !== undefined && !isUuid(uuid)) throw absent();
+  }
+  const findCheck = route.deleted === true ? findDeletedCheck : findShownCheck;
+  const check = checkUuid === undefined ? null : await findCheck(database, checkUuid);
+  const channel = channelUuid === undefined ? null : await findChannelByUuid(database, channelUuid);
+  if ((checkUuid !== undefined && check === null) || (channelUuid !== undefined && channel === null)) {
+    throw absent();
+  }
+  const accountId = session.account.id;
+  const projectId = check?.projectId ?? channel?.projectId;
+  const entry =
+    projectId !== undefined
+      ? await findProjectEntry(database, { accountId, projectId })
+      : await findProjectEntry(database, { accountId, projectUuid: projectUuid ?? "" });
+  if (entry === null) throw absent();
+  const { project, role } = entry;
+  // A path that names two things is about both.
+  const isOther = (other: { projectId: number } | null) => other !== null && other.projectId !== project.id;
+  if ((projectUuid !== undefined && project.uuid !== projectUuid) || isOther(check) || isOther(channel)) {
+    throw absent();
+  }
+  return { project, role, check, channel };
+}
+
+function absent(): WebRefusal {
+  return new WebRefusal("not_found", "It doesn't exist, or you don't have access to it.");
+}
+
+// Whether a request that changes something was made by a page of ours. The session's cookie alone does not tell: a
+// browser may send it along with what another site makes it do. A refusal says which header a proxy has lost.
+
+export type OriginHeaders = {
+  origin: string | undefined;
+  host: string | undefined;
+  /** What a proxy says the browser asked for; no page of another site can make a browser send it. */
+  forwardedHost: string | undefined;
+  fetchSite: string | undefined;
+};
+
+/** The sentence to refuse with; null: the request is ours. */
+export function originProblem(given: OriginHeaders, siteUrl: URL): string | null {
+  const { fetchSite, origin } = given;
+  // The browser compares both ends itself, and no page can write this header.
+  if (fetchSite === "same-origin") return null;
+  if (fetchSite !== undefined && fetchSite !== "none") return "Cross-site request blocked.";
+  if (origin === undefined || origin === "null") {
+    return "The request has neither an Origin nor a Sec-Fetch-Site header. If you use a reverse proxy, configure it to forward both.";
+  }
+  if (origin === siteUrl.origin) return null;
+  const asked = URL.parse(origin)?.host;
+  if (asked !== undefined && (asked === given.host || asked === given.forwardedHost)) return null;
+  return `This page was opened at ${origin}, but the public URL of this server is ${siteUrl.origin} and the Host header is ${given.host ?? "missing"}. Open the public URL, set OVERDUE_SITE_URL to the URL you use, or configure the proxy to forward the Host header.`;
+}
+
+// How an answer of the dashboard becomes bytes: headers, compression, redirects below the site, refusals as JSON for
+// scripts and as a page for people.
+
+/** Below this a packet is not saved. */
+const COMPRESSED_BYTES_MIN = 1_400;
+/** Answers are compressed while somebody waits. */
+const GZIP_LEVEL = 5;
+const BROTLI_QUALITY = 4;
+
+const OK = 200;
+const FOUND = 303;
+
+/** Headers of every answer that is not meant for a person to look at. */
+const DATA_HEADERS = {
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+};
+
+export type Sending = { acceptEncoding: string | undefined; isHead: boolean; base: string };
+
+/** Gives the answer; resolves to its status. */
+export async function sendAnswer(
+  reply: FastifyReply,
+  answer: WebAnswer,
+  { acceptEncoding, isHead, base }: Sending,
+): Promise<number> {
+  const { status = OK, headers = {}, cookies = [] } = answer;
+  if ("stream" in answer) {
+    if (isHead) {
+      await reply
+        .code(status)
+        .headers({ ...SAFETY_HEADERS, ...DATA_HEADERS })
+        .send();
+      return status;
+    }
+    reply.hijack();
+    answer.stream(reply.raw);
+    return status;
+  }
+  reply.headers({ ...SAFETY_HEADERS });
+  if (cookies.length > 0) reply.header("Set-Cookie", cookies);
+  if ("redirect" in answer) {
+    const { redirect } = answer;
+    const isStatus = status >= 300 && status < 400;
+    reply.code(isStatus ? status : FOUND).headers({ ...DATA_HEADERS, ...headers });
+    await reply.header("Location", redirect.startsWith("/") ? `${base}${redirect}` : redirect).send();
+    return reply.statusCode;
+  }
+  const { type, bytes, more } = contentOf(answer);
+  const encoded =
+    "packed" in answer ? { bytes, encoding: answer.encoding } : await encode(bytes, acceptEncoding);
+  reply.code(status).headers({ "Content-Type": type, Vary: "Accept-Encoding", ...more, ...headers });
+  if (encoded.encoding !== null) reply.header("Content-Encoding", encoded.encoding);
+  await reply.send(encoded.bytes);
+  return status;
+}
+
+type Content = { type: string; bytes: Buffer; more: Readonly<Record<string, string>> };
+
+function contentOf(answer: Exclude<WebAnswer, { redirect: string } | { stream: unknown }>): Content {
+  if ("json" in answer) {
+    const bytes = Buffer.from(JSON.stringify(answer.json) ?? "null");
+    return { type: "application/json; charset=utf-8", bytes, more: DATA_HEADERS };
+  }
+  if ("html" in answer) {
+    return {
+      type: "text/html; charset=utf-8",
+      bytes: Buffer.from(answer.html),
+      more: { "Cache-Control": "no-store" },
+    };
+  }
+  const content = "packed" in answer ? answer.packed : answer.content;
+  const bytes = typeof content === "string" ? Buffer.from(content) : bufferOf(content);
+  return { type: answer.type, bytes, more: DATA_HEADERS };
+}
+
+function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length);
+}
+
+/** The better of the two encodings that the other side takes; null: as it is. */
+export function encodingFor(acceptEncoding: string | undefined): "br" | "gzip" | null {
+  const accepted = (acceptEncoding ?? "").split(",").map((item) => item.trim().toLowerCase());
+  const takes = (name: string) =>
+    accepted.some((item) => item === name || (item.startsWith(`${name};`) && !/;\s*q=0(\.0*)?$/.test(item)));
+  if (takes("br")) return "br";
+  return takes("gzip") ? "gzip" : null;
+}
+
+const brotli = promisify(brotliCompress);
+const zip = promisify(gzip);
+
+async function encode(
+  bytes: Buffer,
+  acceptEncoding: string | undefined,
+): Promise<{ bytes: Buffer; encoding: string | null }> {
+  const encoding = bytes.length < COMPRESSED_BYTES_MIN ? null : encodingFor(acceptEncoding);
+  if (encoding === null) return { bytes, encoding };
+  const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
+  const packed =
+    encoding === "br" ? await brotli(bytes, { params }) : await zip(bytes, { level: GZIP_LEVEL });
+  return { bytes: packed, encoding };
+}
+
+const TITLES: Readonly<Record<number, string>> = {
+  403: "Access denied",
+  404: "Page not found",
+  503: "Something went wrong",
+};
+
+const HOME = "Go to the dashboard";
+
+/** What is shown at an address that leads to no part of the program. */
+export function nothingHere(site: { name: string; url: string }): {
+  headers: Readonly<Record<string, string>>;
+  html: string;
+} {
+  const page = { title: TITLES[404] ?? "", sentences: ["No page exists at this URL."], home: HOME };
+  return { headers: PAGE_HEADERS, html: renderPage(page, site) };
+}
+
+/** A refusal: data for a script, and a page for a person. */
+function refusalAnswer(
+  { status, trouble, isPage }: { status: number; trouble: WebError; isPage: boolean },
+  site: { name: string; url: string },
+): WebAnswer {
+  const headers: Record<string, string> = status === 503 ? { "Retry-After": "5" } : {};
+  if (!isPage) return { status, json: trouble, headers };
+  const title = TITLES[status] ?? "Something went wrong";
+  const { "Content-Type": _, ...pageHeaders } = PAGE_HEADERS;
+  return {
+    status,
+    html: renderPage({ title, sentences: [trouble.error], home: HOME }, site),
+    headers: { ...pageHeaders, ...headers },
+  };
+}
+
+// From a request to its answer, in one order for all routes: origin, session, what the path names, access, query,
+// body, and only then the route itself. Whatever is thrown becomes a sentence.
+
+export type RespondParts = {
+  house: WebContext;
+  siteUrl: URL;
+  addressOf: ReturnType<typeof certainAddressReader>;
+  /** By account. */
+  requests: ConcurrencyByKey;
+  /** While the database is away every request fails in the same way. */
+  warnAway: LimitedWarning;
+};
+
+type Asked = { route: WebRoute; request: FastifyRequest };
+
+/** Answers a request by its route, whatever happens. */
+export async function respond(parts: RespondParts, { route, request }: Asked): Promise<WebAnswer> {
+  try {
+    const { siteUrl } = parts;
+    if (route.method !== "GET" && route.fromAnywhere !== true) demandOrigin(request, siteUrl);
+    const arrival = arrivalOf(parts, request);
+    const { session, setCookies } = await parts.house.resolveSession(arrival);
+    const work = async () => route.answer(await requestOf(parts, { route, request, arrival, session }));
+    const answer = session === null ? await work() : await withAccountLimit(parts, session, work);
+    return setCookies.length === 0
+      ? answer
+      : { ...answer, cookies: [...setCookies, ...(answer.cookies ?? [])] };
+  } catch (error) {
+    return answerTo(error, { parts, isPage: isPagePath(request.url), url: request.url, name: route.name });
+  }
+}
+
+/** A request that has not begun by then is refused. */
+const ACCOUNT_WAIT_MS_MAX = 30_000;
+
+/** Few requests of one account are answered at a time. */
+async function withAccountLimit(
+  { requests }: RespondParts,
+  { account }: Session,
+  work: () => Promise<WebAnswer>,
+): Promise<WebAnswer> {
+  const end = await requests.begin(String(account.id), { withinMs: ACCOUNT_WAIT_MS_MAX });
+  if (end === null) throw new WebRefusal("rate_limited", "Too many open requests. Try again in a moment.");
+  try {
+    return await work();
+  } finally {
+    end();
+  }
+}
+
+/** Scripts ask below this path; everything else is looked at by people. */
+export function isPagePath(url: string): boolean {
+  return !url.startsWith("/web/");
+}
+
+function arrivalOf({ house, addressOf }: RespondParts, { raw }: FastifyRequest): RequestSource {
+  const { headers, socket } = raw;
+  const peer = socket.remoteAddress;
+  // What is shown of a session, too: whoever breaks in must not be able to come from the owner's address.
+  const address = addressOf({ peer, forwardedFor: headers["x-forwarded-for"] });
+  return {
+    cookies: readCookies(headers.cookie),
+    headers,
+    peer,
+    remoteAddr: address === "" ? null : address,
+    network: networkOf(address),
+    ua: headers["user-agent"] ?? "",
+    now: house.now(),
+  };
+}
+
+async function requestOf(
+  { house }: RespondParts,
+  { route, request, arrival, session }: Asked & { arrival: RequestSource; session: Session | null },
+): Promise<WebRequest> {
+  const params = request.params as Record<string, string>;
+  const found = await lookUp(house, { route, params, session });
+  const queryAt = request.url.indexOf("?");
+  const search = new URLSearchParams(queryAt === -1 ? "" : request.url.slice(queryAt + 1));
+  return {
+    house,
+    ...found,
+    ...arrival,
+    remoteAddr: arrival.remoteAddr ?? "",
+    params,
+    query: route.query === undefined ? {} : validated(validateQuery(route.query, search)),
+    body: route.body === undefined ? null : validated(validateBody(route.body, readBody(request) ?? {})),
+    url: request.url,
+  };
+}
+
+function demandOrigin({ raw }: FastifyRequest, siteUrl: URL): void {
+  const one = (name: string) => {
+    const value = raw.headers[name];
+    return Array.isArray(value) ? value[0] : value;
+  };
+  const trouble = originProblem(
+    {
+      origin: one("origin"),
+      host: one("host"),
+      forwardedHost: one("x-forwarded-host"),
+      fetchSite: one("sec-fetch-site"),
+    },
+    siteUrl,
+  );
+  if (trouble !== null) throw new WebRefusal("forbidden", trouble);
+}
+
+function validated(verdict: Validated): unknown {
+  if (verdict.ok) return verdict.value;
+  throw new WebRefusal("invalid", verdict.error, verdict.field ?? null);
+}
+
+type Thrown = {
+  parts: Pick<RespondParts, "house" | "warnAway">;
+  isPage: boolean;
+  url: string;
+  /** Of the route, for the log. */
+  name: string | null;
+};
+
+const SORRY = "Something went wrong on our side. Try again in a few minutes.";
+
+/** What is answered to whatever was thrown. */
+export function answerTo(error: unknown, { parts, isPage, url, name }: Thrown): WebAnswer {
+  const { site, log } = parts.house;
+  if (error instanceof SignInError && isPage) {
+    return { redirect: `/accounts/login/?next=${encodeURIComponent(url)}` };
+  }
+  if (error instanceof ReauthError && isPage) {
+    return { redirect: `/accounts/confirm/?next=${encodeURIComponent(url)}` };
+  }
+  const refused = (code: ErrorCode, trouble: WebError) =>
+    refusalAnswer({ status: HTTP_STATUS[code], trouble, isPage }, site);
+  if (error instanceof SignInError) return refused("unauthenticated", { error: error.message });
+  if (error instanceof ReauthError) return refused("forbidden", { error: error.message, reauth: true });
+  if (error instanceof WebRefusal) {
+    const { code, message, field, conflict } = error;
+    return refused(code, {
+      error: message,
+      ...(field !== null && { field }),
+      ...(conflict !== null && { conflict }),
+    });
+  }
+  if (error instanceof AppError) return refused(error.code, { error: sentenceOf(error.message) });
+  if (isDatabaseAway(error)) {
+    parts.warnAway({ err: error, route: name }, "dashboard request failed: database unavailable");
+    return refused("unavailable", { error: SORRY });
+  }
+  const status = clientStatusOf(error);
+  if (status !== null) {
+    const said = status === 413 ? "The request is too large." : "The request is malformed.";
+    return refusalAnswer({ status, trouble: { error: said }, isPage }, site);
+  }
+  log.error({ err: error, route: name }, "dashboard request failed");
+  return refused("internal", { error: SORRY });
+}
+
+/** What the framework itself refuses: a body that is too large, an address that cannot be decoded. */
+function clientStatusOf(error: unknown): number | null {
+  if (!(error instanceof Error) || !("statusCode" in error) || !("code" in error)) return null;
+  const { statusCode, code } = error;
+  const isOurs = typeof code === "string" && code.startsWith("FST_");
+  return isOurs && typeof statusCode === "number" && statusCode >= 400 && statusCode < 500
+    ? statusCode
+    : null;
+}

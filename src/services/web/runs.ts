@@ -1,0 +1,442 @@
+// The log of a check as pages show it: all that is kept, newest first. It is a few hundred rows at most, so every view
+// of it is cut from the whole.
+import { printable } from "../../channels/message-text.ts";
+import type {
+  DiffLine,
+  Durations,
+  FlipDelivery,
+  Run,
+  RunBody,
+  RunRow,
+  RunsPage,
+  ShownFlip,
+} from "../../contract/web/history.ts";
+import { channelName } from "../../contract/web/words.ts";
+import { AppError, ERROR_TEXT } from "../../core/errors.ts";
+import { DAY_MS, type Instant } from "../../core/instant.ts";
+import { keptFrom, pingsListed, trimmedThrough } from "../../core/retention.ts";
+import { dayOf, isLateRun, runDurations, type Usual, usualOf } from "../../core/run.ts";
+import { type MailBounds, readMail } from "../../lib/mail-reader.ts";
+import { type ReadBody, readBody } from "../../operations/ping-bodies.ts";
+import { type Channel, findChannelsByIds } from "../../store/channels.ts";
+import { type CheckWithState, findLogLimits } from "../../store/checks.ts";
+import type { Database } from "../../store/db.ts";
+import { type Delivery, listDeliveriesOfFlip } from "../../store/deliveries.ts";
+import { type CheckEvent, listEvents } from "../../store/events.ts";
+import { listFlips, type StoredFlip } from "../../store/flips.ts";
+import { listBodyStarts, listLoggedRuns, listPings, type Ping } from "../../store/pings.ts";
+import { type EndedRun, listDays, listPackedRuns } from "../../store/runs.ts";
+import type { WebContext } from "./route.ts";
+
+/** How much of a body is shown in a line, in bytes. */
+const EXCERPT_BYTES = 150;
+
+/** Whoever knows a ping address can make a check flip as often as they like; more than these are not looked through. */
+export const FLIPS_READ_MAX = 10_000;
+
+/** A ping with the duration of the run that it ended, if that can be told. */
+export type KeptPing = Ping;
+
+/** What the log keeps of a check, newest first. */
+export async function readLog(
+  { database, pingLogLimit }: WebContext,
+  check: CheckWithState,
+): Promise<KeptPing[]> {
+  const limits = await findLogLimits(database, [check.id]);
+  const rowsMax = limits.get(check.id) ?? pingLogLimit;
+  const pings = await listPings(database, {
+    checkId: check.id,
+    afterN: trimmedThrough({ pingCount: check.state.pingCount, rowsMax }),
+    limit: pingsListed(rowsMax),
+  });
+  const durations = runDurations(pings);
+  return pings.map((ping) => ({ ...ping, durationMs: durations.get(ping.n) ?? null }));
+}
+
+/** The beginnings of some bodies, each as one line of text, by the number of the ping. */
+export async function readExcerpts(
+  { database }: WebContext,
+  { checkId, pings }: { checkId: number; pings: readonly Ping[] },
+): Promise<Map<number, string>> {
+  const ns = pings.filter(({ bodySize }) => bodySize !== null).map(({ n }) => n);
+  if (ns.length === 0) return new Map();
+  const starts = await listBodyStarts(database, { checkId, ns, bytes: EXCERPT_BYTES });
+  return new Map([...starts].map(([n, start]) => [n, lineOf(start)]));
+}
+
+function lineOf(bytes: Uint8Array): string {
+  const text = new TextDecoder("utf-8").decode(bytes);
+  return printable(text)
+    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim();
+}
+
+// The runs of a check as far back as they are kept: those in the log, and those that were packed when they left it.
+
+/** How far back pages look. */
+export const SHOWN_DAYS = 90;
+/** Replaying more would hold up everybody else for a second. Of a check that runs every minute: three and a half days. */
+const RUNS_READ_MAX = 5_000;
+
+/** Where the shown past begins. */
+export function shownFrom(now: Instant): Instant {
+  return Math.max(now - SHOWN_DAYS * DAY_MS, keptFrom("run", now));
+}
+
+/** The newest runs since an instant, oldest first. */
+export async function readPastRuns(
+  { database }: WebContext,
+  { check, from }: { check: CheckWithState; from: Instant },
+): Promise<EndedRun[]> {
+  const [packed, logged] = await Promise.all([
+    listPackedRuns(database, { checkId: check.id, from, limit: RUNS_READ_MAX }),
+    listLoggedRuns(database, { checkId: check.id, from }),
+  ]);
+  return [...packed, ...logged].toSorted((one, other) => one.endAt - other.endAt).slice(-RUNS_READ_MAX);
+}
+
+// Rows of the history in the words of the contract.
+
+export function presentFlip({ id, at, from, to, reason, takenBackAt }: StoredFlip): ShownFlip {
+  return { id, at, from, to, reason, takenBackAt };
+}
+
+/** Who was told of a flip of a project's check and how that went, in the order in which it was owed. */
+export async function readDeliveries(
+  database: Database,
+  { flipId, projectId }: { flipId: number; projectId: number },
+): Promise<FlipDelivery[]> {
+  const deliveries = await listDeliveriesOfFlip(database, flipId);
+  if (deliveries.length === 0) return [];
+  const ids = [...new Set(deliveries.map(({ channelId }) => channelId))];
+  const channels = new Map((await findChannelsByIds(database, ids)).map((channel) => [channel.id, channel]));
+  return deliveries.map((delivery) => {
+    const channel = channels.get(delivery.channelId) ?? null;
+    if (channel?.projectId === projectId) return presentFlipDelivery(delivery, channel);
+    return presentUnnamedDelivery(delivery, { isElsewhere: channel !== null });
+  });
+}
+
+/**
+ * A check that was moved keeps its history, and not the names and answers of channels that it has left behind. Of one
+ * that is gone nobody knows whose it was, so that its answers are told to nobody.
+ */
+function presentUnnamedDelivery(delivery: Delivery, { isElsewhere }: { isElsewhere: boolean }): FlipDelivery {
+  return { ...presentFlipDelivery(delivery, null), code: null, reason: null, isElsewhere };
+}
+
+/** A delivery with the channel that it goes by; null: it is gone. */
+export function presentFlipDelivery(
+  delivery: Delivery,
+  channel: (Pick<Channel, "uuid" | "kind" | "name"> & Partial<Pick<Channel, "config">>) | null,
+): FlipDelivery {
+  return {
+    id: delivery.id,
+    channel: channel && { id: channel.uuid, kind: channel.kind, name: channelName(channel) },
+    isElsewhere: false,
+    state: delivery.state,
+    createdAt: delivery.createdAt,
+    attemptedAt: delivery.attemptedAt,
+    settledAt: delivery.settledAt,
+    attempts: delivery.attemptCount,
+    nextTryAt: delivery.nextTryAt,
+    code: delivery.responseCode,
+    reason: delivery.reason,
+  };
+}
+
+// Compares two texts line by line, by their longest common sequence. Texts are short here (what is kept of an output),
+// and the work is bounded all the same.
+
+/** The table below has the square of this many cells. Lines beyond it are not compared. */
+const DIFF_LINES_MAX = 1_000;
+
+/** The lines of both texts, each with how it compares, and whether some were left out. */
+export function diffLines({ before, after }: Record<"before" | "after", string>): {
+  lines: DiffLine[];
+  isCut: boolean;
+} {
+  const [olds, news] = [before.split(/\r?\n/), after.split(/\r?\n/)];
+  const isCut = olds.length > DIFF_LINES_MAX || news.length > DIFF_LINES_MAX;
+  return { lines: compare(olds.slice(0, DIFF_LINES_MAX), news.slice(0, DIFF_LINES_MAX)), isCut };
+}
+
+function compare(olds: readonly string[], news: readonly string[]): DiffLine[] {
+  const width = news.length + 1;
+  const common = commonLengths(olds, news);
+  const lines: DiffLine[] = [];
+  let [i, j] = [0, 0];
+  while (i < olds.length || j < news.length) {
+    const [old = "", fresh = ""] = [olds[i], news[j]];
+    if (i < olds.length && j < news.length && old === fresh) {
+      lines.push({ mark: " ", text: fresh });
+      i += 1;
+      j += 1;
+    } else if (
+      j === news.length ||
+      (i < olds.length && (common[(i + 1) * width + j] ?? 0) >= (common[i * width + j + 1] ?? 0))
+    ) {
+      lines.push({ mark: "-", text: old });
+      i += 1;
+    } else {
+      lines.push({ mark: "+", text: fresh });
+      j += 1;
+    }
+  }
+  return lines;
+}
+
+/** For each pair of places how many lines the rests from there on have in common. */
+function commonLengths(olds: readonly string[], news: readonly string[]): Uint16Array {
+  const width = news.length + 1;
+  const lengths = new Uint16Array((olds.length + 1) * width);
+  for (let i = olds.length - 1; i >= 0; i -= 1) {
+    for (let j = news.length - 1; j >= 0; j -= 1) {
+      const same = olds[i] === news[j];
+      const skipped = Math.max(lengths[(i + 1) * width + j] ?? 0, lengths[i * width + j + 1] ?? 0);
+      lengths[i * width + j] = same ? (lengths[(i + 1) * width + j + 1] ?? 0) + 1 : skipped;
+    }
+  }
+  return lengths;
+}
+
+// How long the runs of a check took: for the chart, and what is usual.
+
+/** The newest points are drawn one by one; more than a screen has pixels would be no help. */
+const POINTS_MAX = 500;
+/** What is usual is told from so many of the newest successes. */
+const USUAL_RUNS_MAX = 100;
+
+/** The newest runs as points, and the days before them as sums. */
+export async function readDurations(
+  house: WebContext,
+  { check, now }: { check: CheckWithState; now: Instant },
+): Promise<Durations> {
+  const from = shownFrom(now);
+  const [runs, days, log] = await Promise.all([
+    readPastRuns(house, { check, from }),
+    listDays(house.database, { checkId: check.id, fromDay: dayOf(from) }),
+    readLog(house, check),
+  ]);
+  const numbers = new Map(log.map(({ at, n }) => [at, n]));
+  const points = runs.flatMap(({ endAt, durationMs, outcome }) =>
+    durationMs === null ? [] : [{ at: endAt, durationMs, outcome, n: numbers.get(endAt) ?? null }],
+  );
+  return {
+    points: points.slice(-POINTS_MAX),
+    days: days
+      .filter(({ timedCount }) => timedCount > 0)
+      .map(({ day, durationSumMs, timedCount, durationMaxMs }) => ({
+        day,
+        meanMs: Math.round(durationSumMs / timedCount),
+        maxMs: durationMaxMs,
+      })),
+  };
+}
+
+/** What is usual for a check, from its log. */
+export function usualOfLog(log: readonly KeptPing[]): Usual | null {
+  const durations = log
+    .filter(({ kind }) => kind === "success")
+    .flatMap(({ durationMs }) => (durationMs === null ? [] : [durationMs]));
+  return usualOf(durations.slice(0, USUAL_RUNS_MAX));
+}
+
+// The table of runs: every run that the log keeps, the one that is going on, and the gaps where none came.
+
+const RUNS_PER_PAGE = 50;
+/** More times than these that were not observed are not told one by one. */
+const GAPS_READ_MAX = 200;
+
+type Page = { before: number | null };
+
+/** A page of runs, newest first: those from before an instant, if it is given. */
+export async function readRuns(
+  house: WebContext,
+  check: CheckWithState,
+  { before }: Page,
+): Promise<RunsPage> {
+  const log = await readLog(house, check);
+  const oldestAt = log.at(-1)?.at ?? check.createdAt;
+  const range = { checkId: check.id, from: oldestAt, ...(before !== null && { before }) };
+  const [flips, gaps] = await Promise.all([
+    listFlips(house.database, { ...range, limit: FLIPS_READ_MAX }),
+    listEvents(house.database, { ...range, kind: "not_observed", limit: GAPS_READ_MAX }),
+  ]);
+  const all = [...endedRuns(log, check), ...running(log, check), ...missing(flips), ...gaps.map(unseen)]
+    .filter(({ at }) => at >= oldestAt && (before === null || at < before))
+    .toSorted((one, other) => other.at - one.at);
+  // What ended at one instant is not parted: the next page begins before it.
+  const lastAt = all[RUNS_PER_PAGE - 1]?.at ?? oldestAt;
+  const runs = all.filter(({ at }) => at >= lastAt);
+  const shown = new Set(runs.map(({ n }) => n));
+  const excerpts = await readExcerpts(house, {
+    checkId: check.id,
+    pings: log.filter(({ n }) => shown.has(n)),
+  });
+  return {
+    runs: runs.map((run) => ({ ...run, excerpt: run.n === null ? null : (excerpts.get(run.n) ?? null) })),
+    before: all.length > runs.length ? (runs.at(-1)?.at ?? null) : null,
+  };
+}
+
+function endedRuns(log: readonly KeptPing[], { settings }: CheckWithState): RunRow[] {
+  const ends = log.filter(({ kind }) => kind === "success" || kind === "fail");
+  return ends.map((end, index): RunRow => {
+    const startAt = end.durationMs === null ? null : end.at - end.durationMs;
+    const previousEndAt = ends[index + 1]?.at;
+    return {
+      n: end.n,
+      outcome: end.kind === "fail" ? "fail" : "success",
+      at: end.at,
+      startAt,
+      durationMs: end.durationMs,
+      isLate: previousEndAt !== undefined && isLateRun(settings, { previousEndAt, startAt, endAt: end.at }),
+      exitStatus: end.exitStatus,
+      excerpt: null,
+      bodySize: end.bodySize,
+    };
+  });
+}
+
+function running(log: readonly KeptPing[], { state }: CheckWithState): RunRow[] {
+  const { lastStartAt, pingCount } = state;
+  // The log was read after the state: what came in between may have ended this run, which stands there as ended then.
+  const isOver = log.some(({ n, kind }) => n > pingCount && (kind === "success" || kind === "fail"));
+  if (lastStartAt === null || isOver) return [];
+  const start = log.find(({ kind, at }) => kind === "start" && at === lastStartAt);
+  return [{ ...NOTHING, n: start?.n ?? null, outcome: "running", at: lastStartAt, startAt: lastStartAt }];
+}
+
+function missing(flips: readonly StoredFlip[]): RunRow[] {
+  return flips
+    .filter(({ reason, takenBackAt }) => reason === "timeout" && takenBackAt === null)
+    .map(({ at }) => ({ ...NOTHING, outcome: "missing", at }));
+}
+
+function unseen({ at }: CheckEvent): RunRow {
+  return { ...NOTHING, outcome: "unseen", at };
+}
+
+const NOTHING = {
+  n: null,
+  startAt: null,
+  durationMs: null,
+  isLate: false,
+  exitStatus: null,
+  excerpt: null,
+  bodySize: null,
+} as const;
+
+// One signal with everything that is known of it: what it carried, how that compares with the last success, and whom
+// it caused to be told.
+
+/** More of a body is not shown, only downloaded. In characters. */
+const SHOWN_TEXT_MAX = 200_000;
+/** Whoever knows the address of a check sends what they like. More of a mail is shown as it came, only. */
+export const SHOWN_MAIL_BOUNDS: MailBounds = {
+  bytesMax: 1024 * 1024,
+  linesMax: 2_000,
+  headerBytesMax: 32 * 1024,
+  nestingMax: 20,
+};
+
+/** The signal with a number; throws "not found" when the log does not keep it. */
+export async function readRun(
+  house: WebContext,
+  { check, n }: { check: CheckWithState; n: number },
+): Promise<Run> {
+  const log = await readLog(house, check);
+  const index = log.findIndex((ping) => ping.n === n);
+  const ping = log[index];
+  if (ping === undefined) throw new AppError("not_found", ERROR_TEXT.notFound);
+  const body = await shownBody(house, ping);
+  const flips = await listFlips(house.database, { checkId: check.id, from: ping.at, before: ping.at + 1 });
+  const flip = flips.find(({ reason }) => reason === ping.kind) ?? null;
+  const { kind, at, durationMs, exitStatus, rid, scheme, method, remoteAddr, ua } = ping;
+  return {
+    n,
+    kind,
+    at,
+    durationMs,
+    exitStatus,
+    rid,
+    scheme,
+    method,
+    remoteAddr,
+    ua,
+    startAt: durationMs === null ? null : at - durationMs,
+    body,
+    diff: body === null ? null : await diffOf(house, { ping, body, older: log.slice(index + 1) }),
+    flip: flip && presentFlip(flip),
+    deliveries:
+      flip === null
+        ? []
+        : await readDeliveries(house.database, { flipId: flip.id, projectId: check.projectId }),
+    olderN: log[index + 1]?.n ?? null,
+    newerN: log[index - 1]?.n ?? null,
+  };
+}
+
+/** The bytes as they were sent, for a download; throws "not found" when there are none. */
+export async function readRawBody(
+  house: WebContext,
+  { check, n }: { check: CheckWithState; n: number },
+): Promise<Buffer> {
+  const ping = (await readLog(house, check)).find((one) => one.n === n);
+  const read: ReadBody = ping === undefined ? { kind: "none" } : await bytesOf(house, ping);
+  if (read.kind === "found") return read.body;
+  if (read.kind === "none") throw new AppError("not_found", ERROR_TEXT.notFound);
+  throw new AppError("unavailable", ERROR_TEXT.unavailable);
+}
+
+function bytesOf({ database, objects }: WebContext, { checkId, n }: KeptPing): Promise<ReadBody> {
+  return readBody(database, { objects, checkId, n });
+}
+
+async function shownBody(house: WebContext, ping: KeptPing): Promise<RunBody | null> {
+  if (ping.bodySize === null) return null;
+  const read = await bytesOf(house, ping);
+  if (read.kind === "none") return null;
+  const empty = { text: null, plain: null, size: ping.bodySize, isBinary: false, trouble: null, mail: null };
+  if (read.kind === "unavailable") return { ...empty, trouble: read.reason };
+  const text = textOf(read.body);
+  const mail = ping.scheme === "email" ? await decodedMail(read.body) : null;
+  const shown = text?.slice(0, SHOWN_TEXT_MAX) ?? null;
+  const plain = shown === null ? null : printable(shown);
+  return { ...empty, text: shown, plain: plain === shown ? null : plain, isBinary: text === null, mail };
+}
+
+/** Null: bytes that are no text. A character that was cut in two at the end is no reason to doubt the rest. */
+function textOf(bytes: Uint8Array): string | null {
+  if (bytes.includes(0)) return null;
+  return new TextDecoder("utf-8").decode(bytes);
+}
+
+async function decodedMail(bytes: Uint8Array): Promise<RunBody["mail"]> {
+  const mail = await readMail(bytes, SHOWN_MAIL_BOUNDS);
+  if (mail === null) return null;
+  return {
+    subject: mail.subject ?? "",
+    from: mail.from?.address ?? "",
+    text: printable((mail.text ?? "").slice(0, SHOWN_TEXT_MAX)),
+    html: mail.html?.slice(0, SHOWN_TEXT_MAX) ?? null,
+  };
+}
+
+async function diffOf(
+  house: WebContext,
+  { ping, body, older }: { ping: KeptPing; body: RunBody; older: readonly KeptPing[] },
+): Promise<Run["diff"]> {
+  const success = older.find(({ kind, bodySize }) => kind === "success" && bodySize !== null);
+  if (success === undefined || ping.kind === "start") return null;
+  const against = await shownBody(house, success);
+  const [before, after] = [shownText(against), shownText(body)];
+  if (before === null || after === null) return null;
+  return { againstN: success.n, againstAt: success.at, ...diffLines({ before, after }) };
+}
+
+/** What a reader sees of a body; null: nothing. */
+function shownText(body: RunBody | null): string | null {
+  return body?.mail?.text ?? body?.plain ?? body?.text ?? null;
+}

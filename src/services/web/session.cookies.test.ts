@@ -1,0 +1,34 @@
+// Cookies as they are read and written.
+import { describe, expect, test } from "vitest";
+import { guardedName, readCookies, sessionCookieName, setCookie } from "./session.ts";
+
+describe("cookies", () => {
+  test("the first of each name counts, and what is no pair is left out", () => {
+    expect({ ...readCookies("a=1; b=x=y; a=2; nonsense; =z") }).toEqual({ a: "1", b: "x=y" });
+    expect({ ...readCookies(undefined) }).toEqual({});
+  });
+
+  test("a name that objects have by themselves is a name like any other", () => {
+    expect(Object.entries(readCookies("toString=1; __proto__=2"))).toEqual([
+      ["toString", "1"],
+      ["__proto__", "2"],
+    ]);
+  });
+
+  test("the prefix is used where browsers keep its promise", () => {
+    expect(sessionCookieName(new URL("https://a.example/"))).toBe("__Host-overdue_session");
+    expect(guardedName("overdue_step", new URL("https://a.example/"))).toBe("__Host-overdue_step");
+    expect(sessionCookieName(new URL("https://a.example/app"))).toBe("overdue_session");
+    expect(sessionCookieName(new URL("http://127.0.0.1:8000/"))).toBe("overdue_session");
+  });
+
+  test("no script reads it, and over https nothing else carries it", () => {
+    const cookie = { name: "s", value: "v", maxAgeSeconds: 60 };
+    expect(setCookie(cookie, new URL("https://a.example/app/"))).toBe(
+      "s=v; Path=/app; HttpOnly; SameSite=Lax; Secure; Max-Age=60",
+    );
+    expect(setCookie({ name: "s", value: "v" }, new URL("http://a.example/"))).toBe(
+      "s=v; Path=/; HttpOnly; SameSite=Lax",
+    );
+  });
+});

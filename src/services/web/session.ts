@@ -1,0 +1,211 @@
+import { AppError, HTTP_STATUS } from "../../core/errors.ts";
+import { DAY_MS, SECOND_MS } from "../../core/instant.ts";
+import {
+  deviceToken,
+  readDevice,
+  safeNext,
+  SECOND_FACTOR_MS,
+  SESSION_DAYS_MAX,
+  STEP_MS,
+} from "../../core/sign-in.ts";
+import { newToken } from "../../lib/secrets.ts";
+import type { Visitor } from "../../operations/attempts.ts";
+import { findSession } from "../../operations/sessions.ts";
+import { findProxySession, type SignInResult } from "../../operations/sign-in.ts";
+import type { Database } from "../../store/db.ts";
+import {
+  type RequestSource,
+  type Session,
+  type WebAnswer,
+  type WebContext,
+  WebRefusal,
+  type WebRequest,
+} from "./route.ts";
+
+// Cookies: read from the header of a request, and written with what keeps them ours.
+
+/** More than a browser of ours ever has to send. */
+const COOKIES_READ_MAX = 50;
+
+/** The cookies of a request, the first of each name. */
+export function readCookies(header: string | undefined): Record<string, string> {
+  // Without a prototype: a cookie may be called `__proto__`.
+  const cookies = Object.create(null) as Record<string, string>;
+  for (const pair of (header ?? "").split(";").slice(0, COOKIES_READ_MAX)) {
+    const at = pair.indexOf("=");
+    if (at === -1) continue;
+    const name = pair.slice(0, at).trim();
+    if (name !== "" && !Object.hasOwn(cookies, name)) cookies[name] = pair.slice(at + 1).trim();
+  }
+  return cookies;
+}
+
+/**
+ * The name that a cookie of ours really has. Where the public address is https and has no path, the prefix makes
+ * browsers refuse one that another host of the domain has planted.
+ */
+export function guardedName(name: string, siteUrl: URL): string {
+  const isPlain = siteUrl.protocol !== "https:" || siteUrl.pathname !== "/";
+  return isPlain ? name : `__Host-${name}`;
+}
+
+/** The name of the session's cookie. */
+export function sessionCookieName(siteUrl: URL): string {
+  return guardedName("overdue_session", siteUrl);
+}
+
+/** A value of Set-Cookie that no script can read; without an age it goes with the browser, with 0 at once. */
+export function setCookie(
+  { name, value, maxAgeSeconds }: { name: string; value: string; maxAgeSeconds?: number },
+  siteUrl: URL,
+): string {
+  return [
+    `${name}=${value}`,
+    `Path=${siteUrl.pathname.replace(/(?<!\/)\/+$/, "") || "/"}`,
+    "HttpOnly",
+    "SameSite=Lax",
+    ...(siteUrl.protocol === "https:" ? ["Secure"] : []),
+    ...(maxAgeSeconds === undefined ? [] : [`Max-Age=${maxAgeSeconds}`]),
+  ].join("; ");
+}
+
+// Who asks: by the cookie of the session, or as a proxy in front says with every request.
+
+export type ResolveOptions = {
+  database: Database;
+  siteUrl: URL;
+  secretKey: string;
+  proxyHeader: string | null;
+  /** Whether the other end of a connection is a proxy that is believed. */
+  isTrusted: (peer: string) => boolean;
+};
+
+/** Finds out who asks. */
+export function sessionResolver(
+  options: ResolveOptions,
+): (of: RequestSource) => Promise<{ session: Session | null; setCookies: readonly string[] }> {
+  const { database, siteUrl, secretKey, proxyHeader, isTrusted } = options;
+  const cookieName = sessionCookieName(siteUrl);
+  return async (arrival) => {
+    const { cookies, headers, peer, remoteAddr, network, ua, now } = arrival;
+    if (proxyHeader === null) {
+      const token = cookies[cookieName];
+      const session = token === undefined ? null : await findSession(database, { token, now, remoteAddr });
+      return { session, setCookies: [] };
+    }
+    const named = headers[proxyHeader];
+    // A header that came twice is nobody's word.
+    const isSaid = typeof named === "string" && named.trim() !== "" && peer !== undefined && isTrusted(peer);
+    if (!isSaid) return { session: null, setCookies: [] };
+    const visitor = { ua, remoteAddr, network, now };
+    return { session: await findProxySession(database, { named, secretKey, visitor }), setCookies: [] };
+  };
+}
+
+// What the routes of signing in share: who comes, what is answered when somebody is in, and how a form is shown again
+// when something was wrong with it.
+
+/** The cookie of whoever stands between the first and the second step. */
+const STEP_COOKIE = "overdue_step";
+
+/** The cookie by which a browser is known again after its session has ended. */
+const DEVICE_COOKIE = "overdue_device";
+
+/** What this browser keeps of having been signed in; empty: nothing. */
+export function deviceOf({ cookies, house }: WebRequest): string {
+  return cookies[guardedName(DEVICE_COOKIE, siteUrlOf(house))] ?? "";
+}
+
+/** Makes a browser known. One that the account knew before keeps its tries: signing in again gives it no others. */
+export function deviceCookie(ask: WebRequest, accountId: number): string {
+  const { house, now } = ask;
+  const { signing } = house;
+  const url = siteUrlOf(house);
+  const before = readDevice(deviceOf(ask), { signing, accountId, knownFromAt: null, now });
+  const value = deviceToken(signing, { accountId, id: before ?? newToken(), at: now });
+  const maxAgeSeconds = (SESSION_DAYS_MAX * DAY_MS) / SECOND_MS;
+  return setCookie({ name: guardedName(DEVICE_COOKIE, url), value, maxAgeSeconds }, url);
+}
+
+/** The cookie of whoever was sent to the identity provider. */
+const PROVIDER_COOKIE = "overdue_provider";
+
+/** It holds what the provider sends back, so that only this browser can come back with it. */
+export function providerCookie(house: WebContext, state: string): string {
+  const maxAgeSeconds = STEP_MS / SECOND_MS;
+  const url = siteUrlOf(house);
+  return setCookie({ name: guardedName(PROVIDER_COOKIE, url), value: state, maxAgeSeconds }, url);
+}
+
+/** What this browser was sent to the provider with; empty: it was not. */
+export function providerState({ cookies, house }: WebRequest): string {
+  return cookies[guardedName(PROVIDER_COOKIE, siteUrlOf(house))] ?? "";
+}
+
+/** The browser that a request came from. */
+export function visitorOf({ ua, remoteAddr, network, now }: WebRequest): Visitor {
+  return { ua, remoteAddr: remoteAddr === "" ? null : remoteAddr, network, now };
+}
+
+function siteUrlOf({ site }: WebContext): URL {
+  return new URL(site.url);
+}
+
+/** The cookie that a signed-in browser gets. */
+function sessionCookie(house: WebContext, token: string): string {
+  const url = siteUrlOf(house);
+  const maxAgeSeconds = (SESSION_DAYS_MAX * DAY_MS) / SECOND_MS;
+  return setCookie({ name: sessionCookieName(url), value: token, maxAgeSeconds }, url);
+}
+
+/** The cookies of whoever leaves. */
+export function clearedCookies(house: WebContext): string[] {
+  const url = siteUrlOf(house);
+  return [sessionCookieName(url), guardedName(STEP_COOKIE, url)].map((name) =>
+    setCookie({ name, value: "", maxAgeSeconds: 0 }, url),
+  );
+}
+
+/** What somebody gets who has proven one thing, or all. */
+export function signedIn(ask: WebRequest, admitted: SignInResult): WebAnswer & { redirect: string } {
+  const { house } = ask;
+  const url = siteUrlOf(house);
+  const name = guardedName(STEP_COOKIE, url);
+  if (admitted.kind === "secondFactor") {
+    const maxAgeSeconds = SECOND_FACTOR_MS / SECOND_MS;
+    const cookies = [setCookie({ name, value: admitted.token, maxAgeSeconds }, url)];
+    return { redirect: "/accounts/login/two_factor/", cookies };
+  }
+  const over = setCookie({ name, value: "", maxAgeSeconds: 0 }, url);
+  const cookies = [sessionCookie(house, admitted.token), over, deviceCookie(ask, admitted.accountId)];
+  return { redirect: admitted.nextPath ?? "/", cookies };
+}
+
+/** The token of the second step that a browser brings. */
+export function stepToken({ cookies, house }: WebRequest): string {
+  return cookies[guardedName(STEP_COOKIE, siteUrlOf(house))] ?? "";
+}
+
+/** Where a form leads on to. */
+export function nextOf(given: { next?: string | undefined }): string | null {
+  return safeNext(given.next === "" ? null : given.next);
+}
+
+/** Does something, and shows a page with the reason when it is refused. */
+export async function orShowForm(
+  work: () => Promise<WebAnswer>,
+  again: (trouble: string, status: number, field: string | null) => Promise<WebAnswer>,
+): Promise<WebAnswer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof AppError) && !(error instanceof WebRefusal)) throw error;
+    return again(error.message, HTTP_STATUS[error.code], error.field);
+  }
+}
+
+/** Refuses where a proxy says who people are: no other way in exists then. */
+export function demandOwnSignIn({ house }: Pick<WebRequest, "house">): void {
+  if (house.signIn.proxyHeader === null) return;
+  throw new WebRefusal("not_found", "Sign-in is handled by a proxy in front of this server.");
+}

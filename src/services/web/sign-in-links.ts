@@ -1,0 +1,294 @@
+// The pages behind links: signing in, the first account, another address. Looking at one changes nothing,
+// because mail programs look at every link; what changes something is the button.
+import { EmptyForm, JoinForm, SetUpForm } from "../../contract/web/account.ts";
+import { PASSWORD_LENGTH_MIN } from "../../core/sign-in.ts";
+import { html } from "../../lib/http/html.ts";
+import { acceptInvitation, readInvitation } from "../../operations/members.ts";
+import { readEmailChange, useEmailChange } from "../../operations/profile.ts";
+import { finishSetUp, isSetUpLink, readLink, useLink } from "../../operations/sign-in.ts";
+import { listProjectsOfAccount } from "../../store/projects.ts";
+import { openRoute, type WebAnswer, type WebRequest, type WebRoute } from "./route.ts";
+import { demandOwnSignIn, orShowForm, signedIn, visitorOf } from "./session.ts";
+import { emailField, field, form, formPage, siteHref } from "./sign-in-page.ts";
+
+/** What the link ends with. */
+function tokenOf({ params }: WebRequest): string {
+  return params["token"] ?? "";
+}
+
+/** The page of a link that is not good. */
+function badLink(ask: WebRequest, trouble?: string): Promise<WebAnswer> {
+  return formPage(ask, {
+    title: "Invalid link",
+    sentences: [
+      trouble ?? "The link was already used, has expired, or is incomplete.",
+      "If you copied it from an email, make sure you copied all of it.",
+    ],
+    parts: [html`<p><a href="${siteHref(ask, "/accounts/login/")}">Sign in</a></p>\n`],
+    status: 404,
+  });
+}
+
+const showLink = openRoute({
+  name: "link.show",
+  method: "GET",
+  path: "/accounts/link/:token/",
+  access: "anyone",
+  answer: async (ask) => {
+    demandOwnSignIn(ask);
+    const read = await readLink(ask.house.database, { token: tokenOf(ask), visitor: visitorOf(ask) });
+    if (read === null) return badLink(ask);
+    return formPage(ask, {
+      title: read.isNew ? "Create your account" : "Sign in",
+      sentences: [`${read.isNew ? "For" : "As"} ${read.email}.`],
+      parts: [
+        form(ask, {
+          action: `/accounts/link/${tokenOf(ask)}/`,
+          parts: [],
+          button: read.isNew ? "Create account" : "Sign in",
+        }),
+      ],
+    });
+  },
+});
+
+const followLink = openRoute({
+  name: "link.follow",
+  method: "POST",
+  path: "/accounts/link/:token/",
+  access: "anyone",
+  body: EmptyForm,
+  answer: async (ask) => {
+    demandOwnSignIn(ask);
+    return orShowForm(
+      async () =>
+        signedIn(ask, await useLink(ask.house.database, { token: tokenOf(ask), visitor: visitorOf(ask) })),
+      (trouble) => badLink(ask, trouble),
+    );
+  },
+});
+
+type SetUpState = { trouble?: string; status?: number; wrong?: string | null; email?: string; name?: string };
+
+function setUpPage(ask: WebRequest, state: SetUpState): Promise<WebAnswer> {
+  const { trouble, status, wrong = null, email = "", name = "" } = state;
+  return formPage(ask, {
+    title: "Create the admin account",
+    trouble: trouble ?? null,
+    sentences: ["This account is the server admin and owns the first project."],
+    parts: [
+      form(ask, {
+        action: `/accounts/setup/${tokenOf(ask)}/`,
+        parts: [
+          emailField({
+            value: email,
+            autocomplete: "username",
+            isFirst: wrong !== "password",
+            isWrong: wrong === "email",
+          }),
+          field({
+            name: "name",
+            label: "Name",
+            value: name,
+            autocomplete: "name",
+            isRequired: false,
+            hint: "Optional.",
+          }),
+          field({
+            name: "password",
+            label: "Password",
+            type: "password",
+            autocomplete: "new-password",
+            hint: `At least ${PASSWORD_LENGTH_MIN} characters.`,
+            isFirst: wrong === "password",
+            isWrong: wrong === "password",
+          }),
+        ],
+        button: "Create account",
+      }),
+    ],
+    ...(status !== undefined && { status }),
+  });
+}
+
+const showSetUp = openRoute({
+  name: "setUpLink.show",
+  method: "GET",
+  path: "/accounts/setup/:token/",
+  access: "anyone",
+  answer: async (ask) => {
+    const isGood = await isSetUpLink(ask.house.database, { token: tokenOf(ask), now: ask.now });
+    return isGood
+      ? setUpPage(ask, {})
+      : badLink(ask, "The link was already used, or the server printed a newer one.");
+  },
+});
+
+const finish = openRoute({
+  name: "setUpLink.finish",
+  method: "POST",
+  path: "/accounts/setup/:token/",
+  access: "anyone",
+  // The link is the proof, and the public address may not be set yet.
+  fromAnywhere: true,
+  body: SetUpForm,
+  answer: async (ask) => {
+    const { email = "", name = "", password = "" } = ask.body;
+    const request = { token: tokenOf(ask), email, name, password, visitor: visitorOf(ask) };
+    return orShowForm(
+      async () => signedIn(ask, await finishSetUp(ask.house.database, request)),
+      (trouble, status, wrong) =>
+        status === 404 ? badLink(ask, trouble) : setUpPage(ask, { trouble, status, wrong, email, name }),
+    );
+  },
+});
+
+const showEmailChange = openRoute({
+  name: "emailLink.show",
+  method: "GET",
+  path: "/accounts/change_email/:token/",
+  access: "anyone",
+  answer: async (ask) => {
+    const email = await readEmailChange(ask.house.database, { token: tokenOf(ask), now: ask.now });
+    if (email === null) return badLink(ask);
+    return formPage(ask, {
+      title: "Change email address?",
+      sentences: [
+        `Your account's email address changes to ${email}. Sign-in links and reports will go there.`,
+      ],
+      parts: [
+        form(ask, {
+          action: `/accounts/change_email/${tokenOf(ask)}/`,
+          parts: [],
+          button: "Change email address",
+        }),
+      ],
+    });
+  },
+});
+
+const followEmailChange = openRoute({
+  name: "emailLink.follow",
+  method: "POST",
+  path: "/accounts/change_email/:token/",
+  access: "anyone",
+  body: EmptyForm,
+  answer: async (ask) =>
+    orShowForm(
+      async () => {
+        const email = await useEmailChange(ask.house.database, { token: tokenOf(ask), now: ask.now });
+        return formPage(ask, {
+          title: "Email address changed",
+          sentences: [`Your email address is now ${email}. We've notified the old address.`],
+          parts: [html`<p><a href="${siteHref(ask, "/")}">Continue</a></p>\n`],
+        });
+      },
+      (trouble) => badLink(ask, trouble),
+    ),
+});
+
+export const linkRoutes: readonly WebRoute[] = [
+  showLink,
+  followLink,
+  showSetUp,
+  finish,
+  showEmailChange,
+  followEmailChange,
+];
+
+// The page behind an invitation. Looking at it changes nothing; the button joins. Where no mail is sent, whoever gets an
+// account chooses a password there, because no link could let them in again.
+
+/** Whether a new account needs a password: nobody else says who people are, and no mail brings them a link. */
+function needsPassword({ house, account }: WebRequest): boolean {
+  const { mail, oidc, proxyHeader } = house.signIn;
+  return account === null && !mail && oidc === null && proxyHeader === null;
+}
+
+const passwordField = (isWrong: boolean) =>
+  field({
+    name: "password",
+    label: "Choose a password",
+    type: "password",
+    autocomplete: "new-password",
+    hint: `At least ${PASSWORD_LENGTH_MIN} characters. You'll use it to sign in.`,
+    isFirst: true,
+    isWrong,
+  });
+
+type State = { trouble?: string; status?: number };
+
+async function invitationPage(ask: WebRequest, { trouble, status }: State): Promise<WebAnswer> {
+  const token = tokenOf(ask);
+  const read = await readInvitation(ask.house.database, { token, now: ask.now });
+  if (read === null) return badLink(ask, "The invitation was withdrawn, already used, or has expired.");
+  const { projectName, invitedBy, email } = read.invitation;
+  const into = projectName === null ? ask.house.site.name : `the project ${projectName}`;
+  const action = `/accounts/invitation/${token}/`;
+  const mustSignIn = ask.account === null && read.hasAccount;
+  const next = encodeURIComponent(action);
+  const parts = needsPassword(ask) ? [passwordField(trouble !== undefined)] : [];
+  return formPage(ask, {
+    title: `Join ${into}?`,
+    trouble: trouble ?? null,
+    sentences: [
+      `${invitedBy ?? "An admin of this server"} invited you.`,
+      ask.account !== null
+        ? `You'll join as ${ask.account.email}.`
+        : read.hasAccount
+          ? `You already have an account for ${email}. Sign in first.`
+          : `This creates an account for ${email}.`,
+    ],
+    parts: mustSignIn
+      ? [
+          html`<p><a class="sign-in-button" href="${siteHref(ask, `/accounts/login/?next=${next}`)}">Sign in</a></p>\n`,
+        ]
+      : [form(ask, { action, parts, button: "Join" })],
+    ...(status !== undefined && { status }),
+  });
+}
+
+const showInvitation = openRoute({
+  name: "invitation.show",
+  method: "GET",
+  path: "/accounts/invitation/:token/",
+  access: "anyone",
+  answer: (ask) => invitationPage(ask, {}),
+});
+
+const accept = openRoute({
+  name: "invitation.accept",
+  method: "POST",
+  path: "/accounts/invitation/:token/",
+  access: "anyone",
+  body: JoinForm,
+  answer: async (ask) => {
+    const token = tokenOf(ask);
+    const { database } = ask.house;
+    return orShowForm(
+      async () => {
+        const read = await readInvitation(database, { token, now: ask.now });
+        const accepted = await acceptInvitation(database, {
+          token,
+          account: ask.account,
+          visitor: visitorOf(ask),
+          password: needsPassword(ask) ? (ask.body.password ?? "") : null,
+        });
+        const accountId = accepted?.kind === "signedIn" ? accepted.accountId : (ask.account?.id ?? 0);
+        const projects = await listProjectsOfAccount(database, accountId);
+        const joined = projects.find(({ id }) => id === read?.invitation.projectId);
+        const redirect = joined === undefined ? "/" : `/projects/${joined.uuid}/checks/`;
+        return accepted === null ? { redirect } : { ...signedIn(ask, accepted), redirect };
+      },
+      async (trouble, status, wrong) => {
+        if (status === 401)
+          return {
+            redirect: `/accounts/login/?next=${encodeURIComponent(`/accounts/invitation/${token}/`)}`,
+          };
+        return wrong === "password" ? invitationPage(ask, { trouble, status }) : badLink(ask, trouble);
+      },
+    );
+  },
+});
+
+export const invitationRoutes: readonly WebRoute[] = [showInvitation, accept];

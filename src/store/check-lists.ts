@@ -1,0 +1,593 @@
+// What a statement has seen, in the words of PostgreSQL: transactions have numbers, and a snapshot says which of them
+// had ended. Changes are found by the number that wrote them, and of two readings the later one is known.
+import type { Instant } from "../core/instant.ts";
+import {
+  type FlipReason,
+  NEW_STATE,
+  type StoredStatus,
+  type Timing,
+  type WatchedCheck,
+} from "../core/state.ts";
+import { type Db, statement } from "./db.ts";
+import { toNumberArray, toTextArray, toTimestamp } from "./values.ts";
+
+/** Transactions below `xmin` have ended, none from `xmax` on has begun, and `running` of those between have not ended. */
+export type Snapshot = { xmin: number; xmax: number; running: number };
+
+export type SnapshotRow = { seen: string };
+
+/** The snapshot of the statement that this is part of, as text: `xmin:xmax:` and the numbers of those that run. */
+const SEEN = "pg_current_snapshot()::text as seen";
+
+function toSnapshot({ seen }: SnapshotRow): Snapshot {
+  const [xmin, xmax, running = ""] = seen.split(":");
+  return {
+    xmin: Number(xmin),
+    xmax: Number(xmax),
+    running: running === "" ? 0 : running.split(",").length,
+  };
+}
+
+/** More transactions at once are counted as these. */
+const RUNNING_MAX = 1_023;
+
+/**
+ * A number for the order of readings: a later snapshot has a larger one, because the next number has grown or one that
+ * ran has ended. The numbers of the writers have no such order: who began first may write last.
+ */
+function readingOrder({ xmax, running }: Snapshot): number {
+  return xmax * (RUNNING_MAX + 1) + RUNNING_MAX - Math.min(running, RUNNING_MAX);
+}
+
+/** Rows know the lower half of the number of the transaction that wrote them. */
+const XIDS = 2 ** 32;
+
+export function lowerHalf(xid: number): number {
+  return xid % XIDS;
+}
+
+/** The whole number, given one that is not smaller. */
+function wholeXid(lower: number, xmax: number): number {
+  const behind = (lowerHalf(xmax) - lower + XIDS) % XIDS;
+  return Math.max(0, xmax - behind);
+}
+
+const READ_SNAPSHOT = statement<SnapshotRow>({ name: "snapshot.read", text: `select ${SEEN}` });
+
+/** What a statement would see now. */
+export async function readSnapshot(db: Db): Promise<Snapshot> {
+  const [row] = (await db.query(READ_SNAPSHOT, [])).rows;
+  return toSnapshot(row ?? { seen: "0:0:" });
+}
+
+// What badges and scrapers need of the checks of a project: enough to tell their statuses, read for all of them
+// at once. It only reads; which status a check shows is core's to say.
+
+/** What core asks of a check to tell its status, as columns of `checks` c and `check_states` s. */
+export type WatchedRow = {
+  kind: Timing["kind"];
+  timeout_seconds: number;
+  grace_seconds: number;
+  schedule: string;
+  tz: string;
+  manual_resume: boolean;
+  status: StoredStatus;
+  last_ping_at: Instant | null;
+  last_start_at: Instant | null;
+  expect_from_at: Instant | null;
+};
+
+const WATCHED_COLUMNS = `c.kind, c.timeout_seconds, c.grace_seconds, c.schedule, c.tz, c.manual_resume,
+  s.status, s.last_ping_at, s.last_start_at, s.expect_from_at`;
+
+/** What core asks, of a row that has these columns. */
+function toWatched(row: WatchedRow): WatchedCheck {
+  return {
+    timing: {
+      kind: row.kind,
+      timeoutSeconds: row.timeout_seconds,
+      graceSeconds: row.grace_seconds,
+      schedule: row.schedule,
+      tz: row.tz,
+      manualResume: row.manual_resume,
+    },
+    state: {
+      ...NEW_STATE,
+      status: row.status,
+      lastPingAt: row.last_ping_at,
+      lastStartAt: row.last_start_at,
+      expectFromAt: row.expect_from_at,
+    },
+  };
+}
+
+/** The checks of a project in numbers. */
+export type StatusTally = {
+  total: number;
+  /** Stored as down, which is final. */
+  down: number;
+  /** Ids of those that may show another status than the stored one: core's `mayBeLate`, asked in SQL. */
+  uncertain: readonly number[];
+};
+
+type StatusTallyRow = { total: number; down: number; uncertain: number[] | null };
+
+// Checks are counted where they lie: of thousands of them, nearly none has to be looked at one by one. A project
+// without checks gives a row of zeros; one that does not exist, none.
+function tallyStatement(name: string, condition: string) {
+  return statement<StatusTallyRow>({
+    name,
+    text: `select count(c.id) as total, count(*) filter (where s.status = 'down') as down,
+        array_agg(c.id) filter (where s.down_at <= $2::timestamptz + c.grace_seconds * interval '1 second')
+          as uncertain
+      from projects p
+      left join checks c on c.project_id = p.id and c.deleted_at is null ${condition}
+      left join check_states s on s.check_id = c.id
+      where p.badge_key = $1 group by p.id`,
+  });
+}
+
+const TALLY_ALL = tallyStatement("check_statuses.tally_all", "");
+// An index on the tags would be half as large as the table, and what it saves is less than reading the states of
+// those that match: looking through the tags of ten thousand checks takes a few milliseconds.
+const TALLY_TAGGED = tallyStatement(
+  "check_statuses.tally_tagged",
+  "and strpos(' ' || c.tags || ' ', ' ' || $3::text || ' ') > 0",
+);
+
+/**
+ * Counts the checks of a project, all of them or those that carry a tag; null when no project has this badge key.
+ * `now` is the instant at which they will be asked for their status.
+ */
+export async function tallyStatuses(
+  db: Db,
+  { badgeKey, tag, now }: { badgeKey: string; tag: string | null; now: Instant },
+): Promise<StatusTally | null> {
+  const values = [badgeKey, toTimestamp(now)];
+  const { rows } = await (tag === null
+    ? db.query(TALLY_ALL, values)
+    : db.query(TALLY_TAGGED, [...values, tag]));
+  const [row] = rows;
+  return row === undefined ? null : { ...row, uncertain: row.uncertain ?? [] };
+}
+
+const FIND_WATCHED_CHECKS = statement<WatchedRow & { id: number }>({
+  name: "check_statuses.find_watched",
+  text: `select c.id, ${WATCHED_COLUMNS}
+    from checks c join check_states s on s.check_id = c.id
+    where c.id = any ($1::bigint[]) and c.deleted_at is null`,
+});
+
+/** What decides about the status of these checks; deleted ones are left out. In no particular order. */
+export async function findWatchedChecks(
+  db: Db,
+  checkIds: readonly number[],
+): Promise<(WatchedCheck & { id: number })[]> {
+  const { rows } = await db.query(FIND_WATCHED_CHECKS, [toNumberArray(checkIds)]);
+  return rows.map((row) => ({ id: row.id, ...toWatched(row) }));
+}
+
+/** A check as a scraper sees it. */
+export type ScrapedCheck = WatchedCheck & {
+  id: number;
+  uuid: string;
+  name: string;
+  tags: string;
+  downAt: Instant | null;
+};
+
+const LIST_SCRAPED_CHECKS = statement<
+  WatchedRow & { id: number; uuid: string; name: string; tags: string; down_at: Instant | null }
+>({
+  name: "check_statuses.list_scraped",
+  text: `select c.id, c.uuid, c.name, c.tags, ${WATCHED_COLUMNS}, s.down_at
+    from checks c join check_states s on s.check_id = c.id
+    where c.project_id = $1 and c.deleted_at is null and c.id > $2
+    order by c.id limit $3`,
+});
+
+/** The checks of a project after `afterId`, oldest first, at most `limit`. */
+export async function listScrapedChecks(
+  db: Db,
+  { projectId, afterId, limit }: { projectId: number; afterId: number; limit: number },
+): Promise<ScrapedCheck[]> {
+  const { rows } = await db.query(LIST_SCRAPED_CHECKS, [projectId, afterId, limit]);
+  return rows.map((row) => {
+    const { id, uuid, name, tags, down_at: downAt } = row;
+    return { id, uuid, name, tags, downAt, ...toWatched(row) };
+  });
+}
+
+// How many checks of a project read what, counted where they lie: of ten thousand, nearly none is looked at one by one.
+// The SQL says what core/machine/status.ts says; where it cannot, it names the checks that core has to be asked about.
+
+const GRACE = "c.grace_seconds * interval '1 second'";
+const IS_OVERRUN = `(s.last_start_at is not null and s.down_at = s.last_start_at + ${GRACE})`;
+
+/**
+ * SQL for `status.ts` saying grace, and `$now` the parameter of the instant. Of a run in progress on a schedule it
+ * cannot be told here before its deadline: those are IS_UNCERTAIN, and core is asked.
+ */
+const isLate = (now: string) => `(s.down_at is not null and (${now} > s.down_at or (s.status = 'up' and case
+    when not ${IS_OVERRUN} then ${now} >= s.down_at - ${GRACE}
+    when c.kind = 'simple' then ${now} >= greatest(s.last_ping_at, s.expect_from_at)
+      + c.timeout_seconds * interval '1 second'
+    else false end)))`;
+const isUncertain = (now: string) =>
+  `(${IS_OVERRUN} and s.status = 'up' and c.kind <> 'simple' and ${now} <= s.down_at)`;
+
+/** What needs somebody has a small number. */
+const rank = (now: string) =>
+  `case when s.status = 'down' then 0 when ${isLate(now)} then 1 when s.status = 'up' then 2
+    when s.status = 'new' then 3 else 4 end`;
+
+/** How many checks of a project read what. */
+export type Tally = {
+  projectId: number;
+  total: number;
+  /** In the order of the ranks: down, late, up, new, paused. */
+  byRank: readonly number[];
+  /** How many of them have a run in progress. */
+  runningByRank: readonly number[];
+  /** Counted as up, though core may say that they are late. */
+  uncertain: readonly number[];
+};
+
+type TallyRow = {
+  project_id: number;
+  rank: number;
+  count: number;
+  running: number;
+  uncertain: number[] | null;
+};
+
+// The rank is worked out once for each check: `offset 0` keeps it from being written out wherever it is used.
+const TALLY_CHECKS = statement<TallyRow>({
+  name: "check_tallies.count",
+  text: `select project_id, rank, count(*)::int as count, count(*) filter (where is_running)::int as running,
+      array_agg(id) filter (where is_uncertain) as uncertain
+    from (select c.id, c.project_id, ${rank("$2::timestamptz")} as rank, s.last_start_at is not null as is_running,
+        ${isUncertain("$2::timestamptz")} as is_uncertain
+      from checks c join check_states s on s.check_id = c.id
+      where c.deleted_at is null and c.project_id = any ($1::bigint[]) offset 0) as r
+    group by project_id, rank`,
+});
+
+/** Counts the checks of projects; one without checks is left out. */
+export async function tallyChecks(
+  db: Db,
+  { projectIds, now }: { projectIds: readonly number[]; now: Instant },
+): Promise<Tally[]> {
+  const { rows } = await db.query(TALLY_CHECKS, [toNumberArray(projectIds), toTimestamp(now)]);
+  return [...Map.groupBy(rows, (row) => row.project_id)].map(([projectId, mine]) => ({
+    projectId,
+    total: mine.reduce((sum, { count }) => sum + count, 0),
+    byRank: RANKS.map((place) => mine.find((row) => row.rank === place)?.count ?? 0),
+    runningByRank: RANKS.map((place) => mine.find((row) => row.rank === place)?.running ?? 0),
+    uncertain: mine.flatMap(({ uncertain }) => uncertain ?? []),
+  }));
+}
+
+const RANKS = [0, 1, 2, 3, 4];
+
+const TALLY_TAGS = statement<{ tag: string; count: number; rank: number }>({
+  name: "check_tallies.count_tags",
+  text: `select t.tag, sum(r.count)::int as count, min(r.rank) as rank
+    from (select tags, rank, count(*) as count
+      from (select c.tags, ${rank("$2::timestamptz")} as rank
+        from checks c join check_states s on s.check_id = c.id
+        where c.deleted_at is null and c.project_id = $1 and c.tags <> '' offset 0) as each
+      group by tags, rank) as r
+    cross join lateral unnest(string_to_array(r.tags, ' ')) as t (tag)
+    where t.tag <> ''
+    group by t.tag order by 2 desc, t.tag limit $3`,
+});
+
+/** The tags of a project that are used most, each with its number of checks and the rank of the worst of them. */
+export async function tallyTags(
+  db: Db,
+  { projectId, now, limit }: { projectId: number; now: Instant; limit: number },
+): Promise<{ tag: string; count: number; rank: number }[]> {
+  return (await db.query(TALLY_TAGS, [projectId, toTimestamp(now), limit])).rows;
+}
+
+// Checks as the dashboard's list shows them: lean, many at once, each with the number of the transaction that wrote it
+// last. What has changed is found by that number: no index and no trigger on what pings write. It only reads.
+
+export type LeanCheck = WatchedCheck & {
+  id: number;
+  uuid: string;
+  projectId: number;
+  name: string;
+  slug: string;
+  tags: string;
+  lastDurationMs: number | null;
+  /** The stored deadline. */
+  downAt: Instant | null;
+  /** The flip that made it down; null while it is not, or the flip is forgotten. */
+  down: { since: Instant; reason: FlipReason; exitStatus: number | null } | null;
+  channelCount: number;
+  /** The larger of the numbers of the transactions that wrote its settings and its state. */
+  lastXid: number;
+  /** The sum of both: another number after every change, also where the one who wrote last had begun first. */
+  change: number;
+  /** When it was read: of two readings the one with the larger number is the later. */
+  readingOrder: number;
+};
+
+/** Rows, and up to where changes are in them: whoever asks for changes since the cursor misses nothing. */
+export type LeanPage = { checks: LeanCheck[]; cursor: number };
+
+type LeanRow = WatchedRow & {
+  id: number;
+  uuid: string;
+  project_id: number;
+  name: string;
+  slug: string;
+  tags: string;
+  last_duration_ms: number | null;
+  down_at: Instant | null;
+  channel_count: number;
+  down_since: Instant | null;
+  down_reason: FlipReason | null;
+  exit_status: number | null;
+  check_xmin: number;
+  state_xmin: number;
+};
+
+const LEAN_COLUMNS = `c.id, c.uuid, c.project_id, c.name, c.slug, c.tags, ${WATCHED_COLUMNS}, s.last_duration_ms,
+  s.down_at, (select count(*)::int from check_channels cc where cc.check_id = c.id) as channel_count,
+  d.at as down_since, d.reason as down_reason, e.exit_status,
+  c.xmin::text::bigint as check_xmin, s.xmin::text::bigint as state_xmin`;
+
+/** Only for those that are down: of the others nothing is looked up. */
+const DOWN_BECAUSE = `left join lateral (
+      select f.at, f.reason from flips f
+      where s.status = 'down' and f.check_id = c.id and f.to_status = 'down' and f.taken_back_at is null
+      order by f.at desc, f.id desc limit 1
+    ) as d on true
+    left join lateral (
+      select p.exit_status from pings p
+      where d.reason = 'fail' and p.check_id = c.id and p.kind = 'f' and p.at = d.at limit 1
+    ) as e on true`;
+
+/** The rows of a selection of ids, in its order, with the snapshot that they are of. Without a row there is none. */
+function leanStatement(name: string, { chosen, order }: { chosen: string; order: string }) {
+  return statement<LeanRow & SnapshotRow>({
+    name,
+    text: `with chosen as materialized (${chosen})
+      select ${SEEN}, ${LEAN_COLUMNS}
+      from chosen
+      join checks c on c.id = chosen.id join check_states s on s.check_id = c.id
+      ${DOWN_BECAUSE}
+      order by ${order}`,
+  });
+}
+
+const THERE = "from checks c where c.deleted_at is null";
+const WITH_STATE = "from checks c join check_states s on s.check_id = c.id where c.deleted_at is null";
+
+const LIST_LEAN_CHECKS = leanStatement("check_rows.list", {
+  chosen: `select c.id ${THERE} and c.project_id = $1 and c.id > $2 order by c.id limit $3`,
+  order: "c.id",
+});
+
+/** The checks of a project after `afterId`, oldest first, at most `limit`. */
+export async function listLeanChecks(
+  db: Db,
+  { projectId, afterId, limit }: { projectId: number; afterId: number; limit: number },
+): Promise<LeanCheck[]> {
+  return toPage((await db.query(LIST_LEAN_CHECKS, [projectId, afterId, limit])).rows).checks;
+}
+
+const LIST_URGENT_CHECKS = leanStatement("check_rows.list_urgent", {
+  // Numbered after the limit: only the first hundred are sorted through.
+  chosen: `select id, row_number() over () as place from (
+      select c.id ${WITH_STATE} and c.project_id = $1
+      order by ${rank("$2::timestamptz")},
+        case when s.status = 'down' then coalesce(s.silence_deadline_at, s.last_ping_at) end desc,
+        case when ${rank("$2::timestamptz")} = 1 then s.down_at end, lower(c.name), c.id
+      limit $3
+    ) as first`,
+  order: "chosen.place",
+});
+
+/** The checks of a project that need somebody first: down, late, and then by name. */
+export async function listUrgentChecks(
+  db: Db,
+  { projectId, now, limit }: { projectId: number; now: Instant; limit: number },
+): Promise<LeanPage> {
+  const { rows } = await db.query(LIST_URGENT_CHECKS, [projectId, toTimestamp(now), limit]);
+  return rows.length > 0 ? toPage(rows) : { checks: [], cursor: (await readSnapshot(db)).xmin };
+}
+
+const FIND_LEAN_CHECKS = leanStatement("check_rows.find", {
+  chosen: `select c.id ${THERE} and c.uuid = any ($1::uuid[])`,
+  order: "c.id",
+});
+
+/** The checks with these UUIDs, in whatever project; deleted ones are left out. */
+export async function findLeanChecks(db: Db, uuids: readonly string[]): Promise<LeanCheck[]> {
+  return toPage((await db.query(FIND_LEAN_CHECKS, [toTextArray(uuids)])).rows).checks;
+}
+
+const LIST_CHANGED_CHECKS = leanStatement("check_rows.list_changed", {
+  // Project by project, and ordered afterwards: nearly nothing has changed, and whoever looks for the first of it in the
+  // order of ids goes through the checks of everybody. Of 400,000 that took 390 ms, this way 50.
+  chosen: `select changed.id from unnest($1::bigint[]) as p (id) cross join lateral (
+      select c.id ${WITH_STATE} and c.project_id = p.id
+        and (age(c.xmin) <= age($2::text::xid) or age(s.xmin) <= age($2::text::xid)) offset 0
+    ) as changed
+    order by changed.id limit $3`,
+  order: "c.id",
+});
+
+/** The checks of these projects that were written since a cursor, at most `limit`. Some may have been told before. */
+export async function listChangedChecks(
+  db: Db,
+  { projectIds, since, limit }: { projectIds: readonly number[]; since: number; limit: number },
+): Promise<LeanCheck[]> {
+  const { rows } = await db.query(LIST_CHANGED_CHECKS, [
+    toNumberArray(projectIds),
+    String(lowerHalf(since)),
+    limit,
+  ]);
+  return toPage(rows).checks;
+}
+
+function toPage(rows: readonly (LeanRow & SnapshotRow)[]): LeanPage {
+  const [first] = rows;
+  if (first === undefined) return { checks: [], cursor: 0 };
+  const snapshot = toSnapshot(first);
+  return { checks: rows.map((row) => toLean(row, snapshot)), cursor: snapshot.xmin };
+}
+
+function toLean(row: LeanRow, snapshot: Snapshot): LeanCheck {
+  const { down_since: since, down_reason: reason } = row;
+  const checkXid = wholeXid(row.check_xmin, snapshot.xmax);
+  const stateXid = wholeXid(row.state_xmin, snapshot.xmax);
+  return {
+    id: row.id,
+    uuid: row.uuid,
+    projectId: row.project_id,
+    name: row.name,
+    slug: row.slug,
+    tags: row.tags,
+    ...toWatched(row),
+    lastDurationMs: row.last_duration_ms,
+    downAt: row.down_at,
+    down: since === null || reason === null ? null : { since, reason, exitStatus: row.exit_status },
+    channelCount: row.channel_count,
+    lastXid: Math.max(checkXid, stateXid),
+    change: checkXid + stateXid,
+    readingOrder: readingOrder(snapshot),
+  };
+}
+
+const COUNT_CHECKS = statement<{ project_id: number; count: number }>({
+  name: "check_rows.count",
+  text: `select project_id, count(*)::int as count from checks
+    where project_id = any ($1::bigint[]) and deleted_at is null group by project_id`,
+});
+
+/** How many checks each of these projects has; one without checks is left out. */
+export async function countChecks(db: Db, projectIds: readonly number[]): Promise<Map<number, number>> {
+  const { rows } = await db.query(COUNT_CHECKS, [toNumberArray(projectIds)]);
+  return new Map(rows.map(({ project_id, count }) => [project_id, count]));
+}
+
+const COUNT_DOWN = statement<{ project_id: number; count: number }>({
+  name: "check_rows.count_down",
+  text: `select c.project_id, count(*)::int as count from checks c join check_states s on s.check_id = c.id
+    where c.project_id = any ($1::bigint[]) and c.deleted_at is null and s.status = 'down' group by c.project_id`,
+});
+
+/** How many checks of each of these projects are down; one with none is left out. */
+export async function countDown(db: Db, projectIds: readonly number[]): Promise<Map<number, number>> {
+  const { rows } = await db.query(COUNT_DOWN, [toNumberArray(projectIds)]);
+  return new Map(rows.map(({ project_id, count }) => [project_id, count]));
+}
+
+const LIST_CHECK_NAMES = statement<{ project_id: number; uuid: string }>({
+  name: "check_rows.list_ids",
+  text: "select project_id, uuid from checks where project_id = any ($1::bigint[]) and deleted_at is null",
+});
+
+/** The UUIDs of all checks of projects. */
+export async function listCheckNames(
+  db: Db,
+  projectIds: readonly number[],
+): Promise<{ projectId: number; uuid: string }[]> {
+  const { rows } = await db.query(LIST_CHECK_NAMES, [toNumberArray(projectIds)]);
+  return rows.map(({ project_id, uuid }) => ({ projectId: project_id, uuid }));
+}
+
+/** What has to be known of a check to change it together with others. */
+export type BulkCheck = { id: number; uuid: string; status: StoredStatus };
+
+const FIND_BULK_CHECKS = statement<BulkCheck>({
+  name: "check_rows.find_bulk",
+  text: `select c.id, c.uuid, s.status from checks c join check_states s on s.check_id = c.id
+    where c.uuid = any ($1::uuid[]) and c.project_id = $2`,
+});
+
+/** The checks of a project with these UUIDs, those that are marked as deleted, too. */
+export async function findBulkChecks(
+  db: Db,
+  { uuids, projectId }: { uuids: readonly string[]; projectId: number },
+): Promise<BulkCheck[]> {
+  const { rows } = await db.query(FIND_BULK_CHECKS, [toTextArray(uuids), projectId]);
+  return rows;
+}
+
+// Checks that are down without any channel being notified.
+
+// Of ten thousand checks few are down, and they are found by the project's own index.
+const LIST_SILENT_CHECKS = statement<{ uuid: string; total: number }>({
+  name: "silent_checks.list",
+  text: `select c.uuid, (count(*) over ())::int as total
+    from checks c join check_states s on s.check_id = c.id
+    where c.project_id = $1 and c.deleted_at is null and s.status = 'down'
+      and not exists (select from check_channels cc where cc.check_id = c.id and cc.channel_id = any ($2::bigint[]))
+    order by c.id limit $3`,
+});
+
+/** The UUIDs of checks that are down and have none of these channels, at most `limit`, and how many there are. */
+export async function listSilentChecks(
+  db: Db,
+  { projectId, channelIds, limit }: { projectId: number; channelIds: readonly number[]; limit: number },
+): Promise<{ uuids: string[]; total: number }> {
+  const { rows } = await db.query(LIST_SILENT_CHECKS, [projectId, toNumberArray(channelIds), limit]);
+  return { uuids: rows.map(({ uuid }) => uuid), total: rows[0]?.total ?? 0 };
+}
+
+// The newest things that happened to many checks at once, one short list for each: what the strip in a row of the
+// dashboard is drawn from. It only reads.
+
+export type RecentMark = {
+  checkId: number;
+  at: Instant;
+  /** A run that ended, a deadline that passed in silence, time that was not observed, a pause. */
+  kind: "success" | "fail" | "missed" | "unseen" | "paused";
+  durationMs: number | null;
+};
+
+// A check's pings are found by the check alone and are as many as its owner's log holds.
+const LIST_RECENT_MARKS = statement<{
+  check_id: number;
+  at: Instant;
+  kind: RecentMark["kind"];
+  duration_ms: number | null;
+}>({
+  name: "recent_marks.list",
+  text: `select c.id as check_id, m.at, m.kind, m.duration_ms
+    from unnest($1::bigint[]) as c (id)
+    cross join lateral (
+      (select p.at, case p.kind when 's' then 'success' else 'fail' end as kind, p.duration_ms
+        from pings p where p.check_id = c.id and p.kind in ('s', 'f') order by p.n desc limit $2)
+      union all
+      (select f.at, 'missed', null from flips f
+        where f.check_id = c.id and f.to_status = 'down' and f.reason = 'timeout' and f.taken_back_at is null
+        order by f.at desc, f.id desc limit $2)
+      union all
+      (select e.at, case e.kind when 'paused' then 'paused' else 'unseen' end, null from events e
+        where e.check_id = c.id and e.kind in ('not_observed', 'paused')
+        order by e.at desc, e.id desc limit $2)
+    ) as m
+    order by c.id, m.at`,
+});
+
+/** For each of these checks the newest of each sort, at most `limit`, all in the order of time. */
+export async function listRecentMarks(
+  db: Db,
+  { checkIds, limit }: { checkIds: readonly number[]; limit: number },
+): Promise<RecentMark[]> {
+  if (checkIds.length === 0) return [];
+  const { rows } = await db.query(LIST_RECENT_MARKS, [toNumberArray(checkIds), limit]);
+  return rows.map((row) => ({
+    checkId: row.check_id,
+    at: row.at,
+    kind: row.kind,
+    durationMs: row.duration_ms,
+  }));
+}

@@ -1,0 +1,883 @@
+// The record of every message that is owed: read, counted and forgotten here. Rows are written by planning.ts, in
+// the transaction of what they are about, and settled by claims.ts.
+import type { ChannelHealth } from "../core/delivery.ts";
+import type { Instant, Interval } from "../core/instant.ts";
+import type { OtherChecks } from "../core/message.ts";
+import {
+  type CheckRow,
+  type CheckWithState,
+  SELECT_WITH_STATE,
+  type StateRow,
+  toCheckWithState,
+} from "./checks.ts";
+import { type Db, statement } from "./db.ts";
+import type { Tx } from "./transaction.ts";
+import { sqlInstant, toNumberArray, toTextArray, toTimestamp } from "./values.ts";
+
+/**
+ * `merged`: told together with a later one. `withdrawn`: its flip was taken back before it was told, or check or
+ * channel are gone. `skipped`: the channel does not want to hear of it. `dead`: given up.
+ */
+export type SettledState = "sent" | "merged" | "withdrawn" | "skipped" | "dead";
+
+export type DeliveryKind = "flip" | "correction" | "notice" | "disabled" | "operator" | "test";
+
+export type Delivery = {
+  id: number;
+  kind: DeliveryKind;
+  /** Sent to receivers that can use it: that of a message is the key of its oldest delivery. */
+  dedupeKey: string;
+  channelId: number;
+  /** The group by which the channel is told; null: directly. */
+  groupId: number | null;
+  /** Of a flip and a correction. */
+  checkId: number | null;
+  flipId: number | null;
+  /** Of a notice. */
+  blindFromAt: Instant | null;
+  blindToAt: Instant | null;
+  /** What the message says, where no other row does. */
+  about: Readonly<Record<string, unknown>> | null;
+  state: "pending" | SettledState;
+  createdAt: Instant;
+  /** Tries that were begun. */
+  attemptCount: number;
+  /** Null once it is settled. */
+  nextTryAt: Instant | null;
+  attemptedAt: Instant | null;
+  settledAt: Instant | null;
+  requestSummary: string | null;
+  responseCode: number | null;
+  responseExcerpt: string | null;
+  reason: string | null;
+  /** The oldest delivery of the message that it was told with, or may have been. */
+  messageId: number | null;
+};
+
+export type DeliveryRow = {
+  id: number;
+  kind: DeliveryKind;
+  dedupe_key: string;
+  channel_id: number;
+  group_id: number | null;
+  check_id: number | null;
+  flip_id: number | null;
+  blind_from_at: Instant | null;
+  blind_to_at: Instant | null;
+  about: Record<string, unknown> | null;
+  state: Delivery["state"];
+  created_at: Instant;
+  attempt_count: number;
+  next_try_at: Instant | null;
+  attempted_at: Instant | null;
+  settled_at: Instant | null;
+  request_summary: string | null;
+  response_code: number | null;
+  response_excerpt: string | null;
+  reason: string | null;
+  message_id: number | null;
+};
+
+/** The columns of a delivery, for the statements that write and return one. */
+const DELIVERY_COLUMNS = `d.id, d.kind, d.dedupe_key, d.channel_id, d.group_id, d.check_id, d.flip_id,
+  d.blind_from_at, d.blind_to_at, d.about, d.state, d.created_at, d.attempt_count, d.next_try_at, d.attempted_at, d.settled_at,
+  d.request_summary, d.response_code, d.response_excerpt, d.reason, d.message_id`;
+
+/** A row of these columns as a domain value. */
+function toDelivery(row: DeliveryRow): Delivery {
+  return {
+    id: row.id,
+    kind: row.kind,
+    dedupeKey: row.dedupe_key,
+    channelId: row.channel_id,
+    groupId: row.group_id,
+    checkId: row.check_id,
+    flipId: row.flip_id,
+    blindFromAt: row.blind_from_at,
+    blindToAt: row.blind_to_at,
+    about: row.about,
+    state: row.state,
+    createdAt: row.created_at,
+    attemptCount: row.attempt_count,
+    // What is due at once lies in 1970, so that a clock that is set back cannot hold it up.
+    nextTryAt: row.next_try_at === null ? null : Math.max(row.next_try_at, row.created_at),
+    attemptedAt: row.attempted_at,
+    settledAt: row.settled_at,
+    requestSummary: row.request_summary,
+    responseCode: row.response_code,
+    responseExcerpt: row.response_excerpt,
+    reason: row.reason,
+    messageId: row.message_id,
+  };
+}
+
+const COUNT_UNSENT = statement<{ count: number; oldest_at: Instant | null }>({
+  name: "deliveries.count_unsent",
+  text: "select count(*) as count, min(created_at) as oldest_at from deliveries where state = 'pending'",
+});
+
+/** How many messages are owed, and since when the oldest of them has been waiting; null when none is. */
+export async function countUnsent(db: Db): Promise<{ count: number; oldestAt: Instant | null }> {
+  const { rows } = await db.query(COUNT_UNSENT, []);
+  return { count: rows[0]?.count ?? 0, oldestAt: rows[0]?.oldest_at ?? null };
+}
+
+const FIND_DELIVERIES = statement<DeliveryRow>({
+  name: "deliveries.find",
+  text: `select ${DELIVERY_COLUMNS} from deliveries d where d.id = any ($1::bigint[]) order by d.id`,
+});
+
+/**
+ * These deliveries as they are now, oldest first; those that are forgotten are left out.
+ *
+ * @internal Only tests use it.
+ */
+export async function findDeliveries(db: Db, deliveryIds: readonly number[]): Promise<Delivery[]> {
+  return (await db.query(FIND_DELIVERIES, [deliveryIds])).rows.map(toDelivery);
+}
+
+const LIST_DELIVERIES_OF_CHANNEL = statement<DeliveryRow>({
+  name: "deliveries.list_of_channel",
+  text: `select ${DELIVERY_COLUMNS} from deliveries d
+    where d.channel_id = $1 and ($2::bigint is null or d.id < $2) order by d.id desc limit $3`,
+});
+
+/**
+ * The delivery log of a channel, newest first, from before `beforeId` if that is given.
+ *
+ * @internal Only tests use it.
+ */
+export async function listDeliveriesOfChannel(
+  db: Db,
+  page: { channelId: number; beforeId?: number; limit: number },
+): Promise<Delivery[]> {
+  const { rows } = await db.query(LIST_DELIVERIES_OF_CHANNEL, [
+    page.channelId,
+    page.beforeId ?? null,
+    page.limit,
+  ]);
+  return rows.map(toDelivery);
+}
+
+const LIST_DELIVERIES_OF_FLIP = statement<DeliveryRow>({
+  name: "deliveries.list_of_flip",
+  text: `select ${DELIVERY_COLUMNS} from deliveries d where d.flip_id = $1 order by d.id`,
+});
+
+/** Who was told of a flip, and how that went; corrections of it included. */
+export async function listDeliveriesOfFlip(db: Db, flipId: number): Promise<Delivery[]> {
+  return (await db.query(LIST_DELIVERIES_OF_FLIP, [flipId])).rows.map(toDelivery);
+}
+
+// By address, so that the plan reads the oldest rows by the key and nothing else, whatever the limit.
+const PRUNE_DELIVERIES = statement<{ count: number }>({
+  name: "deliveries.prune",
+  text: `with gone as (
+      delete from deliveries
+      where ctid = any (array(
+        select ctid from (select ctid, settled_at from deliveries order by id limit $2) as oldest
+        where settled_at < $1
+      ))
+      returning id
+    ), forgotten as (
+      delete from notice_checks using gone where delivery_id = gone.id
+    )
+    select count(*) as count from gone`,
+});
+
+/** Looks at the `limit` oldest rows and forgets those settled before an instant; returns how many. */
+export async function pruneDeliveries(
+  tx: Tx,
+  { before, limit }: { before: Instant; limit: number },
+): Promise<number> {
+  return (await tx.query(PRUNE_DELIVERIES, [toTimestamp(before), limit])).rows[0]?.count ?? 0;
+}
+
+const DELETE_DELIVERIES_OF_CHECK = statement({
+  name: "deliveries.delete_of_check",
+  text: `with unnoticed as (delete from notice_checks where check_id = $1)
+    delete from deliveries d using flips f where f.check_id = $1 and d.flip_id = f.id`,
+});
+
+/** Removes the deliveries of a check that is deleted for good. They are found by its flips, so before those go. */
+export async function deleteDeliveriesOfCheck(tx: Tx, checkId: number): Promise<void> {
+  await tx.query(DELETE_DELIVERIES_OF_CHECK, [checkId]);
+}
+
+// Writes what is owed, in the transaction of what it is about. Which flips are told is decided in core; to which
+// channels follows from the rows: the enabled ones of the check, and the members of a group in its place.
+
+/** Due at once, whatever becomes of the clock. */
+const AT_ONCE = "to_timestamp(0)";
+
+/**
+ * The channels behind a channel `ch`, as `target.id`: itself, or the members of a group, disabled ones too. What a
+ * group's configuration holds is looked at with care: a row that nobody can read must not make a signal fail.
+ */
+const TARGETS = `
+  left join lateral (
+    select m.id
+    from jsonb_array_elements_text(
+        case when jsonb_typeof(ch.config -> 'members') = 'array' then ch.config -> 'members' else '[]' end
+      ) as named (uuid)
+      join channels m on m.uuid = case when named.uuid ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+        then named.uuid::uuid end
+    where ch.kind = 'group' and m.project_id = ch.project_id and m.kind <> 'group'
+  ) as member on true
+  cross join lateral (
+    select case when ch.kind = 'group' then member.id else ch.id end as id,
+      case when ch.kind = 'group' then ch.id end as group_id
+  ) as target`;
+
+const OF_CHECK = `
+  join check_channels cc on cc.check_id = n.check_id
+  join channels ch on ch.id = cc.channel_id and ch.disabled_at is null
+  ${TARGETS}`;
+
+const INSERT_FLIP_DELIVERIES = statement({
+  name: "planning.flips",
+  text: `insert into deliveries (kind, dedupe_key, channel_id, group_id, check_id, flip_id, state, created_at,
+      attempt_count, next_try_at)
+    select 'flip', gen_random_uuid(), target.id, target.group_id, n.check_id, n.flip_id, 'pending', $3::timestamptz,
+      0, ${AT_ONCE}
+    from unnest($1::bigint[], $2::bigint[]) with ordinality as n (check_id, flip_id, position) ${OF_CHECK}
+    where target.id is not null
+    order by n.position, target.id, target.group_id
+    on conflict do nothing`,
+});
+
+/** Owes these flips to the channels of their checks, in this order. */
+export async function insertFlipDeliveries(
+  tx: Tx,
+  { flips, at }: { flips: readonly { checkId: number; flipId: number }[]; at: Instant },
+): Promise<void> {
+  await tx.query(INSERT_FLIP_DELIVERIES, [
+    toNumberArray(flips.map(({ checkId }) => checkId)),
+    toNumberArray(flips.map(({ flipId }) => flipId)),
+    toTimestamp(at),
+  ]);
+}
+
+// Locked in the order of their ids, as settling does.
+const WITHDRAW = statement({
+  name: "planning.withdraw",
+  text: `with held as (
+      select id from deliveries
+      where flip_id = any ($1::bigint[]) and kind = 'flip' and state = 'pending' and message_id is null
+      order by id for update
+    )
+    update deliveries d set state = 'withdrawn', settled_at = $2, next_try_at = null,
+      reason = 'taken back before it was told'
+    from held where d.id = held.id`,
+});
+
+const PLAN_CORRECTIONS = statement({
+  name: "planning.corrections",
+  text: `insert into deliveries (kind, dedupe_key, channel_id, group_id, check_id, flip_id, state, created_at,
+      attempt_count, next_try_at)
+    select 'correction', gen_random_uuid(), d.channel_id, d.group_id, d.check_id, d.flip_id, 'pending',
+      $2::timestamptz, 0, ${AT_ONCE}
+    from deliveries d join channels ch on ch.id = d.channel_id and (ch.disabled_at is null or d.group_id is not null)
+    where d.flip_id = any ($1::bigint[]) and d.kind = 'flip' and d.state not in ('withdrawn', 'skipped')
+      and (d.state in ('sent', 'merged') or d.message_id is not null)
+    order by d.id
+    on conflict do nothing`,
+});
+
+/** Nobody is told any more of flips that were taken back; whoever was told, or may have been, is owed a correction. */
+export async function takeBackFlipDeliveries(
+  tx: Tx,
+  { flipIds, at }: { flipIds: readonly number[]; at: Instant },
+): Promise<void> {
+  const values = [toNumberArray(flipIds), toTimestamp(at)];
+  await tx.query(WITHDRAW, values);
+  await tx.query(PLAN_CORRECTIONS, values);
+}
+
+const NOTICES = `unnest($1::bigint[], $2::bigint[], $3::bigint[]) as given (check_id, from_ms, to_ms)
+  cross join lateral (
+    select given.check_id, ${sqlInstant("given.from_ms")} as from_at, ${sqlInstant("given.to_ms")} as to_at
+  ) as n`;
+
+// In one order, so that two who owe the same notices do not wait for each other.
+const PLAN_NOTICES = statement({
+  name: "planning.notices",
+  text: `insert into deliveries (kind, dedupe_key, channel_id, group_id, blind_from_at, blind_to_at, state,
+      created_at, attempt_count, next_try_at)
+    select 'notice', gen_random_uuid(), owed.channel_id, owed.group_id, owed.from_at, owed.to_at, 'pending',
+      $4::timestamptz, 0, $5::timestamptz
+    from (
+      select distinct target.id as channel_id, target.group_id, n.from_at, n.to_at from ${NOTICES} ${OF_CHECK}
+      where target.id is not null
+    ) as owed
+    order by owed.channel_id, owed.from_at, owed.to_at, owed.group_id
+    on conflict do nothing`,
+});
+
+const ADD_CHECKS = statement({
+  name: "planning.add_checks",
+  text: `insert into notice_checks (delivery_id, check_id)
+    select distinct d.id, n.check_id from ${NOTICES} ${OF_CHECK}
+      join deliveries d on d.kind = 'notice' and d.channel_id = target.id and d.blind_from_at = n.from_at
+        and d.blind_to_at = n.to_at
+    where d.state = 'pending' and d.message_id is null
+    on conflict do nothing`,
+});
+
+/** Owes one notice for each blind time and channel, from `tellAt` on; a check is added to one that is still there. */
+export async function insertNoticeDeliveries(
+  tx: Tx,
+  given: { notices: readonly { checkId: number; blind: Interval }[]; at: Instant; tellAt: Instant },
+): Promise<void> {
+  const { notices, at, tellAt } = given;
+  const about = [
+    toNumberArray(notices.map(({ checkId }) => checkId)),
+    toNumberArray(notices.map(({ blind }) => blind.from)),
+    toNumberArray(notices.map(({ blind }) => blind.to)),
+  ];
+  await tx.query(PLAN_NOTICES, [...about, toTimestamp(at), toTimestamp(tellAt)]);
+  await tx.query(ADD_CHECKS, about);
+}
+
+const INSERT_MESSAGES = statement<{ id: number }>({
+  name: "planning.sayings",
+  text: `insert into deliveries (kind, dedupe_key, channel_id, about, state, created_at, attempt_count, next_try_at)
+    select n.kind, gen_random_uuid(), n.channel_id, n.about, 'pending', $4::timestamptz, 0, ${AT_ONCE}
+    from unnest($1::text[], $2::bigint[], $3::jsonb[]) with ordinality as n (kind, channel_id, about, position)
+    order by n.position
+    returning id`,
+});
+
+/** What a message says that no other row tells. */
+export type NewMessage = { channelId: number; kind: "disabled" | "operator"; about: object };
+
+/** Owes messages whose contents are given; returns their ids. */
+export async function insertMessages(
+  tx: Tx,
+  { sayings, at }: { sayings: readonly NewMessage[]; at: Instant },
+): Promise<number[]> {
+  const { rows } = await tx.query(INSERT_MESSAGES, [
+    sayings.map(({ kind }) => kind),
+    sayings.map(({ channelId }) => channelId),
+    sayings.map(({ about }) => JSON.stringify(about)),
+    toTimestamp(at),
+  ]);
+  return rows.map(({ id }) => id);
+}
+
+const INSERT_TEST_DELIVERIES = statement<{ id: number }>({
+  name: "planning.tests",
+  text: `insert into deliveries (kind, dedupe_key, channel_id, state, created_at, attempt_count, next_try_at)
+    select 'test', gen_random_uuid(), target.id, 'pending', $2::timestamptz, 0, ${AT_ONCE}
+    from channels ch ${TARGETS}
+    where ch.id = $1 and target.id is not null
+    order by target.id
+    returning id`,
+});
+
+/** Owes a test to a channel, or to each member of a group; returns the ids. A disabled channel may be tested, too. */
+export async function insertTestDeliveries(
+  tx: Tx,
+  { channelId, at }: { channelId: number; at: Instant },
+): Promise<number[]> {
+  return (await tx.query(INSERT_TEST_DELIVERIES, [channelId, toTimestamp(at)])).rows.map(({ id }) => id);
+}
+
+// The deliveries as a queue: which channels have something to send, who sends it, and how it ended. How many a
+// channel may be given, and what follows from a result, is decided in core.
+
+/** A channel with unsent messages. */
+export type WaitingChannel = {
+  channelId: number;
+  /** The account that owns its project; null: the channel or its project is gone. */
+  ownerId: number | null;
+  /** Whether one of them may be tried now. */
+  isDue: boolean;
+  /** Null: the channel is gone, and its messages are only to be settled. */
+  channel: (ChannelHealth & { kind: string; isDisabled: boolean }) | null;
+};
+
+type WaitingRow = {
+  channel_id: number;
+  owner_id: number | null;
+  is_due: boolean;
+  kind: string | null;
+  is_disabled: boolean;
+  failure_count: number;
+  last_notify_duration_ms: number | null;
+  hold_until_at: Instant | null;
+  bucket_full_at: Instant | null;
+};
+
+// From channel to channel by the index, however many messages one of them has waiting.
+const FIND_WAITING_CHANNELS = statement<WaitingRow>({
+  name: "claims.find_channels",
+  text: `with recursive visited (channel_id, next_try_at, nth) as (
+      (
+        select channel_id, next_try_at, 1 from deliveries
+        where state = 'pending' and channel_id > $2 order by channel_id, next_try_at limit 1
+      )
+      union all
+      select following.channel_id, following.next_try_at, visited.nth + 1
+      from visited cross join lateral (
+        select channel_id, next_try_at from deliveries
+        where state = 'pending' and channel_id > visited.channel_id order by channel_id, next_try_at limit 1
+      ) as following
+      where visited.nth < $3
+    )
+    select v.channel_id, v.next_try_at <= $1 as is_due,
+      (select m.account_id from members m where m.project_id = ch.project_id and m.role = 'owner') as owner_id,
+      ch.kind, ch.disabled_at is not null as is_disabled,
+      ch.failure_count, ch.last_notify_duration_ms, ch.hold_until_at, ch.bucket_full_at
+    from visited v left join channels ch on ch.id = v.channel_id
+    order by v.channel_id`,
+});
+
+/** Channels with unsent messages after the given one, in the order of their ids, at most `limit`. */
+export async function findWaitingChannels(
+  db: Db,
+  { now, after, limit }: { now: Instant; after: number; limit: number },
+): Promise<WaitingChannel[]> {
+  const { rows } = await db.query(FIND_WAITING_CHANNELS, [toTimestamp(now), after, limit]);
+  return rows.map((row) => ({
+    channelId: row.channel_id,
+    ownerId: row.owner_id,
+    isDue: row.is_due,
+    channel:
+      row.kind === null
+        ? null
+        : {
+            kind: row.kind,
+            isDisabled: row.is_disabled,
+            failureCount: row.failure_count,
+            lastNotifyDurationMs: row.last_notify_duration_ms,
+            holdUntilAt: row.hold_until_at,
+            bucketFullAt: row.bucket_full_at,
+          },
+  }));
+}
+
+/**
+ * A lease that ends further ahead than any can is left from before the clock was set back. Twice as far, because
+ * whoever looks may have looked at the clock before the one who claimed.
+ */
+const isFree = (claimedUntil: string) =>
+  `(${claimedUntil} is null or ${claimedUntil} <= $3 or ${claimedUntil} > $4)`;
+
+// How many are wanted is known only row by row, so the planner would rather read and sort everything that waits.
+const READ_IN_ORDER = statement({
+  name: "claims.in_order",
+  text: "select set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)",
+});
+
+// The oldest unsent delivery of a check and channel is the key to all of them: only who locks it may send. A newer
+// one that is due lets it be tried at once, unless it must first be repeated as it was. Nothing here waits for a lock.
+const CLAIM_MESSAGES = statement<DeliveryRow & { was_bound: boolean }>({
+  name: "claims.claim",
+  text: `with head as (
+      select h.id, h.check_id, h.channel_id, h.message_id is not null as was_bound
+      from deliveries h
+      where h.state = 'pending' and ${isFree("h.claimed_until_at")} and h.id in (
+        select due.head_id
+        from unnest($1::bigint[], $2::int[]) as w (channel_id, allowance)
+        cross join lateral (
+          select coalesce(first.id, d.id) as head_id
+          from deliveries d
+          left join lateral (
+            select p.id, p.message_id, p.next_try_at, p.claimed_until_at from deliveries p
+            where p.state = 'pending' and p.check_id = d.check_id and p.channel_id = d.channel_id
+            order by p.id limit 1
+          ) as first on true
+          where d.state = 'pending' and d.channel_id = w.channel_id and d.next_try_at <= $3
+            and ($8::bigint is null or d.id = $8)
+            and ${isFree("coalesce(first.claimed_until_at, d.claimed_until_at)")}
+            and (first.message_id is null or first.next_try_at <= $3)
+          order by d.next_try_at, d.id
+          limit w.allowance
+        ) as due
+      )
+      for update skip locked
+    ), part as (
+      select member.id, head.id as message_id, head.was_bound
+      from head cross join lateral (
+        select p.id from deliveries p
+        where p.state = 'pending' and p.check_id = head.check_id and p.channel_id = head.channel_id
+          and p.id > head.id and (not head.was_bound or p.message_id = head.id)
+        order by p.id limit $7
+        for update skip locked
+      ) as member
+      union all
+      select id, id, was_bound from head
+    )
+    update deliveries d set claimed_by = $5, claimed_until_at = $6, attempt_count = d.attempt_count + 1,
+      attempted_at = $3, message_id = part.message_id
+    from part where d.id = part.id
+    returning ${DELIVERY_COLUMNS}, part.was_bound`,
+});
+
+export type ClaimRequest = {
+  now: Instant;
+  /** How many messages each channel may be given. */
+  allowances: ReadonlyMap<number, number>;
+  /** Names the claim; whoever settles has to show it. */
+  claimedBy: string;
+  leaseMs: number;
+  /** Deliveries that one message tells of, at most. */
+  partsMax: number;
+  /** Only this delivery; left out: whichever are due. */
+  onlyId?: number;
+};
+
+/** Claims messages that are due: the deliveries of each, oldest first. `wasBound`: it may have been sent before. */
+export async function claimMessages(
+  tx: Tx,
+  { now, allowances, claimedBy, leaseMs, partsMax, onlyId }: ClaimRequest,
+): Promise<{ deliveries: Delivery[]; wasBound: boolean }[]> {
+  const [, { rows }] = await Promise.all([
+    tx.query(READ_IN_ORDER, []),
+    tx.query(CLAIM_MESSAGES, [
+      toNumberArray([...allowances.keys()]),
+      toNumberArray([...allowances.values()]),
+      toTimestamp(now),
+      toTimestamp(now + 2 * leaseMs),
+      claimedBy,
+      toTimestamp(now + leaseMs),
+      partsMax - 1,
+      onlyId ?? null,
+    ]),
+  ]);
+  const messages = Map.groupBy(
+    rows.toSorted((one, other) => one.id - other.id),
+    (row) => row.message_id,
+  );
+  return [...messages.values()].map((parts) => ({
+    deliveries: parts.map(toDelivery),
+    wasBound: parts[0]?.was_bound ?? false,
+  }));
+}
+
+/** How a claimed delivery ended, or when it is tried again. */
+export type Settlement = {
+  deliveryId: number;
+  claimedBy: string;
+  outcome: SettledState | { retryAt: Instant };
+  /** Whether the next try may say something else, since the receiver has surely not taken this one. */
+  unbinds: boolean;
+  /** Null: it was settled without being sent. */
+  answer: { summary: string; code: number | null; excerpt: string | null } | null;
+  /** Why it was not sent; null when it was. */
+  reason: string | null;
+};
+
+const HOLD_CLAIMED = statement({
+  name: "claims.hold",
+  text: "select id from deliveries where id = any ($1::bigint[]) order by id for update",
+});
+
+const SETTLE_CLAIMED = statement<{ id: number }>({
+  name: "claims.settle",
+  text: `update deliveries d set state = n.state, settled_at = case when n.state <> 'pending' then $2::timestamptz end,
+      next_try_at = ${sqlInstant("n.next_try_at")}, claimed_by = null, claimed_until_at = null,
+      message_id = case when n.unbinds then null else d.message_id end,
+      request_summary = coalesce(n.summary, d.request_summary),
+      response_code = case when n.summary is null then d.response_code else n.code end,
+      response_excerpt = case when n.summary is null then d.response_excerpt else n.excerpt end, reason = n.reason
+    from unnest($1::bigint[], $3::uuid[], $4::text[], $5::bigint[], $6::boolean[], $7::text[], $8::int[],
+      $9::text[], $10::text[])
+      as n (id, claimed_by, state, next_try_at, unbinds, summary, code, excerpt, reason)
+    where d.id = n.id and d.claimed_by = n.claimed_by
+    returning d.id`,
+});
+
+/** Settles claimed deliveries and returns the ids of those whose claim still held; the others are somebody else's. */
+export async function settleClaimed(
+  tx: Tx,
+  { settlements, at }: { settlements: readonly Settlement[]; at: Instant },
+): Promise<Set<number>> {
+  const ids = toNumberArray(settlements.map(({ deliveryId }) => deliveryId));
+  const texts = (value: (of: Settlement) => string | null) => toTextArray(settlements.map(value));
+  const numbers = (value: (of: Settlement) => number | null) => toNumberArray(settlements.map(value));
+  // One order of locks for all who settle.
+  await tx.query(HOLD_CLAIMED, [ids]);
+  const { rows } = await tx.query(SETTLE_CLAIMED, [
+    ids,
+    toTimestamp(at),
+    texts(({ claimedBy }) => claimedBy),
+    texts(({ outcome }) => (typeof outcome === "string" ? outcome : "pending")),
+    numbers(({ outcome }) => (typeof outcome === "string" ? null : outcome.retryAt)),
+    texts(({ unbinds }) => String(unbinds)),
+    texts(({ answer }) => answer?.summary ?? null),
+    numbers(({ answer }) => answer?.code ?? null),
+    texts(({ answer }) => answer?.excerpt ?? null),
+    texts(({ reason }) => reason),
+  ]);
+  return new Set(rows.map(({ id }) => id));
+}
+
+const POSTPONE_DELIVERIES = statement({
+  name: "claims.postpone",
+  text: `update deliveries d set next_try_at = ${sqlInstant("n.next_try_at")}
+    from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as n (check_id, channel_id, next_try_at)
+    where d.check_id = n.check_id and d.channel_id = n.channel_id and d.state = 'pending' and d.message_id is null`,
+});
+
+/**
+ * When news that stands behind a message may be looked at: with it, while that has to be repeated, and at once
+ * (null) when it is settled. The caller holds the claim of the message, so nobody else moves them.
+ */
+export async function postponeDeliveries(
+  tx: Tx,
+  pairs: readonly { checkId: number; channelId: number; untilAt: Instant | null }[],
+): Promise<void> {
+  await tx.query(POSTPONE_DELIVERIES, [
+    toNumberArray(pairs.map(({ checkId }) => checkId)),
+    toNumberArray(pairs.map(({ channelId }) => channelId)),
+    toNumberArray(pairs.map(({ untilAt }) => untilAt ?? 0)),
+  ]);
+}
+
+// Deliveries as their owners read them: with the names of channel and check, page by page, in one project; and the
+// few things that they may do to them.
+
+export type LoggedDelivery = Delivery & {
+  channel: { uuid: string; kind: string; name: string };
+  /** Null where it was told directly, or the group is gone. */
+  groupUuid: string | null;
+  /** Null where it is about no check, or the check is gone, if only to another project. */
+  check: { uuid: string; name: string } | null;
+  /** What the check changed to; null where it is about no change, or that is deleted. */
+  flipTo: "up" | "down" | null;
+};
+
+type LoggedRow = DeliveryRow & {
+  channel_uuid: string;
+  channel_kind: string;
+  channel_name: string;
+  group_uuid: string | null;
+  check_uuid: string | null;
+  check_name: string | null;
+  flip_to: "up" | "down" | null;
+};
+
+const LOGGED_COLUMNS = `${DELIVERY_COLUMNS}, ch.uuid as channel_uuid, ch.kind as channel_kind, ch.name as channel_name,
+  g.uuid as group_uuid, c.uuid as check_uuid, c.name as check_name, f.to_status as flip_to`;
+
+const LOGGED_JOINS = `join channels ch on ch.id = d.channel_id
+  left join channels g on g.id = d.group_id
+  left join checks c on c.id = d.check_id and c.project_id = ch.project_id and c.deleted_at is null
+  left join flips f on f.id = d.flip_id`;
+
+function toLogged(row: LoggedRow): LoggedDelivery {
+  return {
+    ...toDelivery(row),
+    channel: { uuid: row.channel_uuid, kind: row.channel_kind, name: row.channel_name },
+    groupUuid: row.group_uuid,
+    check: row.check_uuid === null ? null : { uuid: row.check_uuid, name: row.check_name ?? "" },
+    flipTo: row.flip_to,
+  };
+}
+
+// Of each channel the newest few by the index, however long its log is.
+const LIST_LOGGED_DELIVERIES = statement<LoggedRow>({
+  name: "delivery_log.list",
+  text: `select ${LOGGED_COLUMNS}
+    from (
+      select newest.* from unnest($1::bigint[]) as wanted (channel_id)
+        cross join lateral (
+          select one.* from deliveries one
+          where one.channel_id = wanted.channel_id and ($2::bigint is null or one.id < $2)
+          order by one.id desc limit $3
+        ) as newest
+      order by newest.id desc limit $3
+    ) as d ${LOGGED_JOINS}
+    order by d.id desc`,
+});
+
+/** The deliveries of these channels, newest first, from before `beforeId` if that is given. */
+export async function listLoggedDeliveries(
+  db: Db,
+  page: { channelIds: readonly number[]; beforeId: number | null; limit: number },
+): Promise<LoggedDelivery[]> {
+  const { rows } = await db.query(LIST_LOGGED_DELIVERIES, [
+    toNumberArray(page.channelIds),
+    page.beforeId,
+    page.limit,
+  ]);
+  return rows.map(toLogged);
+}
+
+const FIND_LOGGED_DELIVERIES = statement<LoggedRow>({
+  name: "delivery_log.find",
+  text: `select ${LOGGED_COLUMNS} from deliveries d ${LOGGED_JOINS}
+    where d.id = any ($1::bigint[]) and ch.project_id = $2 order by d.id`,
+});
+
+/** Those of these deliveries that belong to a project, oldest first. With their channel they are gone. */
+export async function findLoggedDeliveries(
+  db: Db,
+  { projectId, deliveryIds }: { projectId: number; deliveryIds: readonly number[] },
+): Promise<LoggedDelivery[]> {
+  return (await db.query(FIND_LOGGED_DELIVERIES, [toNumberArray(deliveryIds), projectId])).rows.map(toLogged);
+}
+
+// A message is tried again as a whole, so that what it has told together is not told twice apart.
+const REOPEN_DELIVERY = statement<{ id: number }>({
+  name: "delivery_log.reopen",
+  text: `with wanted as (
+      select id from deliveries
+      where channel_id = $2 and state in ('pending', 'dead') and claimed_by is null
+        and (id = $1 or message_id = (select message_id from deliveries where id = $1 and state = 'dead'))
+      order by id for update
+    )
+    update deliveries d set state = 'pending', next_try_at = to_timestamp(0), settled_at = null, reason = null,
+      message_id = case when d.state = 'dead' then null else d.message_id end
+    from wanted where d.id = wanted.id
+    returning d.id`,
+});
+
+/** Makes an unsent delivery due at once, also one that was given up. False: it is being sent, or is settled. */
+export async function reopenDelivery(
+  tx: Tx,
+  { deliveryId, channelId }: { deliveryId: number; channelId: number },
+): Promise<boolean> {
+  const { rows } = await tx.query(REOPEN_DELIVERY, [deliveryId, channelId]);
+  return rows.some(({ id }) => id === deliveryId);
+}
+
+/** Among so many of its newest deliveries the recent tests of a channel are looked for. */
+const TESTS_READ_MAX = 200;
+
+const COUNT_RECENT_TESTS = statement<{ count: number }>({
+  name: "delivery_log.count_tests",
+  text: `select count(*) as count
+    from unnest($1::bigint[]) as wanted (channel_id)
+      cross join lateral (
+        select one.kind, one.created_at from deliveries one
+        where one.channel_id = wanted.channel_id order by one.id desc limit ${TESTS_READ_MAX}
+      ) as newest
+    where newest.kind = 'test' and newest.created_at > $2
+    group by wanted.channel_id order by count desc limit 1`,
+});
+
+/** How many tests the most tested of these channels was given after an instant. */
+export async function countRecentTests(
+  db: Db,
+  { channelIds, after }: { channelIds: readonly number[]; after: Instant },
+): Promise<number> {
+  const { rows } = await db.query(COUNT_RECENT_TESTS, [toNumberArray(channelIds), toTimestamp(after)]);
+  return rows[0]?.count ?? 0;
+}
+
+// What messages tell besides their flips: the check as it is now, how its neighbours are, and which checks a notice
+// is about. It only reads, and for many messages at once.
+
+const FIND_CHECKS_FOR_MESSAGES = statement<CheckRow & StateRow>({
+  name: "message_facts.find_checks",
+  text: `${SELECT_WITH_STATE} where c.id = any ($1::bigint[]) and c.deleted_at is null`,
+});
+
+/** The checks that messages are about, with their states; deleted ones are left out. In no particular order. */
+export async function findChecksForMessages(db: Db, checkIds: readonly number[]): Promise<CheckWithState[]> {
+  return (await db.query(FIND_CHECKS_FOR_MESSAGES, [toNumberArray(checkIds)])).rows.map(toCheckWithState);
+}
+
+type ProjectHealthRow = {
+  project_id: number;
+  total: number;
+  down_count: number;
+  uuids: string[] | null;
+  names: string[] | null;
+};
+
+const FIND_PROJECT_HEALTH = statement<ProjectHealthRow>({
+  name: "message_facts.list_down",
+  text: `select tally.project_id, tally.total, tally.down_count, listed.uuids, listed.names
+    from (
+      select c.project_id, count(*) as total, count(*) filter (where s.status = 'down') as down_count
+      from checks c join check_states s on s.check_id = c.id
+      where c.project_id = any ($1::bigint[]) and c.deleted_at is null
+      group by c.project_id
+    ) as tally
+    left join lateral (
+      select array_agg(c.uuid::text) as uuids, array_agg(c.name) as names
+      from checks c join check_states s on s.check_id = c.id
+      where c.project_id = tally.project_id and c.deleted_at is null and s.status = 'down'
+    ) as listed on tally.down_count <= $2`,
+});
+
+/** How the checks of projects are, by project; those that are down are listed where they are at most `listedMax`. */
+export async function findProjectHealth(
+  db: Db,
+  { projectIds, listedMax }: { projectIds: readonly number[]; listedMax: number },
+): Promise<Map<number, OtherChecks>> {
+  const { rows } = await db.query(FIND_PROJECT_HEALTH, [toNumberArray(projectIds), listedMax]);
+  return new Map(
+    rows.map((row) => {
+      const down = (row.uuids ?? []).map((uuid, index) => ({ uuid, name: row.names?.[index] ?? "" }));
+      return [row.project_id, { total: row.total, downCount: row.down_count, down }];
+    }),
+  );
+}
+
+type NoticedRow = { uuid: string; name: string; count: number };
+
+// Besides the checks that were excused by then, those of the channel that still wait because of the same time: they
+// are excused later, when the notice has long been sent, and nothing has come of them either. What was moved to another
+// project is no longer the channel's to tell.
+const FIND_NOTICED_CHECKS = statement<NoticedRow>({
+  name: "message_facts.list_noticed",
+  // The checks are found first and asked for their project afterwards (`offset 0`): the other way round the planner
+  // goes through all checks of the project for each of them.
+  text: `with told as materialized (
+      select check_id from notice_checks where delivery_id = $1
+      union
+      select s.check_id
+      from channels ch
+      join channels heard on heard.project_id = ch.project_id
+        and (heard.id = ch.id or (heard.kind = 'group' and heard.config -> 'members' ? ch.uuid::text))
+      join check_channels cc on cc.channel_id = heard.id
+      join check_states s on s.check_id = cc.check_id
+      join checks w on w.id = s.check_id
+      where ch.id = $2 and s.down_at >= $3 and s.down_at - w.grace_seconds * interval '1 second' <= $4
+    )
+    select uuid, name, count(*) over () as count
+    from (select c.id, c.uuid, c.name, c.project_id
+      from told join checks c on c.id = told.check_id where c.deleted_at is null offset 0) as found
+    where project_id = (select project_id from channels where id = $2)
+    order by name, id limit $5`,
+});
+
+/** The checks that a notice tells of: the first of them by name, and how many there are. */
+export async function findNoticedChecks(
+  db: Db,
+  notice: { deliveryId: number; channelId: number; blindFromAt: Instant; blindToAt: Instant; limit: number },
+): Promise<{ checks: { uuid: string; name: string }[]; checkCount: number }> {
+  const { rows } = await db.query(FIND_NOTICED_CHECKS, [
+    notice.deliveryId,
+    notice.channelId,
+    toTimestamp(notice.blindFromAt),
+    toTimestamp(notice.blindToAt),
+    notice.limit,
+  ]);
+  return { checks: rows.map(({ uuid, name }) => ({ uuid, name })), checkCount: rows[0]?.count ?? 0 };
+}
+
+// How long it takes from a missed deadline to the message about it, told from what was delivered.
+
+/** So many of the newest deliveries are looked at: there is no index on their times, and needs to be none. */
+const DELIVERIES_MAX = 1_000;
+
+const MEDIAN_ALERT_DELAY = statement<{ delay_ms: number | null }>({
+  name: "alert_delay.median",
+  text: `select percentile_cont(0.5) within group (order by extract(epoch from d.settled_at - f.at) * 1000) as delay_ms
+    from (select flip_id, settled_at, state from deliveries where kind = 'flip' order by id desc limit $2) as d
+    join flips f on f.id = d.flip_id
+    where d.state = 'sent' and d.settled_at >= $1 and f.reason = 'timeout' and f.to_status = 'down'`,
+});
+
+/** The median of the alerts about silence that were delivered since an instant, in milliseconds; null: none was. */
+export async function medianAlertDelay(db: Db, { since }: { since: Instant }): Promise<number | null> {
+  const delayMs =
+    (await db.query(MEDIAN_ALERT_DELAY, [toTimestamp(since), DELIVERIES_MAX])).rows[0]?.delay_ms ?? null;
+  return delayMs === null ? null : Math.round(delayMs);
+}

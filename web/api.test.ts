@@ -1,0 +1,80 @@
+// What becomes of an answer: the value, a sentence that can be shown, or the way to where somebody signs in.
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type ApiError, get, send } from "./api.ts";
+
+vi.mock("./boot.ts", () => ({
+  boot: { account: { email: "sam@example.org" }, site: { base: "/below" } },
+  siteUrl: (path: string) => `/below${path}`,
+}));
+
+const fetched = vi.fn<typeof fetch>();
+const assign = vi.fn<(url: string) => void>();
+
+beforeEach(() => {
+  fetched.mockReset();
+  assign.mockReset();
+  vi.stubGlobal("fetch", fetched);
+  vi.stubGlobal("location", { pathname: "/below/checks/", search: "?tag=db", assign });
+});
+afterEach(() => vi.unstubAllGlobals());
+
+const answers = (status: number, body: string) =>
+  fetched.mockResolvedValueOnce(new Response(body === "" ? null : body, { status }));
+
+/** What a refused request throws. */
+const troubleOf = (asked: Promise<unknown>) =>
+  asked.then(
+    () => {
+      throw new Error("it was answered");
+    },
+    (error: unknown) => error as ApiError,
+  );
+
+test("an answer is its value; what is not given stands in no address", async () => {
+  answers(200, '{"rows":[1]}');
+  expect(await get("/rows", { after: null, limit: 5, text: "" })).toEqual({ rows: [1] });
+  expect(fetched.mock.lastCall?.[0]).toBe("/below/web/api/rows?limit=5");
+  answers(204, "");
+  expect(await send("DELETE", "/checks/a")).toBeNull();
+});
+
+test("a refusal is the server's sentence, with the field that it is about", async () => {
+  answers(400, '{"error":"name is too long.","field":"name"}');
+  const trouble = await troubleOf(send("POST", "/projects", { name: "x" }));
+  expect([trouble.message, trouble.field, trouble.status]).toEqual(["name is too long.", "name", 400]);
+  expect(assign).not.toHaveBeenCalled();
+});
+
+test("a proxy's page instead of our answer, and no answer at all, are sentences, too", async () => {
+  answers(502, "<html>Bad gateway</html>");
+  const proxy = await troubleOf(get("/rows"));
+  fetched.mockRejectedValueOnce(new TypeError("Failed to fetch"));
+  const nobody = await troubleOf(get("/rows"));
+  expect([proxy.status, nobody.status]).toEqual([502, 0]);
+  for (const { message } of [proxy, nobody]) expect(message).toMatch(/^[A-Z].*\.$/);
+  expect(proxy.message).not.toBe(nobody.message);
+});
+
+test("an answer that breaks off is a sentence, and not what the browser calls it", async () => {
+  const broken = new Response("", { status: 200 });
+  vi.spyOn(broken, "text").mockRejectedValueOnce(new TypeError("network error"));
+  fetched.mockResolvedValueOnce(broken);
+  const trouble = await troubleOf(get("/rows"));
+  expect([trouble.name, trouble.status]).toEqual(["Trouble", 0]);
+  expect(trouble.message).toMatch(/^[A-Z].*\.$/);
+});
+
+test("whose session has ended is led to where one signs in, and from there back to this page", async () => {
+  answers(401, '{"error":"You are not signed in."}');
+  await troubleOf(get("/rows"));
+  expect(assign.mock.calls).toEqual([["/below/accounts/login/?next=%2Fchecks%2F%3Ftag%3Ddb"]]);
+});
+
+test("who has to prove it once more is led there, and who may not at all is not", async () => {
+  answers(403, '{"error":"Re-authenticate to continue.","reauth":true}');
+  expect((await troubleOf(send("POST", "/account/close"))).needsProof).toBe(true);
+  expect(assign.mock.calls).toEqual([["/below/accounts/confirm/?next=%2Fchecks%2F%3Ftag%3Ddb"]]);
+  answers(403, '{"error":"Your role does not allow that."}');
+  expect((await troubleOf(send("POST", "/checks/a/pause"))).needsProof).toBe(false);
+  expect(assign).toHaveBeenCalledOnce();
+});

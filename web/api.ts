@@ -1,0 +1,178 @@
+// The only way to the server: asks under /web/api and either gives the answer or throws a Trouble whose sentence
+// can be shown as it is, because it says what to do next.
+import { QueryClient } from "@tanstack/react-query";
+import type { EditConflict, WebError } from "../src/contract/web/boot.ts";
+import { boot, siteUrl } from "./boot.ts";
+import { words } from "./words/shared.ts";
+
+/** Longer than the server waits for its database, which is half a minute: its own sentence is better than ours. */
+const ANSWER_MS_MAX = 40_000;
+
+const UNAUTHENTICATED = 401;
+const FORBIDDEN = 403;
+const NOT_FOUND = 404;
+const CONFLICT = 409;
+const TOO_MANY = 429;
+
+type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** Why a request was not served. `message` is a sentence for the person; `status` 0 means that nobody answered. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly field: string | null;
+  /** The person has to prove who they are; the same request works afterwards. */
+  readonly needsProof: boolean;
+  /** What somebody else has changed meanwhile. */
+  readonly conflict: EditConflict | null;
+
+  constructor(status: number, said: Partial<WebError>) {
+    super(said.error ?? sentenceFor(status));
+    this.name = "Trouble";
+    this.status = status;
+    this.field = said.field ?? null;
+    this.needsProof = said.reauth === true;
+    this.conflict = said.conflict ?? null;
+  }
+}
+
+/** The sentence of anything that was thrown. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : words.trouble.unknown;
+}
+
+/** Whether what was asked for is not there, or not for this person. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ApiError && error.status === NOT_FOUND;
+}
+
+/** `get("/projects/…/checks", { after })` */
+export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+  return ask<T>("GET", path + queryText(query), undefined, signal);
+}
+
+/** Asks the server to change something. `path` is what comes behind /web/api. */
+export function send<T = null>(method: Exclude<Method, "GET">, path: string, body?: unknown): Promise<T> {
+  return ask<T>(method, path, body);
+}
+
+/** The address of something that the browser fetches by itself: a download, a picture, a stream. */
+export function apiUrl(path: string, query: Query = {}): string {
+  return siteUrl(`/web/api${path}${queryText(query)}`);
+}
+
+async function ask<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const limit = AbortSignal.timeout(ANSWER_MS_MAX);
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(apiUrl(path), {
+      method,
+      headers: {
+        accept: "application/json",
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      credentials: "same-origin",
+      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+    });
+    // An answer that breaks off is none.
+    text = await response.text();
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new ApiError(0, {});
+  }
+  if (response.status === UNAUTHENTICATED && boot.account !== null) leaveForSignIn();
+  const answer = readJson(text);
+  if (response.ok) return answer as T;
+  const trouble = new ApiError(response.status, answer ?? {});
+  if (trouble.needsProof) leaveForReauthentication();
+  throw trouble;
+}
+
+function readJson(text: string): unknown {
+  try {
+    return text === "" ? null : JSON.parse(text);
+  } catch {
+    // A proxy's page instead of our answer.
+    return null;
+  }
+}
+
+/** Where we are, below the site: the server puts the path of the site in front of it again. */
+function thisPage(): string {
+  const { pathname, search } = location;
+  const { base } = boot.site;
+  return `${pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : pathname}${search}`;
+}
+
+/** The session has ended: sign in, and come back to this very page. */
+function leaveForSignIn(): void {
+  location.assign(siteUrl(`/accounts/login/?next=${encodeURIComponent(thisPage())}`));
+}
+
+/** Something dangerous was asked for: prove who you are, and come back to this very page. */
+export function leaveForReauthentication(): void {
+  location.assign(siteUrl(`/accounts/confirm/?next=${encodeURIComponent(thisPage())}`));
+}
+
+function sentenceFor(status: number): string {
+  switch (status) {
+    case 0:
+      return words.trouble.offline;
+    case UNAUTHENTICATED:
+      return words.trouble.signedOut;
+    case FORBIDDEN:
+      return words.trouble.forbidden;
+    case NOT_FOUND:
+      return words.trouble.notFound;
+    case CONFLICT:
+      return words.trouble.conflict;
+    case TOO_MANY:
+      return words.trouble.tooMany;
+    default:
+      return words.trouble.server;
+  }
+}
+
+function queryText(query: Query): string {
+  const given = Object.entries(query).filter(
+    ([, value]) => value !== undefined && value !== null && value !== "",
+  );
+  if (given.length === 0) return "";
+  return `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
+}
+
+// The cache of answers: what was fetched stays shown while it is fetched again, and what failed because nobody
+// answered is tried again, what was refused is not.
+
+const FRESH_MS = 15_000;
+const TRIES_MAX = 3;
+const SERVER_FAULT = 500;
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: FRESH_MS,
+      retry: (failures, error) =>
+        failures < TRIES_MAX &&
+        !(error instanceof ApiError && error.status > 0 && error.status < SERVER_FAULT),
+    },
+    mutations: { retry: false },
+  },
+});
+
+// Asking for everything about a check again, in an order that leaves nothing old on the page.
+
+/** Everything about a check lies under this key. */
+export const checkKey = (id: string) => ["check", id] as const;
+
+/**
+ * Asks again for all that is shown of a check. Its row comes first: what is read after it is at least as new, and what
+ * is newer than the row makes the stream tell another one. Asked at once, the runs could be older, and stay so.
+ */
+export async function refreshCheck(client: QueryClient, id: string): Promise<void> {
+  const queryKey = checkKey(id);
+  await client.invalidateQueries({ queryKey, exact: true });
+  await client.invalidateQueries({ queryKey, predicate: (query) => query.queryKey.length > queryKey.length });
+}

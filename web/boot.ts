@@ -1,0 +1,101 @@
+// What the server put into the page: read once, before anything is drawn. Also the one place that knows under which
+// path everything lies.
+import { useSyncExternalStore } from "react";
+import {
+  type Boot,
+  BOOT_ELEMENT,
+  type BootPage,
+  type Density,
+  type ProjectHead,
+  type ProjectRight,
+  type Theme,
+  THEME_COOKIE,
+} from "../src/contract/web/boot.ts";
+import { knownZone } from "./words/format.ts";
+
+/** The data of the page. A page without it was not served by us, and nothing can be shown. */
+export const boot: Boot = JSON.parse(document.getElementById(BOOT_ELEMENT)?.textContent ?? "null") as Boot;
+
+/** How far this computer's clock is behind the server's. */
+export const clockBehindMs = boot.now - Date.now();
+
+/** The time zone that moments are shown in. */
+export const readerZone = knownZone(boot.account?.zone);
+
+/** The one of this computer, whatever the account says. */
+export const browserZone = knownZone(null);
+
+/** A path as the browser needs it where the router does not help: fetch, downloads, addresses to copy. */
+export function siteUrl(path: string): string {
+  return `${boot.site.base}${path}`;
+}
+
+let page: BootPage | null = boot.page;
+
+/** The embedded data of a page, once: whoever comes back to the page later asks the server. */
+export function takeBootPage<K extends BootPage["kind"]>(kind: K): Extract<BootPage, { kind: K }> | null {
+  if (page?.kind !== kind) return null;
+  const taken = page as Extract<BootPage, { kind: K }>;
+  page = null;
+  return taken;
+}
+
+// What this person may do in which project, as the server said with the page. It decides nothing.
+
+export function mayIn(project: string, right: ProjectRight): boolean {
+  return boot.projects.find(({ id }) => id === project)?.may.includes(right) ?? false;
+}
+
+/** Other projects into which this person may put a check. */
+export function otherProjects(project: string): ProjectHead[] {
+  return boot.projects.filter(({ id, may }) => id !== project && may.includes("editChecks"));
+}
+
+// Light, dark, or as the system has it. The server writes the account's choice into the page, so nothing flashes;
+// a choice made here holds at once and is kept for this browser.
+
+const listeners = new Set<() => void>();
+
+function current(): Theme {
+  const { theme } = document.documentElement.dataset;
+  return theme === "light" || theme === "dark" ? theme : "system";
+}
+
+const YEAR_SECONDS = 31_536_000;
+
+/** For pages that know no account: those of signing in, and those of the API. */
+function remember(theme: Theme): void {
+  if (boot.account === null) return;
+  document.cookie = `${THEME_COOKIE}=${theme}; path=${boot.site.base}/; max-age=${YEAR_SECONDS}; samesite=lax`;
+}
+remember(current());
+
+/** Shows the page in a theme from now on. Keeping it for the account is up to the caller. */
+export function showTheme(theme: Theme): void {
+  if (theme === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = theme;
+  remember(theme);
+  for (const listener of listeners) listener();
+}
+
+export function useTheme(): Theme {
+  return useSyncExternalStore((listener) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }, current);
+}
+
+// How much room the rows of the list take. The server writes the account's choice into the page, so that the rows it draws
+// first have it; a choice made here holds for every list that is drawn from now on.
+
+const COMPACT: Density = "compact";
+
+export function shownDensity(): Density {
+  return document.documentElement.dataset["density"] === COMPACT ? COMPACT : "comfortable";
+}
+
+/** Shows lists so from now on. Keeping it for the account is up to the caller. */
+export function showDensity(density: Density): void {
+  if (density === COMPACT) document.documentElement.dataset["density"] = COMPACT;
+  else delete document.documentElement.dataset["density"];
+}

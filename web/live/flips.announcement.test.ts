@@ -1,0 +1,24 @@
+// A burst of flips is read out as a few names and a number, and a check without a name by a word for it.
+import { expect, test } from "vitest";
+import { announcement } from "./flips.tsx";
+
+const flips = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({ name: `job ${n}`, from: "up" as const, to: "down" as const }));
+
+test("each flip is a sentence, also of a check without a name", () => {
+  expect(announcement([{ name: "backup", from: "up", to: "down" }])).toBe("backup went down.");
+  expect(announcement([...flips(1), { name: "", from: "down", to: "up" }])).toBe(
+    "job 0 went down. unnamed is up again.",
+  );
+});
+
+test("who comes up for the first time, or after a pause, is not up again", () => {
+  for (const from of ["new", "paused"] as const)
+    expect(announcement([{ name: "backup", from, to: "up" }])).toBe("backup is up.");
+});
+
+test("of many only the first are named", () => {
+  expect(announcement(flips(5))).toMatch(/job 4 went down\.$/);
+  expect(announcement(flips(6))).toMatch(/job 4 went down\. And 1 more\.$/);
+  expect(announcement(flips(1_000))).toMatch(/And 995 more\.$/);
+});

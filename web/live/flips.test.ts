@@ -1,0 +1,48 @@
+// A thousand flips of one moment are one call, those of the next moment another, and nobody is called who has left.
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { FlipEvent } from "../../src/contract/web/live.ts";
+import { onFlips } from "./flips.tsx";
+
+const listeners = vi.hoisted(() => new Set<(flip: unknown) => void>());
+vi.mock("./checks-store.ts", () => ({
+  onFlip: (listener: (flip: unknown) => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+}));
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const flip = (check: string) => {
+  for (const listener of listeners) listener({ check });
+};
+const named = (flips: readonly FlipEvent[]) => flips.map(({ check }) => check);
+
+test("what comes at once is told once, in its order, and what comes later by itself", () => {
+  const heard: string[][] = [];
+  const leave = onFlips((flips) => heard.push(named(flips)));
+  const many = Array.from({ length: 1_000 }, (_, n) => `job ${n}`);
+  for (const check of many) flip(check);
+  vi.advanceTimersByTime(10_000);
+  expect(heard).toEqual([many]);
+  flip("another");
+  vi.advanceTimersByTime(10_000);
+  expect(heard.slice(1)).toEqual([["another"]]);
+  leave();
+});
+
+test("who has left is told nothing, also of what came before", () => {
+  const heard = vi.fn<() => void>();
+  const leave = onFlips(heard);
+  flip("a");
+  leave();
+  flip("b");
+  vi.advanceTimersByTime(10_000);
+  expect(heard).not.toHaveBeenCalled();
+  expect(listeners.size).toBe(0);
+});

@@ -1,0 +1,56 @@
+// Flips as they come, told together: at a full hour a thousand checks may change at once, and whoever would act on each
+// of them would read out, or ask the server, a thousand times.
+import { useEffect, useState } from "react";
+import type { FlipEvent } from "../../src/contract/web/live.ts";
+import { checkName } from "../../src/contract/web/words.ts";
+import { checksWords } from "../words/checks.ts";
+import { onFlip } from "./checks-store.ts";
+
+/** What comes so soon after a flip is told together with it. */
+const GATHER_MS = 700;
+
+/** Calls back with all flips of a moment, until the returned function is called. */
+export function onFlips(hear: (flips: readonly FlipEvent[]) => void): () => void {
+  let gathered: FlipEvent[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const leave = onFlip((flip) => {
+    gathered.push(flip);
+    timer ??= setTimeout(() => {
+      const flips = gathered;
+      gathered = [];
+      timer = undefined;
+      hear(flips);
+    }, GATHER_MS);
+  });
+  return () => {
+    leave();
+    clearTimeout(timer);
+  };
+}
+
+// What is read out of the flips of one moment: the first ones by name, the others as a number. Pure.
+
+/** Nobody listens to a thousand names. */
+const NAMED_MAX = 5;
+
+export function announcement(flips: readonly Pick<FlipEvent, "name" | "from" | "to">[]): string {
+  const named = flips.slice(0, NAMED_MAX).map((flip) => {
+    const name = checkName(flip);
+    if (flip.to === "down") return checksWords.wentDown(name);
+    return flip.from === "down" ? checksWords.cameBack(name) : checksWords.cameUp(name);
+  });
+  const rest = flips.length - named.length;
+  return [...named, ...(rest > 0 ? [checksWords.moreFlips(rest)] : [])].join(" ");
+}
+
+// Reads out what went down or came back, for those who do not watch the screen: flips, never pings.
+
+export function FlipAnnouncer() {
+  const [text, setText] = useState("");
+  useEffect(() => onFlips((flips) => setText(announcement(flips))), []);
+  return (
+    <div className="sr" role="log" aria-live="assertive" aria-atomic="true">
+      {text}
+    </div>
+  );
+}

@@ -1,0 +1,104 @@
+// The addresses of the pages, from the paths that the server answers. Which file draws a page stands in pages/page-table.ts.
+import { useEffect, useSyncExternalStore } from "react";
+import { PAGE_PATHS, type PageName, type ProjectHead } from "../src/contract/web/boot.ts";
+import { boot } from "./boot.ts";
+import { useDownCount } from "./live/checks-store.ts";
+import { words } from "./words/shared.ts";
+
+/** The pages of a project, in the order in which they are offered. */
+export const PROJECT_PAGES = [
+  "checks",
+  "events",
+  "channels",
+  "badges",
+  "settings",
+] as const satisfies readonly PageName[];
+
+/** What a page gets from its path: ids, still to be looked up. */
+export type PageProps = { params: { project?: string; check?: string; n?: string } };
+
+/** The pattern of a page, as the router reads it. */
+export function pathOf(name: PageName): string {
+  return PAGE_PATHS.find((page) => page.name === name)?.path ?? "/";
+}
+
+/** The address of a page: `pageHref("checks", { project })`. */
+export function pageHref(name: PageName, params: PageProps["params"] = {}): string {
+  return pathOf(name).replaceAll(/:([a-z]+)/g, (_, key: string) =>
+    encodeURIComponent(params[key as keyof PageProps["params"]] ?? ""),
+  );
+}
+
+// The title of the tab says what matters, and its picture and number count what is down, so that a tab in the
+// background is a monitor too.
+
+const COUNT_SHOWN_MAX = 99;
+
+/** Sets the title of the tab: "(2) 2 jobs need attention · Overdue". Call it once in every page. */
+export function usePageTitle(title: string): void {
+  const down = useDownCount();
+  useEffect(() => {
+    document.title = `${down > 0 ? `(${down}) ` : ""}${title} · ${words.product}`;
+  }, [title, down]);
+}
+
+/** The mark of the house, as the document brought it. */
+let mark: string | null = null;
+
+/** Keeps the picture of the tab in step with what is down; the shell calls it. */
+export function useFavicon(): void {
+  const down = useDownCount();
+  useEffect(() => {
+    const icon = document.querySelector<HTMLLinkElement>("link[rel~='icon']");
+    if (icon === null) return;
+    mark ??= icon.href;
+    icon.href = down > 0 ? countedIcon(down) : mark;
+  }, [down]);
+}
+
+/** A red ground, and how many are down. */
+function countedIcon(down: number): string {
+  const text = down > COUNT_SHOWN_MAX ? `${COUNT_SHOWN_MAX}+` : String(down);
+  const size = [0, 24, 20, 15][text.length] ?? 15;
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#d3232f"/><text x="16" y="${16 + size * 0.36}" font-family="system-ui,sans-serif" font-size="${size}" font-weight="700" text-anchor="middle" fill="#fff">${text}</text></svg>`;
+  return `data:image/svg+xml,${encodeURIComponent(svg)}`;
+}
+
+// The project that the shell shows: the one of the page, or the last one on pages that belong to none.
+
+const REMEMBERED = "overdue.project";
+
+let currentId: string | null = sessionStorage.getItem(REMEMBERED);
+const listeners = new Set<() => void>();
+
+/** Tells the shell which project the page belongs to; a page that learns it from an answer calls this itself. */
+export function useShowProject(id: string | null | undefined): void {
+  useEffect(() => {
+    if (id === null || id === undefined || id === currentId) return;
+    currentId = id;
+    sessionStorage.setItem(REMEMBERED, id);
+    for (const listener of listeners) listener();
+  }, [id]);
+}
+
+/** Shows a project under its new name from now on. */
+export function renameShown(id: string, name: string): void {
+  const index = boot.projects.findIndex((project) => project.id === id);
+  const project = boot.projects[index];
+  if (project === undefined) return;
+  boot.projects[index] = { ...project, name };
+  for (const listener of listeners) listener();
+}
+
+/** The project in the rail; null when the account has none. */
+export function useCurrentProject(): ProjectHead | null {
+  return useSyncExternalStore((listener) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }, currentProject);
+}
+
+/** The same for whoever asks once, and not while something is drawn. */
+export function currentProject(): ProjectHead | null {
+  return boot.projects.find(({ id }) => id === currentId) ?? boot.projects[0] ?? null;
+}

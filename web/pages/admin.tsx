@@ -1,0 +1,657 @@
+// The installation, for whoever runs it: how it is doing, who has an account, and what was changed.
+import "./admin.css";
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { useSearchParams } from "wouter";
+import type {
+  AdminAccount,
+  AdminAccountBody,
+  AdminAccounts,
+  AdminKept,
+  AdminState,
+  KeptBound,
+  QuarantineRetried,
+} from "../../src/contract/web/admin.ts";
+import { formatCount } from "../../src/contract/web/words.ts";
+import { errorText, get, send } from "../api.ts";
+import { pageHref, usePageTitle } from "../page-location.ts";
+import { AuditLog } from "../parts/audit-log.tsx";
+import { deviceName } from "../parts/device.ts";
+import { AddressDialog, Confirm, LinkDialog } from "../parts/dialogs.tsx";
+import { Notice, Section } from "../parts/section.tsx";
+import { setServiceState } from "../shell.tsx";
+import { Button, ButtonLink, Icon, IconButton } from "../ui/button.tsx";
+import { CodeBlock } from "../ui/copy.tsx";
+import { Dialog, FormActions } from "../ui/dialog.tsx";
+import { TextField } from "../ui/field.tsx";
+import { StateShape } from "../ui/marks.tsx";
+import { Menu, MenuItem } from "../ui/menu.tsx";
+import { Failed, Loading, Queried, Tabs } from "../ui/page-state.tsx";
+import { toast, toastError } from "../ui/toast.tsx";
+import { Ago, Day, When } from "../ui/when.tsx";
+import { accountsWords, adminWords, KEPT_WORDS, TROUBLE_WORDS } from "../words/admin.ts";
+import { formatBytes, formatDuration, formatShare } from "../words/format.ts";
+import { words as shared } from "../words/shared.ts";
+
+const ASK_EVERY_MS = 5_000;
+const TABS = ["state", "accounts", "record"] as const;
+
+export function AdminPage() {
+  const query = useQuery({
+    queryKey: ["admin"],
+    queryFn: () => get<AdminState>("/admin/state"),
+    refetchInterval: ASK_EVERY_MS,
+  });
+  const [params, setParams] = useSearchParams();
+  const title = query.data === undefined ? adminWords.tab : adminWords.title(query.data.needCount);
+  usePageTitle(title);
+  const tab = TABS.find((name) => name === params.get("tab")) ?? "state";
+  return (
+    <>
+      <header className="top">
+        <h1>{title}</h1>
+      </header>
+      <div className="admin-tabs">
+        <Tabs
+          label={adminWords.tabs.label}
+          value={tab}
+          onChange={(name) => setParams(name === "state" ? {} : { tab: name }, { replace: true })}
+          tabs={[
+            {
+              name: "state",
+              label: adminWords.tabs.state,
+              body: <Queried query={query}>{(state) => <Instance state={state} />}</Queried>,
+            },
+            { name: "accounts", label: adminWords.tabs.accounts, body: <Accounts /> },
+            { name: "record", label: adminWords.tabs.record, body: <AuditLog path="/admin/audit" /> },
+          ]}
+        />
+      </div>
+    </>
+  );
+}
+
+// The state of the installation: what needs somebody, six facts, its processes, what it keeps, and a text for reports of
+// bugs.
+
+export function Instance({ state }: { state: AdminState }) {
+  const { diagnostics, setUp } = adminWords;
+  return (
+    <>
+      <SafeMode restore={state.restore} />
+      <Troubles troubles={state.troubles} />
+      <ul className="admin-facts" aria-label={adminWords.facts}>
+        {factsOf(state).map((fact) => (
+          <FactCard key={fact.label} fact={fact} />
+        ))}
+      </ul>
+      {state.intakes.length > 0 && <Processes intakes={state.intakes} />}
+      <div className="sections admin-sections">
+        <Quarantine quarantined={state.quarantined} />
+        <StoredData />
+        <WaysIn state={state} />
+        <Section title={setUp.title} about={setUp.about}>
+          <ButtonLink href={pageHref("welcome")}>{setUp.act}</ButtonLink>
+        </Section>
+        <Section title={diagnostics.title} about={diagnostics.about}>
+          <CodeBlock text={diagnosticsOf(state, deviceName(navigator.userAgent))} label={diagnostics.label} />
+        </Section>
+      </div>
+    </>
+  );
+}
+
+/** A restored copy, and the button that says that it is in service. */
+function SafeMode({ restore }: { restore: AdminState["restore"] }) {
+  const [isAsking, setAsking] = useState(false);
+  const client = useQueryClient();
+  const confirming = useMutation({
+    mutationFn: () => send("POST", "/admin/confirm-restore"),
+    onSuccess: async () => {
+      setAsking(false);
+      setServiceState("normal");
+      await client.invalidateQueries({ queryKey: ["admin"] });
+    },
+  });
+  if (restore === null || restore.state === "normal") return null;
+  const { safeMode } = adminWords;
+  return (
+    <section className="admin-troubles" aria-label={safeMode.title}>
+      <Notice kind="bad" title={safeMode.title}>
+        <p>{restore.reason ?? safeMode.checking}</p>
+        <p>{safeMode.about}</p>
+        <p>
+          {safeMode.since} <When at={restore.sinceAt} />
+        </p>
+        <p>
+          <Button kind="primary" onClick={() => setAsking(true)}>
+            {safeMode.act}
+          </Button>
+        </p>
+      </Notice>
+      <Confirm
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title={safeMode.ask}
+        text={safeMode.askText}
+        act={safeMode.act}
+        onAct={() => confirming.mutate()}
+        isBusy={confirming.isPending}
+        error={confirming.error}
+      />
+    </section>
+  );
+}
+
+function Troubles({ troubles }: { troubles: AdminState["troubles"] }) {
+  if (troubles.length === 0) return null;
+  return (
+    <section className="admin-troubles" aria-label={adminWords.troubles}>
+      {troubles.map(({ trouble, subject, sinceAt }) => (
+        <Notice key={`${trouble} ${subject}`} kind="bad" title={TROUBLE_WORDS[trouble] ?? trouble}>
+          <p>
+            {subject !== "" && `${subject} · `}
+            {adminWords.since} <When at={sinceAt} />
+          </p>
+        </Notice>
+      ))}
+    </section>
+  );
+}
+
+function FactCard({ fact }: { fact: Fact }) {
+  const { label, isWell, value, about, at } = fact;
+  return (
+    <li className={`admin-fact${isWell === false ? " is-bad" : ""}`}>
+      <span className="admin-label">
+        {isWell !== null && <StateShape state={isWell ? "up" : "down"} />}
+        {label}
+      </span>
+      <b>{value}</b>
+      <span className="muted">
+        {about}
+        {at !== null && (
+          <>
+            {" "}
+            <When at={at} />
+          </>
+        )}
+      </span>
+    </li>
+  );
+}
+
+function Processes({ intakes }: { intakes: AdminState["intakes"] }) {
+  const { columns } = adminWords;
+  return (
+    <table className="table admin-stacked">
+      <caption>{adminWords.processes}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{columns.name}</th>
+          <th scope="col">{columns.beat}</th>
+          <th scope="col">{columns.rate}</th>
+          <th scope="col">{columns.spool}</th>
+          <th scope="col">{columns.started}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {intakes.map(({ name, beatAt, isLost, signalsPerMinute, spoolEmpty, spoolFill, startedAt }) => (
+          <tr key={`${name} ${startedAt}`}>
+            <td>
+              <b>{name}</b>
+            </td>
+            <td data-label={columns.beat}>
+              {isLost && <b className="admin-lost">{adminWords.lost}, </b>}
+              <Ago at={beatAt} />
+            </td>
+            <td data-label={columns.rate}>
+              {signalsPerMinute === null ? adminWords.rateUnknown : formatCount(signalsPerMinute)}
+            </td>
+            <td data-label={columns.spool}>
+              {spoolEmpty ? adminWords.spoolEmpty : adminWords.spool(formatShare(spoolFill))}
+            </td>
+            <td data-label={columns.started}>
+              <When at={startedAt} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function WaysIn({ state }: { state: AdminState }) {
+  const { title, about, registration, open, closed, oidc, proxy, none } = adminWords.waysIn;
+  return (
+    <Section title={title} about={about}>
+      <dl className="admin-ways">
+        <dt>{registration}</dt>
+        <dd>{state.registrationOpen ? open : closed}</dd>
+        <dt>{oidc}</dt>
+        <dd>{state.signIn.oidc ?? none}</dd>
+        <dt>{proxy}</dt>
+        <dd>{state.signIn.proxyHeader ?? none}</dd>
+      </dl>
+    </Section>
+  );
+}
+
+// What to say about each part of an installation; which part is well, the server has decided. Pure.
+
+export type Fact = {
+  label: string;
+  /** Null: it is neither good nor bad. */
+  isWell: boolean | null;
+  value: string;
+  about: string;
+  /** A moment that belongs behind the text. */
+  at: number | null;
+};
+
+export function factsOf(state: AdminState): Fact[] {
+  return [receiving(state), watching(state), telling(state), letters(state), database(state), version(state)];
+}
+
+function receiving({ intakes, health, signalsPerMinute }: AdminState): Fact {
+  const { label, none, noneText, ok, lost, lostText, spool, spoolEmpty, rate } = adminWords.receiving;
+  const fact = { label, isWell: health.receiving, at: null };
+  const lostCount = intakes.filter(({ isLost }) => isLost).length;
+  if (lostCount > 0) return { ...fact, value: lost(lostCount), about: lostText };
+  if (intakes.length === 0) return { ...fact, value: none, about: noneText };
+  const fill = Math.max(...intakes.map(({ spoolFill }) => spoolFill));
+  const isEmpty = intakes.every((intake) => intake.spoolEmpty);
+  const waits = isEmpty ? spoolEmpty : spool(formatShare(fill));
+  return { ...fact, value: ok(intakes.length), about: `${rate(signalsPerMinute)} ${waits}` };
+}
+
+function watching({ sweeperLagMs, health }: AdminState): Fact {
+  const { label, ok, okText, oldest, behind, behindText, held, heldText } = adminWords.watching;
+  const fact = { label, isWell: health.watching, at: null };
+  const lag = formatDuration(sweeperLagMs);
+  if (health.watching !== false)
+    return { ...fact, value: ok, about: sweeperLagMs === 0 ? okText : oldest(lag) };
+  if (sweeperLagMs === 0) return { ...fact, value: held, about: heldText };
+  return { ...fact, value: behind(lag), about: behindText };
+}
+
+function telling({ unsentCount, oldestUnsentAt, health }: AdminState): Fact {
+  const { label, ok, okText, waits, oldest, later, laterText } = adminWords.telling;
+  const fact = { label, isWell: health.telling, at: oldestUnsentAt };
+  if (unsentCount === 0) return { ...fact, value: ok, about: okText };
+  if (oldestUnsentAt === null) return { ...fact, value: later(unsentCount), about: laterText };
+  return { ...fact, value: waits(unsentCount), about: oldest };
+}
+
+function letters({ mail, oldestLetterAt, health }: AdminState): Fact {
+  const { label, on, off, offText, waits, okText } = adminWords.letters;
+  const fact = { label, isWell: health.letters };
+  if (!mail) return { ...fact, value: off, about: offText, at: null };
+  return { ...fact, value: on, about: oldestLetterAt === null ? okText : waits, at: oldestLetterAt };
+}
+
+function database({ databaseBytes, migrations, health }: AdminState): Fact {
+  const { label, migrations: applied, pending } = adminWords.database;
+  const left = migrations.filter(({ appliedAt }) => appliedAt === null).length;
+  return {
+    label,
+    isWell: health.database,
+    value: formatBytes(databaseBytes),
+    about: left === 0 ? applied(migrations.length) : pending(left),
+    at: null,
+  };
+}
+
+function version(state: AdminState): Fact {
+  return {
+    label: adminWords.version.label,
+    isWell: null,
+    value: state.version,
+    about: adminWords.version.newest(state.migrations.at(-1)?.name ?? ""),
+    at: null,
+  };
+}
+
+/** A text for the report of a bug. Nothing of it names a person, a check or a place; nothing is secret. */
+export function diagnosticsOf(state: AdminState, browser: string): string {
+  const { version: running, now, intakes, sweeperLagMs, unsentCount, oldestUnsentAt, oldestLetterAt } = state;
+  const since = (at: number | null) => (at === null ? "none" : formatDuration(now - at));
+  const lines: [string, string][] = [
+    ["version", running],
+    ["at", new Date(now).toISOString()],
+    ["browser", browser],
+    ["intakes", String(intakes.length)],
+    ...intakes.map(({ startedAt, beatAt, isLost, spoolEmpty, spoolFill }, index): [string, string] => [
+      `ping process ${index + 1}`,
+      `up ${since(startedAt)}, heartbeat ${since(beatAt)} ago, ${isLost ? "lost" : "ok"}, spool ${spoolEmpty ? "empty" : formatShare(spoolFill)}`,
+    ]),
+    ["pings per minute", String(state.signalsPerMinute)],
+    ["sweeper lag", formatDuration(sweeperLagMs)],
+    ["unsent notifications", `${unsentCount}, oldest ${since(oldestUnsentAt)}`],
+    ["oldest unsent email", since(oldestLetterAt)],
+    ["database", formatBytes(state.databaseBytes)],
+    [
+      "migrations",
+      state.migrations
+        .map(({ name, appliedAt }) => (appliedAt === null ? `${name} (missing)` : name))
+        .join(", "),
+    ],
+    [
+      "troubles",
+      state.troubles.map(({ trouble, sinceAt }) => `${trouble} for ${since(sinceAt)}`).join(", ") || "none",
+    ],
+    ["mail", state.mail ? "on" : "off"],
+    ["registration", state.registrationOpen ? "open" : "closed"],
+    [
+      "sign-in",
+      `oidc ${state.signIn.oidc === null ? "off" : "on"}, proxy header ${state.signIn.proxyHeader === null ? "off" : "on"}`,
+    ],
+  ];
+  return lines.map(([name, value]) => `${name}: ${value}`).join("\n");
+}
+
+// What is stored, for how long, and how large it is. The bounds are the server's; here they are only put into words.
+
+const storedWords = adminWords.kept;
+
+/** Asked once for each visit: sizes change slowly, and looking at them touches every table. */
+export function StoredData() {
+  const query = useQuery({ queryKey: ["admin-kept"], queryFn: () => get<AdminKept>("/admin/kept") });
+  return (
+    <Section title={storedWords.title} about={storedWords.about}>
+      <Queried query={query}>{(answer) => <StoredTable answer={answer} />}</Queried>
+    </Section>
+  );
+}
+
+function StoredTable({ answer }: { answer: AdminKept }) {
+  const { columns } = storedWords;
+  return (
+    <>
+      <table className="table admin-kept" aria-label={storedWords.list}>
+        <thead>
+          <tr>
+            <th scope="col">{columns.what}</th>
+            <th scope="col">{columns.bound}</th>
+            <th scope="col">{columns.rows}</th>
+            <th scope="col">{columns.bytes}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {answer.kept.map(({ what, bound, rowCount, bytes }) => (
+            <tr key={what}>
+              <th scope="row">{KEPT_WORDS[what]}</th>
+              <td>{boundText(bound)}</td>
+              <td>{rowCount === null ? storedWords.none : formatCount(rowCount)}</td>
+              <td>{formatBytes(bytes)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {answer.hasObjectStore && <p className="rows-none">{storedWords.objects}</p>}
+    </>
+  );
+}
+
+function boundText(bound: KeptBound | null): string {
+  if (bound === null) return storedWords.each;
+  if (bound.by === "perCheck") return storedWords.perCheck(bound.count);
+  return bound.by === "days" ? storedWords.days(bound.days) : storedWords.deletion(bound.days);
+}
+
+const quarantineWords = adminWords.quarantine;
+
+/** Pings that could not be recorded, with the reason, and a way to try again. */
+export function Quarantine({ quarantined }: { quarantined: AdminState["quarantined"] }) {
+  const client = useQueryClient();
+  const retry = useMutation({
+    mutationFn: () => send<QuarantineRetried>("POST", "/admin/quarantine/retry"),
+    onSuccess: (retried) => {
+      void client.invalidateQueries({ queryKey: ["admin"] });
+      toast({ text: quarantineWords.retried(retried) });
+    },
+    onError: toastError,
+  });
+  const { count, pings } = quarantined;
+  if (count === 0) return null;
+  const { columns } = quarantineWords;
+  return (
+    <Section title={quarantineWords.title} about={quarantineWords.about}>
+      <table className="table admin-stacked">
+        <caption>{quarantineWords.caption}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{columns.received}</th>
+            <th scope="col">{columns.check}</th>
+            <th scope="col">{columns.reason}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {pings.map(({ id, receivedAt, check, reason }) => (
+            <tr key={id}>
+              <td>
+                <When at={receivedAt} />
+              </td>
+              <td data-label={columns.check}>{check ?? quarantineWords.unknownCheck}</td>
+              <td data-label={columns.reason}>{reason}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {count > pings.length && <p className="muted">{quarantineWords.more(count - pings.length)}</p>}
+      <Button isBusy={retry.isPending} onClick={() => retry.mutate()}>
+        {quarantineWords.retry}
+      </Button>
+    </Section>
+  );
+}
+
+// All accounts of the installation, with what the operator may change of them.
+
+type Over = { what: "invite" } | { what: "limit" | "operator"; account: AdminAccount } | null;
+
+export function Accounts() {
+  const [over, setOver] = useState<Over>(null);
+  const query = useInfiniteQuery({
+    queryKey: ["admin-accounts"],
+    queryFn: ({ pageParam }) => get<AdminAccounts>("/admin/accounts", { after: pageParam }),
+    initialPageParam: null as number | null,
+    getNextPageParam: (page) => page.next,
+  });
+  if (query.isPending) return <Loading />;
+  if (query.isError) return <Failed error={query.error} onRetry={() => void query.refetch()} />;
+  const accounts = query.data.pages.flatMap((page) => page.accounts);
+  const close = () => setOver(null);
+  return (
+    <>
+      <p className="admin-invite">
+        <Button onClick={() => setOver({ what: "invite" })}>{accountsWords.invite}</Button>
+      </p>
+      <AccountsTable accounts={accounts} onOver={setOver} />
+      {query.hasNextPage && (
+        <Button isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+          {accountsWords.more}
+        </Button>
+      )}
+      {over?.what === "invite" && (
+        <InviteDialog invitesBy={query.data.pages[0]?.invitesBy ?? "link"} onClose={close} />
+      )}
+      {over?.what === "limit" && <LimitDialog account={over.account} onClose={close} />}
+      {over?.what === "operator" && <AdminDialog account={over.account} onClose={close} />}
+    </>
+  );
+}
+
+function AccountsTable({
+  accounts,
+  onOver,
+}: {
+  accounts: readonly AdminAccount[];
+  onOver: (over: Over) => void;
+}) {
+  const { columns } = accountsWords;
+  return (
+    <table className="table admin-stacked">
+      <thead>
+        <tr>
+          <th scope="col">{columns.who}</th>
+          <th scope="col">{columns.checks}</th>
+          <th scope="col">{columns.seen}</th>
+          <th scope="col">{columns.made}</th>
+          <th scope="col">
+            <span className="sr">{columns.act}</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {accounts.map((account) => (
+          <Line key={account.uuid} account={account} onOver={onOver} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Line({ account, onOver }: { account: AdminAccount; onOver: (over: Over) => void }) {
+  const { email, name, isOperator, hasTotp, checkCount, checkLimit, signedInAt, createdAt } = account;
+  return (
+    <tr>
+      <td>
+        <span className="admin-who">
+          <b>{name === "" ? email : name}</b>
+          {isOperator && <span className="tag">{accountsWords.operator}</span>}
+          {hasTotp && <span className="tag">{accountsWords.twoFactor}</span>}
+        </span>
+        {name !== "" && <span className="rows-about">{email}</span>}
+      </td>
+      <td data-label={accountsWords.columns.checks}>{accountsWords.of(checkCount, checkLimit)}</td>
+      <td data-label={accountsWords.columns.seen}>
+        {signedInAt === null ? accountsWords.never : <Ago at={signedInAt} />}
+      </td>
+      <td data-label={accountsWords.columns.made}>
+        <Day at={createdAt} />
+      </td>
+      <td className="admin-acts">
+        <Acts account={account} onOver={onOver} />
+      </td>
+    </tr>
+  );
+}
+
+function Acts({ account, onOver }: { account: AdminAccount; onOver: (over: Over) => void }) {
+  const { email, isOperator } = account;
+  return (
+    <Menu
+      align="end"
+      label={accountsWords.menu(email)}
+      trigger={
+        <IconButton label={accountsWords.menu(email)}>
+          <Icon name="more" />
+        </IconButton>
+      }
+    >
+      <MenuItem onPick={() => onOver({ what: "limit", account })}>{accountsWords.changeLimit}</MenuItem>
+      <MenuItem onPick={() => onOver({ what: "operator", account })}>
+        {isOperator ? accountsWords.endOperator : accountsWords.makeOperator}
+      </MenuItem>
+    </Menu>
+  );
+}
+
+// What the operator may change of an account: its limit and its rights; and the way to invite somebody.
+
+type Props = { account: AdminAccount; onClose: () => void };
+
+function useAccountChange({ account, onClose }: Props) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: AdminAccountBody) => send("PATCH", `/admin/accounts/${account.uuid}`, body),
+    onSuccess: () => {
+      void client.invalidateQueries({ queryKey: ["admin-accounts"] });
+      toast({ text: accountsWords.changed });
+      onClose();
+    },
+  });
+}
+
+export function LimitDialog(props: Props) {
+  const { account, onClose } = props;
+  const [begun] = useState(account.hasOwnLimit ? String(account.checkLimit ?? "") : "");
+  const [limit, setLimit] = useState(begun);
+  const change = useAccountChange(props);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    change.mutate({ checkLimit: limit.trim() === "" ? null : Number(limit) });
+  };
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      isUnsaved={limit !== begun}
+      title={accountsWords.limitTitle(account.email)}
+      description={accountsWords.limitText}
+    >
+      <form className="form" onSubmit={submit}>
+        <TextField
+          label={accountsWords.limit}
+          hint={accountsWords.limitHint}
+          type="number"
+          min={0}
+          step={1}
+          value={limit}
+          onChange={(event) => setLimit(event.target.value)}
+          error={change.isError ? errorText(change.error) : null}
+        />
+        <FormActions act={shared.save} onClose={onClose} isBusy={change.isPending} />
+      </form>
+    </Dialog>
+  );
+}
+
+export function AdminDialog(props: Props) {
+  const { account, onClose } = props;
+  const { email, isOperator } = account;
+  const change = useAccountChange(props);
+  return (
+    <Confirm
+      isOpen
+      onClose={onClose}
+      title={isOperator ? accountsWords.endTitle(email) : accountsWords.operatorTitle(email)}
+      text={isOperator ? accountsWords.endText : accountsWords.operatorText}
+      act={isOperator ? accountsWords.endOperator : accountsWords.makeOperator}
+      isBusy={change.isPending}
+      error={change.error}
+      onAct={() => change.mutate({ isOperator: !isOperator })}
+    />
+  );
+}
+
+type InviteProps = { invitesBy: AdminAccounts["invitesBy"]; onClose: () => void };
+
+export function InviteDialog({ invitesBy, onClose }: InviteProps) {
+  const asked = useMutation({
+    mutationFn: (email: string) => send<{ link: string | null }>("POST", "/admin/invitations", { email }),
+    onSuccess: ({ link }, email) => {
+      if (link !== null) return;
+      toast({ text: accountsWords.sent(email) });
+      onClose();
+    },
+  });
+  const isMailed = invitesBy === "mail";
+  const link = asked.data?.link ?? null;
+  if (link !== null)
+    return <LinkDialog link={link} text={accountsWords.linkText(asked.variables ?? "")} onClose={onClose} />;
+  return (
+    <AddressDialog
+      title={accountsWords.invite}
+      text={isMailed ? accountsWords.inviteByMail : accountsWords.inviteByLink}
+      label={accountsWords.email}
+      whose="other"
+      act={isMailed ? accountsWords.send : accountsWords.make}
+      onAct={asked.mutate}
+      onClose={onClose}
+      isBusy={asked.isPending}
+      error={asked.error}
+    />
+  );
+}

@@ -1,0 +1,424 @@
+// The form of a channel, drawn from the fields of its kind. The server judges; its sentence stands at the field.
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, type ReactNode, useEffect, useState } from "react";
+import type { EditConflict } from "../../src/contract/web/boot.ts";
+import type {
+  ChannelCard,
+  ConfigWarning,
+  ConfigWarnings,
+  CreatedChannel,
+  KindCard,
+  KindField,
+} from "../../src/contract/web/channels.ts";
+import { FIELD_LENGTHS } from "../../src/contract/web/limits.ts";
+import { channelName } from "../../src/contract/web/words.ts";
+import { ApiError, errorText, send } from "../api.ts";
+import { Conflict } from "../parts/conflict.tsx";
+import { useDebounced } from "../parts/hooks.ts";
+import { Button } from "../ui/button.tsx";
+import { CodeBlock } from "../ui/copy.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { SelectField, TextArea, TextField, Tick } from "../ui/field.tsx";
+import { toast } from "../ui/toast.tsx";
+import { channelsWords as words, fieldLabel } from "../words/channels.ts";
+import { words as shared } from "../words/shared.ts";
+
+/** How long an address has to stand still before the server is asked about it. */
+const TYPING_MS = 400;
+
+type ChannelFormProps = {
+  kind: KindCard;
+  /** Null: a new one. */
+  channel: ChannelCard | null;
+  channels: readonly ChannelCard[];
+  project: string;
+  onDone: () => void;
+  onClose: () => void;
+  /** Begins anew with what the channel is now. */
+  onReload: () => void;
+};
+
+export function ChannelForm(props: ChannelFormProps) {
+  const { kind, channel, onClose, onReload } = props;
+  const form = useChannelForm(props);
+  if (form.made !== null) return <Made made={form.made} onClose={onClose} />;
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      isUnsaved={form.isUnsaved}
+      title={channel === null ? words.newTitle(kind.title) : words.editTitle(channelName(channel))}
+      description={kind.about}
+      footer={
+        <>
+          <Button onClick={onClose}>{shared.cancel}</Button>
+          <Button kind="primary" type="submit" form="channel-form" isBusy={form.isBusy}>
+            {channel === null ? words.create : shared.save}
+          </Button>
+        </>
+      }
+    >
+      <form id="channel-form" className="form" onSubmit={(event) => void form.submit(event)}>
+        {form.conflict !== null && (
+          <Conflict
+            conflict={form.conflict}
+            isBusy={form.isBusy}
+            onOverwrite={() => void form.overwrite()}
+            onReload={onReload}
+          />
+        )}
+        <FormFields {...props} form={form} />
+      </form>
+    </Dialog>
+  );
+}
+
+function useChannelForm({ kind, channel, project, onDone, onClose }: ChannelFormProps) {
+  const [name, setName] = useState(channel?.name ?? "");
+  const [begun] = useState(() => valuesOf(kind.fields, channel));
+  const [values, setValues] = useState(begun);
+  const [isForAll, setForAll] = useState(true);
+  const [wrong, setWrong] = useState<Wrong | null>(null);
+  const [conflict, setConflict] = useState<EditConflict | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const [made, setMade] = useState<Record<string, string> | null>(null);
+  /** Answers with the secrets that were made, to be shown once. */
+  const save = async (version: number | undefined): Promise<CreatedChannel> => {
+    const config = configOf(kind.fields, { values, before: channel === null ? null : begun });
+    if (channel !== null) {
+      const change = { ...(name !== channel.name && { name }), config, version };
+      return { channel: await send<ChannelCard>("PATCH", `/channels/${channel.id}`, change), made: {} };
+    }
+    const body = { kind: kind.name, name, config, checks: isForAll ? "*" : [] };
+    return send<CreatedChannel>("POST", `/projects/${project}/channels`, body);
+  };
+  const give = async (version: number | undefined) => {
+    setBusy(true);
+    setConflict(null);
+    try {
+      const saved = await save(version);
+      onDone();
+      toast({ text: savedText(saved.channel, channel === null) });
+      if (Object.keys(saved.made).length === 0) onClose();
+      else setMade(saved.made);
+    } catch (error) {
+      if (error instanceof ApiError && error.conflict !== null) setConflict(error.conflict);
+      else setWrong(wrongOf(error, kind));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    return give(channel?.version);
+  };
+  const overwrite = () => give(conflict?.version);
+  // A long form may have it out of sight.
+  useEffect(() => {
+    if (wrong !== null) document.querySelector("#channel-form .mistake")?.scrollIntoView({ block: "center" });
+  }, [wrong]);
+  const setValue = (field: string, value: FormValues[string]) =>
+    setValues((all) => ({ ...all, [field]: value }));
+  const isUnsaved = made === null && (name !== (channel?.name ?? "") || values !== begun);
+  const shown = { name, setName, values, setValue, isForAll, setForAll, wrong };
+  return { ...shown, isBusy, made, submit, conflict, overwrite, isUnsaved };
+}
+
+function savedText({ warnings }: ChannelCard, isNew: boolean): string {
+  if (warnings.length > 0) return words.willFail;
+  return isNew ? words.created : words.saved;
+}
+
+/** What the server foresees: for addresses that are typed, and for stored ones that are left as they are. */
+function useWarnings(
+  { kind, channel, project }: ChannelFormProps,
+  values: FormValues,
+): readonly ConfigWarning[] {
+  const typed = useDebounced(typedAddresses(kind.fields, values), TYPING_MS);
+  const { data } = useQuery({
+    queryKey: ["channel-warnings", project, kind.name, typed],
+    queryFn: () =>
+      send<ConfigWarnings>("POST", `/projects/${project}/channels/warnings`, {
+        kind: kind.name,
+        config: typed,
+      }),
+    enabled: Object.keys(typed).length > 0,
+    retry: false,
+    // A warning does not blink while one types on.
+    placeholderData: (before) => before,
+  });
+  const kept = (channel?.warnings ?? []).filter(({ field }) => typed[field] === undefined);
+  const foreseen = (data?.warnings ?? []).filter(({ field }) => typed[field] !== undefined);
+  return [...kept, ...foreseen];
+}
+
+function FormFields(props: ChannelFormProps & { form: ReturnType<typeof useChannelForm> }) {
+  const { kind, channel, channels, form } = props;
+  const { wrong } = form;
+  const warnings = useWarnings(props, form.values);
+  const shown = (field: KindField) => (
+    <ConfigField
+      key={field.name}
+      field={field}
+      value={form.values[field.name] ?? ""}
+      isStored={channel !== null}
+      members={channels.filter((one) => one.kind !== kind.name && one.id !== channel?.id)}
+      error={wrong?.field === field.name ? wrong.text : null}
+      warning={warnings.find((one) => one.field === field.name)?.text ?? null}
+      onChange={(value) => form.setValue(field.name, value)}
+    />
+  );
+  const rare = kind.fields.filter(({ isRare }) => isRare);
+  const isRareWrong = rare.some(({ name }) => name === wrong?.field);
+  return (
+    <>
+      <TextField
+        label={words.name}
+        hint={words.nameHint}
+        value={form.name}
+        maxLength={FIELD_LENGTHS.channelName}
+        isOptional
+        dir="auto"
+        onChange={(change) => form.setName(change.target.value)}
+      />
+      {kind.fields.filter(({ isRare }) => !isRare).map(shown)}
+      {rare.length > 0 && (
+        <Fold isOpenFirst={channel?.isRareUsed === true} isForced={isRareWrong}>
+          {rare.map(shown)}
+        </Fold>
+      )}
+      {channel === null && (
+        <Tick
+          label={words.checks}
+          checked={form.isForAll}
+          onCheckedChange={(checked) => form.setForAll(checked === true)}
+        />
+      )}
+      {wrong !== null && wrong.field === null && (
+        <p className="mistake" role="alert">
+          {wrong.text}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What few need. It opens by itself for what is set already, and for what is wrong. */
+function Fold(props: { isOpenFirst: boolean; isForced: boolean; children: ReactNode }) {
+  const [isOpen, setOpen] = useState(props.isOpenFirst);
+  return (
+    <details
+      className="channels-fold"
+      open={isOpen || props.isForced}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>{words.more}</summary>
+      <div className="form">{props.children}</div>
+    </details>
+  );
+}
+
+function wrongOf(error: unknown, { fields }: KindCard): Wrong {
+  const found = mistakeOf(errorText(error), fields);
+  const field = error instanceof ApiError ? error.field : null;
+  return found.field === null && fields.some(({ name }) => name === field) ? { ...found, field } : found;
+}
+
+function Made({ made, onClose }: { made: Record<string, string>; onClose: () => void }) {
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={words.made.title}
+      description={words.made.text}
+      footer={
+        <Button kind="primary" onClick={onClose}>
+          {words.made.done}
+        </Button>
+      }
+    >
+      {Object.entries(made).map(([name, value]) => (
+        <div key={name} className="field">
+          <b>{fieldLabel(name)}</b>
+          <CodeBlock text={value} label={fieldLabel(name)} />
+        </div>
+      ))}
+    </Dialog>
+  );
+}
+
+// One field of a channel's configuration, by its type.
+
+type Value = FormValues[string];
+
+type ConfigFieldProps = {
+  field: KindField;
+  value: Value;
+  /** There is a stored channel, so that a secret may stay as it is. */
+  isStored: boolean;
+  members: readonly ChannelCard[];
+  error: string | null;
+  /** What the server foresees for an address. */
+  warning: string | null;
+  onChange: (value: Value) => void;
+};
+
+function ConfigField(props: ConfigFieldProps) {
+  const { field, value, isStored, members, error, warning, onChange } = props;
+  const label = fieldLabel(field.name);
+  if (field.type === "flag") {
+    return (
+      <Tick label={field.about} checked={value === true} onCheckedChange={(on) => onChange(on === true)} />
+    );
+  }
+  if (field.type === "channels") {
+    return <Members {...{ label, members, error, onChange }} chosen={Array.isArray(value) ? value : []} />;
+  }
+  const given = {
+    label,
+    hint: hintOf(field, isStored),
+    error,
+    isOptional: !field.isRequired,
+    value: String(value),
+    onChange: (change: { target: { value: string } }) => onChange(change.target.value),
+  };
+  if (field.type === "choice") {
+    return (
+      <SelectField {...given} isOptional={false}>
+        {field.choices.map((choice) => (
+          <option key={choice}>{choice}</option>
+        ))}
+      </SelectField>
+    );
+  }
+  if (field.isLong || field.type === "headers") return <TextArea {...given} rows={3} spellCheck={false} />;
+  const type = field.type === "address" ? "url" : field.type === "number" ? "number" : "text";
+  return <TextField {...given} warning={warning} type={type} autoComplete="off" spellCheck={false} />;
+}
+
+function Members(props: {
+  label: string;
+  members: readonly ChannelCard[];
+  chosen: readonly string[];
+  error: string | null;
+  onChange: (value: string[]) => void;
+}) {
+  const { label, members, chosen, error, onChange } = props;
+  const turn = (id: string, isOn: boolean) =>
+    onChange(isOn ? [...chosen, id] : chosen.filter((one) => one !== id));
+  return (
+    <fieldset className="field channels-members">
+      <legend>{label}</legend>
+      {members.length === 0 && <p className="hint">{words.membersNone}</p>}
+      {members.map((member) => (
+        <Tick
+          key={member.id}
+          label={`${channelName(member)} (${member.kind})`}
+          checked={chosen.includes(member.id)}
+          onCheckedChange={(on) => turn(member.id, on === true)}
+        />
+      ))}
+      {error !== null && (
+        <p className="mistake" role="alert">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+function hintOf({ name, about, isSecret, isMade, type }: KindField, isStored: boolean): string {
+  return [
+    // What becomes of one that is left out is said below, in the words of a form.
+    isMade ? about.replace(/(?<=\.) .*/, "") : about,
+    type === "headers" ? words.headersHint : "",
+    name.startsWith("body_") ? words.bodyHint : "",
+    isSecret && isStored ? words.secretKept : "",
+    isMade && !isStored ? words.secretMade : "",
+  ]
+    .filter((text) => text !== "")
+    .join(" ");
+}
+
+// A configuration between the form, where everything is text or a flag, and the server, where it has types.
+
+/** What the form holds for each field. */
+export type FormValues = Record<string, string | boolean | string[]>;
+
+/** What the form begins with: what is stored and may be shown, or what the kind falls back to. */
+export function valuesOf(fields: readonly KindField[], channel: ChannelCard | null): FormValues {
+  return Object.fromEntries(
+    fields.map((field) => [field.name, shownValue(field, storedValue(field, channel))]),
+  );
+}
+
+/** A secret is never shown, so the form begins without it. */
+function storedValue({ name, isSecret, fallback }: KindField, channel: ChannelCard | null): unknown {
+  if (channel === null) return fallback;
+  return isSecret ? null : (channel.config[name] ?? fallback);
+}
+
+function shownValue({ type, choices }: KindField, value: unknown): FormValues[string] {
+  if (type === "flag") return value === true;
+  if (type === "channels") return Array.isArray(value) ? value.map(String) : [];
+  if (type === "headers") return headersText(value);
+  if (type === "choice") return typeof value === "string" ? value : (choices[0] ?? "");
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
+
+/** The addresses that stand in the form, by their fields. */
+export function typedAddresses(fields: readonly KindField[], values: FormValues): Record<string, string> {
+  return Object.fromEntries(
+    fields
+      .filter(({ type }) => type === "address")
+      .map(({ name }) => [name, String(values[name] ?? "").trim()] as const)
+      .filter(([, text]) => text !== ""),
+  );
+}
+
+/**
+ * What is sent: of a channel that exists the fields that were changed, so that two who edit it at once do not undo each
+ * other's work, and a secret that was left empty stays as it is stored. `before` null: it is new.
+ */
+export function configOf(
+  fields: readonly KindField[],
+  { values, before }: { values: FormValues; before: FormValues | null },
+): Record<string, unknown> {
+  const isSame = (name: string) => JSON.stringify(values[name]) === JSON.stringify(before?.[name]);
+  const sent = fields.filter(({ name }) => before === null || !isSame(name));
+  return Object.fromEntries(sent.map((field) => [field.name, typedValue(field, values[field.name])]));
+}
+
+function typedValue({ type }: KindField, value: FormValues[string] | undefined): unknown {
+  if (type === "number") return Number(value);
+  if (type === "headers") return headersOf(String(value ?? ""));
+  return value;
+}
+
+function headersText(value: unknown): string {
+  if (typeof value !== "object" || value === null) return "";
+  return Object.entries(value)
+    .map(([name, text]) => `${name}: ${String(text)}`)
+    .join("\n");
+}
+
+/** "Name: value" on each line; a line without a colon is a name without a value, which the server refuses. */
+function headersOf(text: string): Record<string, string> {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(":");
+      return colon === -1 ? [line.trim(), ""] : [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+    }),
+  );
+}
+
+/** What is wrong, and with which field; null: with none of them. */
+export type Wrong = { text: string; field: string | null };
+
+/** The server's sentence begins with the name of the field that it is about; people know the field by its label. */
+export function mistakeOf(text: string, fields: readonly KindField[]): Wrong {
+  const lower = text.toLowerCase();
+  const field = fields.find(({ name }) => lower.startsWith(`${name} `))?.name ?? null;
+  return field === null ? { text, field } : { text: fieldLabel(field) + text.slice(field.length), field };
+}

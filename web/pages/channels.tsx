@@ -1,0 +1,643 @@
+// The channels of a project: who is told, whether that works, and what was sent.
+import "./channels.css";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useDeferredValue, useEffect, useMemo, useState } from "react";
+import { useSearchParams } from "wouter";
+import type {
+  ChannelCard,
+  ChannelChecks as Heard,
+  ChannelsPage as Page,
+  DeliveriesPage,
+  DeliveryRow,
+  KindCard,
+} from "../../src/contract/web/channels.ts";
+import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import { channelName, checkName } from "../../src/contract/web/words.ts";
+import { get, send } from "../api.ts";
+import { mayIn } from "../boot.ts";
+import { checksStore, nameKey, searchText, useAllRows } from "../live/checks-store.ts";
+import { type PageProps, usePageTitle } from "../page-location.ts";
+import { Button, Icon, IconButton } from "../ui/button.tsx";
+import { Dialog, Drawer } from "../ui/dialog.tsx";
+import { TextField, Toggle } from "../ui/field.tsx";
+import { StateShape } from "../ui/marks.tsx";
+import { Menu, MenuItem, MenuLine } from "../ui/menu.tsx";
+import { Empty, Failed, Loading, Queried } from "../ui/page-state.tsx";
+import { toast, toastError } from "../ui/toast.tsx";
+import { Ago, Until, When } from "../ui/when.tsx";
+import {
+  channelChecksWords,
+  channelsWords,
+  deliveryOutcome,
+  deliveryWhat,
+  reasonAdvice,
+} from "../words/channels.ts";
+import { formatDuration } from "../words/format.ts";
+import { words as shared } from "../words/shared.ts";
+import { ChannelForm } from "./channel-form.tsx";
+import { connectChecks } from "./checks-actions.ts";
+
+/** What stands over the page at the moment. */
+type Over =
+  | { what: "gallery" }
+  | { what: "new"; kind: string }
+  | { what: "edit" | "test" | "log" | "checks"; channel: ChannelCard }
+  | null;
+
+export function ChannelsPage({ params }: PageProps) {
+  const project = params.project ?? "";
+  const query = useQuery({
+    queryKey: ["channels", project],
+    queryFn: () => get<Page>(`/projects/${project}/channels`),
+  });
+  const channels = query.data?.channels ?? [];
+  const title = query.data === undefined ? channelsWords.tab : channelsWords.title(channels);
+  usePageTitle(title);
+  // The first steps lead straight to the gallery.
+  const [search] = useSearchParams();
+  const [over, setOver] = useState<Over>(search.get("open") === "gallery" ? { what: "gallery" } : null);
+  const mayEdit = mayIn(project, "editChannels");
+  const add = () => setOver({ what: "gallery" });
+  return (
+    <>
+      <header className="top">
+        <h1>{title}</h1>
+        {mayEdit && channels.length > 0 && (
+          <Button kind="primary" onClick={add}>
+            {channelsWords.add}
+          </Button>
+        )}
+      </header>
+      <Queried query={query}>
+        {(page) =>
+          page.channels.length === 0 ? (
+            <Empty
+              title={channelsWords.none.title}
+              action={
+                mayEdit && (
+                  <Button kind="primary" onClick={add}>
+                    {channelsWords.add}
+                  </Button>
+                )
+              }
+            >
+              {channelsWords.none.text}
+            </Empty>
+          ) : (
+            <List page={page} mayEdit={mayEdit} project={project} onOver={setOver} />
+          )
+        }
+      </Queried>
+      {query.data !== undefined && (
+        <Windows page={query.data} {...{ mayEdit, project, over }} onOver={setOver} />
+      )}
+    </>
+  );
+}
+
+function List(props: { page: Page; mayEdit: boolean; project: string; onOver: (over: Over) => void }) {
+  const { page, mayEdit, project, onOver } = props;
+  return (
+    <table className="table channels-table">
+      <thead>
+        <tr>
+          <th scope="col">{channelsWords.columns.name}</th>
+          <th scope="col">{channelsWords.columns.hears}</th>
+          <th scope="col">{channelsWords.columns.last}</th>
+          <th scope="col">
+            <span className="sr">{channelsWords.columns.act}</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {page.channels.map((channel) => (
+          <ChannelRow
+            key={channel.id}
+            channel={channel}
+            kind={page.kinds.find(({ name }) => name === channel.kind)}
+            mayEdit={mayEdit}
+            project={project}
+            onOpen={(what) => onOver({ what, channel })}
+          />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Windows(props: {
+  page: Page;
+  mayEdit: boolean;
+  project: string;
+  over: Over;
+  onOver: (over: Over) => void;
+}) {
+  const { page, mayEdit, project, over, onOver } = props;
+  const mayEditChecks = mayIn(project, "editChecks");
+  const client = useQueryClient();
+  const close = () => onOver(null);
+  const changed = () => {
+    void client.invalidateQueries({ queryKey: ["channels", project] });
+    // Who is told of a check stands in its row, and nothing else tells that row.
+    checksStore(project).reload();
+  };
+  const reload = async (opened: Over) => {
+    await client.refetchQueries({ queryKey: ["channels", project] });
+    const channels = client.getQueryData<Page>(["channels", project])?.channels ?? [];
+    const channel = opened?.what === "edit" ? channels.find(({ id }) => id === opened.channel.id) : undefined;
+    onOver(channel === undefined ? null : { what: "edit", channel });
+  };
+  switch (over?.what) {
+    case undefined:
+      return null;
+    case "gallery":
+      return <Gallery kinds={page.kinds} onPick={(kind) => onOver({ what: "new", kind })} onClose={close} />;
+    case "new":
+    case "edit": {
+      const name = over.what === "new" ? over.kind : over.channel.kind;
+      const kind = page.kinds.find((one) => one.name === name);
+      const channel = over.what === "edit" ? over.channel : null;
+      if (kind === undefined) return null;
+      return (
+        <ChannelForm
+          // Another version begins the form anew.
+          key={channel?.version ?? "new"}
+          {...{ kind, channel, project }}
+          channels={page.channels}
+          onDone={changed}
+          onClose={close}
+          onReload={() => void reload(over)}
+        />
+      );
+    }
+    case "test":
+      return <TestDialog project={project} channel={over.channel} onClose={close} onDone={changed} />;
+    case "checks":
+      return (
+        <ChannelChecks {...{ project, mayEdit: mayEditChecks }} channel={over.channel} onClose={close} />
+      );
+    case "log":
+      return <DeliveryLog {...{ project, mayEdit }} channel={over.channel} onClose={close} />;
+  }
+}
+
+// The kinds of channels to choose from.
+
+export function Gallery(props: {
+  kinds: readonly KindCard[];
+  onPick: (kind: string) => void;
+  onClose: () => void;
+}) {
+  return (
+    <Dialog
+      isOpen
+      onClose={props.onClose}
+      title={channelsWords.gallery.title}
+      description={channelsWords.gallery.text}
+    >
+      <ul className="channels-gallery">
+        {props.kinds.map(({ name, title, about }) => (
+          <li key={name}>
+            <button type="button" className="channels-card" onClick={() => props.onPick(name)}>
+              <b>{title}</b>
+              <span className="muted">{about}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
+
+// One channel: what it is, whether it works, and what can be done with it.
+
+type ChannelRowProps = {
+  channel: ChannelCard;
+  kind: KindCard | undefined;
+  mayEdit: boolean;
+  project: string;
+  onOpen: (what: "edit" | "test" | "log" | "checks") => void;
+};
+
+export function ChannelRow({ channel, kind, mayEdit, project, onOpen }: ChannelRowProps) {
+  return (
+    <tr className={channel.isEnabled ? undefined : "is-off"}>
+      <td>
+        <span className="channels-name">{channelName(channel)}</span>
+        <span className="muted channels-kind">
+          {kind?.title ?? channel.kind}
+          {summaryOf(channel, kind)}
+        </span>
+      </td>
+      <td className="channels-hears" data-label={channelsWords.columns.hears}>
+        <button
+          type="button"
+          className="link"
+          aria-label={channelsWords.hearsOf(channelName(channel), channelsWords.hears(channel.checkCount))}
+          onClick={() => onOpen("checks")}
+        >
+          {channelsWords.hears(channel.checkCount)}
+        </button>
+      </td>
+      <td>
+        <Health channel={channel} />
+        {[...new Set(channel.warnings.map(({ text }) => text))].map((text) => (
+          <p key={text} className="warning">
+            {text}
+          </p>
+        ))}
+      </td>
+      <td className="channels-acts">
+        <Button onClick={() => onOpen("test")}>{channelsWords.test}</Button>
+        <Button kind="bare" onClick={() => onOpen("log")}>
+          {channelsWords.log}
+        </Button>
+        {mayEdit && <More channel={channel} project={project} onEdit={() => onOpen("edit")} />}
+      </td>
+    </tr>
+  );
+}
+
+/** The first setting that tells where it goes, if it is no secret. */
+function summaryOf(channel: ChannelCard, kind: KindCard | undefined): string {
+  const shown = kind?.fields.find(
+    ({ name, type, isSecret }) =>
+      (type === "text" || type === "address") && !isSecret && (channel.config[name] ?? "") !== "",
+  );
+  const value = shown === undefined ? undefined : channel.config[shown.name];
+  return typeof value === "string" && value !== channelName(channel) ? ` · ${value}` : "";
+}
+
+function Health({ channel }: { channel: ChannelCard }) {
+  const { isEnabled, disabledReason, isVerified, lastNotifyAt, lastError, lastNotifyDurationMs } = channel;
+  if (!isEnabled) return <span className="channels-bad">{channelsWords.off(disabledReason)}</span>;
+  if (isVerified === false) return <span className="channels-waits">{channelsWords.unverified}</span>;
+  if (lastNotifyAt === null) return <span className="muted">{channelsWords.neverUsed}</span>;
+  return (
+    <span>
+      <Ago at={lastNotifyAt} />
+      {lastError === null ? (
+        <span className="muted">
+          , {channelsWords.worked}
+          {lastNotifyDurationMs !== null && ` ${channelsWords.took(formatDuration(lastNotifyDurationMs))}`}
+        </span>
+      ) : (
+        <span className="channels-bad">, {channelsWords.failed(lastError)}</span>
+      )}
+    </span>
+  );
+}
+
+function More({ channel, project, onEdit }: { channel: ChannelCard; project: string; onEdit: () => void }) {
+  const client = useQueryClient();
+  const [isAsking, setAsking] = useState(false);
+  const again = () => {
+    void client.invalidateQueries({ queryKey: ["channels", project] });
+    checksStore(project).reload();
+  };
+  const act = (work: Promise<unknown>, text: string) => {
+    work.then(() => toast({ text }), toastError).finally(again);
+  };
+  const turn = () =>
+    act(send("PATCH", `/channels/${channel.id}`, { isEnabled: !channel.isEnabled }), channelsWords.saved);
+  return (
+    <>
+      <Menu
+        align="end"
+        trigger={
+          <IconButton label={shared.nav.more}>
+            <Icon name="more" />
+          </IconButton>
+        }
+      >
+        <MenuItem onPick={onEdit}>{channelsWords.edit}</MenuItem>
+        <MenuItem onPick={turn}>{channel.isEnabled ? channelsWords.turnOff : channelsWords.turnOn}</MenuItem>
+        <MenuLine />
+        <MenuItem isDanger onPick={() => setAsking(true)}>
+          {channelsWords.remove}
+        </MenuItem>
+      </Menu>
+      <Dialog
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title={channelsWords.removeTitle(channelName(channel))}
+        description={channelsWords.removeText}
+        footer={
+          <>
+            <Button onClick={() => setAsking(false)}>{shared.cancel}</Button>
+            <Button
+              kind="danger"
+              onClick={() => {
+                setAsking(false);
+                act(send("DELETE", `/channels/${channel.id}`), channelsWords.removed);
+              }}
+            >
+              {channelsWords.remove}
+            </Button>
+          </>
+        }
+      >
+        {null}
+      </Dialog>
+    </>
+  );
+}
+
+// Of which checks a channel hears: every check of the project with a switch, found by typing. What is switched is done
+// at once; the notice of it, with the way back, is reached when the window is closed.
+
+/** More than anybody reads; the others are found by typing. */
+const SHOWN_MAX = 200;
+
+type ChannelChecksProps = { project: string; channel: ChannelCard; mayEdit: boolean; onClose: () => void };
+
+export function ChannelChecks({ project, channel, mayEdit, onClose }: ChannelChecksProps) {
+  const client = useQueryClient();
+  const [text, setText] = useState("");
+  const [isTurning, setTurning] = useState(false);
+  const rows = useFound(project, useDeferredValue(text));
+  const queryKey = ["heard", channel.id];
+  const query = useQuery({ queryKey, queryFn: () => heardBy(channel.id), staleTime: 0 });
+  const onChanged = () => {
+    void client.invalidateQueries({ queryKey });
+    void client.invalidateQueries({ queryKey: ["channels", project] });
+  };
+  const name = channelName(channel);
+  const turn = async (chosen: readonly CheckRow[], isOn: boolean) => {
+    setTurning(true);
+    await connectChecks(project, chosen, { channel: channel.id, name, isOn, onChanged });
+    setTurning(false);
+  };
+  const isBusy = isTurning || query.isFetching;
+  return (
+    <Drawer
+      isOpen
+      onClose={onClose}
+      title={channelChecksWords.title(name)}
+      description={channelChecksWords.about}
+    >
+      <TextField
+        label={channelChecksWords.find}
+        type="search"
+        value={text}
+        autoComplete="off"
+        onChange={(change) => setText(change.target.value)}
+      />
+      <Queried query={query}>
+        {(heard) => (
+          <>
+            {mayEdit && <Many {...{ rows, heard, isBusy }} onTurn={(isOn) => void turn(rows, isOn)} />}
+            <ul className="channels-heard" aria-label={channelChecksWords.list}>
+              {rows.slice(0, SHOWN_MAX).map((row) => (
+                <li key={row.id}>
+                  <Toggle
+                    label={<bdi>{checkName(row)}</bdi>}
+                    checked={heard.has(row.id)}
+                    disabled={!mayEdit || isBusy}
+                    onCheckedChange={(isOn) => void turn([row], isOn)}
+                  />
+                </li>
+              ))}
+            </ul>
+            {rows.length === 0 && <p className="muted">{channelChecksWords.none}</p>}
+            {rows.length > SHOWN_MAX && (
+              <p className="hint">{channelChecksWords.more(rows.length - SHOWN_MAX)}</p>
+            )}
+          </>
+        )}
+      </Queried>
+    </Drawer>
+  );
+}
+
+type ManyProps = {
+  rows: readonly CheckRow[];
+  heard: ReadonlySet<string>;
+  isBusy: boolean;
+  onTurn: (isOn: boolean) => void;
+};
+
+/** All that are found at once, seen or not. */
+function Many({ rows, heard, isBusy, onTurn }: ManyProps) {
+  const on = rows.filter(({ id }) => heard.has(id)).length;
+  return (
+    <div className="channels-many">
+      <span className="muted figures" role="status">
+        {channelChecksWords.count(on, rows.length)}
+      </span>
+      <Button isBusy={isBusy} disabled={on === rows.length} onClick={() => onTurn(true)}>
+        {channelChecksWords.all}
+      </Button>
+      <Button isBusy={isBusy} disabled={on === 0} onClick={() => onTurn(false)}>
+        {channelChecksWords.nothing}
+      </Button>
+    </div>
+  );
+}
+
+/** The checks of the project that have the text in them, by name. */
+function useFound(project: string, text: string): readonly CheckRow[] {
+  const all = useAllRows(project);
+  const sorted = useMemo(() => all.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1)), [all]);
+  const wanted = text.trim().toLowerCase();
+  return useMemo(() => sorted.filter((row) => searchText(row).includes(wanted)), [sorted, wanted]);
+}
+
+async function heardBy(channel: string): Promise<ReadonlySet<string>> {
+  const heard = new Set<string>();
+  let from: number | null = null;
+  do {
+    const page: Heard = await get<Heard>(`/channels/${channel}/checks`, { from });
+    for (const id of page.ids) heard.add(id);
+    ({ from } = page);
+  } while (from !== null);
+  return heard;
+}
+
+// Sends a test and shows what came of it: the request, the answer and the time it took.
+
+const ASK_EVERY_MS = 700;
+
+export function TestDialog(props: {
+  project: string;
+  channel: ChannelCard;
+  onClose: () => void;
+  onDone: () => void;
+}) {
+  const { project, channel, onClose, onDone } = props;
+  const planned = useQuery({
+    queryKey: ["channel-test", channel.id],
+    queryFn: () => send<{ deliveries: DeliveryRow[] }>("POST", `/channels/${channel.id}/test`),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    retry: false,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  });
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={channelsWords.testing.title}
+      description={channelName(channel)}
+      footer={<Button onClick={onClose}>{shared.close}</Button>}
+    >
+      {planned.isPending && <Loading rows={2} />}
+      {planned.isError && <Failed error={planned.error} />}
+      {planned.data?.deliveries.map((delivery) => (
+        <Watched key={delivery.id} project={project} first={delivery} onDone={onDone} />
+      ))}
+    </Dialog>
+  );
+}
+
+/** Asks again until the message was tried. */
+function Watched({ project, first, onDone }: { project: string; first: DeliveryRow; onDone: () => void }) {
+  const query = useQuery({
+    queryKey: ["delivery", first.id],
+    queryFn: () => get<DeliveryRow>(`/projects/${project}/deliveries/${first.id}`),
+    initialData: first,
+    refetchInterval: ({ state }) => (isTried(state.data) ? false : ASK_EVERY_MS),
+  });
+  const delivery = query.data;
+  const isOver = isTried(delivery);
+  useEffect(() => {
+    if (isOver) onDone();
+    // The list behind is told once, when the outcome is there.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [isOver]);
+  return (
+    <div aria-live="polite">
+      {isOver ? (
+        <DeliveryDetail delivery={delivery} isMarked />
+      ) : (
+        <p className="muted">{channelsWords.testing.waits}</p>
+      )}
+    </div>
+  );
+}
+
+function isTried(delivery: DeliveryRow | undefined): boolean {
+  return (
+    delivery !== undefined &&
+    (delivery.state !== "pending" || delivery.code !== null || delivery.reason !== null)
+  );
+}
+
+// What was sent by a channel, newest first, with the way to send something again that was given up.
+
+type DeliveryLogProps = { project: string; channel: ChannelCard; mayEdit: boolean; onClose: () => void };
+
+export function DeliveryLog({ project, channel, mayEdit, onClose }: DeliveryLogProps) {
+  const query = useInfiniteQuery({
+    queryKey: ["deliveries", channel.id],
+    queryFn: ({ pageParam }) =>
+      get<DeliveriesPage>(`/channels/${channel.id}/deliveries`, { from: pageParam }),
+    initialPageParam: null as number | null,
+    getNextPageParam: (page) => page.from,
+  });
+  const deliveries = query.data?.pages.flatMap((page) => page.deliveries) ?? [];
+  const retry = (delivery: DeliveryRow) => {
+    send("POST", `/projects/${project}/deliveries/${delivery.id}/retry`)
+      .then(() => toast({ text: channelsWords.retried }), toastError)
+      .finally(() => void query.refetch());
+  };
+  return (
+    <Drawer isOpen onClose={onClose} title={channelsWords.logTitle(channelName(channel))}>
+      {query.isPending && <Loading />}
+      {query.isError && <Failed error={query.error} onRetry={() => void query.refetch()} />}
+      {query.isSuccess && deliveries.length === 0 && <Empty title={channelsWords.logNone} />}
+      <ul className="channels-log">
+        {deliveries.map((delivery) => (
+          <Line key={delivery.id} delivery={delivery} onRetry={mayEdit ? () => retry(delivery) : null} />
+        ))}
+      </ul>
+      {query.hasNextPage && (
+        <Button isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+          {channelsWords.older}
+        </Button>
+      )}
+    </Drawer>
+  );
+}
+
+function Line({ delivery, onRetry }: { delivery: DeliveryRow; onRetry: (() => void) | null }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <li>
+      <button type="button" className="channels-line" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <span>
+          <When at={delivery.createdAt} />
+          <span className="muted"> · {deliveryWhat(delivery)}</span>
+        </span>
+        <DeliveryMark delivery={delivery} />
+      </button>
+      {isOpen && (
+        <div className="channels-opened">
+          <DeliveryDetail delivery={delivery} isMarked={false} />
+          {delivery.state === "dead" && onRetry !== null && (
+            <Button onClick={onRetry}>{channelsWords.retry}</Button>
+          )}
+        </div>
+      )}
+    </li>
+  );
+}
+
+// One delivery in full: what was sent, what came back, how long it took, and what happens next.
+
+const SHAPES = {
+  pending: "late",
+  sent: "up",
+  merged: "up",
+  withdrawn: "paused",
+  skipped: "paused",
+  dead: "down",
+} as const;
+
+export function DeliveryMark({ delivery }: { delivery: DeliveryRow }) {
+  return (
+    <span className="channels-outcome">
+      <StateShape state={SHAPES[delivery.state]} label={null} />
+      <span>{deliveryOutcome(delivery)}</span>
+    </span>
+  );
+}
+
+/** `isMarked`: the outcome is said too, where nothing above says it. */
+export function DeliveryDetail({ delivery, isMarked }: { delivery: DeliveryRow; isMarked: boolean }) {
+  const { attemptedAt, settledAt, attempts, nextTryAt, request, response } = delivery;
+  const advice = delivery.state === "sent" ? null : reasonAdvice(delivery.reason);
+  const tookMs = attemptedAt === null || settledAt === null ? null : settledAt - attemptedAt;
+  return (
+    <div className="channels-detail">
+      {isMarked && <DeliveryMark delivery={delivery} />}
+      {advice !== null && <p>{advice}</p>}
+      <p className="muted">
+        {channelsWords.attempts(attempts)}
+        {tookMs !== null && ` · ${channelsWords.took(formatDuration(tookMs))}`}
+        {nextTryAt !== null && (
+          <>
+            {" "}
+            · {channelsWords.nextTry} <Until at={nextTryAt} />
+          </>
+        )}
+      </p>
+      {request !== null && <Excerpt label={channelsWords.request} text={request} />}
+      {response !== null && response !== "" && <Excerpt label={channelsWords.response} text={response} />}
+    </div>
+  );
+}
+
+function Excerpt({ label, text }: { label: string; text: string }) {
+  return (
+    <div className="field">
+      <b>{label}</b>
+      <div className="code">
+        <pre tabIndex={0} aria-label={label}>
+          {text}
+        </pre>
+      </div>
+    </div>
+  );
+}

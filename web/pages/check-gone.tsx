@@ -1,0 +1,170 @@
+// What the page says when its check has left while it was open: who deleted or moved it, and the way back. A check that
+// is still within reach keeps its page, with a note above it.
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState, useSyncExternalStore } from "react";
+import type { CheckRow, GoneCheck } from "../../src/contract/web/check-row.ts";
+import type { CheckPage } from "../../src/contract/web/checks.ts";
+import { checkName } from "../../src/contract/web/words.ts";
+import { get, refreshCheck, send } from "../api.ts";
+import { boot, otherProjects, readerZone } from "../boot.ts";
+import { checksStore } from "../live/checks-store.ts";
+import { useMinute } from "../live/clock.ts";
+import { pageHref, usePageTitle, useShowProject } from "../page-location.ts";
+import { Button, ButtonLink, Icon, IconButton } from "../ui/button.tsx";
+import { Queried } from "../ui/page-state.tsx";
+import { toast, toastError } from "../ui/toast.tsx";
+import { goneSentence, goneWords as words } from "../words/check.ts";
+import { actionWords } from "../words/checks.ts";
+import { formatWhen } from "../words/format.ts";
+import { words as shared } from "../words/shared.ts";
+
+/** How a check has left a project. Asked anew each time: it may have come back and left again. */
+function useGone({ project, check }: { project: string; check: string }) {
+  return useQuery({
+    queryKey: ["gone", project, check],
+    queryFn: () => get<GoneCheck>(`/projects/${project}/gone/${check}`),
+    gcTime: 0,
+  });
+}
+
+const useWhen = () => {
+  const now = useMinute();
+  return (at: number) => formatWhen(at, { now, zone: readerZone });
+};
+
+/** Instead of the page: it is not there any more, or out of reach. */
+export function Gone({ page }: { page: CheckPage }) {
+  const { projectId, row } = page;
+  useShowProject(projectId);
+  useComeBack(page);
+  const query = useGone({ project: projectId, check: row.id });
+  return <Queried query={query}>{(gone) => <Told page={page} gone={gone} />}</Queried>;
+}
+
+function Told({ page, gone }: { page: CheckPage; gone: GoneCheck }) {
+  const name = checkName(page.row);
+  const when = useWhen();
+  const { isBusy, takeBack } = useTakeBack(page);
+  usePageTitle(words.tabs[gone.how](name));
+  return (
+    <>
+      <h1 dir="auto">{name}</h1>
+      <section className="panel check-gone">
+        <div role="alert">
+          <p>
+            <b>{goneSentence(gone, when(gone.at))}</b>
+          </p>
+          <p>{outlook(gone, when)}</p>
+        </div>
+        <div className="check-gone-acts">
+          {gone.mayRestore && (
+            <Button kind="primary" isBusy={isBusy} onClick={() => void takeBack()}>
+              {words.back}
+            </Button>
+          )}
+          <ButtonLink href={pageHref("checks", { project: page.projectId })}>{words.checks}</ButtonLink>
+        </div>
+      </section>
+    </>
+  );
+}
+
+/** Within a form: what was typed is still there, and can be saved once the check is back. */
+export function GoneNote({ page }: { page: CheckPage }) {
+  const query = useGone({ project: page.projectId, check: page.row.id });
+  const when = useWhen();
+  useComeBack(page);
+  const { isBusy, takeBack } = useTakeBack(page);
+  const { data: gone } = query;
+  return (
+    <section className="conflict">
+      <div role="alert">
+        <p>
+          <b>{gone === undefined ? words.deletedUnknown : goneSentence(gone, when(gone.at))}</b>
+        </p>
+        <p>{words.stillTyped}</p>
+      </div>
+      {gone?.mayRestore === true && (
+        <div className="form-acts">
+          <Button kind="primary" isBusy={isBusy} onClick={() => void takeBack()}>
+            {words.restore}
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function outlook({ how, goneAt, mayRestore }: GoneCheck, when: (at: number) => string): string {
+  if (how === "moved") return words.elsewhere;
+  if (goneAt === null) return words.forGood;
+  return mayRestore ? words.kept(when(goneAt)) : words.keptForOthers(when(goneAt));
+}
+
+function useTakeBack({ projectId, row }: CheckPage) {
+  const client = useQueryClient();
+  const [isBusy, setBusy] = useState(false);
+  const takeBack = async () => {
+    setBusy(true);
+    try {
+      const back = await send<CheckRow>("POST", `/checks/${row.id}/restore`);
+      checksStore(projectId).take({ rows: [back], removed: [] });
+      toast({ text: actionWords.restored(checkName(back)) });
+    } catch (error) {
+      toastError(error);
+    }
+    // Also when it was refused: somebody else may have been faster.
+    await refreshCheck(client, row.id);
+    setBusy(false);
+  };
+  return { isBusy, takeBack };
+}
+
+/** Whoever takes it back elsewhere brings the page back, too. */
+function useComeBack({ projectId, row }: CheckPage): void {
+  const store = checksStore(projectId);
+  const { rows } = useSyncExternalStore(store.watch, store.snapshot);
+  const client = useQueryClient();
+  const order = rows.get(row.id)?.readingOrder ?? null;
+  // The stream may tell later than the page that it has gone: what is still known of it is no news.
+  const [stale] = useState(order);
+  useEffect(() => {
+    if (order !== null && order !== stale) void refreshCheck(client, row.id);
+  }, [order, stale, client, row.id]);
+}
+
+type MovedProps = {
+  page: CheckPage;
+  from: string;
+  mayEdit: boolean;
+  onBack: () => void;
+  onClose: () => void;
+};
+
+/** Above the page of a check that somebody has moved while it was open. Whoever did it was told so when it was done. */
+export function MovedNote({ page, from, mayEdit, onBack, onClose }: MovedProps) {
+  const { data: gone, isPending } = useGone({ project: from, check: page.row.id });
+  const when = useWhen();
+  if (isPending || gone?.by?.kind === "you") return null;
+  const mayGoBack = mayEdit && otherProjects(page.projectId).some(({ id }) => id === from);
+  return (
+    <section className="panel check-gone is-note">
+      <div role="alert">
+        <p>
+          <b>{gone === undefined ? words.movedUnknown : goneSentence(gone, when(gone.at))}</b>
+        </p>
+        <p>{words.here(projectName(from), projectName(page.projectId))}</p>
+      </div>
+      <div className="check-gone-acts">
+        {mayGoBack && <Button onClick={onBack}>{words.moveBack}</Button>}
+        <IconButton label={shared.close} onClick={onClose}>
+          <Icon name="cross" />
+        </IconButton>
+      </div>
+    </section>
+  );
+}
+
+function projectName(project: string): string {
+  return boot.projects.find(({ id }) => id === project)?.name ?? words.unknownProject;
+}

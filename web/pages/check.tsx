@@ -1,0 +1,774 @@
+// The page of one check: what is expected, how it stands, how it has been, why it was reported, and who is told. A run
+// opens in a drawer over it, under its own address.
+import "./check.css";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link, useLocation, useSearchParams } from "wouter";
+import { type CheckRow, drawnAt } from "../../src/contract/web/check-row.ts";
+import type { CheckChannel, CheckPage } from "../../src/contract/web/checks.ts";
+import { checkName } from "../../src/contract/web/words.ts";
+import { checkKey, isNotFound, refreshCheck, send } from "../api.ts";
+import { boot, mayIn, otherProjects, readerZone } from "../boot.ts";
+import { checksStore } from "../live/checks-store.ts";
+import { useNow } from "../live/clock.ts";
+import { pageHref, type PageProps, usePageTitle, useShowProject } from "../page-location.ts";
+import { Confirm } from "../parts/dialogs.tsx";
+import { Notice } from "../parts/section.tsx";
+import { WaitingFor } from "../parts/waiting.tsx";
+import { useShortcuts } from "../shortcuts.ts";
+import { Button, Icon, IconButton } from "../ui/button.tsx";
+import { CodeBlock, CopyButton, copyText } from "../ui/copy.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { SelectField, Toggle } from "../ui/field.tsx";
+import { StateMark, Tags } from "../ui/marks.tsx";
+import { Menu, MenuChoice, MenuItem, MenuLine, MenuLink } from "../ui/menu.tsx";
+import { Queried, Tabs } from "../ui/page-state.tsx";
+import { toast, toastError } from "../ui/toast.tsx";
+import {
+  checkKeys as keys,
+  checkTitle,
+  checkWords,
+  codeWords,
+  expectationOf,
+  signalWords,
+  toldWords,
+} from "../words/check.ts";
+import { actionWords } from "../words/checks.ts";
+import { words as shared } from "../words/shared.ts";
+import { codeFor, EditDrawer } from "./check-edit.tsx";
+import { Gone, MovedNote } from "./check-gone.tsx";
+import { DurationChart, Months, NinetyDays, Runs } from "./check-history.tsx";
+import { RunDrawer } from "./check-run.tsx";
+import { factsOf, type Snippet, SNIPPETS, snippetText, type Variant, VARIANTS } from "./check-snippets.ts";
+import { ExplainDrawer, LastAlert, TimeTrack } from "./check-timeline.tsx";
+import { useCheckPage, useLiveRow, useRuns } from "./use-check.ts";
+
+export function CheckScreen({ params }: PageProps) {
+  const id = params.check ?? "";
+  const query = useCheckPage(id);
+  // A form with something typed into it keeps the page, so that nothing of that is lost.
+  const [isTyped, setTyped] = useState(false);
+  usePageTitle(checkWords.tab);
+  const { data } = query;
+  // It was here, and is not there any more.
+  const isGone = data !== undefined && isNotFound(query.error);
+  if (isGone && !isTyped) return <Gone page={data} />;
+  return (
+    <Queried query={query} rows={10}>
+      {(page) => <Shown page={page} n={params.n ?? null} isGone={isGone} onUnsaved={setTyped} />}
+    </Queried>
+  );
+}
+
+type ShownProps = { page: CheckPage; n: string | null } & Editing;
+
+function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
+  const { projectId } = page;
+  useShowProject(projectId);
+  const row = useLiveRow(page);
+  const runs = useRuns(row.id);
+  const actions = useCheckActions(page);
+  const [over, setOver] = useOver();
+  // Where the reader found it; somebody may move it while it is read.
+  const [home, setHome] = useState(projectId);
+  const mayEdit = mayIn(projectId, "editChecks");
+  useShortcuts(shortcutsOf({ page: { ...page, row }, mayEdit, actions, onOver: setOver }));
+  const known = runs.data?.pages.flatMap((one) => one.runs) ?? [];
+  const isNew = row.state === "new" && row.lastPingAt === null && row.runningSince === null;
+  return (
+    <>
+      {home !== projectId && (
+        <MovedNote
+          page={page}
+          from={home}
+          mayEdit={mayEdit}
+          onBack={() => setOver("transfer")}
+          onClose={() => setHome(projectId)}
+        />
+      )}
+      <Head page={page} row={row} mayEdit={mayEdit} actions={actions} onOver={setOver} />
+      {page.quarantinedCount > 0 && (
+        <Notice kind="bad" title={checkWords.quarantined(page.quarantinedCount)}>
+          <p>{checkWords.quarantinedText}</p>
+        </Notice>
+      )}
+      <Expectation page={page} row={row} />
+      {page.settings.desc !== "" && (
+        <p className="check-desc" dir="auto">
+          <LinkedText text={page.settings.desc} />
+        </p>
+      )}
+      {isNew ? (
+        <FirstSignal row={row} project={projectId} />
+      ) : (
+        <TimeTrack page={page} row={row} runs={known} />
+      )}
+      <div className="check-cols">
+        <div className="check-main">
+          {!isNew && (
+            <>
+              <NinetyDays days={page.days} ninety={page.ninety} />
+              <DurationChart id={row.id} usual={page.usual} />
+              <Runs id={row.id} query={runs} usual={page.usual} checkZone={page.settings.tz} />
+              <Months months={page.months} />
+            </>
+          )}
+          {isNew && <SendSignal page={page} />}
+        </div>
+        <aside className="check-aside">
+          <LastAlert page={page} onMore={() => setOver("explain")} />
+          {!isNew && <SendSignal page={page} />}
+          <CheckChannels page={page} mayEdit={mayEdit} />
+        </aside>
+      </div>
+      <Windows {...{ page, actions, over, mayEdit, home, isGone, onUnsaved }} onOver={setOver} />
+      <RunDrawer page={page} n={n} />
+    </>
+  );
+}
+
+/** A check that has never been heard of: the line that sends its first signal, and what the server sees meanwhile. */
+function FirstSignal({ row, project }: { row: CheckPage["row"]; project: string }) {
+  return (
+    <section className="panel check-waiting" aria-labelledby="check-waiting">
+      <h2 id="check-waiting">{checkWords.first}</h2>
+      <WaitingFor check={row.id} project={project} />
+    </section>
+  );
+}
+
+/** What lies over the page. The list of checks opens the form with `?edit=1`, mails an explanation with `?flip=`. */
+function useOver(): [Over, (over: Over) => void] {
+  const [search, setSearch] = useSearchParams();
+  const asked = search.has("edit") ? "edit" : search.has("flip") ? "explain" : null;
+  const [over, setOver] = useState<Over>(null);
+  return [
+    over ?? asked,
+    (next) => {
+      setOver(next);
+      if (asked !== null && next === null) setSearch({}, { replace: true });
+    },
+  ];
+}
+
+/** Whether the check was deleted meanwhile, and what the form says of itself. */
+type Editing = { isGone: boolean; onUnsaved: (isUnsaved: boolean) => void };
+
+type Bound = { page: CheckPage; mayEdit: boolean; actions: CheckActions; onOver: (over: Over) => void };
+
+function shortcutsOf({ page, mayEdit, actions, onOver }: Bound) {
+  const { group } = keys;
+  const isPaused = page.row.state === "paused";
+  return [
+    ...(mayEdit
+      ? [
+          {
+            keys: "p",
+            says: keys.pause,
+            group,
+            run: () => void (isPaused ? actions.resume() : actions.pause()),
+          },
+          { keys: "e", says: keys.edit, group, run: () => onOver("edit") },
+        ]
+      : []),
+    ...(page.lastFlip === null
+      ? []
+      : [{ keys: "w", says: keys.explain, group, run: () => onOver("explain") }]),
+    { keys: "c", says: keys.code, group, run: () => onOver("code") },
+    { keys: "u", says: keys.copyUrl, group, run: () => void actions.copyUrl() },
+  ];
+}
+
+type WindowsProps = Bound & Editing & { over: Over; home: string };
+
+function Windows({ page, actions, over, onOver, mayEdit, home, isGone, onUnsaved }: WindowsProps) {
+  const [search] = useSearchParams();
+  const flip = Number(search.get("flip"));
+  const close = () => onOver(null);
+  return (
+    <>
+      <ExplainDrawer
+        page={page}
+        flip={Number.isSafeInteger(flip) && flip > 0 ? flip : null}
+        isOpen={over === "explain"}
+        onClose={close}
+      />
+      {over === "edit" && mayEdit && <EditDrawer {...{ page, isGone, onUnsaved }} onClose={close} />}
+      {over === "code" && <CodeDialog page={page} onClose={close} />}
+      {over === "clear" && <ClearDialog page={page} actions={actions} onClose={close} />}
+      {over === "transfer" && (
+        <TransferDialog page={page} actions={actions} preferred={home} onClose={close} />
+      )}
+    </>
+  );
+}
+
+// The head of the page: where it lies, the name with its state and tags, and what can be done.
+
+const TAGS_SHOWN = 8;
+
+/** What stands over the page at the moment. */
+export type Over = "edit" | "explain" | "code" | "transfer" | "clear" | null;
+
+type HeadProps = {
+  page: CheckPage;
+  row: CheckRow;
+  mayEdit: boolean;
+  actions: CheckActions;
+  onOver: (over: Over) => void;
+};
+
+export function Head({ page, row, mayEdit, actions, onOver }: HeadProps) {
+  const state = drawnAt(row, useNow());
+  const name = checkName(row);
+  usePageTitle(checkTitle(name, state));
+  const [tag] = row.tags;
+  const checks = pageHref("checks", { project: page.projectId });
+  return (
+    <>
+      <nav className="crumb check-crumb" aria-label={checkWords.crumbs}>
+        <Link href={checks}>{checkWords.checks}</Link>
+        {tag !== undefined && (
+          <>
+            {" / "}
+            <Link href={`${checks}?tag=${encodeURIComponent(tag)}`}>
+              <bdi>{tag}</bdi>
+            </Link>
+          </>
+        )}
+        {" / "}
+        <bdi>{name}</bdi>
+      </nav>
+      <header className="check-title">
+        <StateMark state={state} size={20} />
+        <h1 dir="auto" className={row.name === "" ? "muted" : undefined}>
+          {name}
+        </h1>
+        <Tags names={row.tags} most={TAGS_SHOWN} />
+        <div className="check-acts">
+          {mayEdit && <PauseButton row={row} actions={actions} />}
+          {mayEdit && (
+            <Button keys="e" onClick={() => onOver("edit")}>
+              {checkWords.edit}
+            </Button>
+          )}
+          <MoreMenu page={page} mayEdit={mayEdit} actions={actions} onOver={onOver} />
+          {page.lastFlip !== null && (state === "down" || page.lastFlip.to === "down") && (
+            <Button kind="primary" keys="w" onClick={() => onOver("explain")}>
+              {checkWords.explain}
+            </Button>
+          )}
+        </div>
+      </header>
+    </>
+  );
+}
+
+function PauseButton({ row, actions }: { row: CheckRow; actions: CheckActions }) {
+  const isPaused = row.state === "paused";
+  return (
+    <Button keys="p" onClick={() => void (isPaused ? actions.resume() : actions.pause())}>
+      {isPaused ? checkWords.resume : checkWords.pause}
+    </Button>
+  );
+}
+
+function MoreMenu({ page, mayEdit, actions, onOver }: Omit<HeadProps, "row">) {
+  return (
+    <Menu
+      align="end"
+      label={checkWords.more}
+      trigger={
+        <IconButton label={checkWords.more} className="is-framed">
+          <Icon name="more" />
+        </IconButton>
+      }
+    >
+      <MenuItem keys="u" onPick={() => void actions.copyUrl()}>
+        {checkWords.copyUrl}
+      </MenuItem>
+      <MenuItem keys="c" onPick={() => onOver("code")}>
+        {checkWords.asCode}
+      </MenuItem>
+      <MenuLink href={`${pageHref("badges", { project: page.projectId })}?check=${page.row.id}`}>
+        {checkWords.badge}
+      </MenuLink>
+      {mayEdit && (
+        <>
+          <MenuLine />
+          <MenuItem onPick={() => void actions.ping()}>{checkWords.ping}</MenuItem>
+          <MenuItem onPick={() => void actions.copy()}>{checkWords.copy}</MenuItem>
+          {otherProjects(page.projectId).length > 0 && (
+            <MenuItem onPick={() => onOver("transfer")}>{checkWords.transfer}</MenuItem>
+          )}
+          <MenuLine />
+          <MenuItem isDanger onPick={() => onOver("clear")}>
+            {checkWords.clear}
+          </MenuItem>
+          <MenuItem isDanger onPick={() => void actions.remove()}>
+            {checkWords.delete}
+          </MenuItem>
+        </>
+      )}
+    </Menu>
+  );
+}
+
+// The sentence under the name. It counts by itself.
+
+type ExpectationProps = { page: CheckPage; row: CheckRow };
+
+export function Expectation({ page, row }: ExpectationProps) {
+  const parts = expectationOf({ page, row, reader: { now: useNow(), zone: readerZone } });
+  return (
+    <p className="check-promise">
+      {parts.map(({ text, is, isWhole }, index) =>
+        is === undefined ? (
+          text
+        ) : (
+          <b key={index} className={`is-${is}${isWhole ? " is-whole" : ""}`}>
+            {text}
+          </b>
+        ),
+      )}
+    </p>
+  );
+}
+
+// A text that somebody wrote, with links where it has URLs. Anything else of it is shown as it is.
+
+export function LinkedText({ text }: { text: string }) {
+  let at = 0;
+  return textParts(text).map((part) => {
+    const key = at;
+    at += part.text.length;
+    if (part.url === null) return <span key={key}>{part.text}</span>;
+    return (
+      <a key={key} className="link" href={part.url} target="_blank" rel="noopener noreferrer nofollow">
+        {part.text}
+      </a>
+    );
+  });
+}
+
+// URLs in a text that somebody wrote, so that a page can make links of them.
+
+export type TextPart = { text: string; url: string | null };
+
+/** Further URLs stay plain text. */
+const LINKS_MAX = 100;
+/** What ends a URL in a sentence rather than belongs to it. A bracket belongs to it if it was opened in it. */
+const PUNCTUATION = ".,;:!?'*_~";
+const BRACKETS: Readonly<Record<string, string>> = { ")": "(", "]": "[", "}": "{" };
+
+/** The text in parts, in order and nothing left out; `url` is set where a part is an http or https URL. */
+export function textParts(text: string): TextPart[] {
+  const parts: TextPart[] = [];
+  let end = 0;
+  let links = 0;
+  for (const match of text.matchAll(/\bhttps?:\/\/[^\s<>"`\\]+/gi)) {
+    if (links === LINKS_MAX) break;
+    const found = withoutTrailing(match[0]);
+    if (!isWebUrl(found)) continue;
+    if (match.index > end) parts.push({ text: text.slice(end, match.index), url: null });
+    parts.push({ text: found, url: found });
+    end = match.index + found.length;
+    links += 1;
+  }
+  if (end < text.length) parts.push({ text: text.slice(end), url: null });
+  return parts;
+}
+
+function withoutTrailing(url: string): string {
+  const counts = new Map<string, number>();
+  for (const letter of url) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+  const countOf = (letter: string) => counts.get(letter) ?? 0;
+  let end = url.length;
+  for (; end > 0; end -= 1) {
+    const last = url.charAt(end - 1);
+    const opener = BRACKETS[last];
+    const isTrailing = opener === undefined ? PUNCTUATION.includes(last) : countOf(last) > countOf(opener);
+    if (!isTrailing) break;
+    counts.set(last, countOf(last) - 1);
+  }
+  return url.slice(0, end);
+}
+
+function isWebUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return (protocol === "http:" || protocol === "https:") && hostname !== "";
+}
+
+// How a job sends its signals: lines to copy for where it runs, with this check's own addresses filled in.
+
+const FIRST = ["crontab", "systemd", "python", "kubernetes"];
+const REMEMBERED = "overdue.snippet";
+
+export function SendSignal({ page }: { page: CheckPage }) {
+  const [name, setName] = useState(() => localStorage.getItem(REMEMBERED) ?? "crontab");
+  const [wanted, setWanted] = useState<Variant>("success");
+  const [bySlug, setBySlug] = useState(false);
+  const facts = factsOf(page, { bySlug });
+  const offered = SNIPPETS.filter((snippet) => variantsOf(snippet).length > 0);
+  const snippet = offered.find((one) => one.name === name) ?? offered[0];
+  if (snippet === undefined) return null;
+  const variants = variantsOf(snippet);
+  const variant = variants.includes(wanted) ? wanted : (variants[0] ?? "success");
+  const choose = (chosen: string) => {
+    setName(chosen);
+    localStorage.setItem(REMEMBERED, chosen);
+  };
+  function variantsOf(one: Snippet): Variant[] {
+    return VARIANTS.filter((kind) => snippetText(one, kind, facts) !== null);
+  }
+  return (
+    <section className="panel check-signal" aria-labelledby="check-signal">
+      <h2 id="check-signal">{signalWords.title}</h2>
+      <Languages offered={offered} chosen={snippet} onChoose={choose} />
+      <div className="check-switch" role="group" aria-label={signalWords.variant}>
+        {variants.map((kind) => (
+          <button key={kind} type="button" aria-pressed={kind === variant} onClick={() => setWanted(kind)}>
+            {signalWords.variants[kind]}
+          </button>
+        ))}
+      </div>
+      <CodeBlock text={snippetText(snippet, variant, facts) ?? ""} label={snippet.label} />
+      {snippet.note !== undefined && <p className="hint">{snippet.note}</p>}
+      <Addresses page={page} bySlug={bySlug} onBySlug={setBySlug} />
+    </section>
+  );
+}
+
+type LanguagesProps = { offered: readonly Snippet[]; chosen: Snippet; onChoose: (name: string) => void };
+
+/** The four that most jobs need, the chosen one, and the rest in a menu. */
+function Languages({ offered, chosen, onChoose }: LanguagesProps) {
+  const first = offered.filter(({ name }) => FIRST.includes(name));
+  const shown = first.includes(chosen) ? first : [...first.slice(0, 3), chosen];
+  return (
+    <div className="check-languages" role="group" aria-label={signalWords.languages}>
+      {shown.map(({ name, label }) => (
+        <button key={name} type="button" aria-pressed={name === chosen.name} onClick={() => onChoose(name)}>
+          {label}
+        </button>
+      ))}
+      <Menu
+        align="end"
+        label={signalWords.languages}
+        trigger={
+          <button type="button" className="check-languages-more">
+            {signalWords.more}
+            <Icon name="down" size={12} />
+          </button>
+        }
+      >
+        {offered.map(({ name, label }) => (
+          <MenuChoice key={name} isChosen={name === chosen.name} onPick={() => onChoose(name)}>
+            {label}
+          </MenuChoice>
+        ))}
+      </Menu>
+    </div>
+  );
+}
+
+type AddressProps = { page: CheckPage; bySlug: boolean; onBySlug: (bySlug: boolean) => void };
+
+function Addresses({ page: { addresses }, bySlug, onBySlug }: AddressProps) {
+  const { url, slugUrl, mail } = addresses;
+  const shownUrl = bySlug && slugUrl !== null ? slugUrl : url;
+  return (
+    <dl className="check-addresses">
+      <div>
+        <dt>
+          {signalWords.url}
+          {slugUrl !== null && (
+            <select
+              className="select-bare check-by"
+              aria-label={signalWords.by}
+              value={bySlug ? "slug" : "uuid"}
+              onChange={(event) => onBySlug(event.target.value === "slug")}
+            >
+              <option value="uuid">{signalWords.byUuid}</option>
+              <option value="slug">{signalWords.bySlug}</option>
+            </select>
+          )}
+        </dt>
+        <dd>
+          <code>{shownUrl}</code>
+          <CopyButton text={shownUrl} />
+        </dd>
+        <dd className="hint">{signalWords.paths}</dd>
+      </div>
+      {mail !== null && (
+        <div>
+          <dt>{signalWords.mail}</dt>
+          <dd>
+            <code>{mail}</code>
+            <CopyButton text={mail} />
+          </dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+// The channels that hear of this check, each with its switch. What is switched is done at once, and can be undone.
+
+export function CheckChannels({ page, mayEdit }: { page: CheckPage; mayEdit: boolean }) {
+  const { channels, row, projectId } = page;
+  const client = useQueryClient();
+  const [busy, setBusy] = useState<string | null>(null);
+  const tell = async (ids: readonly string[]) => {
+    await send("PATCH", `/checks/${row.id}`, { channels: ids });
+    await refreshCheck(client, row.id);
+  };
+  const turn = async ({ id, name }: CheckChannel, isOn: boolean) => {
+    const before = channels.filter((one) => one.isOn).map((one) => one.id);
+    setBusy(id);
+    try {
+      await tell(isOn ? [...before, id] : before.filter((one) => one !== id));
+      const said = isOn ? toldWords.on(name) : toldWords.quiet(name);
+      toast({ text: said, undo: () => tell(before) });
+    } catch (error) {
+      toastError(error);
+    } finally {
+      setBusy(null);
+    }
+  };
+  return (
+    <section className="panel" aria-labelledby="check-told">
+      <h2 id="check-told">{toldWords.title}</h2>
+      {channels.length === 0 ? (
+        <p className="muted">
+          {toldWords.none}{" "}
+          <Link className="link" href={pageHref("channels", { project: projectId })}>
+            {toldWords.add}
+          </Link>
+        </p>
+      ) : (
+        <ul className="check-told">
+          {channels.map((channel) => (
+            <li key={channel.id}>
+              <Toggle
+                label={<ChannelName channel={channel} />}
+                checked={channel.isOn}
+                disabled={!mayEdit || busy !== null}
+                onCheckedChange={(isOn) => void turn(channel, isOn)}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      {channels.length > 0 && !channels.some(({ isOn }) => isOn) && (
+        <p className="check-note">{toldWords.nobody}</p>
+      )}
+    </section>
+  );
+}
+
+function ChannelName({ channel: { name, kind, disabledReason } }: { channel: CheckChannel }) {
+  return (
+    <>
+      <bdi>{name}</bdi>
+      {disabledReason === null ? (
+        name !== kind && <span className="muted"> · {kind}</span>
+      ) : (
+        <span className="muted"> · {disabledReason || toldWords.off}</span>
+      )}
+    </>
+  );
+}
+
+// The small windows of the page: move to another project, clear the history, copy as code.
+
+type WindowProps = { page: CheckPage; actions: CheckActions; onClose: () => void };
+
+export function ClearDialog({ actions, onClose }: WindowProps) {
+  const [isBusy, setBusy] = useState(false);
+  const clear = async () => {
+    setBusy(true);
+    if (await actions.clear()) onClose();
+    setBusy(false);
+  };
+  const { title, text, act } = checkWords.clearAsk;
+  return (
+    <Confirm
+      isOpen
+      onClose={onClose}
+      title={title}
+      text={text}
+      act={act}
+      isBusy={isBusy}
+      onAct={() => void clear()}
+    />
+  );
+}
+
+export function TransferDialog({ page, actions, preferred, onClose }: WindowProps & { preferred: string }) {
+  const projects = otherProjects(page.projectId);
+  const [to, setTo] = useState((projects.find(({ id }) => id === preferred) ?? projects[0])?.id ?? "");
+  const [isBusy, setBusy] = useState(false);
+  const project = projects.find(({ id }) => id === to);
+  const move = async () => {
+    if (project === undefined) return;
+    setBusy(true);
+    if (await actions.transfer(project)) onClose();
+    setBusy(false);
+  };
+  const { title, text, act } = checkWords.transferAsk;
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={title}
+      description={text}
+      footer={
+        <>
+          <Button onClick={onClose}>{shared.cancel}</Button>
+          <Button kind="primary" isBusy={isBusy} onClick={() => void move()}>
+            {act}
+          </Button>
+        </>
+      }
+    >
+      <SelectField
+        label={checkWords.transferAsk.to}
+        value={to}
+        onChange={(event) => setTo(event.target.value)}
+      >
+        {projects.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </SelectField>
+    </Dialog>
+  );
+}
+
+export function CodeDialog({ page, onClose }: Omit<WindowProps, "actions">) {
+  const code = codeFor(page, boot.site.url);
+  const tabs = (["settings", "create", "read", "history", "deeds"] as const).map((name) => ({
+    name,
+    label: codeWords[name],
+    body: <CodeBlock text={code[name]} label={codeWords[name]} />,
+  }));
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={codeWords.title}
+      description={codeWords.about}
+      className="is-wide"
+    >
+      <Tabs tabs={tabs} label={codeWords.title} />
+    </Dialog>
+  );
+}
+
+// What can be done with the check on the page: each asks the server, says what was done, and offers the way back
+// where there is one.
+
+type Verb = "pause" | "resume" | "ping" | "clear" | "restore";
+
+/** What every deed needs: the check, its place on screen, and how to ask. */
+function useDoing({ row, projectId }: CheckPage) {
+  const client = useQueryClient();
+  const [, navigate] = useLocation();
+  const store = checksStore(projectId);
+  const taken = (changed: CheckRow) => {
+    store.take({ rows: [changed], removed: [] });
+    return refreshCheck(client, changed.id);
+  };
+  return {
+    id: row.id,
+    name: checkName(row),
+    projectId,
+    navigate,
+    taken,
+    ask: async (verb: Verb) => taken(await send<CheckRow>("POST", `/checks/${row.id}/${verb}`)),
+    gone: () => {
+      store.take({ rows: [], removed: [row.id] });
+      // Whoever comes back to this page is not to find what it was.
+      void client.invalidateQueries({ queryKey: checkKey(row.id), refetchType: "none" });
+    },
+    refresh: () => refreshCheck(client, row.id),
+  };
+}
+
+type Doing = ReturnType<typeof useDoing>;
+
+/** Does it, or says why it could not be done. */
+async function perform(deed: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await deed();
+    return true;
+  } catch (error) {
+    toastError(error);
+    return false;
+  }
+}
+
+/** Asks for something, says that it is done, and offers the way back if there is one. */
+function doing({ ask }: Doing, verb: Verb, { said, back }: { said: string; back?: Verb }): Promise<boolean> {
+  return perform(async () => {
+    await ask(verb);
+    toast({ text: said, ...(back !== undefined && { undo: () => ask(back) }) });
+  });
+}
+
+function copy({ id, name, taken, navigate }: Doing): Promise<boolean> {
+  return perform(async () => {
+    const made = await send<CheckRow>("POST", `/checks/${id}/copy`);
+    await taken(made);
+    navigate(pageHref("check", { check: made.id }));
+    toast({ text: checkWords.copied(name) });
+  });
+}
+
+function transfer({ id, name, gone, refresh }: Doing, to: { id: string; name: string }): Promise<boolean> {
+  return perform(async () => {
+    await send<CheckRow>("POST", `/checks/${id}/transfer`, { project: to.id });
+    gone();
+    await refresh();
+    toast({ text: actionWords.moved(name, to.name) });
+  });
+}
+
+function remove({ id, name, projectId, ask, gone, navigate }: Doing): Promise<boolean> {
+  return perform(async () => {
+    await send("DELETE", `/checks/${id}`);
+    gone();
+    navigate(pageHref("checks", { project: projectId }));
+    const undo = async () => {
+      await ask("restore");
+      navigate(pageHref("check", { check: id }));
+    };
+    toast({ text: actionWords.deleted(name), undo });
+  });
+}
+
+async function copyUrl(url: string): Promise<void> {
+  const isCopied = await copyText(url);
+  toast(isCopied ? { text: actionWords.urlCopied } : { kind: "trouble", text: actionWords.copyRefused(url) });
+}
+
+/** The deeds of the page, each ready to be bound to a button. */
+export function useCheckActions(page: CheckPage) {
+  const doer = useDoing(page);
+  const { name } = doer;
+  return {
+    pause: () => doing(doer, "pause", { said: actionWords.paused(name), back: "resume" }),
+    resume: () => doing(doer, "resume", { said: actionWords.resumed(name), back: "pause" }),
+    ping: () => doing(doer, "ping", { said: checkWords.pinged(name) }),
+    clear: () => doing(doer, "clear", { said: checkWords.clearAsk.done(name) }),
+    copy: () => copy(doer),
+    transfer: (to: { id: string; name: string }) => transfer(doer, to),
+    remove: () => remove(doer),
+    copyUrl: () => copyUrl(page.addresses.url),
+  };
+}
+
+export type CheckActions = ReturnType<typeof useCheckActions>;

@@ -1,0 +1,62 @@
+// Many checks at once: in portions, with a way back for what was changed, also when it broke off.
+import { expect, test } from "vitest";
+import type { BulkAnswer, BulkRequest } from "../../src/contract/web/checks.ts";
+import { BULK_CHECKS_MAX } from "../../src/contract/web/limits.ts";
+import { runInBulk } from "./checks-actions.ts";
+
+const ids = Array.from({ length: BULK_CHECKS_MAX + 500 }, (_, n) => `check ${n}`);
+const first = ids.slice(0, BULK_CHECKS_MAX);
+const pausing = { ids, deed: { do: "pause" }, back: { do: "resume" } } as const;
+
+/** A server that does what it is asked, and keeps the requests. */
+function server(answer: (request: BulkRequest, nth: number) => Partial<BulkAnswer> = () => ({})) {
+  const asked: BulkRequest[] = [];
+  const ask = async (request: BulkRequest): Promise<BulkAnswer> => {
+    asked.push(request);
+    return { done: request.ids, same: [], refused: [], ...answer(request, asked.length) };
+  };
+  return { asked, ask };
+}
+
+test("what is more than one request takes is asked in portions, and taken back in portions", async () => {
+  const { asked, ask } = server();
+  const { done, undo, fault } = await runInBulk(ask, [pausing]);
+  expect(asked.map((request) => request.ids.length)).toEqual([BULK_CHECKS_MAX, 500]);
+  expect([done.length, fault]).toEqual([ids.length, null]);
+  await runInBulk(ask, undo);
+  expect(asked.slice(2).map((request) => [request.do, request.ids.length])).toEqual([
+    ["resume", 500],
+    ["resume", BULK_CHECKS_MAX],
+  ]);
+});
+
+test("when the second portion fails, the first can be taken back", async () => {
+  const { ask } = server((_, nth) => {
+    if (nth === 2) throw new Error("the server went away");
+    return {};
+  });
+  const { done, undo, fault } = await runInBulk(ask, [pausing]);
+  expect(fault).toEqual(new Error("the server went away"));
+  expect(done).toEqual(first);
+  expect(undo).toEqual([{ ids: first, deed: { do: "resume" }, back: null }]);
+});
+
+test("what was so already is left alone when the rest is taken back", async () => {
+  const { ask } = server(() => ({ same: ["b"] }));
+  const step = {
+    ids: ["a", "b"],
+    deed: { do: "addChannel", channel: "c" },
+    back: { do: "removeChannel", channel: "c" },
+  } as const;
+  const { done, undo } = await runInBulk(ask, [step]);
+  expect(done).toEqual(["a", "b"]);
+  expect(undo).toEqual([{ ids: ["a"], deed: step.back, back: null }]);
+});
+
+test("after a fault the next step is not begun", async () => {
+  const { asked, ask } = server(() => {
+    throw new Error("gone");
+  });
+  await runInBulk(ask, [pausing, pausing]);
+  expect(asked).toHaveLength(1);
+});

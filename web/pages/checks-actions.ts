@@ -1,0 +1,233 @@
+// What can be done with checks, one or many: asks the server, says what was done, and offers the way back. Rows change
+// on screen when the server has answered, never before.
+import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type { BulkAnswer, BulkRequest } from "../../src/contract/web/checks.ts";
+import { BULK_CHECKS_MAX } from "../../src/contract/web/limits.ts";
+import { checkName, listNames } from "../../src/contract/web/words.ts";
+import { send } from "../api.ts";
+import { boot } from "../boot.ts";
+import { copyText } from "../ui/copy.tsx";
+import { toast, toastError } from "../ui/toast.tsx";
+import { actionWords } from "../words/checks.ts";
+
+/** The address that a job sends its signals to. */
+function pingUrl(id: string): string {
+  return `${boot.site.pingUrl}/${id}`;
+}
+
+type Told = {
+  rows: readonly CheckRow[];
+  said: (what: string) => string;
+  /** Whenever the server has changed something, also back. */
+  onChanged?: (() => void) | undefined;
+};
+
+type Ended = Pick<Outcome, "done" | "refused" | "fault">;
+
+/** Does it, says what was done, and offers to take that back; also when it broke off. False: nothing was done. */
+async function perform({
+  project,
+  steps,
+  ...told
+}: Told & { project: string; steps: readonly Step[] }): Promise<boolean> {
+  const ask = (request: BulkRequest) => send<BulkAnswer>("POST", `/projects/${project}/bulk`, request);
+  const { undo, ...ended } = await runInBulk(ask, steps);
+  return tell(ended, { ...told, takeBack: undo.length > 0 ? () => runInBulk(ask, undo) : null });
+}
+
+/** Says what was done, and what was not; `takeBack`: what undoes it, null when nothing does. */
+export function tell(
+  { done, ...failed }: Ended,
+  { rows, said, onChanged, takeBack }: Told & { takeBack: (() => Promise<Ended>) | null },
+): boolean {
+  tellTrouble(failed);
+  onChanged?.();
+  if (done.length === 0) return failed.refused.length === 0 && failed.fault === null;
+  const isDone = new Set(done);
+  const text = said(named(rows.filter(({ id }) => isDone.has(id))));
+  const undo = async () => {
+    if (takeBack !== null) tellTrouble(await takeBack());
+    onChanged?.();
+  };
+  toast({ text, ...(takeBack !== null && { undo }) });
+  return failed.fault === null;
+}
+
+function tellTrouble({ refused, fault }: Pick<Outcome, "refused" | "fault">): void {
+  const [first] = refused;
+  if (first !== undefined) toast({ kind: "trouble", text: actionWords.refused(refused.length, first.error) });
+  if (fault !== null) toastError(fault);
+}
+
+/** The same done to all of them in one step. */
+function once(rows: readonly CheckRow[], deed: BulkAction, back: BulkAction | null): Step[] {
+  return [{ ids: rows.map(({ id }) => id), deed, back }];
+}
+
+/** "nightly-backup" or "3 checks". */
+export function named(rows: readonly CheckRow[]): string {
+  const [first] = rows;
+  return rows.length === 1 && first !== undefined ? checkName(first) : actionWords.many(rows.length);
+}
+
+export function pauseChecks(project: string, chosen: readonly CheckRow[]): Promise<boolean> {
+  const rows = chosen.filter(({ state }) => state !== "paused");
+  const steps = once(rows, { do: "pause" }, { do: "resume" });
+  return perform({ project, rows, steps, said: actionWords.paused });
+}
+
+export function resumeChecks(project: string, chosen: readonly CheckRow[]): Promise<boolean> {
+  const rows = chosen.filter(({ state }) => state === "paused");
+  const steps = once(rows, { do: "resume" }, { do: "pause" });
+  return perform({ project, rows, steps, said: actionWords.resumed });
+}
+
+export function deleteChecks(project: string, rows: readonly CheckRow[]): Promise<boolean> {
+  const steps = once(rows, { do: "delete" }, { do: "restore" });
+  return perform({ project, rows, steps, said: actionWords.deleted });
+}
+
+/** Adds tags, or takes them off; the way back leaves alone those that had one, or had it not, before. */
+export function tagChecks(
+  project: string,
+  rows: readonly CheckRow[],
+  { tags, isOn }: { tags: readonly string[]; isOn: boolean },
+): Promise<boolean> {
+  const [does, undoes] = isOn ? (["addTag", "removeTag"] as const) : (["removeTag", "addTag"] as const);
+  const steps = tags.flatMap((tag) => {
+    const wanted = rows.filter((row) => row.tags.includes(tag) !== isOn);
+    return once(wanted, { do: does, tag }, { do: undoes, tag });
+  });
+  const list = tags.join(", ");
+  const said = (what: string) => (isOn ? actionWords.tagged(what, list) : actionWords.untagged(what, list));
+  return perform({ project, rows, steps, said });
+}
+
+/** Lets a channel hear of the checks, or not any more. */
+export function connectChecks(
+  project: string,
+  rows: readonly CheckRow[],
+  wanted: { channel: string; name: string; isOn: boolean; onChanged?: () => void },
+): Promise<boolean> {
+  const { channel, name, isOn, onChanged } = wanted;
+  const on: BulkAction = { do: "addChannel", channel };
+  const off: BulkAction = { do: "removeChannel", channel };
+  const steps = isOn ? once(rows, on, off) : once(rows, off, on);
+  const said = (what: string) =>
+    isOn ? actionWords.connected(what, name) : actionWords.disconnected(what, name);
+  return perform({ project, rows, steps, said, onChanged });
+}
+
+/** Assigns all of these channels to the checks. */
+export function connectAll(
+  project: string,
+  rows: readonly CheckRow[],
+  { channels, onChanged }: { channels: readonly { id: string; name: string }[]; onChanged: () => void },
+): Promise<boolean> {
+  const steps = channels.flatMap(({ id }) =>
+    once(rows, { do: "addChannel", channel: id }, { do: "removeChannel", channel: id }),
+  );
+  const names = listNames(channels.map(({ name }) => name));
+  const said = (what: string) => actionWords.assigned(what, names);
+  return perform({ project, rows, steps, said, onChanged });
+}
+
+export function moveChecks(
+  project: string,
+  rows: readonly CheckRow[],
+  to: { id: string; name: string },
+): Promise<boolean> {
+  const steps = once(rows, { do: "move", project: to.id }, null);
+  return perform({ project, rows, steps, said: (what) => actionWords.moved(what, to.name) });
+}
+
+export async function restoreCheck(
+  project: string,
+  { id, name }: { id: string; name: string },
+): Promise<boolean> {
+  try {
+    const body: BulkRequest = { ids: [id], do: "restore" };
+    const { refused } = await send<BulkAnswer>("POST", `/projects/${project}/bulk`, body);
+    const [first] = refused;
+    if (first !== undefined) toast({ kind: "trouble", text: first.error });
+    else toast({ text: actionWords.restored(checkName({ name })) });
+    return first === undefined;
+  } catch (error) {
+    toastError(error);
+    return false;
+  }
+}
+
+/** The same list from a terminal: what the API can filter by is in the line. */
+export function copyListAsCode(tags: readonly string[]): Promise<void> {
+  const query = new URLSearchParams(tags.map((tag) => ["tag", tag])).toString();
+  return copyCode(askingLine(`${boot.site.url}/api/v3/checks/${query === "" ? "" : `?${query}`}`));
+}
+
+/** The chosen checks from a terminal, one after the other. */
+export function copyChosenAsCode(rows: readonly CheckRow[]): Promise<void> {
+  const ids = rows.map(({ id }) => id).join(" \\\n  ");
+  const line = askingLine(`${boot.site.url}/api/v3/checks/$check`);
+  return copyCode(`for check in \\\n  ${ids}\ndo\n  ${line}\ndone`);
+}
+
+function askingLine(address: string): string {
+  return `curl -fsS -H "X-Api-Key: $API_KEY" "${address}"`;
+}
+
+async function copyCode(code: string): Promise<void> {
+  const isCopied = await copyText(code);
+  toast(
+    isCopied ? { text: actionWords.codeCopied } : { kind: "trouble", text: actionWords.copyRefused(code) },
+  );
+}
+
+export async function copyPingUrl(id: string): Promise<void> {
+  const isCopied = await copyText(pingUrl(id));
+  toast(
+    isCopied
+      ? { text: actionWords.urlCopied }
+      : { kind: "trouble", text: actionWords.copyRefused(pingUrl(id)) },
+  );
+}
+
+// Carries out something with many checks, in as many requests as it takes, and knows what has to be taken back: what
+// was changed, no more, and also when it broke off halfway. How the server is asked is handed in.
+
+export type BulkAction = Omit<BulkRequest, "ids">;
+type Ask = (request: BulkRequest) => Promise<BulkAnswer>;
+
+/** One thing to be done with some checks; `back`: what takes it back, null when nothing does. */
+export type Step = { ids: readonly string[]; deed: BulkAction; back: BulkAction | null };
+
+export type Outcome = {
+  /** Those that are as wanted now. */
+  done: string[];
+  refused: BulkAnswer["refused"];
+  /** Why it broke off, or null. */
+  fault: unknown;
+  /** What takes back what was changed, the last first; empty: nothing can be. */
+  undo: Step[];
+};
+
+/** Does one step after the other. Never throws: after a fault nothing more is begun, and what was done is told. */
+export async function runInBulk(ask: Ask, steps: readonly Step[]): Promise<Outcome> {
+  const done = new Set<string>();
+  const outcome: Outcome = { done: [], refused: [], fault: null, undo: [] };
+  for (const { ids, deed, back } of steps) {
+    for (let from = 0; from < ids.length && outcome.fault === null; from += BULK_CHECKS_MAX) {
+      try {
+        const answer = await ask({ ids: ids.slice(from, from + BULK_CHECKS_MAX), ...deed });
+        for (const id of answer.done) done.add(id);
+        outcome.refused.push(...answer.refused);
+        const same = new Set(answer.same);
+        const changed = answer.done.filter((id) => !same.has(id));
+        if (back !== null && changed.length > 0)
+          outcome.undo.unshift({ ids: changed, deed: back, back: null });
+      } catch (fault) {
+        outcome.fault = fault;
+      }
+    }
+  }
+  return { ...outcome, done: [...done] };
+}

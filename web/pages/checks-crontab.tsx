@@ -1,0 +1,254 @@
+// A crontab becomes checks: pasted, read by the server while it is typed, chosen from, and given back with lines that
+// report. Fetched when it is first asked for.
+import "./checks-crontab.css";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type {
+  CrontabChecks,
+  CrontabChecksRequest,
+  CrontabRequest,
+  FoundJob,
+  FoundJobs,
+} from "../../src/contract/web/checks.ts";
+import { errorText, send } from "../api.ts";
+import { readerZone } from "../boot.ts";
+import { useMinute } from "../live/clock.ts";
+import { useDebounced } from "../parts/hooks.ts";
+import { ZoneField } from "../parts/zone-field.tsx";
+import { Button, Icon } from "../ui/button.tsx";
+import { CodeBlock, CopyButton } from "../ui/copy.tsx";
+import { Drawer, FormActions } from "../ui/dialog.tsx";
+import { TextArea, Tick } from "../ui/field.tsx";
+import { crontabWords } from "../words/checks.ts";
+import { formatWhen } from "../words/format.ts";
+
+type CrontabWindowProps = { project: string; onClose: () => void; onMade: (rows: CheckRow[]) => void };
+
+export function CrontabWindow({ project, onClose, onMade }: CrontabWindowProps) {
+  const [made, setMade] = useState<CrontabChecks | null>(null);
+  const [isUnsaved, setUnsaved] = useState(false);
+  const take = (answer: CrontabChecks) => {
+    setMade(answer);
+    onMade(answer.rows);
+  };
+  const { title, about, made: madeTitle, madeAbout } = crontabWords;
+  return (
+    <Drawer
+      isOpen
+      onClose={onClose}
+      isUnsaved={isUnsaved && made === null}
+      title={made === null ? title : madeTitle(made.rows.length)}
+      description={made === null ? about : madeAbout}
+      {...(made !== null && {
+        footer: (
+          <Button kind="primary" onClick={onClose}>
+            {crontabWords.done}
+          </Button>
+        ),
+      })}
+    >
+      {made === null ? (
+        <CrontabForm project={project} onClose={onClose} onMade={take} onUnsaved={setUnsaved} />
+      ) : (
+        <Made made={made} />
+      )}
+    </Drawer>
+  );
+}
+
+function Made({ made: { crontab, unchanged, refused } }: { made: CrontabChecks }) {
+  return (
+    <div className="form">
+      {refused !== null && (
+        <p className="mistake" role="alert">
+          {crontabWords.refused(refused)}
+        </p>
+      )}
+      <CodeBlock text={crontab} label={crontabWords.newText} />
+      <p className="hint">{crontabWords.install}</p>
+      {unchanged.length > 0 && (
+        <div className="crontab-by-hand">
+          <p className="warning">{crontabWords.unchanged}</p>
+          <ul>
+            {unchanged.map(({ line, report }) => (
+              <li key={line}>
+                <span className="muted">{crontabWords.line(line)}</span>
+                <code className="clip">{report}</code>
+                <CopyButton text={report} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </div>
+  );
+}
+
+// The form of the crontab: what the server finds in the text, and which of it shall become checks.
+
+const ASK_AFTER_MS = 300;
+const ROWS_SHOWN = 8;
+const NOTHING: FoundJobs = { jobs: [], leftOut: [] };
+
+type CrontabFormProps = {
+  project: string;
+  onClose: () => void;
+  onMade: (made: CrontabChecks) => void;
+  onUnsaved: (isUnsaved: boolean) => void;
+};
+
+export function CrontabForm({ project, onClose, onMade, onUnsaved }: CrontabFormProps) {
+  const [given, setGiven] = useState<CrontabRequest>({ text: "", tz: readerZone });
+  const [unwanted, setUnwanted] = useState<ReadonlySet<number>>(new Set());
+  const [trouble, setTrouble] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
+  const { found, isRead, error } = useFound(project, given);
+  const wanted = found.jobs.map(({ line }) => line).filter((line) => !unwanted.has(line));
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      const body: CrontabChecksRequest = { ...given, lines: wanted };
+      onMade(await send<CrontabChecks>("POST", `/projects/${project}/crontab/checks`, body));
+    } catch (refused) {
+      setTrouble(refused);
+      setBusy(false);
+    }
+  };
+  const said = trouble ?? error;
+  return (
+    <form className="form" onSubmit={(event) => void submit(event)}>
+      <CrontabFields
+        given={given}
+        onChange={(change) => {
+          // Another text has other lines.
+          if (change.text !== undefined) setUnwanted(new Set());
+          setTrouble(null);
+          setGiven({ ...given, ...change });
+          if (change.text !== undefined) onUnsaved(change.text.trim() !== "");
+        }}
+      />
+      {isRead && <Found found={found} unwanted={unwanted} onChoose={setUnwanted} />}
+      {said !== null && (
+        <p className="mistake" role="alert">
+          {errorText(said)}
+        </p>
+      )}
+      <FormActions
+        act={crontabWords.make(wanted.length)}
+        onClose={onClose}
+        isBusy={isBusy}
+        disabled={wanted.length === 0 || !isRead}
+      />
+    </form>
+  );
+}
+
+/** What the server reads in the text, once it has stopped changing. */
+function useFound(project: string, given: CrontabRequest) {
+  const asked = useDebounced(given, ASK_AFTER_MS);
+  const { data, error, isPlaceholderData } = useQuery({
+    queryKey: ["crontab", project, asked],
+    queryFn: () => send<FoundJobs>("POST", `/projects/${project}/crontab`, asked),
+    enabled: asked.text.trim() !== "",
+    placeholderData: keepPreviousData,
+    retry: false,
+    gcTime: 0,
+  });
+  const isRead = data !== undefined && !isPlaceholderData && asked.text === given.text && error === null;
+  return { found: isRead ? data : NOTHING, isRead, error };
+}
+
+type FieldsProps = { given: CrontabRequest; onChange: (change: Partial<CrontabRequest>) => void };
+
+function CrontabFields({ given, onChange }: FieldsProps) {
+  return (
+    <>
+      <TextArea
+        label={crontabWords.text}
+        value={given.text}
+        placeholder={crontabWords.placeholder}
+        onChange={(event) => onChange({ text: event.target.value })}
+        rows={ROWS_SHOWN}
+        required
+        spellCheck={false}
+        autoComplete="off"
+        wrap="off"
+        className="is-code"
+      />
+      <ZoneField label={crontabWords.zone} value={given.tz} onChange={(tz) => onChange({ tz })} />
+    </>
+  );
+}
+
+type FoundProps = {
+  found: FoundJobs;
+  unwanted: ReadonlySet<number>;
+  onChoose: (unwanted: ReadonlySet<number>) => void;
+};
+
+function Found({ found: { jobs, leftOut }, unwanted, onChoose }: FoundProps) {
+  const choose = (line: number, isWanted: boolean) => {
+    const next = new Set(unwanted);
+    if (isWanted) next.delete(line);
+    else next.add(line);
+    onChoose(next);
+  };
+  return (
+    <section className="crontab-found">
+      <p className="crontab-count" role="status">
+        {jobs.length === 0 ? crontabWords.none : crontabWords.found(jobs.length)}
+      </p>
+      <ul>
+        {jobs.map((job) => (
+          <Job
+            key={job.line}
+            job={job}
+            isWanted={!unwanted.has(job.line)}
+            onWant={(isWanted) => choose(job.line, isWanted)}
+          />
+        ))}
+      </ul>
+      {leftOut.length > 0 && (
+        <details>
+          <summary>{crontabWords.leftOut(leftOut.length)}</summary>
+          <ul>
+            {leftOut.map(({ line, text, why }) => (
+              <li key={line} className="crontab-left">
+                <code className="clip">{text}</code>
+                <span className="muted">{why}</span>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </section>
+  );
+}
+
+type JobProps = { job: FoundJob; isWanted: boolean; onWant: (isWanted: boolean) => void };
+
+function Job({ job, isWanted, onWant }: JobProps) {
+  const now = useMinute();
+  return (
+    <li className="crontab-job">
+      <Tick
+        label={<b className="clip">{job.name}</b>}
+        aria-label={crontabWords.watch(job.name)}
+        checked={isWanted}
+        onCheckedChange={(checked) => onWant(checked === true)}
+      />
+      <span className="muted">
+        {job.sentence}
+        {job.nextAt !== null && ` ${crontabWords.next(formatWhen(job.nextAt, { now, zone: job.tz }))}`}
+      </span>
+      {job.warnings.map((text) => (
+        <p key={text} className="warning crontab-warning">
+          <Icon name="warn" size={14} />
+          <span>{text}</span>
+        </p>
+      ))}
+    </li>
+  );
+}

@@ -1,0 +1,654 @@
+// The list of rows: only what is on screen is drawn, ten thousand rows or ten. The window scrolls, not a box in it.
+import "./checks.css";
+import { useWindowVirtualizer } from "@tanstack/react-virtual";
+import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { Link } from "wouter";
+import { type CheckRow, drawnAt, type RowDetail } from "../../src/contract/web/check-row.ts";
+import { checkName, formatCount } from "../../src/contract/web/words.ts";
+import { readerZone, shownDensity } from "../boot.ts";
+import type { ChecksSnapshot } from "../live/checks-store.ts";
+import { useNow } from "../live/clock.ts";
+import { currentProject, pageHref, useCurrentProject } from "../page-location.ts";
+import { Icon } from "../ui/button.tsx";
+import { ChannelMark, FuseBar, RunStrip, Spark, StateMark, Tags } from "../ui/marks.tsx";
+import { Menu, MenuItem, MenuLine, MenuLink } from "../ui/menu.tsx";
+import { actionWords, checksWords } from "../words/checks.ts";
+import {
+  formatAgo,
+  formatBrief,
+  formatClock,
+  formatDay,
+  formatDuration,
+  formatExact,
+  formatSpan,
+  formatUntil,
+  type Reader,
+} from "../words/format.ts";
+import { copyPingUrl, deleteChecks, pauseChecks, resumeChecks } from "./checks-actions.ts";
+import type { Item } from "./checks-view.ts";
+
+const ROWS_AHEAD = 6;
+/** Heights in rem, as in page.css. */
+const HEAD_REM = 2.5;
+const ROW_REM = {
+  desk: { comfortable: 3.5, compact: 2.75 },
+  phone: { comfortable: 4.625, compact: 3.75 },
+} as const;
+const REM_PX = 16;
+const PHONE = "(max-width: 720px)";
+/** What margins, the shape and the menu of a row take on a phone. */
+const PHONE_REST_PX = 96;
+/** After scrolling has come to rest for this long, the details of what is seen are fetched. */
+const REST_MS = 120;
+
+type CheckListProps = {
+  items: readonly Item[];
+  snapshot: ChecksSnapshot;
+  picked: ReadonlySet<string>;
+  cursor: string | null;
+  mayEdit: boolean;
+  isAnyTold: boolean;
+  onPick: (id: string, isRange: boolean) => void;
+  onSee: (ids: string[]) => void;
+  /** Whether the pointer is over the list. */
+  onHold: (isHeld: boolean) => void;
+};
+
+export function CheckList(props: CheckListProps) {
+  const { items, snapshot, picked, cursor, mayEdit, isAnyTold, onPick, onSee, onHold } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const { virtual, above } = useLines(items, place);
+  const roomPx = useRoom(place);
+  const shown = virtual.getVirtualItems();
+  const ids = shown.flatMap(({ index }) => (items[index]?.kind === "row" ? [items[index].key] : []));
+  useSeen(ids, snapshot, onSee);
+  const whole = useWhole(ids, virtual.isScrolling);
+  useCursorInSight(cursor, items, (index) => virtual.scrollToIndex(index, { align: "auto" }));
+  return (
+    <div
+      className={`list${picked.size > 0 ? " is-picking" : ""}`}
+      role="table"
+      tabIndex={-1}
+      aria-label={checksWords.list}
+      aria-rowcount={items.length + 1}
+      onPointerEnter={() => onHold(true)}
+      onPointerLeave={() => onHold(false)}
+    >
+      <ListHead />
+      <div className="list-rows" role="rowgroup" ref={place} style={{ height: virtual.getTotalSize() }}>
+        {shown.map(({ index, start, key }) => {
+          const item = items[index];
+          if (item === undefined) return null;
+          const top = start - above;
+          if (item.kind === "head")
+            return <GroupHead key={key} text={item.text} top={top} index={index + 2} />;
+          const row = snapshot.rows.get(item.key);
+          if (row === undefined) return null;
+          return (
+            <Row
+              key={key}
+              row={row}
+              detail={snapshot.details.get(item.key)}
+              index={index + 2}
+              top={top}
+              isPicked={picked.has(item.key)}
+              isCursor={cursor === item.key}
+              mayEdit={mayEdit}
+              isAnyTold={isAnyTold}
+              isPassing={!whole.has(item.key)}
+              roomPx={roomPx}
+              onPick={onPick}
+            />
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** The rows that are drawn whole: all of them at rest, and while somebody scrolls those that were so before. */
+function useWhole(ids: readonly string[], isScrolling: boolean): ReadonlySet<string> {
+  const before = useRef<ReadonlySet<string>>(new Set());
+  const whole = new Set(isScrolling ? ids.filter((id) => before.current.has(id)) : ids);
+  useEffect(() => {
+    before.current = whole;
+  });
+  return whole;
+}
+
+/** Where each line lies in the window. */
+function useLines(items: readonly Item[], place: React.RefObject<HTMLDivElement | null>) {
+  const heights = useHeights();
+  const above = useAbove(place);
+  // The same functions as long as nothing moves: a new one makes the list measure all of its lines again.
+  const estimateSize = useCallback(
+    (index: number) => (items[index]?.kind === "head" ? heights.head : heights.row),
+    [items, heights],
+  );
+  const getItemKey = useCallback((index: number) => items[index]?.key ?? index, [items, heights]);
+  const virtual = useWindowVirtualizer({
+    count: items.length,
+    estimateSize,
+    getItemKey,
+    overscan: ROWS_AHEAD,
+    scrollMargin: above,
+    // Drawn in a task of its own instead of in the middle of the scrolling.
+    useFlushSync: false,
+  });
+  return { virtual, above };
+}
+
+/** How far down the page the list begins. Read when the page has changed its size, and been laid out anyway. */
+function useAbove(place: React.RefObject<HTMLDivElement | null>): number {
+  const [above, setAbove] = useState(0);
+  useLayoutEffect(() => {
+    const read = () => {
+      const top = place.current?.getBoundingClientRect().top ?? 0;
+      setAbove(Math.round(top + window.scrollY));
+    };
+    read();
+    const observer = new ResizeObserver(read);
+    observer.observe(document.body);
+    return () => observer.disconnect();
+  }, [place]);
+  return above;
+}
+
+/**
+ * The width of the column of names, as the head of the list has it; on a phone, where that is not drawn, what is left.
+ * Told as if letters had their usual size.
+ */
+function useRoom(place: React.RefObject<HTMLDivElement | null>): number {
+  const [roomPx, setRoomPx] = useState(0);
+  useLayoutEffect(() => {
+    const rows = place.current;
+    const head = rows?.previousElementSibling?.firstElementChild;
+    if (rows === null || head === null || head === undefined) return;
+    const read = () => {
+      const column = Number.parseFloat(getComputedStyle(head).gridTemplateColumns.split(" ")[1] ?? "");
+      const px = Number.isNaN(column) ? rows.clientWidth - PHONE_REST_PX : column;
+      setRoomPx((px / rem()) * REM_PX);
+    };
+    read();
+    const observer = new ResizeObserver(read);
+    observer.observe(rows);
+    return () => observer.disconnect();
+  }, [place]);
+  return roomPx;
+}
+
+function useCursorInSight(
+  cursor: string | null,
+  items: readonly Item[],
+  onScroll: (index: number) => void,
+): void {
+  useEffect(() => {
+    if (cursor === null) return;
+    const index = items.findIndex(({ key }) => key === cursor);
+    if (index >= 0) onScroll(index);
+    // Only a move of the cursor scrolls; a row that changes places does not.
+  }, [cursor]);
+}
+
+function ListHead() {
+  const { state, name, expected, beats, duration, fuse } = checksWords.columns;
+  return (
+    <div role="rowgroup">
+      <div className="list-head" role="row" aria-rowindex={1}>
+        {[state, name, expected, beats, duration, fuse].map((text) => (
+          <span key={text} role="columnheader">
+            {text}
+          </span>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function GroupHead({ text, top, index }: { text: string; top: number; index: number }) {
+  return (
+    <div
+      className="list-group"
+      role="row"
+      aria-rowindex={index}
+      style={{ transform: `translateY(${top}px)` }}
+    >
+      <span role="cell">
+        <h2 className="clip">{text}</h2>
+      </span>
+    </div>
+  );
+}
+
+/** Tells which rows have come into sight, once scrolling rests; again when one of them changes. */
+function useSeen(ids: readonly string[], snapshot: ChecksSnapshot, onSee: (ids: string[]) => void): void {
+  const key = ids.map((id) => `${id}${snapshot.rows.get(id)?.change ?? ""}`).join(" ");
+  const latest = useRef<() => void>(() => undefined);
+  useEffect(() => {
+    latest.current = () => onSee([...ids]);
+  });
+  useEffect(() => {
+    const timer = setTimeout(() => latest.current(), REST_MS);
+    return () => clearTimeout(timer);
+  }, [key]);
+}
+
+/** In pixels of this screen: they grow with the reader's type size, and rows are taller on a phone. */
+function useHeights(): { head: number; row: number } {
+  const [heights, setHeights] = useState(measure);
+  useEffect(() => {
+    const phone = matchMedia(PHONE);
+    const change = () => setHeights(measure());
+    phone.addEventListener("change", change);
+    return () => phone.removeEventListener("change", change);
+  }, []);
+  return heights;
+}
+
+function measure(): { head: number; row: number } {
+  const px = rem();
+  const rows = ROW_REM[matchMedia(PHONE).matches ? "phone" : "desk"];
+  return { head: HEAD_REM * px, row: rows[shownDensity()] * px };
+}
+
+/** The root is set to the text size of a page; the scale is that of the browser's own setting. */
+function rem(): number {
+  return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || REM_PX;
+}
+
+// One row of the list. It is a link as a whole; its box and its menu lie above that. Drawn again every second while it
+// is on screen, because its fuse burns.
+
+/** What the word that nobody is told needs of the room for tags. */
+const UNTOLD_PX = 104;
+/** In a narrower column the name comes first, and the menu says who is told. */
+const TOLD_FROM_PX = 300;
+/** What the marks of channels need, each and around them. */
+const TOLD_MARKS_MAX = 4;
+const TOLD_MARK_PX = 18;
+const TOLD_RIM_PX = 30;
+
+type RowProps = {
+  row: CheckRow;
+  detail: RowDetail | undefined;
+  index: number;
+  top: number;
+  isPicked: boolean;
+  isCursor: boolean;
+  mayEdit: boolean;
+  /** Some check of the project notifies a channel: one that notifies none was likely forgotten. */
+  isAnyTold: boolean;
+  /** It has come into sight while somebody scrolls: what nobody can read then, or press, is left out. */
+  isPassing: boolean;
+  /** The width of the column that name and tags share. */
+  roomPx: number;
+  /** `isRange`: everything from the row picked before up to this one. */
+  onPick: (id: string, isRange: boolean) => void;
+};
+
+const Row = memo(function Row(props: RowProps) {
+  const { row, detail, index, top, isPicked, isCursor, isPassing, onPick } = props;
+  const mayEdit = props.mayEdit && !isPassing;
+  const now = useNow();
+  const state = drawnAt(row, now);
+  const name = checkName(row);
+  const marks = `${isPicked ? " is-picked" : ""}${isCursor ? " is-cursor" : ""}`;
+  return (
+    <div
+      className={`row is-${state}${marks}`}
+      role="row"
+      aria-rowindex={index}
+      data-id={row.id}
+      {...(mayEdit && swipeOf(row))}
+      onClick={openAsLink}
+      onAuxClick={openAsLink}
+      style={{ transform: `translateY(${top}px)` }}
+    >
+      <span className="row-state" role="cell">
+        {mayEdit && (
+          <input
+            type="checkbox"
+            className="row-pick"
+            aria-label={checksWords.select(name)}
+            checked={isPicked}
+            onChange={(event) => onPick(row.id, (event.nativeEvent as MouseEvent).shiftKey)}
+          />
+        )}
+        <StateMark state={state} />
+      </span>
+      <NameCell {...props} mayEdit={mayEdit} />
+      <span className="row-expected clip" role="cell" title={row.expected}>
+        {row.expected}
+      </span>
+      <span className="row-beats" role="cell">
+        {!isPassing && <RunStrip beats={detail?.beats ?? null} />}
+      </span>
+      <span className="row-spark figures" role="cell">
+        {!isPassing && <Durations detail={detail} />}
+      </span>
+      <span className="row-when figures" role="cell">
+        <Moment said={saidOfLast(row, { now, zone: readerZone })} className="row-last" />
+        <Moment said={saidOfNext(row, { now, zone: readerZone })} className="row-next" />
+        <FuseBar row={row} now={now} />
+      </span>
+    </div>
+  );
+});
+
+/** The name, as many tags as there is room for, who is told, and what can be done. */
+function NameCell({ row, detail, mayEdit, isAnyTold, isPassing, roomPx }: RowProps) {
+  const name = checkName(row);
+  const isUntold = row.channels === 0 && (row.state === "down" || (isAnyTold && row.state !== "paused"));
+  const isMarked = roomPx >= TOLD_FROM_PX && row.channels > 0;
+  const toldPx = isMarked ? TOLD_RIM_PX + Math.min(row.channels, TOLD_MARKS_MAX) * TOLD_MARK_PX : 0;
+  return (
+    <span className="row-name" role="cell">
+      <Link className="row-link clip" href={pageHref("check", { check: row.id })} title={name}>
+        {name}
+      </Link>
+      <NamedTags row={row} roomPx={roomPx - (isUntold ? UNTOLD_PX : toldPx)} />
+      {isUntold && <Untold />}
+      {isMarked && !isPassing && detail !== undefined && (
+        <Told told={detail.told} rest={row.channels - detail.told.length} />
+      )}
+      {mayEdit && (
+        <span className="row-acts">
+          <RowMenu row={row} />
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** A finger pauses and resumes; the notice has the way back, and the menu does the same. */
+function swipeOf(row: CheckRow) {
+  const isPaused = row.state === "paused";
+  const act = isPaused ? resumeChecks : pauseChecks;
+  const project = () => currentProject()?.id ?? "";
+  return swiped(isPaused ? actionWords.resume : actionWords.pause, () => void act(project(), [row]));
+}
+
+function NamedTags({ row, roomPx }: Pick<RowProps, "row" | "roomPx">) {
+  return <Tags names={row.tags} most={tagsBeside({ name: checkName(row), tags: row.tags, roomPx })} />;
+}
+
+function Untold() {
+  return (
+    <span className="tag row-untold" title={checksWords.untoldTitle}>
+      {checksWords.untold}
+    </span>
+  );
+}
+
+/** By which channels somebody is told. */
+function Told({ told, rest }: { told: RowDetail["told"]; rest: number }) {
+  const names = told.map(({ name, isOff }) => (isOff ? checksWords.toldOff(name) : name));
+  const text = checksWords.tells(names, rest);
+  return (
+    <span className="row-told" title={text}>
+      {told.map(({ kind, isOff }, index) => (
+        <ChannelMark key={index} kind={kind} isOff={isOff} />
+      ))}
+      {rest > 0 && <span aria-hidden="true">+{formatCount(rest)}</span>}
+      <span className="sr">{text}</span>
+    </span>
+  );
+}
+
+/** The row is a link as a whole, also where something with a tooltip lies above the link. */
+function openAsLink(event: React.MouseEvent<HTMLElement>): void {
+  const isOwn =
+    event.target instanceof Element && event.target.closest("a, button, input, [role=menu]") !== null;
+  const link = event.currentTarget.querySelector<HTMLAnchorElement>("a.row-link");
+  if (isOwn || link === null || event.button > 1) return;
+  if (event.button === 1 || event.ctrlKey || event.metaKey) window.open(link.href, "_blank", "noopener");
+  else link.click();
+}
+
+function Durations({ detail }: { detail: RowDetail | undefined }) {
+  const p95Ms = detail?.p95Ms ?? null;
+  if (detail === undefined || p95Ms === null) return <span className="muted">{checksWords.noDuration}</span>;
+  // A job of half an hour is told in minutes.
+  const duration = formatBrief(p95Ms);
+  return (
+    <>
+      <Spark durationsMs={detail.durationsMs} />
+      <span className="row-p95" title={checksWords.p95(formatDuration(p95Ms))}>
+        {duration}
+      </span>
+    </>
+  );
+}
+
+function Moment({ said, className }: { said: Said; className: string }) {
+  if (said.at === null) return <span className={className}>{said.text}</span>;
+  return (
+    <time
+      className={className}
+      dateTime={new Date(said.at).toISOString()}
+      title={formatExact(said.at, readerZone)}
+    >
+      {said.text}
+    </time>
+  );
+}
+
+// What can be done with one check, from its row. The menu itself is only made when it is asked for: there are many
+// rows, and most are only passed by.
+
+function RowMenu({ row }: { row: CheckRow }) {
+  const [isMade, setMade] = useState(false);
+  const label = checksWords.actions(checkName(row));
+  const look = { className: "button is-bare is-icon row-more", "aria-label": label, title: label };
+  if (!isMade) {
+    return (
+      <button type="button" {...look} aria-haspopup="menu" onClick={() => setMade(true)}>
+        <Icon name="more" />
+      </button>
+    );
+  }
+  return (
+    <Menu
+      align="end"
+      isOpenAtOnce
+      trigger={
+        <button type="button" {...look}>
+          <Icon name="more" />
+        </button>
+      }
+    >
+      <RowActions row={row} />
+    </Menu>
+  );
+}
+
+function RowActions({ row }: { row: CheckRow }) {
+  const project = useCurrentProject()?.id ?? "";
+  return (
+    <>
+      <MenuLink href={pageHref("check", { check: row.id })}>{actionWords.open}</MenuLink>
+      {row.state === "paused" ? (
+        <MenuItem keys="p" onPick={() => void resumeChecks(project, [row])}>
+          {actionWords.resume}
+        </MenuItem>
+      ) : (
+        <MenuItem keys="p" onPick={() => void pauseChecks(project, [row])}>
+          {actionWords.pause}
+        </MenuItem>
+      )}
+      <MenuItem onPick={() => void copyPingUrl(row.id)}>{actionWords.copyUrl}</MenuItem>
+      <MenuLine />
+      <MenuItem isDanger onPick={() => void deleteChecks(project, [row])}>
+        {actionWords.delete}
+      </MenuItem>
+    </>
+  );
+}
+
+// What a row says beside its fuse: on the left the last signal, on the right what comes next. Pure.
+
+/** A text, and the moment it is about for those who want it exactly. */
+export type Said = { text: string; at: number | null };
+
+/** "12 min ago", "running 22 min", "never". */
+export function saidOfLast(row: CheckRow, { now }: Reader): Said {
+  if (row.runningSince !== null) {
+    return { text: checksWords.runningFor(formatSpan(now - row.runningSince)), at: row.runningSince };
+  }
+  if (row.lastPingAt === null) return { text: checksWords.never, at: null };
+  return { text: formatAgo(row.lastPingAt, now), at: row.lastPingAt };
+}
+
+/** "in 4 min", "alert in 11 min", "down for 2 h 11 min", "failed, exit 3", "due by 04:00". */
+export function saidOfNext(row: CheckRow, { now, zone }: Reader): Said {
+  const { fuse } = row;
+  switch (drawnAt(row, now)) {
+    case "down":
+      return saidOfDown(row, now);
+    case "paused":
+      return { text: checksWords.paused, at: null };
+    case "new":
+      return { text: checksWords.waiting, at: null };
+    case "late": {
+      const alertAt = fuse?.alertAt ?? now;
+      const text = alertAt > now ? checksWords.alertIn(formatSpan(alertAt - now)) : checksWords.alertNow;
+      return { text, at: alertAt };
+    }
+    case "running": {
+      if (fuse === null) return { text: checksWords.nothingAwaited, at: null };
+      const day = formatDay(fuse.alertAt, { now, zone });
+      const clock = formatClock(fuse.alertAt, zone);
+      return { text: checksWords.dueBy(day === "today" ? clock : `${day} ${clock}`), at: fuse.alertAt };
+    }
+    case "up":
+      if (fuse === null) return { text: checksWords.nothingAwaited, at: null };
+      return { text: formatUntil(fuse.lateAt, now), at: fuse.lateAt };
+  }
+}
+
+function saidOfDown({ downReason, exitStatus, downSince }: CheckRow, now: number): Said {
+  if (downReason === "fail") {
+    const text =
+      exitStatus === null || exitStatus === 0 ? checksWords.failed : checksWords.failedExit(exitStatus);
+    return { text, at: downSince };
+  }
+  return { text: checksWords.downFor(formatSpan(now - (downSince ?? now))), at: downSince };
+}
+
+// How many tags of a check stand beside its name. What a text needs is reckoned by its letters: measuring every row
+// would have the page laid out again and again while somebody scrolls.
+
+/** Widths on screen, a little more than most letters need: a name is not to be cut short for a tag. */
+const NAME_LETTER_PX = 7.7;
+const TAG_LETTER_PX = 6.6;
+/** Signs of scripts whose letters are as wide as they are high count twice. */
+const WIDE_FROM = 0x2e80;
+const TAG_RIM_PX = 19;
+/** "+2", with what parts it from the tag before. */
+const REST_PX = 36;
+/** A tag that is longer is cut, by `.tag` in ui.css. */
+const TAG_LETTERS_MAX = 16;
+/** More than these say less than a number. */
+const TAGS_MAX = 3;
+
+export type TagRoom = { name: string; tags: readonly string[]; roomPx: number };
+
+/** The number of tags that fit, in their order, with the number of the others behind them. */
+export function tagsBeside({ name, tags, roomPx }: TagRoom): number {
+  let left = roomPx - lettersOf(name) * NAME_LETTER_PX;
+  let count = 0;
+  for (const tag of tags.slice(0, TAGS_MAX)) {
+    const isLast = count === tags.length - 1;
+    left -= Math.min(lettersOf(tag), TAG_LETTERS_MAX) * TAG_LETTER_PX + TAG_RIM_PX;
+    if (left < (isLast ? 0 : REST_PX)) break;
+    count += 1;
+  }
+  return count;
+}
+
+function lettersOf(text: string): number {
+  let letters = 0;
+  for (const sign of text) letters += (sign.codePointAt(0) ?? 0) >= WIDE_FROM ? 2 : 1;
+  return letters;
+}
+
+// A row that is swiped aside with a finger does one thing. Only for touch: with the pointer and the keyboard the row's
+// menu does the same. Scrolling stays the browser's; nothing is drawn anew while the finger moves.
+
+/** Less is a finger that trembles, or one that begins to scroll. */
+const BEGINS_PX = 12;
+/** From here on letting go means it. */
+const MEANT_PX = 96;
+/** Further than this the row does not follow. */
+const FARTHEST_PX = 160;
+
+type Place = HTMLElement;
+type Touched = React.PointerEvent<Place>;
+
+/** Where a finger goes: not yet known, aside to do something, or to the other side, where there is nothing. */
+type Way = "open" | "swipe" | "other";
+
+/** There is one finger that counts, so there is one gesture. */
+let gesture: { pointerId: number; place: Place; x: number; y: number; way: Way } | null = null;
+
+/** Handlers for the row: what letting go will do, as it is shown beside the row, and the deed itself. */
+export function swiped(says: string, act: () => void) {
+  return {
+    "data-swipe-says": says,
+    onPointerDown: begin,
+    onPointerMove: follow,
+    onPointerUp: ({ pointerId }: Touched) => {
+      if (gesture?.pointerId === pointerId && putBack() === "meant") act();
+    },
+    // The browser has taken the finger, to scroll.
+    onPointerCancel: ({ pointerId }: Touched) => {
+      if (gesture?.pointerId === pointerId) putBack();
+    },
+  };
+}
+
+/** A second finger beside the first is not asked; a first one ends what another has left behind. */
+function begin({ currentTarget: place, clientX, clientY, pointerId, pointerType, isPrimary }: Touched): void {
+  if (pointerType !== "touch" || !isPrimary) return;
+  putBack();
+  gesture = { pointerId, place, x: clientX, y: clientY, way: "open" };
+  place.addEventListener("touchmove", keepFromFling, { passive: false });
+}
+
+/** Ends the gesture, its row where it was before, and says how far it had come. */
+function putBack(): string | undefined {
+  const place = gesture?.place;
+  gesture = null;
+  if (place === undefined) return undefined;
+  place.removeEventListener("touchmove", keepFromFling);
+  const { swipe } = place.dataset;
+  delete place.dataset["swipe"];
+  place.style.removeProperty("--swipe");
+  return swipe;
+}
+
+/**
+ * A finger that was dragged to the side begins a fling for the browser, though it may not scroll there, and a tap soon
+ * after only ends that fling: no click would come of it. So it is told that the movement is ours.
+ */
+function keepFromFling(event: TouchEvent): void {
+  if (gesture !== null && gesture.way !== "open" && event.cancelable) event.preventDefault();
+}
+
+function follow({ currentTarget: place, clientX, clientY, pointerId }: Touched): void {
+  if (gesture?.pointerId !== pointerId) return;
+  const aside = gesture.x - clientX;
+  if (gesture.way === "open") {
+    const down = Math.abs(clientY - gesture.y);
+    if (Math.max(Math.abs(aside), down) < BEGINS_PX) return;
+    if (down > Math.abs(aside)) {
+      putBack();
+      return;
+    }
+    gesture.way = aside > 0 ? "swipe" : "other";
+    if (gesture.way === "swipe") place.setPointerCapture(pointerId);
+  }
+  if (gesture.way === "other") return;
+  place.dataset["swipe"] = aside >= MEANT_PX ? "meant" : "begun";
+  place.style.setProperty("--swipe", `${-Math.min(FARTHEST_PX, Math.max(0, aside))}px`);
+}

@@ -1,0 +1,54 @@
+// Schedules of many checks: in portions, and taken back to what each of them had.
+import { expect, test } from "vitest";
+import type { ScheduleGroup, SchedulesRequest } from "../../src/contract/web/checks.ts";
+import { BULK_CHECKS_MAX } from "../../src/contract/web/limits.ts";
+import { portionsOf, setSchedules } from "./checks-schedule.tsx";
+
+const when = (schedule: string): ScheduleGroup["when"] => ({
+  kind: "cron",
+  timeoutSeconds: 60,
+  graceSeconds: 60,
+  schedule,
+  tz: "UTC",
+});
+const ids = Array.from({ length: BULK_CHECKS_MAX + 1 }, (_, n) => `check ${n}`);
+const portions = portionsOf({ ids, when: when("0 3 * * *"), version: 7 });
+
+/** A server where every check had a schedule of its own portion before. */
+function server(failsAt = 0) {
+  const asked: SchedulesRequest[] = [];
+  const ask = async (request: SchedulesRequest) => {
+    asked.push(request);
+    if (asked.length === failsAt) throw new Error("gone");
+    const done = request.groups.flatMap((group) => group.ids);
+    const back = [{ ids: done, when: when(`${asked.length} 0 * * *`) }];
+    return { done, same: [], refused: [], back, version: 100 + asked.length };
+  };
+  return { asked, ask };
+}
+
+test("what is more than one request takes goes in portions, and back in portions to what was there", async () => {
+  const { asked, ask } = server();
+  const { done, undo, fault } = await setSchedules(ask, portions);
+  expect(asked.map(({ groups }) => groups.map((group) => group.ids.length))).toEqual([
+    [BULK_CHECKS_MAX],
+    [1],
+  ]);
+  expect([done.length, fault]).toEqual([ids.length, null]);
+  await setSchedules(ask, undo);
+  expect(asked.slice(2).map(({ groups }) => groups.map((group) => group.when.schedule))).toEqual([
+    ["2 0 * * *"],
+    ["1 0 * * *"],
+  ]);
+  // What others save between the change and its undo is found by the version.
+  expect(asked.map(({ version }) => version)).toEqual([7, 7, 102, 101]);
+});
+
+test("when the second portion fails nothing more is asked, and the first can be taken back", async () => {
+  const { asked, ask } = server(2);
+  const { done, undo, fault } = await setSchedules(ask, [...portions, ...portions]);
+  expect(asked).toHaveLength(2);
+  expect(fault).toEqual(new Error("gone"));
+  expect(done).toHaveLength(BULK_CHECKS_MAX);
+  expect(undo).toHaveLength(1);
+});

@@ -1,0 +1,219 @@
+// One schedule for all picked checks, with the fields of the form of a check. It begins with what the first of them has.
+// Fetched when it is first asked for.
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, useId, useState } from "react";
+import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type {
+  CheckPage,
+  ScheduleGroup,
+  SchedulesAnswer,
+  SchedulesRequest,
+} from "../../src/contract/web/checks.ts";
+import { BULK_CHECKS_MAX } from "../../src/contract/web/limits.ts";
+import { ApiError, checkKey, errorText, get, send } from "../api.ts";
+import { Conflict } from "../parts/conflict.tsx";
+import {
+  type FieldsProps,
+  PreviewPanel,
+  type Schedule,
+  ScheduleFields,
+  scheduleOf,
+} from "../parts/schedule.tsx";
+import { Button } from "../ui/button.tsx";
+import { Drawer } from "../ui/dialog.tsx";
+import { Queried } from "../ui/page-state.tsx";
+import { schedulesWords as words } from "../words/schedule.ts";
+import { words as shared } from "../words/shared.ts";
+import { named, type Outcome, tell } from "./checks-actions.ts";
+
+/** Beyond these, it is only said how many other schedules there are. */
+const SHOWN_MAX = 4;
+
+type Props = { project: string; rows: readonly CheckRow[]; onClose: () => void; onDone: () => void };
+
+export function ScheduleWindow({ project, rows, onClose, onDone }: Props) {
+  // The one that it began with, whatever is picked or deleted meanwhile.
+  const [id] = useState(rows[0]?.id ?? "");
+  // Asked for anew each time: a form that begins with what was so a while ago would set that for all of them.
+  const query = useQuery({
+    queryKey: [...checkKey(id), "schedule"],
+    queryFn: () => get<CheckPage>(`/checks/${id}`),
+    gcTime: 0,
+  });
+  const [isBusy, setBusy] = useState(false);
+  const [isUnsaved, setUnsaved] = useState(false);
+  // Another number begins the form anew with what the check is now.
+  const [round, setRound] = useState(0);
+  const formId = useId();
+  const reload = async () => {
+    await query.refetch();
+    setUnsaved(false);
+    setRound((was) => was + 1);
+  };
+  const what = named(rows);
+  return (
+    <Drawer
+      isOpen
+      onClose={onClose}
+      isUnsaved={isUnsaved}
+      title={words.title(what)}
+      description={words.about}
+      footer={
+        <>
+          <Button onClick={onClose}>{shared.cancel}</Button>
+          <Button
+            kind="primary"
+            type="submit"
+            form={formId}
+            isBusy={isBusy}
+            disabled={query.data === undefined}
+          >
+            {words.act(what)}
+          </Button>
+        </>
+      }
+    >
+      <Queried query={query}>
+        {(page) => (
+          <ScheduleForm
+            key={round}
+            {...{ project, rows, formId, page, isBusy, onDone }}
+            onBusy={setBusy}
+            onTyped={() => setUnsaved(true)}
+            onReload={() => void reload()}
+          />
+        )}
+      </Queried>
+    </Drawer>
+  );
+}
+
+type FormProps = Pick<Props, "project" | "rows" | "onDone"> & {
+  formId: string;
+  /** The check that the form begins with. */
+  page: CheckPage;
+  isBusy: boolean;
+  onBusy: (isBusy: boolean) => void;
+  onTyped: () => void;
+  onReload: () => void;
+};
+
+function ScheduleForm({ project, rows, formId, page, onBusy, onTyped, onDone, ...rest }: FormProps) {
+  const [{ settings, readAt }] = useState(page);
+  const [form, setForm] = useState(() => scheduleOf(settings));
+  const [trouble, setTrouble] = useState<unknown>(null);
+  const set: FieldsProps["set"] = (change) => {
+    onTyped();
+    setForm((was) => ({ ...was, ...(typeof change === "function" ? change(was) : change) }));
+  };
+  const field = trouble instanceof ApiError ? trouble.field : null;
+  const isBeside = field !== null && field in form;
+  const at: FieldsProps["at"] = (...names) =>
+    isBeside && (names as string[]).includes(field) ? { error: errorText(trouble) } : {};
+  const conflict = trouble instanceof ApiError ? trouble.conflict : null;
+  const save = async (version: number) => {
+    onBusy(true);
+    const refused = await give(project, rows, { when: scheduleOf(form), version });
+    onBusy(false);
+    setTrouble(refused);
+    if (refused === null) onDone();
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void save(readAt);
+  };
+  return (
+    <form id={formId} className="form" onSubmit={submit} noValidate>
+      {conflict !== null && (
+        <Conflict
+          conflict={conflict}
+          isBusy={rest.isBusy}
+          onOverwrite={() => void save(conflict.version)}
+          onReload={rest.onReload}
+        />
+      )}
+      <Present rows={rows} />
+      <ScheduleFields form={form} set={set} at={at} preview={<PreviewPanel asked={scheduleOf(form)} />} />
+      {trouble !== null && !isBeside && conflict === null && (
+        <p className="mistake" role="alert">
+          {errorText(trouble)}
+        </p>
+      )}
+    </form>
+  );
+}
+
+/** Sets it and says so, with the way back. Returns why nothing could be set, or null. */
+async function give(
+  project: string,
+  rows: readonly CheckRow[],
+  { when, version }: { when: Schedule; version: number },
+): Promise<unknown> {
+  const ask = (request: SchedulesRequest) =>
+    send<SchedulesAnswer>("POST", `/projects/${project}/schedules`, request);
+  const ids = rows.map(({ id }) => id);
+  const { undo, ...ended } = await setSchedules(ask, portionsOf({ ids, when, version }));
+  if (ended.done.length === 0 && ended.fault !== null) return ended.fault;
+  const takeBack = undo.length > 0 ? () => setSchedules(ask, undo) : null;
+  tell(ended, { rows, said: words.done, takeBack });
+  return null;
+}
+
+/** What they have now, so that nobody overwrites what they do not know of. */
+function Present({ rows }: { rows: readonly CheckRow[] }) {
+  const all = [...new Set(rows.map(({ expected }) => expected))];
+  const more = all.length - SHOWN_MAX;
+  return (
+    <p className="hint">
+      {words.now}: {all.slice(0, SHOWN_MAX).join(" · ")}
+      {more > 0 && ` ${words.more(more)}`}
+    </p>
+  );
+}
+
+// Gives many checks other schedules, in as many requests as it takes, and knows what they had before. How the server is
+// asked is handed in.
+
+type Ask = (request: SchedulesRequest) => Promise<SchedulesAnswer>;
+
+/** The same schedule for all, in as many requests as it takes. `version`: schedules edited after it are a conflict. */
+export function portionsOf({
+  ids,
+  when,
+  version,
+}: {
+  ids: readonly string[];
+  when: ScheduleGroup["when"];
+  version: number;
+}): SchedulesRequest[] {
+  const count = Math.ceil(ids.length / BULK_CHECKS_MAX);
+  return Array.from({ length: count }, (_, index) => {
+    const from = index * BULK_CHECKS_MAX;
+    return { groups: [{ ids: ids.slice(from, from + BULK_CHECKS_MAX), when }], version };
+  });
+}
+
+/** Does one portion after the other. Never throws: after a fault nothing more is begun, and what was done is told. */
+export async function setSchedules(
+  ask: Ask,
+  portions: readonly SchedulesRequest[],
+): Promise<Omit<Outcome, "undo"> & { undo: SchedulesRequest[] }> {
+  const outcome: Omit<Outcome, "undo"> & { undo: SchedulesRequest[] } = {
+    done: [],
+    refused: [],
+    fault: null,
+    undo: [],
+  };
+  for (const portion of portions) {
+    try {
+      const { done, refused, back, version } = await ask(portion);
+      outcome.done.push(...done);
+      outcome.refused.push(...refused);
+      // What others have saved since is not taken back with it.
+      if (back.length > 0) outcome.undo.unshift({ groups: back, version });
+    } catch (fault) {
+      return { ...outcome, fault };
+    }
+  }
+  return outcome;
+}

@@ -1,0 +1,30 @@
+// From the address to what is asked.
+import { expect, test } from "vitest";
+import { askedOf, choiceQuery, EVERYTHING, readChoice } from "./events.tsx";
+
+test("a choice is the same after it has been an address", () => {
+  const choice = {
+    show: "flip",
+    text: "back up",
+    from: "2026-11-01T00:00",
+    to: "2026-11-15T03:00",
+    zone: "check",
+  } as const;
+  expect(readChoice(new URLSearchParams(choiceQuery(choice)))).toEqual(choice);
+  expect(choiceQuery(EVERYTHING)).toEqual({});
+});
+
+test("what an address says wrongly is left out", () => {
+  expect(readChoice(new URLSearchParams("show=me&from=yesterday&zone=moon"))).toEqual(EVERYTHING);
+  // The server would refuse it.
+  expect(readChoice(new URLSearchParams("from=2026-13-01T00:00&to=2026-11-15T24:00"))).toEqual(EVERYTHING);
+});
+
+test("a range is read on the clocks that times are shown by, and without one no zone is asked for", () => {
+  const zone = "Europe/Riga";
+  expect(askedOf(EVERYTHING, zone)).toEqual({ types: null, text: null, from: null, to: null, zone: null });
+  const cut = { ...EVERYTHING, from: "2026-11-01T00:00" };
+  expect(askedOf(cut, zone).zone).toBe(zone);
+  expect(askedOf({ ...cut, zone: "utc" }, zone).zone).toBe("UTC");
+  expect(askedOf({ ...cut, zone: "check" }, zone).zone).toBe(zone);
+});

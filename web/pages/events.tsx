@@ -1,0 +1,316 @@
+// What happened in a project, newest first: changes to up and down, pauses, edits, time that was not observed.
+// Signals stand on the pages of their checks. What is searched for is found by the server.
+import "./events.css";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useEffect, useId, useState } from "react";
+import { Link, useSearchParams } from "wouter";
+import type { DrawnState } from "../../src/contract/web/check-row.ts";
+import type { ProjectEvent, ProjectEventsPage } from "../../src/contract/web/history.ts";
+import { FIELD_LENGTHS, LOCAL_MINUTE } from "../../src/contract/web/limits.ts";
+import { eventSentence } from "../../src/contract/web/words.ts";
+import { apiUrl, get } from "../api.ts";
+import { readerZone } from "../boot.ts";
+import { onFlips } from "../live/flips.tsx";
+import { pageHref, type PageProps, usePageTitle } from "../page-location.ts";
+import { useDebounced } from "../parts/hooks.ts";
+import { Button, Icon } from "../ui/button.tsx";
+import { StateShape } from "../ui/marks.tsx";
+import { Empty, Failed, Loading } from "../ui/page-state.tsx";
+import { When } from "../ui/when.tsx";
+import { eventsWords as words } from "../words/events.ts";
+import { knownZone } from "../words/format.ts";
+
+const TYPING_MS = 250;
+
+export function EventsPage({ params }: PageProps) {
+  const project = params.project ?? "";
+  const [choice, choose] = useChoice();
+  const query = useEvents(project, choice);
+  const events = query.data?.pages.flatMap((page) => page.events) ?? [];
+  const { show, text, from, to } = choice;
+  const isChosen = show !== "all" || text.trim() !== "" || from !== "" || to !== "";
+  const title = isChosen ? words.titleChosen : words.title(query.isSuccess ? events.length : 1);
+  usePageTitle(title);
+  return (
+    <>
+      <header className="top">
+        <h1>{title}</h1>
+        <input
+          className="input events-search"
+          type="search"
+          aria-label={words.searchLabel}
+          placeholder={words.search}
+          maxLength={FIELD_LENGTHS.eventSearch}
+          value={choice.text}
+          onChange={(change) => choose({ text: change.target.value })}
+        />
+      </header>
+      <Chooser project={project} choice={choice} onChoose={choose} />
+      {query.isPending && <Loading />}
+      {query.isError && <Failed error={query.error} onRetry={() => void query.refetch()} />}
+      {query.isSuccess && events.length === 0 && (
+        <Nothing project={project} isChosen={isChosen} isMore={query.hasNextPage} />
+      )}
+      {events.length > 0 && <Log events={events} zone={choice.zone} />}
+      {query.hasNextPage && (
+        <p className="events-more">
+          <Button isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+            {events.length === 0 ? words.further : words.older}
+          </Button>
+        </p>
+      )}
+      {query.isSuccess && !query.hasNextPage && events.length > 0 && (
+        <p className="hint events-more">{isChosen ? words.noOlderChosen : words.noOlder}</p>
+      )}
+    </>
+  );
+}
+
+function useChoice(): [Choice, (change: Partial<Choice>) => void] {
+  const [search, setSearch] = useSearchParams();
+  const choice = readChoice(search);
+  return [choice, (change) => setSearch(choiceQuery({ ...choice, ...change }), { replace: true })];
+}
+
+/** The pages of the log. Flips that are told live have all pages that are shown asked for anew, once for all of them. */
+function useEvents(project: string, choice: Choice) {
+  const asked = useDebounced(askedOf(choice, readerZone), TYPING_MS);
+  const query = useInfiniteQuery({
+    queryKey: ["events", project, asked],
+    queryFn: ({ pageParam }) =>
+      get<ProjectEventsPage>(`/projects/${project}/events`, { before: pageParam, ...asked }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.before,
+  });
+  const { refetch } = query;
+  useEffect(() => onFlips(() => void refetch()), [refetch]);
+  return query;
+}
+
+function Nothing(props: { project: string; isChosen: boolean; isMore: boolean }) {
+  const { project, isChosen, isMore } = props;
+  if (isMore) return <Empty title={words.noMatchYet.title}>{words.noMatchYet.text}</Empty>;
+  if (isChosen) return <Empty title={words.noMatch.title}>{words.noMatch.text}</Empty>;
+  return (
+    <Empty
+      title={words.nothing.title}
+      action={
+        <Link className="button is-quiet" href={pageHref("checks", { project })}>
+          {words.nothing.act}
+        </Link>
+      }
+    >
+      {words.nothing.text}
+    </Empty>
+  );
+}
+
+function Log({ events, zone }: { events: readonly ProjectEvent[]; zone: Choice["zone"] }) {
+  return (
+    <table className="table events-table">
+      <thead>
+        <tr>
+          <th scope="col">{words.columns.when}</th>
+          <th scope="col">{words.columns.check}</th>
+          <th scope="col">{words.columns.what}</th>
+          <th scope="col">{words.columns.by}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {events.map((event) => (
+          <Line key={`${event.type} ${event.id}`} event={event} zone={zone} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** As the states are drawn everywhere; what changed no state has no shape. */
+const MARKS: Readonly<Record<string, DrawnState>> = { paused: "paused", not_observed: "new" };
+
+function Line({ event, zone }: { event: ProjectEvent; zone: Choice["zone"] }) {
+  const mark = event.type === "flip" ? event.to : MARKS[event.kind];
+  return (
+    <tr>
+      <td className="events-when">
+        <Moment event={event} zone={zone} />
+      </td>
+      <td>
+        <Link className="events-check" href={pageHref("check", { check: event.check.id })}>
+          {event.check.name === "" ? words.unnamed : event.check.name}
+        </Link>
+      </td>
+      <td>
+        <span className="events-what">
+          {mark !== undefined && <StateShape state={mark} />}
+          <span>{eventSentence(event)}</span>
+        </span>
+      </td>
+      <td className="muted">{event.type === "event" ? event.by : null}</td>
+    </tr>
+  );
+}
+
+/** In the zone that was chosen, with its name where it is not the reader's. */
+function Moment({ event, zone }: { event: ProjectEvent; zone: Choice["zone"] }) {
+  const shown = { mine: readerZone, utc: "UTC", check: knownZone(event.check.zone) }[zone];
+  return (
+    <>
+      <When at={event.at} zone={shown} />
+      {shown !== readerZone && <span className="muted"> {shown}</span>}
+    </>
+  );
+}
+
+// What is chosen of the log: kinds, a range of time, whose time, and the same as a file.
+
+type Props = { project: string; choice: Choice; onChoose: (change: Partial<Choice>) => void };
+
+export function Chooser({ project, choice, onChoose }: Props) {
+  // Only a phone folds it: there, it would push the log itself out of sight.
+  const [isFolded, setFolded] = useState(choice.from === "" && choice.to === "" && choice.zone === "mine");
+  const timesId = useId();
+  return (
+    <>
+      <div className="events-bar">
+        <span className="events-kinds" role="group" aria-label={words.filter}>
+          {SHOWN.map((name) => (
+            <button
+              key={name}
+              type="button"
+              className="chip is-quiet"
+              aria-pressed={choice.show === name}
+              onClick={() => onChoose({ show: name })}
+            >
+              {words.filters[name]}
+            </button>
+          ))}
+        </span>
+        <button
+          type="button"
+          className="chip is-quiet events-fold"
+          aria-expanded={!isFolded}
+          aria-controls={timesId}
+          onClick={() => setFolded(!isFolded)}
+        >
+          {words.times}
+          <Icon name="down" size={12} />
+        </button>
+        <span className="events-download" title={words.downloadTitle}>
+          <span className="muted">{words.download}</span>
+          {(["csv", "json"] as const).map((as) => (
+            <a
+              key={as}
+              className="link"
+              href={apiUrl(`/projects/${project}/events/file`, { ...askedOf(choice, readerZone), as })}
+              download={`events.${as}`}
+              aria-label={words.downloadAs(words.downloads[as])}
+            >
+              {words.downloads[as]}
+            </a>
+          ))}
+        </span>
+      </div>
+      <div id={timesId} className={`events-bar${isFolded ? " is-folded" : ""}`}>
+        <Times choice={choice} onChoose={onChoose} />
+      </div>
+    </>
+  );
+}
+
+function Times({ choice, onChoose }: Omit<Props, "project">) {
+  const clockId = useId();
+  return (
+    <>
+      {(["from", "to"] as const).map((end) => (
+        <label key={end} className="events-end">
+          <span>{words[end]}</span>
+          <input
+            className="input"
+            type="datetime-local"
+            aria-describedby={clockId}
+            max="8999-12-31T23:59"
+            value={choice[end]}
+            onChange={(change) => onChoose({ [end]: change.target.value })}
+          />
+        </label>
+      ))}
+      <span id={clockId} className="hint">
+        {words.clock(clockOf(choice, readerZone))}
+      </span>
+      {(choice.from !== "" || choice.to !== "") && (
+        <Button kind="bare" onClick={() => onChoose({ from: "", to: "" })}>
+          {words.anyTime}
+        </Button>
+      )}
+      <label className="events-end events-zone">
+        <span>{words.zone}</span>
+        <select
+          className="input select"
+          value={choice.zone}
+          onChange={(change) => onChoose({ zone: change.target.value as Choice["zone"] })}
+        >
+          {ZONES.map((zone) => (
+            <option key={zone} value={zone}>
+              {zone === "mine" ? words.zones.mine(readerZone) : words.zones[zone]}
+            </option>
+          ))}
+        </select>
+      </label>
+    </>
+  );
+}
+
+// Which events are shown, and in whose time: kept in the address, so that it can be sent and gone back to. Pure.
+
+export const SHOWN = ["all", "flip", "event"] as const;
+export const ZONES = ["mine", "utc", "check"] as const;
+
+export type Choice = {
+  show: (typeof SHOWN)[number];
+  text: string;
+  /** "2026-11-15T03:00", or empty. */
+  from: string;
+  to: string;
+  zone: (typeof ZONES)[number];
+};
+
+export const EVERYTHING: Choice = { show: "all", text: "", from: "", to: "", zone: "mine" };
+
+const MINUTE = new RegExp(LOCAL_MINUTE);
+
+/** What an address asks for; what it says wrongly is as if it had not been said. */
+export function readChoice(search: URLSearchParams): Choice {
+  const minute = (name: string) => (MINUTE.test(search.get(name) ?? "") ? (search.get(name) ?? "") : "");
+  return {
+    show: SHOWN.find((one) => one === search.get("show")) ?? EVERYTHING.show,
+    text: search.get("text") ?? "",
+    from: minute("from"),
+    to: minute("to"),
+    zone: ZONES.find((one) => one === search.get("zone")) ?? EVERYTHING.zone,
+  };
+}
+
+/** The address of a choice: only what differs from everything. */
+export function choiceQuery(choice: Choice): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(choice).filter(([name, value]) => value !== EVERYTHING[name as keyof Choice]),
+  );
+}
+
+/** By whose clock a range is read: where each check's own is shown, that is the reader's. */
+export function clockOf({ zone }: Pick<Choice, "zone">, ownZone: string): string {
+  return zone === "utc" ? "UTC" : ownZone;
+}
+
+/** The same for the server, which knows what a minute on the clocks of a zone is. */
+export function askedOf({ show, text, from, to, zone }: Choice, ownZone: string) {
+  const isCut = from !== "" || to !== "";
+  return {
+    types: show === "all" ? null : show,
+    text: text.trim() === "" ? null : text.trim(),
+    from: from === "" ? null : from,
+    to: to === "" ? null : to,
+    zone: isCut ? clockOf({ zone }, ownZone) : null,
+  };
+}

@@ -1,0 +1,731 @@
+// The settings of a project: name, people, keys, handing it over, and the record of what was changed by whom. Shows
+// only what the person may do; the server has the last word.
+import "./settings.css";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { useSearchParams } from "wouter";
+import { FIELD_LENGTHS } from "../../src/contract/web/limits.ts";
+import type {
+  InvitationBody,
+  InvitationMade,
+  InvitationRow,
+  KeyBody,
+  KeyMade,
+  KeyRow,
+  MemberRow,
+  ProjectSettings,
+  RoleName,
+} from "../../src/contract/web/projects.ts";
+import { ApiError, errorText, get, send } from "../api.ts";
+import { boot, siteUrl } from "../boot.ts";
+import { pageHref, type PageProps, renameShown, usePageTitle } from "../page-location.ts";
+import { AuditLog } from "../parts/audit-log.tsx";
+import { Conflict } from "../parts/conflict.tsx";
+import { AddressDialog, Confirm, ConfirmButton, LinkDialog } from "../parts/dialogs.tsx";
+import { useOpen } from "../parts/hooks.ts";
+import { Notice, Row, Rows, Section } from "../parts/section.tsx";
+import { type Answer, TransferAnswer } from "../parts/transfer-answer.tsx";
+import { ZoneField } from "../parts/zone-field.tsx";
+import { Button } from "../ui/button.tsx";
+import { CodeBlock } from "../ui/copy.tsx";
+import { Dialog, FormActions, UnsavedGuard } from "../ui/dialog.tsx";
+import { SelectField, TextField } from "../ui/field.tsx";
+import { Queried, Tabs } from "../ui/page-state.tsx";
+import { toast, toastError } from "../ui/toast.tsx";
+import { Ago, Day, Until } from "../ui/when.tsx";
+import { ROLE_ABOUT, ROLE_WORDS, settingsWords } from "../words/settings.ts";
+import { words as shared } from "../words/shared.ts";
+
+export function SettingsPage({ params }: PageProps) {
+  const project = params.project ?? "";
+  const query = useSettings(project);
+  usePageTitle(settingsWords.tab);
+  return (
+    <>
+      <header className="top">
+        <h1>{settingsWords.tab}</h1>
+      </header>
+      <Queried query={query}>
+        {(settings) => (
+          <>
+            <TransferRequest settings={settings} />
+            {settings.may.manageMembers ? <InTabs settings={settings} /> : <Parts settings={settings} />}
+          </>
+        )}
+      </Queried>
+    </>
+  );
+}
+
+/** The chosen tab is part of the address, so that a link to the record can be passed on. */
+function InTabs({ settings }: { settings: ProjectSettings }) {
+  const [params, setParams] = useSearchParams();
+  const show = (name: string) => setParams(name === "record" ? { tab: name } : {}, { replace: true });
+  return (
+    <div className="settings-tabs">
+      <Tabs
+        label={settingsWords.tabs.label}
+        value={params.get("tab") === "record" ? "record" : "settings"}
+        onChange={show}
+        tabs={[
+          { name: "settings", label: settingsWords.tabs.settings, body: <Parts settings={settings} /> },
+          {
+            name: "record",
+            label: settingsWords.tabs.record,
+            body: <AuditLog path={`/projects/${settings.uuid}/audit`} />,
+          },
+        ]}
+      />
+    </div>
+  );
+}
+
+function Parts({ settings }: { settings: ProjectSettings }) {
+  const { may } = settings;
+  return (
+    <div className="sections">
+      {may.rename && <NameSection key={settings.name} settings={settings} />}
+      {may.rename && <ZoneSection settings={settings} />}
+      <Members settings={settings} />
+      {may.manageKeys && <ApiKeys settings={settings} />}
+      {may.manageKeys && <PingKey settings={settings} />}
+      {may.transfer && <TransferOwnership settings={settings} />}
+      {may.leave && <LeaveProject settings={settings} />}
+      {may.remove && <DeleteProject settings={settings} />}
+    </div>
+  );
+}
+
+// The settings of a project, fetched once for the whole page; every change answers with them anew.
+
+export function useSettings(project: string) {
+  return useQuery({
+    queryKey: ["settings", project],
+    queryFn: () => get<ProjectSettings>(`/projects/${project}/settings`),
+  });
+}
+
+/** Something to be changed: what is asked, and the sentence once it is done. */
+export type Change = {
+  method: "POST" | "PATCH" | "DELETE";
+  /** Behind the address of the project: "/keys/7". */
+  path: string;
+  body?: unknown;
+  says: string;
+  undo?: Change;
+};
+
+/** Sends changes that answer with the settings. Each part of the page has its own, so that only its button waits. */
+export function useChange(project: string) {
+  const keep = useKeep(project);
+  const ask = ({ method, path, body }: Change) =>
+    send<ProjectSettings>(method, `/projects/${project}${path}`, body);
+  return useMutation({
+    mutationFn: ask,
+    onSuccess: (settings, { says, undo }) => {
+      keep(settings);
+      const takeBack = undo === undefined ? {} : { undo: async () => keep(await ask(undo)) };
+      toast({ text: says, ...takeBack });
+    },
+  });
+}
+
+/** Shows settings that came with another answer. */
+export function useKeep(project: string): (settings: ProjectSettings) => void {
+  const client = useQueryClient();
+  return (settings) => {
+    client.setQueryData(["settings", project], settings);
+    void client.invalidateQueries({ queryKey: ["record"] });
+  };
+}
+
+// The name of the project: saved by a button, and shown in the rail from then on.
+
+const nameWords = settingsWords.name;
+
+export function NameSection({ settings }: { settings: ProjectSettings }) {
+  const [name, setName] = useState(settings.name);
+  // What was there when typing began: a name that comes meanwhile is not overwritten unseen.
+  const [before, setBefore] = useState(settings.name);
+  const change = useChange(settings.uuid);
+  const { refetch } = useSettings(settings.uuid);
+  const begin = (shown: string) => {
+    setName(shown);
+    setBefore(shown);
+  };
+  const isTyped = name.trim() !== before;
+  if (!isTyped && before !== settings.name) begin(settings.name);
+  const { error } = change;
+  const conflict = error instanceof ApiError ? error.conflict : null;
+  const save = (nameBefore: string) =>
+    change.mutate(
+      { method: "PATCH", path: "", body: { name: name.trim(), nameBefore }, says: nameWords.saved },
+      {
+        onSuccess: (after) => {
+          renameShown(after.uuid, after.name);
+          begin(after.name);
+        },
+      },
+    );
+  const reload = async () => {
+    const { data } = await refetch();
+    change.reset();
+    begin(data?.name ?? settings.name);
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save(before);
+  };
+  return (
+    <Section title={nameWords.title} about={nameWords.about}>
+      {conflict !== null && (
+        <Conflict
+          conflict={conflict}
+          isBusy={change.isPending}
+          onOverwrite={() => save(String(conflict.after["name"]))}
+          onReload={() => void reload()}
+        />
+      )}
+      <form className="section-line" onSubmit={submit}>
+        <TextField
+          label={nameWords.label}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          maxLength={FIELD_LENGTHS.projectName}
+          required
+          dir="auto"
+          autoComplete="off"
+          error={error === null || conflict !== null ? null : errorText(error)}
+        />
+        <Button type="submit" isBusy={change.isPending} disabled={!isTyped}>
+          {shared.save}
+        </Button>
+        <UnsavedGuard isUnsaved={isTyped} />
+      </form>
+    </Section>
+  );
+}
+
+// The time zone of the project: a choice holds at once.
+
+const zoneWords = settingsWords.zone;
+
+export function ZoneSection({ settings }: { settings: ProjectSettings }) {
+  const change = useChange(settings.uuid);
+  const keep = (zone: string) =>
+    change.mutate(
+      { method: "PATCH", path: "", body: { zone }, says: zoneWords.saved },
+      { onError: toastError },
+    );
+  return (
+    <Section title={zoneWords.title} about={zoneWords.about}>
+      <ZoneField label={zoneWords.title} value={settings.zone} disabled={change.isPending} onChange={keep} />
+    </Section>
+  );
+}
+
+// The people of a project and those who are invited: their roles, and the ways in and out.
+
+const membersWords = settingsWords.members;
+const ROLES = Object.keys(ROLE_WORDS) as RoleName[];
+const GIVEN_ROLES = Object.keys(ROLE_ABOUT) as Exclude<RoleName, "owner">[];
+
+export function Members({ settings }: { settings: ProjectSettings }) {
+  const [isInviting, setInviting] = useState(false);
+  const { members, invitations, may, uuid } = settings;
+  return (
+    <Section title={membersWords.title} about={membersWords.about}>
+      <Rows label={membersWords.list}>
+        {members.toSorted(byRole).map((member) => (
+          <Member key={member.uuid} member={member} project={uuid} />
+        ))}
+      </Rows>
+      {invitations.length > 0 && (
+        <>
+          <h3>{membersWords.invitations}</h3>
+          <Rows label={membersWords.invitations}>
+            {invitations.map((invitation) => (
+              <Invitation key={invitation.uuid} invitation={invitation} project={uuid} />
+            ))}
+          </Rows>
+        </>
+      )}
+      {may.manageMembers &&
+        (settings.invitesBy === null ? (
+          <p className="muted">{settingsWords.invite.nobody}</p>
+        ) : (
+          <Button onClick={() => setInviting(true)}>{membersWords.invite}</Button>
+        ))}
+      {isInviting && <Invite settings={settings} onClose={() => setInviting(false)} />}
+    </Section>
+  );
+}
+
+/** The owner first, and whoever may only look last. */
+function byRole(a: MemberRow, b: MemberRow): number {
+  const rank = ({ role }: MemberRow) => ROLES.indexOf(role);
+  return rank(a) - rank(b) || nameOf(a).localeCompare(nameOf(b));
+}
+
+function nameOf({ name, email }: MemberRow): string {
+  return name === "" ? email : name;
+}
+
+function Member({ member, project }: { member: MemberRow; project: string }) {
+  const name = nameOf(member);
+  return (
+    <Row
+      name={name}
+      mark={member.isMe ? membersWords.you : null}
+      about={
+        <>
+          {member.name !== "" && `${member.email} · `}
+          {membersWords.since} <Day at={member.since} />
+        </>
+      }
+      acts={
+        <>
+          {member.mayChangeRole ? (
+            <RoleChoice member={member} project={project} />
+          ) : (
+            <span className="settings-role">{ROLE_WORDS[member.role]}</span>
+          )}
+          {member.mayRemove && <RemoveMember member={member} project={project} />}
+        </>
+      }
+    />
+  );
+}
+
+/** Holds at once, and can be taken back. */
+function RoleChoice({ member, project }: { member: MemberRow; project: string }) {
+  const change = useChange(project);
+  const name = nameOf(member);
+  const path = `/members/${member.uuid}`;
+  const give = (role: string) => {
+    const says = membersWords.roleChanged(name, ROLE_WORDS[role as RoleName]);
+    const undo = { method: "PATCH", path, body: { role: member.role }, says } as const;
+    change.mutate({ method: "PATCH", path, body: { role }, says, undo }, { onError: toastError });
+  };
+  return (
+    <select
+      className="input select settings-role-choice"
+      aria-label={membersWords.roleOf(name)}
+      value={member.role}
+      disabled={change.isPending}
+      onChange={(event) => give(event.target.value)}
+    >
+      {GIVEN_ROLES.map((role) => (
+        <option key={role} value={role} title={ROLE_ABOUT[role]}>
+          {ROLE_WORDS[role]}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function RemoveMember({ member, project }: { member: MemberRow; project: string }) {
+  const change = useChange(project);
+  const name = nameOf(member);
+  const path = `/members/${member.uuid}`;
+  return (
+    <ConfirmButton
+      label={membersWords.removeOf(name)}
+      title={membersWords.removeTitle(name)}
+      text={membersWords.removeText}
+      act={membersWords.remove}
+      isBusy={change.isPending}
+      error={change.error}
+      onAct={() => change.mutate({ method: "DELETE", path, says: membersWords.removed(name) })}
+    />
+  );
+}
+
+function Invitation({ invitation, project }: { invitation: InvitationRow; project: string }) {
+  const change = useChange(project);
+  const { uuid, email, role, invitedBy, expiresAt } = invitation;
+  const withdraw = () =>
+    change.mutate(
+      { method: "DELETE", path: `/invitations/${uuid}`, says: membersWords.withdrawn(email) },
+      { onError: toastError },
+    );
+  return (
+    <Row
+      name={email}
+      about={
+        <>
+          {ROLE_WORDS[role]} · {membersWords.invitedBy(invitedBy)} · {membersWords.ends}{" "}
+          <Until at={expiresAt} />
+        </>
+      }
+      acts={
+        <Button
+          kind="bare"
+          aria-label={membersWords.withdrawOf(email)}
+          isBusy={change.isPending}
+          onClick={withdraw}
+        >
+          {membersWords.withdraw}
+        </Button>
+      }
+    />
+  );
+}
+
+// The form that invites somebody. Where no mail is sent, the link is shown here, once.
+
+const inviteWords = settingsWords.invite;
+type Role = InvitationBody["role"];
+
+export function Invite({ settings, onClose }: { settings: ProjectSettings; onClose: () => void }) {
+  const keep = useKeep(settings.uuid);
+  const [role, setRole] = useState<Role>("member");
+  const asked = useMutation({
+    mutationFn: (body: InvitationBody) =>
+      send<InvitationMade>("POST", `/projects/${settings.uuid}/invitations`, body),
+    onSuccess: (made, { email }) => {
+      keep(made.settings);
+      if (made.link !== null) return;
+      toast({ text: inviteWords.sent(email) });
+      onClose();
+    },
+  });
+  const isMailed = settings.invitesBy === "mail";
+  const link = asked.data?.link ?? null;
+  if (link !== null)
+    return (
+      <LinkDialog link={link} text={inviteWords.linkText(asked.variables?.email ?? "")} onClose={onClose} />
+    );
+  return (
+    <AddressDialog
+      title={inviteWords.title}
+      text={isMailed ? inviteWords.aboutMail : inviteWords.aboutLink}
+      label={inviteWords.email}
+      whose="other"
+      act={isMailed ? inviteWords.send : inviteWords.make}
+      onAct={(email) => asked.mutate({ email, role })}
+      onClose={onClose}
+      isBusy={asked.isPending}
+      error={asked.error}
+    >
+      <SelectField
+        label={inviteWords.role}
+        value={role}
+        onChange={(event) => setRole(event.target.value as Role)}
+      >
+        {Object.entries(ROLE_ABOUT).map(([name, about]) => (
+          <option key={name} value={name}>
+            {about}
+          </option>
+        ))}
+      </SelectField>
+    </AddressDialog>
+  );
+}
+
+// The ping key of a project, by which jobs name their check instead of knowing its UUID.
+
+const pingKeyWords = settingsWords.pingKey;
+const RENEW = { method: "POST", path: "/ping-key", body: {}, says: pingKeyWords.renewed } as const;
+const REMOVE = { method: "DELETE", path: "/ping-key", says: pingKeyWords.removed } as const;
+
+export function PingKey({ settings }: { settings: ProjectSettings }) {
+  const { pingKey, uuid } = settings;
+  const [asking, setAsking] = useState<"renew" | "remove" | null>(null);
+  const change = useChange(uuid);
+  const done = { onSuccess: () => setAsking(null) };
+  const isRenewing = asking === "renew";
+  return (
+    <Section title={pingKeyWords.title} about={pingKeyWords.about}>
+      {pingKey === null ? (
+        <>
+          <p className="rows-none">{pingKeyWords.none}</p>
+          <Button isBusy={change.isPending} onClick={() => change.mutate(RENEW, { onError: toastError })}>
+            {pingKeyWords.make}
+          </Button>
+        </>
+      ) : (
+        <>
+          <CodeBlock text={pingKey} label={pingKeyWords.label} />
+          <p className="hint settings-address">
+            {pingKeyWords.address}{" "}
+            <code>
+              {boot.site.pingUrl}/{pingKey}/<i>name</i>
+            </code>
+          </p>
+          <div className="section-acts">
+            <Button onClick={() => setAsking("renew")}>{pingKeyWords.renew}</Button>
+            <Button kind="danger" onClick={() => setAsking("remove")}>
+              {pingKeyWords.remove}
+            </Button>
+          </div>
+        </>
+      )}
+      <Confirm
+        isOpen={asking !== null}
+        onClose={() => setAsking(null)}
+        title={isRenewing ? pingKeyWords.renewTitle : pingKeyWords.removeTitle}
+        text={isRenewing ? pingKeyWords.renewText : pingKeyWords.removeText}
+        act={isRenewing ? pingKeyWords.renew : pingKeyWords.remove}
+        isBusy={change.isPending}
+        error={change.error}
+        onAct={() => change.mutate(isRenewing ? RENEW : REMOVE, done)}
+      />
+    </Section>
+  );
+}
+
+// The API keys of a project: made, shown once, and revoked.
+
+const { keys: keyWords, newKey: newWords } = settingsWords;
+
+export function ApiKeys({ settings }: { settings: ProjectSettings }) {
+  const [isMaking, setMaking] = useState(false);
+  return (
+    <Section title={keyWords.title} about={keyWords.about}>
+      <Rows label={keyWords.list} none={keyWords.none}>
+        {settings.keys.map((key) => (
+          <Key key={key.id} one={key} project={settings.uuid} />
+        ))}
+      </Rows>
+      <Button onClick={() => setMaking(true)}>{keyWords.make}</Button>
+      {isMaking && <NewKey project={settings.uuid} onClose={() => setMaking(false)} />}
+    </Section>
+  );
+}
+
+function Key({ one, project }: { one: KeyRow; project: string }) {
+  const name = one.name === "" ? keyWords.unnamed : one.name;
+  return (
+    <Row
+      name={name}
+      mark={keyWords.kinds[one.kind]}
+      about={
+        <>
+          <code>{one.prefix}…</code> ·{" "}
+          {one.lastUsedAt === null ? (
+            keyWords.neverUsed
+          ) : (
+            <>
+              {keyWords.used} <Ago at={one.lastUsedAt} />
+            </>
+          )}{" "}
+          · {keyWords.made} <Day at={one.createdAt} />
+        </>
+      }
+      acts={<Revoke id={one.id} name={name} project={project} />}
+    />
+  );
+}
+
+function Revoke({ id, name, project }: { id: number; name: string; project: string }) {
+  const change = useChange(project);
+  return (
+    <ConfirmButton
+      label={keyWords.revokeOf(name)}
+      title={keyWords.revokeTitle(name)}
+      text={keyWords.revokeText}
+      act={keyWords.revoke}
+      isBusy={change.isPending}
+      error={change.error}
+      onAct={() => change.mutate({ method: "DELETE", path: `/keys/${id}`, says: keyWords.revoked })}
+    />
+  );
+}
+
+function NewKey({ project, onClose }: { project: string; onClose: () => void }) {
+  const keep = useKeep(project);
+  const [body, setBody] = useState<KeyBody>({ kind: "readWrite", name: "" });
+  const made = useMutation({
+    mutationFn: () => send<KeyMade>("POST", `/projects/${project}/keys`, body),
+    onSuccess: ({ settings }) => keep(settings),
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    made.mutate();
+  };
+  if (made.data !== undefined) return <Made text={made.data.key} onClose={onClose} />;
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      isUnsaved={body.name !== ""}
+      title={newWords.title}
+      description={newWords.about}
+    >
+      <form className="form" onSubmit={submit}>
+        <TextField
+          label={newWords.name}
+          isOptional
+          placeholder={newWords.namePlaceholder}
+          value={body.name}
+          maxLength={FIELD_LENGTHS.apiKeyName}
+          autoComplete="off"
+          dir="auto"
+          onChange={(event) => setBody({ ...body, name: event.target.value })}
+          error={made.isError ? errorText(made.error) : null}
+        />
+        <SelectField
+          label={newWords.kind}
+          value={body.kind}
+          onChange={(event) => setBody({ ...body, kind: event.target.value as KeyBody["kind"] })}
+        >
+          {Object.entries(newWords.kinds).map(([kind, about]) => (
+            <option key={kind} value={kind}>
+              {about}
+            </option>
+          ))}
+        </SelectField>
+        <FormActions act={newWords.create} onClose={onClose} isBusy={made.isPending} />
+      </form>
+    </Dialog>
+  );
+}
+
+function Made({ text, onClose }: { text: string; onClose: () => void }) {
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={newWords.madeTitle}
+      description={newWords.madeText}
+      footer={
+        <Button kind="primary" onClick={onClose}>
+          {newWords.done}
+        </Button>
+      }
+    >
+      <CodeBlock text={text} label={newWords.key} />
+    </Dialog>
+  );
+}
+
+// Handing a project over: its owner asks a member, and the member agrees or declines.
+
+const transferWords = settingsWords.transfer;
+
+/** For whoever was asked to take the project over. */
+export function TransferRequest({ settings }: { settings: ProjectSettings }) {
+  const client = useQueryClient();
+  const onAnswered = (answer: Answer) => {
+    toast({ text: answer === "accept" ? transferWords.accepted : transferWords.declined });
+    // What the person may do comes with the page.
+    if (answer === "accept") location.reload();
+    else void client.invalidateQueries({ queryKey: ["settings", settings.uuid] });
+  };
+  if (settings.transfer?.isMine !== true) return null;
+  return (
+    <div className="settings-asked">
+      <Notice kind="asking" title={transferWords.asksYou}>
+        <p>{transferWords.asksText}</p>
+        <TransferAnswer project={settings.uuid} onAnswered={onAnswered} />
+      </Notice>
+    </div>
+  );
+}
+
+/** For the owner. */
+export function TransferOwnership({ settings }: { settings: ProjectSettings }) {
+  const { transfer, members, uuid } = settings;
+  const others = members.filter(({ isMe }) => !isMe);
+  const [to, setTo] = useState("");
+  const change = useChange(uuid);
+  if (transfer !== null) {
+    const cancel = { method: "DELETE", path: "/transfer", says: transferWords.cancelled } as const;
+    return (
+      <Section title={transferWords.title} about={transferWords.about}>
+        <p>{transferWords.waits(transfer.name === "" ? transfer.to : transfer.name)}</p>
+        <Button isBusy={change.isPending} onClick={() => change.mutate(cancel, { onError: toastError })}>
+          {transferWords.cancel}
+        </Button>
+      </Section>
+    );
+  }
+  const account = to === "" ? (others[0]?.uuid ?? "") : to;
+  const ask = { method: "POST", path: "/transfer", body: { account }, says: transferWords.asked } as const;
+  return (
+    <Section
+      title={transferWords.title}
+      about={others.length === 0 ? transferWords.aboutNobody : transferWords.about}
+    >
+      {others.length > 0 && (
+        <div className="section-line">
+          <SelectField
+            label={transferWords.to}
+            value={account}
+            onChange={(event) => setTo(event.target.value)}
+          >
+            {others.map((member) => (
+              <option key={member.uuid} value={member.uuid}>
+                {member.name === "" ? member.email : `${member.name} (${member.email})`}
+              </option>
+            ))}
+          </SelectField>
+          <Button isBusy={change.isPending} onClick={() => change.mutate(ask, { onError: toastError })}>
+            {transferWords.ask}
+          </Button>
+        </div>
+      )}
+    </Section>
+  );
+}
+
+// The ways out of a project: leaving it, and removing it with everything in it.
+
+/** A whole new page: the list of projects comes with it. */
+function toProjects(): void {
+  location.assign(siteUrl(pageHref("projects")));
+}
+
+export function LeaveProject({ settings }: { settings: ProjectSettings }) {
+  const words = settingsWords.leave;
+  const [isAsking, setAsking] = useState(false);
+  const left = useMutation({
+    mutationFn: () => send("POST", `/projects/${settings.uuid}/leave`, {}),
+    onSuccess: toProjects,
+  });
+  return (
+    <Section title={words.title} about={words.about}>
+      <Button kind="danger" onClick={() => setAsking(true)}>
+        {words.act}
+      </Button>
+      <Confirm
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title={words.ask(settings.name)}
+        text={words.text}
+        act={words.act}
+        isBusy={left.isPending}
+        error={left.error}
+        onAct={() => left.mutate()}
+      />
+    </Section>
+  );
+}
+
+export function DeleteProject({ settings }: { settings: ProjectSettings }) {
+  const words = settingsWords.remove;
+  const [open, setOpen] = useOpen(["remove"]);
+  const removed = useMutation({
+    mutationFn: (name: string) => send("POST", `/projects/${settings.uuid}/remove`, { name }),
+    onSuccess: toProjects,
+  });
+  return (
+    <Section title={words.title} about={words.about}>
+      <Button kind="danger" onClick={() => setOpen("remove")}>
+        {words.act}
+      </Button>
+      <Confirm
+        isOpen={open === "remove"}
+        onClose={() => setOpen(null)}
+        title={words.ask(settings.name)}
+        text={words.text}
+        act={words.act}
+        typed={{ label: words.typed(settings.name), value: settings.name }}
+        isBusy={removed.isPending}
+        error={removed.error}
+        onAct={(name) => removed.mutate(name)}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,78 @@
+// What the page of a check knows: its data, its runs, and its row as the stream tells it. When the stream says that
+// something has changed, everything that is shown is asked for again, but not more often than a reader can follow.
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type { CheckPage } from "../../src/contract/web/checks.ts";
+import type { Durations, Explanation, RunsPage } from "../../src/contract/web/history.ts";
+import { checkKey, get, refreshCheck } from "../api.ts";
+import { takeBootPage } from "../boot.ts";
+import { checksStore } from "../live/checks-store.ts";
+import { serverNow } from "../live/clock.ts";
+
+/** Whoever sends a signal every second is shown in steps. */
+const REFRESH_MS_MIN = 3_000;
+const GATHER_MS = 150;
+
+const embedded = takeBootPage("check")?.check ?? null;
+
+export function useCheckPage(id: string) {
+  return useQuery({
+    queryKey: checkKey(id),
+    queryFn: () => get<CheckPage>(`/checks/${id}`),
+    initialDataUpdatedAt: performance.timeOrigin,
+    ...(embedded?.row.id === id && { initialData: embedded }),
+  });
+}
+
+export function useRuns(id: string) {
+  return useInfiniteQuery({
+    queryKey: [...checkKey(id), "runs"],
+    queryFn: ({ pageParam }) => get<RunsPage>(`/checks/${id}/runs`, { before: pageParam }),
+    initialPageParam: null as number | null,
+    getNextPageParam: ({ before }) => before,
+  });
+}
+
+export function useDurations(id: string) {
+  return useQuery({
+    queryKey: [...checkKey(id), "durations"],
+    queryFn: () => get<Durations>(`/checks/${id}/durations`),
+  });
+}
+
+/** Why the check was reported down; of the newest time when no change is named. */
+export function useExplanation(id: string, { flip, isWanted }: { flip: number | null; isWanted: boolean }) {
+  return useQuery({
+    queryKey: [...checkKey(id), "explain", flip],
+    queryFn: () => get<Explanation>(`/checks/${id}/explain`, { flip }),
+    enabled: isWanted,
+    retry: false,
+  });
+}
+
+/** The row as it is now: of the page or of the stream, whichever knows more. Asks anew also when the check may have gone. */
+export function useLiveRow({ projectId, row }: Pick<CheckPage, "projectId" | "row">): CheckRow {
+  const store = checksStore(projectId);
+  const { rows, doubt, isComplete } = useSyncExternalStore(store.watch, store.snapshot);
+  const told = rows.get(row.id);
+  const client = useQueryClient();
+  const askedAt = useRef(0);
+  // All are known, and it is not among them: it may have gone before somebody came back to its page.
+  const isAbsent = isComplete && told === undefined;
+  const question = `${doubt} ${isAbsent}`;
+  const [settled, setSettled] = useState(isAbsent ? null : question);
+  const isNews = told !== undefined && told.readingOrder > row.readingOrder && told.change !== row.change;
+  const change = told?.change;
+  useEffect(() => {
+    if (!isNews && question === settled) return undefined;
+    const waitMs = Math.max(GATHER_MS, askedAt.current + REFRESH_MS_MIN - serverNow());
+    const timer = setTimeout(() => {
+      askedAt.current = serverNow();
+      setSettled(question);
+      void refreshCheck(client, row.id);
+    }, waitMs);
+    return () => clearTimeout(timer);
+  }, [isNews, change, question, settled, client, row.id]);
+  return isNews ? told : row;
+}

@@ -1,0 +1,50 @@
+// A value once it has stopped changing: for questions that are not worth asking with every letter.
+import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { useSearchParams } from "wouter";
+
+export function useDebounced<T>(value: T, ms: number): T {
+  const [settled, setSettled] = useState(value);
+  const text = JSON.stringify(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(JSON.parse(text) as T), ms);
+    return () => clearTimeout(timer);
+  }, [text, ms]);
+  return settled;
+}
+
+// Which window of a page is open, kept in its address: whoever is sent away to prove who they are comes back to the
+// same window.
+
+/** The open window of those a page has, and how to open another or none. */
+export function useOpen<T extends string>(names: readonly T[]): [T | null, (name: T | null) => void] {
+  const [params, setParams] = useSearchParams();
+  const open = names.find((name) => name === params.get("open")) ?? null;
+  const set = (name: T | null) =>
+    setParams(
+      (before) => {
+        if (name === null) before.delete("open");
+        else before.set("open", name);
+        return before;
+      },
+      { replace: true },
+    );
+  return [open, set];
+}
+
+// The width of an element as it is now, for drawings whose text must not be stretched.
+
+export function useWidth<E extends HTMLElement>(first: number): [number, RefObject<E | null>] {
+  const ref = useRef<E>(null);
+  const [width, setWidth] = useState(first);
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (element === null) return undefined;
+    // While it is not laid out yet an element has no width, and nothing can be drawn in none.
+    const measure = () => setWidth((before) => element.clientWidth || before);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return [width, ref];
+}

@@ -1,0 +1,377 @@
+// When a signal is expected: a period, a cron or an OnCalendar expression with its zone, and the grace time. For one
+// check, or for many at once.
+import "./schedule.css";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
+import type { SchedulePreview, ScheduleRequest } from "../../src/contract/web/history.ts";
+import { ApiError, errorText, send } from "../api.ts";
+import { readerZone } from "../boot.ts";
+import { useMinute } from "../live/clock.ts";
+import { Icon } from "../ui/button.tsx";
+import { Field, TextArea } from "../ui/field.tsx";
+import { formatClock, formatSpan, formatWhen } from "../words/format.ts";
+import { editWords as words } from "../words/schedule.ts";
+import { useDebounced } from "./hooks.ts";
+import { ZoneField } from "./zone-field.tsx";
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const PERIODS = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, 12 * HOUR, DAY, 7 * DAY, 30 * DAY];
+const GRACES = [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 3 * HOUR, 12 * HOUR, DAY];
+
+/** A form that has these fields, and may have more. */
+export type FieldsProps<Form = Schedule> = {
+  form: Form;
+  /** A function is given what the form has by then. */
+  set: (change: Partial<Form> | ((was: Form) => Partial<Form>)) => void;
+  /** The mistake beside a field, if it is about one of these. */
+  at: (...names: (keyof Form)[]) => { error?: string };
+};
+
+/** `preview`: how the server reads it, beside what is typed. */
+export function ScheduleFields({ form, set, at, preview }: FieldsProps & { preview: ReactNode }) {
+  const zoneChosen = useRef(false);
+  const choose = useChoice({ form, set, zoneChosen });
+  const typed = useTypedReading(form, set);
+  /** A refusal of what was sent counts until something else is typed. */
+  const wrong = (...names: (keyof Schedule)[]) => {
+    const error = typed.errorAt(...names);
+    return error === undefined ? at(...names) : { error };
+  };
+  return (
+    <>
+      <fieldset className="edit-kinds">
+        <legend className="sr">{words.kind}</legend>
+        <div className="check-switch">
+          {(["simple", "cron", "oncalendar"] as const).map((kind) => (
+            <button
+              key={kind}
+              type="button"
+              aria-pressed={form.kind === kind}
+              onClick={() => void choose(kind)}
+            >
+              {words.kinds[kind]}
+            </button>
+          ))}
+        </div>
+      </fieldset>
+      {form.kind === "simple" ? (
+        <SpanField
+          label={words.every}
+          seconds={form.timeoutSeconds}
+          onChange={(timeoutSeconds) => set({ timeoutSeconds })}
+          presets={PERIODS}
+          {...wrong("timeoutSeconds")}
+        />
+      ) : (
+        <Expression
+          form={form}
+          set={set}
+          at={wrong}
+          remarks={<ExpressionRemarks typed={typed} />}
+          onZone={(tz) => {
+            zoneChosen.current = true;
+            set({ tz });
+          }}
+        />
+      )}
+      {preview}
+      <SpanField
+        label={words.grace}
+        seconds={form.graceSeconds}
+        onChange={(graceSeconds) => set({ graceSeconds })}
+        presets={GRACES}
+        {...wrong("graceSeconds")}
+      />
+    </>
+  );
+}
+
+type ChoiceProps = Pick<FieldsProps, "form" | "set"> & {
+  /** Whether somebody has chosen a zone since the form was opened. */
+  zoneChosen: RefObject<boolean>;
+};
+
+/** Changes to another kind at once; what becomes of the expression, when the server has said how it reads it. */
+function useChoice({ form, set, zoneChosen }: ChoiceProps) {
+  const queryClient = useQueryClient();
+  return async (kind: Schedule["kind"]) => {
+    if (kind === form.kind) return;
+    set({ kind });
+    if (kind === "simple") return;
+    // Where the server cannot be asked, what is written stays.
+    const reading = await queryClient.fetchQuery(readingOf(scheduleOf(form))).catch(() => null);
+    if (reading === null) return;
+    const { schedule } = form;
+    const read = { kind, schedule, readAs: reading.scheduleKind, readerZone };
+    set((was) => readChange(was, { ...read, isZoneChosen: zoneChosen.current }));
+  };
+}
+
+type ExpressionProps = FieldsProps & { remarks: ReactNode; onZone: (tz: string) => void };
+
+function Expression({ form, set, at, remarks, onZone }: ExpressionProps) {
+  const isCron = form.kind === "cron";
+  return (
+    <>
+      <div className="edit-expression">
+        <TextArea
+          label={isCron ? words.cron : words.oncalendar}
+          hint={isCron ? words.cronHint : words.oncalendarHint}
+          className="edit-code"
+          rows={Math.min(6, Math.max(1, form.schedule.split("\n").length))}
+          value={form.schedule}
+          onChange={(event) => set({ schedule: event.target.value })}
+          spellCheck={false}
+          autoComplete="off"
+          {...at("schedule", "kind")}
+        />
+        <ZoneField label={words.zone} value={form.tz} onChange={onZone} {...at("tz")} />
+      </div>
+      {remarks}
+    </>
+  );
+}
+
+// The schedule that is being typed, as the server reads it: a sentence and the next ten times.
+
+const TYPING_MS = 250;
+
+/** The question how the server reads a schedule. Whoever asks the same at the same time shares the answer. */
+function readingOf(asked: ScheduleRequest) {
+  return {
+    queryKey: ["schedule", asked],
+    queryFn: () => send<SchedulePreview>("POST", "/schedule", asked),
+  };
+}
+
+/** How the server reads a schedule that is being typed. */
+export function useReading(asked: ScheduleRequest) {
+  return useQuery({
+    ...readingOf(asked),
+    enabled: asked.kind === "simple" || asked.schedule !== "",
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+}
+
+/** How the server reads what is being typed, and what is wrong with it, by the field. */
+export type TypedReading = {
+  reading: SchedulePreview | undefined;
+  /** The macro that the expression was typed as; null: it was none. */
+  macro: { text: string; expression: string } | null;
+  errorAt: (...names: string[]) => string | undefined;
+};
+
+type Set = (change: (was: ScheduleRequest) => Partial<ScheduleRequest>) => void;
+
+/** Spells out a macro such as @daily in the field itself: that is what is stored. */
+export function useTypedReading(form: ScheduleRequest, set: Set): TypedReading {
+  const asked = useDebounced(scheduleOf(form), TYPING_MS);
+  const { data, error, isPlaceholderData } = useReading(asked);
+  const [macro, setMacro] = useState<TypedReading["macro"]>(null);
+  const expanded = isPlaceholderData ? null : (data?.expanded ?? null);
+  useEffect(() => {
+    if (expanded === null) return;
+    const text = asked.schedule;
+    setMacro({ text, expression: expanded });
+    set((was) => (was.schedule.trim() === text ? { schedule: expanded } : {}));
+    // The function that sets is another one each time, and does the same.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [expanded, asked.schedule]);
+  const isEmpty = asked.kind !== "simple" && asked.schedule === "";
+  const reading = isEmpty || error !== null ? undefined : data;
+  return {
+    reading,
+    macro: macro !== null && macro.expression === form.schedule ? macro : null,
+    errorAt: (...names) => {
+      if (error instanceof ApiError && error.field !== null) {
+        return names.includes(error.field) ? error.message : undefined;
+      }
+      const isWrong = reading !== undefined && "error" in reading && names.includes("schedule");
+      return isWrong ? reading.error : undefined;
+    },
+  };
+}
+
+/** Below the expression: what its macro stands for, and what it does that was hardly meant. */
+export function ExpressionRemarks({ typed: { reading, macro } }: { typed: TypedReading }) {
+  const remarks = reading !== undefined && "remarks" in reading ? reading.remarks : [];
+  return (
+    <div className="edit-remarks" role="status">
+      {macro !== null && <p className="hint">{words.macro(macro.text, macro.expression)}</p>}
+      {remarks.map(({ kind, text }) => (
+        <p key={text} className={kind === "warning" ? "warning" : "hint"}>
+          {kind === "warning" && <Icon name="warn" size={14} />}
+          <span>{text}</span>
+        </p>
+      ))}
+    </div>
+  );
+}
+
+export function PreviewPanel({ asked }: { asked: ScheduleRequest }) {
+  const settled = useDebounced(asked, TYPING_MS);
+  const { data, error } = useReading(settled);
+  // What is wrong with a field stands beside that field.
+  if (error instanceof ApiError && error.field !== null) return null;
+  if (error !== null) return <p className="edit-preview mistake">{errorText(error)}</p>;
+  // What was typed before is no answer to nothing.
+  if (data === undefined || "error" in data || (settled.kind !== "simple" && settled.schedule === ""))
+    return null;
+  return (
+    <div className="edit-preview" role="status">
+      <b>{data.sentence}</b>
+      {settled.kind === "simple" ? (
+        <span className="hint">{words.periodNote}</span>
+      ) : (
+        <Times nextAt={data.nextAt} zone={data.tz} />
+      )}
+    </div>
+  );
+}
+
+/** In the zone of the schedule, with the reader's clock beside it where that is another. */
+function Times({ nextAt, zone }: { nextAt: readonly number[]; zone: string }) {
+  const now = useMinute();
+  const isElsewhere = nextAt.some((at) => formatClock(at, zone) !== formatClock(at, readerZone));
+  return (
+    <>
+      <span className="hint">
+        {words.next} {words.nextZone(zone)}
+        {isElsewhere && ` · ${words.nextHere(readerZone)}`}
+      </span>
+      <ol className="edit-times figures">
+        {nextAt.map((at) => (
+          <li key={at}>
+            {formatWhen(at, { now, zone })}
+            {isElsewhere && <span className="muted"> · {formatWhen(at, { now, zone: readerZone })}</span>}
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+// When signals are expected, as a form has it, and what becomes of what is typed when the server has read it. Pure.
+
+export type Schedule = ScheduleRequest;
+
+/** What is put in when somebody changes to a kind that has no expression yet. */
+const SAMPLES = { cron: "0 3 * * *", oncalendar: "*-*-* 03:00" } as const;
+
+/** The zone of a check for which nobody has chosen one. */
+const UNCHOSEN_ZONE = "UTC";
+
+export type ReadSchedule = {
+  /** The kind that was chosen, and the expression that the server was asked about then. */
+  kind: "cron" | "oncalendar";
+  schedule: string;
+  /** Whose language the server says that it is. */
+  readAs: SchedulePreview["scheduleKind"];
+  readerZone: string;
+  /** Somebody has chosen the zone in this form: it stays, also where it is the one that checks begin with. */
+  isZoneChosen: boolean;
+};
+
+/**
+ * What follows from the server's answer: an expression in another language gives way to a sample, and whoever writes
+ * the first one most likely means the own clock. Nothing, if something else was chosen or written meanwhile.
+ */
+export function readChange(
+  was: Schedule,
+  { kind, schedule, readAs, readerZone: zone, isZoneChosen }: ReadSchedule,
+): Partial<Schedule> {
+  if (was.kind !== kind || was.schedule !== schedule || readAs === kind) return {};
+  const isOwnClock = readAs === null && was.tz === UNCHOSEN_ZONE && !isZoneChosen;
+  return { schedule: SAMPLES[kind], ...(isOwnClock && { tz: zone }) };
+}
+
+/** What the server is asked about while somebody types. */
+export function scheduleOf({ kind, timeoutSeconds, graceSeconds, schedule, tz }: Schedule): Schedule {
+  return { kind, timeoutSeconds, graceSeconds, schedule: schedule.trim(), tz };
+}
+
+// A duration to be typed: a number and its unit, with the usual ones to pick.
+
+type Props = {
+  label: string;
+  seconds: number;
+  onChange: (seconds: number) => void;
+  presets: readonly number[];
+  error?: string;
+};
+
+function SpanField({ label, seconds, onChange, presets, error }: Props) {
+  const [span, setSpan] = useState<Span>(() => spanOf(seconds));
+  // Another value than the one that was typed came from outside: a preset, or a suggestion.
+  const shown = secondsOf(span) === seconds ? span : spanOf(seconds);
+  const type = (next: Span) => {
+    setSpan(next);
+    onChange(secondsOf(next));
+  };
+  return (
+    <div className="edit-span">
+      <Field label={label} {...(error !== undefined && { error })}>
+        {(given) => (
+          <span className="edit-span-row">
+            <input
+              {...given}
+              className="input"
+              inputMode="decimal"
+              value={shown.count}
+              onChange={(event) => type({ ...shown, count: event.target.value })}
+            />
+            <select
+              className="input select"
+              aria-label={`${label}: ${words.unit}`}
+              value={shown.unit}
+              onChange={(event) => type({ ...shown, unit: event.target.value as Unit })}
+            >
+              {Object.entries(words.units).map(([unit, name]) => (
+                <option key={unit} value={unit}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </span>
+        )}
+      </Field>
+      <div className="edit-presets" role="group" aria-label={`${label}: ${words.presets}`}>
+        {presets.map((preset) => (
+          <button
+            key={preset}
+            type="button"
+            className="chip is-quiet"
+            aria-pressed={preset === seconds}
+            onClick={() => type(spanOf(preset))}
+          >
+            {formatSpan(preset * 1_000)}
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+// A duration as people type it: a number and its unit. Pure.
+
+export const UNIT_SECONDS = { minutes: 60, hours: 3_600, days: 86_400, weeks: 604_800 } as const;
+export type Unit = keyof typeof UNIT_SECONDS;
+/** A duration as it is typed. */
+export type Span = { count: string; unit: Unit };
+
+/** The largest unit in which it is a whole number. */
+export function spanOf(seconds: number): Span {
+  const units = (Object.keys(UNIT_SECONDS) as Unit[]).toReversed();
+  const unit = units.find((one) => seconds % UNIT_SECONDS[one] === 0 && seconds >= UNIT_SECONDS[one]);
+  const chosen = unit ?? "minutes";
+  return { count: String(Number((seconds / UNIT_SECONDS[chosen]).toFixed(4))), unit: chosen };
+}
+
+/** Whole seconds; 0 for what is no number. */
+export function secondsOf({ count, unit }: Span): number {
+  const number = Number(count.replace(",", "."));
+  return Number.isFinite(number) && number > 0 ? Math.round(number * UNIT_SECONDS[unit]) : 0;
+}

@@ -1,0 +1,168 @@
+import { useLayoutEffect, useRef, useSyncExternalStore } from "react";
+import { tinykeys } from "tinykeys";
+
+// Where the focus goes when what had it is gone: a window that closed, a row that was deleted, a button that was done
+// with. Browsers drop it on the page as a whole, and whoever uses the keyboard would begin again at the top.
+
+/** More than the longest form has fields: whoever passed through all of them still comes back. */
+const REMEMBERED_MAX = 200;
+/** Whoever takes the focus by intent, as a window that opens, has done so by then. */
+const SETTLED_MS = 50;
+/** What takes letters; they mean nothing to a box that is only ticked. */
+const TYPED_INTO = "input:not([type=checkbox], [type=radio]), textarea, select";
+
+/** What had the focus, newest first, and on which page that was. */
+type Step = { place: HTMLElement; path: string };
+let trail: readonly Step[] = [];
+/** A tap must not open the keyboard of a phone, nor move the page. */
+let isByPointer = false;
+/** Whoever presses the pointer somewhere else has taken the focus away themselves. */
+let hasLeft = true;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Begins to remember; called once. */
+export function keepFocus(): void {
+  document.addEventListener("focusin", ({ target }) => {
+    if (!(target instanceof HTMLElement)) return;
+    hasLeft = false;
+    const others = trail.filter(({ place }) => place !== target);
+    trail = [{ place: target, path: location.pathname }, ...others].slice(0, REMEMBERED_MAX);
+  });
+  document.addEventListener("keydown", () => (isByPointer = false), true);
+  const point = () => {
+    isByPointer = true;
+    hasLeft = true;
+  };
+  document.addEventListener("pointerdown", point, true);
+  const watched = { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] };
+  new MutationObserver(look).observe(document.body, watched);
+}
+
+function look(): void {
+  const [last] = trail;
+  if (hasLeft || last === undefined || canHold(last.place)) return;
+  clearTimeout(timer);
+  timer = setTimeout(focusBack, SETTLED_MS);
+}
+
+/** Gives the focus to what had it before and is still on this page, else to the page itself; takes it from nobody. */
+export function focusBack(): void {
+  if (document.activeElement !== null && document.activeElement !== document.body) return;
+  const before = trail.find(({ place, path }) => path === location.pathname && isWayBack(place));
+  if (before === undefined) document.getElementById("content")?.focus({ preventScroll: true });
+  else before.place.focus({ preventScroll: isByPointer });
+}
+
+function isWayBack(place: HTMLElement): boolean {
+  return canHold(place) && place.checkVisibility() && !(isByPointer && place.matches(TYPED_INTO));
+}
+
+function canHold(place: HTMLElement): boolean {
+  return place.isConnected && !place.matches(":disabled");
+}
+
+// Whether single letters do something: whoever speaks to the computer, or hits keys by accident, can switch them off.
+// Kept by the browser, because it is about the keyboard that stands before it.
+
+const KEPT = "overdue.single-keys";
+const OFF = "off";
+
+let areOn = localStorage.getItem(KEPT) !== OFF;
+const singleKeyListeners = new Set<() => void>();
+
+export function switchSingleKeys(isOn: boolean): void {
+  areOn = isOn;
+  if (isOn) localStorage.removeItem(KEPT);
+  else localStorage.setItem(KEPT, OFF);
+  for (const listener of singleKeyListeners) listener();
+}
+
+/** Whether a shortcut is switched off. "j", "g c" and "Shift+?" can be; "Escape", "ArrowLeft" and "$mod+k" cannot. */
+function isSwitchedOff(keys: string): boolean {
+  return !areOn && keys.split(" ").every((key) => /^(Shift\+)?.$/u.test(key));
+}
+
+export function useSingleKeys(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      singleKeyListeners.add(listener);
+      return () => singleKeyListeners.delete(listener);
+    },
+    () => areOn,
+  );
+}
+
+// Every shortcut: what is pressed, what it does, and where it stands in the help. Pages register theirs while they
+// are shown; nothing listens while somebody types or a window is open.
+
+export type Shortcut = {
+  /** As tinykeys reads it: "j", "g c", "$mod+k", "Shift+?". */
+  keys: string;
+  /** What the help says: "Move down". */
+  says: string;
+  group: string;
+  run: (event: KeyboardEvent) => void;
+  /** Also while a window is open; and, with Ctrl, while a field or a menu has the focus. */
+  always?: boolean;
+};
+
+let known: readonly Shortcut[] = [];
+const listeners = new Set<() => void>();
+
+function tell(next: readonly Shortcut[]): void {
+  known = next;
+  for (const listener of listeners) listener();
+}
+
+/** All shortcuts that work now, for the help. */
+export function useKnownShortcuts(): readonly Shortcut[] {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => known,
+  );
+}
+
+/** Makes shortcuts work as long as the component is shown. The list may be made anew on every drawing. */
+export function useShortcuts(shortcuts: readonly Shortcut[]): void {
+  const latest = useRef(shortcuts);
+  // Both before the page is painted: whoever sees it can press keys.
+  useLayoutEffect(() => {
+    latest.current = shortcuts;
+  });
+  const shape = shortcuts.map(({ keys, says }) => `${keys} ${says}`).join("\n");
+  useLayoutEffect(() => {
+    const mine = latest.current.map((shortcut, index) => ({
+      ...shortcut,
+      run: (event: KeyboardEvent) => {
+        if (isSwitchedOff(shortcut.keys) || isTaken(event, shortcut.always === true)) return;
+        event.preventDefault();
+        latest.current[index]?.run(event);
+      },
+    }));
+    tell([...known, ...mine]);
+    // Whether a field has the focus is judged by each shortcut; without this none would ever be heard from there.
+    const heard = { ignore: ({ repeat }: KeyboardEvent) => repeat };
+    const stop = tinykeys(window, Object.fromEntries(mine.map(({ keys, run }) => [keys, run])), heard);
+    return () => {
+      stop();
+      tell(known.filter((shortcut) => !mine.some((one) => one === shortcut)));
+    };
+    // The list is new on every drawing; what it says is not, and what it does is always the latest.
+  }, [shape]);
+}
+
+/** What letters mean something to: in a menu they find an entry. */
+const TAKES_LETTERS = `${TYPED_INTO}, [role=menu]`;
+
+/** A key belongs to the field or menu that has the focus, or to the window that is open; with Ctrl it may be everybody's. */
+function isTaken(event: KeyboardEvent, always: boolean): boolean {
+  if (event.isComposing) return true;
+  const target = event.target instanceof HTMLElement ? event.target : null;
+  if (target === null) return false;
+  const isTyping = target.isContentEditable || target.closest(TAKES_LETTERS) !== null;
+  if (isTyping) return !always || !(event.ctrlKey || event.metaKey);
+  return !always && target.closest("[role=dialog]") !== null;
+}

@@ -1,0 +1,325 @@
+// A state as it is shown everywhere: shape, word, colour. Readable in grey: round tick up, half disc late, diamond
+// down, arc running, bars paused, dotted ring new.
+import { memo, type ReactNode } from "react";
+import {
+  type CheckRow,
+  drawnAt,
+  type DrawnState,
+  type Fuse,
+  type RunMark,
+} from "../../src/contract/web/check-row.ts";
+import { STATE_WORDS } from "../../src/contract/web/words.ts";
+import { plural } from "../words/format.ts";
+import { RUN_OUTCOME_WORDS, words } from "../words/shared.ts";
+
+const SHAPES: Readonly<Record<DrawnState, ReactNode>> = {
+  up: (
+    <>
+      <circle cx="8" cy="8" r="6.5" fill="var(--up-mark)" />
+      <path
+        d="m5.2 8.2 2 2 3.7-4.2"
+        fill="none"
+        stroke="var(--surface)"
+        strokeWidth="1.7"
+        strokeLinecap="round"
+        strokeLinejoin="round"
+      />
+    </>
+  ),
+  late: (
+    <>
+      <circle cx="8" cy="8" r="5.7" fill="none" stroke="var(--late-mark)" strokeWidth="1.8" />
+      <path d="M8 2.3a5.7 5.7 0 0 1 0 11.4Z" fill="var(--late-mark)" />
+    </>
+  ),
+  down: (
+    <>
+      <path d="M8 1 15 8l-7 7-7-7Z" fill="var(--down-mark)" />
+      <path d="M8 4.8v3.8M8 10.9v.2" stroke="var(--surface)" strokeWidth="1.7" strokeLinecap="round" />
+    </>
+  ),
+  running: (
+    <>
+      <circle cx="8" cy="8" r="5.7" fill="none" stroke="var(--idle-mark)" strokeWidth="1.8" />
+      <path
+        className="turning"
+        d="M8 2.3a5.7 5.7 0 0 1 5.7 5.7"
+        fill="none"
+        stroke="var(--run-mark)"
+        strokeWidth="2.2"
+        strokeLinecap="round"
+      />
+    </>
+  ),
+  paused: (
+    <>
+      <rect x="3.2" y="2.5" width="3.4" height="11" rx="1" fill="var(--idle-mark)" />
+      <rect x="9.4" y="2.5" width="3.4" height="11" rx="1" fill="var(--idle-mark)" />
+    </>
+  ),
+  new: (
+    <circle
+      cx="8"
+      cy="8"
+      r="5.7"
+      fill="none"
+      stroke="var(--idle-mark)"
+      strokeWidth="1.8"
+      strokeDasharray="2.2 2.4"
+    />
+  ),
+};
+
+/** The shape alone; give `label={null}` where the word stands beside it. */
+export function StateShape(props: { state: DrawnState; size?: number; label?: string | null }) {
+  const { state, size = 16, label = STATE_WORDS[state] } = props;
+  const named = label === null ? { "aria-hidden": true } : { role: "img", "aria-label": label };
+  return (
+    <svg className="shape" viewBox="0 0 16 16" width={size} height={size} {...named}>
+      {SHAPES[state]}
+    </svg>
+  );
+}
+
+/** Shape and word in the state's colour. */
+export function StateMark(props: { state: DrawnState; text?: ReactNode; size?: number }) {
+  const { state, text, size = 16 } = props;
+  return (
+    <span className={`state is-${state}`}>
+      <StateShape state={state} size={size} label={null} />
+      <span className="state-word">{text ?? STATE_WORDS[state]}</span>
+    </span>
+  );
+}
+
+// The fuse, our mark: one thin bar that shows how much of the time until an alert is used up. Solid up to the
+// expected time, hatched through grace, red when it is burnt, a dashed line where nothing is awaited.
+
+type Props = { row: Pick<CheckRow, "state" | "fuse" | "runningSince">; now: number; size?: "row" | "page" };
+
+/** Draws the fuse of a row as it is now; whoever calls it decides how often. */
+export function FuseBar({ row, now, size = "row" }: Props) {
+  const state = drawnAt(row, now);
+  const sized = size === "page" ? " is-page" : "";
+  if (state === "down") {
+    return <span className={`fuse is-down${sized}`} role="img" aria-label={words.fuse.burnt} />;
+  }
+  if (row.fuse === null || state === "paused" || state === "new") {
+    return <span className={`fuse is-off${sized}`} role="img" aria-label={words.fuse.none} />;
+  }
+  const { used, grace } = fuseShares(row.fuse, now);
+  const percent = Math.round(used * 100);
+  const label = state === "late" ? words.fuse.late(percent) : words.fuse.used(percent);
+  const style = { "--used": used.toFixed(4), "--grace": grace.toFixed(4) } as React.CSSProperties;
+  return (
+    <span className={`fuse is-${state}${sized}`} style={style} role="img" aria-label={label}>
+      <i />
+    </span>
+  );
+}
+
+// How a row reads at a moment: presentation of instants that the server gave. Pure. A row becomes late here, because
+// the server said when; it becomes down only when the server says so.
+
+type Timed = Pick<CheckRow, "state" | "fuse">;
+
+/** How much of the time until the alert is used up, and at what share grace begins; both between 0 and 1. */
+export type FuseShares = { used: number; grace: number };
+
+export function fuseShares({ fromAt, lateAt, alertAt }: Fuse, now: number): FuseShares {
+  const wholeMs = alertAt - fromAt;
+  if (wholeMs <= 0) return { used: 1, grace: 1 };
+  return { used: within((now - fromAt) / wholeMs), grace: within((lateAt - fromAt) / wholeMs) };
+}
+
+/** The next moment at which one of these rows changes by itself; infinite when none does. */
+export function nextLateAt(rows: Iterable<Timed>, now: number): number {
+  let next = Number.POSITIVE_INFINITY;
+  for (const { state, fuse } of rows) {
+    if (state === "up" && fuse !== null && fuse.lateAt > now && fuse.lateAt < next) next = fuse.lateAt;
+  }
+  return next;
+}
+
+function within(share: number): number {
+  return Math.min(1, Math.max(0, share));
+}
+
+// The strip of the last expected runs and the line of durations in a row of the list. Both are drawn by hand: there
+// are many of them, and each has a sentence for those who do not see it.
+
+const BEATS_MAX = 30;
+const STRIP = { width: 132, height: 20 };
+const SPARK = { width: 72, height: 20 };
+
+/** At most thirty beats, oldest first; missing ones are drawn as not yet. One line for each kind, not for each beat. */
+export const RunStrip = memo(function RunStrip({ beats }: { beats: string | null }) {
+  const letters = (beats ?? "").split("").slice(-BEATS_MAX) as RunMark[];
+  const said = runsSentence(letters);
+  return (
+    <svg className="beats" viewBox={`0 0 ${STRIP.width} ${STRIP.height}`} role="img" aria-label={said}>
+      <title>{said}</title>
+      {runPaths(letters, { ...STRIP, count: BEATS_MAX }).map(({ kind, path }) => (
+        <path key={kind} className={`b-${kind}`} d={path} />
+      ))}
+    </svg>
+  );
+});
+
+/** The line of durations; its end is marked when the last runs were clearly longer than the ones before. */
+export const Spark = memo(function Spark({ durationsMs }: { durationsMs: readonly number[] }) {
+  const { points, end, trend } = sparkPoints(durationsMs, SPARK);
+  if (end === null) return null;
+  return (
+    <svg
+      className="spark-line"
+      viewBox={`0 0 ${SPARK.width} ${SPARK.height}`}
+      width={SPARK.width}
+      height={SPARK.height}
+      aria-hidden="true"
+    >
+      <polyline points={points} fill="none" stroke="var(--ink-3)" strokeWidth="1.3" strokeLinejoin="round" />
+      <circle
+        cx={end.x}
+        cy={end.y}
+        r="1.9"
+        fill={trend > TREND_NOTABLE ? "var(--late-mark)" : "var(--ink-2)"}
+      />
+    </svg>
+  );
+});
+
+// What the strip of beats says in words, and where the line of durations runs. Pure.
+
+/** From so many times the usual duration on, the last runs are notably long. */
+export const TREND_NOTABLE = 1.3;
+
+/** As in ui.css. */
+const STROKE = 2.9;
+
+const RECENT_RUNS = 3;
+const EDGE = 2;
+
+/** "last 30 runs: 27 success, 2 failure, 1 running" */
+export function runsSentence(beats: readonly RunMark[]): string {
+  if (beats.length === 0) return "no runs yet";
+  const counts = new Map<RunMark, number>();
+  for (const beat of beats) counts.set(beat, (counts.get(beat) ?? 0) + 1);
+  const told = [...counts]
+    .toSorted((a, b) => b[1] - a[1])
+    .map(([beat, count]) => `${count} ${RUN_OUTCOME_WORDS[beat]}`);
+  return `last ${plural(beats.length, "run")}: ${told.join(", ")}`;
+}
+
+/** How high a beat stands; height tells outcomes apart where colour does not. */
+const HEIGHTS: Readonly<Record<RunMark | "none", number>> = {
+  u: 20,
+  l: 14,
+  f: 9,
+  m: 5,
+  r: 20,
+  x: 20,
+  p: 5,
+  none: 3,
+};
+
+/** Lines with round ends, one path for each kind of beat; what is missing stands at the old end. */
+export function runPaths(
+  beats: readonly RunMark[],
+  box: { width: number; height: number; count: number },
+): { kind: RunMark | "none"; path: string }[] {
+  const step = box.width / box.count;
+  const paths = new Map<RunMark | "none", string>();
+  const missing = box.count - beats.length;
+  for (let index = 0; index < box.count; index += 1) {
+    const kind = index < missing ? "none" : (beats[index - missing] ?? "none");
+    const x = (index * step + step / 2).toFixed(1);
+    // The ends are round: half the stroke stands out at either side.
+    const length = Math.max(0.01, HEIGHTS[kind] - STROKE);
+    const line = `M${x} ${box.height - STROKE / 2}v${(-length).toFixed(2)}`;
+    paths.set(kind, (paths.get(kind) ?? "") + line);
+  }
+  return [...paths].map(([kind, path]) => ({ kind, path }));
+}
+
+export type SparkLine = { points: string; end: { x: number; y: number } | null; trend: number };
+
+/** Points of a polyline that fills the box; the lowest duration is not drawn as zero, but never above half. */
+export function sparkPoints(
+  durationsMs: readonly number[],
+  box: { width: number; height: number },
+): SparkLine {
+  if (durationsMs.length < 2) return { points: "", end: null, trend: 1 };
+  const most = Math.max(...durationsMs, 1);
+  const least = Math.min(...durationsMs);
+  // A job that always takes about as long is a calm line in the middle, not noise blown up to the full height.
+  const spread = Math.max(most - least, most * 0.5);
+  const step = (box.width - EDGE) / (durationsMs.length - 1);
+  const middle = (most + least) / 2;
+  const place = (ms: number, index: number) => ({
+    x: Number((index * step).toFixed(1)),
+    y: Number((box.height / 2 - ((ms - middle) / spread) * (box.height - 2 * EDGE)).toFixed(1)),
+  });
+  const places = durationsMs.map(place);
+  return {
+    points: places.map(({ x, y }) => `${x},${y}`).join(" "),
+    end: places.at(-1) ?? null,
+    trend: median(durationsMs.slice(-RECENT_RUNS)) / Math.max(1, median(durationsMs.slice(0, -RECENT_RUNS))),
+  };
+}
+
+function median(values: readonly number[]): number {
+  if (values.length === 0) return 0;
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+// The shape that stands for a kind of channel. Its word stands beside it, or is read out by whoever draws it.
+const PATHS: Readonly<Record<string, string>> = {
+  email: "M2.5 4h11v8h-11zM2.5 4.5 8 8.7l5.5-4.2",
+  webhook: "M6 4 2.5 8 6 12M10 4l3.5 4-3.5 4",
+  slack: "M6.7 2.5 5.2 13.5M10.8 2.5 9.3 13.5M2.8 6h10.7M2.5 10h10.7",
+  discord: "M2.5 3.5h11v7H8.3L5.5 13v-2.5h-3z",
+  telegram: "M13.7 2.6 2.3 7.4l4 1.7 1.6 4.5zM6.3 9.1l3.2-2.6",
+  ntfy: "M4.3 11V7a3.7 3.7 0 0 1 7.4 0v4M2.8 11h10.4M7 13.6h2",
+  pagerduty: "M4.8 2.5h6.4v11H4.8zM7.3 11.2h1.4",
+  group:
+    "M6 7.6a2.1 2.1 0 1 0 0-4.2 2.1 2.1 0 0 0 0 4.2ZM2 13c.1-2.1 1.7-3.2 4-3.2s3.9 1.1 4 3.2M10.6 7.4a1.9 1.9 0 0 0 0-3.8M11.6 9.9c1.5.4 2.3 1.5 2.4 3.1",
+};
+/** Of a kind that this release does not know. */
+const OTHER = "M8 12.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9Z";
+
+export function ChannelMark({ kind, isOff }: { kind: string; isOff: boolean }) {
+  return (
+    <svg
+      className={`channel-mark${isOff ? " is-off" : ""}`}
+      viewBox="0 0 16 16"
+      width={14}
+      height={14}
+      aria-hidden="true"
+    >
+      <path d={PATHS[kind] ?? OTHER} fill="none" stroke="currentColor" strokeWidth="1.4" />
+    </svg>
+  );
+}
+
+// A tag, and the few of a row: what does not fit is counted, and the names are in the tooltip.
+function Tag({ name }: { name: string }) {
+  return <span className="tag clip">{name}</span>;
+}
+
+export function Tags({ names, most }: { names: readonly string[]; most: number }) {
+  const rest = names.slice(most);
+  return (
+    <>
+      {names.slice(0, most).map((name) => (
+        <Tag key={name} name={name} />
+      ))}
+      {rest.length > 0 && (
+        <span className="tag" title={rest.join(" ")}>
+          +{rest.length}
+        </span>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,16 @@
+// Who is named for a check that has left, and in which words.
+import { expect, test } from "vitest";
+import type { GoneCheck } from "../../src/contract/web/check-row.ts";
+import { goneSentence } from "./check.ts";
+
+const BY: readonly [GoneCheck["by"], string][] = [
+  [{ kind: "you" }, "You deleted this check today 14:02."],
+  [{ kind: "person", email: "ann@example.org" }, "ann@example.org deleted this check today 14:02."],
+  [{ kind: "key" }, "This check was deleted today 14:02 with a project API key."],
+  [null, "This check was deleted today 14:02."],
+];
+
+test.each(BY)("%j", (by, sentence) => {
+  expect(goneSentence({ how: "deleted", by }, "today 14:02")).toBe(sentence);
+  expect(goneSentence({ how: "moved", by }, "today 14:02")).toBe(sentence.replace("deleted", "moved"));
+});

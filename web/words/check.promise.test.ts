@@ -1,0 +1,99 @@
+// The sentence on top of a check's page, state by state.
+import { describe, expect, test } from "vitest";
+import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import { expectationOf, insideSentence, type Told } from "./check.ts";
+
+const NOW = Date.UTC(2026, 10, 15, 4, 1);
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const EXPECTED = Date.UTC(2026, 10, 15, 1);
+
+const row = (change: Partial<CheckRow>): CheckRow => ({
+  id: "x",
+  name: "nightly-backup",
+  slug: "",
+  tags: [],
+  state: "up",
+  runningSince: null,
+  expected: "",
+  lastPingAt: NOW - DAY,
+  lastDurationMs: null,
+  fuse: null,
+  downSince: null,
+  downReason: null,
+  exitStatus: null,
+  channels: 1,
+  change: 1,
+  readingOrder: 1,
+  ...change,
+});
+
+type Success = Pick<Told["page"], "lastSuccessAt" | "hasSucceeded">;
+const SUCCEEDED: Success = { lastSuccessAt: EXPECTED - DAY + 14 * 60_000, hasSucceeded: true };
+
+function said(
+  change: Partial<CheckRow>,
+  { zone = "Europe/Riga", manualResume = false, success = SUCCEEDED } = {},
+): string {
+  const settings = { kind: "cron", tz: "Europe/Riga", graceSeconds: 3_000, manualResume };
+  const expectation = { sentence: "At 03:00 every day, Europe/Riga time.", nextAt: [] };
+  const told = { page: { expectation, settings, ...success }, row: row(change), reader: { now: NOW, zone } };
+  return expectationOf(told as unknown as Told)
+    .map(({ text }) => text)
+    .join("");
+}
+
+describe("the sentence of a check", () => {
+  test("that is up tells when it becomes late and when it alerts", () => {
+    const fuse = { fromAt: NOW - HOUR, lateAt: EXPECTED + DAY, alertAt: EXPECTED + DAY + 50 * 60_000 };
+    expect(said({ fuse })).toBe(
+      "Expected at 03:00 every day, Europe/Riga time. Late after tomorrow 03:00. Alerts at 03:50. Last success: yesterday 03:14.",
+    );
+  });
+  test("that is late counts down to the alert", () => {
+    const fuse = { fromAt: NOW - DAY, lateAt: NOW - 60_000, alertAt: NOW + 11 * 60_000 };
+    expect(said({ fuse })).toContain("Late since today 06:00. Alerts at 06:12.");
+    expect(said({ fuse })).toMatch(/Alert in 11 min\.$/);
+  });
+  test("that fails tells a success that is older than the log from one that never came", () => {
+    const failed = { state: "down", downReason: "fail", downSince: NOW - HOUR } as const;
+    const forgotten = said(failed, { success: { lastSuccessAt: null, hasSucceeded: true } });
+    const never = said(failed, { success: { lastSuccessAt: null, hasSucceeded: false } });
+    expect(forgotten).toContain(
+      "Alerts after 50 min. The last success is older than the kept history. Then the job reported a failure.",
+    );
+    expect(never).toContain("No success yet. Then the job reported a failure.");
+  });
+  test("that went silent says so, and for how long", () => {
+    const text = said({ state: "down", downReason: "timeout", downSince: NOW - 131 * 60_000 });
+    expect(text).toBe(
+      "Expected at 03:00 every day, Europe/Riga time. Late after that. Alerts after 50 min. Last success: yesterday 03:14. No success since. Down for 2 h 11 min.",
+    );
+  });
+  test("that failed names the exit code", () => {
+    const text = said({ state: "down", downReason: "fail", exitStatus: 3, downSince: NOW - 60_000 });
+    expect(text).toMatch(/Then the job failed with exit code 3\. Down for 1 min\.$/);
+  });
+  test("that runs says by when it has to end", () => {
+    const fuse = { fromAt: NOW - HOUR, lateAt: NOW + HOUR, alertAt: NOW + HOUR };
+    expect(said({ runningSince: NOW - 22 * 60_000, fuse })).toMatch(
+      /Running for 22 min. Alerts if it hasn't finished by today 07:01\.$/,
+    );
+  });
+  test("that is paused says what ends the pause", () => {
+    expect(said({ state: "paused" })).toMatch(/no alerts sent\. The next ping resumes the check\.$/);
+    expect(said({ state: "paused" }, { manualResume: true })).toMatch(/Pings don't resume the check\.$/);
+  });
+  test("that is new tells of no success", () => {
+    expect(said({ state: "new", lastPingAt: null })).toMatch(
+      /after 50 min\. Monitoring starts with the first ping\.$/,
+    );
+  });
+  test("says whose time it is where the clocks differ", () => {
+    expect(said({}, { zone: "America/New_York" })).toMatch(/in America\/New_York\.$/);
+  });
+});
+
+test("a sentence of the schedule can stand inside another", () => {
+  expect(insideSentence("Every 5 minutes, UTC.")).toBe("every 5 minutes, UTC");
+});
