@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { makeCertificates } from "../support/certificates.ts";
+import { COMPILE_CACHE } from "../support/compile-cache.ts";
 import {
   callOverdue,
   type Ended,
@@ -183,7 +184,11 @@ describe("files and folders", () => {
   /** As a user who owns nothing; null where the program cannot be read by one. */
   async function runAsStranger(environment: Environment): Promise<Ended | null> {
     const identity = process.getuid?.() === 0 ? { uid: STRANGER, gid: STRANGER } : {};
-    const child = spawn(process.execPath, [MAIN, "serve"], { env: environment, cwd: "/", ...identity });
+    const child = spawn(process.execPath, [MAIN, "serve"], {
+      env: { ...COMPILE_CACHE, ...environment },
+      cwd: "/",
+      ...identity,
+    });
     try {
       const ended = await endOf(child);
       return ended.err.includes("Cannot find module") ? null : ended;

@@ -7,6 +7,7 @@ import pg from "pg";
 import { afterAll, beforeAll } from "vitest";
 import { runCommandLine } from "../../src/cli/program.ts";
 import { objectStoreOf } from "../../src/config/connections.ts";
+import { COMPILE_CACHE } from "../support/compile-cache.ts";
 import { embeddedPostgres } from "../support/postgres-binaries.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 
@@ -48,7 +49,7 @@ export function startOverdue(
 ): ChildProcessWithoutNullStreams {
   // By default the spool of a server is in a folder of the system.
   const env = args[0] === "serve" ? { OVERDUE_SPOOL_FOLDER: "off", ...environment } : environment;
-  return spawn(process.execPath, [MAIN, ...args], { env });
+  return spawn(process.execPath, [MAIN, ...args], { env: { ...COMPILE_CACHE, ...env } });
 }
 
 /** Runs `overdue` to its end. */

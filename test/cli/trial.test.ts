@@ -24,6 +24,7 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, expect, test, vi } from "vitest";
 import { packagedPrograms, startPrivatePostgres } from "../../src/cli/private-postgres.ts";
+import { COMPILE_CACHE } from "../support/compile-cache.ts";
 import { freePort } from "../support/ports.ts";
 import { callOverdue, endOf } from "./run-overdue.ts";
 
@@ -49,7 +50,10 @@ type Started = {
 };
 
 function start(args: readonly string[], options: { cwd: string; uid?: number; gid?: number }): Started {
-  const child = spawn(process.execPath, [MAIN, ...args], { ...options, env: { HOME: options.cwd } });
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    ...options,
+    env: { ...COMPILE_CACHE, HOME: options.cwd },
+  });
   const ended = endOf(child);
   let text = "";
   const ready = new Promise<string>((resolve, reject) => {

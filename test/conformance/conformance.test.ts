@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 import { embeddedPostgres } from "../support/postgres-binaries.ts";
-import { loadTopics } from "./case-file.ts";
-import { DIALECTS } from "./dialects.ts";
+import { loadTopics, type MailStep, type Step, type Topic } from "./case-file.ts";
+import { type Dialect, DIALECTS, expectationOf } from "./dialects.ts";
 import { needsOf } from "./projects.ts";
 import type { Report } from "./replay.ts";
 import { reportLines, total, writeResults } from "./report.ts";
@@ -14,9 +14,20 @@ const REPLAY_MS_MAX = 600_000;
 
 /** What was recorded, and what of it is replayed: all but the topics that are left out by name. */
 const RECORDED = { topics: 25, cases: 536, steps: 3_024, projects: 556 };
-const REPLAYED = { topics: 24, cases: 535, steps: 2_959 };
-/** Where decisions that the dialect takes back meet others: sent, and not judged. */
+/** Steps where a decision that the dialect reverts meets others: sent, but not checked. */
 const UNJUDGED = { standard: 0, healthchecks: 12 };
+
+const differs = (step: Step | MailStep) =>
+  "send" in step && expectationOf(step, "healthchecks").expectation !== step.expect;
+
+/** All cases; of the second dialect those with a step that it answers differently. `npm run conformance` replays all. */
+function topicsFor(dialect: Dialect): Topic[] {
+  const topics = chooseTopics({ only: null, text: "" });
+  if (dialect === "standard") return topics;
+  return topics
+    .map(({ topic, cases }) => ({ topic, cases: cases.filter(({ steps }) => steps.some(differs)) }))
+    .filter(({ cases }) => cases.length > 0);
+}
 
 let postgres: PostgresServer | undefined;
 const reports: Report[] = [];
@@ -55,14 +66,16 @@ test.each(DIALECTS)(
   "Every recorded answer is ours in dialect %s",
   async (dialect) => {
     if (postgres === undefined) throw new Error("the database server is not there");
-    const report = await replayDialect(chooseTopics({ only: null, text: "" }), { postgres, dialect });
+    const topics = topicsFor(dialect);
+    const report = await replayDialect(topics, { postgres, dialect });
     reports.push(report);
     const lines = reportLines(report);
     console.log(lines.at(-1));
     expect(report.failures, lines.join("\n")).toEqual([]);
-    const { steps, cases, passed, unjudged } = total(report);
-    expect({ topics: report.topics.size, cases, steps }).toEqual(REPLAYED);
-    expect(passed).toBe(REPLAYED.steps);
+    const { cases, steps, passed, unjudged } = total(report);
+    expect(cases).toBe(topics.flatMap((one) => one.cases).length);
+    expect(cases).toBeGreaterThan(0);
+    expect(passed).toBe(steps);
     expect(unjudged).toBe(UNJUDGED[dialect]);
   },
   REPLAY_MS_MAX,

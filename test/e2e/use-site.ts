@@ -30,6 +30,9 @@ export type OpenOptions = Omit<WindowOptions, "cookie"> & {
 };
 export type Opened = { page: Page; context: BrowserContext; complaints: Complaints };
 
+/** One browser for all files of a worker. It ends with the worker. */
+let browser: Promise<Browser> | undefined;
+
 /** Call at the top of a test file. Fresh is a database as after an installation: nobody is there, and nothing. */
 export function useSite(
   settings: Readonly<Record<string, string>> = {},
@@ -37,7 +40,7 @@ export function useSite(
 ): UsedSite {
   const name = `e2e_${randomBytes(6).toString("hex")}`;
   let site: Site | undefined;
-  let browser: Browser | undefined;
+  const contexts: BrowserContext[] = [];
   const seeded = inject("seededSite");
   beforeAll(async () => {
     const serverUrl = inject("siteServerUrl");
@@ -45,27 +48,30 @@ export function useSite(
     if (isFresh) await createSiteDatabase(serverUrl, name);
     else await onServer(`create database ${name} template ${SEEDED_DATABASE}`);
     site = await startSite({ databaseUrl, settings });
-    browser = await openBrowser();
+    await (browser ??= openBrowser());
   });
   afterAll(async () => {
-    await browser?.close();
+    for (const context of contexts) await context.close();
     await site?.stop();
     await onServer(`drop database if exists ${name} with (force)`);
   });
   const started = () => {
-    if (site === undefined || browser === undefined)
-      throw new Error("the site is there from the first test on");
-    return { site, browser };
+    if (site === undefined) throw new Error("the site is there from the first test on");
+    return site;
   };
   return {
     get site() {
-      return started().site;
+      return started();
     },
     seeded,
     onServer,
     open: async ({ signedIn = true, accountId = seeded.accountId, ...options } = {}) => {
-      const cookie = signedIn ? await started().site.signIn(accountId) : undefined;
-      const context = await openWindow(started().browser, { ...options, ...(cookie && { cookie }) });
+      const cookie = signedIn ? await started().signIn(accountId) : undefined;
+      const context = await openWindow(await (browser ??= openBrowser()), {
+        ...options,
+        ...(cookie && { cookie }),
+      });
+      contexts.push(context);
       return { context, ...(await openPage(context)) };
     },
   };

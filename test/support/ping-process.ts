@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { COMPILE_CACHE } from "./compile-cache.ts";
 import { endWithUs } from "./end-with-us.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -43,6 +44,7 @@ export async function startPingProcess(options: PingProcessOptions): Promise<Pin
   const child = spawn(process.execPath, [...nodeArguments, MAIN, "serve", "--roles", roles], {
     detached: ownGroup,
     env: {
+      ...COMPILE_CACHE,
       OVERDUE_DATABASE_URL: databaseUrl,
       OVERDUE_LISTEN: `127.0.0.1:${port}`,
       OVERDUE_ADMIN_LISTEN: "127.0.0.1:0",

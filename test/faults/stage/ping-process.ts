@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { fileURLToPath } from "node:url";
+import { COMPILE_CACHE } from "../../support/compile-cache.ts";
 import { demand } from "../waiting.ts";
 import type { Guardian } from "./guardian.ts";
 import { HealthProbe } from "./health-probe.ts";
@@ -73,6 +74,7 @@ export class PingProcess {
     const args = [...preloads.flatMap((path) => ["--import", path]), MAIN, "serve", "--roles", roles];
     const child = spawn(process.execPath, args, {
       env: {
+        ...COMPILE_CACHE,
         ...environment,
         OVERDUE_LISTEN: `127.0.0.1:${this.port}`,
         OVERDUE_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
