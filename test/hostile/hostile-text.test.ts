@@ -12,12 +12,14 @@ const LENGTH_MAX = 1024 * 1024;
 const LIMIT_MS = 50;
 /** What is too slow once may have been interrupted: the fastest of these counts. */
 const TRIES = 6;
-/** The slowest patterns of the sample, which are read in full whatever the sample said. */
-const ALWAYS_IN_FULL = 3;
+/** How many of the slowest patterns are read in full even if they are fast enough. */
+const ALWAYS_IN_FULL = 1;
 
-/** What takes more than linear time is far beyond its share of the limit with a sixteenth of the text. */
-const SAMPLE_LENGTH = LENGTH_MAX / 16;
-const SAMPLE_MS = LIMIT_MS / 16;
+/** Parsers that take more than linear time exceed their share of the limit by far with a fraction of the text. */
+const SAMPLE_LENGTH = LENGTH_MAX / 64;
+const SAMPLE_MS = LIMIT_MS / 64;
+/** Suspects are read at this length before the full one, which would take a quadratic parser minutes. */
+const LONGER_LENGTH = LENGTH_MAX / 16;
 /** Quadratic time is beyond this on any machine, linear time only on one that is very busy. */
 const SUSPECT_MS = 10 * SAMPLE_MS;
 /** Not even a machine that is ten times too slow for this takes so long for a sample of what is linear. */
@@ -93,9 +95,13 @@ async function slowPatterns({ read, lengthMax = LENGTH_MAX }: HostileParser): Pr
   }
   sampled.sort((a, b) => b.took - a.took);
   const suspects = sampled.filter(({ took }, index) => index < ALWAYS_IN_FULL || took > SUSPECT_MS);
-  for (const { of, took: sampleTook } of suspects) {
-    if (sampleTook > HOPELESS_MS)
-      slow.push(`${JSON.stringify(of).slice(0, 60)}: ${sampleTook.toFixed(0)} ms of 64 kB`);
+  for (const { of } of suspects) {
+    const longer = hostileText(of, Math.min(lengthMax, LONGER_LENGTH));
+    const longerTook = await sampleMilliseconds(read, longer);
+    if (longerTook > HOPELESS_MS)
+      slow.push(
+        `${JSON.stringify(of).slice(0, 60)}: ${longerTook.toFixed(0)} ms of ${longer.length} characters`,
+      );
     else if (lengthMax > SAMPLE_LENGTH) {
       const took = await idleMilliseconds(read, hostileText(of, Math.min(lengthMax, LENGTH_MAX)));
       if (took > LIMIT_MS) slow.push(`${JSON.stringify(of).slice(0, 60)}: ${took.toFixed(0)} ms`);
