@@ -193,7 +193,7 @@ describe("addresses that mean ours in disguise", () => {
         ["http://[64:ff9b::10.0.0.1]/", /^refused: Connections to private/],
         ["file:///etc/passwd", /^refused: Only http/],
         ["http://inside.example.com:25/", /^refused: This port/],
-        [`http://user:word@inside.example.com:${stage.port}/`, /^refused: A redirect/],
+        [`http://user:word@inside.example.com:${stage.port}/`, /^refused: Redirects/],
       ] as const) {
         stage.handle = (_request, response) => response.writeHead(307, { Location: location }).end();
         expect(await troubleOf(http.send({ method: "GET", url }))).toMatch(refusal);
