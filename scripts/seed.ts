@@ -148,10 +148,10 @@ async function pauseSome(
   database: Database,
   { checks, projectId, now }: { checks: readonly SeededCheck[]; projectId: number; now: Instant },
 ): Promise<void> {
-  const sight = { watermarkAt: now, blind: [] };
+  const visibility = { watermarkAt: now, blind: [] };
   for (const { id, job } of checks) {
     if (job.ending === "paused") {
-      await pauseCheck(database, { projectId, checkId: id, at: now, accountId: null, sight });
+      await pauseCheck(database, { projectId, checkId: id, at: now, accountId: null, visibility });
     }
   }
 }

@@ -50,7 +50,7 @@ export async function recordWorks(stage: ApiStage, works: readonly Work[]): Prom
       urls: publicUrls({ siteUrl: siteUrl.href, pingUrl: null, apiUrl: null }),
       checkLimitDefault: null,
       pingLogLimit: 100,
-      sight: () => ({ watermarkAt: null, blind: [] }),
+      visibility: () => ({ watermarkAt: null, blind: [] }),
       secretKey: stage.secretKey,
       objects: null,
       log,

@@ -66,7 +66,7 @@ async function record(seconds: number): Promise<{ signals: number; elapsedMs: nu
       database,
       { intakeId, seq, signals },
       {
-        sight: { watermarkAt: Date.now(), blind: [] },
+        visibility: { watermarkAt: Date.now(), blind: [] },
         rules: { ratePerMinute: 0 },
         replayed: false,
         pingLogRows: FREE_PING_LOG_ROWS,

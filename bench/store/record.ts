@@ -111,7 +111,7 @@ function applyToState(before: StoredState, { at, timing, plan, batch }: Applying
     { timing, state: before.state },
     {
       signals: [{ kind: "success", at, rid: null, replayed: false }],
-      sight: { watermarkAt: NOON, blind: [] },
+      visibility: { watermarkAt: NOON, blind: [] },
       rules: { ratePerMinute: DEFAULT_SIGNALS_PER_MINUTE },
     },
   );

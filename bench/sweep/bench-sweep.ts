@@ -69,7 +69,7 @@ async function sweepAll({ url }: SweepScale): Promise<number> {
     for (;;) {
       const { isComplete } = await sweepDeadlines(database, {
         now: DUE_TO + 1_000,
-        sight: { watermarkAt: DUE_TO, blind: [] },
+        visibility: { watermarkAt: DUE_TO, blind: [] },
       });
       if (isComplete) return (performance.now() - begin) / 1_000;
     }

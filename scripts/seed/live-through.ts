@@ -55,8 +55,14 @@ export async function liveThrough(
     await sweepUntil(database, { until: first, blind });
     await inTransaction(database, async (tx) => {
       const targets = await lockTargetsOf(tx, batch);
-      const sight = { watermarkAt: first, blind };
-      await applyBatch(tx, batch, { sight, rules: LOOSE_RULES, replayed: false, ...LOG_LIMITS, targets });
+      const visibility = { watermarkAt: first, blind };
+      await applyBatch(tx, batch, {
+        visibility,
+        rules: LOOSE_RULES,
+        replayed: false,
+        ...LOG_LIMITS,
+        targets,
+      });
     });
     const last = batch.at(-1);
     if (last !== undefined && isFailure(last)) {
@@ -82,7 +88,7 @@ async function sweepUntil(
     if (dueAt === null || dueAt >= until || dueAt <= last) return;
     last = dueAt;
     const now = Math.min(dueAt + SECOND_MS, until);
-    await sweepDeadlines(database, { now, sight: { watermarkAt: now, blind } });
+    await sweepDeadlines(database, { now, visibility: { watermarkAt: now, blind } });
     await deliverDue(database, { now: now + TELLING_MS, ports: RECEIVERS });
   }
 }
@@ -108,9 +114,9 @@ function isFailure({ source }: AcceptedSignal): boolean {
 
 /** Receivers that nearly always take what they are sent. */
 const RECEIVERS: Ports = {
-  hears: () => true,
+  isSubscribed: () => true,
   rateOf: () => null,
-  neighbours: null,
+  projectHealth: null,
   send: async ({ kind }, _message, { attempt, now }): Promise<SendResult> => {
     const summary = kind === "email" ? "mail to ops@example.org" : `POST https://hooks.example.org/${kind}`;
     const isTaken = attempt > 1 || Math.floor(now / SECOND_MS) % 9 !== 0;

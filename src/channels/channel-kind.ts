@@ -18,7 +18,7 @@ export type ChannelKind<Config> = {
   schema: TObject;
   /** What the schema cannot say: a sentence for whoever typed it, or null. */
   validate?(config: Config): string | null;
-  hears(config: Config, what: SubscribedEvent): boolean;
+  isSubscribed(config: Config, what: SubscribedEvent): boolean;
   /** How much one channel takes; null: as much as there is. */
   rate: Rate | null;
   /** Sends one message. What went wrong is a result; only a fault of ours is thrown. */

@@ -117,7 +117,7 @@ export const discord: ChannelKind<Config> = {
     WEBHOOK.test(url)
       ? null
       : "url must be a Discord webhook URL: https://discord.com/api/webhooks/<id>/<token>. Copy it in Discord from Edit Channel > Integrations > Webhooks.",
-  hears: () => true,
+  isSubscribed: () => true,
   // Discord takes 30 messages a minute for each webhook, and five of them at once.
   rate: { perMinute: 30, burst: 5 },
   send: (message, config, out) =>

@@ -122,7 +122,7 @@ export const email: ChannelKind<Config> = {
   about: "Sends email alerts. The recipient confirms the address first.",
   schema,
   validate: ({ up, down }) => (up || down ? null : "At least one of up and down must be true."),
-  hears: ({ up, down }, what) => (what === "notice" ? up || down : { up, down }[what]),
+  isSubscribed: ({ up, down }, what) => (what === "notice" ? up || down : { up, down }[what]),
   // More than one a second is more than anybody reads, and what servers take for spam.
   rate: { perMinute: 60, burst: 60 },
   send,

@@ -22,7 +22,7 @@ export const group: ChannelKind<Config> = {
     "Sends messages to several channels in the project, including members that are individually disabled.",
   schema,
   // Each member is asked by itself.
-  hears: () => true,
+  isSubscribed: () => true,
   rate: null,
   send: async () => notTried("Messages to a group are sent through its members"),
 };

@@ -139,7 +139,7 @@ export const ntfy: ChannelKind<Config> = {
     priority + priority_up + priority_notice === 0
       ? "At least one of priority, priority_up, and priority_notice must be greater than 0."
       : null,
-  hears: (config, what) => {
+  isSubscribed: (config, what) => {
     if (what === "down") return config.priority > 0;
     return what === "up" ? config.priority_up > 0 : config.priority_notice > 0;
   },

@@ -119,7 +119,7 @@ export const pd: ChannelKind<Config> = {
   about:
     "Opens an incident when a check goes down and resolves it when the check comes back up. Notices have severity warning.",
   schema,
-  hears: () => true,
+  isSubscribed: () => true,
   // PagerDuty takes 120 events a minute for each integration.
   rate: { perMinute: 120, burst: 60 },
   send: (message, config, out) =>

@@ -41,19 +41,19 @@ export type Sender = {
     sending: Sending,
   ): Promise<SendResult>;
   /** Whether the channel wants to hear of something. One that cannot be read hears of everything, and fails. */
-  hears(channel: SendingChannel, what: SubscribedEvent): boolean;
+  isSubscribed(channel: SendingChannel, what: SubscribedEvent): boolean;
   rateOf(kind: string): Rate | null;
 };
 
 /** A sender for all kinds. */
 export function createSender(options: SenderOptions): Sender {
   const { kinds = KINDS } = options;
-  const hears: Sender["hears"] = (channel, what) => {
+  const isSubscribed: Sender["isSubscribed"] = (channel, what) => {
     const opened = openChannel(channel, kinds);
-    return opened.ok ? opened.kind.hears(opened.config, what) : true;
+    return opened.ok ? opened.kind.isSubscribed(opened.config, what) : true;
   };
   return {
-    hears,
+    isSubscribed,
     rateOf: (name) => kindNamed(name, kinds)?.rate ?? null,
     send: async (channel, message, { dedupeKey, attempt, now }) => {
       const opened = openChannel(channel, kinds);
@@ -65,7 +65,10 @@ export function createSender(options: SenderOptions): Sender {
       const told: ChannelMessage =
         message.kind === "test"
           ? {
-              ...exampleMessage(message, { uuid: dedupeKey, direction: testDirection(channel, hears) }),
+              ...exampleMessage(message, {
+                uuid: dedupeKey,
+                direction: testDirection(channel, isSubscribed),
+              }),
               isTest: true,
             }
           : message;
@@ -102,8 +105,8 @@ function openChannel({ kind: name, config }: SendingChannel, kinds: readonly Any
 }
 
 /** Whoever does not want to hear of anything going down is shown how coming up looks. */
-function testDirection(channel: SendingChannel, hears: Sender["hears"]): "down" | "up" {
-  return !hears(channel, "down") && hears(channel, "up") ? "up" : "down";
+function testDirection(channel: SendingChannel, isSubscribed: Sender["isSubscribed"]): "down" | "up" {
+  return !isSubscribed(channel, "down") && isSubscribed(channel, "up") ? "up" : "down";
 }
 
 type Clean = (text: string) => string;

@@ -40,7 +40,7 @@ export const slack: ChannelKind<Config> = {
   title: "Slack",
   about: "Sends messages to a Slack channel, or to any chat service that accepts Slack-compatible webhooks.",
   schema,
-  hears: () => true,
+  isSubscribed: () => true,
   // Slack takes one message a second for each webhook, and short bursts of more.
   rate: { perMinute: 60, burst: 10 },
   send: (message, config, out) =>

@@ -227,7 +227,7 @@ export const telegram: ChannelKind<TelegramConfig> = {
   title: "Telegram",
   about: "Sends messages to a Telegram chat, group, or channel through the server's bot.",
   schema,
-  hears: () => true,
+  isSubscribed: () => true,
   // Telegram takes 20 messages a minute in a group.
   rate: { perMinute: 20, burst: 6 },
   send,

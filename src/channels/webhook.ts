@@ -174,7 +174,7 @@ export const webhook: ChannelKind<Config> = {
     if (secret === "" || isWebhookSecret(secret)) return null;
     return "secret must be whsec_ followed by 24 to 64 bytes encoded in base64. Omit it to generate one.";
   },
-  hears: (config, what) => config[`url_${what}`] !== "",
+  isSubscribed: (config, what) => config[`url_${what}`] !== "",
   rate: null,
   send: async (message, config, out) => {
     try {

@@ -13,7 +13,7 @@ import { createKeys, secretKeyOf } from "../operations/api-keys.ts";
 import { removeAuthenticator } from "../operations/credentials.ts";
 import { confirmRestore } from "../operations/database-identity.ts";
 import { setPreferences, signingWith } from "../operations/emails.ts";
-import { lookAtIntakes } from "../operations/intakes.ts";
+import { readIntakes } from "../operations/intakes.ts";
 import { invite } from "../operations/members.ts";
 import { createProject } from "../operations/projects.ts";
 import { type Retried, retryQuarantined } from "../operations/quarantine.ts";
@@ -469,9 +469,9 @@ function registerQuarantine(admin: Command, context: CommandContext): void {
 }
 
 async function retry({ database, config }: Session): Promise<Retried> {
-  const { settled: sight } = await lookAtIntakes(database);
+  const { settled: visibility } = await readIntakes(database);
   return retryQuarantined(database, {
-    sight,
+    visibility,
     rules: { ratePerMinute: config.signalsPerMinute },
     pingLogRows: config.pingLogLimit,
     decode: decodeQuarantined,

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Config, loadConfig } from "../config/config.ts";
-import { ensureOwnerLink } from "../operations/sign-in.ts";
+import { ensureAdminLink } from "../operations/sign-in.ts";
 import { isDatabaseAway } from "../store/errors.ts";
 import { readDatabaseClock } from "../store/instance.ts";
 import { type CommandContext, type Ready, withDatabase } from "./command-context.ts";
@@ -54,7 +54,7 @@ export async function ownerLink(config: Config): Promise<string | null> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await withDatabase(config, async (database) => {
-        const made = await ensureOwnerLink(database, { now: await readDatabaseClock(database) });
+        const made = await ensureAdminLink(database, { now: await readDatabaseClock(database) });
         return made === null ? null : `${config.siteUrl}/accounts/setup/${made.token}/`;
       });
     } catch (error) {

@@ -240,11 +240,7 @@ export type ClosingAccount = {
 };
 
 /** What stands in the way of closing an account, as a sentence; null: nothing. */
-export function closingObstacle({
-  isOperator,
-  operatorCount,
-  sharedProjects,
-}: ClosingAccount): string | null {
+export function closingProblem({ isOperator, operatorCount, sharedProjects }: ClosingAccount): string | null {
   if (isOperator && operatorCount <= 1) {
     return "This is the only admin account. Make another account an admin first.";
   }

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_SETTINGS } from "./check.ts";
-import { type Sight, sweepCheck } from "./deadline.ts";
+import { type Visibility, sweepCheck } from "./deadline.ts";
 import { HOUR_MS, MINUTE_MS } from "./instant.ts";
 import { type CheckState, downAtOf, NEW_STATE } from "./state.ts";
 
@@ -11,8 +11,8 @@ const timing = { ...DEFAULT_SETTINGS, timeoutSeconds: 3_600, graceSeconds: 600 }
 const UP: CheckState = { ...NEW_STATE, status: "up", lastPingAt: NOON, newestAt: NOON };
 const DOWN_AT = NOON + HOUR_MS + 10 * MINUTE_MS;
 
-const sweep = (state: CheckState, sight: Partial<Sight>, now = DOWN_AT) =>
-  sweepCheck({ timing, state }, { sight: { watermarkAt: null, blind: [], ...sight }, now });
+const sweep = (state: CheckState, visibility: Partial<Visibility>, now = DOWN_AT) =>
+  sweepCheck({ timing, state }, { visibility: { watermarkAt: null, blind: [], ...visibility }, now });
 
 describe("a check", () => {
   test("whose deadline lies before the watermark is down, and needs no further look", () => {

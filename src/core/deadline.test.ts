@@ -1,6 +1,6 @@
 // When silence becomes down, and when our own blindness excuses the job.
 import { describe, expect, test } from "vitest";
-import { applyDeadline, type BlindTime, extendedDeadline, passDeadlines, sightOf } from "./deadline.ts";
+import { applyDeadline, type BlindTime, extendedDeadline, passDeadlines, visibilityOf } from "./deadline.ts";
 import { type Interval, MINUTE_MS } from "./instant.ts";
 import { EXCUSE_CHAIN_MS_MAX, EXCUSE_MS_MAX } from "./limits.ts";
 import { type CheckState, NEW_STATE, type Timing, type WatchedCheck } from "./state.ts";
@@ -152,25 +152,25 @@ describe("time in which we could not receive", () => {
 });
 
 describe("all deadlines before an instant", () => {
-  const sight = { watermarkAt: minutes(5000), blind: [blind(61, 65)] };
+  const visibility = { watermarkAt: minutes(5000), blind: [blind(61, 65)] };
 
   test("are passed one after the other: an excuse, and the alarm that follows it", () => {
-    const passage = passDeadlines(up(), { sight, beforeAt: minutes(1000) });
+    const passage = passDeadlines(up(), { visibility, beforeAt: minutes(1000) });
     expect(passage.notices).toHaveLength(1);
     expect(passage.flips).toEqual([{ at: minutes(135), from: "up", to: "down", reason: "timeout" }]);
     expect(passage.state).toMatchObject({ status: "down", lastPingAt: AT });
   });
 
   test("leave those alone that lie at the instant or after it", () => {
-    const passage = passDeadlines(up(), { sight, beforeAt: minutes(135) });
+    const passage = passDeadlines(up(), { visibility, beforeAt: minutes(135) });
     expect([passage.notices.length, passage.flips.length]).toEqual([1, 0]);
-    expect(passDeadlines(up(), { sight, beforeAt: minutes(75) }).notices).toEqual([]);
+    expect(passDeadlines(up(), { visibility, beforeAt: minutes(75) }).notices).toEqual([]);
   });
 
   test("stop at the first of which we cannot tell, and name it", () => {
-    const near = { ...sight, watermarkAt: minutes(100) };
-    const passage = passDeadlines(up(), { sight: near, beforeAt: minutes(1000) });
-    expect(passage).toMatchObject({ flips: [], unseen: { from: minutes(125), at: minutes(135) } });
+    const near = { ...visibility, watermarkAt: minutes(100) };
+    const passage = passDeadlines(up(), { visibility: near, beforeAt: minutes(1000) });
+    expect(passage).toMatchObject({ flips: [], unobserved: { from: minutes(125), at: minutes(135) } });
   });
 });
 
@@ -200,7 +200,7 @@ describe("a refused ping of the check itself", () => {
 
   test("excuses once: the silence that follows fires", () => {
     const { flips, notices } = passDeadlines(up(), {
-      sight: { watermarkAt: minutes(5_000), blind: [own(59)] },
+      visibility: { watermarkAt: minutes(5_000), blind: [own(59)] },
       beforeAt: Infinity,
     });
     expect(notices).toHaveLength(1);
@@ -220,9 +220,11 @@ describe("a refused ping of the check itself", () => {
 });
 
 test("the sight of a check has its own refusals in order of time, and no other check's", () => {
-  const sight = { watermarkAt: minutes(9), blind: [blind(1, 2), blind(5, 6)] };
-  expect(sightOf(sight, [])).toBe(sight);
+  const visibility = { watermarkAt: minutes(9), blind: [blind(1, 2), blind(5, 6)] };
+  expect(visibilityOf(visibility, [])).toBe(visibility);
   expect(
-    sightOf(sight, [{ from: minutes(3), to: minutes(3), isOwn: true }]).blind.map(({ from }) => from),
+    visibilityOf(visibility, [{ from: minutes(3), to: minutes(3), isOwn: true }]).blind.map(
+      ({ from }) => from,
+    ),
   ).toEqual([minutes(1), minutes(3), minutes(5)]);
 });

@@ -15,7 +15,7 @@ import {
  * How far we have seen: the caller reads it from the intakes, both parts in one snapshot, because a watermark
  * that is newer than the list would let a deadline fire that a missing interval excuses.
  */
-export type Sight = {
+export type Visibility = {
   /** Everything received before this instant has been applied. Null: nobody can tell, nothing fires. */
   watermarkAt: Instant | null;
   /** Times in which we could not receive, oldest beginning first, back to the oldest deadline in question. */
@@ -31,9 +31,12 @@ export type BlindTime = Interval & {
 };
 
 /** The sight of one check: what nobody could receive, and what was not received for this check alone. */
-export function sightOf(sight: Sight, own: readonly BlindTime[]): Sight {
-  if (own.length === 0) return sight;
-  return { ...sight, blind: [...sight.blind, ...own].toSorted((one, other) => one.from - other.from) };
+export function visibilityOf(visibility: Visibility, own: readonly BlindTime[]): Visibility {
+  if (own.length === 0) return visibility;
+  return {
+    ...visibility,
+    blind: [...visibility.blind, ...own].toSorted((one, other) => one.from - other.from),
+  };
 }
 
 /** We could not watch: no flip, but people are told once per channel and blind interval. */
@@ -110,9 +113,9 @@ function excuseDeadline({ state }: WatchedCheck, notice: Notice): DeadlineOutcom
  *
  * @internal Only tests use it.
  */
-export function applyDeadline(check: WatchedCheck, sight: Sight): DeadlineOutcome {
-  const extended = extendedDeadline(check, sight.blind);
-  return extended === null ? { kind: "none" } : settleDeadline(check, extended, sight.watermarkAt);
+export function applyDeadline(check: WatchedCheck, visibility: Visibility): DeadlineOutcome {
+  const extended = extendedDeadline(check, visibility.blind);
+  return extended === null ? { kind: "none" } : settleDeadline(check, extended, visibility.watermarkAt);
 }
 
 function settleDeadline(
@@ -131,7 +134,7 @@ export type PassedDeadlines = {
   flips: readonly Flip[];
   notices: readonly Notice[];
   /** A deadline that lies before the instant, but of which we cannot tell yet whether it was kept. */
-  unseen: Deadline | null;
+  unobserved: Deadline | null;
 };
 
 /**
@@ -140,23 +143,23 @@ export type PassedDeadlines = {
  */
 export function passDeadlines(
   { timing, state: before }: WatchedCheck,
-  { sight, beforeAt }: { sight: Sight; beforeAt: Instant },
+  { visibility, beforeAt }: { visibility: Visibility; beforeAt: Instant },
 ): PassedDeadlines {
   const notices: Notice[] = [];
   let state = before;
   // An excuse ends where a blind interval ends, so there are at most as many as intervals, and one run more.
-  for (let round = 0; round <= sight.blind.length + 1; round += 1) {
-    const extended = extendedDeadline({ timing, state }, sight.blind);
+  for (let round = 0; round <= visibility.blind.length + 1; round += 1) {
+    const extended = extendedDeadline({ timing, state }, visibility.blind);
     if (extended === null || beforeAt <= extended.firesAt) break;
-    const outcome = settleDeadline({ timing, state }, extended, sight.watermarkAt);
+    const outcome = settleDeadline({ timing, state }, extended, visibility.watermarkAt);
     if (outcome.kind === "fired") {
-      return { state: outcome.state, flips: [outcome.flip], notices, unseen: null };
+      return { state: outcome.state, flips: [outcome.flip], notices, unobserved: null };
     }
-    if (outcome.kind !== "excused") return { state, flips: [], notices, unseen: extended.deadline };
+    if (outcome.kind !== "excused") return { state, flips: [], notices, unobserved: extended.deadline };
     state = outcome.state;
     notices.push(outcome.notice);
   }
-  return { state, flips: [], notices, unseen: null };
+  return { state, flips: [], notices, unobserved: null };
 }
 
 // What the sweeper makes of a check that it has locked: everything that has become due, and where to look again. It
@@ -173,9 +176,12 @@ export type Sweep = Pick<PassedDeadlines, "state" | "flips" | "notices"> & {
 };
 
 /** Lets every deadline pass that may, as far as can be seen. What is left lies beyond that, or is null. */
-export function sweepCheck(check: WatchedCheck, { sight, now }: { sight: Sight; now: Instant }): Sweep {
-  const { state, flips, notices } = passDeadlines(check, { sight, beforeAt: Infinity });
-  const left = extendedDeadline({ timing: check.timing, state }, sight.blind);
+export function sweepCheck(
+  check: WatchedCheck,
+  { visibility, now }: { visibility: Visibility; now: Instant },
+): Sweep {
+  const { state, flips, notices } = passDeadlines(check, { visibility, beforeAt: Infinity });
+  const left = extendedDeadline({ timing: check.timing, state }, visibility.blind);
   if (left === null) return { state, flips, notices, downAt: null, lookAt: null };
   const { deadline, firesAt, isBlindNow } = left;
   const lookAt = isBlindNow ? Math.max(firesAt, now + BLIND_LOOK_MS) : firesAt;

@@ -190,7 +190,7 @@ describe("after a message", () => {
 });
 
 describe("a channel is given", () => {
-  const underway = { inFlight: 0, sendsMax: 4, troubledLeft: 10 };
+  const underway = { inFlight: 0, sendsMax: 4, degradedLeft: 10 };
   const given = (health: Partial<ChannelHealth>, more: Partial<typeof underway> = {}, perMinute = 0) =>
     allowance(
       { ...WELL, ...health },
@@ -213,7 +213,7 @@ describe("a channel is given", () => {
       0,
     ],
     ["one at a time while it is slow", given({ lastNotifyDurationMs: SLOW_SEND_MS + 1 }), 1],
-    ["nothing where the troubled ones have their part", given({ failureCount: 1 }, { troubledLeft: 0 }), 0],
+    ["nothing where the troubled ones have their part", given({ failureCount: 1 }, { degradedLeft: 0 }), 0],
     ["its rate", given({}, {}, 60), 2],
     ["nothing with an empty bucket", given({ bucketFullAt: NOW + 2_000 }, {}, 60), 0],
     ["nothing while it wants to be left alone", given({ holdUntilAt: NOW + 1 }), 0],

@@ -155,7 +155,7 @@ export type Underway = {
   inFlight: number;
   sendsMax: number;
   /** Further messages that channels in trouble may be given, all together. */
-  troubledLeft: number;
+  degradedLeft: number;
 };
 
 /**
@@ -167,8 +167,8 @@ export function allowance(
   { rate, now, underway }: { rate: Rate | null; now: Instant; underway: Underway },
 ): number {
   if (isHeld(health, now)) return 0;
-  const { inFlight, sendsMax, troubledLeft } = underway;
-  const sends = isDegraded(health) ? Math.min(1, troubledLeft) : sendsMax;
+  const { inFlight, sendsMax, degradedLeft } = underway;
+  const sends = isDegraded(health) ? Math.min(1, degradedLeft) : sendsMax;
   const left = rate === null ? Infinity : messagesLeft(health.bucketFullAt, { rate, now });
   return Math.max(0, Math.min(sends - inFlight, left));
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import {
   type CheckHistory,
   downtimesOf,
-  isUnseenDay,
+  isUnmonitoredDay,
   lifeIn,
   type ReportedDowntime,
   type StatusChange,
@@ -143,10 +143,10 @@ describe("Downtime", () => {
 });
 
 test("a day is not observed when a signal was due meanwhile, or after an hour, and not by a restart", () => {
-  expect(isUnseenDay({ unseenMs: 4_000, isSignalMissed: false })).toBe(false);
-  expect(isUnseenDay({ unseenMs: 4_000, isSignalMissed: true })).toBe(true);
-  expect(isUnseenDay({ unseenMs: HOUR_MS - 1, isSignalMissed: false })).toBe(false);
-  expect(isUnseenDay({ unseenMs: HOUR_MS, isSignalMissed: false })).toBe(true);
+  expect(isUnmonitoredDay({ unseenMs: 4_000, isSignalMissed: false })).toBe(false);
+  expect(isUnmonitoredDay({ unseenMs: 4_000, isSignalMissed: true })).toBe(true);
+  expect(isUnmonitoredDay({ unseenMs: HOUR_MS - 1, isSignalMissed: false })).toBe(false);
+  expect(isUnmonitoredDay({ unseenMs: HOUR_MS, isSignalMissed: false })).toBe(true);
 });
 
 describe("what was not observed", () => {

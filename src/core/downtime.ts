@@ -1,7 +1,7 @@
 // How long a check was down within periods of time, from what is kept of its history. A downtime that crosses the end
 // of a period counts in both.
 import type { Instant, Interval } from "./instant.ts";
-import { UNSEEN_DAY_MS_MIN, UP_SHARE_MS_MIN } from "./limits.ts";
+import { UNMONITORED_DAY_MS_MIN, UP_SHARE_MS_MIN } from "./limits.ts";
 import type { StoredStatus } from "./state.ts";
 
 /** A stretch of time that statistics are made of: from its first instant up to, but without, its end. */
@@ -35,8 +35,8 @@ export type CheckHistory = {
  * Whether a day counts as not observed: a signal was due while we could not receive, or we could not for long. A restart
  * of seconds in which nothing was due changes nothing that anybody could have seen.
  */
-export function isUnseenDay(day: { unseenMs: number; isSignalMissed: boolean }): boolean {
-  return day.isSignalMissed || day.unseenMs >= UNSEEN_DAY_MS_MIN;
+export function isUnmonitoredDay(day: { unseenMs: number; isSignalMissed: boolean }): boolean {
+  return day.isSignalMissed || day.unseenMs >= UNMONITORED_DAY_MS_MIN;
 }
 
 /** The part of a period in which the check existed. What happened before it was created does not concern it. */

@@ -132,7 +132,7 @@ export const API_ANSWER_MS_MAX = 20_000;
 
 // What whoever runs the installation is told of.
 /** A spool that is filled to this part. */
-export const SPOOL_FILL_TOLD = 0.5;
+export const SPOOL_FILL_REPORTED = 0.5;
 
 // What is kept, and for how long. The days cover three whole months, whichever they are.
 export const PING_TRIM_EVERY = 100;
@@ -151,7 +151,7 @@ export const REFUSED_INTERVAL_DAYS = 30;
 /** Of the changes of a check, so many are read for its downtimes, the newest; beyond them downtimes are not told. */
 export const STATUS_CHANGES_READ_MAX = 5_000;
 /** A day of which we missed so much was not observed, even where no signal was due in it. */
-export const UNSEEN_DAY_MS_MIN = 3_600_000;
+export const UNMONITORED_DAY_MS_MIN = 3_600_000;
 /** A share of time up is shown after so much time that was observed: in less, one late run would weigh too much. */
 export const UP_SHARE_MS_MIN = 24 * 3_600_000;
 export const REJECTED_SIGNAL_DAYS = 30;

@@ -30,12 +30,12 @@ function newsOf(letters: string): PendingChange[] {
   });
 }
 
-function told(
+function included(
   letters: string,
-  hears: (direction: "down" | "up") => boolean = BOTH,
+  isSubscribed: (direction: "down" | "up") => boolean = BOTH,
   before: Flip | null = null,
 ) {
-  return composeChanges(newsOf(letters), { hears, before });
+  return composeChanges(newsOf(letters), { isSubscribed, before });
 }
 
 const names = (flips: readonly Flip[]) =>
@@ -54,7 +54,7 @@ describe("one message", () => {
     ["cf", "down", "fail", ["fail@1"], 1],
     ["cfu", "up", "success", ["fail@1", "success@2"], 1],
   ])("%s says %s because of %s, and names %j", (letters, kind, reason, flips, corrections) => {
-    const { message } = told(letters);
+    const { message } = included(letters);
     expect(message).toMatchObject({ kind, reason });
     expect(names(message?.flips ?? [])).toEqual(flips);
     expect(message?.corrections).toHaveLength(corrections);
@@ -62,11 +62,11 @@ describe("one message", () => {
 
   test.each(["x", "xc"])("%s is not sent: nobody had heard of it", (letters) => {
     const ids = newsOf(letters).map(({ deliveryId }) => deliveryId);
-    expect(told(letters)).toEqual({ message: null, told: [], withdrawn: ids, skipped: [] });
+    expect(included(letters)).toEqual({ message: null, included: [], withdrawn: ids, skipped: [] });
   });
 
   test("a correction says when the proof was received", () => {
-    expect(told("c").message).toMatchObject({
+    expect(included("c").message).toMatchObject({
       since: NOON - 2 * MINUTE_MS,
       corrections: [{ at: NOON - MINUTE_MS, takenBackAt: NOON - 2 * MINUTE_MS }],
     });
@@ -74,26 +74,26 @@ describe("one message", () => {
 
   test("coming up tells how long it was down, if the beginning is known", () => {
     const before: Flip = { at: NOON - 7 * MINUTE_MS, from: "up", to: "down", reason: "fail" };
-    expect(told("du").message?.downtimeMs).toBe(MINUTE_MS);
-    expect(told("u", BOTH, before).message?.downtimeMs).toBe(7 * MINUTE_MS);
-    expect(told("u", BOTH, { ...before, to: "up" }).message?.downtimeMs).toBeNull();
-    expect(told("u").message?.downtimeMs).toBeNull();
-    expect(told("ud").message?.downtimeMs).toBeNull();
+    expect(included("du").message?.downtimeMs).toBe(MINUTE_MS);
+    expect(included("u", BOTH, before).message?.downtimeMs).toBe(7 * MINUTE_MS);
+    expect(included("u", BOTH, { ...before, to: "up" }).message?.downtimeMs).toBeNull();
+    expect(included("u").message?.downtimeMs).toBeNull();
+    expect(included("ud").message?.downtimeMs).toBeNull();
   });
 });
 
 describe("a channel that hears only one direction", () => {
   test("is told that it was down although it is up again", () => {
-    const composed = told("du", (direction) => direction === "down");
-    expect(composed).toMatchObject({ told: [1], skipped: [2], withdrawn: [] });
+    const composed = included("du", (direction) => direction === "down");
+    expect(composed).toMatchObject({ included: [1], skipped: [2], withdrawn: [] });
     expect(composed.message).toMatchObject({ kind: "down", reason: "timeout", since: NOON });
     expect(composed.message?.flips).toHaveLength(2);
   });
 
   test("is not told of the other", () => {
-    expect(told("u", (direction) => direction === "down")).toMatchObject({ message: null, skipped: [1] });
-    expect(told("c", (direction) => direction === "down")).toMatchObject({ message: null, skipped: [1] });
-    expect(told("d", (direction) => direction === "up")).toMatchObject({ message: null, skipped: [1] });
+    expect(included("u", (direction) => direction === "down")).toMatchObject({ message: null, skipped: [1] });
+    expect(included("c", (direction) => direction === "down")).toMatchObject({ message: null, skipped: [1] });
+    expect(included("d", (direction) => direction === "up")).toMatchObject({ message: null, skipped: [1] });
   });
 });
 
@@ -104,10 +104,10 @@ describe("whatever has gathered", () => {
   test("every delivery is settled in exactly one way", () => {
     fc.assert(
       fc.property(histories, ears, (letters, ear) => {
-        const composed = told(letters.join(""), (direction) => ear[direction]);
-        const all = [...composed.told, ...composed.withdrawn, ...composed.skipped];
+        const composed = included(letters.join(""), (direction) => ear[direction]);
+        const all = [...composed.included, ...composed.withdrawn, ...composed.skipped];
         expect(all.toSorted((a, b) => a - b)).toEqual(letters.map((_, index) => index + 1));
-        expect(composed.message === null).toBe(composed.told.length === 0);
+        expect(composed.message === null).toBe(composed.included.length === 0);
       }),
     );
   });
@@ -115,10 +115,10 @@ describe("whatever has gathered", () => {
   test("nothing is said only where everything was taken back, and nothing that was taken back is said", () => {
     fc.assert(
       fc.property(histories, (letters) => {
-        const news = newsOf(letters.join(""));
-        const composed = composeChanges(news, { hears: BOTH, before: null });
+        const changes = newsOf(letters.join(""));
+        const composed = composeChanges(changes, { isSubscribed: BOTH, before: null });
         expect(composed.skipped).toEqual([]);
-        const standing = news.filter(({ kind, flip }) => kind === "flip" && flip.takenBackAt === null);
+        const standing = changes.filter(({ kind, flip }) => kind === "flip" && flip.takenBackAt === null);
         if (composed.message === null) expect(standing).toEqual([]);
         else expect(composed.message.flips).toHaveLength(standing.length);
       }),
@@ -128,7 +128,7 @@ describe("whatever has gathered", () => {
   test("every explicit failure is named, and the message is about the last thing that is heard of", () => {
     fc.assert(
       fc.property(histories, (letters) => {
-        const { message } = told(letters.join(""));
+        const { message } = included(letters.join(""));
         const failures = message?.flips.filter(({ reason }) => reason === "fail") ?? [];
         expect(failures).toHaveLength(letters.filter((letter) => letter === "f").length);
         const last = letters.findLast((letter) => letter !== "x" && letter !== "c");

@@ -33,7 +33,7 @@ export type LastPing = {
 };
 
 /** An alarm by silence that was told, and that a signal received at `takenBackAt` has proved wrong. */
-export type TakenBackFlip = Flip & { takenBackAt: Instant };
+export type RetractedFlip = Flip & { takenBackAt: Instant };
 
 /** The other checks of the project; `down` is empty where there are more than a message lists. */
 export type OtherChecks = {
@@ -51,7 +51,7 @@ export type FlipMessage = {
   /** Everything that has happened since the channel was last told, oldest first. Empty in a mere correction. */
   flips: readonly Flip[];
   /** What was told before and was not so. */
-  corrections: readonly TakenBackFlip[];
+  corrections: readonly RetractedFlip[];
   /** Since when it is as `kind` says, and why. */
   since: Instant;
   reason: FlipReason | "takenBack";
@@ -120,13 +120,13 @@ export type Composition = {
   message: {
     kind: "down" | "up";
     flips: readonly Flip[];
-    corrections: readonly TakenBackFlip[];
+    corrections: readonly RetractedFlip[];
     since: Instant;
     reason: Flip["reason"] | "takenBack";
     downtimeMs: number | null;
   } | null;
   /** Settled by the message, oldest first: the last one stands for it, the others were merged into it. */
-  told: readonly number[];
+  included: readonly number[];
   /** Taken back before it was told. */
   withdrawn: readonly number[];
   /** The channel does not want to hear of it. */
@@ -138,17 +138,17 @@ export type Composition = {
  * not taken back: it tells when a downtime began that ends now.
  */
 export function composeChanges(
-  news: readonly PendingChange[],
-  { hears, before }: { hears: (direction: "down" | "up") => boolean; before: Flip | null },
+  changes: readonly PendingChange[],
+  { isSubscribed, before }: { isSubscribed: (direction: "down" | "up") => boolean; before: Flip | null },
 ): Composition {
-  const effective = effectiveChanges(news);
+  const effective = effectiveChanges(changes);
   const withdrawn = idsOf(
-    news.filter((one) => !effective.some((kept) => kept.deliveryId === one.deliveryId)),
+    changes.filter((one) => !effective.some((kept) => kept.deliveryId === one.deliveryId)),
   );
-  const heard = effective.filter(({ direction }) => hears(direction));
-  const skipped = idsOf(effective.filter(({ direction }) => !hears(direction)));
-  const decisive = heard.at(-1);
-  if (decisive === undefined) return { message: null, told: [], withdrawn, skipped };
+  const subscribed = effective.filter(({ direction }) => isSubscribed(direction));
+  const skipped = idsOf(effective.filter(({ direction }) => !isSubscribed(direction)));
+  const decisive = subscribed.at(-1);
+  if (decisive === undefined) return { message: null, included: [], withdrawn, skipped };
   const flips = effective.filter(({ kind }) => kind === "flip").map(({ flip }) => plain(flip));
   const corrections = effective
     .filter(({ kind }) => kind === "correction")
@@ -162,15 +162,15 @@ export function composeChanges(
     reason: isCorrection ? ("takenBack" as const) : decisive.flip.reason,
     downtimeMs: isCorrection ? null : downtimeBefore(decisive, { effective, before }),
   };
-  return { message, told: idsOf(heard), withdrawn, skipped };
+  return { message, included: idsOf(subscribed), withdrawn, skipped };
 }
 
 /** Without what was taken back; a correction goes with its flip where that has still to be told itself. */
-function effectiveChanges(news: readonly PendingChange[]): Effective[] {
-  const untold = new Set(news.filter(({ kind }) => kind === "flip").map(({ flip }) => flip.id));
-  return news.flatMap((one) => {
+function effectiveChanges(changes: readonly PendingChange[]): Effective[] {
+  const pendingFlipIds = new Set(changes.filter(({ kind }) => kind === "flip").map(({ flip }) => flip.id));
+  return changes.flatMap((one) => {
     if (one.kind === "correction")
-      return untold.has(one.flip.id) ? [] : [{ ...one, direction: "up" as const }];
+      return pendingFlipIds.has(one.flip.id) ? [] : [{ ...one, direction: "up" as const }];
     return one.flip.takenBackAt === null ? [{ ...one, direction: one.flip.to }] : [];
   });
 }
@@ -189,6 +189,6 @@ function plain({ at, from, to, reason }: Flip): Flip {
   return { at, from, to, reason };
 }
 
-function idsOf(news: readonly PendingChange[]): number[] {
-  return news.map(({ deliveryId }) => deliveryId);
+function idsOf(changes: readonly PendingChange[]): number[] {
+  return changes.map(({ deliveryId }) => deliveryId);
 }

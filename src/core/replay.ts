@@ -1,6 +1,6 @@
 // What other settings would have done to the runs that really took place: the same machine, fed with history.
 // For whoever changes a schedule or a grace time and wants to see first what it would have meant.
-import { passDeadlines, type Sight } from "./deadline.ts";
+import { passDeadlines, type Visibility } from "./deadline.ts";
 import { type Instant, type Interval, MINUTE_MS, SECOND_MS } from "./instant.ts";
 import { PERIOD_SECONDS_MAX, PERIOD_SECONDS_MIN } from "./limits.ts";
 import { dueAfter } from "./run.ts";
@@ -45,15 +45,15 @@ const NO_RATE = { ratePerMinute: Number.POSITIVE_INFINITY };
 
 /** The alarms that the history would have raised under the given settings. */
 export function replayHistory(timing: Timing, history: History): ReplayedAlert[] {
-  const sight: Sight = { watermarkAt: history.toAt, blind: history.blind };
+  const visibility: Visibility = { watermarkAt: history.toAt, blind: history.blind };
   let state: CheckState = NEW_STATE;
   const flips: Flip[] = [];
   for (const signal of signalsOf(history.runs)) {
-    const outcome = applySignal({ timing, state }, { signal, sight, rules: NO_RATE });
+    const outcome = applySignal({ timing, state }, { signal, visibility, rules: NO_RATE });
     flips.push(...outcome.flips);
     state = outcome.state;
   }
-  flips.push(...passDeadlines({ timing, state }, { sight, beforeAt: history.toAt }).flips);
+  flips.push(...passDeadlines({ timing, state }, { visibility, beforeAt: history.toAt }).flips);
   return alertsOf(flips);
 }
 
@@ -62,14 +62,14 @@ export function compareSettings(
   { before, after }: { before: Timing; after: Timing },
   history: History,
 ): Comparison {
-  const told = replayHistory(before, history);
-  const real = told.filter((alert) => isReal(before, alert));
-  const wouldTell = replayHistory(after, history);
-  const isCovered = coverOf(wouldTell);
+  const alerts = replayHistory(before, history);
+  const real = alerts.filter((alert) => isReal(before, alert));
+  const wouldNotify = replayHistory(after, history);
+  const isCovered = coverOf(wouldNotify);
   const missed = real.filter((alert) => !isCovered(alert));
   return {
-    before: told,
-    after: wouldTell,
+    before: alerts,
+    after: wouldNotify,
     realCount: real.length,
     missedCount: missed.length,
     quietGraceSeconds: quietGrace(after, { history, real }),

@@ -66,8 +66,8 @@ export function reportOf(
     const shown = own.filter((check) => listed.has(check));
     return { name, checks: shown, unlistedCount: own.length - shown.length };
   });
-  const told = checks.map(lastDowntime);
-  const last = told.filter((downtime) => downtime !== "uncounted");
+  const downtimes = checks.map(lastDowntime);
+  const last = downtimes.filter((downtime) => downtime !== "uncounted");
   return {
     ...given,
     projects,
@@ -77,7 +77,7 @@ export function reportOf(
       affectedCount: last.filter(({ count }) => count > 0).length,
       count: sum(last.map(({ count }) => count)),
       durationMs: sum(last.map(({ durationMs }) => durationMs)),
-      uncountedCount: told.length - last.length,
+      uncountedCount: downtimes.length - last.length,
     },
   };
 }

@@ -1,7 +1,7 @@
 // What whoever runs the installation is told about it: which trouble is worth a message, when one begins and when it is
 // over, and in which words. No clock is read here, and nothing is sent.
 import { HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from "./instant.ts";
-import { SPOOL_FILL_TOLD } from "./limits.ts";
+import { SPOOL_FILL_REPORTED } from "./limits.ts";
 import type { AdminMessage } from "./message.ts";
 import { HOLD_REPORTED_AFTER_MS, SETTLE_MS } from "./watermark.ts";
 
@@ -114,7 +114,7 @@ function heldWatermark({
 
 function fillingSpools({ now, spools }: Observed): HealthProblem[] {
   return spools
-    .filter(({ fill }) => fill >= SPOOL_FILL_TOLD)
+    .filter(({ fill }) => fill >= SPOOL_FILL_REPORTED)
     .map(({ name, fill }) => ({
       kind: "spoolFilling",
       subject: name,
@@ -292,11 +292,11 @@ export function healthOf(troubles: readonly Pick<HealthProblem, "kind">[], backl
 
 /** How many things need somebody: what is the matter, and each part that is unwell without any of it. */
 export function countNeeds(troubles: readonly Pick<HealthProblem, "kind">[], health: Health): number {
-  const told = new Set(troubles.map(({ kind }) => PART_OF[kind]));
-  const untold = Object.entries(health).filter(
-    ([part, isWell]) => isWell === false && !told.has(part as Part),
+  const reported = new Set(troubles.map(({ kind }) => PART_OF[kind]));
+  const unreported = Object.entries(health).filter(
+    ([part, isWell]) => isWell === false && !reported.has(part as Part),
   );
-  return troubles.length + untold.length;
+  return troubles.length + unreported.length;
 }
 
 /** A trouble that was told and is not over. */

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import {
-  closingObstacle,
+  closingProblem,
   invitationMethod,
   isInvitationValid,
   mayChangeRole,
@@ -261,10 +261,10 @@ describe("People", () => {
 
   test("an account is closed when nobody depends on it", () => {
     const plain = { isOperator: false, operatorCount: 1, sharedProjects: [] };
-    expect(closingObstacle(plain)).toBeNull();
-    expect(closingObstacle({ ...plain, isOperator: true })).toContain("only admin account");
-    expect(closingObstacle({ ...plain, isOperator: true, operatorCount: 2 })).toBeNull();
-    expect(closingObstacle({ ...plain, sharedProjects: ["Shop"] })).toContain("“Shop”");
+    expect(closingProblem(plain)).toBeNull();
+    expect(closingProblem({ ...plain, isOperator: true })).toContain("only admin account");
+    expect(closingProblem({ ...plain, isOperator: true, operatorCount: 2 })).toBeNull();
+    expect(closingProblem({ ...plain, sharedProjects: ["Shop"] })).toContain("“Shop”");
   });
 });
 

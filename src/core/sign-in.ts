@@ -155,11 +155,11 @@ export type ShownFactors = { password: boolean; mailedCode: boolean; appCode: bo
  * for signing in; beside it the password, or a mailed code in its place. Without a password the code is enough.
  */
 export function isReauthenticationComplete(
-  ways: SetUpFactors,
+  factors: SetUpFactors,
   { password, mailedCode, appCode }: ShownFactors,
 ): boolean {
   const isFirstShown = password || mailedCode;
-  return ways.app ? appCode && (isFirstShown || !ways.password) : isFirstShown;
+  return factors.app ? appCode && (isFirstShown || !factors.password) : isFirstShown;
 }
 
 // Links and codes that prove who somebody is: how long each is good for, and how those that are mailed are made from

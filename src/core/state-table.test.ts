@@ -1,6 +1,6 @@
 // Runs every cell of the state table through the rules, so that docs/state-machine.md stays true.
 import { describe, expect, test } from "vitest";
-import { applyDeadline, type Sight } from "./deadline.ts";
+import { applyDeadline, type Visibility } from "./deadline.ts";
 import { type Instant, MINUTE_MS } from "./instant.ts";
 import {
   type Cell,
@@ -30,7 +30,7 @@ const TIMING: Timing = {
   manualResume: false,
 };
 const RULES = { ratePerMinute: 60 };
-const CLEAR: Sight = { watermarkAt: FAR_AT, blind: [] };
+const CLEAR: Visibility = { watermarkAt: FAR_AT, blind: [] };
 
 /** A check in the situation, with its last success, failure or command at PING_AT. */
 function checkIn(situation: Situation, running: boolean): WatchedCheck {
@@ -61,20 +61,20 @@ function checkIn(situation: Situation, running: boolean): WatchedCheck {
 }
 
 /** Receive time and sight for a signal with the given timing; null where there is no deadline to pass. */
-function momentOf(check: WatchedCheck, timing: SignalTiming): { at: Instant; sight: Sight } | null {
+function momentOf(check: WatchedCheck, timing: SignalTiming): { at: Instant; visibility: Visibility } | null {
   const deadlineAt = deadlineOf(check)?.at ?? null;
   const silenceAt = check.state.silence?.deadlineAt ?? null;
   switch (timing) {
     case "in time":
-      return { at: deadlineAt ?? (silenceAt ?? RUN_AT) + MINUTE_MS, sight: CLEAR };
+      return { at: deadlineAt ?? (silenceAt ?? RUN_AT) + MINUTE_MS, visibility: CLEAR };
     case "past, seen":
-      return deadlineAt === null ? null : { at: deadlineAt + 1, sight: CLEAR };
+      return deadlineAt === null ? null : { at: deadlineAt + 1, visibility: CLEAR };
     case "past, unseen":
       return deadlineAt === null
         ? null
-        : { at: deadlineAt + 1, sight: { watermarkAt: deadlineAt, blind: [] } };
+        : { at: deadlineAt + 1, visibility: { watermarkAt: deadlineAt, blind: [] } };
     case "late":
-      return { at: silenceAt ?? PING_AT - 1, sight: CLEAR };
+      return { at: silenceAt ?? PING_AT - 1, visibility: CLEAR };
   }
 }
 
@@ -105,11 +105,11 @@ function sameButForTheLog(before: CheckState, after: CheckState): boolean {
 function happens(check: WatchedCheck, event: OtherEvent): Cell {
   const before = check.state;
   if (event === "pause") {
-    const outcome = pause(check, { at: RUN_AT + 1, sight: CLEAR });
+    const outcome = pause(check, { at: RUN_AT + 1, visibility: CLEAR });
     return cellOf({ before, after: outcome.state, flips: outcome.flips });
   }
   if (event === "resume") {
-    const outcome = resume(check, { at: RUN_AT + 1, sight: CLEAR });
+    const outcome = resume(check, { at: RUN_AT + 1, visibility: CLEAR });
     return outcome === null ? "✗" : cellOf({ before, after: outcome.state, flips: outcome.flips });
   }
   const deadline = deadlineOf(check);
@@ -142,9 +142,9 @@ describe.each(rows)("a check that is $situation, $run", ({ situation, run, row }
       expect(expected).toBe("–");
       return;
     }
-    const { at, sight } = moment;
+    const { at, visibility } = moment;
     const signal = { kind, at, rid: null, replayed: timing === "late" };
-    const outcome = applySignal(check, { signal, sight, rules: RULES });
+    const outcome = applySignal(check, { signal, visibility, rules: RULES });
     expect(
       cellOf({
         before: check.state,

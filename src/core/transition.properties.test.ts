@@ -1,7 +1,7 @@
 // Laws of the state machine that hold for any history, however it is cut up, shuffled or asked about.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { applyDeadline, passDeadlines, type Sight } from "./deadline.ts";
+import { applyDeadline, passDeadlines, type Visibility } from "./deadline.ts";
 import { type Instant, MINUTE_MS } from "./instant.ts";
 import type { Signal } from "./signal.ts";
 import {
@@ -21,8 +21,8 @@ import { applySignal, applySignals, pause, resume } from "./transition.ts";
 const EPOCH = Date.UTC(2026, 0, 1);
 const END_AT = EPOCH + 10_000 * MINUTE_MS;
 const RULES = { ratePerMinute: 0 };
-const UNSEEN: Sight = { watermarkAt: null, blind: [] };
-const SEEN: Sight = { watermarkAt: END_AT, blind: [] };
+const UNSEEN: Visibility = { watermarkAt: null, blind: [] };
+const SEEN: Visibility = { watermarkAt: END_AT, blind: [] };
 
 const timings: fc.Arbitrary<Timing> = fc.record({
   kind: fc.constant("simple"),
@@ -42,7 +42,7 @@ const anonymousSignals = fc.record({
   rid: fc.constant(null),
   replayed: fc.constant(true),
 });
-const sights: fc.Arbitrary<Sight> = fc.record({
+const sights: fc.Arbitrary<Visibility> = fc.record({
   watermarkAt: fc.option(instants),
   blind: fc
     .array(fc.tuple(instants, fc.integer({ min: 1, max: 60 })), { maxLength: 3 })
@@ -62,15 +62,15 @@ function watched(timing: Timing, state: CheckState = NEW_STATE): WatchedCheck {
   return { timing, state };
 }
 
-function afterSilence(check: WatchedCheck, sight: Sight): CheckState {
-  return passDeadlines(check, { sight, beforeAt: Infinity }).state;
+function afterSilence(check: WatchedCheck, visibility: Visibility): CheckState {
+  return passDeadlines(check, { visibility, beforeAt: Infinity }).state;
 }
 
 describe("signals", () => {
   test("folded one by one end as the batch does", () => {
     fc.assert(
-      fc.property(timings, fc.array(signals, { maxLength: 20 }), sights, (timing, batch, sight) => {
-        const options = { signals: batch, sight, rules: RULES };
+      fc.property(timings, fc.array(signals, { maxLength: 20 }), sights, (timing, batch, visibility) => {
+        const options = { signals: batch, visibility, rules: RULES };
         const whole = applySignals(watched(timing), options);
         const cut = Math.floor(batch.length / 2);
         const first = applySignals(watched(timing), { ...options, signals: batch.slice(0, cut) });
@@ -92,7 +92,11 @@ describe("signals", () => {
           .map(({ signal }) => signal);
         const ordered = sorted.toSorted((one, other) => one.at - other.at);
         const fold = (batch: readonly Signal[]) => {
-          const { state } = applySignals(watched(timing), { signals: batch, sight: UNSEEN, rules: RULES });
+          const { state } = applySignals(watched(timing), {
+            signals: batch,
+            visibility: UNSEEN,
+            rules: RULES,
+          });
           return essence(afterSilence(watched(timing, state), SEEN));
         };
         expect(fold(shuffled)).toEqual(fold(ordered));
@@ -117,12 +121,20 @@ describe("signals", () => {
       fc.property(timings, history, (timing, shuffled) => {
         const ordered = shuffled.toSorted((one, other) => one.at - other.at);
         const fold = (batch: readonly Signal[]) => {
-          const { state } = applySignals(watched(timing), { signals: batch, sight: UNSEEN, rules: RULES });
+          const { state } = applySignals(watched(timing), {
+            signals: batch,
+            visibility: UNSEEN,
+            rules: RULES,
+          });
           return { status: state.status, lastPingAt: state.lastPingAt };
         };
         expect(fold(shuffled)).toEqual(fold(ordered));
         const ended = new Set(shuffled.filter(({ kind }) => kind === "success").map(({ rid }) => rid));
-        const { state } = applySignals(watched(timing), { signals: shuffled, sight: UNSEEN, rules: RULES });
+        const { state } = applySignals(watched(timing), {
+          signals: shuffled,
+          visibility: UNSEEN,
+          rules: RULES,
+        });
         expect([...ended]).not.toContain(state.lastStartRid);
       }),
       { numRuns: 500 },
@@ -139,10 +151,10 @@ describe("signals", () => {
           if (sweptAt !== undefined) {
             state = afterSilence(watched(timing, state), { watermarkAt: sweptAt, blind: [] });
           }
-          state = applySignal(watched(timing, state), { signal, sight: UNSEEN, rules: RULES }).state;
+          state = applySignal(watched(timing, state), { signal, visibility: UNSEEN, rules: RULES }).state;
         }
         const ordered = shuffled.toSorted((one, other) => one.at - other.at);
-        const inOrder = applySignals(watched(timing), { signals: ordered, sight: UNSEEN, rules: RULES });
+        const inOrder = applySignals(watched(timing), { signals: ordered, visibility: UNSEEN, rules: RULES });
         expect(essence(afterSilence(watched(timing, state), SEEN))).toEqual(
           essence(afterSilence(watched(timing, inOrder.state), SEEN)),
         );
@@ -153,8 +165,8 @@ describe("signals", () => {
 
   test("count one log row each, numbered without gap", () => {
     fc.assert(
-      fc.property(timings, fc.array(signals, { maxLength: 20 }), sights, (timing, batch, sight) => {
-        const { outcomes } = applySignals(watched(timing), { signals: batch, sight, rules: RULES });
+      fc.property(timings, fc.array(signals, { maxLength: 20 }), sights, (timing, batch, visibility) => {
+        const { outcomes } = applySignals(watched(timing), { signals: batch, visibility, rules: RULES });
         expect(outcomes.map(({ n }) => n)).toEqual(batch.map((_, index) => index + 1));
       }),
     );
@@ -167,10 +179,10 @@ describe("signals", () => {
         fc.array(signals, { maxLength: 10 }),
         signals,
         sights,
-        (timing, past, signal, sight) => {
-          const { state } = applySignals(watched(timing), { signals: past, sight, rules: RULES });
+        (timing, past, signal, visibility) => {
+          const { state } = applySignals(watched(timing), { signals: past, visibility, rules: RULES });
           const ignored = { ...signal, kind: "ign" as const };
-          const outcome = applySignal(watched(timing, state), { signal: ignored, sight, rules: RULES });
+          const outcome = applySignal(watched(timing, state), { signal: ignored, visibility, rules: RULES });
           const { newestAt, pingCount, rateMinuteAt, rateCount } = outcome.state;
           expect(outcome.state).toEqual({ ...state, newestAt, pingCount, rateMinuteAt, rateCount });
           expect(outcome.flips).toEqual([]);
@@ -181,8 +193,8 @@ describe("signals", () => {
 
   test("never cause a flip that the same history in order of time would not end with", () => {
     fc.assert(
-      fc.property(timings, fc.array(signals, { maxLength: 12 }), sights, (timing, batch, sight) => {
-        const { outcomes } = applySignals(watched(timing), { signals: batch, sight, rules: RULES });
+      fc.property(timings, fc.array(signals, { maxLength: 12 }), sights, (timing, batch, visibility) => {
+        const { outcomes } = applySignals(watched(timing), { signals: batch, visibility, rules: RULES });
         for (const { flips, recordedAs, at } of outcomes) {
           const last = flips.at(-1);
           if (last?.reason === "fail") expect(recordedAs).toBe("fail");
@@ -204,7 +216,7 @@ type Happening = typeof happenings extends fc.Arbitrary<infer Value> ? Value : n
 
 type Life = { state: CheckState; flips: (Flip | "pause")[]; noticeCount: number };
 
-function live(timing: Timing, history: readonly Happening[], blind: Sight["blind"] = []): Life {
+function live(timing: Timing, history: readonly Happening[], blind: Visibility["blind"] = []): Life {
   const life: Life = { state: NEW_STATE, flips: [], noticeCount: 0 };
   let now: Instant = EPOCH;
   const pass = (passed: { state: CheckState; flips: readonly Flip[]; notices: readonly unknown[] }) => {
@@ -215,17 +227,17 @@ function live(timing: Timing, history: readonly Happening[], blind: Sight["blind
   for (const happening of history) {
     now += 7 * MINUTE_MS;
     const check = watched(timing, life.state);
-    const sight = { watermarkAt: now, blind };
+    const visibility = { watermarkAt: now, blind };
     if (happening.what === "signal") {
       const signal = { ...happening.signal, at: now, replayed: false };
-      pass(applySignal(check, { signal, sight, rules: RULES }));
+      pass(applySignal(check, { signal, visibility, rules: RULES }));
     } else if (happening.what === "sweep") {
-      pass(sweepOnce(check, sight));
+      pass(sweepOnce(check, visibility));
     } else if (happening.what === "pause") {
-      pass(pause(check, { at: now, sight }));
+      pass(pause(check, { at: now, visibility }));
       life.flips.push("pause");
     } else {
-      const outcome = resume(check, { at: now, sight });
+      const outcome = resume(check, { at: now, visibility });
       if (outcome !== null) pass(outcome);
     }
   }
@@ -233,8 +245,8 @@ function live(timing: Timing, history: readonly Happening[], blind: Sight["blind
 }
 
 /** One look of the sweeper, which finds one deadline at a time. */
-function sweepOnce(check: WatchedCheck, sight: Sight) {
-  const outcome = applyDeadline(check, sight);
+function sweepOnce(check: WatchedCheck, visibility: Visibility) {
+  const outcome = applyDeadline(check, visibility);
   const state = outcome.kind === "fired" || outcome.kind === "excused" ? outcome.state : check.state;
   return {
     state,
@@ -272,8 +284,8 @@ describe("a life of signals, sweeps, pauses and resumes", () => {
             : one,
         );
         const end = (lived: Life) => {
-          const sight = { ...SEEN, blind };
-          const passed = passDeadlines(watched(timing, lived.state), { sight, beforeAt: Infinity });
+          const visibility = { ...SEEN, blind };
+          const passed = passDeadlines(watched(timing, lived.state), { visibility, beforeAt: Infinity });
           return {
             ...essence(passed.state),
             flips: [...lived.flips, ...passed.flips],

@@ -1,7 +1,7 @@
 // Single rules of the state machine that the state table cannot show: run ids, durations, take-backs,
 // coalescing, and what each outcome carries.
 import { describe, expect, test } from "vitest";
-import { applyDeadline, type Sight } from "./deadline.ts";
+import { applyDeadline, type Visibility } from "./deadline.ts";
 import { MINUTE_MS } from "./instant.ts";
 import type { SignalKind } from "./signal.ts";
 import { type CheckState, NEW_STATE, type Timing, type WatchedCheck } from "./state.ts";
@@ -16,8 +16,8 @@ const TIMING: Timing = {
   tz: "UTC",
   manualResume: false,
 };
-const SEEN: Sight = { watermarkAt: AT + 1e10, blind: [] };
-const UNSEEN: Sight = { watermarkAt: null, blind: [] };
+const SEEN: Visibility = { watermarkAt: AT + 1e10, blind: [] };
+const UNSEEN: Visibility = { watermarkAt: null, blind: [] };
 
 function minutes(count: number): number {
   return AT + count * MINUTE_MS;
@@ -29,9 +29,9 @@ function check(state: Partial<CheckState> = {}, timing: Partial<Timing> = {}): W
 
 type Sent = { kind: SignalKind; at: number; rid?: string | null; replayed?: boolean };
 
-function send(to: WatchedCheck, sent: Sent, sight = SEEN, ratePerMinute = 60) {
+function send(to: WatchedCheck, sent: Sent, visibility = SEEN, ratePerMinute = 60) {
   const signal = { rid: null, replayed: false, ...sent };
-  return applySignal(to, { signal, sight, rules: { ratePerMinute } });
+  return applySignal(to, { signal, visibility, rules: { ratePerMinute } });
 }
 
 describe("a start whose run has already ended", () => {
@@ -275,8 +275,8 @@ describe("a direct signal", () => {
 
   test("after an excuse and the deadline that followed it reports both", () => {
     const up = check({ status: "up", lastPingAt: AT, newestAt: AT });
-    const sight = { ...SEEN, blind: [{ from: minutes(61), to: minutes(65) }] };
-    const outcome = send(up, { kind: "success", at: minutes(1000) }, sight);
+    const visibility = { ...SEEN, blind: [{ from: minutes(61), to: minutes(65) }] };
+    const outcome = send(up, { kind: "success", at: minutes(1000) }, visibility);
     expect(outcome.notices).toHaveLength(1);
     expect(outcome.flips.map(({ to, at }) => [to, at])).toEqual([
       ["down", minutes(135)],
@@ -336,7 +336,7 @@ describe("beyond the rate limit", () => {
       rid: null,
       replayed: false,
     }));
-    const { outcomes } = applySignals(check(), { signals, sight: SEEN, rules: { ratePerMinute: 60 } });
+    const { outcomes } = applySignals(check(), { signals, visibility: SEEN, rules: { ratePerMinute: 60 } });
     expect(outcomes.map(({ n }) => n).slice(58)).toEqual([59, 60, null]);
   });
 });
@@ -344,7 +344,7 @@ describe("beyond the rate limit", () => {
 describe("commands", () => {
   test("a pause after a deadline that we saw pass reports it first", () => {
     const overdue = check({ status: "up", lastPingAt: AT, newestAt: AT });
-    const outcome = pause(overdue, { at: minutes(80), sight: SEEN });
+    const outcome = pause(overdue, { at: minutes(80), visibility: SEEN });
     expect(outcome.flips).toEqual([{ at: minutes(70), from: "up", to: "down", reason: "timeout" }]);
     expect(outcome.state).toMatchObject({
       status: "paused",
@@ -356,13 +356,17 @@ describe("commands", () => {
 
   test("a pause after a deadline that we could not see says so", () => {
     const overdue = check({ status: "up", lastPingAt: AT, newestAt: AT });
-    const outcome = pause(overdue, { at: minutes(80), sight: UNSEEN });
-    expect(outcome).toMatchObject({ flips: [], unseen: { at: minutes(70) }, state: { status: "paused" } });
+    const outcome = pause(overdue, { at: minutes(80), visibility: UNSEEN });
+    expect(outcome).toMatchObject({
+      flips: [],
+      unobserved: { at: minutes(70) },
+      state: { status: "paused" },
+    });
   });
 
   test("a resume forgets pings and runs but not how many there were", () => {
     const paused = check({ status: "paused", lastPingAt: AT, pingCount: 9, lastDurationMs: 5, newestAt: AT });
-    expect(resume(paused, { at: minutes(1), sight: SEEN })?.state).toMatchObject({
+    expect(resume(paused, { at: minutes(1), visibility: SEEN })?.state).toMatchObject({
       status: "new",
       lastPingAt: null,
       pingCount: 9,
@@ -372,20 +376,20 @@ describe("commands", () => {
   });
 
   test("resuming a check that is not paused is refused", () => {
-    expect(resume(check({ status: "up" }), { at: AT, sight: SEEN })).toBeNull();
+    expect(resume(check({ status: "up" }), { at: AT, visibility: SEEN })).toBeNull();
   });
 
   test("a second pause outdates what was received before it, and lets a run go on", () => {
     const running = { lastStartAt: minutes(5), lastStartRid: "a", newestAt: minutes(5) };
     const paused = check({ status: "paused", commandAt: AT, ...running });
-    const moment = { at: minutes(30), sight: UNSEEN };
+    const moment = { at: minutes(30), visibility: UNSEEN };
     const twice = pause(paused, moment);
     const commanded = { commandAt: minutes(30), newestAt: minutes(30) };
     expect(twice).toEqual({
       state: { ...paused.state, ...commanded },
       flips: [],
       notices: [],
-      unseen: null,
+      unobserved: null,
     });
     for (const kind of ["success", "fail"] as const) {
       const signal = { kind, at: minutes(14), rid: "b", replayed: true } as const;
@@ -401,7 +405,7 @@ describe("commands", () => {
   test("a second pause does not hide that a run in the paused check may have gone unseen", () => {
     const paused = check({ status: "paused", commandAt: AT, lastStartAt: AT, newestAt: AT });
     const blind = [{ from: minutes(2), to: minutes(4) }];
-    const outcome = pause(paused, { at: minutes(30), sight: { watermarkAt: minutes(30), blind } });
+    const outcome = pause(paused, { at: minutes(30), visibility: { watermarkAt: minutes(30), blind } });
     expect(outcome).toMatchObject({
       notices: [{ deadline: { at: minutes(10) } }],
       state: { status: "paused", lastStartAt: null, commandAt: minutes(30) },
@@ -410,7 +414,7 @@ describe("commands", () => {
 
   test("a run that overran in a paused check comes first: the check is down, so it is paused, not resumed", () => {
     const overrun = check({ status: "paused", lastStartAt: AT, newestAt: AT });
-    const moment = { at: minutes(80), sight: SEEN };
+    const moment = { at: minutes(80), visibility: SEEN };
     expect(resume(overrun, moment)).toBeNull();
     expect(pause(overrun, moment)).toMatchObject({
       flips: [{ at: minutes(10), to: "down" }],

@@ -5,7 +5,7 @@ import {
   type Notice,
   passDeadlines,
   type PassedDeadlines,
-  type Sight,
+  type Visibility,
 } from "./deadline.ts";
 import { type Instant, MINUTE_MS } from "./instant.ts";
 import type { Signal, SignalKind } from "./signal.ts";
@@ -57,16 +57,16 @@ export function isNotified(flip: Flip): boolean {
 /** What one signal does to a check. */
 export function applySignal(
   check: WatchedCheck,
-  { signal, sight, rules }: { signal: Signal; sight: Sight; rules: SignalRules },
+  { signal, visibility, rules }: { signal: Signal; visibility: Visibility; rules: SignalRules },
 ): Outcome {
   const kind = acceptsSignal(check, signal) ? signal.kind : "ign";
   const acts = kind === "start" && hasEnded(check.state, signal.rid) ? "log" : kind;
   const newestAt = check.state.newestAt ?? signal.at;
   const at = signal.replayed ? signal.at : Math.max(signal.at, newestAt);
   // Whether it came in time is a matter of when it was received, whatever has been applied since.
-  const passed = passBefore(check, { kind: acts, at: signal.at, sight });
+  const passed = passBefore(check, { kind: acts, at: signal.at, visibility });
   const judged = { kind: acts, at, rid: signal.rid };
-  const effect = takeEffect({ timing: check.timing, state: passed.state }, judged, sight);
+  const effect = takeEffect({ timing: check.timing, state: passed.state }, judged, visibility);
   const flips = [...passed.flips, ...effect.flips];
   const changes =
     flips.length > 0 || effect.takenBackAt !== null || (effect.run?.durationMs ?? null) !== null;
@@ -88,7 +88,7 @@ export function applySignal(
     flips,
     takenBackAt: effect.takenBackAt,
     notices: passed.notices,
-    notObserved: passed.unseen,
+    notObserved: passed.unobserved,
     run: effect.run,
   };
 }
@@ -110,12 +110,12 @@ function endedAfter(endedRids: readonly string[], { kind, rid }: Judged): readon
 /** What a batch of signals for one check does, in order. */
 export function applySignals(
   check: WatchedCheck,
-  { signals, sight, rules }: { signals: readonly Signal[]; sight: Sight; rules: SignalRules },
+  { signals, visibility, rules }: { signals: readonly Signal[]; visibility: Visibility; rules: SignalRules },
 ): { state: CheckState; outcomes: readonly Outcome[] } {
   let state = check.state;
   const outcomes: Outcome[] = [];
   for (const signal of signals) {
-    const outcome = applySignal({ timing: check.timing, state }, { signal, sight, rules });
+    const outcome = applySignal({ timing: check.timing, state }, { signal, visibility, rules });
     outcomes.push(outcome);
     state = outcome.state;
   }
@@ -129,14 +129,14 @@ export function applySignals(
  */
 function passBefore(
   check: WatchedCheck,
-  { kind, at, sight }: { kind: SignalKind; at: Instant; sight: Sight },
+  { kind, at, visibility }: { kind: SignalKind; at: Instant; visibility: Visibility },
 ): PassedDeadlines {
   const { state } = check;
-  if (kind === "log" || kind === "ign") return { state, flips: [], notices: [], unseen: null };
-  const passed = passDeadlines(check, { sight, beforeAt: at });
+  if (kind === "log" || kind === "ign") return { state, flips: [], notices: [], unobserved: null };
+  const passed = passDeadlines(check, { visibility, beforeAt: at });
   // A start does not answer for a success that is missing: the sweeper will. It does replace an older run.
-  const answers = kind !== "start" || passed.unseen?.cause === "overrun";
-  return answers ? passed : { ...passed, unseen: null };
+  const answers = kind !== "start" || passed.unobserved?.cause === "overrun";
+  return answers ? passed : { ...passed, unobserved: null };
 }
 
 type Effect = {
@@ -149,17 +149,17 @@ type Effect = {
 /** A signal after the check's own situation has been taken into account. */
 type Judged = { kind: SignalKind; at: Instant; rid: string | null };
 
-function takeEffect(check: WatchedCheck, judged: Judged, sight: Sight): Effect {
+function takeEffect(check: WatchedCheck, judged: Judged, visibility: Visibility): Effect {
   const { state } = check;
   const unchanged = { state, flips: [], late: false, takenBackAt: null, run: null };
   if (judged.kind === "log" || judged.kind === "ign") return unchanged;
   // Measured against what has decided the status, not against any newer line in the log: a success that
   // was received in time must prevent its alert even if a start has overtaken it.
   const decidedAt = Math.max(state.lastPingAt ?? -Infinity, state.commandAt ?? -Infinity);
-  if (judged.at < decidedAt) return overtaken(check, { unchanged, judged, sight });
+  if (judged.at < decidedAt) return overtaken(check, { unchanged, judged, visibility });
   if (judged.kind === "start") return begin(unchanged, judged);
   if (state.silence !== null && judged.at <= state.silence.deadlineAt) {
-    return takeBack(check, { judged, silence: state.silence, sight });
+    return retractFlip(check, { judged, silence: state.silence, visibility });
   }
   return complete(state, judged);
 }
@@ -170,7 +170,7 @@ function takeEffect(check: WatchedCheck, judged: Judged, sight: Sight): Effect {
  */
 function overtaken(
   { timing, state }: WatchedCheck,
-  { unchanged, judged, sight }: { unchanged: Effect; judged: Judged; sight: Sight },
+  { unchanged, judged, visibility }: { unchanged: Effect; judged: Judged; visibility: Visibility },
 ): Effect {
   const { kind, at } = judged;
   if (kind === "start") return { ...unchanged, late: true };
@@ -185,7 +185,7 @@ function overtaken(
   const { silence } = state;
   if (silence === null || at > silence.deadlineAt) return { ...late, state: ended };
   const before = { ...ended, status: silence.from, silence: null };
-  const next = extendedDeadline({ timing, state: before }, sight.blind);
+  const next = extendedDeadline({ timing, state: before }, visibility.blind);
   const standsAnyway = next !== null && next.firesAt <= silence.deadlineAt;
   return standsAnyway
     ? { ...late, state: ended }
@@ -240,12 +240,12 @@ function endsRun({ lastStartAt, lastStartRid }: CheckState, { kind, at, rid }: J
  * A success or failure that was received before the deadline but applied after it had fired: go back to before
  * the deadline, and see whether it would have fired with this signal known.
  */
-function takeBack(
+function retractFlip(
   { timing, state }: WatchedCheck,
-  { judged, silence, sight }: { judged: Judged; silence: Silence; sight: Sight },
+  { judged, silence, visibility }: { judged: Judged; silence: Silence; visibility: Visibility },
 ): Effect {
   const effect = complete({ ...state, status: silence.from, silence: null }, judged);
-  const next = extendedDeadline({ timing, state: effect.state }, sight.blind);
+  const next = extendedDeadline({ timing, state: effect.state }, visibility.blind);
   if (next !== null && next.firesAt <= silence.deadlineAt) {
     // It would have fired all the same: the flip stands, only what preceded it is corrected.
     const down = {
@@ -258,18 +258,18 @@ function takeBack(
   return { ...effect, takenBackAt: silence.deadlineAt };
 }
 
-type CommandMoment = { at: Instant; sight: Sight };
+type CommandMoment = { at: Instant; visibility: Visibility };
 
 /**
  * Stops watching. A deadline that had passed before still counts. One that is paused already stays as it is, but
  * the command is the newest: what was received before it and is replayed later does not end the pause.
  */
 export function pause(check: WatchedCheck, moment: CommandMoment): PassedDeadlines {
-  const passed = passDeadlines(check, { sight: moment.sight, beforeAt: moment.at });
+  const passed = passDeadlines(check, { visibility: moment.visibility, beforeAt: moment.at });
   const commanded = commandedAt(passed.state, moment);
   // A run goes on, and whether it kept a deadline that we cannot see yet is left to the sweeper.
   if (passed.state.status === "paused")
-    return { ...passed, state: { ...passed.state, ...commanded }, unseen: null };
+    return { ...passed, state: { ...passed.state, ...commanded }, unobserved: null };
   const rest = { lastStartAt: null, lastStartRid: null, expectFromAt: null, silence: null };
   return {
     ...passed,
@@ -282,7 +282,7 @@ export function pause(check: WatchedCheck, moment: CommandMoment): PassedDeadlin
  * paused check that has overrun its deadline has taken it down.
  */
 export function resume(check: WatchedCheck, moment: CommandMoment): PassedDeadlines | null {
-  const passed = passDeadlines(check, { sight: moment.sight, beforeAt: moment.at });
+  const passed = passDeadlines(check, { visibility: moment.visibility, beforeAt: moment.at });
   if (passed.state.status !== "paused") return null;
   const cleared = { lastPingAt: null, lastStartAt: null, lastStartRid: null, expectFromAt: null };
   return {

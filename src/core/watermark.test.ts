@@ -9,7 +9,7 @@ import {
   leaseMsOf,
   mayConfirm,
   SETTLE_MS,
-  settledSight,
+  settledVisibility,
   settlingOf,
   SHORT_LEASE_MS,
   watermarkOf,
@@ -147,7 +147,7 @@ describe("an intake that is silent", () => {
 });
 
 describe("settling", () => {
-  const sight = { watermarkAt: NOW - 2_000, blind: [] };
+  const visibility = { watermarkAt: NOW - 2_000, blind: [] };
 
   type Beats = { newestBeatAt: number | null; gapEndedAt: number | null };
   type Given = Partial<{ lookedAt: number; isBehind: boolean }>;
@@ -171,7 +171,7 @@ describe("settling", () => {
   }
 
   const isSettled = (look: Beats & { now: number }) =>
-    settledSight(settlingOf(look), sight).watermarkAt !== null;
+    settledVisibility(settlingOf(look), visibility).watermarkAt !== null;
 
   const everySecond = (count: number) => Array.from({ length: count }, () => 1_000);
 
@@ -224,7 +224,7 @@ describe("settling", () => {
 
   test("keeps the blind times, which only make more careful", () => {
     const blind = [{ from: 1, to: 2 }];
-    expect(settledSight({ lookedAt: NOW, freshSinceAt: null }, { ...sight, blind })).toEqual({
+    expect(settledVisibility({ lookedAt: NOW, freshSinceAt: null }, { ...visibility, blind })).toEqual({
       watermarkAt: null,
       blind,
     });

@@ -1,6 +1,6 @@
 // How far we have seen, and through whom: what an intake may vouch for, when its time counts as blind, when it
 // is lost, and when silence may be believed again. Pure; instants are on the database's clock.
-import type { Sight } from "./deadline.ts";
+import type { Visibility } from "./deadline.ts";
 import { type Instant, type Interval, MINUTE_MS, SECOND_MS } from "./instant.ts";
 import type { SignalTarget } from "./signal.ts";
 
@@ -152,7 +152,7 @@ export function settlingOf(look: {
 }
 
 /** How far may be seen by somebody who settles: no watermark until everything has been fresh for a minute. */
-export function settledSight(settling: Settling, { watermarkAt, blind }: Sight): Sight {
+export function settledVisibility(settling: Settling, { watermarkAt, blind }: Visibility): Visibility {
   return { watermarkAt: isSettled(settling) ? watermarkAt : null, blind };
 }
 
@@ -256,7 +256,7 @@ export type HeartbeatAccepted = {
   lost: readonly OpenIntake[];
   blind: readonly Blindness[];
   /** As far as can be seen if nothing else forbids it, with the blind times that were asked for. */
-  sight: { watermarkAt: Instant; blind: readonly NumberedBlind[] };
+  visibility: { watermarkAt: Instant; blind: readonly NumberedBlind[] };
   /** Since when nobody has missed a beat of everybody's. */
   freshSinceAt: Instant;
 };

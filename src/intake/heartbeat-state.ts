@@ -1,6 +1,6 @@
 // What an intake remembers of beats, its own and those of others: since when they follow on each other, how far
 // can be seen, who else is there. Time is handed in.
-import type { Sight } from "../core/deadline.ts";
+import type { Visibility } from "../core/deadline.ts";
 import { type Instant, type Interval, MINUTE_MS } from "../core/instant.ts";
 import { keptFrom } from "../core/retention.ts";
 import {
@@ -8,20 +8,20 @@ import {
   type HeartbeatAccepted,
   HOLD_REPORTED_AFTER_MS,
   type NumberedBlind,
-  settledSight,
+  settledVisibility,
   TICK_GAP_MS_MAX,
 } from "../core/watermark.ts";
 
 /** Whoever holds the watermark back, and for how long. */
 type Hold = { intakeId: string; name: string; behindMs: number };
 
-const NOTHING_SEEN: Sight = { watermarkAt: null, blind: [] };
+const NOTHING_SEEN: Visibility = { watermarkAt: null, blind: [] };
 
 export class PeerHeartbeats {
   /** Of an instant on the database's clock: see BeatRequest. */
   watchingSinceAt: Instant | null = null;
   #lastAt: Instant | null = null;
-  #sight = NOTHING_SEEN;
+  #visibility = NOTHING_SEEN;
   #isAlone: boolean;
   readonly #blind = new BlindIntervals();
   readonly #signs = new Map<string, { lastSeq: number; at: Instant }>();
@@ -42,8 +42,8 @@ export class PeerHeartbeats {
   }
 
   /** As of the last beat. */
-  get sight(): Sight {
-    return this.#sight;
+  get visibility(): Visibility {
+    return this.#visibility;
   }
 
   /** When others were last seen to record something. */
@@ -55,21 +55,21 @@ export class PeerHeartbeats {
   startOver(): void {
     this.watchingSinceAt = null;
     this.#lastAt = null;
-    this.#sight = NOTHING_SEEN;
+    this.#visibility = NOTHING_SEEN;
     this.#blind.forgetAll();
   }
 
   /** Takes a beat into account. */
-  note({ look, others, sight, freshSinceAt }: HeartbeatAccepted): void {
+  note({ look, others, visibility, freshSinceAt }: HeartbeatAccepted): void {
     const now = look.databaseAt;
-    const isComplete = this.#blind.note(sight.blind, now);
+    const isComplete = this.#blind.note(visibility.blind, now);
     // The database has forgotten something: everything is asked for again.
     if (!isComplete) this.startOver();
     const isUnbroken = this.#lastAt !== null && now - this.#lastAt <= HEARTBEAT_GAP_MS_MAX;
     if (!isUnbroken) this.watchingSinceAt = now;
     this.#lastAt = now;
-    this.#sight = isComplete
-      ? settledSight({ lookedAt: now, freshSinceAt }, { ...sight, blind: this.#blind.all() })
+    this.#visibility = isComplete
+      ? settledVisibility({ lookedAt: now, freshSinceAt }, { ...visibility, blind: this.#blind.all() })
       : NOTHING_SEEN;
     this.#isAlone = others.length === 0;
     const ids = new Set(others.map(({ id }) => id));
@@ -84,12 +84,12 @@ export class PeerHeartbeats {
 
 /** Who has been holding back the watermark for so long that the operator should know; null when nobody. */
 export function holdOf(
-  { look, others, sight }: HeartbeatAccepted,
+  { look, others, visibility }: HeartbeatAccepted,
   own: { id: string; name: string },
 ): Hold | null {
-  const behindMs = look.databaseAt - sight.watermarkAt;
+  const behindMs = look.databaseAt - visibility.watermarkAt;
   if (behindMs <= HOLD_REPORTED_AFTER_MS) return null;
-  const holder = others.find(({ watermarkAt }) => watermarkAt === sight.watermarkAt) ?? own;
+  const holder = others.find(({ watermarkAt }) => watermarkAt === visibility.watermarkAt) ?? own;
   return { intakeId: holder.id, name: holder.name, behindMs };
 }
 

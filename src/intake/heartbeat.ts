@@ -2,9 +2,9 @@
 // enters anew when the others have given it up or its spool can be used no more.
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
-import type { Sight } from "../core/deadline.ts";
+import type { Visibility } from "../core/deadline.ts";
 import type { Instant, Interval } from "../core/instant.ts";
-import { SPOOL_FILL_TOLD } from "../core/limits.ts";
+import { SPOOL_FILL_REPORTED } from "../core/limits.ts";
 import {
   type AttributedRefusals,
   type ClockReading,
@@ -62,9 +62,9 @@ export class Heartbeat {
   }
 
   /** How far can be seen; nothing fires while beats do not follow on each other. */
-  sight(): Sight {
-    const { sight } = this.#pulse.watch;
-    return this.#sinceBeatMs() > HEARTBEAT_GAP_MS_MAX ? { ...sight, watermarkAt: null } : sight;
+  visibility(): Visibility {
+    const { visibility } = this.#pulse.watch;
+    return this.#sinceBeatMs() > HEARTBEAT_GAP_MS_MAX ? { ...visibility, watermarkAt: null } : visibility;
   }
 
   /** Whether the database has heard of the intake; before, nothing can be recorded under its id. */
@@ -173,7 +173,7 @@ export class Heartbeat {
   #noteSpool(): void {
     const { spoolFill, log } = this.#parts;
     const fill = spoolFill();
-    const isFilling = fill >= SPOOL_FILL_TOLD;
+    const isFilling = fill >= SPOOL_FILL_REPORTED;
     const isFull = fill >= 1;
     if (isFull && !this.#isFull) log.warn({ fill }, SPOOL_FULL);
     else if (isFilling && !this.#isFilling)
@@ -504,7 +504,7 @@ export class HeartbeatExchange {
 
   #note(result: HeartbeatAccepted): void {
     const { clock, log, name, wall } = this.#parts;
-    const { look, lost, blind, sight } = result;
+    const { look, lost, blind, visibility } = result;
     const aheadMs = clock.aheadMs(look);
     if (aheadMs < -CLOCK_BACK_MS_MAX) {
       log.error(
@@ -521,7 +521,7 @@ export class HeartbeatExchange {
     this.counts.beats += 1;
     this.counts.lost += lost.length;
     this.counts.blind += blind.length;
-    this.counts.watermarkLagMs = look.databaseAt - sight.watermarkAt;
+    this.counts.watermarkLagMs = look.databaseAt - visibility.watermarkAt;
     for (const { id, name: where } of lost)
       log.error({ intakeId: id, name: where }, "receiving process lost");
     for (const one of blind) log.warn(blindFields(one), "monitoring gap: pings could not be received");

@@ -72,11 +72,11 @@ function base64(bytes: Buffer): string {
 }
 
 /** Hashed when there is nothing to compare with, so that the time it takes tells nothing. Nobody's password. */
-const NOBODY = `$argon2id$v=19$m=${COSTS.memory},t=${COSTS.passes},p=${COSTS.parallelism}$${base64(Buffer.alloc(SALT_BYTES, 7))}$${base64(Buffer.alloc(HASH_BYTES))}`;
+const UNKNOWN_ACCOUNT_HASH = `$argon2id$v=19$m=${COSTS.memory},t=${COSTS.passes},p=${COSTS.parallelism}$${base64(Buffer.alloc(SALT_BYTES, 7))}$${base64(Buffer.alloc(HASH_BYTES))}`;
 
 /** Whether a password is the one that was stored; null stands for none, and takes as long. */
 export async function isPassword(password: string, stored: string | null): Promise<boolean> {
-  const parts = SHAPE.exec(stored ?? NOBODY)?.groups;
+  const parts = SHAPE.exec(stored ?? UNKNOWN_ACCOUNT_HASH)?.groups;
   const [memory, passes, parallelism] = [parts?.["memory"], parts?.["passes"], parts?.["parallelism"]].map(
     Number,
   );

@@ -60,21 +60,21 @@ export type AccountEmail = { to: string; facts: AccountEmailFacts };
 /** What a letter about an account says, and to whom; null when there is nothing to say any more. */
 export async function composeAccountEmail(
   db: Db,
-  letter: QueuedEmail,
+  email: QueuedEmail,
   now: Instant,
 ): Promise<AccountEmail | null> {
-  const about = letter.about as Readonly<Record<string, string | undefined>>;
-  switch (letter.kind) {
+  const about = email.about as Readonly<Record<string, string | undefined>>;
+  switch (email.kind) {
     case "signIn":
     case "confirm":
     case "changeEmail":
-      return composeTokenEmail(db, { kind: letter.kind, tokenUuid: about["token"] ?? "" }, now);
+      return composeTokenEmail(db, { kind: email.kind, tokenUuid: about["token"] ?? "" }, now);
     case "invitation":
       return readInvitation(db, about["invitation"] ?? "", now);
     case "transfer":
-      return readTransfer(db, { accountId: letter.accountId, projectUuid: about["project"] ?? "" });
+      return readTransfer(db, { accountId: email.accountId, projectUuid: about["project"] ?? "" });
     case "security":
-      return readSecurity(db, { accountId: letter.accountId, what: about["what"], to: about["to"] });
+      return readSecurity(db, { accountId: email.accountId, what: about["what"], to: about["to"] });
     case "verification":
     case "unverified":
     case "disabled":

@@ -538,8 +538,8 @@ export function notifyUnverified(
   return inRetriedTransaction(database, async (tx) => {
     const channel = await findChannelByUuid(tx, channelUuid);
     if (channel === null) return;
-    const told = await findNewestEmail(tx, { channelId: channel.id, kind: "unverified" });
-    if (told !== null && told.createdAt > at - OWNER_NOTIFIED_EVERY_DAYS * DAY_MS) return;
+    const lastEmail = await findNewestEmail(tx, { channelId: channel.id, kind: "unverified" });
+    if (lastEmail !== null && lastEmail.createdAt > at - OWNER_NOTIFIED_EVERY_DAYS * DAY_MS) return;
     const address = mailAddressOf(channel) ?? "";
     await queueOwnerEmail(tx, { kind: "unverified", channelId: channel.id, about: { address }, at });
   });
@@ -582,12 +582,12 @@ export async function disableFailingChannel(
   const others = await listChannels(tx, projectId);
   const left = others.filter((other) => other.kind !== "group" && other.disabledAt === null);
   const about: DisabledMessage = { kind: "disabled", at, projectName, channel: { uuid, kind, name }, reason };
-  const sayings = disabledNoticeRecipients(left).map((other) => ({
+  const messages = disabledNoticeRecipients(left).map((other) => ({
     channelId: other.id,
     kind: "disabled" as const,
     about,
   }));
-  if (sayings.length > 0) await insertMessages(tx, { sayings, at });
+  if (messages.length > 0) await insertMessages(tx, { messages, at });
   else await queueOwnerEmail(tx, { kind: "disabled", channelId, about: { reason }, at });
   return true;
 }

@@ -18,7 +18,7 @@ import {
   uniqueCriteria,
   type UniqueField,
 } from "../core/check.ts";
-import { passDeadlines, type PassedDeadlines, type Sight } from "../core/deadline.ts";
+import { passDeadlines, type PassedDeadlines, type Visibility } from "../core/deadline.ts";
 import { ERROR_TEXT, type ErrorCode, FIELD_PROBLEM, fieldText } from "../core/errors.ts";
 import { uniqueKey, withTag } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
@@ -74,13 +74,13 @@ import { planDeliveries, planNotices } from "./plan-deliveries.ts";
 import {
   applyBatch,
   lockTargetsOf,
-  needsOwnSight,
+  needsCheckVisibility,
   notObservedEvents,
-  ownSight,
-  ownSights,
+  checkVisibility,
+  checkVisibilities,
   type RecordOptions,
 } from "./record-signals.ts";
-import { inRetriedTransaction, OvertakenError } from "./retry.ts";
+import { inRetriedTransaction, ConflictError } from "./retry.ts";
 
 /** Which check is meant, and the project in which the caller may change checks. */
 export type CheckName = { projectId: number } & ({ checkId: number } | { uuid: string });
@@ -231,7 +231,7 @@ async function lockMatch(
   if (found === null) return null;
   const locked = await lockCheck(tx, { projectId, checkId: found.id });
   if ("kind" in locked || !meetsCriteria(locked.check.settings, criteria)) {
-    throw new OvertakenError("The check was changed or deleted in the meantime.");
+    throw new ConflictError("The check was changed or deleted in the meantime.");
   }
   return locked;
 }
@@ -293,7 +293,7 @@ export function updateCheck(
 }
 
 /** The settings have been changed since; `edits` says how, newest first, and `version` is the present one. */
-export type Overtaken = { kind: "overtaken"; version: Instant; edits: CheckEvent[] };
+export type ConflictingEdits = { kind: "overtaken"; version: Instant; edits: CheckEvent[] };
 
 /** So many edits are told of at most. */
 const EDITS_LISTED_MAX = 10;
@@ -302,7 +302,7 @@ const EDITS_LISTED_MAX = 10;
 export function updateCheckSince(
   database: Database,
   request: CheckName & Edit & { version: Instant },
-): Promise<Done<"updated"> | Refused | Absent | Overtaken> {
+): Promise<Done<"updated"> | Refused | Absent | ConflictingEdits> {
   return inRetriedTransaction(database, async (tx) => {
     const locked = await lockCheck(tx, request);
     if ("kind" in locked) return locked;
@@ -326,7 +326,7 @@ export type Command = CheckName & {
   accountId: number | null;
   keyId?: number | null;
   /** How far we have seen, for a deadline that passed before the command. */
-  sight: Sight;
+  visibility: Visibility;
 };
 
 /** Stops watching a check; one that is paused already stays so, whatever older signals are still on their way. */
@@ -335,11 +335,11 @@ export function pauseCheck(database: Database, request: Command): Promise<Done<"
     const locked = await lockCheck(tx, request);
     if ("kind" in locked) return locked;
     const { check, stored } = locked;
-    const passage = pause(
+    const outcome = pause(
       { timing: check.settings, state: stored.state },
-      { at: request.at, sight: await ownSight(tx, stored, request) },
+      { at: request.at, visibility: await checkVisibility(tx, stored, request) },
     );
-    return { kind: "paused", check: await applyCommand(tx, { ...request, locked, passage, as: "paused" }) };
+    return { kind: "paused", check: await applyCommand(tx, { ...request, locked, outcome, as: "paused" }) };
   });
 }
 
@@ -352,34 +352,34 @@ export function resumeCheck(
     const locked = await lockCheck(tx, request);
     if ("kind" in locked) return locked;
     const { check, stored } = locked;
-    const passage = resume(
+    const outcome = resume(
       { timing: check.settings, state: stored.state },
-      { at: request.at, sight: await ownSight(tx, stored, request) },
+      { at: request.at, visibility: await checkVisibility(tx, stored, request) },
     );
-    if (passage === null) return { kind: "refused", code: "conflict", text: ERROR_TEXT.notPaused };
-    return { kind: "resumed", check: await applyCommand(tx, { ...request, locked, passage, as: "resumed" }) };
+    if (outcome === null) return { kind: "refused", code: "conflict", text: ERROR_TEXT.notPaused };
+    return { kind: "resumed", check: await applyCommand(tx, { ...request, locked, outcome, as: "resumed" }) };
   });
 }
 
 type AppliedCommand = {
   locked: LockedCheck;
-  passage: PassedDeadlines;
+  outcome: PassedDeadlines;
   as: "paused" | "resumed";
   accountId: number | null;
   keyId?: number | null;
   at: Instant;
 };
 
-async function applyCommand(tx: Tx, obeyed: AppliedCommand): Promise<CheckWithChannels> {
-  const { locked, passage, as, accountId, at } = obeyed;
+async function applyCommand(tx: Tx, command: AppliedCommand): Promise<CheckWithChannels> {
+  const { locked, outcome, as, accountId, at } = command;
   const { check, stored } = locked;
   const channelUuids = await channelUuidsOf(tx, check.id);
   // A deadline that has passed comes first, whether or not a sweeper was there before.
-  const from = passage.flips.at(-1)?.to ?? stored.state.status;
+  const from = outcome.flips.at(-1)?.to ?? stored.state.status;
   // Paused once more is worth no line: nothing that can be seen has changed.
   const event = from === as ? null : { kind: as, accountId, detail: { from } };
-  const next = await writeStateChange(tx, { ...passage, stored, timing: check.settings, event, at });
-  if (event !== null) await auditCheck(tx, { what: `check.${as}`, check, by: obeyed, at });
+  const next = await writeStateChange(tx, { ...outcome, stored, timing: check.settings, event, at });
+  if (event !== null) await auditCheck(tx, { what: `check.${as}`, check, by: command, at });
   return present({ check, stored: next }, channelUuids);
 }
 
@@ -415,7 +415,7 @@ export type Edit = {
   keyId?: number | null;
   at: Instant;
   /** How far we have seen, for a deadline that passed before the edit. */
-  sight: Sight;
+  visibility: Visibility;
 };
 
 /** How much of a text the history keeps: a description may have megabytes, and be edited every minute. */
@@ -438,20 +438,20 @@ async function editCheck(
   const isReassigned = chosen !== null && (await assignChosen(tx, { checkId, chosen, current }));
   const hasChanges = isReassigned || Object.keys(patch).length > 0;
   const written = hasChanges ? await writeSettings(tx, { checkId, patch, at }) : check;
-  if (written === null) throw new OvertakenError("The check was moved to the trash.");
+  if (written === null) throw new ConflictError("The check was moved to the trash.");
   const before = differences({ before: settings, after: check.settings });
   const detail = {
     before: shortened(isReassigned ? { ...before, channels: current } : before),
     after: shortened(isReassigned ? { ...patch, channels: chosen.uuids } : patch),
   };
-  const passage = passDeadlines(
+  const outcome = passDeadlines(
     { timing: check.settings, state: stored.state },
-    { sight: await ownSight(tx, stored, edit), beforeAt: at },
+    { visibility: await checkVisibility(tx, stored, edit), beforeAt: at },
   );
   const next = await writeStateChange(tx, {
-    ...passage,
+    ...outcome,
     // What cannot be seen yet is left to the sweeper, and to the settings that hold then.
-    unseen: null,
+    unobserved: null,
     stored,
     timing: settings,
     event: hasChanges ? { kind: "edited", accountId, detail } : null,
@@ -534,8 +534,8 @@ async function writeAll(
     notices.map(({ blind }) => ({ checkId, blind })),
   );
   await planNotices(tx, excused, at);
-  const events = changes.flatMap(({ stored: { checkId }, event, ...passage }) => {
-    const unobserved = notObservedEvents(checkId, passage);
+  const events = changes.flatMap(({ stored: { checkId }, event, ...outcome }) => {
+    const unobserved = notObservedEvents(checkId, outcome);
     return event === null ? unobserved : [...unobserved, { checkId, at, ...event }];
   });
   if (events.length > 0) await insertEvents(tx, events);
@@ -678,12 +678,12 @@ const SCHEDULE_FIELDS = ["kind", "timeoutSeconds", "graceSeconds", "schedule", "
 export function rescheduleChecks(
   database: Database,
   request: RescheduleRequest,
-): Promise<Rescheduled[] | Overtaken> {
+): Promise<Rescheduled[] | ConflictingEdits> {
   return inRetriedTransaction(database, async (tx) => {
     const found = await lockChecks(tx, request);
-    const overtaking = await editsAfter(tx, found, request.version);
-    const [newest] = overtaking;
-    if (newest !== undefined) return { kind: "overtaken", version: newest.at, edits: overtaking };
+    const conflicts = await editsAfter(tx, found, request.version);
+    const [newest] = conflicts;
+    if (newest !== undefined) return { kind: "overtaken", version: newest.at, edits: conflicts };
     const edits = found.map((locked) => {
       const { settings: before, id } = locked.check;
       const settings = patchCheck(before, request.wanted.get(id) ?? {}, { deriveSlug: false });
@@ -736,22 +736,24 @@ async function writeSchedules(
   edits: readonly ScheduleEdit[],
   request: RescheduleRequest,
 ): Promise<void> {
-  const { at, sight, accountId } = request;
+  const { at, visibility, accountId } = request;
   const changes = edits.map(({ locked: { check }, settings }) => ({ checkId: check.id, settings }));
   if ((await updateSchedules(tx, { changes, at })) !== changes.length) {
-    throw new OvertakenError("One of the checks was moved to the trash.");
+    throw new ConflictError("One of the checks was moved to the trash.");
   }
-  const passed = edits.map(({ locked: { stored } }) => stored).filter((stored) => needsOwnSight(stored, at));
-  const sightOf = await ownSights(tx, passed, sight);
+  const passed = edits
+    .map(({ locked: { stored } }) => stored)
+    .filter((stored) => needsCheckVisibility(stored, at));
+  const visibilityOf = await checkVisibilities(tx, passed, visibility);
   const done = edits.map(({ locked: { check, stored }, settings, after }) => {
     const detail = { before: differences({ before: settings, after: check.settings }), after };
     // What has passed counts by the old schedule; what cannot be seen yet is left to the sweeper.
-    const passage = passDeadlines(
+    const outcome = passDeadlines(
       { timing: check.settings, state: stored.state },
-      { sight: sightOf(check.id), beforeAt: at },
+      { visibility: visibilityOf(check.id), beforeAt: at },
     );
     const event = { kind: "edited", accountId, detail };
-    return { check, detail, state: { ...passage, unseen: null, stored, timing: settings, event } };
+    return { check, detail, state: { ...outcome, unobserved: null, stored, timing: settings, event } };
   });
   await writeStateChanges(tx, { changes: done.map(({ state }) => state), at });
   const what = "check.changed";
@@ -816,9 +818,9 @@ export function transferCheck(
     const locked = await lockCheck(tx, request);
     if ("kind" in locked) return locked;
     if (projectId === to.id) return { kind: "moved" };
-    const [giver, taker] = [await findProjectOwner(tx, projectId), await findProjectOwner(tx, to.id)];
-    if (taker === null) return { kind: "not found" };
-    if (giver?.id !== taker.id) {
+    const [fromOwner, toOwner] = [await findProjectOwner(tx, projectId), await findProjectOwner(tx, to.id)];
+    if (toOwner === null) return { kind: "not found" };
+    if (fromOwner?.id !== toOwner.id) {
       const quota = await lockQuota(tx, { ...request, projectId: to.id });
       if (quota === null || !mayCreateCheck(quota)) {
         return { kind: "refused", code: "forbidden", text: ERROR_TEXT.checkLimit };
@@ -848,15 +850,15 @@ export function transferCheck(
 // A signal that a person gives by pressing a button: recorded as any other, in a transaction of its own. It comes from
 // no intake, so it has no number: whoever pressed waits for the commit, and presses again if there was none.
 
-export type SignalNow = Command & {
+export type PingNow = Command & {
   uuid: string;
   remoteAddr: string | null;
   ua: string;
 } & Pick<RecordOptions, "pingLogRows" | "rules">;
 
 /** Records a success of a check now. What it does is decided as for any signal. */
-export function signalNow(database: Database, request: SignalNow): Promise<{ kind: "recorded" } | Absent> {
-  const { uuid, at, sight, rules, pingLogRows, remoteAddr, ua } = request;
+export function recordPingNow(database: Database, request: PingNow): Promise<{ kind: "recorded" } | Absent> {
+  const { uuid, at, visibility, rules, pingLogRows, remoteAddr, ua } = request;
   const signal: AcceptedSignal = {
     target: { by: "uuid", uuid },
     // As a POST: a check that takes nothing else takes this.
@@ -873,7 +875,13 @@ export function signalNow(database: Database, request: SignalNow): Promise<{ kin
     const locked = await lockCheck(tx, request);
     if ("kind" in locked) return locked;
     const targets = await lockTargetsOf(tx, [signal]);
-    const [result] = await applyBatch(tx, [signal], { sight, rules, pingLogRows, replayed: false, targets });
+    const [result] = await applyBatch(tx, [signal], {
+      visibility,
+      rules,
+      pingLogRows,
+      replayed: false,
+      targets,
+    });
     if (result !== "recorded") return { kind: "not found" };
     await auditCheck(tx, { what: "check.pinged", check: locked.check, by: request, at });
     return { kind: "recorded" };
@@ -947,7 +955,7 @@ export function restoreCheck(
     const check = await findCheckByUuid(tx, uuid);
     if (check === null) return { kind: "not found" };
     const state = { ...stored.state, lastStartAt: null, lastStartRid: null, expectFromAt: at };
-    const nothing = { flips: [], notices: [], unseen: null };
+    const nothing = { flips: [], notices: [], unobserved: null };
     const event = null;
     await writeStateChange(tx, { ...nothing, state, stored, timing: check.settings, event, at });
     await auditCheck(tx, { what: "check.restored", check, by: request, at });

@@ -239,7 +239,7 @@ async function notifyAdmin(
   const channel = channelUuid === null ? null : await findChannelByUuid(tx, channelUuid);
   if (channel === null) return null;
   const saying = { channelId: channel.id, kind: "operator" as const, about: message };
-  const [id] = await insertMessages(tx, { sayings: [saying], at: message.at });
+  const [id] = await insertMessages(tx, { messages: [saying], at: message.at });
   return id ?? null;
 }
 

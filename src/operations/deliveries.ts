@@ -105,7 +105,7 @@ export type Claim = {
   /** It may have been sent before, so it has to say the same again. */
   isRepeat: boolean;
   /** Its channel fails, or takes its time. */
-  isTroubled: boolean;
+  isDegraded: boolean;
   /** Everything that the message settles, oldest first; at least one. */
   deliveries: readonly [Delivery, ...Delivery[]];
 };
@@ -123,7 +123,7 @@ export type ClaimOptions = {
   /** Messages that this process is sending, by channel. */
   inFlight?: ReadonlyMap<number, number>;
   /** The senders of this process, and those that channels in trouble may have; left out: accounts are not limited. */
-  senders?: { all: Senders; troubled: Senders };
+  senders?: { all: Senders; degraded: Senders };
   /** Messages to one channel at the same time. */
   sendsMax?: number;
   leaseMs?: number;
@@ -178,7 +178,7 @@ type Shares = {
   /** How many messages each channel may be given. */
   given: Map<number, number>;
   owners: Map<number, number | null>;
-  troubled: Set<number>;
+  degraded: Set<number>;
   limited: Map<number, { waiting: WaitingChannel; rate: Rate }>;
   after: number;
 };
@@ -189,18 +189,21 @@ function shareOut(waiting: readonly WaitingChannel[], options: ClaimOptions): Sh
   const given = new Map<number, number>();
   const owners: Shares["owners"] = new Map();
   const limited: Shares["limited"] = new Map();
-  const troubled = new Set<number>();
+  const degraded = new Set<number>();
   let left = limit;
   let lastGiven = 0;
   // Where the next claim goes on if an account got less than it wanted: its other channels have their turn then.
   let cutAt = 0;
   const all = new Pool(senders?.all.free ?? limit, senders?.all.heldBy);
-  const careful = new Pool(senders?.troubled.free ?? limit, senders?.troubled.heldBy);
+  const degradedSenders = new Pool(senders?.degraded.free ?? limit, senders?.degraded.heldBy);
   for (const one of waiting) {
-    if (left === 0) return { given, owners, troubled, limited, after: cutAt === 0 ? lastGiven : cutAt };
+    if (left === 0) return { given, owners, degraded, limited, after: cutAt === 0 ? lastGiven : cutAt };
     if (!one.isDue) continue;
     const { ownerId } = one;
-    const wanted = Math.min(left, shareOf(one, { ...options, troubledLeft: careful.leftFor(ownerId) }));
+    const wanted = Math.min(
+      left,
+      shareOf(one, { ...options, degradedLeft: degradedSenders.leftFor(ownerId) }),
+    );
     const share = Math.min(wanted, all.leftFor(ownerId));
     if (share < wanted && cutAt === 0) cutAt = lastGiven;
     if (share === 0) continue;
@@ -211,29 +214,29 @@ function shareOut(waiting: readonly WaitingChannel[], options: ClaimOptions): Sh
     all.take(share, ownerId);
     if (one.channel === null) continue;
     if (isDegraded(one.channel)) {
-      troubled.add(one.channelId);
-      careful.take(share, ownerId);
+      degraded.add(one.channelId);
+      degradedSenders.take(share, ownerId);
     }
     const rate = rateOf(one.channel.kind);
     if (rate !== null) limited.set(one.channelId, { waiting: one, rate });
   }
   const last = waiting.length < CHANNELS_VISITED_MAX ? 0 : (waiting.at(-1)?.channelId ?? 0);
-  return { given, owners, troubled, limited, after: cutAt === 0 ? last : cutAt };
+  return { given, owners, degraded, limited, after: cutAt === 0 ? last : cutAt };
 }
 
 function shareOf(
   { channelId, channel }: WaitingChannel,
-  options: ClaimOptions & { troubledLeft?: number },
+  options: ClaimOptions & { degradedLeft?: number },
 ): number {
-  const { now, limit, rateOf, inFlight, troubledLeft = limit, sendsMax = CHANNEL_SENDS_MAX } = options;
+  const { now, limit, rateOf, inFlight, degradedLeft = limit, sendsMax = CHANNEL_SENDS_MAX } = options;
   // Little or nothing is sent there: what waits is settled.
   if (channel === null || channel.isDisabled) return UNSENT_MAX;
-  const underway = { inFlight: inFlight?.get(channelId) ?? 0, sendsMax, troubledLeft };
+  const underway = { inFlight: inFlight?.get(channelId) ?? 0, sendsMax, degradedLeft };
   return allowance(channel, { rate: rateOf(channel.kind), now, underway });
 }
 
 async function claimShares(tx: Tx, shares: Shares, options: ClaimOptions): Promise<Claim[]> {
-  const { given, owners, troubled, limited } = shares;
+  const { given, owners, degraded, limited } = shares;
   const { now, leaseMs = DELIVERY_LEASE_MS, onlyId } = options;
   const buckets = limited.size === 0 ? new Map() : await lockBuckets(tx, [...limited.keys()]);
   shareAgain(shares, { buckets, options });
@@ -246,7 +249,7 @@ async function claimShares(tx: Tx, shares: Shares, options: ClaimOptions): Promi
     partsMax: MESSAGE_FLIPS_MAX,
     ...(onlyId !== undefined && { onlyId }),
   });
-  const claims = messages.map((message) => toClaim(message, { claimedBy, owners, troubled }));
+  const claims = messages.map((message) => toClaim(message, { claimedBy, owners, degraded }));
   const taken = Map.groupBy(
     claims.filter(({ channelId }) => limited.has(channelId)),
     ({ channelId }) => channelId,
@@ -286,7 +289,7 @@ function bucketsAfter(
 
 function toClaim(
   { deliveries, wasBound }: { deliveries: readonly Delivery[]; wasBound: boolean },
-  { claimedBy, owners, troubled }: { claimedBy: string } & Pick<Shares, "owners" | "troubled">,
+  { claimedBy, owners, degraded }: { claimedBy: string } & Pick<Shares, "owners" | "degraded">,
 ): Claim {
   const [head, ...rest] = deliveries;
   if (head === undefined) throw new Error("a message without deliveries was claimed");
@@ -297,7 +300,7 @@ function toClaim(
     dedupeKey: head.dedupeKey,
     attempt: head.attemptCount,
     isRepeat: wasBound,
-    isTroubled: troubled.has(head.channelId),
+    isDegraded: degraded.has(head.channelId),
     deliveries: [head, ...rest],
   };
 }
@@ -306,15 +309,15 @@ function toClaim(
 // to be said. Nothing is sent here, and nothing is written.
 
 /** What becomes of each delivery of a message once it is sent. */
-export type Sentence = Pick<Composition, "told" | "withdrawn" | "skipped">;
+export type MessageParts = Pick<Composition, "included" | "withdrawn" | "skipped">;
 
 export type Prepared = { claim: Claim } & (
   | {
       kind: "send";
       channel: ChannelInProject;
       message: AlertMessage;
-      sentence: Sentence;
-      toldFlips: readonly StoredFlip[];
+      parts: MessageParts;
+      includedFlips: readonly StoredFlip[];
     }
   /** Nothing is to be said. */
   | { kind: "settle"; states: ReadonlyMap<number, SettledState>; reason: string }
@@ -322,9 +325,9 @@ export type Prepared = { claim: Claim } & (
 
 export type PrepareOptions = {
   now: Instant;
-  hears: (channel: Channel, what: SubscribedEvent) => boolean;
+  isSubscribed: (channel: Channel, what: SubscribedEvent) => boolean;
   /** How the other checks of a project are; null: messages say nothing about them. */
-  neighbours: ProjectHealthCache | null;
+  projectHealth: ProjectHealthCache | null;
 };
 
 /** The message of each claim, or why there is none; in the same order. */
@@ -335,8 +338,8 @@ async function prepareClaims(db: Db, claims: readonly Claim[], options: PrepareO
   const aboutFlips: Addressed[] = [];
   for (const claim of claims) {
     const channel = channelById.get(claim.channelId);
-    const obstacle = obstacleTo(claim, channel);
-    if (obstacle !== null) prepared.set(claim, obstacle);
+    const unsendableClaim = unsendable(claim, channel);
+    if (unsendableClaim !== null) prepared.set(claim, unsendableClaim);
     else if (channel === undefined) continue;
     else if (claim.deliveries[0].flipId !== null) aboutFlips.push({ claim, channel });
     else prepared.set(claim, await prepareOther(db, { claim, channel }, options));
@@ -348,7 +351,7 @@ async function prepareClaims(db: Db, claims: readonly Claim[], options: PrepareO
 type Addressed = { claim: Claim; channel: ChannelInProject };
 
 /** Why nothing can be sent to a channel, whatever it is about. A test, or a group, may reach a disabled one. */
-function obstacleTo(claim: Claim, channel: Channel | undefined): Prepared | null {
+function unsendable(claim: Claim, channel: Channel | undefined): Prepared | null {
   if (channel === undefined) return settledWithout(claim, "withdrawn", "The channel was deleted");
   const isReached = claim.deliveries.some(({ kind, groupId }) => kind === "test" || groupId !== null);
   if (channel.disabledAt !== null && !isReached) {
@@ -370,15 +373,15 @@ async function prepareOther(
 ): Promise<Prepared> {
   const [delivery] = claim.deliveries;
   const { id, kind } = delivery;
-  if (kind !== "test" && !options.hears(channel, "notice"))
-    return settledWithout(claim, "skipped", NOT_HEARD);
-  const sentence = { told: [id], withdrawn: [], skipped: [] };
+  if (kind !== "test" && !options.isSubscribed(channel, "notice"))
+    return settledWithout(claim, "skipped", NOT_SUBSCRIBED);
+  const parts = { included: [id], withdrawn: [], skipped: [] };
   const message = await otherMessage(db, { claim, channel }, options.now);
   if (message === null) return settledWithout(claim, "withdrawn", "The checks were deleted or moved");
-  return { claim, kind: "send", channel, message, sentence, toldFlips: [] };
+  return { claim, kind: "send", channel, message, parts, includedFlips: [] };
 }
 
-const NOT_HEARD = "The channel is not set up for this type of message";
+const NOT_SUBSCRIBED = "The channel is not set up for this type of message";
 
 async function otherMessage(
   db: Db,
@@ -406,8 +409,8 @@ async function otherMessage(
 type Composed = Addressed & {
   check: CheckWithState;
   message: NonNullable<Composition["message"]>;
-  sentence: Sentence;
-  toldFlips: StoredFlip[];
+  parts: MessageParts;
+  includedFlips: StoredFlip[];
 };
 
 async function prepareFlipMessages(
@@ -453,41 +456,44 @@ function compose(
   },
 ): Composed | Prepared {
   const { check, flipById, before, options } = given;
-  const news = claim.deliveries.flatMap(({ id, kind, flipId }): PendingChange[] => {
+  const changes = claim.deliveries.flatMap(({ id, kind, flipId }): PendingChange[] => {
     const flip = flipById.get(flipId ?? 0);
     if (flip === undefined) return [];
     return [{ deliveryId: id, kind: kind === "correction" ? "correction" : "flip", flip }];
   });
   const first = Math.min(...flipIdsOf(claim.deliveries));
-  const { message, ...sentence } = composeChanges(news, {
-    hears: (direction) => options.hears(channel, direction),
+  const { message, ...parts } = composeChanges(changes, {
+    isSubscribed: (direction) => options.isSubscribed(channel, direction),
     before:
       before
         .filter(({ checkId, id }) => checkId === check.id && id < first)
         .toSorted(byId)
         .at(-1) ?? null,
   });
-  if (message === null) return unsaid(claim, sentence);
-  const told = new Set(sentence.told);
-  const toldIds = claim.deliveries.filter(({ id }) => told.has(id)).map(({ flipId }) => flipId ?? 0);
-  const toldFlips = toldIds.flatMap((id) => flipById.get(id) ?? []);
-  return { claim, channel, check, message, sentence, toldFlips };
+  if (message === null) return unsaid(claim, parts);
+  const included = new Set(parts.included);
+  const includedIds = claim.deliveries.filter(({ id }) => included.has(id)).map(({ flipId }) => flipId ?? 0);
+  const includedFlips = includedIds.flatMap((id) => flipById.get(id) ?? []);
+  return { claim, channel, check, message, parts, includedFlips };
 }
 
 /** Nobody is told: what is not unheard of was taken back, or its flip is forgotten. */
-function unsaid(claim: Claim, { skipped }: Sentence): Prepared {
-  const unheard = new Set(skipped);
+function unsaid(claim: Claim, { skipped }: MessageParts): Prepared {
+  const skippedIds = new Set(skipped);
   const states = new Map(
-    claim.deliveries.map(({ id }): [number, SettledState] => [id, unheard.has(id) ? "skipped" : "withdrawn"]),
+    claim.deliveries.map(({ id }): [number, SettledState] => [
+      id,
+      skippedIds.has(id) ? "skipped" : "withdrawn",
+    ]),
   );
-  const reason = unheard.size > 0 ? NOT_HEARD : "Corrected before it was sent";
+  const reason = skippedIds.size > 0 ? NOT_SUBSCRIBED : "Corrected before it was sent";
   return { claim, kind: "settle", states, reason };
 }
 
 async function withFacts(
   db: Db,
   composed: readonly Composed[],
-  { now, neighbours }: PrepareOptions,
+  { now, projectHealth }: PrepareOptions,
 ): Promise<Prepared[]> {
   if (composed.length === 0) return [];
   const checkIds = [...new Set(composed.map(({ check }) => check.id))];
@@ -497,11 +503,11 @@ async function withFacts(
       db,
       composed.map(({ check, message }) => ({ checkId: check.id, at: message.since })),
     ),
-    neighbours?.of(db, projectIds, now),
+    projectHealth?.of(db, projectIds, now),
     listAssignmentsOfChecks(db, checkIds),
   ]);
   const channelsOf = Map.groupBy(assignments, ({ checkId }) => checkId);
-  return composed.map(({ claim, channel, check, message, sentence, toldFlips }) => {
+  return composed.map(({ claim, channel, check, message, parts, includedFlips }) => {
     const channelUuids = (channelsOf.get(check.id) ?? []).map(({ channelUuid }) => channelUuid).toSorted();
     const full: FlipMessage = {
       ...message,
@@ -510,7 +516,7 @@ async function withFacts(
       lastPing: lastPingOf(pings, { checkId: check.id, at: message.since }),
       otherChecks: othersOf(check, health?.get(check.projectId)),
     };
-    return { claim, kind: "send", channel, message: full, sentence, toldFlips };
+    return { claim, kind: "send", channel, message: full, parts, includedFlips };
   });
 }
 
@@ -613,13 +619,13 @@ export type Ports = {
    */
   send: (channel: ChannelInProject, message: AlertMessage, sending: SendingFacts) => Promise<SendResult>;
   /** Whether a channel wants to hear of that. */
-  hears: (channel: Channel, what: SubscribedEvent) => boolean;
+  isSubscribed: (channel: Channel, what: SubscribedEvent) => boolean;
   /** How many messages channels of a kind take; null: as many as there are. */
   rateOf: (kind: string) => Rate | null;
   /** Where bodies may have been moved to. */
   objects?: Pick<ObjectStore, "get"> | null;
   /** How the other checks of a project are. Absent: read for each message; null: messages say nothing about them. */
-  neighbours?: ProjectHealthCache | null;
+  projectHealth?: ProjectHealthCache | null;
 };
 
 export type SendingFacts = { dedupeKey: string; attempt: number; now: Instant };
@@ -632,8 +638,8 @@ export function prepareFor(
   claims: readonly Claim[],
   { now, ports }: { now: Instant; ports: Ports },
 ): Promise<Prepared[]> {
-  const { hears, neighbours = new ProjectHealthCache({ maxAgeMs: 0 }) } = ports;
-  return prepareClaims(db, claims, { now, hears, neighbours });
+  const { isSubscribed, projectHealth = new ProjectHealthCache({ maxAgeMs: 0 }) } = ports;
+  return prepareClaims(db, claims, { now, isSubscribed, projectHealth });
 }
 
 /** Sends one prepared message. Reads the body that belongs to it first, wherever that is. */
@@ -737,7 +743,7 @@ async function settle(tx: Tx, ended: readonly Ended[], now: Instant): Promise<Se
   const mine = verdicts.filter((verdict) =>
     verdict.settlements.some(({ deliveryId }) => held.has(deliveryId)),
   );
-  const pairs = mine.flatMap(({ one, settlements: parts }) => newsBehind(one.prepared.claim, parts));
+  const pairs = mine.flatMap(({ one, settlements: parts }) => deferredBehind(one.prepared.claim, parts));
   if (pairs.length > 0) await postponeDeliveries(tx, pairs);
   const disabled = await noteChannels(
     tx,
@@ -768,8 +774,8 @@ function settlementsOf(ended: Ended, now: Instant): Settlement[] {
 }
 
 function afterSuccess(sent: Sent): Settlement[] {
-  const { claim, sentence } = sent.prepared;
-  const last = sentence.told.at(-1);
+  const { claim, parts } = sent.prepared;
+  const last = parts.included.at(-1);
   const stateOf = unsaidStates(sent);
   return claim.deliveries.map(({ id }) => ({
     deliveryId: id,
@@ -813,10 +819,10 @@ function retryAtOf(
 
 /** What is part of the claim, but not of the message. */
 function unsaidStates({ prepared }: Sent): Map<number, SettledState> {
-  const { told, skipped } = prepared.sentence;
+  const { included, skipped } = prepared.parts;
   return new Map(
     prepared.claim.deliveries
-      .filter(({ id }) => !told.includes(id))
+      .filter(({ id }) => !included.includes(id))
       .map(({ id }) => [id, skipped.includes(id) ? "skipped" : "withdrawn"]),
   );
 }
@@ -841,7 +847,7 @@ function clean(text: string, lengthMax: number): string {
 }
 
 /** What stands behind a message that may have to be repeated waits with it, and goes on when it is settled. */
-function newsBehind(
+function deferredBehind(
   claim: Claim,
   settlements: readonly Settlement[],
 ): { checkId: number; channelId: number; untilAt: Instant | null }[] {
@@ -926,7 +932,7 @@ function toSettled(
   return {
     claim,
     outcomes: new Map(outcomes),
-    waitedMs: isSent ? one.prepared.toldFlips.map((flip) => Math.max(0, at.now - flip.at)) : [],
+    waitedMs: isSent ? one.prepared.includedFlips.map((flip) => Math.max(0, at.now - flip.at)) : [],
     failure,
     disabled:
       disabled === undefined || !isCause

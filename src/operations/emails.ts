@@ -88,34 +88,32 @@ export function claimEmails(
   const claimedBy = randomUUID();
   return inTransaction(database, async (tx) => {
     const letters = await claimDueEmails(tx, { now, limit, claimedBy, untilAt: now + EMAIL_LEASE_MS });
-    return letters.map((letter) => ({ ...letter, claimedBy }));
+    return letters.map((email) => ({ ...email, claimedBy }));
   });
 }
 
 /** What a letter says, as things are now, and to whom; null when there is nothing to say any more. */
-export async function composeEmail(db: Db, letter: QueuedEmail, now: Instant): Promise<ComposedEmail | null> {
-  if (now - letter.createdAt > EMAIL_DAYS_MAX * DAY_MS) return null;
-  if (letter.kind === "report" || letter.kind === "reminder") {
-    return letter.accountId === null
-      ? null
-      : readPersonal(db, { ...letter, accountId: letter.accountId }, now);
+export async function composeEmail(db: Db, email: QueuedEmail, now: Instant): Promise<ComposedEmail | null> {
+  if (now - email.createdAt > EMAIL_DAYS_MAX * DAY_MS) return null;
+  if (email.kind === "report" || email.kind === "reminder") {
+    return email.accountId === null ? null : readPersonal(db, { ...email, accountId: email.accountId }, now);
   }
-  const aboutAccount = await composeAccountEmail(db, letter, now);
+  const aboutAccount = await composeAccountEmail(db, email, now);
   if (aboutAccount !== null) return { ...aboutAccount, accountUuid: null };
-  const [channel] = await findChannelsByIds(db, letter.channelId === null ? [] : [letter.channelId]);
+  const [channel] = await findChannelsByIds(db, email.channelId === null ? [] : [email.channelId]);
   if (channel === undefined) return null;
   const { uuid, kind, name, projectName, projectId } = channel;
   const address = mailAddressOf(channel) ?? "";
   const about = { channel: { uuid, kind, name }, projectName };
-  if (letter.kind === "verification") {
-    if (isVerified(channel) || letter.about["address"] !== address) return null;
+  if (email.kind === "verification") {
+    if (isVerified(channel) || email.about["address"] !== address) return null;
     return { to: address, accountUuid: null, facts: { kind: "verification", ...about } };
   }
   const owner = await findProjectOwner(db, projectId);
   if (owner === null) return null;
-  if (letter.kind === "disabled") {
-    const reason = letter.about["reason"];
-    const facts = { kind: letter.kind, ...about, reason: typeof reason === "string" ? reason : "" };
+  if (email.kind === "disabled") {
+    const reason = email.about["reason"];
+    const facts = { kind: email.kind, ...about, reason: typeof reason === "string" ? reason : "" };
     return { to: owner.email, accountUuid: null, facts };
   }
   if (isVerified(channel)) return null;
@@ -149,25 +147,25 @@ async function readPersonal(
  */
 export async function settleEmail(
   database: Database,
-  letter: ClaimedEmail,
+  email: ClaimedEmail,
   { result, now }: { result: EmailResult | null; now: Instant },
 ): Promise<void> {
-  const { id: letterId, claimedBy, attemptCount: attempt, createdAt } = letter;
+  const { id: emailId, claimedBy, attemptCount: attempt, createdAt } = email;
   const failed = result?.kind === "failed" ? result : null;
   const reason = failed?.reason.slice(0, DELIVERY_ERROR_LENGTH_MAX) ?? null;
   const retryAt =
     failed === null || failed.permanent ? null : nextTryAt({ attempt, createdAt, now, retryAfterMs: null });
   const state = result?.kind === "sent" ? "sent" : retryAt === null ? "dead" : "pending";
-  const end = { letterId, claimedBy, state, nextTryAt: retryAt, at: now } as const;
+  const end = { emailId, claimedBy, state, nextTryAt: retryAt, at: now } as const;
   await inTransaction(database, async (tx) => {
     const isMine = await settleClaimedEmail(tx, {
       ...end,
       reason: result === null ? OBSOLETE_REASON : reason,
     });
     if (!isMine || failed?.permanent !== true) return;
-    if (letter.accountId !== null) await stopMails(tx, letter.accountId);
-    else if (letter.channelId !== null && letter.kind === "verification") {
-      await noteChannelError(tx, { channelId: letter.channelId, error: reason ?? "" });
+    if (email.accountId !== null) await stopMails(tx, email.accountId);
+    else if (email.channelId !== null && email.kind === "verification") {
+      await noteChannelError(tx, { channelId: email.channelId, error: reason ?? "" });
     }
   });
 }
@@ -402,21 +400,21 @@ async function bounceOfChannel(tx: Tx, { bounce, report, signing, now }: Given):
 }
 
 async function bounceOfEmail(tx: Tx, { bounce, report, signing, now }: Given): Promise<BounceOutcome> {
-  const letter = await findEmailByUuid(tx, bounce.uuid);
-  if (letter === null) return "accountNotFound";
-  return letter.accountId === null
-    ? bounceOfChannelEmail(tx, { letter, bounce, report, signing, now })
-    : bounceOfAccount(tx, { accountId: letter.accountId, bounce, report, signing, now });
+  const email = await findEmailByUuid(tx, bounce.uuid);
+  if (email === null) return "accountNotFound";
+  return email.accountId === null
+    ? bounceOfChannelEmail(tx, { email, bounce, report, signing, now })
+    : bounceOfAccount(tx, { accountId: email.accountId, bounce, report, signing, now });
 }
 
 /** Nobody can agree by an address that does not exist; whoever owns the channel sees why. */
 async function bounceOfChannelEmail(
   tx: Tx,
-  { letter, bounce, report, signing, now }: Given & { letter: QueuedEmail },
+  { email, bounce, report, signing, now }: Given & { email: QueuedEmail },
 ): Promise<BounceOutcome> {
-  const channel = letter.channelId === null ? null : await findChannelById(tx, letter.channelId);
+  const channel = email.channelId === null ? null : await findChannelById(tx, email.channelId);
   const address = channel === null ? null : mailAddressOf(channel);
-  if (channel === null || address === null || letter.kind !== "verification") return "ignored";
+  if (channel === null || address === null || email.kind !== "verification") return "ignored";
   if (!isOurBounce(bounce, { signing, address, now })) return "badSignature";
   if (bounceVerdict(report.status) === "ignored") return "ignored";
   await noteChannelError(tx, { channelId: channel.id, error: reasonOf(report) });

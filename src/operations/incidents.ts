@@ -1,7 +1,7 @@
 // Watches over the installation itself: reads what is the matter, and tells whoever runs it, once for each trouble and
 // once when it is over, however many processes watch. What is worth telling is decided in core.
 import type { Instant } from "../core/instant.ts";
-import { SPOOL_FILL_TOLD } from "../core/limits.ts";
+import { SPOOL_FILL_REPORTED } from "../core/limits.ts";
 import type { AdminMessage } from "../core/message.ts";
 import {
   adminMessage,
@@ -31,14 +31,14 @@ import {
 import { listBlindByReason, listFilledSpools, listLostIntakes } from "../store/intakes.ts";
 import { countRejectedSignals } from "../store/quarantine.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
-import { type IntakeLook, LOST_COMMITS } from "./intakes.ts";
+import { type IntakesView, LOST_COMMITS } from "./intakes.ts";
 
 /** How many of a kind are read. */
 const OBSERVED_MAX = 100;
 
 /** What a process knows by itself of those who are due. */
 export type OwnView = {
-  look: IntakeLook;
+  look: IntakesView;
   unsettledSinceAt: Instant | null;
   /** Since when checks have been due and held by somebody else. */
   locked: ReadonlyMap<number, Instant>;
@@ -53,22 +53,27 @@ export async function observeServer(
 ): Promise<Observed> {
   const { now } = look;
   const lostSince = { from: now - LOSS_REPORTED_MS, limit: OBSERVED_MAX };
-  const [spools, lost, lostCommits, aside, [due], deliveryDueAt, channel, quarantine] = await Promise.all([
-    listFilledSpools(database, { fillMin: SPOOL_FILL_TOLD, limit: OBSERVED_MAX }),
-    listLostIntakes(database, lostSince),
-    listBlindByReason(database, { reason: LOST_COMMITS, since: now - LOSS_REPORTED_MS, limit: OBSERVED_MAX }),
-    listQuarantinedChecks(database, OBSERVED_MAX),
-    listDueChecks(database, { through: now, limit: 1 }),
-    findDueDelivery(database, { now, toldBefore: now - DELIVERY_STUCK_MS }),
-    channelUuid === null ? null : findChannelByUuid(database, channelUuid),
-    countRejectedSignals(database),
-  ]);
-  const poisoned = aside.filter(({ untilAt }) => untilAt > now);
+  const [spools, lost, lostCommits, quarantinedChecks, [due], deliveryDueAt, channel, quarantine] =
+    await Promise.all([
+      listFilledSpools(database, { fillMin: SPOOL_FILL_REPORTED, limit: OBSERVED_MAX }),
+      listLostIntakes(database, lostSince),
+      listBlindByReason(database, {
+        reason: LOST_COMMITS,
+        since: now - LOSS_REPORTED_MS,
+        limit: OBSERVED_MAX,
+      }),
+      listQuarantinedChecks(database, OBSERVED_MAX),
+      listDueChecks(database, { through: now, limit: 1 }),
+      findDueDelivery(database, { now, notifiedBefore: now - DELIVERY_STUCK_MS }),
+      channelUuid === null ? null : findChannelByUuid(database, channelUuid),
+      countRejectedSignals(database),
+    ]);
+  const poisoned = quarantinedChecks.filter(({ untilAt }) => untilAt > now);
   const heldIds = [...locked.keys()].slice(0, OBSERVED_MAX);
   const names = await namesOf(database, [...poisoned.map(({ checkId }) => checkId), ...heldIds]);
   return {
     now,
-    watermarkAt: look.sight.watermarkAt,
+    watermarkAt: look.visibility.watermarkAt,
     holderName: look.holder?.name ?? null,
     newestBeatAt: look.lastBeatAt,
     unsettledSinceAt,
@@ -112,8 +117,8 @@ export type AdminNotification = {
 };
 
 /** Notes what has begun and what is over, and owes the messages about it; returns those that are this process's to log. */
-export function notifyAdmin(database: Database, telling: AdminNotification): Promise<AdminMessage[]> {
-  const { troubles, now } = telling;
+export function notifyAdmin(database: Database, notification: AdminNotification): Promise<AdminMessage[]> {
+  const { troubles, now } = notification;
   return inTransaction(database, async (tx) => {
     const { begun, lasting, over } = changesOf(await listIncidents(tx), { troubles, now });
     const messages: AdminMessage[] = [];
@@ -127,7 +132,7 @@ export function notifyAdmin(database: Database, telling: AdminNotification): Pro
       if (await endIncident(tx, incident)) messages.push(adminMessage(incident, { at: now, isOver: true }));
     }
     await releaseQuarantinedChecks(tx, { through: now });
-    await planMessages(tx, messages, telling);
+    await planMessages(tx, messages, notification);
     return messages;
   });
 }
@@ -140,6 +145,6 @@ async function planMessages(
   if (channelUuid === null || messages.length === 0) return;
   const channel = await findChannelByUuid(tx, channelUuid);
   if (channel === null) return;
-  const sayings = messages.map((about) => ({ channelId: channel.id, kind: "operator" as const, about }));
-  await insertMessages(tx, { sayings, at: now });
+  const planned = messages.map((about) => ({ channelId: channel.id, kind: "operator" as const, about }));
+  await insertMessages(tx, { messages: planned, at: now });
 }

@@ -17,7 +17,7 @@ import {
   isLost,
   type Observation,
   SETTLE_MS,
-  settledSight,
+  settledVisibility,
   settlingOf,
   WATERMARK_LAG_MS,
   withoutAttendedTime,
@@ -35,11 +35,11 @@ import {
   type Intake,
   listBlindIntervalsAfter,
   listOpenIntakes,
-  readSight,
+  readVisibility,
   registerIntake,
   skipSequence,
-  type StoredSight,
-  writeHeartbeat as writeBeat,
+  type StoredVisibility,
+  writeHeartbeat as storeHeartbeat,
 } from "../store/intakes.ts";
 import { inTransaction, type TransactionOptions, type Tx } from "../store/transaction.ts";
 
@@ -93,15 +93,15 @@ export function recordHeartbeat(
   request: HeartbeatRequest,
   limit: Limit = {},
 ): Promise<HeartbeatResult> {
-  return inTransaction(database, (tx) => beat(tx, request), limit);
+  return inTransaction(database, (tx) => applyHeartbeat(tx, request), limit);
 }
 
-async function beat(tx: Tx, request: HeartbeatRequest): Promise<HeartbeatResult> {
+async function applyHeartbeat(tx: Tx, request: HeartbeatRequest): Promise<HeartbeatResult> {
   const { intakeId, leaseMs, beatAt: lastAt, lookedAt } = request;
   const look = await lookAtClock(tx);
   const observed = await request.observe(look);
   const now = look.databaseAt;
-  const [open, beats, identity] = await Promise.all([
+  const [open, heartbeats, identity] = await Promise.all([
     // Nobody may be left out: the watermark is the earliest of all.
     listOpenIntakes(tx),
     findHeartbeats(tx, { through: now + SETTLE_MS }),
@@ -120,7 +120,7 @@ async function beat(tx: Tx, request: HeartbeatRequest): Promise<HeartbeatResult>
   // A database that lacks what it had confirmed gets it again: until then nobody may see beyond what it has.
   const isBehind = own.lastSeq < request.confirmedSeq;
   const watermarkAt = isBehind ? Math.min(observed.watermarkAt, own.watermarkAt) : observed.watermarkAt;
-  const sight = {
+  const visibility = {
     watermarkAt: Math.min(watermarkAt, ...others.map((one) => one.watermarkAt)),
     blind: await listBlindIntervalsAfter(tx, {
       id: request.blindAfterId ?? 0,
@@ -130,10 +130,10 @@ async function beat(tx: Tx, request: HeartbeatRequest): Promise<HeartbeatResult>
   const beatAt = observed.acceptedUntilAt ?? Math.max(now, lastAt ?? now);
   // While it is unknown whether this database is in service, silence is never believed, and a minute longer.
   const isOutOfService = identity !== null && identity.state !== "normal";
-  const isGap = isOutOfService || endsGap({ now, newestBeatAt: beats.newestBeatAt, lookedAt, isBehind });
-  const freshSinceAt = isGap ? now : (beats.gapEndedAt ?? now);
+  const isGap = isOutOfService || endsGap({ now, newestBeatAt: heartbeats.newestBeatAt, lookedAt, isBehind });
+  const freshSinceAt = isGap ? now : (heartbeats.gapEndedAt ?? now);
   // Last, because batches of this intake wait for the row until the commit.
-  const isOpen = await writeBeat(tx, {
+  const isOpen = await storeHeartbeat(tx, {
     intakeId,
     at: beatAt,
     watermarkAt,
@@ -144,7 +144,17 @@ async function beat(tx: Tx, request: HeartbeatRequest): Promise<HeartbeatResult>
     gapEndedAt: freshSinceAt,
   });
   if (!isOpen) return { kind: "closed" };
-  return { kind: "beaten", look, beatAt, lastSeq: own.lastSeq, others, lost, blind, sight, freshSinceAt };
+  return {
+    kind: "beaten",
+    look,
+    beatAt,
+    lastSeq: own.lastSeq,
+    others,
+    lost,
+    blind,
+    visibility,
+    freshSinceAt,
+  };
 }
 
 /**
@@ -276,17 +286,17 @@ export function skipLostBatches(
   );
 }
 
-export type IntakeLook = StoredSight & {
+export type IntakesView = StoredVisibility & {
   now: Instant;
   /** What of the sight may be believed: without a watermark while everything settles after a gap. */
-  settled: StoredSight["sight"];
+  settled: StoredVisibility["visibility"];
 };
 
 /** How far can be seen, for those who only look. All who look find the same, however lately they have started. */
-export async function lookAtIntakes(database: Db): Promise<IntakeLook> {
+export async function readIntakes(database: Db): Promise<IntakesView> {
   const { databaseAt: now } = await lookAtClock(database);
-  const stored = await readSight(database, { ...excusing(now), gapsThrough: now + SETTLE_MS });
-  return { ...stored, now, settled: settledSight(settlingOf({ now, ...stored }), stored.sight) };
+  const stored = await readVisibility(database, { ...excusing(now), gapsThrough: now + SETTLE_MS });
+  return { ...stored, now, settled: settledVisibility(settlingOf({ now, ...stored }), stored.visibility) };
 }
 
 /** The stretch of time in which blindness may still excuse somebody. */

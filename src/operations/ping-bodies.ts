@@ -124,7 +124,7 @@ export type Moved = {
 export async function moveBodies(database: Database, options: MoveOptions): Promise<Moved> {
   const { bodiesMax = BODIES_MAX } = options;
   const claimed = await claim(database, options);
-  const sent = await eachUntilTrouble(claimed, (body) => send(database, options.objects, body));
+  const sent = await eachUntilError(claimed, (body) => send(database, options.objects, body));
   const moved =
     sent.done.length === 0 ? 0 : await inTransaction(database, (tx) => markBodiesMoved(tx, sent.done));
   if (sent.left.length > 0) {
@@ -148,7 +148,7 @@ export async function removeObjects(
   { objects, now, removalsMax = REMOVALS_MAX }: RemoveOptions,
 ): Promise<Omit<Moved, "moved">> {
   const due = await findObjectRemovals(database, { now, limit: removalsMax });
-  const gone = await eachUntilTrouble(due, ({ objectKey }) => objects.delete(objectKey));
+  const gone = await eachUntilError(due, ({ objectKey }) => objects.delete(objectKey));
   const ids = gone.done.map(({ id }) => id);
   if (ids.length > 0) await inTransaction(database, (tx) => deleteObjectRemovals(tx, ids));
   const isComplete = due.length < removalsMax && gone.left.length === 0;
@@ -186,7 +186,7 @@ async function send(
 type Work<T> = { done: T[]; left: T[]; trouble: string | null };
 
 /** Works through the items, a few at a time, and begins no more of them when the store is away or the time over. */
-async function eachUntilTrouble<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<Work<T>> {
+async function eachUntilError<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<Work<T>> {
   const result: Work<T> = { done: [], left: [], trouble: null };
   const beginUntilMs = performance.now() + PIECE_MS_MAX;
   let refusals = 0;

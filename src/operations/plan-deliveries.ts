@@ -8,7 +8,7 @@ import {
   insertFlipDeliveries,
   insertNoticeDeliveries,
   insertTestDeliveries,
-  takeBackFlipDeliveries,
+  retractFlipDeliveries,
 } from "../store/deliveries.ts";
 import type { Tx } from "../store/transaction.ts";
 
@@ -18,8 +18,8 @@ export async function planDeliveries(
   flips: readonly { checkId: number; flipId: number; flip: Flip }[],
   at: Instant,
 ): Promise<void> {
-  const told = flips.filter(({ flip }) => isNotified(flip));
-  if (told.length > 0) await insertFlipDeliveries(tx, { flips: told, at });
+  const notified = flips.filter(({ flip }) => isNotified(flip));
+  if (notified.length > 0) await insertFlipDeliveries(tx, { flips: notified, at });
 }
 
 /** Owes the notices of deadlines that our blindness excused: one for each channel and blind time. */
@@ -28,12 +28,12 @@ export async function planNotices(
   notices: readonly { checkId: number; blind: Interval }[],
   at: Instant,
 ): Promise<void> {
-  if (notices.length > 0) await insertNoticeDeliveries(tx, { notices, at, tellAt: at + NOTICE_FOLD_MS });
+  if (notices.length > 0) await insertNoticeDeliveries(tx, { notices, at, notifyAt: at + NOTICE_FOLD_MS });
 }
 
 /** Flips that were taken back in this transaction are told no more; who was told is owed a correction. */
-export async function takeBackDeliveries(tx: Tx, flipIds: readonly number[], at: Instant): Promise<void> {
-  if (flipIds.length > 0) await takeBackFlipDeliveries(tx, { flipIds, at });
+export async function retractDeliveries(tx: Tx, flipIds: readonly number[], at: Instant): Promise<void> {
+  if (flipIds.length > 0) await retractFlipDeliveries(tx, { flipIds, at });
 }
 
 /** Owes a test message to a channel, or to each member of a group; returns the ids of the deliveries. */

@@ -1,5 +1,5 @@
 // What people do to their own account: name, colours, time zone, mails, another address, and closing it.
-import { closingObstacle } from "../core/access.ts";
+import { closingProblem } from "../core/access.ts";
 import { auditDifference } from "../core/audit.ts";
 import type { Signing } from "../core/email.ts";
 import { AppError } from "../core/errors.ts";
@@ -39,7 +39,7 @@ import { normalEmail } from "./accounts.ts";
 import { countAttempts } from "./attempts.ts";
 import { audit } from "./audit.ts";
 import { endInvitationsBy } from "./members.ts";
-import { takeProjectDown } from "./projects.ts";
+import { removeProjectIn } from "./projects.ts";
 import { inRetriedTransaction } from "./retry.ts";
 import { createSignedToken, readToken, takeToken } from "./sign-in.ts";
 
@@ -167,7 +167,7 @@ function gone(): AppError {
 }
 
 /** What stands where the address of somebody stood who has closed the account. */
-const SOMEBODY = "(closed account)";
+const CLOSED_ACCOUNT = "(closed account)";
 
 /**
  * Closes an account: what belongs to nobody else goes with it, projects that only it was a member of included, and its
@@ -190,18 +190,18 @@ export async function closeAccount(
       await lockProject(tx, project.id);
       if ((await listMembers(tx, project.id)).length > 1) shared.push(project.name);
     }
-    const obstacle = closingObstacle({
+    const problem = closingProblem({
       isOperator: operatorIds.includes(account.id),
       operatorCount: operatorIds.length,
       sharedProjects: shared,
     });
-    if (obstacle !== null) throw new AppError("conflict", obstacle);
+    if (problem !== null) throw new AppError("conflict", problem);
     const by = { accountId: account.id, keyId: null };
     const inviter = { inviterId: account.id, actorId: account.id, now };
     await endInvitationsBy(tx, { projectId: null, ...inviter });
     for (const project of projects) {
       await endInvitationsBy(tx, { projectId: project.id, ...inviter });
-      if (project.role === "owner") await takeProjectDown(tx, { project, by, now });
+      if (project.role === "owner") await removeProjectIn(tx, { project, by, now });
       else await deleteMember(tx, { projectId: project.id, accountId: account.id });
     }
     await deleteInvitationsTo(tx, account.email);
@@ -209,13 +209,13 @@ export async function closeAccount(
     await eraseAuditedProfile(tx, account.id);
     await deleteAccount(tx, account.id);
     for (const [email, found] of mentions) {
-      await eraseAuditedAddress(tx, { email, instead: SOMEBODY, mentions: found });
+      await eraseAuditedAddress(tx, { email, instead: CLOSED_ACCOUNT, mentions: found });
     }
-    const nobody = { projectId: null, accountId: null, keyId: null };
+    const system = { projectId: null, accountId: null, keyId: null };
     await audit(tx, {
-      ...nobody,
+      ...system,
       what: "account.closed",
-      subject: SOMEBODY,
+      subject: CLOSED_ACCOUNT,
       before: null,
       after: null,
       at: now,

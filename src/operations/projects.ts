@@ -237,11 +237,11 @@ export async function changePingKey(
 
 /** Removes a project. Its checks stop at once, and go with their history when nobody can want them back. */
 export async function removeProject(database: Database, change: ProjectChange): Promise<void> {
-  await inRetriedTransaction(database, (tx) => takeProjectDown(tx, change));
+  await inRetriedTransaction(database, (tx) => removeProjectIn(tx, change));
 }
 
 /** The same inside the caller's transaction. */
-export async function takeProjectDown(tx: Tx, change: ProjectChange): Promise<void> {
+export async function removeProjectIn(tx: Tx, change: ProjectChange): Promise<void> {
   const { by, now } = change;
   const project = await locked(tx, change.project);
   await markChecksDeleted(tx, { projectId: project.id, at: now });

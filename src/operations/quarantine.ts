@@ -7,7 +7,7 @@ import { deleteRejectedSignal, lockRejectedSignalAfter } from "../store/quaranti
 import { inTransaction } from "../store/transaction.ts";
 import { applyBatch, lockTargetsOf, type RecordOptions } from "./record-signals.ts";
 
-export type RetryOptions = Pick<RecordOptions, "sight" | "rules" | "pingLogRows"> & {
+export type RetryOptions = Pick<RecordOptions, "visibility" | "rules" | "pingLogRows"> & {
   /** Null: it cannot be read, and stays. */
   decode: (bytes: Uint8Array) => AcceptedSignal | null;
   /** What is left after this waits for the next call. */

@@ -2,7 +2,7 @@
 // through the rules, and what follows for it is written, the messages that are owed included. When it returns, the
 // batch is on disk.
 import type { SignalSettings } from "../core/check.ts";
-import { type BlindTime, type PassedDeadlines, type Sight, sightOf } from "../core/deadline.ts";
+import { type BlindTime, type PassedDeadlines, type Visibility, visibilityOf } from "../core/deadline.ts";
 import type { Instant, Interval } from "../core/instant.ts";
 import { ERROR_MESSAGE_LENGTH_MAX } from "../core/limits.ts";
 import { isTrimDue, keptFrom, trimmedThrough } from "../core/retention.ts";
@@ -29,7 +29,7 @@ import {
 import type { Database, Db } from "../store/db.ts";
 import { isOwnFault, isRefusedValue, postgresErrorName } from "../store/errors.ts";
 import { type CheckEvent, insertEvents } from "../store/events.ts";
-import { insertFlips, takeBackFlip } from "../store/flips.ts";
+import { insertFlips, retractFlip } from "../store/flips.ts";
 import {
   advanceSequence,
   findSequence,
@@ -48,7 +48,7 @@ import {
 import { insertRejectedSignal } from "../store/quarantine.ts";
 import { addDayTotals, type EndedRun, insertRunChunks, trimDays, trimRunChunks } from "../store/runs.ts";
 import { inSavepoint, inTransaction, type Tx } from "../store/transaction.ts";
-import { planDeliveries, planNotices, takeBackDeliveries } from "./plan-deliveries.ts";
+import { planDeliveries, planNotices, retractDeliveries } from "./plan-deliveries.ts";
 
 export type RecordOptions = FoldContext &
   LogLimits & {
@@ -95,7 +95,7 @@ export async function recordSignals(
       return await inTransaction(database, (tx) => recordWhole(tx, batch, options), limit);
     } catch (error) {
       if (isIsolable(error, options)) {
-        return inTransaction(database, (tx) => recordCarefully(tx, batch, options), limit);
+        return inTransaction(database, (tx) => recordIsolating(tx, batch, options), limit);
       }
       if (!isPassing(error) || performance.now() + RETRY_MS_MIN > (giveUpAtMs ?? 0)) throw error;
     }
@@ -111,8 +111,8 @@ function isPassing(error: unknown): boolean {
 async function recordWhole(tx: Tx, batch: Batch, options: RecordOptions): Promise<RecordResult> {
   // Sent together: what was locked and read is not used unless the number was free.
   const numbering = takeNumber(tx, batch);
-  const [obstacle, targets] = await Promise.all([numbering, lockTargetsOf(tx, batch.signals)]);
-  if (obstacle !== null) return obstacle;
+  const [refusal, targets] = await Promise.all([numbering, lockTargetsOf(tx, batch.signals)]);
+  if (refusal !== null) return refusal;
   await keepUnreadable(tx, batch, options);
   return applyBatch(tx, batch.signals, { ...options, targets });
 }
@@ -145,9 +145,9 @@ function clipped(message: string): string {
 }
 
 /** The careful way, for a batch in which something is poisonous. */
-async function recordCarefully(tx: Tx, batch: Batch, options: RecordOptions): Promise<RecordResult> {
-  const obstacle = await takeNumber(tx, batch);
-  if (obstacle !== null) return obstacle;
+async function recordIsolating(tx: Tx, batch: Batch, options: RecordOptions): Promise<RecordResult> {
+  const refusal = await takeNumber(tx, batch);
+  if (refusal !== null) return refusal;
   await keepUnreadable(tx, batch, options);
   // All locks at once, in the order of every writer; the parts below then find them held.
   const { resolved } = await lockTargetsOf(tx, batch.signals);
@@ -224,13 +224,13 @@ export async function applyBatch(
   }
   if (byCheck.size === 0) return resolved.map((one) => (typeof one === "number" ? "unknown" : one));
   const writes = noWrites();
-  const passed = states.filter((stored) => needsOwnSight(stored, batchAt));
-  const sight = await ownSights(tx, passed, options.sight);
+  const passed = states.filter((stored) => needsCheckVisibility(stored, batchAt));
+  const visibility = await checkVisibilities(tx, passed, options.visibility);
   for (const stored of states) {
     const given = settings.get(stored.checkId);
     const mine = byCheck.get(stored.checkId);
     if (given !== undefined && mine !== undefined) {
-      const context = { ...options, sight: sight(stored.checkId) };
+      const context = { ...options, visibility: visibility(stored.checkId) };
       foldSignals(writes, { stored, settings: given, signals: mine }, context);
     }
   }
@@ -279,7 +279,7 @@ function pairKey({ pingKey, slug }: { pingKey: string; slug: string }): string {
 // What a batch of signals makes of one check: asks the rules, and collects what has to be written. It reads
 // and writes nothing itself.
 
-export type FoldContext = { sight: Sight; rules: SignalRules; replayed: boolean };
+export type FoldContext = { visibility: Visibility; rules: SignalRules; replayed: boolean };
 
 /** Everything that a batch writes, of all its checks. */
 export type Writes = {
@@ -305,11 +305,11 @@ function noWrites(): Writes {
 function foldSignals(
   writes: Writes,
   check: { stored: StoredState; settings: SignalSettings; signals: readonly AcceptedSignal[] },
-  { sight, rules, replayed }: FoldContext,
+  { visibility, rules, replayed }: FoldContext,
 ): void {
   const { stored, settings, signals } = check;
   const { checkId } = stored;
-  const told = signals.map((signal) => ({
+  const classified = signals.map((signal) => ({
     kind: kindOf(signal, settings),
     at: signal.at,
     rid: signal.rid,
@@ -317,7 +317,7 @@ function foldSignals(
   }));
   const { state, outcomes } = applySignals(
     { timing: settings, state: stored.state },
-    { signals: told, sight, rules },
+    { signals: classified, visibility, rules },
   );
   let { lastSuccessN, today } = stored;
   for (const [index, outcome] of outcomes.entries()) {
@@ -379,9 +379,9 @@ function writeChanges(writes: Writes, { checkId, outcome }: Omit<Logged, "signal
   if (outcome.takenBackAt !== null) {
     writes.takenBack.push({ checkId, deadlineAt: outcome.takenBackAt, at });
   }
-  const { notices, notObserved: unseen } = outcome;
+  const { notices, notObserved: unobserved } = outcome;
   for (const { blind } of notices) writes.notices.push({ checkId, blind });
-  writes.events.push(...notObservedEvents(checkId, { notices, unseen }));
+  writes.events.push(...notObservedEvents(checkId, { notices, unobserved }));
 }
 
 // Writes what the fold has collected, in few statements; whatever a batch does not have costs nothing.
@@ -407,11 +407,11 @@ async function writeBatch(tx: Tx, writes: Writes, limits: LogLimits & { now: Ins
 async function writeFlips(tx: Tx, { flips, takenBack }: Writes, now: Instant): Promise<void> {
   const inserting = flips.length > 0 ? insertFlips(tx, flips) : Promise.resolve([]);
   // After the inserts: a batch may take back what it has written itself.
-  const takingBack = Promise.all(takenBack.map((flip) => takeBackFlip(tx, flip)));
+  const takingBack = Promise.all(takenBack.map((flip) => retractFlip(tx, flip)));
   const [flipIds, takenBackIds] = await Promise.all([inserting, takingBack]);
   const written = flips.map(({ checkId, flip }, index) => ({ checkId, flip, flipId: flipIds[index] ?? 0 }));
   const planning = planDeliveries(tx, written, now);
-  const correcting = takeBackDeliveries(
+  const correcting = retractDeliveries(
     tx,
     takenBackIds.filter((id) => id !== null),
     now,
@@ -457,21 +457,21 @@ async function trimLogs(
  * Reads what excuses each of these checks, to be asked by its id. Read after the watermark, so that nothing is missing
  * that was refused before it.
  */
-export async function ownSights(
+export async function checkVisibilities(
   db: Db,
   states: readonly StoredState[],
-  sight: Sight,
-): Promise<(checkId: number) => Sight> {
-  if (states.length === 0) return () => sight;
+  visibility: Visibility,
+): Promise<(checkId: number) => Visibility> {
+  if (states.length === 0) return () => visibility;
   const checkIds = states.map(({ checkId }) => checkId);
   const refused = await listRefusedIntervals(db, { checkIds, from: Math.min(...states.map(earliestOf)) });
-  if (refused.length === 0) return () => sight;
+  if (refused.length === 0) return () => visibility;
   const byNetwork = Map.groupBy(refused, ({ network }) => network);
   const ofChecks = Map.groupBy(byNetwork.get(null) ?? [], ({ checkId }) => checkId);
   byNetwork.delete(null);
   const addresses = byNetwork.size === 0 ? new Map() : await listRecentAddresses(db, checkIds);
   return (checkId) =>
-    sightOf(sight, [
+    visibilityOf(visibility, [
       ...(ofChecks.get(checkId) ?? []).map((one) => blindTime(one, { isOwn: true })),
       ...networksOf(addresses.get(checkId) ?? []).flatMap((network) =>
         (byNetwork.get(network) ?? []).map((one) => blindTime(one, { isOwn: false })),
@@ -480,16 +480,18 @@ export async function ownSights(
 }
 
 /** The same for one check that is commanded or edited at an instant. */
-export async function ownSight(
+export async function checkVisibility(
   db: Db,
   stored: StoredState,
-  { at, sight }: { at: Instant; sight: Sight },
-): Promise<Sight> {
-  return (await ownSights(db, needsOwnSight(stored, at) ? [stored] : [], sight))(stored.checkId);
+  { at, visibility }: { at: Instant; visibility: Visibility },
+): Promise<Visibility> {
+  return (await checkVisibilities(db, needsCheckVisibility(stored, at) ? [stored] : [], visibility))(
+    stored.checkId,
+  );
 }
 
 /** Whether a deadline can pass, or a silence be judged anew, before this instant: only then is there an excuse to find. */
-export function needsOwnSight({ downAt, state }: StoredState, beforeAt: Instant): boolean {
+export function needsCheckVisibility({ downAt, state }: StoredState, beforeAt: Instant): boolean {
   return (downAt !== null && downAt < beforeAt) || state.silence !== null;
 }
 
@@ -519,11 +521,11 @@ function blindTime({ from, to }: RefusedInterval, { isOwn }: { isOwn: boolean })
  */
 export function notObservedEvents(
   checkId: number,
-  { notices, unseen }: Pick<PassedDeadlines, "notices" | "unseen">,
+  { notices, unobserved }: Pick<PassedDeadlines, "notices" | "unobserved">,
 ): Omit<CheckEvent, "id">[] {
   const details = [
     ...notices.map(({ deadline, blind }) => ({ ...deadline, blind })),
-    ...(unseen === null ? [] : [{ ...unseen, blind: null }]),
+    ...(unobserved === null ? [] : [{ ...unobserved, blind: null }]),
   ];
   const event = { checkId, kind: "not_observed", accountId: null };
   return details.map((detail) => ({ ...event, at: detail.at, detail }));

@@ -9,8 +9,8 @@ import { inTransaction, type Tx } from "../store/transaction.ts";
 const TRIES_MAX = 5;
 
 /** What a change had read was no longer so when it held the lock. Nothing has been written. */
-export class OvertakenError extends Error {
-  override readonly name = "OvertakenError";
+export class ConflictError extends Error {
+  override readonly name = "ConflictError";
 }
 
 /**
@@ -23,22 +23,22 @@ export async function inRetriedTransaction<T>(database: Database, work: (tx: Tx)
     try {
       return await inTransaction(database, work);
     } catch (error) {
-      if (!isObstacle(error)) throw error;
+      if (!isRetryable(error)) throw error;
       if (tries < TRIES_MAX) continue;
-      throw error instanceof OvertakenError ? new AppError("unavailable", ERROR_TEXT.unavailable) : error;
+      throw error instanceof ConflictError ? new AppError("unavailable", ERROR_TEXT.unavailable) : error;
     }
   }
 }
 
 /** What may be gone a moment later. A channel that was deleted after it was looked up is not found by the next look. */
-const OBSTACLES: readonly (PostgresErrorName | null)[] = [
+const RETRYABLE: readonly (PostgresErrorName | null)[] = [
   "lock_not_available",
   "deadlock_detected",
   "foreign_key_violation",
 ];
 
-function isObstacle(error: unknown): boolean {
-  return error instanceof OvertakenError || OBSTACLES.includes(postgresErrorName(error));
+function isRetryable(error: unknown): boolean {
+  return error instanceof ConflictError || RETRYABLE.includes(postgresErrorName(error));
 }
 
 /** Does something once more when somebody else has made the same row in that very moment: it is there now. */

@@ -30,14 +30,14 @@ const IDLE_MS = 250;
 /** One account has at most half of them, so that its receivers delay nobody else by not answering. */
 const SENDERS_MAX = 256;
 /** Channels that fail or are slow have at most so many of them, and those of one account half of that. */
-const TROUBLED_SENDERS_MAX = SENDERS_MAX / 2;
+const DEGRADED_SENDERS_MAX = SENDERS_MAX / 2;
 /** Messages that are claimed and read together. */
 const CLAIM_MAX = 128;
 /** With fewer free senders it waits for more, but not for long. */
 const FREE_MIN = SENDERS_MAX / 4;
 const FREE_WAIT_MS = 50;
 /** What a message says about other checks is at most so old. */
-const NEIGHBOURS_MS = 2 * SECOND_MS;
+const PROJECT_HEALTH_MAX_AGE_MS = 2 * SECOND_MS;
 const COUNT_EVERY_MS = 15 * SECOND_MS;
 /** Kinds keep to SEND_MS_MAX themselves; this is for one that does not. */
 const BACKSTOP_MS = SEND_MS_MAX + 5 * SECOND_MS;
@@ -46,19 +46,19 @@ export type SendLoopResources = { database: Database; log: Log; metrics: Metrics
 
 /** The loop that sends through these ports. */
 export function sendLoop(resources: SendLoopResources, ports: Ports): Loop {
-  const desk = new Notifier(resources, ports);
+  const notifier = new Notifier(resources, ports);
   const { log, metrics } = resources;
   const loop = loopService("notifier", {
     idleMs: IDLE_MS,
     log,
     metrics: metrics.loops,
-    tick: () => desk.turn(),
+    tick: () => notifier.turn(),
   });
   return {
     ...loop,
     stop: async () => {
       await loop.stop();
-      await desk.untilEmpty();
+      await notifier.untilEmpty();
     },
   };
 }
@@ -103,8 +103,8 @@ class Notifier {
   constructor({ database, log, metrics }: SendLoopResources, ports: Ports) {
     this.#database = database;
     this.#log = log;
-    const neighbours = new ProjectHealthCache({ maxAgeMs: NEIGHBOURS_MS });
-    this.#ports = { neighbours, ...ports, send: boundedSend(ports, log) };
+    const projectHealth = new ProjectHealthCache({ maxAgeMs: PROJECT_HEALTH_MAX_AGE_MS });
+    this.#ports = { projectHealth, ...ports, send: boundedSend(ports, log) };
     this.#counts = deliveryCounts(metrics);
     this.#settling = new SettleQueue({ database, log, now: this.#now });
   }
@@ -126,7 +126,7 @@ class Notifier {
       inFlight: this.#inFlight,
       senders: {
         all: this.#held.outOf(SENDERS_MAX),
-        troubled: this.#heldTroubled.outOf(TROUBLED_SENDERS_MAX),
+        degraded: this.#heldTroubled.outOf(DEGRADED_SENDERS_MAX),
       },
       rateOf: this.#ports.rateOf,
       ...(!isInService && noticeId !== null && { onlyId: noticeId }),
@@ -160,11 +160,11 @@ class Notifier {
     for (const claim of claims) this.#occupy(claim, deliver(claim));
   }
 
-  #occupy({ channelId, ownerId, isTroubled }: Claim, ending: Promise<void>): void {
+  #occupy({ channelId, ownerId, isDegraded }: Claim, ending: Promise<void>): void {
     const count = (by: 1 | -1) => {
       add(this.#inFlight, channelId, by);
       this.#held.add(ownerId, by);
-      if (isTroubled) this.#heldTroubled.add(ownerId, by);
+      if (isDegraded) this.#heldTroubled.add(ownerId, by);
     };
     count(1);
     const ended = ending.finally(() => {

@@ -38,7 +38,7 @@ import {
 } from "../store/credentials.ts";
 import type { Database, Db } from "../store/db.ts";
 import { postgresErrorName } from "../store/errors.ts";
-import { deleteSessionByDigest, insertSession, proveSession } from "../store/sessions.ts";
+import { deleteSessionByDigest, insertSession, markSessionReauthenticated } from "../store/sessions.ts";
 import {
   findNewestToken,
   findStep,
@@ -66,7 +66,7 @@ export type SignInResult =
 /** Ways in that prove one thing only. The others are vouched for by a device, a provider, or whoever owns the server. */
 const NEEDS_SECOND: readonly SignInMethod[] = ["password", "link"];
 
-export type ProvenSignIn = {
+export type VerifiedSignIn = {
   accountId: number;
   method: SignInMethod;
   /** When they have proven it; not given: now. */
@@ -81,7 +81,7 @@ export type ProvenSignIn = {
 };
 
 /** Lets somebody in who has proven to be the owner of an account by one way. */
-export async function completeSignIn(tx: Tx, admission: ProvenSignIn): Promise<SignInResult> {
+export async function completeSignIn(tx: Tx, admission: VerifiedSignIn): Promise<SignInResult> {
   const { accountId, method, visitor, nextPath } = admission;
   const { now, ua, remoteAddr } = visitor;
   const { provenAt = now, newIdentity = null } = admission;
@@ -497,7 +497,7 @@ export async function reauthenticate(database: Database, proof: ReauthRequest): 
     };
     if (!isReauthenticationComplete({ password: stored !== null, app }, shown))
       throw new AppError("invalid", WRONG);
-    await proveSession(tx, { sessionId, at: now });
+    await markSessionReauthenticated(tx, { sessionId, at: now });
   });
 }
 
@@ -526,11 +526,11 @@ export async function mailConfirmCode(
 }
 
 /** Proves a session after somebody was found to be its owner in another way. */
-export async function prove(
+export async function markReauthenticated(
   database: Database,
   { sessionId, now }: { sessionId: number; now: Instant },
 ): Promise<void> {
-  await inTransaction(database, (tx) => proveSession(tx, { sessionId, at: now }));
+  await inTransaction(database, (tx) => markSessionReauthenticated(tx, { sessionId, at: now }));
 }
 
 // Links and codes: giving them out, and what they still stand for. One of a kind is outstanding at a time.
@@ -592,7 +592,7 @@ export async function takeToken(tx: Tx, link: TokenLink): Promise<Token> {
 const WELCOME_PATH = "/welcome/";
 
 /** The end of the link that makes the first account; null when there is somebody who may administer. Earlier links end. */
-export async function ensureOwnerLink(
+export async function ensureAdminLink(
   database: Database,
   { now }: { now: Instant },
 ): Promise<{ token: string } | null> {
@@ -610,7 +610,7 @@ export async function ensureOwnerLink(
 }
 
 /** Whether a set-up link is good: nobody has used it, and nobody may administer yet. */
-export async function isSetUpLink(
+export async function isSetupLink(
   database: Database,
   { token, now }: { token: string; now: Instant },
 ): Promise<boolean> {
@@ -627,14 +627,14 @@ export type SetUpRequest = {
 };
 
 /** Makes the first account, with a project, and signs it in. AppError when the link or a field is not good. */
-export async function finishSetUp(database: Database, request: SetUpRequest): Promise<SignInResult> {
+export async function finishSetup(database: Database, request: SetUpRequest): Promise<SignInResult> {
   const { token, visitor } = request;
   const { now } = visitor;
   const email = normalEmail(request.email);
   const problem = passwordProblem(request.password, { email });
   if (problem !== null) throw new AppError("invalid", problem, "password");
   // A hash is dear, and whoever has no link must not make us work.
-  if (!(await isSetUpLink(database, { token, now }))) {
+  if (!(await isSetupLink(database, { token, now }))) {
     throw new AppError("not_found", "This link has already been used or has expired.");
   }
   const hash = await createPasswordHash(request.password);

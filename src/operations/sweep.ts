@@ -1,7 +1,7 @@
 // Looks for checks whose silence has lasted too long, in batches: each is one transaction that locks what nobody else
 // holds, recomputes it from the locked row and writes what follows, with what is owed to people. Any number may sweep
 // at once, and whenever: a signal that is quicker leads to the same.
-import { type Sight, sweepCheck } from "../core/deadline.ts";
+import { type Visibility, sweepCheck } from "../core/deadline.ts";
 import { HOUR_MS, type Instant, type Interval, MINUTE_MS } from "../core/instant.ts";
 import { ERROR_MESSAGE_LENGTH_MAX } from "../core/limits.ts";
 import type { Flip, Timing } from "../core/state.ts";
@@ -25,7 +25,7 @@ import { type CheckEvent, insertEvents } from "../store/events.ts";
 import { insertFlips } from "../store/flips.ts";
 import { inSavepoint, inTransaction, type Tx } from "../store/transaction.ts";
 import { planDeliveries, planNotices } from "./plan-deliveries.ts";
-import { notObservedEvents, ownSights } from "./record-signals.ts";
+import { notObservedEvents, checkVisibilities } from "./record-signals.ts";
 
 /** Rows of a batch: while it lasts, signals of these checks wait. */
 export const BATCH_ROWS = 500;
@@ -53,7 +53,7 @@ export type Swept = {
   fired: number;
   excused: number;
   /** Checks that could not be judged, and are put aside. */
-  poisoned: { checkId: number; reason: string }[];
+  quarantined: { checkId: number; reason: string }[];
   /** By how much the oldest deadline that fired lies back; null: none did. */
   lagMs: number | null;
   /** Due, and left to whoever holds them. */
@@ -64,19 +64,19 @@ export type Swept = {
 
 /** Lets every deadline fire that may at `now`, as far as the sight reaches. Without a watermark nothing does. */
 export async function sweepDeadlines(database: Database, options: SweepOptions): Promise<Swept> {
-  const { now, sight, limit = BATCH_ROWS, batchesMax = BATCHES_MAX } = options;
+  const { now, visibility, limit = BATCH_ROWS, batchesMax = BATCHES_MAX } = options;
   const swept = nothingSwept();
-  if (sight.watermarkAt === null) return { ...swept, isComplete: true };
-  const aside = await listQuarantinedChecks(database, QUARANTINED_MAX);
-  const except = aside.filter(({ untilAt }) => untilAt > now).map(({ checkId }) => checkId);
-  const range = { through: sight.watermarkAt - 1, except, limit };
+  if (visibility.watermarkAt === null) return { ...swept, isComplete: true };
+  const known = await listQuarantinedChecks(database, QUARANTINED_MAX);
+  const except = known.filter(({ untilAt }) => untilAt > now).map(({ checkId }) => checkId);
+  const range = { through: visibility.watermarkAt - 1, except, limit };
   const sweep: Sweep = {
     database,
-    moment: { now, sight },
+    moment: { now, visibility },
     range,
     batchesLeft: batchesMax,
     swept,
-    carefulBefore: Promise.resolve(),
+    isolatingBefore: Promise.resolve(),
   };
   // Most of the time there is nothing or little, and one look is enough.
   const first = await sweepOn(sweep, 0);
@@ -95,7 +95,7 @@ type Sweep = {
   batchesLeft: number;
   swept: Swept;
   /** Ends with the careful batch that was begun last, however it ends. */
-  carefulBefore: Promise<unknown>;
+  isolatingBefore: Promise<unknown>;
 };
 
 /** Sweeps batch after batch until nothing is left that nobody else holds. */
@@ -125,7 +125,7 @@ async function sweepOn(sweep: Sweep, from: Instant): Promise<Instant | null> {
 
 function nothingSwept(): Swept {
   const counts = { looked: 0, moved: 0, fired: 0, excused: 0 };
-  return { ...counts, poisoned: [], lagMs: null, locked: [], isComplete: false };
+  return { ...counts, quarantined: [], lagMs: null, locked: [], isComplete: false };
 }
 
 function add(swept: Swept, batch: BatchSwept): void {
@@ -133,12 +133,12 @@ function add(swept: Swept, batch: BatchSwept): void {
   swept.moved += batch.moved;
   swept.fired += batch.fired;
   swept.excused += batch.excused;
-  swept.poisoned.push(...batch.poisoned);
+  swept.quarantined.push(...batch.quarantined);
   if (batch.lagMs !== null) swept.lagMs = Math.max(swept.lagMs ?? 0, batch.lagMs);
 }
 
 type Batch = { range: DueRange; moment: SweepMoment };
-type BatchSwept = Pick<Swept, "looked" | "moved" | "fired" | "excused" | "poisoned" | "lagMs"> & {
+type BatchSwept = Pick<Swept, "looked" | "moved" | "fired" | "excused" | "quarantined" | "lagMs"> & {
   /** Where the next batch begins; null: this one was empty. */
   lastAt: Instant | null;
 };
@@ -161,13 +161,13 @@ async function sweepBatch(sweep: Sweep, from: Instant): Promise<BatchSwept> {
  * list, so they are up to date when its turn comes.
  */
 function sweepInTurn(sweep: Sweep, batch: Batch): Promise<BatchSwept> {
-  const careful = sweep.carefulBefore.then(async () => {
-    const done = await inTransaction(sweep.database, (tx) => sweepCarefully(tx, batch));
-    sweep.range.except.push(...done.poisoned.map(({ checkId }) => checkId));
+  const isolating = sweep.isolatingBefore.then(async () => {
+    const done = await inTransaction(sweep.database, (tx) => sweepIsolating(tx, batch));
+    sweep.range.except.push(...done.quarantined.map(({ checkId }) => checkId));
     return done;
   });
-  sweep.carefulBefore = careful.catch(() => undefined);
-  return careful;
+  sweep.isolatingBefore = isolating.catch(() => undefined);
+  return isolating;
 }
 
 function isPassing(error: unknown): boolean {
@@ -182,16 +182,16 @@ function needsQuarantine(error: unknown): boolean {
 
 async function sweepWhole(tx: Tx, { range, moment }: Batch): Promise<BatchSwept> {
   const due = await findDueStates(tx, range);
-  const done = due.length === 0 ? NOTHING : await judgeAndWrite(tx, due, moment);
-  return { ...done, looked: due.length, poisoned: [], lastAt: due.at(-1)?.sweepAt ?? null };
+  const done = due.length === 0 ? NOTHING : await evaluateAndWrite(tx, due, moment);
+  return { ...done, looked: due.length, quarantined: [], lastAt: due.at(-1)?.sweepAt ?? null };
 }
 
 /** The careful way, for a batch in which something is poisonous: of a row that cannot be read not even that is sure. */
-async function sweepCarefully(tx: Tx, { range, moment }: Batch): Promise<BatchSwept> {
+async function sweepIsolating(tx: Tx, { range, moment }: Batch): Promise<BatchSwept> {
   const due = await lockDueChecks(tx, range);
   const checkIds = due.map(({ checkId }) => checkId);
   const done =
-    checkIds.length === 0 ? { ...NOTHING, poisoned: [] } : await sweepInHalves(tx, checkIds, moment);
+    checkIds.length === 0 ? { ...NOTHING, quarantined: [] } : await sweepInHalves(tx, checkIds, moment);
   return { ...done, looked: due.length, lastAt: due.at(-1)?.sweepAt ?? null };
 }
 
@@ -203,12 +203,12 @@ async function sweepInHalves(
   tx: Tx,
   checkIds: readonly number[],
   moment: SweepMoment,
-): Promise<Done & Pick<Swept, "poisoned">> {
+): Promise<Done & Pick<Swept, "quarantined">> {
   try {
     const done = await inSavepoint(tx, async (part) =>
-      judgeAndWrite(part, await lockStates(part, checkIds), moment),
+      evaluateAndWrite(part, await lockStates(part, checkIds), moment),
     );
-    return { ...done, poisoned: [] };
+    return { ...done, quarantined: [] };
   } catch (error) {
     if (!needsQuarantine(error)) throw error;
     const [alone] = checkIds;
@@ -222,7 +222,7 @@ async function sweepInHalves(
       fired: first.fired + second.fired,
       excused: first.excused + second.excused,
       lagMs: first.lagMs === null ? second.lagMs : Math.max(first.lagMs, second.lagMs ?? 0),
-      poisoned: [...first.poisoned, ...second.poisoned],
+      quarantined: [...first.quarantined, ...second.quarantined],
     };
   }
 }
@@ -231,21 +231,21 @@ async function quarantineOne(
   tx: Tx,
   checkId: number,
   { error, now }: { error: unknown; now: Instant },
-): Promise<Done & Pick<Swept, "poisoned">> {
+): Promise<Done & Pick<Swept, "quarantined">> {
   const reason = (error instanceof Error ? error.message : String(error)).slice(0, ERROR_MESSAGE_LENGTH_MAX);
   await quarantineCheck(tx, { checkId, sinceAt: now, untilAt: now + QUARANTINE_MS, reason });
-  return { ...NOTHING, poisoned: [{ checkId, reason }] };
+  return { ...NOTHING, quarantined: [{ checkId, reason }] };
 }
 
-async function judgeAndWrite(tx: Tx, due: readonly StoredState[], moment: SweepMoment): Promise<Done> {
-  const judged = due.filter((stored) => !isOnlyMoved(stored, moment.sight));
-  const checkIds = judged.map(({ checkId }) => checkId);
+async function evaluateAndWrite(tx: Tx, due: readonly StoredState[], moment: SweepMoment): Promise<Done> {
+  const evaluated = due.filter((stored) => !isOnlyMoved(stored, moment.visibility));
+  const checkIds = evaluated.map(({ checkId }) => checkId);
   // Read after the lock: whoever held a check before may have changed its settings.
-  const [timings, sightOf] = await Promise.all([
-    judged.length === 0 ? new Map() : findTimings(tx, checkIds),
-    ownSights(tx, judged, moment.sight),
+  const [timings, visibilityOf] = await Promise.all([
+    evaluated.length === 0 ? new Map() : findTimings(tx, checkIds),
+    checkVisibilities(tx, evaluated, moment.visibility),
   ]);
-  const writes = judgeDue(due, { moment, timings, sightOf });
+  const writes = evaluateDue(due, { moment, timings, visibilityOf });
   await write(tx, writes, moment.now);
   const oldestAt = Math.min(...writes.flips.map(({ flip }) => flip.at));
   return {
@@ -276,7 +276,7 @@ async function write(tx: Tx, writes: DueWrites, at: Instant): Promise<void> {
 /** A deleted check that may still be taken back is looked at so often, and nothing else happens to it. */
 const DELETED_LOOK_MS = 10 * MINUTE_MS;
 
-export type SweepMoment = { now: Instant; sight: Sight };
+export type SweepMoment = { now: Instant; visibility: Visibility };
 
 /** Everything that a batch of due checks writes. */
 export type DueWrites = {
@@ -288,38 +288,38 @@ export type DueWrites = {
 };
 
 /** The deadline lies beyond what can be seen, or is none: no schedule has to be read to know that. */
-function isOnlyMoved({ downAt }: StoredState, { watermarkAt }: Sight): boolean {
+function isOnlyMoved({ downAt }: StoredState, { watermarkAt }: Visibility): boolean {
   return downAt === null || watermarkAt === null || downAt >= watermarkAt;
 }
 
 /** Judges locked checks. `timings` holds those of all that are more than moved, without the deleted ones. */
-function judgeDue(
+function evaluateDue(
   due: readonly StoredState[],
   {
     moment,
     timings,
-    sightOf,
+    visibilityOf,
   }: {
     moment: SweepMoment;
     timings: ReadonlyMap<number, Timing>;
     /** How far can be seen for a check, with the refusals that concern it alone. */
-    sightOf: (checkId: number) => Sight;
+    visibilityOf: (checkId: number) => Visibility;
   },
 ): DueWrites {
   const writes: DueWrites = { states: [], moves: [], flips: [], notices: [], events: [] };
   for (const stored of due) {
     const { checkId } = stored;
     const timing = timings.get(checkId);
-    if (isOnlyMoved(stored, moment.sight)) writes.moves.push({ checkId, sweepAt: stored.downAt });
+    if (isOnlyMoved(stored, moment.visibility)) writes.moves.push({ checkId, sweepAt: stored.downAt });
     else if (timing === undefined) {
       const lookAt = moment.now + DELETED_LOOK_MS;
       writes.moves.push({ checkId, sweepAt: lookAt, heldUntilAt: lookAt });
-    } else judgeOne(writes, { stored, timing, moment: { ...moment, sight: sightOf(checkId) } });
+    } else evaluateOne(writes, { stored, timing, moment: { ...moment, visibility: visibilityOf(checkId) } });
   }
   return writes;
 }
 
-function judgeOne(
+function evaluateOne(
   writes: DueWrites,
   { stored, timing, moment }: { stored: StoredState; timing: Timing; moment: SweepMoment },
 ): void {
@@ -338,5 +338,5 @@ function judgeOne(
   writes.states.push({ ...stored, state, downAt, sweepAt: downAt });
   for (const flip of flips) writes.flips.push({ checkId, flip });
   for (const { blind } of notices) writes.notices.push({ checkId, blind });
-  writes.events.push(...notObservedEvents(checkId, { notices, unseen: null }));
+  writes.events.push(...notObservedEvents(checkId, { notices, unobserved: null }));
 }

@@ -84,7 +84,7 @@ async function makeHandlers(
     urls,
     checkLimitDefault: config.checkLimit,
     pingLogLimit: config.pingLogLimit,
-    sight: () => watching.sight(),
+    visibility: () => watching.visibility(),
     secretKey,
     objects: objects === null ? null : guardedObjects(objects, { now }),
     log,

@@ -108,7 +108,7 @@ function openPorts(config: Config, { mail }: { mail: MailPort | null }): OpenPor
   const objects = objectStoreOf(config, { signal: ending.signal });
   const ports: Ports = {
     send: (channel, message, sending) => sender.send(channel, message, sending),
-    hears: (channel, what) => sender.hears(channel, what),
+    isSubscribed: (channel, what) => sender.isSubscribed(channel, what),
     rateOf: (kind) => sender.rateOf(kind),
     objects: objects === null ? null : guardedObjects(objects, { now: () => Date.now() }),
   };

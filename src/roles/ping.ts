@@ -326,12 +326,12 @@ async function join(
   const { entered, look, lastBeat } = arrived;
   const clock = new DatabaseClock(look);
   const identity = { intakeId, spool };
-  const sight = () => heart.sight();
+  const visibility = () => heart.visibility();
   const intake = new DatabaseIntake({
     identity,
     clock,
     known,
-    record: recorder(database, { config, sight, now: () => clock.now(), log }),
+    record: recorder(database, { config, visibility, now: () => clock.now(), log }),
     skipTo: skipper(database, { name, log }),
     ...lookups(lookupDatabase, { checkLimitDefault: config.checkLimit, now: () => clock.now() }),
     closeOrphan: async (id) => void (await leaveIntake(database, { intakeId: id })),
@@ -452,9 +452,9 @@ function isAway(error: unknown): boolean {
 
 function recorder(
   database: Database,
-  parts: { config: Config; sight: Heartbeat["sight"]; now: () => Instant; log: Log },
+  parts: { config: Config; visibility: Heartbeat["visibility"]; now: () => Instant; log: Log },
 ): (batch: Batch, how: RecordHow) => Promise<RecordResult> {
-  const { config, sight, now } = parts;
+  const { config, visibility, now } = parts;
   const rules = { ratePerMinute: config.signalsPerMinute };
   const pingLogRows = config.pingLogLimit;
   const logFault = troubleLog(parts.log);
@@ -466,7 +466,7 @@ function recorder(
       giveUpAtMs,
       quarantinesFailed,
       onFault: (error) => logFault(error, replayed ? "a ping was quarantined" : "a ping was rejected"),
-      sight: sight(),
+      visibility: visibility(),
       unreadable: unreadable.map((one) => ({ ...one, at: now() })),
       encode: (signal) => Buffer.from(encodeSignal(signal)),
     });

@@ -135,19 +135,19 @@ async function openInOrder(parts: readonly ServerRole[], openParts: ServerRole[]
 function pageOf(
   parts: readonly ServerRole[],
   { config }: PublicServerResources,
-): Pick<HttpListenerOptions, "unwantedPage"> {
+): Pick<HttpListenerOptions, "unmatchedPage"> {
   if (!parts.some(({ name }) => name === "web")) return {};
-  return { unwantedPage: nothingHere({ name: config.siteName, url: config.siteUrl }) };
+  return { unmatchedPage: nothingHere({ name: config.siteName, url: config.siteUrl }) };
 }
 
 function makeListener(
-  served: Pick<HttpListenerOptions, "handlers" | "onRefused" | "unwantedPage">,
+  served: Pick<HttpListenerOptions, "handlers" | "onRefused" | "unmatchedPage">,
   { config, log, misses }: PublicServerResources,
 ): HttpListener {
   return httpListener({
     name: "site",
     ...served,
-    ...(misses !== undefined && { onUnwanted: (request) => misses.note(request) }),
+    ...(misses !== undefined && { onUnmatched: (request) => misses.note(request) }),
     listen: config.listen,
     reusePort: config.reusePort,
     connectionsMax: config.connectionsMax,

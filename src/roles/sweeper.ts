@@ -9,7 +9,7 @@ import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
 import { type GuardedHttp, guardedHttp } from "../lib/outgoing-http.ts";
 import { whileInService } from "../operations/database-identity.ts";
 import { notifyAdmin, observeServer } from "../operations/incidents.ts";
-import { type IntakeLook, lookAtIntakes } from "../operations/intakes.ts";
+import { type IntakesView, readIntakes } from "../operations/intakes.ts";
 import { sweepDeadlines, type Swept } from "../operations/sweep.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "../store/db.ts";
 import { readDatabaseClock } from "../store/instance.ts";
@@ -67,13 +67,13 @@ function sweepLoop({ database, log, metrics, state }: SweeperDeps): Loop {
     log,
     metrics: metrics.loops,
     tick: whileInService(database, async () => {
-      const look = await lookAtIntakes(database);
-      const { now, settled: sight } = look;
+      const look = await readIntakes(database);
+      const { now, settled: visibility } = look;
       state.look = look;
-      state.unsettledSinceAt = sight.watermarkAt === null ? (state.unsettledSinceAt ?? now) : null;
-      const swept = await sweepDeadlines(database, { now, sight, batchesMax: BATCHES_MAX });
+      state.unsettledSinceAt = visibility.watermarkAt === null ? (state.unsettledSinceAt ?? now) : null;
+      const swept = await sweepDeadlines(database, { now, visibility, batchesMax: BATCHES_MAX });
       note(state, swept, now);
-      for (const { checkId, reason } of swept.poisoned) {
+      for (const { checkId, reason } of swept.quarantined) {
         log.error({ checkId, reason }, "could not evaluate the deadline of a check; retrying in an hour");
       }
       if (swept.fired + swept.excused > 0) {
@@ -91,7 +91,7 @@ function note(state: SweeperState, swept: Swept, now: Instant): void {
   counts.fired += swept.fired;
   counts.excused += swept.excused;
   counts.moved += swept.moved;
-  counts.poisoned += swept.poisoned.length;
+  counts.poisoned += swept.quarantined.length;
   state.lagMs = swept.lagMs;
   if (!swept.isComplete) return;
   state.sweptAt = now;
@@ -114,7 +114,7 @@ function figures(state: SweeperState): Figure[] {
   });
   const heldMs = () => {
     const { look } = state;
-    const since = look === null ? null : (look.sight.watermarkAt ?? look.lastBeatAt);
+    const since = look === null ? null : (look.visibility.watermarkAt ?? look.lastBeatAt);
     return look === null || since === null ? null : look.now - since;
   };
   return [
@@ -140,7 +140,7 @@ function figures(state: SweeperState): Figure[] {
 
 /** What the sweeper has seen and done, for those who watch it. */
 export type SweeperState = {
-  look: IntakeLook | null;
+  look: IntakesView | null;
   /** When everything that was due had been looked at; null: not yet. */
   sweptAt: Instant | null;
   /** Since when silence has not been believed; null: it is. */
@@ -199,7 +199,7 @@ export function healthLoop({
     // A copy tells its admin once that it is one, and nothing else.
     tick: whileInService(database, async () => {
       const { unsettledSinceAt, locked } = state;
-      const look = await lookAtIntakes(database);
+      const look = await readIntakes(database);
       const channelUuid = config.adminChannel;
       const own = { look, unsettledSinceAt, locked, channelUuid };
       troubles = healthProblemsOf(await observeServer(database, own));

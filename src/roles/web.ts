@@ -118,7 +118,7 @@ async function makeHouse(
     checkLimitDefault: config.checkLimit,
     pingLogLimit: config.pingLogLimit,
     signalsPerMinute: config.signalsPerMinute,
-    sight: () => watching.sight(),
+    visibility: () => watching.visibility(),
     secretKey,
     signing: signingWith(secretKey),
     objects: objects === null ? null : guardedObjects(objects, { now: () => watching.now() }),

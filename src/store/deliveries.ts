@@ -285,7 +285,7 @@ const PLAN_CORRECTIONS = statement({
 });
 
 /** Nobody is told any more of flips that were taken back; whoever was told, or may have been, is owed a correction. */
-export async function takeBackFlipDeliveries(
+export async function retractFlipDeliveries(
   tx: Tx,
   { flipIds, at }: { flipIds: readonly number[]; at: Instant },
 ): Promise<void> {
@@ -327,15 +327,15 @@ const ADD_CHECKS = statement({
 /** Owes one notice for each blind time and channel, from `tellAt` on; a check is added to one that is still there. */
 export async function insertNoticeDeliveries(
   tx: Tx,
-  given: { notices: readonly { checkId: number; blind: Interval }[]; at: Instant; tellAt: Instant },
+  given: { notices: readonly { checkId: number; blind: Interval }[]; at: Instant; notifyAt: Instant },
 ): Promise<void> {
-  const { notices, at, tellAt } = given;
+  const { notices, at, notifyAt } = given;
   const about = [
     toNumberArray(notices.map(({ checkId }) => checkId)),
     toNumberArray(notices.map(({ blind }) => blind.from)),
     toNumberArray(notices.map(({ blind }) => blind.to)),
   ];
-  await tx.query(PLAN_NOTICES, [...about, toTimestamp(at), toTimestamp(tellAt)]);
+  await tx.query(PLAN_NOTICES, [...about, toTimestamp(at), toTimestamp(notifyAt)]);
   await tx.query(ADD_CHECKS, about);
 }
 
@@ -354,12 +354,12 @@ export type NewMessage = { channelId: number; kind: "disabled" | "operator"; abo
 /** Owes messages whose contents are given; returns their ids. */
 export async function insertMessages(
   tx: Tx,
-  { sayings, at }: { sayings: readonly NewMessage[]; at: Instant },
+  { messages, at }: { messages: readonly NewMessage[]; at: Instant },
 ): Promise<number[]> {
   const { rows } = await tx.query(INSERT_MESSAGES, [
-    sayings.map(({ kind }) => kind),
-    sayings.map(({ channelId }) => channelId),
-    sayings.map(({ about }) => JSON.stringify(about)),
+    messages.map(({ kind }) => kind),
+    messages.map(({ channelId }) => channelId),
+    messages.map(({ about }) => JSON.stringify(about)),
     toTimestamp(at),
   ]);
   return rows.map(({ id }) => id);

@@ -78,14 +78,14 @@ const INSERT_EMAIL = statement({
 export type NewEmail = Omit<QueuedEmail, "id" | "attemptCount">;
 
 /** Owes a letter, from its making on. */
-export async function insertEmail(tx: Tx, letter: NewEmail): Promise<void> {
+export async function insertEmail(tx: Tx, email: NewEmail): Promise<void> {
   await tx.query(INSERT_EMAIL, [
-    letter.uuid,
-    letter.kind,
-    letter.accountId,
-    letter.channelId,
-    JSON.stringify(letter.about),
-    toTimestamp(letter.createdAt),
+    email.uuid,
+    email.kind,
+    email.accountId,
+    email.channelId,
+    JSON.stringify(email.about),
+    toTimestamp(email.createdAt),
   ]);
 }
 
@@ -117,7 +117,7 @@ const SETTLE_CLAIMED_EMAIL = statement({
 });
 
 export type EmailOutcome = {
-  letterId: number;
+  emailId: number;
   claimedBy: string;
   state: "pending" | "sent" | "dead";
   /** When it is tried again; set exactly of a pending one. */
@@ -128,9 +128,9 @@ export type EmailOutcome = {
 
 /** Writes down how a try went. False: the claim had run out, and it is somebody else's. */
 export async function settleClaimedEmail(tx: Tx, end: EmailOutcome): Promise<boolean> {
-  const { letterId, claimedBy, state, nextTryAt, reason, at } = end;
+  const { emailId, claimedBy, state, nextTryAt, reason, at } = end;
   const settledAt = state === "pending" ? null : at;
-  const values = [letterId, claimedBy, state, toTimestamp(settledAt), toTimestamp(nextTryAt), reason];
+  const values = [emailId, claimedBy, state, toTimestamp(settledAt), toTimestamp(nextTryAt), reason];
   return (await tx.query(SETTLE_CLAIMED_EMAIL, values)).count === 1;
 }
 

@@ -70,7 +70,7 @@ const TAKE_BACK_FLIP = statement<{ id: number }>({
 });
 
 /** Marks the silence flip of a deadline as proved wrong; returns its id, or null when there is none. */
-export async function takeBackFlip(
+export async function retractFlip(
   tx: Tx,
   flip: { checkId: number; deadlineAt: Instant; at: Instant },
 ): Promise<number | null> {

@@ -387,9 +387,10 @@ const FIND_DUE_DELIVERY = statement<{ due_at: Instant | null }>({
 /** Since when the oldest message has waited for its try that nothing hinders; null: none does. */
 export async function findDueDelivery(
   db: Db,
-  { now, toldBefore }: { now: Instant; toldBefore: Instant },
+  { now, notifiedBefore }: { now: Instant; notifiedBefore: Instant },
 ): Promise<Instant | null> {
   return (
-    (await db.query(FIND_DUE_DELIVERY, [toTimestamp(now), toTimestamp(toldBefore)])).rows[0]?.due_at ?? null
+    (await db.query(FIND_DUE_DELIVERY, [toTimestamp(now), toTimestamp(notifiedBefore)])).rows[0]?.due_at ??
+    null
   );
 }

@@ -1,6 +1,6 @@
 // The processes that receive signals: the number of the newest batch that each has applied, how far it has
 // applied what it accepted, and until when it counts as alive. When a deadline may fire is decided in core.
-import type { Sight } from "../core/deadline.ts";
+import type { Visibility } from "../core/deadline.ts";
 import { type Instant, type Interval, MINUTE_MS } from "../core/instant.ts";
 import { type Db, statement } from "./db.ts";
 import type { Tx } from "./transaction.ts";
@@ -516,9 +516,9 @@ export async function pruneRefusedIntervals(
 // How far can be seen, read in one statement and so in one snapshot: a watermark that was newer than the list of blind
 // times would let a deadline fire that a missing one excuses. Whether it may be believed is decided in core.
 
-export type StoredSight = {
+export type StoredVisibility = {
   /** Of all open intakes; the watermark is null when there is none. */
-  sight: Sight;
+  visibility: Visibility;
   /** Of the open intakes; null when there is none. */
   newestBeatAt: Instant | null;
   /** Of all intakes, open or not; null before the first start. */
@@ -529,7 +529,7 @@ export type StoredSight = {
   holder: { id: string; name: string } | null;
 };
 
-type SightRow = {
+type VisibilityRow = {
   watermark_at: Instant | null;
   beat_at: Instant | null;
   last_beat_at: Instant | null;
@@ -540,7 +540,7 @@ type SightRow = {
   blind_to: (Instant | null)[];
 };
 
-const READ_SIGHT = statement<SightRow>({
+const READ_VISIBILITY = statement<VisibilityRow>({
   name: "sight.read",
   text: `with
       open as (select id, name, watermark_at, beat_at from intakes where closed_at is null),
@@ -557,17 +557,17 @@ const READ_SIGHT = statement<SightRow>({
 });
 
 /** Everything that was received and could not be, with the blind times that touch a stretch of time. */
-export async function readSight(
+export async function readVisibility(
   db: Db,
   { from, to, gapsThrough }: { from: Instant; to: Instant; gapsThrough: Instant },
-): Promise<StoredSight> {
+): Promise<StoredVisibility> {
   const values = [toTimestamp(from), toTimestamp(to), toTimestamp(gapsThrough)];
-  const [row] = (await db.query(READ_SIGHT, values)).rows;
+  const [row] = (await db.query(READ_VISIBILITY, values)).rows;
   if (row === undefined) throw new Error("a statement that always has a row returned none");
   const { watermark_at: watermarkAt, blind_from, blind_to, holder_id, holder_name } = row;
   const blind = blind_from.map((begin, index) => ({ from: begin, to: blind_to[index] ?? null }));
   return {
-    sight: { watermarkAt, blind },
+    visibility: { watermarkAt, blind },
     newestBeatAt: row.beat_at,
     lastBeatAt: row.last_beat_at,
     gapEndedAt: row.gap_ended_at,

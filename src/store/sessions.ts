@@ -129,9 +129,9 @@ export async function listSessionsOfAccount(db: Db, accountId: number): Promise<
 }
 
 /** Somebody who watches a project by a session. */
-export type Watching = { sessionId: number; projectId: number };
+export type LiveViewer = { sessionId: number; projectId: number };
 
-const LIST_WATCHING = statement<{ session_id: number; project_id: number }>({
+const LIST_LIVE_VIEWERS = statement<{ session_id: number; project_id: number }>({
   name: "sessions.list_watching",
   text: `select distinct s.id as session_id, m.project_id
     from unnest($1::bigint[], $2::bigint[]) as w (session_id, project_id)
@@ -140,8 +140,8 @@ const LIST_WATCHING = statement<{ session_id: number; project_id: number }>({
 });
 
 /** Which of them are still signed in, and still members. */
-export async function listWatching(db: Db, watching: readonly Watching[]): Promise<Watching[]> {
-  const { rows } = await db.query(LIST_WATCHING, [
+export async function listLiveViewers(db: Db, watching: readonly LiveViewer[]): Promise<LiveViewer[]> {
+  const { rows } = await db.query(LIST_LIVE_VIEWERS, [
     toNumberArray(watching.map(({ sessionId }) => sessionId)),
     toNumberArray(watching.map(({ projectId }) => projectId)),
   ]);
@@ -165,14 +165,17 @@ export async function touchSession(
   await tx.query(TOUCH, [sessionId, toTimestamp(at), remoteAddr]);
 }
 
-const PROVE = statement({ name: "sessions.prove", text: "update sessions set proven_at = $2 where id = $1" });
+const MARK_REAUTHENTICATED = statement({
+  name: "sessions.prove",
+  text: "update sessions set proven_at = $2 where id = $1",
+});
 
 /** Writes down that the owner of a session has proven who he is. */
-export async function proveSession(
+export async function markSessionReauthenticated(
   tx: Tx,
   { sessionId, at }: { sessionId: number; at: Instant },
 ): Promise<void> {
-  await tx.query(PROVE, [sessionId, toTimestamp(at)]);
+  await tx.query(MARK_REAUTHENTICATED, [sessionId, toTimestamp(at)]);
 }
 
 const DELETE = statement({

@@ -119,19 +119,21 @@ describe("What one account was asked for", () => {
     const [key, otherKey] = [await withPasskey(mine), await withPasskey(theirs)];
     await cast.db.pool.query("update sessions set proven_at = proven_at - interval '1 hour'");
     const path = "/web/api/confirm/passkey";
-    const prove = async (browser: Browser, response: Record<string, unknown>) =>
+    const markReauthenticated = async (browser: Browser, response: Record<string, unknown>) =>
       (await browser.send("POST", path, { response })).status;
     // Another's passkey, to a question of mine; mine, in another's browser; mine, to a question of signing in.
-    expect(await prove(mine, otherKey.get(await optionsFor(mine, path)))).toBe(400);
-    expect(await prove(theirs, key.get(await optionsFor(mine, path)))).toBe(400);
-    expect(await prove(mine, key.get(await optionsFor(theirs, path)))).toBe(400);
-    expect(await prove(mine, key.get(await optionsFor(visitor(), "/web/api/sign-in/passkey")))).toBe(400);
+    expect(await markReauthenticated(mine, otherKey.get(await optionsFor(mine, path)))).toBe(400);
+    expect(await markReauthenticated(theirs, key.get(await optionsFor(mine, path)))).toBe(400);
+    expect(await markReauthenticated(mine, key.get(await optionsFor(theirs, path)))).toBe(400);
+    expect(
+      await markReauthenticated(mine, key.get(await optionsFor(visitor(), "/web/api/sign-in/passkey"))),
+    ).toBe(400);
     const asked = key.get(await optionsFor(mine, path));
     const stranger = visitor();
     await stranger.send("POST", "/web/api/sign-in/passkey", { response: asked });
     expect(await countIn([stranger])).toBe(0);
     expect((await mine.send("POST", "/web/api/account/totp", {})).status).toBe(403);
-    expect(await prove(mine, key.get(await optionsFor(mine, path)))).toBe(200);
+    expect(await markReauthenticated(mine, key.get(await optionsFor(mine, path)))).toBe(200);
     expect((await mine.send("POST", "/web/api/account/totp", {})).status).toBe(200);
   });
 });

@@ -12,7 +12,7 @@ import {
   setPassword,
   useTypedCode,
 } from "../../src/operations/credentials.ts";
-import { ensureOwnerLink } from "../../src/operations/sign-in.ts";
+import { ensureAdminLink } from "../../src/operations/sign-in.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useCast } from "../api/cast.ts";
 import { type ReceivedMail, startSmtp } from "../receivers/smtp.ts";
@@ -91,8 +91,8 @@ async function withPassword(): Promise<void> {
 describe("The set-up link", () => {
   test("makes the first operator once, and the next start prints none", async () => {
     const now = await cast.now();
-    const first = await ensureOwnerLink(cast.db, { now });
-    const second = await ensureOwnerLink(cast.db, { now });
+    const first = await ensureAdminLink(cast.db, { now });
+    const second = await ensureAdminLink(cast.db, { now });
     const browser = visitor();
     expect((await browser.ask(`/accounts/setup/${first?.token}/`)).status).toBe(404);
     const path = `/accounts/setup/${second?.token}/`;
@@ -111,7 +111,7 @@ describe("The set-up link", () => {
     });
     expect(account.projects).toHaveLength(1);
     expect((await visitor().post(path, { email: "x@example.org", password: PASSWORD })).status).toBe(404);
-    expect(await ensureOwnerLink(cast.db, { now })).toBeNull();
+    expect(await ensureAdminLink(cast.db, { now })).toBeNull();
   });
 
   test("that is none costs no hash: a crowd of strangers keeps nobody from signing in", async () => {
@@ -456,29 +456,29 @@ describe("Somebody who is signed in", () => {
     const page = await browser.ask("/accounts/confirm/");
     expect(page.text).toContain("You also need a code from your authenticator app");
     expect(page.text.match(/name="(password|code|mailed)"/g)).toEqual(['name="password"', 'name="code"']);
-    const prove = async (form: Readonly<Record<string, string>>) =>
+    const markReauthenticated = async (form: Readonly<Record<string, string>>) =>
       (await browser.post("/accounts/confirm/", form)).status;
     const right = { way: "password", password: PASSWORD };
     const [, second = "", third = ""] = codes;
-    expect(await prove(right)).toBe(400);
-    expect(await prove({ way: "code", code: second })).toBe(400);
-    expect(await prove({ ...right, code: "000000" })).toBe(400);
-    expect(await prove({ ...right, password: "wrong", code: second })).toBe(400);
+    expect(await markReauthenticated(right)).toBe(400);
+    expect(await markReauthenticated({ way: "code", code: second })).toBe(400);
+    expect(await markReauthenticated({ ...right, code: "000000" })).toBe(400);
+    expect(await markReauthenticated({ ...right, password: "wrong", code: second })).toBe(400);
     expect((await browser.send("DELETE", "/web/api/account/totp")).status).toBe(403);
     // What was refused has used nothing up.
-    expect(await prove({ ...right, code: second })).toBe(303);
+    expect(await markReauthenticated({ ...right, code: second })).toBe(303);
     await forget();
-    expect(await prove({ ...right, code: second })).toBe(400);
+    expect(await markReauthenticated({ ...right, code: second })).toBe(400);
     const next = app.generate({ timestamp: Date.now() + 30_000 });
-    expect(await prove({ ...right, code: next })).toBe(303);
+    expect(await markReauthenticated({ ...right, code: next })).toBe(303);
     await forget();
-    expect(await prove({ ...right, code: next })).toBe(400);
+    expect(await markReauthenticated({ ...right, code: next })).toBe(400);
     await cast.db.pool.query("delete from attempts");
     const asked = await browser.post("/accounts/confirm/", { way: "mail" });
     expect(asked.text.match(/name="(password|code|mailed)"/g)).toEqual(['name="mailed"', 'name="code"']);
     const mailed = /^\d{6}/.exec(await confirmSubject())?.[0] ?? "";
-    expect(await prove({ way: "mailed", mailed })).toBe(400);
-    expect(await prove({ way: "mailed", mailed, code: third })).toBe(303);
+    expect(await markReauthenticated({ way: "mailed", mailed })).toBe(400);
+    expect(await markReauthenticated({ way: "mailed", mailed, code: third })).toBe(303);
     expect((await browser.send("DELETE", "/web/api/account/totp")).status).toBe(200);
   });
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { uniqueKey } from "../../src/core/identity.ts";
 import { sha1Hex } from "../../src/lib/secrets.ts";
-import { insertFlips, takeBackFlip } from "../../src/store/flips.ts";
+import { insertFlips, retractFlip } from "../../src/store/flips.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { sampleCheck } from "../support/sample.ts";
 import { type Cast, UNKNOWN_KEY, UNKNOWN_UUID, useCast } from "./cast.ts";
@@ -118,7 +118,7 @@ describe("200", () => {
   test("a flip that was taken back has not happened", async () => {
     const { id, uuid } = await flipped(cast, THREE.slice(0, 2));
     const deadlineAt = NOON + 10 * SECOND + 500;
-    await inTransaction(cast.db, (tx) => takeBackFlip(tx, { checkId: id, deadlineAt, at: deadlineAt + 1 }));
+    await inTransaction(cast.db, (tx) => retractFlip(tx, { checkId: id, deadlineAt, at: deadlineAt + 1 }));
     expect(ups((await cast.ask(path(uuid), { key: cast.owner.rw })).json)).toEqual([1]);
   });
 

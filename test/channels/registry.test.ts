@@ -121,7 +121,7 @@ test("a kind that is added by one file and one line can be documented, validated
     title: "Carrier pigeon",
     about: "Sends a bird.",
     schema: configSchema({ loft: textField({ about: "The loft.", lengthMax: 20, secret: true }) }),
-    hears: (_config, what) => what === "down",
+    isSubscribed: (_config, what) => what === "down",
     rate: { perMinute: 1, burst: 1 },
     send: (message, { loft }, out) =>
       sendRequest(
@@ -151,7 +151,7 @@ test("a kind that is added by one file and one line can be documented, validated
     },
   });
   const channel = sampleChannel("pigeon", config);
-  expect(sender.hears(channel, "up")).toBe(false);
+  expect(sender.isSubscribed(channel, "up")).toBe(false);
   expect(sender.rateOf("pigeon")).toEqual({ perMinute: 1, burst: 1 });
   expect(await sender.send(channel, DOWN, { dedupeKey: DEDUPE_KEY, attempt: 1, now: NOW })).toEqual({
     kind: "sent",

@@ -223,7 +223,7 @@ describe("a webhook", () => {
   test("hears of what it has an address for", () => {
     const only = { url_up: "https://hooks.example.org/up" };
     const channel = sampleChannel("webhook", only);
-    expect((["down", "up", "notice"] as const).map((what) => sender.hears(channel, what))).toEqual([
+    expect((["down", "up", "notice"] as const).map((what) => sender.isSubscribed(channel, what))).toEqual([
       false,
       true,
       false,
@@ -315,7 +315,7 @@ describe("ntfy", () => {
   test("hears of what has a priority", async () => {
     await open("ntfy");
     const channel = sampleChannel("ntfy", { topic: "a", priority: 0, priority_up: 5 });
-    expect((["down", "up", "notice"] as const).map((what) => sender.hears(channel, what))).toEqual([
+    expect((["down", "up", "notice"] as const).map((what) => sender.isSubscribed(channel, what))).toEqual([
       false,
       true,
       true,
@@ -382,7 +382,7 @@ test("a group, an unknown kind and a configuration from another time fail withou
     expect(result).toMatchObject({ kind: "failed", permanent: false, inDoubt: false, code: null });
     expect(result).toMatchObject({ reason: expect.stringMatching(reason) });
   }
-  expect(sender.hears(sampleChannel("pigeon", {}), "down")).toBe(true);
+  expect(sender.isSubscribed(sampleChannel("pigeon", {}), "down")).toBe(true);
   // What a newer release has added is passed over.
   const config = { ...CONFIGS["slack"], colour: "blue" };
   expect(await send("slack", DOWN, { config })).toMatchObject({ kind: "sent" });

@@ -3,7 +3,7 @@ import { Secret, TOTP } from "otpauth";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { beginAuthenticator, finishAuthenticator } from "../../src/operations/credentials.ts";
 import { readInvitation } from "../../src/operations/members.ts";
-import { isSetUpLink, readLink } from "../../src/operations/sign-in.ts";
+import { isSetupLink, readLink } from "../../src/operations/sign-in.ts";
 import { findAccountByEmail } from "../../src/store/accounts.ts";
 import { findAuthenticator } from "../../src/store/credentials.ts";
 import { openTestDatabase } from "../support/database.ts";
@@ -45,7 +45,7 @@ describe("overdue admin", () => {
     )?.[1];
     const read = await onDatabase((db) => readLink(db, { token: token ?? "", visitor: visitor() }));
     expect(read).toEqual({ email: "ann@example.org", isNew: false });
-    expect(await onDatabase((db) => isSetUpLink(db, { token: token ?? "", now: Date.now() }))).toBe(false);
+    expect(await onDatabase((db) => isSetupLink(db, { token: token ?? "", now: Date.now() }))).toBe(false);
     const unknown = await admin("login-link", "--account", "nobody@example.org");
     expect([unknown.code, unknown.err]).toEqual([
       1,

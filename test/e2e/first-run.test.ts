@@ -1,7 +1,7 @@
 // The first run, from the owner's link to a signal seen on the page: account, public address, mail with the server's
 // real answer, first check, and a mistake that is named.
 import { afterAll, expect, test } from "vitest";
-import { ensureOwnerLink } from "../../src/operations/sign-in.ts";
+import { ensureAdminLink } from "../../src/operations/sign-in.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { startSmtp } from "../receivers/smtp.ts";
 import { visit } from "../support/browser.ts";
@@ -24,7 +24,7 @@ const USED = "select used_at is not null as used from sign_in_tokens where purpo
 
 async function ownerLink(): Promise<string> {
   const { database, url } = used.site;
-  const made = await ensureOwnerLink(database, { now: await readDatabaseClock(database) });
+  const made = await ensureAdminLink(database, { now: await readDatabaseClock(database) });
   return `${url}/accounts/setup/${made?.token}/`;
 }
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
 import type { AcceptedSignal } from "../../src/core/signal.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { lookAtIntakes } from "../../src/operations/intakes.ts";
+import { readIntakes } from "../../src/operations/intakes.ts";
 import { sweepDeadlines } from "../../src/operations/sweep.ts";
 import { type StartedIntake, startIntake } from "../../src/roles/ping.ts";
 import { mailServer } from "../../src/services/smtp/server.ts";
@@ -72,8 +72,8 @@ async function send(
 
 /** Sweeps as the sweeper does, without waiting for everything to settle after the start. */
 async function sweep(): Promise<void> {
-  const { now, sight } = await lookAtIntakes(database.db);
-  await sweepDeadlines(database.db, { now, sight });
+  const { now, visibility } = await readIntakes(database.db);
+  await sweepDeadlines(database.db, { now, visibility });
 }
 
 /** Repeats the attack until the check is down, and returns how long after the deadline that was. */
@@ -199,7 +199,7 @@ test(
     expect(rows).toContainEqual({ check_id: null, network: ATTACKER });
     // It still fires for the silence that follows, once its job had time to retry.
     const later = (own.downAt ?? 0) + 2 * 3_600_000;
-    await sweepDeadlines(database.db, { now: later + 1_000, sight: { watermarkAt: later, blind: [] } });
+    await sweepDeadlines(database.db, { now: later + 1_000, visibility: { watermarkAt: later, blind: [] } });
     expect(await storedRow(database, own.id)).toMatchObject({ status: "down" });
   },
   TEST_MS_MAX,

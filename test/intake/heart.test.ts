@@ -208,14 +208,14 @@ describe("the answer to a beat", () => {
     const { pulse, tickFor } = pulsing();
     for (let second = 0; second < 60; second += 1) {
       await pulse.beat(LIMIT);
-      expect(pulse.watch.sight.watermarkAt).toBeNull();
+      expect(pulse.watch.visibility.watermarkAt).toBeNull();
       tickFor(1_000);
     }
     await pulse.beat(LIMIT);
-    expect(pulse.watch.sight.watermarkAt).toBe(T + 59_000);
+    expect(pulse.watch.visibility.watermarkAt).toBe(T + 59_000);
     tickFor(4_000);
     await pulse.beat(LIMIT);
-    expect(pulse.watch.sight.watermarkAt).toBeNull();
+    expect(pulse.watch.visibility.watermarkAt).toBeNull();
   });
 
   test("that shows lost commits has them given again, and nothing is believed for a while", async () => {
@@ -231,7 +231,7 @@ describe("the answer to a beat", () => {
     database.applied.pop();
     script.answer = { lastSeq: 1 };
     await pulse.beat(LIMIT);
-    expect(pulse.watch.sight.watermarkAt).toBeNull();
+    expect(pulse.watch.visibility.watermarkAt).toBeNull();
     await expect.poll(() => database.uas()).toEqual(["1", "2"]);
     expect(lines.some((line) => line.includes("lost confirmed pings"))).toBe(true);
   });
@@ -273,7 +273,7 @@ describe("the answer to a beat", () => {
       lost: [{ ...slow, name: "gone" }],
       blind: [{ from: T - 5, to: T, reason: "pings were rejected" }],
       others: [slow],
-      sight: { watermarkAt: slow.watermarkAt, blind: [] },
+      visibility: { watermarkAt: slow.watermarkAt, blind: [] },
     };
     await pulse.beat(LIMIT);
     script.answer = { ...script.answer, lost: [], blind: [] };
@@ -390,7 +390,7 @@ describe("the heart", () => {
     script.fails = true;
     pass(7_500);
     expect(heart.mayPromise()).toBe(false);
-    expect(heart.sight().watermarkAt).toBeNull();
+    expect(heart.visibility().watermarkAt).toBeNull();
   });
 
   test("enters anew under another id when it was given up, and leaves the old spool when that is drained", async () => {

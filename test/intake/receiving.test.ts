@@ -340,8 +340,8 @@ describe("a start", () => {
     const { rows } = await own.db.pool.query("select from_at, to_at, reason from blind_intervals");
     expect(rows).toMatchObject([{ reason: "the receiving process did not accept pings" }]);
     expect(rows[0].to_at - rows[0].from_at).toBeGreaterThan(3_600_000);
-    expect(second.heart.sight().watermarkAt).toBeNull();
-    expect(second.heart.sight().blind).toHaveLength(1);
+    expect(second.heart.visibility().watermarkAt).toBeNull();
+    expect(second.heart.visibility().blind).toHaveLength(1);
   });
 });
 

@@ -72,7 +72,7 @@ function scriptedBeats(look: () => { databaseAt: number; sentAtMs: number; recei
     const isBehind = (script.answer.lastSeq ?? LAST_SEQ) < confirmedSeq;
     if (endsGap({ now: at.databaseAt, newestBeatAt, lookedAt, isBehind })) freshSinceAt = at.databaseAt;
     newestBeatAt = at.databaseAt;
-    const plain = { others: [], lost: [], blind: [], sight: { watermarkAt, blind: [] }, freshSinceAt };
+    const plain = { others: [], lost: [], blind: [], visibility: { watermarkAt, blind: [] }, freshSinceAt };
     const beatAt = acceptedUntilAt ?? at.databaseAt;
     return { kind: "beaten", look: at, beatAt, lastSeq: LAST_SEQ, ...plain, ...script.answer };
   };

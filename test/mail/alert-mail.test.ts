@@ -161,8 +161,8 @@ describe("The configuration of a mail channel", () => {
 
   test("says what is heard: one direction, and notices always", () => {
     const config = { value: "ann@example.org", up: false, down: true };
-    expect(email.hears(config, "down")).toBe(true);
-    expect(email.hears(config, "up")).toBe(false);
-    expect(email.hears(config, "notice")).toBe(true);
+    expect(email.isSubscribed(config, "down")).toBe(true);
+    expect(email.isSubscribed(config, "up")).toBe(false);
+    expect(email.isSubscribed(config, "notice")).toBe(true);
   });
 });

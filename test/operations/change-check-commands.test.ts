@@ -62,8 +62,8 @@ const command = (check: CheckWithState, at = NOW + MINUTE_MS) => ({ ...nameOf(ch
 const eventsOf = ({ id }: CheckWithState) => listEvents(database.db, { checkId: id, limit: 10 });
 const flipsOf = ({ id }: CheckWithState) => listFlips(database.db, { checkId: id });
 
-async function pause(check: CheckWithState, { at = NOW + MINUTE_MS, sight = UNSEEN } = {}) {
-  const result = await pauseCheck(database.db, { ...command(check, at), sight });
+async function pause(check: CheckWithState, { at = NOW + MINUTE_MS, visibility = UNSEEN } = {}) {
+  const result = await pauseCheck(database.db, { ...command(check, at), visibility });
   if (result.kind !== "paused") throw new Error(result.kind);
   const { channelUuids, ...answer } = result.check;
   expect(answer).toEqual(await stored(check));
@@ -71,7 +71,7 @@ async function pause(check: CheckWithState, { at = NOW + MINUTE_MS, sight = UNSE
 }
 
 async function resume(check: CheckWithState, at = NOW + 2 * MINUTE_MS) {
-  const result = await resumeCheck(database.db, { ...command(check, at), sight: UNSEEN });
+  const result = await resumeCheck(database.db, { ...command(check, at), visibility: UNSEEN });
   if (result.kind !== "resumed") throw new Error(result.kind);
   const { channelUuids, ...answer } = result.check;
   expect(answer).toEqual(await stored(check));
@@ -123,7 +123,7 @@ describe("pausing", () => {
   test("after a deadline that was seen to pass writes its flip first", async () => {
     const check = await newCheck([{}]);
     const at = NOW + 3 * HOUR_MS;
-    await pause(check, { at, sight: seenUntil(at) });
+    await pause(check, { at, visibility: seenUntil(at) });
     expect(await flipsOf(check)).toMatchObject([
       { at: NOW + 2 * HOUR_MS, from: "up", to: "down", reason: "timeout" },
       { to: "up" },
@@ -138,7 +138,7 @@ describe("pausing", () => {
     expect(await flipsOf(unsure)).toHaveLength(1);
     const excused = await newCheck([{}]);
     const blind = [{ from: NOW + HOUR_MS, to: NOW + 2 * HOUR_MS }];
-    await pause(excused, { at, sight: { watermarkAt: at, blind } });
+    await pause(excused, { at, visibility: { watermarkAt: at, blind } });
     expect(await flipsOf(excused)).toHaveLength(1);
     expect((await eventsOf(excused)).map(({ kind }) => kind)).toEqual(["paused", "not_observed"]);
   });
@@ -184,7 +184,7 @@ describe("resuming", () => {
 
   test("is refused when the check is not paused, and changes nothing", async () => {
     const check = await newCheck([{}]);
-    const refused = await resumeCheck(database.db, { ...command(check), sight: UNSEEN });
+    const refused = await resumeCheck(database.db, { ...command(check), visibility: UNSEEN });
     expect(refused).toEqual({ kind: "refused", code: "conflict", text: "check is not paused" });
     expect(await stored(check)).toEqual(check);
     expect(await eventsOf(check)).toEqual([]);
@@ -216,7 +216,7 @@ describe("deleting", () => {
     const counts = { successCount: 1, failCount: 0, timedCount: 0, durationSumMs: 0, durationMaxMs: 0 };
     await inTransaction(database.db, async (tx) => {
       await insertFlipDeliveries(tx, { flips: [owed], at: NOW });
-      await insertNoticeDeliveries(tx, { notices, at: NOW, tellAt: NOW });
+      await insertNoticeDeliveries(tx, { notices, at: NOW, notifyAt: NOW });
       await quarantineCheck(tx, { checkId: check.id, sinceAt: NOW, untilAt: NOW, reason: "why" });
       const runs = [{ endAt: NOW, outcome: "success", durationMs: null } as const];
       await insertRunChunks(tx, [{ checkId: check.id, runs }]);
@@ -259,7 +259,7 @@ describe("deleting", () => {
 test("a check that is absent is told from one of another project, whatever is asked", async () => {
   const check = await newCheck([]);
   const { id: projectId } = await sampleProject(database.db);
-  const rest = { at: NOW, accountId: null, sight: UNSEEN };
+  const rest = { at: NOW, accountId: null, visibility: UNSEEN };
   for (const verb of [pauseCheck, resumeCheck, deleteCheck]) {
     expect(await verb(database.db, { projectId, uuid: check.uuid, ...rest })).toEqual({
       kind: "other project",

@@ -244,7 +244,7 @@ describe("a create with unique", () => {
       params: { name: "job", desc: "new" },
       unique: ["name"],
       channels: randomUUID(),
-      sight: seenUntil(NOW * 2),
+      visibility: seenUntil(NOW * 2),
     });
     expect(await createCheck(database.db, request)).toMatchObject({ kind: "refused", code: "invalid" });
     expect(await findCheckByUuid(database.db, check.uuid)).toEqual(before);

@@ -206,7 +206,7 @@ describe("edits among signals", () => {
     const signals = (async () => {
       while (!results.includes("unknown")) results.push((await record([{ uuid, body: "x" }]))[0]);
     })();
-    const commands = { projectId, checkId: id, at: NOW, accountId: null, sight: UNSEEN };
+    const commands = { projectId, checkId: id, at: NOW, accountId: null, visibility: UNSEEN };
     while (!results.includes("recorded")) await sleep(1);
     await Promise.all([
       patiently(() => pauseCheck(other, commands)),

@@ -139,7 +139,9 @@ describe("an update", () => {
 
   test("changes nothing when a channel is refused", async () => {
     const check = await newUpCheck();
-    const request = { ...edit({ params: { name: "x" }, channels: "nope", sight: seenUntil(NOW + DAY_MS) }) };
+    const request = {
+      ...edit({ params: { name: "x" }, channels: "nope", visibility: seenUntil(NOW + DAY_MS) }),
+    };
     const refused = await updateCheck(database.db, {
       projectId: check.projectId,
       checkId: check.id,
@@ -187,7 +189,7 @@ describe("the deadline of an edited check", () => {
     const after = await update(check, {
       at,
       params: { timeoutSeconds: 60, graceSeconds: 60 },
-      sight: seenUntil(at),
+      visibility: seenUntil(at),
     });
     expect(after).toMatchObject({ downAt: NOW + 2 * MINUTE_MS, state: { status: "up" } });
     expect(await flipsOf(check)).toHaveLength(1);
@@ -197,7 +199,7 @@ describe("the deadline of an edited check", () => {
     for (const params of [{ timeoutSeconds: 31_536_000 }, { name: "new" }]) {
       const check = await newUpCheck();
       const at = NOW + 3 * HOUR_MS;
-      const after = await update(check, { at, params, sight: seenUntil(at) });
+      const after = await update(check, { at, params, visibility: seenUntil(at) });
       const deadlineAt = NOW + 2 * HOUR_MS;
       expect(after).toMatchObject({
         downAt: null,
@@ -219,15 +221,19 @@ describe("the deadline of an edited check", () => {
     const blind = [{ from: NOW + HOUR_MS, to: NOW + 2 * HOUR_MS }];
     const once = await newUpCheck();
     const at = NOW + 3.5 * HOUR_MS;
-    const excused = await update(once, { at, params: { name: "x" }, sight: { watermarkAt: at, blind } });
+    const excused = await update(once, { at, params: { name: "x" }, visibility: { watermarkAt: at, blind } });
     expect(excused.state).toMatchObject({ status: "up", expectFromAt: NOW + 2 * HOUR_MS });
     expect(await eventsOf(once)).toMatchObject([
       { kind: "edited" },
       { kind: "not_observed", detail: { at: NOW + 2 * HOUR_MS, blind: blind[0] } },
     ]);
     const twice = await newUpCheck();
-    const sight = { watermarkAt: NOW + 9 * HOUR_MS, blind };
-    const fired = await update(twice, { at: NOW + 9 * HOUR_MS, params: { timeoutSeconds: 86_400 }, sight });
+    const visibility = { watermarkAt: NOW + 9 * HOUR_MS, blind };
+    const fired = await update(twice, {
+      at: NOW + 9 * HOUR_MS,
+      params: { timeoutSeconds: 86_400 },
+      visibility,
+    });
     expect(fired.state).toMatchObject({ status: "down", silence: { deadlineAt: NOW + 4 * HOUR_MS } });
     expect((await eventsOf(twice)).map(({ kind }) => kind)).toEqual(["edited", "not_observed"]);
   });

@@ -7,7 +7,7 @@ import type { HeartbeatAccepted, HeartbeatRequest, Observation } from "../../src
 import {
   enterIntake,
   leaveIntake,
-  lookAtIntakes,
+  readIntakes,
   recordHeartbeat,
   skipLostBatches,
 } from "../../src/operations/intakes.ts";
@@ -115,7 +115,7 @@ describe("entering", () => {
     await beaten(before.intakeId);
     const [intakeId, unappliedAt] = [randomUUID(), (await now()) - 5_000];
     await enterIntake(database.db, { intakeId, name: "late", leaseMs: LEASE_MS, unappliedAt });
-    expect((await lookAtIntakes(database.db)).sight.watermarkAt).toBe(unappliedAt - 1_000);
+    expect((await readIntakes(database.db)).visibility.watermarkAt).toBe(unappliedAt - 1_000);
   });
 
   test("twice, because the first answer was not heard, is entering once", async () => {
@@ -145,7 +145,7 @@ describe("a beat", () => {
       watermarkAt: result.look.databaseAt - 1_000,
       leaseUntilAt: result.look.databaseAt + LEASE_MS,
     });
-    expect(result.sight).toEqual({ watermarkAt: row?.watermarkAt, blind: [] });
+    expect(result.visibility).toEqual({ watermarkAt: row?.watermarkAt, blind: [] });
   });
 
   test("after a start writes the time in which nobody listened, in the same breath as it moves the watermark", async () => {
@@ -160,10 +160,10 @@ describe("a beat", () => {
     let looks = 0;
     const watching = (async () => {
       while (!done.signal.aborted) {
-        const { sight } = await lookAtIntakes(database.db);
+        const { visibility } = await readIntakes(database.db);
         looks += 1;
-        const isMoved = (sight.watermarkAt ?? 0) > (lastBeatAt ?? 0);
-        expect(isMoved && sight.blind.length === 0).toBe(false);
+        const isMoved = (visibility.watermarkAt ?? 0) > (lastBeatAt ?? 0);
+        expect(isMoved && visibility.blind.length === 0).toBe(false);
       }
     })();
     await expect.poll(() => looks).toBeGreaterThan(3);
@@ -173,7 +173,7 @@ describe("a beat", () => {
     await watching;
     const reason = "the receiving process did not accept pings";
     expect(await blindTimes()).toEqual([{ intakeId, from: lastBeatAt, to: listensAt, reason }]);
-    expect(result.sight.blind).toMatchObject([{ from: lastBeatAt, to: listensAt }]);
+    expect(result.visibility.blind).toMatchObject([{ from: lastBeatAt, to: listensAt }]);
   });
 
   test("after a start writes nothing when somebody has beaten a moment ago", async () => {
@@ -238,8 +238,8 @@ describe("a beat", () => {
     const result = await beaten(intakeId);
     const slowAt = result.others[0]?.watermarkAt;
     expect(result.others.map(({ name }) => name)).toEqual(["slow"]);
-    expect(result.sight.watermarkAt).toBe(slowAt);
-    expect((await lookAtIntakes(database.db)).sight.watermarkAt).toBe(slowAt);
+    expect(result.visibility.watermarkAt).toBe(slowAt);
+    expect((await readIntakes(database.db)).visibility.watermarkAt).toBe(slowAt);
   });
 
   test("hears of blind times after the ones that are known, of whomever", async () => {
@@ -247,13 +247,13 @@ describe("a beat", () => {
     const at = await now();
     const refused = (from: Instant) => ({ observed: { refused: [{ from, to: from + 1 }] } });
     const first = await beaten(intakeId, refused(at - 50));
-    const [known] = first.sight.blind;
+    const [known] = first.visibility.blind;
     const other = await enter();
     await beaten(other.intakeId, { ...refused(at - 90), blindAfterId: known?.id ?? 0 });
-    const { blind } = (await beaten(intakeId, { blindAfterId: known?.id ?? 0 })).sight;
+    const { blind } = (await beaten(intakeId, { blindAfterId: known?.id ?? 0 })).visibility;
     expect(blind).toMatchObject([{ from: at - 90, to: at - 89 }]);
-    expect((await beaten(intakeId, { blindAfterId: blind[0]?.id ?? 0 })).sight.blind).toEqual([]);
-    expect((await beaten(intakeId)).sight.blind).toHaveLength(2);
+    expect((await beaten(intakeId, { blindAfterId: blind[0]?.id ?? 0 })).visibility.blind).toEqual([]);
+    expect((await beaten(intakeId)).visibility.blind).toHaveLength(2);
   });
 
   test("whose own observation fails writes nothing", async () => {
@@ -286,7 +286,7 @@ describe("an intake that is silent", () => {
         reason: "the receiving process was lost",
       },
     ]);
-    expect(result.sight).toMatchObject({
+    expect(result.visibility).toMatchObject({
       watermarkAt: result.look.databaseAt - 1_000,
       blind: [{ to: expect.any(Number) }],
     });
@@ -369,7 +369,7 @@ describe("leaving", () => {
     expect(await leaveIntake(database.db, { intakeId, refused: [{ from: at - 10, to: null }] })).toBe(true);
     expect(await leaveIntake(database.db, { intakeId })).toBe(false);
     expect(await blindTimes()).toMatchObject([{ intakeId, from: at - 10, reason: "pings were rejected" }]);
-    expect((await lookAtIntakes(database.db)).sight.watermarkAt).toBeNull();
+    expect((await readIntakes(database.db)).visibility.watermarkAt).toBeNull();
   });
 });
 
@@ -424,7 +424,7 @@ describe("settling", () => {
   }
 
   /** Whoever looks has nothing but the database: it is always as if it had just started. */
-  const isSettled = async () => (await lookAtIntakes(database.db)).settled.watermarkAt !== null;
+  const isSettled = async () => (await readIntakes(database.db)).settled.watermarkAt !== null;
 
   /** Beats so often that nobody misses one, for a time that passes in a moment. */
   async function beatThrough(intakeId: string, seconds: number): Promise<void> {
@@ -485,12 +485,12 @@ describe("settling", () => {
     await beatThrough(intakeId, 62);
     const [before] = await listOpenIntakes(database.db);
     const behind = await beaten(intakeId, { confirmedSeq: 2 });
-    expect(behind.sight.watermarkAt).toBe(before?.watermarkAt);
+    expect(behind.visibility.watermarkAt).toBe(before?.watermarkAt);
     expect((await listOpenIntakes(database.db))[0]?.watermarkAt).toBe(before?.watermarkAt);
     expect(await isSettled()).toBe(false);
     await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, seq: 2 }));
     const caughtUp = await beaten(intakeId, { confirmedSeq: 2 });
-    expect(caughtUp.sight.watermarkAt).toBe(caughtUp.look.databaseAt - 1_000);
+    expect(caughtUp.visibility.watermarkAt).toBe(caughtUp.look.databaseAt - 1_000);
   });
 
   test("is on record by the first beat of an installation that had beaten without it", async () => {
@@ -503,15 +503,15 @@ describe("settling", () => {
 });
 
 test("whoever only looks finds no watermark when nobody is open", async () => {
-  expect(await lookAtIntakes(database.db)).toMatchObject({
+  expect(await readIntakes(database.db)).toMatchObject({
     newestBeatAt: null,
-    sight: { watermarkAt: null },
+    visibility: { watermarkAt: null },
   });
   const { intakeId } = await enter();
   const { look } = await beaten(intakeId);
-  expect(await lookAtIntakes(database.db)).toMatchObject({
+  expect(await readIntakes(database.db)).toMatchObject({
     newestBeatAt: look.databaseAt,
-    sight: { watermarkAt: look.databaseAt - 1_000 },
+    visibility: { watermarkAt: look.databaseAt - 1_000 },
   });
 });
 
@@ -552,7 +552,7 @@ describe("refusals of single pings", () => {
     // Nobody else is excused, and the watermark moves.
     expect(result.blind).toEqual([]);
     expect(await blindTimes()).toEqual([]);
-    expect(result.sight.watermarkAt).toBe(result.look.databaseAt - 1_000);
+    expect(result.visibility.watermarkAt).toBe(result.look.databaseAt - 1_000);
   });
 
   test("that go on extend what is stored, and begin anew after a while", async () => {

@@ -6,7 +6,7 @@ import { changeAccount } from "../../src/operations/admin.ts";
 import { audit } from "../../src/operations/audit.ts";
 import { createCheck } from "../../src/operations/checks.ts";
 import { closeAccount } from "../../src/operations/profile.ts";
-import { takeProjectDown } from "../../src/operations/projects.ts";
+import { removeProjectIn } from "../../src/operations/projects.ts";
 import { type Account, lockAdmins, writeAdmin } from "../../src/store/accounts.ts";
 import { listChecks } from "../../src/store/checks.ts";
 import { insertMember, listMembers, lockProject } from "../../src/store/projects.ts";
@@ -98,7 +98,7 @@ test("A project that is being removed gets no check any more, which nobody would
   const project = await sampleProject(db);
   const removed = Promise.withResolvers<void>();
   const removing = inTransaction(db, async (tx) => {
-    await takeProjectDown(tx, { project, by: { accountId: null, keyId: null }, now: NOW });
+    await removeProjectIn(tx, { project, by: { accountId: null, keyId: null }, now: NOW });
     removed.resolve();
     await somebodyWaits();
   });

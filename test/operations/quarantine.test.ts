@@ -22,7 +22,7 @@ const success = (uuid: string, at: number) => encodeSignal(signal("x", { target:
 const retry = ({ withinMs = 60_000 } = {}) =>
   retryQuarantined(database.db, {
     withinMs,
-    sight: sightUntil(null),
+    visibility: sightUntil(null),
     rules: { ratePerMinute: 60 },
     pingLogRows: 100,
     decode: decodeQuarantined,
@@ -35,8 +35,8 @@ describe("a quarantined ping", () => {
     // It came a little before the expected time, as pings do.
     const at = MONDAY_NOON + 3_590_000;
     await quarantine(success(check.uuid, at), { checkId: check.id, at });
-    const sight = sightUntil(HOURLY_DOWN_AT + 1_000);
-    await sweepDeadlines(database.db, { now: HOURLY_DOWN_AT + 2_000, sight });
+    const visibility = sightUntil(HOURLY_DOWN_AT + 1_000);
+    await sweepDeadlines(database.db, { now: HOURLY_DOWN_AT + 2_000, visibility });
     expect(await storedRow(database, check.id)).toMatchObject({ status: "up" });
     expect(await storedRow(database, other.id)).toMatchObject({ status: "down" });
   });

@@ -21,7 +21,7 @@ import { MONDAY_NOON, sampleCheck, sampleProject } from "../support/sample.ts";
 const database = useDatabase();
 
 const OPTIONS = {
-  sight: { watermarkAt: null, blind: [] },
+  visibility: { watermarkAt: null, blind: [] },
   rules: { ratePerMinute: 0 },
   replayed: false,
   pingLogRows: 100,

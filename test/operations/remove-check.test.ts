@@ -39,7 +39,7 @@ async function fill(tx: Tx, { checkId, channelId }: { checkId: number; channelId
   const [flipId] = await insertFlips(tx, [{ checkId, flip }]);
   await insertFlipDeliveries(tx, { flips: [{ checkId, flipId: flipId ?? 0 }], at: NOW });
   const notices = [{ checkId, blind: { from: NOW, to: NOW } }];
-  await insertNoticeDeliveries(tx, { notices, at: NOW, tellAt: NOW });
+  await insertNoticeDeliveries(tx, { notices, at: NOW, notifyAt: NOW });
   await insertEvents(tx, [{ checkId, at: NOW, kind: "paused", accountId: null, detail: {} }]);
   const origin = { scheme: "http", method: "GET", remoteAddr: null, ua: "", rid: null, exitStatus: null };
   await insertPings(tx, [

@@ -41,7 +41,7 @@ function tryToReschedule(wanted: readonly Wanted[], more: More = {}) {
     wanted: new Map(wanted.map(({ check, params }) => [check.id, params])),
     accountId,
     at,
-    sight: seenUntil(at),
+    visibility: seenUntil(at),
   });
 }
 
@@ -79,7 +79,7 @@ describe("schedules of several checks", () => {
       updateCheck(database.db, {
         projectId,
         checkId: other.id,
-        ...edit({ params, at, sight: seenUntil(at) }),
+        ...edit({ params, at, visibility: seenUntil(at) }),
       });
     // Another setting is no schedule.
     await editOther({ name: "renamed" }, NOW + 1);
@@ -104,7 +104,7 @@ describe("schedules of several checks", () => {
     const make = async (settings: Partial<CheckSettings>, state: "new" | "up" | "paused") => {
       const made = await sampleCheck(database.db, { projectId, timeoutSeconds: 3_600, ...settings });
       if (state === "up") await record([{ uuid: made.uuid }]);
-      const by = { projectId, checkId: made.id, at: NOW, accountId, sight: seenUntil(NOW) };
+      const by = { projectId, checkId: made.id, at: NOW, accountId, visibility: seenUntil(NOW) };
       if (state === "paused") await pauseCheck(database.db, by);
       return stored(made);
     };
@@ -127,7 +127,7 @@ describe("schedules of several checks", () => {
       await updateCheck(database.db, {
         projectId,
         checkId: twin.id,
-        ...edit({ params, accountId, at, sight: seenUntil(at) }),
+        ...edit({ params, accountId, at, visibility: seenUntil(at) }),
       });
     }
     // The last is as wanted already, and is not touched.

@@ -1,6 +1,6 @@
 // The doors of the house that the simulation knocks at: the sweeper and the notifier, as functions that are handed
 // the time. Whoever builds these plugs them in here; recording, commands and beats are called as they are.
-import type { Sight } from "../../src/core/deadline.ts";
+import type { Visibility } from "../../src/core/deadline.ts";
 import type { Instant, Interval } from "../../src/core/instant.ts";
 import type { Database } from "../../src/store/db.ts";
 
@@ -41,7 +41,7 @@ export type House = {
    * settled already: without a watermark nothing fires. Returns when nothing is left that may fire. May be called
    * twice at the same time.
    */
-  sweepDeadlines(database: Database, moment: { now: Instant; sight: Sight }): Promise<void>;
+  sweepDeadlines(database: Database, moment: { now: Instant; visibility: Visibility }): Promise<void>;
   /**
    * Tries every delivery that is due at `now` once, in the order that the rules ask for, several at a time if it
    * likes. May be called twice at the same time.

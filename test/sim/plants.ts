@@ -1,7 +1,7 @@
 // Faults that are put in on purpose, between the simulation and the house, to prove that a run would see them. The
 // house itself knows nothing of them.
 import { randomUUID } from "node:crypto";
-import type { Sight } from "../../src/core/deadline.ts";
+import type { Visibility } from "../../src/core/deadline.ts";
 import type { Instant } from "../../src/core/instant.ts";
 import type { Tally } from "./comparison.ts";
 import type { Stage } from "./driver/stage.ts";
@@ -12,9 +12,9 @@ export type Plant = {
   /** The count that must not be 0 then. */
   shows: keyof Tally;
   /** What the sweeper is told instead of what can be seen. */
-  sweeperSight?: (sight: Sight, now: Instant) => Sight;
+  sweeperSight?: (visibility: Visibility, now: Instant) => Visibility;
   /** What everybody is told instead. */
-  sight?: (sight: Sight) => Sight;
+  visibility?: (visibility: Visibility) => Visibility;
   /** Done to the database before messages are sent. */
   beforeSending?: (stage: Stage) => Promise<void>;
   /** What reaches the receiver instead. */
@@ -25,19 +25,19 @@ export type Plant = {
   sweepEveryMs?: number;
 };
 
-const NO_BLIND = (sight: Sight): Sight => ({ ...sight, blind: [] });
+const NO_BLIND = (visibility: Visibility): Visibility => ({ ...visibility, blind: [] });
 
 export const PLANTS: Readonly<Record<string, Plant>> = {
   "watermark-off": {
     about: "deadlines fire by the clock, whatever is still on its way",
     shows: "false",
-    sweeperSight: (sight, now) => ({ ...sight, watermarkAt: now }),
+    sweeperSight: (visibility, now) => ({ ...visibility, watermarkAt: now }),
   },
   "excuse-off": {
     about: "time in which nobody could be received excuses nothing",
     shows: "false",
     sweeperSight: NO_BLIND,
-    sight: NO_BLIND,
+    visibility: NO_BLIND,
   },
   "delivery-dropped": {
     about: "one in twenty deliveries vanishes before it is sent",

@@ -25,15 +25,15 @@ function contentsOf(message: AlertMessage) {
 export const realHouse: House = {
   sweepDeadlines: async (database, moment) => {
     for (;;) {
-      const { isComplete, poisoned } = await sweepDeadlines(database, moment);
-      const [first] = poisoned;
+      const { isComplete, quarantined } = await sweepDeadlines(database, moment);
+      const [first] = quarantined;
       if (first !== undefined) throw new Error(`check ${first.checkId} could not be judged: ${first.reason}`);
       if (isComplete) return;
     }
   },
   deliverDue: async (database, { now, send }) => {
     const ports = {
-      hears: () => true,
+      isSubscribed: () => true,
       rateOf: () => null,
       send: async (
         channel: { uuid: string },

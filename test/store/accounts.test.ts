@@ -67,8 +67,8 @@ import {
   findSessionByDigest,
   insertSession,
   listSessionsOfAccount,
-  listWatching,
-  proveSession,
+  listLiveViewers,
+  markSessionReauthenticated,
   pruneSessions,
   touchSession,
   trimSessions,
@@ -186,7 +186,7 @@ describe("Sessions", () => {
     await tx(async (t) => {
       await touchSession(t, { sessionId: id, at: NOW + 5, remoteAddr: null });
       await touchSession(t, { sessionId: id, at: NOW + 4, remoteAddr: "192.0.2.9" });
-      await proveSession(t, { sessionId: id, at: NOW + 9 });
+      await markSessionReauthenticated(t, { sessionId: id, at: NOW + 9 });
     });
     expect((await findSessionByDigest(database.db, own))?.session).toMatchObject({
       seenAt: NOW + 5,
@@ -228,10 +228,10 @@ describe("Whoever watches a project", () => {
     const othersId = await tx((t) => insertSession(t, sessionOf(other.id)));
     const mine = { sessionId, projectId };
     const asked = [mine, mine, { sessionId, projectId: elsewhereId }, { sessionId: othersId, projectId }];
-    expect(await listWatching(database.db, asked)).toEqual([mine]);
-    expect(await listWatching(database.db, [])).toEqual([]);
+    expect(await listLiveViewers(database.db, asked)).toEqual([mine]);
+    expect(await listLiveViewers(database.db, [])).toEqual([]);
     await tx((t) => deleteSession(t, { accountId: owner.id, sessionId }));
-    expect(await listWatching(database.db, asked)).toEqual([]);
+    expect(await listLiveViewers(database.db, asked)).toEqual([]);
   });
 });
 

@@ -75,7 +75,7 @@ describe("forgetting", () => {
     const { check } = await watchedCheck(database.db);
     const blind = { from: MONDAY_NOON, to: MONDAY_NOON + 1 };
     const notices = [{ checkId: check.id, blind }];
-    await write((tx) => insertNoticeDeliveries(tx, { notices, at: MONDAY_NOON, tellAt: MONDAY_NOON }));
+    await write((tx) => insertNoticeDeliveries(tx, { notices, at: MONDAY_NOON, notifyAt: MONDAY_NOON }));
     await settleAll(MONDAY_NOON + 10);
     await owe(database.db, { check }, flip("down"));
     const prune = (before: number) => write((tx) => pruneDeliveries(tx, { before, limit: 100 }));

@@ -17,7 +17,7 @@ import {
   listFlips,
   listFlipsOfProject,
   pruneFlips,
-  takeBackFlip,
+  retractFlip,
 } from "../../src/store/flips.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
@@ -57,7 +57,7 @@ describe("flips", () => {
     expect(await before(second)).toEqual([first]);
     expect(await before(third)).toEqual([second]);
     await inTransaction(database.db, (tx) =>
-      takeBackFlip(tx, { checkId: 6, deadlineAt: DOWN.at, at: MONDAY_NOON + 9 }),
+      retractFlip(tx, { checkId: 6, deadlineAt: DOWN.at, at: MONDAY_NOON + 9 }),
     );
     expect(await before(second)).toEqual([]);
   });
@@ -90,7 +90,7 @@ describe("flips", () => {
       { checkId: 5, flip: DOWN },
     ]);
     const takeBack = (deadlineAt: number) =>
-      inTransaction(database.db, (tx) => takeBackFlip(tx, { checkId: 5, deadlineAt, at: MONDAY_NOON + 9 }));
+      inTransaction(database.db, (tx) => retractFlip(tx, { checkId: 5, deadlineAt, at: MONDAY_NOON + 9 }));
     expect(await takeBack(DOWN.at + 1)).toBeNull();
     expect(await takeBack(DOWN.at)).toBe(silent);
     expect(await takeBack(DOWN.at)).toBeNull();

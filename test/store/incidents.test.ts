@@ -65,7 +65,8 @@ describe("intakes in trouble", () => {
 test("the oldest message that nothing hinders is found, but not through a channel that was told lately", async () => {
   const { channels } = await makeWorld(database);
   const channelId = channels[0]?.id ?? 0;
-  const find = (toldBefore: number) => findDueDelivery(database.db, { now: MONDAY_NOON + 9_000, toldBefore });
+  const find = (notifiedBefore: number) =>
+    findDueDelivery(database.db, { now: MONDAY_NOON + 9_000, notifiedBefore });
   expect(await find(MONDAY_NOON)).toBeNull();
   await write((tx) => insertTestDeliveries(tx, { channelId, at: MONDAY_NOON + 5_000 }));
   await write((tx) => insertTestDeliveries(tx, { channelId, at: MONDAY_NOON + 2_000 }));

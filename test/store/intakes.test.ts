@@ -16,7 +16,7 @@ import {
   listOpenIntakes,
   pruneBlindIntervals,
   pruneIntakes,
-  readSight,
+  readVisibility,
   registerIntake,
   skipSequence,
   writeHeartbeat,
@@ -51,7 +51,7 @@ const beat = (intakeId: string, at: number, gapEndedAt = MONDAY_NOON) => {
   return write((tx) => writeHeartbeat(tx, { intakeId, at, gapEndedAt, signalsPerMinute: 42, ...said }));
 };
 const look = () =>
-  readSight(database.db, { from: 0, to: MONDAY_NOON * 2, gapsThrough: MONDAY_NOON + 60_000 });
+  readVisibility(database.db, { from: 0, to: MONDAY_NOON * 2, gapsThrough: MONDAY_NOON + 60_000 });
 const close = (intakeId: string, at: number) => write((tx) => closeIntake(tx, { intakeId, at, lost: false }));
 
 beforeEach(async () => {
@@ -120,7 +120,7 @@ describe("intakes", () => {
 
   test("the watermark is that of the slowest open intake, and none without one", async () => {
     expect(await look()).toEqual({
-      sight: { watermarkAt: null, blind: [] },
+      visibility: { watermarkAt: null, blind: [] },
       newestBeatAt: null,
       lastBeatAt: null,
       gapEndedAt: null,
@@ -130,16 +130,16 @@ describe("intakes", () => {
     await beat(fast, MONDAY_NOON + 60_000);
     await beat(slow, MONDAY_NOON + 30_000);
     expect(await look()).toMatchObject({
-      sight: { watermarkAt: MONDAY_NOON + 29_000 },
+      visibility: { watermarkAt: MONDAY_NOON + 29_000 },
       newestBeatAt: MONDAY_NOON + 60_000,
       holder: { id: slow, name: "host-1" },
     });
     expect((await listOpenIntakes(database.db)).map(({ id }) => id)).toEqual([slow, fast]);
     expect((await listOpenIntakes(database.db, { limit: 1 })).map(({ id }) => id)).toEqual([slow]);
     expect(await close(slow, MONDAY_NOON + 61_000)).toBe(true);
-    expect((await look()).sight.watermarkAt).toBe(MONDAY_NOON + 59_000);
+    expect((await look()).visibility.watermarkAt).toBe(MONDAY_NOON + 59_000);
     await close(fast, MONDAY_NOON + 61_000);
-    expect(await look()).toMatchObject({ sight: { watermarkAt: null }, newestBeatAt: null });
+    expect(await look()).toMatchObject({ visibility: { watermarkAt: null }, newestBeatAt: null });
   });
 
   test("the newest gap in everybody's beats is known, whoever ended it, but for one from another clock", async () => {
@@ -175,8 +175,8 @@ describe("intakes", () => {
       progress.isDone = true;
     })();
     while (!progress.isDone) {
-      const { sight } = await look();
-      expect(sight.blind.length).toBe(((sight.watermarkAt ?? 0) + 1_000 - MONDAY_NOON) / 1_000);
+      const { visibility } = await look();
+      expect(visibility.blind.length).toBe(((visibility.watermarkAt ?? 0) + 1_000 - MONDAY_NOON) / 1_000);
     }
     await writing;
   });

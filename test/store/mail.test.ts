@@ -31,7 +31,7 @@ import {
   writeReportDates,
 } from "../../src/store/emails.ts";
 import { insertEvents } from "../../src/store/events.ts";
-import { insertFlips, takeBackFlip } from "../../src/store/flips.ts";
+import { insertFlips, retractFlip } from "../../src/store/flips.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON, sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";
@@ -103,7 +103,7 @@ describe("letters", () => {
       claimDueEmails(tx, { now: MONDAY_NOON, limit: 1, claimedBy: mine, untilAt: MONDAY_NOON + MINUTE_MS }),
     );
     const end = {
-      letterId: letter?.id ?? 0,
+      emailId: letter?.id ?? 0,
       state: "sent" as const,
       nextTryAt: null,
       reason: null,
@@ -266,7 +266,7 @@ describe("reports", () => {
         { checkId: first.id, flip: { at: at(1), from: "up", to: "down", reason: "timeout" } },
         { checkId: first.id, flip: { at: at(5), from: "up", to: "down", reason: "timeout" } },
       ]);
-      await takeBackFlip(tx, { checkId: first.id, deadlineAt: at(1), at: at(2) });
+      await retractFlip(tx, { checkId: first.id, deadlineAt: at(1), at: at(2) });
       await insertEvents(tx, [
         { checkId: first.id, at: at(5), kind: "paused", accountId: null, detail: { from: "down" } },
         { checkId: first.id, at: at(6), kind: "resumed", accountId: null, detail: {} },

@@ -62,7 +62,7 @@ describe("a notice tells of", () => {
     }
     const notices = [{ checkId: check.id, blind }];
     await inTransaction(database.db, (tx) =>
-      insertNoticeDeliveries(tx, { notices, at: MONDAY_NOON, tellAt: MONDAY_NOON }),
+      insertNoticeDeliveries(tx, { notices, at: MONDAY_NOON, notifyAt: MONDAY_NOON }),
     );
     const [delivery] = await listDeliveriesOfChannel(database.db, { channelId: channel.id, limit: 1 });
     const noticed = (limit: number) =>

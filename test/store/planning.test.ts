@@ -11,7 +11,7 @@ import {
   insertTestDeliveries,
   listDeliveriesOfChannel,
   listDeliveriesOfFlip,
-  takeBackFlipDeliveries,
+  retractFlipDeliveries,
 } from "../../src/store/deliveries.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
@@ -69,9 +69,9 @@ describe("a flip is owed", () => {
     const [flipId] = await owe(database.db, { check }, flip("down"));
     const blind = { from: MONDAY_NOON, to: MONDAY_NOON };
     const notices = [{ checkId: check.id, blind }];
-    await write((tx) => insertNoticeDeliveries(tx, { notices, at: MONDAY_NOON, tellAt: MONDAY_NOON }));
+    await write((tx) => insertNoticeDeliveries(tx, { notices, at: MONDAY_NOON, notifyAt: MONDAY_NOON }));
     await database.db.pool.query("update deliveries set message_id = id");
-    await write((tx) => takeBackFlipDeliveries(tx, { flipIds: [flipId ?? 0], at: MONDAY_NOON }));
+    await write((tx) => retractFlipDeliveries(tx, { flipIds: [flipId ?? 0], at: MONDAY_NOON }));
     const planned = (await log(channel)).map(({ kind, groupId }) => ({ kind, groupId }));
     const kinds = ["correction", "notice", "flip"];
     expect(planned).toEqual(kinds.map((kind) => ({ kind, groupId: group.id })));
@@ -90,7 +90,7 @@ describe("a flip is owed", () => {
 
 describe("a flip that is taken back", () => {
   const takeBack = (flipId = 0) =>
-    write((tx) => takeBackFlipDeliveries(tx, { flipIds: [flipId], at: MONDAY_NOON + 9 }));
+    write((tx) => retractFlipDeliveries(tx, { flipIds: [flipId], at: MONDAY_NOON + 9 }));
   const mark = (channel: { id: number } | undefined, set: string) =>
     database.db.pool.query(`update deliveries set ${set} where channel_id = $1`, [channel?.id]);
 
@@ -133,7 +133,7 @@ describe("a notice", () => {
       insertNoticeDeliveries(tx, {
         notices: checkIds.map((checkId) => ({ checkId, blind: about })),
         at: MONDAY_NOON + 1,
-        tellAt: MONDAY_NOON + 2,
+        notifyAt: MONDAY_NOON + 2,
       }),
     );
   const checksOf = async (deliveryId = 0) =>
@@ -180,8 +180,8 @@ describe("other messages", () => {
   test("say what they were given", async () => {
     const { channel } = await watchedCheck(database.db);
     const about = { kind: "operator", text: `held "since" 3 {min}` };
-    const sayings = [{ channelId: channel.id, kind: "operator" as const, about }];
-    await write((tx) => insertMessages(tx, { sayings, at: MONDAY_NOON }));
+    const messages = [{ channelId: channel.id, kind: "operator" as const, about }];
+    await write((tx) => insertMessages(tx, { messages, at: MONDAY_NOON }));
     expect(await log(channel)).toMatchObject([{ kind: "operator", about, checkId: null, flipId: null }]);
   });
 

@@ -27,7 +27,7 @@ import {
   insertFlipDeliveries,
   listDeliveriesOfFlip,
   settleClaimed,
-  takeBackFlipDeliveries,
+  retractFlipDeliveries,
 } from "../../src/store/deliveries.ts";
 import { listFlips, listNewestFlips, pruneFlips } from "../../src/store/flips.ts";
 import { findBody, findPing, listPings, trimBodies, trimPings } from "../../src/store/pings.ts";
@@ -299,7 +299,7 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
   [
     "take flips back",
     ["channels_pkey", "deliveries_flip", "deliveries_pkey"],
-    (tx) => takeBackFlipDeliveries(tx, { flipIds: [4], at: MONDAY_NOON }),
+    (tx) => retractFlipDeliveries(tx, { flipIds: [4], at: MONDAY_NOON }),
   ],
   [
     "find channels with something to send",

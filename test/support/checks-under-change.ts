@@ -1,7 +1,7 @@
 // What tests of changing checks start from: requests that ask for nothing in particular, channels, and an intake
 // through which checks get their signals in between.
 import { randomUUID } from "node:crypto";
-import type { Sight } from "../../src/core/deadline.ts";
+import type { Visibility } from "../../src/core/deadline.ts";
 import type { Instant } from "../../src/core/instant.ts";
 import type { AcceptedSignal, HttpAction } from "../../src/core/signal.ts";
 import type { CreateRequest, Edit } from "../../src/operations/checks.ts";
@@ -14,10 +14,10 @@ import { inTransaction } from "../../src/store/transaction.ts";
 import { MONDAY_NOON } from "./sample.ts";
 
 /** Nobody can tell what has been received: no deadline fires. */
-export const UNSEEN: Sight = { watermarkAt: null, blind: [] };
+export const UNSEEN: Visibility = { watermarkAt: null, blind: [] };
 
 /** Everything received before an instant has been applied, and nothing was missed. */
-export function seenUntil(watermarkAt: Instant): Sight {
+export function seenUntil(watermarkAt: Instant): Visibility {
   return { watermarkAt, blind: [] };
 }
 
@@ -29,7 +29,7 @@ export function edit(given: Partial<Edit> = {}): Edit {
     deriveSlug: false,
     accountId: null,
     at: MONDAY_NOON,
-    sight: UNSEEN,
+    visibility: UNSEEN,
     ...given,
   };
 }
@@ -68,7 +68,7 @@ type RecordBatch = (sent: readonly Sent[], how?: { replayed: boolean }) => Promi
 /** A running intake: each call records one batch, as a ping process would. It sees nothing unless it is told. */
 export async function sampleIntake(
   db: Database,
-  { sight = UNSEEN }: { sight?: Sight } = {},
+  { visibility = UNSEEN }: { visibility?: Visibility } = {},
 ): Promise<RecordBatch> {
   const intakeId = randomUUID();
   const startedAt = MONDAY_NOON;
@@ -77,7 +77,7 @@ export async function sampleIntake(
     registerIntake(tx, { id: intakeId, name: "test", ...clocks, spoolEmpty: true }),
   );
   const options = {
-    sight,
+    visibility,
     rules: { ratePerMinute: 0 },
     pingLogRows: 10_000,
     encode: ({ ua }: AcceptedSignal) => Buffer.from(ua),

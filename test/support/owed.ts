@@ -4,11 +4,11 @@ import type { CheckSettings } from "../../src/core/check.ts";
 import type { SendResult } from "../../src/core/delivery.ts";
 import type { Instant } from "../../src/core/instant.ts";
 import type { Flip } from "../../src/core/state.ts";
-import { planDeliveries, takeBackDeliveries } from "../../src/operations/plan-deliveries.ts";
+import { planDeliveries, retractDeliveries } from "../../src/operations/plan-deliveries.ts";
 import { assignChannels, type Channel, insertChannel } from "../../src/store/channels.ts";
 import type { CheckWithState } from "../../src/store/checks.ts";
 import type { Database } from "../../src/store/db.ts";
-import { insertFlips, takeBackFlip } from "../../src/store/flips.ts";
+import { insertFlips, retractFlip } from "../../src/store/flips.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { MONDAY_NOON, sampleCheck, sampleProject } from "./sample.ts";
 
@@ -79,8 +79,8 @@ export async function takeBack(
   { check, deadlineAt, at = MONDAY_NOON }: { check: { id: number }; deadlineAt: Instant; at?: Instant },
 ): Promise<void> {
   await inTransaction(db, async (tx) => {
-    const flipId = await takeBackFlip(tx, { checkId: check.id, deadlineAt, at: deadlineAt - 1 });
-    await takeBackDeliveries(tx, flipId === null ? [] : [flipId], at);
+    const flipId = await retractFlip(tx, { checkId: check.id, deadlineAt, at: deadlineAt - 1 });
+    await retractDeliveries(tx, flipId === null ? [] : [flipId], at);
   });
 }
 

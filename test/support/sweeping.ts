@@ -1,7 +1,7 @@
 // Checks for tests of the sweeper: put into a state as if their signals had come, with a channel that hears of them,
 // and what the database says about them afterwards.
 import type { CheckSettings } from "../../src/core/check.ts";
-import type { Sight } from "../../src/core/deadline.ts";
+import type { Visibility } from "../../src/core/deadline.ts";
 import type { Instant, Interval } from "../../src/core/instant.ts";
 import { type CheckState, downAtOf, NEW_STATE } from "../../src/core/state.ts";
 import { assignChannels, type Channel } from "../../src/store/channels.ts";
@@ -16,7 +16,7 @@ const HOURLY = { timeoutSeconds: 3_600, graceSeconds: 600 } as const;
 /** When such a check is down that was last heard of at noon. */
 export const HOURLY_DOWN_AT = MONDAY_NOON + 4_200_000;
 
-export function sightUntil(watermarkAt: Instant | null, blind: readonly Interval[] = []): Sight {
+export function sightUntil(watermarkAt: Instant | null, blind: readonly Interval[] = []): Visibility {
   return { watermarkAt, blind };
 }
 

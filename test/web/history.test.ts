@@ -103,14 +103,20 @@ beforeAll(async () => {
       spoolEmpty: true,
     }),
   );
-  const sight = { watermarkAt: NOW, blind: [] };
+  const visibility = { watermarkAt: NOW, blind: [] };
   const signals = NIGHTS.map((sent) => signal(uuid, sent));
   await recordSignals(
     db,
     { intakeId, seq: 1, signals },
-    { sight, rules: { ratePerMinute: 0 }, replayed: false, pingLogRows: 100, encode: () => Buffer.alloc(0) },
+    {
+      visibility,
+      rules: { ratePerMinute: 0 },
+      replayed: false,
+      pingLogRows: 100,
+      encode: () => Buffer.alloc(0),
+    },
   );
-  await sweepDeadlines(db, { now: NOW, sight, limit: 100 });
+  await sweepDeadlines(db, { now: NOW, visibility, limit: 100 });
   const found = await findCheckByUuid(db, uuid);
   if (found === null) throw new Error("the check has gone");
   check = found;
@@ -164,11 +170,11 @@ describe("the page of a check", () => {
     const project = await sampleProject(db);
     const record = await sampleIntake(db);
     const hourly = { kind: "simple" as const, timeoutSeconds: 3_600, graceSeconds: 600 };
-    const sight = { watermarkAt: NOW + DAY_MS, blind: [] };
+    const visibility = { watermarkAt: NOW + DAY_MS, blind: [] };
     const missedBy = async (action: "success" | "start") => {
       const { uuid } = await sampleCheck(db, { projectId: project.id, ...hourly });
       await record([{ uuid, action, at: NOW }]);
-      await sweepDeadlines(db, { now: NOW + DAY_MS, sight, limit: 100 });
+      await sweepDeadlines(db, { now: NOW + DAY_MS, visibility, limit: 100 });
       return (await pageOf(uuid, project)).missedAt;
     };
     expect(await missedBy("success")).toBe(NOW + HOUR_MS);

@@ -537,8 +537,9 @@ function nameOfPart(words: readonly string[], depth: number): string | null {
   if (program === undefined || PREPARES.has(program)) return null;
   const base = programName(program);
   if (INTERPRETERS.test(base)) return interpreted(rest, depth) ?? base;
-  const told = rest.find((word) => !word.startsWith("-"));
-  const says = told === rest[0] && told !== undefined && PLAIN_WORD.test(told) ? ` ${told}` : "";
+  const subcommand = rest.find((word) => !word.startsWith("-"));
+  const says =
+    subcommand === rest[0] && subcommand !== undefined && PLAIN_WORD.test(subcommand) ? ` ${subcommand}` : "";
   return `${base}${says}`;
 }
 

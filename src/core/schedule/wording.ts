@@ -17,11 +17,11 @@ export function describeSchedule(schedule: ParsedSchedule, listedMax = MAX_LISTE
     const phrase = linePhrase(line, listedMax);
     return oneOfMany ? `${phrase}, ${zonePhrase(line.zone.name)}` : phrase;
   });
-  const told = [...new Set(phrases)];
-  const text = told.join("; and ");
+  const counted = [...new Set(phrases)];
+  const text = counted.join("; and ");
   if (oneOfMany) return sentence(text);
   return sentence(
-    told.length === 1 ? `${text}, ${zonePhrase(zone)}` : `${text} (all in ${zonePhrase(zone)})`,
+    counted.length === 1 ? `${text}, ${zonePhrase(zone)}` : `${text} (all in ${zonePhrase(zone)})`,
   );
 }
 
@@ -439,10 +439,10 @@ function periodInWords(seconds: number): string {
   const [first, second] = [UNITS[at] ?? UNITS[4], UNITS[at + 1]];
   const count = Math.floor(seconds / first[1]);
   const rest = second === undefined ? 0 : Math.round((seconds - count * first[1]) / second[1]);
-  const told = (number: number, unit: string) => `${number} ${unit}${number === 1 ? "" : "s"}`;
+  const counted = (number: number, unit: string) => `${number} ${unit}${number === 1 ? "" : "s"}`;
   return rest === 0 || second === undefined
-    ? told(count, first[0])
-    : `${told(count, first[0])} ${told(rest, second[0])}`;
+    ? counted(count, first[0])
+    : `${counted(count, first[0])} ${counted(rest, second[0])}`;
 }
 
 // What a person should know about steps in a schedule that can be read: `*/90` in minutes is once an hour, and `*/7`

@@ -125,15 +125,15 @@ describe("requests", () => {
   });
 
   test("that nobody wants are shown as a page to a browser, and to nobody else", async () => {
-    const unwantedPage = {
+    const unmatchedPage = {
       headers: { "Content-Type": "text/html; charset=utf-8" },
       html: "<p>Nothing – here</p>",
     };
-    const { origin } = await listen([], { unwantedPage });
+    const { origin } = await listen([], { unmatchedPage });
     const get = (headers: Record<string, string>, method = "GET") =>
       fetch(`${origin}/a`, { method, headers });
     const shown = await get({ accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
-    expect([shown.status, await shown.text()]).toEqual([404, unwantedPage.html]);
+    expect([shown.status, await shown.text()]).toEqual([404, unmatchedPage.html]);
     expect(shown.headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(shown.headers.get("x-content-type-options")).toBe("nosniff");
     expect(await (await get({ accept: "*/*" })).text()).toBe("not found");

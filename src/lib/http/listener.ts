@@ -31,9 +31,9 @@ export type HttpListenerOptions = {
   /** Several processes may listen on the same port, and the system spreads connections over them. */
   reusePort?: boolean;
   /** Told of requests that nobody wants. */
-  onUnwanted?: (request: IncomingMessage) => void;
+  onUnmatched?: (request: IncomingMessage) => void;
   /** What a person is shown instead of a word in plain text who goes to an address that nobody wants. */
-  unwantedPage?: { headers: Readonly<Record<string, string>>; html: string };
+  unmatchedPage?: { headers: Readonly<Record<string, string>>; html: string };
   /** How long an idle connection is kept open. */
   keepAliveMs?: number;
   /** The proxies whose X-Forwarded-For header names the client. */
@@ -95,8 +95,8 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
     try {
       const handler = options.handlers.find((one) => one.handles(request));
       if (handler === undefined) {
-        options.onUnwanted?.(request);
-        answerUnwanted(options, request, response);
+        options.onUnmatched?.(request);
+        answerUnmatched(options, request, response);
       } else handler.handle(request, response);
     } catch (error) {
       log.error({ err: error, method: request.method }, "request failed");
@@ -127,8 +127,8 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
 }
 
 /** A browser that goes somewhere asks for a page; programs do not. */
-function answerUnwanted(
-  { unwantedPage: page }: HttpListenerOptions,
+function answerUnmatched(
+  { unmatchedPage: page }: HttpListenerOptions,
   { method, headers }: IncomingMessage,
   response: ServerResponse,
 ): void {

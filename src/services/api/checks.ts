@@ -121,7 +121,7 @@ function understood({ body, bodySchema, column }: Exchange): CheckRequest {
 
 /** A key is no person: it is named itself. */
 function circumstances({ now, keyId }: Exchange, house: ApiContext) {
-  return { at: now, accountId: null, keyId, sight: house.sight() };
+  return { at: now, accountId: null, keyId, visibility: house.visibility() };
 }
 
 function command(exchange: CheckExchange, house: ApiContext) {

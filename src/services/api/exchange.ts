@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { BodySchema, Route } from "../../contract/route.ts";
 import type { PublicUrls } from "../../contract/urls.ts";
 import type { ApiEndpoint, VersionColumn } from "../../contract/versions.ts";
-import type { Sight } from "../../core/deadline.ts";
+import type { Visibility } from "../../core/deadline.ts";
 import { AppError, ERROR_TEXT, type ErrorCode, HTTP_STATUS } from "../../core/errors.ts";
 import type { KeyKind } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
@@ -183,7 +183,7 @@ export type ApiContext = {
   /** How many pings of a check are kept and listed, unless its account has a limit of its own. */
   pingLogLimit: number;
   /** How far we have seen, as of a moment ago. */
-  sight(): Sight;
+  visibility(): Visibility;
   /** What badge addresses are signed with. */
   secretKey: string;
   /** Where large bodies lie; null: all are in the database. */

@@ -26,7 +26,7 @@ import { decodeQuarantined } from "../../intake/accepted-codec.ts";
 import { changeAccount } from "../../operations/admin.ts";
 import { confirmRestore } from "../../operations/database-identity.ts";
 import { observeServer } from "../../operations/incidents.ts";
-import { type IntakeLook, lookAtIntakes } from "../../operations/intakes.ts";
+import { type IntakesView, readIntakes } from "../../operations/intakes.ts";
 import { invite } from "../../operations/members.ts";
 import { retryQuarantined } from "../../operations/quarantine.ts";
 import { listAccountFacts, listAccounts } from "../../store/accounts.ts";
@@ -214,15 +214,20 @@ const retryQuarantine = accountRoute({
   path: "/web/api/admin/quarantine/retry",
   access: "operator",
   answer: async ({ house }) => {
-    const { database, sight, pingLogLimit: pingLogRows, signalsPerMinute: ratePerMinute } = house;
-    const options = { sight: sight(), rules: { ratePerMinute }, pingLogRows, decode: decodeQuarantined };
+    const { database, visibility, pingLogLimit: pingLogRows, signalsPerMinute: ratePerMinute } = house;
+    const options = {
+      visibility: visibility(),
+      rules: { ratePerMinute },
+      pingLogRows,
+      decode: decodeQuarantined,
+    };
     return { json: await retryQuarantined(database, { ...options, withinMs: RETRY_MS_MAX }) };
   },
 });
 
 /** What was told and lasts, and what can be seen now and was not told yet, by a sweeper that may not be there. */
-async function readServerState(db: Db): Promise<{ look: IntakeLook; troubles: HealthProblem[] }> {
-  const look = await lookAtIntakes(db);
+async function readServerState(db: Db): Promise<{ look: IntakesView; troubles: HealthProblem[] }> {
+  const look = await readIntakes(db);
   const [told, observed] = await Promise.all([
     listIncidents(db),
     // The sweeper checks the admin channel; what it found is among the incidents.

@@ -28,13 +28,13 @@ import {
   type Command,
   copyCheck,
   createCheck,
-  type Overtaken,
+  type ConflictingEdits,
   pauseCheck,
   rescheduleChecks,
   restoreCheck,
   resumeCheck,
   type ScheduleParams,
-  signalNow,
+  recordPingNow,
   transferCheck,
   trashCheck,
   updateCheck,
@@ -61,7 +61,7 @@ type Circumstances = Pick<ProjectRequest, "house" | "account" | "project" | "now
 
 /** Who does it, when, and how far we have seen. */
 function commandContext({ house, account, now }: Omit<Circumstances, "project">) {
-  return { at: now, accountId: account.id, keyId: null, sight: house.sight() };
+  return { at: now, accountId: account.id, keyId: null, visibility: house.visibility() };
 }
 
 /** A check of the project to be commanded. */
@@ -141,7 +141,7 @@ function doneOrThrow<O extends Outcome>(
 /** Who changed them last, and, of a single check, everything that was changed, as one change. */
 async function editConflict(
   { house, account }: Pick<CheckRequest, "house" | "account">,
-  { edits, version }: Overtaken,
+  { edits, version }: ConflictingEdits,
 ): Promise<WebRefusal> {
   const [newest] = edits;
   const accountId = newest?.accountId ?? null;
@@ -262,7 +262,7 @@ const ping = verb("ping", async (ask) => {
   };
   const how = { pingLogRows, rules: { ratePerMinute } };
   doneOrThrow(
-    await signalNow(house.database, { ...commandFor(ask, check), uuid: check.uuid, ...sender, ...how }),
+    await recordPingNow(house.database, { ...commandFor(ask, check), uuid: check.uuid, ...sender, ...how }),
   );
   return row(ask, check);
 });

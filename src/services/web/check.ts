@@ -29,7 +29,7 @@ import { mayDo, type Role } from "../../core/access.ts";
 import {
   type CheckHistory,
   downtimesOf,
-  isUnseenDay,
+  isUnmonitoredDay,
   lifeIn,
   type Period,
   unseenMs,
@@ -166,7 +166,7 @@ function markDays({ history, blind, totals, missedDays, now }: Facts, days: read
       failCount: counted?.failCount ?? 0,
       downMs: downtimes[index] === "uncounted" ? null : (downtimes[index]?.durationMs ?? 0),
       unseenMs: blindMs,
-      isUnseen: isUnseenDay({ unseenMs: blindMs, isSignalMissed: missedDays.has(day) }),
+      isUnseen: isUnmonitoredDay({ unseenMs: blindMs, isSignalMissed: missedDays.has(day) }),
       isBefore: history.createdAt >= period.to,
     };
   });

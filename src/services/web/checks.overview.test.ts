@@ -4,7 +4,8 @@ import { HOUR_MS, type Interval, MINUTE_MS } from "../../core/instant.ts";
 import { receivingOutage } from "./checks.ts";
 
 const NOW = 1_800_000_000_000;
-const told = (...blind: Interval[]) => receivingOutage({ sight: () => ({ watermarkAt: NOW, blind }) }, NOW);
+const told = (...blind: Interval[]) =>
+  receivingOutage({ visibility: () => ({ watermarkAt: NOW, blind }) }, NOW);
 
 test("nothing is told of times that are long over, or were not yet", () => {
   expect(told()).toBeNull();

@@ -284,8 +284,11 @@ function countsOf(tally: Tally | undefined): StateCounts {
 }
 
 /** Whether we could not receive, now or a short time ago; told, because it excuses jobs and nobody else says so. */
-export function receivingOutage({ sight }: Pick<WebContext, "sight">, now: Instant): ReceivingOutage | null {
-  const last = sight()
+export function receivingOutage(
+  { visibility }: Pick<WebContext, "visibility">,
+  now: Instant,
+): ReceivingOutage | null {
+  const last = visibility()
     .blind.filter(({ from, to }) => from <= now && (to === null || to >= now - OUTAGE_SHOWN_MS))
     .filter(({ from, to }) => to === null || to - from >= RESTART_MS_MAX)
     .toSorted((one, other) => one.from - other.from)

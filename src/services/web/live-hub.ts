@@ -15,7 +15,7 @@ import {
 } from "../../store/check-lists.ts";
 import type { Db } from "../../store/db.ts";
 import { listChangedFlips, type NamedFlip } from "../../store/flips.ts";
-import { listWatching } from "../../store/sessions.ts";
+import { listLiveViewers } from "../../store/sessions.ts";
 import { rowsOf } from "./check-rows.ts";
 
 /** With more changes than these it is cheaper to fetch the page anew. */
@@ -359,7 +359,7 @@ export class LiveHub {
   /** Ends the streams of whoever was signed out, or is no member any more, before anything else is told to them. */
   async #letGo(): Promise<void> {
     const watchers = this.#watchers();
-    const still = await listWatching(this.#options.database, watchers);
+    const still = await listLiveViewers(this.#options.database, watchers);
     const allowed = new Set(still.map(({ sessionId, projectId }) => `${sessionId}/${projectId}`));
     for (const watcher of watchers) {
       if (!allowed.has(`${watcher.sessionId}/${watcher.projectId}`)) watcher.end();

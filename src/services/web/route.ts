@@ -7,7 +7,7 @@ import type { ChangedBy } from "../../contract/web/check-row.ts";
 import type { Schema, ValueOf } from "../../contract/web/validate.ts";
 import type { Action, Role } from "../../core/access.ts";
 import type { ServiceState } from "../../core/database-identity.ts";
-import type { Sight } from "../../core/deadline.ts";
+import type { Visibility } from "../../core/deadline.ts";
 import type { Signing } from "../../core/email.ts";
 import { AppError, ERROR_TEXT, type ErrorCode } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
@@ -89,7 +89,7 @@ export type WebContext = {
   /** How many signals of a check are logged in a minute. */
   signalsPerMinute: number;
   /** How far we have seen, as of a moment ago. */
-  sight: () => Sight;
+  visibility: () => Visibility;
   /** What badge addresses are signed with. */
   secretKey: string;
   /** What links in mails are signed with. */

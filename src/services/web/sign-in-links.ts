@@ -5,7 +5,7 @@ import { PASSWORD_LENGTH_MIN } from "../../core/sign-in.ts";
 import { html } from "../../lib/http/html.ts";
 import { acceptInvitation, readInvitation } from "../../operations/members.ts";
 import { readEmailChange, useEmailChange } from "../../operations/profile.ts";
-import { finishSetUp, isSetUpLink, readLink, useLink } from "../../operations/sign-in.ts";
+import { finishSetup, isSetupLink, readLink, useLink } from "../../operations/sign-in.ts";
 import { listProjectsOfAccount } from "../../store/projects.ts";
 import { openRoute, type WebAnswer, type WebRequest, type WebRoute } from "./route.ts";
 import { demandOwnSignIn, orShowForm, signedIn, visitorOf } from "./session.ts";
@@ -117,7 +117,7 @@ const showSetUp = openRoute({
   path: "/accounts/setup/:token/",
   access: "anyone",
   answer: async (ask) => {
-    const isGood = await isSetUpLink(ask.house.database, { token: tokenOf(ask), now: ask.now });
+    const isGood = await isSetupLink(ask.house.database, { token: tokenOf(ask), now: ask.now });
     return isGood
       ? setUpPage(ask, {})
       : badLink(ask, "The link was already used, or the server printed a newer one.");
@@ -136,7 +136,7 @@ const finish = openRoute({
     const { email = "", name = "", password = "" } = ask.body;
     const request = { token: tokenOf(ask), email, name, password, visitor: visitorOf(ask) };
     return orShowForm(
-      async () => signedIn(ask, await finishSetUp(ask.house.database, request)),
+      async () => signedIn(ask, await finishSetup(ask.house.database, request)),
       (trouble, status, wrong) =>
         status === 404 ? badLink(ask, trouble) : setUpPage(ask, { trouble, status, wrong, email, name }),
     );

@@ -21,7 +21,7 @@ import {
   mailConfirmCode,
   openProviderStep,
   passSecondFactor,
-  prove,
+  markReauthenticated,
   reauthenticate,
   type ReauthMethods,
   reauthMethods,
@@ -473,7 +473,7 @@ const confirmByPasskey = accountRoute({
     const visitor = visitorOf(ask);
     const used = await readAuthentication(house, { accountId: account.id, response: body.response, visitor });
     await usePasskey(house.database, { ...used, now });
-    await prove(house.database, { sessionId: session.id, now });
+    await markReauthenticated(house.database, { sessionId: session.id, now });
     return { json: { next: siteHref(ask, nextOf(body) ?? HOME) } };
   },
 });
@@ -607,7 +607,7 @@ async function finishOidc(ask: WebRequest, oidc: OidcClient): Promise<WebAnswer>
   if (!isReauthenticatedByProvider(identified.authenticatedAt, { begunAt: step.begunAt, now })) {
     throw new AppError("forbidden", NOT_ANEW);
   }
-  await prove(house.database, { sessionId, now });
+  await markReauthenticated(house.database, { sessionId, now });
   return { redirect: nextPath ?? "/accounts/profile/" };
 }
 

@@ -168,7 +168,7 @@ async function changeMeanwhile({ stage, check }: Play): Promise<void> {
   await sleep(50);
   const at = await stage.withClient(databaseNow);
   const name = (role: Role) => ({ projectId, uuid: check[role].uuid });
-  const command = { at, accountId: null, sight: UNSEEN };
+  const command = { at, accountId: null, visibility: UNSEEN };
   const edit = (params: object) => ({ params, channels: null, deriveSlug: false, ...command });
   await deleteCheck(database, name("deleted"));
   await pauseCheck(database, { ...name("paused"), ...command });

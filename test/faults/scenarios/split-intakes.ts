@@ -115,7 +115,7 @@ async function compareWithModel(client: pg.ClientBase, targets: readonly Target[
     }));
     const { state } = applySignals(
       { timing: DEFAULT_SETTINGS, state: NEW_STATE },
-      { signals, sight: { watermarkAt: null, blind: [] }, rules: { ratePerMinute: 0 } },
+      { signals, visibility: { watermarkAt: null, blind: [] }, rules: { ratePerMinute: 0 } },
     );
     const model = [state.status, state.lastPingAt, state.lastStartAt, state.lastStartRid].join(" ");
     const { last_ping_at: pingAt, last_start_at: startAt } = row;

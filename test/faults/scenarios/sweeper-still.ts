@@ -179,7 +179,7 @@ async function pauseAll(stage: Stage, members: readonly Member[]): Promise<void>
   );
   const at = await stage.withClient(databaseNow);
   for (const { uuid, project_id } of rows) {
-    const command = { projectId: Number(project_id), uuid, at, accountId: null, sight: UNSEEN };
+    const command = { projectId: Number(project_id), uuid, at, accountId: null, visibility: UNSEEN };
     await pauseCheck(stage.database, command);
   }
 }

@@ -309,8 +309,8 @@ describe("other messages", () => {
       title: "t",
       text: "x",
     };
-    const sayings = [{ channelId: channel.id, kind: "operator" as const, about }];
-    await write((tx) => insertMessages(tx, { sayings, at: NOW }));
+    const messages = [{ channelId: channel.id, kind: "operator" as const, about }];
+    await write((tx) => insertMessages(tx, { messages, at: NOW }));
     await deliver();
     expect(receiver.taken.at(-1)?.message).toEqual(about);
   });

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Instant } from "../../../src/core/instant.ts";
 import { type HealthProblem, healthProblemsOf } from "../../../src/core/server-health.ts";
 import { notifyAdmin, observeServer } from "../../../src/operations/incidents.ts";
-import { type IntakeLook, lookAtIntakes, skipLostBatches } from "../../../src/operations/intakes.ts";
+import { type IntakesView, readIntakes, skipLostBatches } from "../../../src/operations/intakes.ts";
 import { listQuarantinedChecks, quarantineCheck } from "../../../src/store/checks.ts";
 import { closeIntake, registerIntake, writeHeartbeat } from "../../../src/store/intakes.ts";
 import { inTransaction } from "../../../src/store/transaction.ts";
@@ -14,14 +14,14 @@ import { makeWatched, makeWorld, type World } from "../../support/sweeping.ts";
 
 const database = useDatabase();
 let world: World;
-let look: IntakeLook;
+let look: IntakesView;
 
 beforeEach(async () => {
   await database.db.pool.query(
     "truncate intakes, blind_intervals, operator_incidents, poisoned_checks, deliveries, channels cascade",
   );
   world = await makeWorld(database);
-  look = await lookAtIntakes(database.db);
+  look = await readIntakes(database.db);
 });
 
 const STUCK: HealthProblem = { kind: "deliveryStuck", subject: "", since: 0, text: "It waits." };
@@ -89,7 +89,7 @@ describe("what is observed", () => {
       const said = { watermarkAt, leaseUntilAt: at, ...spool, signalsPerMinute: 0, gapEndedAt: at };
       await writeHeartbeat(tx, { intakeId: id, at, ...said });
     });
-    look = await lookAtIntakes(database.db);
+    look = await readIntakes(database.db);
     return id;
   }
 
@@ -125,7 +125,7 @@ describe("what is observed", () => {
   test("that nobody is there who receives", async () => {
     const id = await intake("host/1", { at: look.now - 100_000 });
     await inTransaction(database.db, (tx) => closeIntake(tx, { intakeId: id, at: look.now, lost: false }));
-    look = await lookAtIntakes(database.db);
+    look = await readIntakes(database.db);
     const [trouble] = healthProblemsOf(await observe());
     expect(trouble?.text).toContain("No process has received pings");
   });
@@ -144,7 +144,7 @@ describe("what is observed", () => {
   test("acknowledged pings that the database has lost", async () => {
     const intakeId = await intake("one/1", { at: look.now });
     await skipLostBatches(database.db, { intakeId, seq: 41, name: "one/1" });
-    const { now } = await lookAtIntakes(database.db);
+    const { now } = await readIntakes(database.db);
     const troubles = healthProblemsOf({ ...(await observe()), now });
     expect(troubles).toContainEqual(
       expect.objectContaining({ kind: "pingsLost", text: expect.stringContaining("are missing") }),

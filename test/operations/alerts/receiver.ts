@@ -93,7 +93,7 @@ export class Receiver {
     return {
       send: (channel, message, { dedupeKey, attempt }) =>
         post(url, { channelId: channel.id, dedupeKey, attempt, message }),
-      hears: (channel: Channel, what) => channel.config[what] !== false,
+      isSubscribed: (channel: Channel, what) => channel.config[what] !== false,
       rateOf: () => null,
       ...given,
     };

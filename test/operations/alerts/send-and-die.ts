@@ -21,7 +21,7 @@ await deliverDue(database, {
       if (sent === Number(diesAfter)) process.kill(process.pid, "SIGKILL");
       return result;
     },
-    hears: () => true,
+    isSubscribed: () => true,
     rateOf: () => null,
   },
 });

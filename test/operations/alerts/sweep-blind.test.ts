@@ -22,7 +22,7 @@ const BLIND = { from: HOURLY_DOWN_AT - MINUTE_MS, to: HOURLY_DOWN_AT + MINUTE_MS
 const RETRIES_END_AT = BLIND.to + 10 * MINUTE_MS;
 
 const sweep = (watermarkAt: number, blind: readonly Interval[] = [BLIND]) =>
-  sweepDeadlines(database.db, { now: watermarkAt + 1_000, sight: sightUntil(watermarkAt, blind) });
+  sweepDeadlines(database.db, { now: watermarkAt + 1_000, visibility: sightUntil(watermarkAt, blind) });
 
 let world: World;
 beforeEach(async () => {
@@ -89,7 +89,7 @@ describe("a deadline that our blindness touches", () => {
 
   test("does not excuse a failure that the job reported", async () => {
     const check = await makeWatched(database, world);
-    const ping = await sampleIntake(database.db, { sight: sightUntil(RETRIES_END_AT, [BLIND]) });
+    const ping = await sampleIntake(database.db, { visibility: sightUntil(RETRIES_END_AT, [BLIND]) });
     const at = HOURLY_DOWN_AT + 3 * MINUTE_MS;
     await ping([{ uuid: check.uuid, at, action: "fail" }]);
     expect(await storedRow(database, check.id)).toMatchObject({ status: "down" });
@@ -112,7 +112,11 @@ describe("a deadline that our blindness touches", () => {
 describe("one notice", () => {
   test("tells of all checks that the same blind time has touched, however many sweeps find them", async () => {
     await makeManyWatched(database, world, 12);
-    const options = { now: RETRIES_END_AT + 2_000, sight: sightUntil(RETRIES_END_AT + 1, [BLIND]), limit: 5 };
+    const options = {
+      now: RETRIES_END_AT + 2_000,
+      visibility: sightUntil(RETRIES_END_AT + 1, [BLIND]),
+      limit: 5,
+    };
     const swept = await Promise.all([1, 2, 3].map(() => sweepDeadlines(database.db, options)));
     expect(swept.reduce((sum, { excused }) => sum + excused, 0)).toBe(12);
     expect(await notices()).toEqual(noticesOf(12));
@@ -134,7 +138,7 @@ describe("one notice", () => {
   test("is owed by a signal that comes first just as by the sweeper", async () => {
     const [swept, pinged] = await makeManyWatched(database, world, 2);
     if (swept === undefined || pinged === undefined) throw new Error("there are two");
-    const ping = await sampleIntake(database.db, { sight: sightUntil(RETRIES_END_AT + 5_000, [BLIND]) });
+    const ping = await sampleIntake(database.db, { visibility: sightUntil(RETRIES_END_AT + 5_000, [BLIND]) });
     await ping([{ uuid: pinged.uuid, at: RETRIES_END_AT + 3_000 }]);
     expect(await notices()).toEqual(noticesOf(1));
     await sweep(RETRIES_END_AT + 5_000);

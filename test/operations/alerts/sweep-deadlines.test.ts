@@ -26,7 +26,7 @@ const database = useDatabase();
 const sweep = (watermarkAt: number | null, limit?: number) =>
   sweepDeadlines(database.db, {
     now: (watermarkAt ?? MONDAY_NOON) + 1_000,
-    sight: sightUntil(watermarkAt),
+    visibility: sightUntil(watermarkAt),
     ...(limit === undefined ? {} : { limit }),
   });
 
@@ -84,7 +84,7 @@ describe("a deadline that has passed", () => {
     await makeManyWatched(database, world, 23);
     const limited = await sweepDeadlines(database.db, {
       now: HOURLY_DOWN_AT + 2_000,
-      sight: sightUntil(HOURLY_DOWN_AT + 1_000),
+      visibility: sightUntil(HOURLY_DOWN_AT + 1_000),
       limit: 5,
       batchesMax: 2,
     });
@@ -116,7 +116,7 @@ describe("a check that is due for a look and not down", () => {
     const check = await makeWatched(database, world);
     const { projectId } = world;
     const at = MONDAY_NOON + 1_000;
-    const command = { projectId, checkId: check.id, at, accountId: null, sight: sightUntil(null) };
+    const command = { projectId, checkId: check.id, at, accountId: null, visibility: sightUntil(null) };
     await pauseCheck(database.db, command);
     expect(await storedRow(database, check.id)).toMatchObject({ down_at: null, sweep_at: HOURLY_DOWN_AT });
     expect(await sweep(HOURLY_DOWN_AT + 1_000)).toMatchObject({ moved: 1, fired: 0 });
@@ -128,8 +128,8 @@ describe("the watermark", () => {
   test("holds back what lies at or behind it, whatever the clock says", async () => {
     const world = await makeWorld(database);
     await makeWatched(database, world);
-    const sight = sightUntil(HOURLY_DOWN_AT - 1);
-    const late = await sweepDeadlines(database.db, { now: HOURLY_DOWN_AT + 3_600_000, sight });
+    const visibility = sightUntil(HOURLY_DOWN_AT - 1);
+    const late = await sweepDeadlines(database.db, { now: HOURLY_DOWN_AT + 3_600_000, visibility });
     expect(late).toMatchObject({ looked: 0, fired: 0, isComplete: true });
     expect(await sweep(null)).toMatchObject({ looked: 0, isComplete: true });
     expect(await owedFlips(database, world)).toEqual([]);

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import type { Sight } from "../../../src/core/deadline.ts";
+import type { Visibility } from "../../../src/core/deadline.ts";
 import { MINUTE_MS, SECOND_MS } from "../../../src/core/instant.ts";
 import type { AcceptedSignal } from "../../../src/core/signal.ts";
 import { pauseCheck, resumeCheck } from "../../../src/operations/checks.ts";
@@ -55,7 +55,7 @@ function after(minutes: number, what: Step["what"]): Step {
 }
 
 /** Everything before a moment is seen, but for what began to be blind by then; what has ended has been told. */
-function sightAt(now: number, blind: readonly Blind[]): Sight {
+function sightAt(now: number, blind: readonly Blind[]): Visibility {
   const times = blind
     // In between the minutes, so that no step falls on an end.
     .map(({ from, length }) => ({
@@ -82,19 +82,22 @@ async function play(world: World, { steps, blind }: Story): Promise<Player> {
   let now = MONDAY_NOON;
   for (const { minutes, what } of steps) {
     now += minutes * MINUTE_MS + SECOND_MS;
-    await take(player, { what, now, sight: sightAt(now, blind) });
+    await take(player, { what, now, visibility: sightAt(now, blind) });
   }
   now += 60 * MINUTE_MS;
-  await take(player, { what: "sweep", now, sight: sightAt(now, blind) });
+  await take(player, { what: "sweep", now, visibility: sightAt(now, blind) });
   return player;
 }
 
-async function take(player: Player, step: { what: Step["what"]; now: number; sight: Sight }): Promise<void> {
-  const { what, now, sight } = step;
+async function take(
+  player: Player,
+  step: { what: Step["what"]; now: number; visibility: Visibility },
+): Promise<void> {
+  const { what, now, visibility } = step;
   const { check } = player;
-  if (what === "sweep") await sweepDeadlines(database.db, { now, sight, limit: 3 });
+  if (what === "sweep") await sweepDeadlines(database.db, { now, visibility, limit: 3 });
   else if (what === "pause" || what === "resume") {
-    const command = { projectId: check.projectId, checkId: check.id, at: now, accountId: null, sight };
+    const command = { projectId: check.projectId, checkId: check.id, at: now, accountId: null, visibility };
     await (what === "pause" ? pauseCheck : resumeCheck)(database.db, command);
   } else {
     player.seq += 1;
@@ -104,7 +107,7 @@ async function take(player: Player, step: { what: Step["what"]; now: number; sig
       database.db,
       { intakeId, seq, signals },
       {
-        sight,
+        visibility,
         rules: { ratePerMinute: 0 },
         replayed: false,
         pingLogRows: 100,

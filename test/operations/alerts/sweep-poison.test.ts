@@ -17,7 +17,7 @@ import {
 const database = useDatabase();
 const NOW = HOURLY_DOWN_AT + 2_000;
 const sweep = ({ now = NOW, limit = 50 } = {}) =>
-  sweepDeadlines(database.db, { now, sight: sightUntil(now - 1_000), limit });
+  sweepDeadlines(database.db, { now, visibility: sightUntil(now - 1_000), limit });
 
 let world: World;
 beforeEach(async () => {
@@ -43,8 +43,8 @@ describe("a check that the database refuses", () => {
     const swept = await sweep();
     await permit();
     expect(swept).toMatchObject({ looked: 20, fired: 18, isComplete: true });
-    expect(swept.poisoned.map(({ checkId }) => checkId)).toEqual([first, other]);
-    expect(swept.poisoned[0]?.reason).toContain("test_refusal");
+    expect(swept.quarantined.map(({ checkId }) => checkId)).toEqual([first, other]);
+    expect(swept.quarantined[0]?.reason).toContain("test_refusal");
     expect(await listQuarantinedChecks(database.db, 10)).toMatchObject([
       { checkId: first, sinceAt: NOW, untilAt: NOW + HOUR_MS },
       { checkId: other, sinceAt: NOW, untilAt: NOW + HOUR_MS },
@@ -59,12 +59,12 @@ describe("a check that the database refuses", () => {
     await sweep();
     expect(await sweep({ now: NOW + 1_000 })).toMatchObject({ looked: 0, locked: [] });
     const again = await sweep({ now: NOW + HOUR_MS });
-    expect(again.poisoned).toHaveLength(1);
+    expect(again.quarantined).toHaveLength(1);
     expect(await listQuarantinedChecks(database.db, 10)).toMatchObject([
       { sinceAt: NOW, untilAt: NOW + 2 * HOUR_MS },
     ]);
     await permit();
-    expect(await sweep({ now: NOW + 2 * HOUR_MS })).toMatchObject({ fired: 1, poisoned: [] });
+    expect(await sweep({ now: NOW + 2 * HOUR_MS })).toMatchObject({ fired: 1, quarantined: [] });
     expect(await owedFlips(database, world)).toMatchObject([{ at: HOURLY_DOWN_AT }]);
   });
 
@@ -74,7 +74,7 @@ describe("a check that the database refuses", () => {
     await refuse(checks.filter((_, index) => index % 5 === 0).map(({ id }) => id));
     const swept = await sweep({ limit: 5 });
     await permit();
-    expect(swept.poisoned).toHaveLength(12);
+    expect(swept.quarantined).toHaveLength(12);
     expect(swept).toMatchObject({ looked: 60, fired: 48, isComplete: true });
   });
 });
@@ -87,7 +87,7 @@ describe("a check that our own code stumbles over", () => {
     ]);
     const swept = await sweep();
     expect(swept).toMatchObject({ fired: 4 });
-    expect(swept.poisoned).toMatchObject([
+    expect(swept.quarantined).toMatchObject([
       { checkId: checks[2]?.id, reason: expect.stringContaining("not a timestamp") },
     ]);
   });
@@ -98,7 +98,7 @@ describe("a check that our own code stumbles over", () => {
       check?.id,
     ]);
     const swept = await sweep();
-    expect(swept.poisoned).toMatchObject([
+    expect(swept.quarantined).toMatchObject([
       { reason: expect.stringContaining("can no longer be calculated") },
     ]);
     expect(await storedRow(database, check?.id ?? 0)).toMatchObject({ status: "up" });

@@ -1,6 +1,6 @@
 // Plays a world against the real database, turn by turn: what came since the last turn is recorded, intakes beat,
 // deadlines are looked for, messages are sent. Nothing here waits for the clock on the wall.
-import type { Sight } from "../../../src/core/deadline.ts";
+import type { Visibility } from "../../../src/core/deadline.ts";
 import type { AcceptedSignal } from "../../../src/core/signal.ts";
 import type { Received } from "../comparison.ts";
 import { type House, KilledError, type Message, type Send } from "../house.ts";
@@ -161,10 +161,10 @@ class Player {
     if (!this.#reception.isServed(trueAt)) return;
     // What the check sent before comes before.
     if (this.#wayOf.has(check)) await this.#flush(at);
-    const sight = this.#planted(this.#playhouse.sight({ receiptAt: at, beforeAt: this.#beforeAt }));
-    if (act.what === "edit") await this.#population.edit(check, act.settings, { at, sight });
+    const visibility = this.#planted(this.#playhouse.visibility({ receiptAt: at, beforeAt: this.#beforeAt }));
+    if (act.what === "edit") await this.#population.edit(check, act.settings, { at, visibility });
     else if (act.what === "delete") await this.#population.delete(check);
-    else await this.#population.command(check, act.what, { at, sight });
+    else await this.#population.command(check, act.what, { at, visibility });
   }
 
   async #signal(
@@ -186,24 +186,26 @@ class Player {
 
   /** Records what is on its way. One call stands for the many small batches since the turn before. */
   async #flush(receiptAt: number): Promise<void> {
-    const sight = this.#planted(this.#playhouse.sight({ receiptAt, beforeAt: this.#beforeAt }));
-    const recording = this.#buffers.map((signals, intake) => this.#playhouse.record(intake, signals, sight));
+    const visibility = this.#planted(this.#playhouse.visibility({ receiptAt, beforeAt: this.#beforeAt }));
+    const recording = this.#buffers.map((signals, intake) =>
+      this.#playhouse.record(intake, signals, visibility),
+    );
     await Promise.all(recording);
     this.#buffers.length = 0;
     this.#wayOf.clear();
   }
 
-  #planted(sight: Sight): Sight {
-    return this.#options.plant?.sight?.(sight) ?? sight;
+  #planted(visibility: Visibility): Visibility {
+    return this.#options.plant?.visibility?.(visibility) ?? visibility;
   }
 
   async #sweep(trueAt: number): Promise<void> {
     const { stage, house, plant } = this.#options;
-    const { now, sight } = await this.#playhouse.look();
+    const { now, visibility } = await this.#playhouse.look();
     if (trueAt - this.#sweptTrueAt < (plant?.sweepEveryMs ?? 0)) return;
     this.#sweptTrueAt = trueAt;
-    const seen = plant?.sweeperSight?.(sight, now) ?? sight;
-    await this.#each(trueAt, () => house.sweepDeadlines(stage.database, { now, sight: seen }));
+    const seen = plant?.sweeperSight?.(visibility, now) ?? visibility;
+    await this.#each(trueAt, () => house.sweepDeadlines(stage.database, { now, visibility: seen }));
   }
 
   async #send(trueAt: number, now: number): Promise<void> {

@@ -1,10 +1,10 @@
 // The processes of the house as the world has them: which intakes are there, how far they can see, and what a fault
 // does to them when it begins and when it ends.
-import type { Sight } from "../../../src/core/deadline.ts";
+import type { Visibility } from "../../../src/core/deadline.ts";
 import type { Instant, Interval } from "../../../src/core/instant.ts";
 import type { AcceptedSignal } from "../../../src/core/signal.ts";
-import { type HeartbeatAccepted, settledSight } from "../../../src/core/watermark.ts";
-import { lookAtIntakes } from "../../../src/operations/intakes.ts";
+import { type HeartbeatAccepted, settledVisibility } from "../../../src/core/watermark.ts";
+import { readIntakes } from "../../../src/operations/intakes.ts";
 import type { Database } from "../../../src/store/db.ts";
 import type { Clocks } from "../world/clocks.ts";
 import { PROMISES_MS_MAX } from "../world/receipt.ts";
@@ -59,22 +59,22 @@ export class Playhouse {
    * What can be seen by whoever records what came, or does what an owner asks, since the turn before: settled as it
    * was then, and as far as everything has been applied by the instant in question.
    */
-  sight({ receiptAt, beforeAt }: { receiptAt: Instant; beforeAt: Instant }): Sight {
+  visibility({ receiptAt, beforeAt }: { receiptAt: Instant; beforeAt: Instant }): Visibility {
     const isFresh = this.#intakes.some((intake) => intake !== null && !intake.isCut);
     if (!isFresh) return this.#unsettled();
     const open = [...this.#intakes, ...this.#remains.values()].filter((one) => one !== null);
     const watermarkAt = Math.min(...open.map((intake) => intake.watermarkFor(receiptAt)));
     const settling = { lookedAt: beforeAt, freshSinceAt: this.#freshSinceAt };
-    return settledSight(settling, { watermarkAt, blind: this.#blind });
+    return settledVisibility(settling, { watermarkAt, blind: this.#blind });
   }
 
   /** While something is replayed, nobody believes in silence. */
-  #unsettled(): Sight {
+  #unsettled(): Visibility {
     return { watermarkAt: null, blind: this.#blind };
   }
 
-  #note({ sight, freshSinceAt }: HeartbeatAccepted): void {
-    this.#blind = sight.blind;
+  #note({ visibility, freshSinceAt }: HeartbeatAccepted): void {
+    this.#blind = visibility.blind;
     this.#freshSinceAt = freshSinceAt;
   }
 
@@ -85,8 +85,8 @@ export class Playhouse {
     return intake;
   }
 
-  async record(number: number, signals: readonly AcceptedSignal[], sight: Sight): Promise<void> {
-    await this.#intake(number).record(signals, sight);
+  async record(number: number, signals: readonly AcceptedSignal[], visibility: Visibility): Promise<void> {
+    await this.#intake(number).record(signals, visibility);
   }
 
   spool(number: number, signal: AcceptedSignal): void {
@@ -123,9 +123,9 @@ export class Playhouse {
   }
 
   /** What the sweeper sees. It remembers nothing: what is settled is on record. */
-  async look(): Promise<{ now: Instant; sight: Sight }> {
-    const { now, settled } = await lookAtIntakes(this.#database);
-    return { now, sight: settled };
+  async look(): Promise<{ now: Instant; visibility: Visibility }> {
+    const { now, settled } = await readIntakes(this.#database);
+    return { now, visibility: settled };
   }
 
   /** What happens in the middle of a fault. */

@@ -2,7 +2,7 @@
 // calls, with the world's time.
 import { randomUUID } from "node:crypto";
 import type { CheckParams } from "../../../src/core/check.ts";
-import type { Sight } from "../../../src/core/deadline.ts";
+import type { Visibility } from "../../../src/core/deadline.ts";
 import {
   createCheck,
   deleteCheck,
@@ -19,9 +19,9 @@ import { CHANNELS_PER_PROJECT, type CheckPlan, projectOf } from "../world/world.
 
 type Made = { projectId: number; checkId: number; uuid: string };
 type Channel = { id: number; uuid: string; projectId: number };
-type Moment = { at: number; sight: Sight };
+type Moment = { at: number; visibility: Visibility };
 
-const UNSEEN: Sight = { watermarkAt: null, blind: [] };
+const UNSEEN: Visibility = { watermarkAt: null, blind: [] };
 
 export class Population {
   readonly #database: Database;
@@ -81,7 +81,7 @@ export class Population {
       projectId,
       unique: [],
       checkLimitDefault: null,
-      sight: UNSEEN,
+      visibility: UNSEEN,
     });
     if (made.kind !== "created") throw new Error(`a check could not be made: ${JSON.stringify(made)}`);
     const { id: checkId, uuid } = made.check;
@@ -89,22 +89,22 @@ export class Population {
     this.#indexes.set(checkId, index).set(uuid, index);
   }
 
-  async edit(index: number, settings: Settings, { at, sight }: Moment): Promise<void> {
+  async edit(index: number, settings: Settings, { at, visibility }: Moment): Promise<void> {
     const edit = {
       params: paramsOf(settings),
       channels: null,
       deriveSlug: false,
       accountId: null,
       at,
-      sight,
+      visibility,
     };
     const done = await updateCheck(this.#database, { ...this.#name(index), ...edit });
     if (done.kind !== "updated") throw new Error(`an edit failed: ${JSON.stringify(done)}`);
   }
 
   /** A resume of what is not paused is refused, and that is how it should be. */
-  async command(index: number, what: "pause" | "resume", { at, sight }: Moment): Promise<void> {
-    const command = { ...this.#name(index), at, sight, accountId: null };
+  async command(index: number, what: "pause" | "resume", { at, visibility }: Moment): Promise<void> {
+    const command = { ...this.#name(index), at, visibility, accountId: null };
     await (what === "pause" ? pauseCheck(this.#database, command) : resumeCheck(this.#database, command));
   }
 

@@ -1,7 +1,7 @@
 // An intake without a process: it takes signals, spools them while it is cut off, and beats, through the operations
 // of the real one. Beats in which nothing could have been seen are left out.
 import { randomUUID } from "node:crypto";
-import type { Sight } from "../../../src/core/deadline.ts";
+import type { Visibility } from "../../../src/core/deadline.ts";
 import type { Instant, Interval } from "../../../src/core/instant.ts";
 import type { AcceptedSignal, Batch } from "../../../src/core/signal.ts";
 import { HEARTBEAT_EVERY_MS, type HeartbeatAccepted, watermarkOf } from "../../../src/core/watermark.ts";
@@ -121,34 +121,34 @@ export class SimIntake {
   }
 
   /** Records signals as they come. */
-  async record(signals: readonly AcceptedSignal[], sight: Sight): Promise<void> {
+  async record(signals: readonly AcceptedSignal[], visibility: Visibility): Promise<void> {
     for (let from = 0; from < signals.length; from += BATCH_MAX) {
       this.#seq += 1;
       const part = signals.slice(from, from + BATCH_MAX);
       this.#last = { intakeId: this.id, seq: this.#seq, signals: part };
-      await this.#give(this.#last, { sight, replayed: false });
+      await this.#give(this.#last, { visibility, replayed: false });
     }
   }
 
   /** Gives the database what was spooled, and once more what was in doubt. */
-  async drain(sight: Sight): Promise<void> {
+  async drain(visibility: Visibility): Promise<void> {
     this.isCut = false;
     const doubt = this.#doubt;
     this.#doubt = null;
-    if (doubt !== null && (await this.#give(doubt, { sight, replayed: true })) !== "applied before") {
+    if (doubt !== null && (await this.#give(doubt, { visibility, replayed: true })) !== "applied before") {
       throw new Error("a batch that had been applied was applied again");
     }
     const spooled = this.spool.splice(0);
     for (let from = 0; from < spooled.length; from += BATCH_MAX) {
       this.#seq += 1;
       const signals = spooled.slice(from, from + BATCH_MAX);
-      await this.#give({ intakeId: this.id, seq: this.#seq, signals }, { sight, replayed: true });
+      await this.#give({ intakeId: this.id, seq: this.#seq, signals }, { visibility, replayed: true });
     }
   }
 
-  async #give(batch: Batch, { sight, replayed }: { sight: Sight; replayed: boolean }) {
+  async #give(batch: Batch, { visibility, replayed }: { visibility: Visibility; replayed: boolean }) {
     const result = await recordSignals(this.#database, batch, {
-      sight,
+      visibility,
       replayed,
       rules: RULES,
       pingLogRows: LOG_ROWS,
