@@ -24,9 +24,9 @@ test("headers, bodies and notices of a webhook are folded away, and come out for
   await expectSeen(form.getByLabel("URL when down"));
   expect(await form.getByLabel("Headers when down").isVisible()).toBe(false);
   await form.getByLabel("URL when down").fill("https://example.org/down");
-  await form.getByText(/^More:/).click();
+  await form.getByText(/^More options:/).click();
   await form.getByLabel("Headers when down").fill("no colon");
-  await form.getByText(/^More:/).click();
+  await form.getByText(/^More options:/).click();
   expect(await form.getByLabel("Headers when down").isVisible()).toBe(false);
   await button(form, "Create").click();
   await expectSeen(form.getByRole("alert"));

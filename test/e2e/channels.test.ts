@@ -91,7 +91,7 @@ describe("a webhook", () => {
     await button(form, "Create").click();
     await expectSeen(form.getByRole("alert"));
     await form.getByLabel("URL when down").fill(`${receiver.url}/down`);
-    await form.getByText(/^More:/).click();
+    await form.getByText(/^More options:/).click();
     await form.getByLabel("Body when down").fill("$NAME is $STATUS");
     await button(form, "Create").click();
     const made = page.getByRole("dialog", { name: "Copy this now" });
@@ -104,7 +104,7 @@ describe("a webhook", () => {
     const before = receiver.received.length;
     await button(page, "Send test notification").click();
     const tried = page.getByRole("dialog", { name: "Test notification" });
-    await expectSeen(tried.getByText(/^Delivered (HTTP 200)/));
+    await expectSeen(tried.getByText(/^Delivered \(HTTP 200\)/));
     await expectSoon(() => tried.textContent()).toContain("thank you");
     expect(receiver.received.length).toBe(before + 1);
     expect(receiver.received.at(-1)?.headers["webhook-signature"]).toMatch(/^v1,/);
@@ -123,7 +123,7 @@ describe("a webhook", () => {
     await expectSeen(page.getByText("New name", { exact: true }));
     const before = receiver.received.length;
     await button(page, "Send test notification").click();
-    await expectSeen(page.getByRole("dialog").getByText(/^Delivered (HTTP 200)/));
+    await expectSeen(page.getByRole("dialog").getByText(/^Delivered \(HTTP 200\)/));
     expect(receiver.received.slice(before).map(({ path }) => path)).toEqual(["/down"]);
     await context.close();
   });
@@ -135,10 +135,10 @@ describe("a webhook", () => {
       await page.getByRole("menuitem", { name: word }).click();
     };
     await turn("Disable");
-    await expectSeen(page.getByText(/^switched off/));
+    await expectSeen(page.getByText(/^Disabled by its owner/));
     await expectSoon(() => page.title()).toContain("1 channel needs attention");
     await turn("Enable");
-    await expectGone(page.getByText(/^switched off/));
+    await expectGone(page.getByText(/^Disabled by its owner/));
     await context.close();
   });
 

@@ -156,7 +156,7 @@ test("what could not be taken back is told, in the list and on the page of the c
   await expectSeen(notice(page, "Paused gone as well"));
   await gone(ids[1]);
   await undo(page, "Paused gone as well");
-  await expectSeen(notice(page, "Page not found"));
+  await expectSeen(notice(page, "It doesn't exist, or you don't have access to it."));
   await context.close();
 });
 

@@ -24,8 +24,10 @@ export const channelsWords = {
   neverUsed: "Never used",
   worked: "delivered",
   failed: (reason: string) => `failed: ${reasonText(reason)}`,
-  off: (reason: string | null) =>
-    `Disabled${reason === null || reason === "" ? "" : `: ${reasonText(reason)}`}`,
+  off: (reason: string | null) => {
+    if (reason === null || reason === "") return "Disabled";
+    return reason.startsWith("Disabled") ? reason : `Disabled: ${reasonText(reason)}`;
+  },
   unverified: "Awaiting email confirmation",
   gallery: { title: "Add a channel", text: "Choose how you want to be notified." },
   newTitle: (kind: string) => `Add ${kind} channel`,
