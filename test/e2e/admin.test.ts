@@ -15,7 +15,7 @@ test("the state of the installation is told: who receives, what waits, which ver
   await expectSoon(text).toMatch(/pings? in the last minute/i);
   await expectSoon(text).toContain("all applied");
   const kept = page.getByRole("table", { name: "Data retention" });
-  await expectSeen(kept.getByRole("row", { name: /^Pings and their bodies the newest 1,000 of each check/ }));
+  await expectSeen(kept.getByRole("row", { name: /^Pings and their bodies latest 1,000 per check/ }));
   await expectSeen(kept.getByRole("row", { name: /^Run history for 93 days/ }));
   await expectSoon(() => page.title()).toMatch(/No problems|needs? attention/);
   expect(complaints).toEqual([]);
