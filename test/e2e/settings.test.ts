@@ -118,7 +118,8 @@ test("a key is shown once, works against the API, and is refused once it is revo
   const form = page.getByRole("dialog");
   await form.getByLabel("Name").fill("deploy");
   await button(form, "Create").click();
-  const key = (await (await expectSeen(page.getByLabel("New API key"))).textContent()) ?? "";
+  const made = page.getByRole("dialog", { name: "Copy your API key" });
+  const key = (await (await expectSeen(made.getByLabel("New API key"))).textContent()) ?? "";
   await button(page.getByRole("dialog"), "I've copied it").click();
   const ask = () => fetch(`${used.site.url}/api/v3/checks/`, { headers: { "X-Api-Key": key } });
   const answer = await ask();
