@@ -1,5 +1,5 @@
-// A check as its owner configured it: settings, their defaults, and what create and update do to them.
-// The running state, which signals and silence change, is in state.ts.
+// Settings of a check: defaults, create and update requests, upsert and list filters. The running state is in
+// state.ts.
 import { type Checked, ERROR_TEXT, FIELD_PROBLEM, type FieldProblem, queryText } from "./errors.ts";
 import { slugify, splitTags } from "./identity.ts";
 import { type Instant, SECOND_MS } from "./instant.ts";
@@ -15,7 +15,7 @@ import {
 import { detectKind, isValidSchedule } from "./schedule/schedule.ts";
 import { isZone } from "./schedule/zone.ts";
 
-/** What a check waits for: a period, or the next time of a cron or OnCalendar expression. */
+/** How a check is scheduled: a period, or a cron or OnCalendar expression. */
 export type CheckKind = "simple" | "cron" | "oncalendar";
 
 export type CheckSettings = {
@@ -24,13 +24,13 @@ export type CheckSettings = {
   tags: string;
   desc: string;
   kind: CheckKind;
-  /** Kept when the check turns into a cron check, as `schedule` is kept the other way round. */
+  /** Kept when the check becomes a cron check, as `schedule` is kept the other way round. */
   timeoutSeconds: number;
   graceSeconds: number;
   schedule: string;
   tz: string;
   manualResume: boolean;
-  /** Empty: HEAD, GET and POST are signals. "POST": anything else is recorded as ignored. */
+  /** Empty: HEAD, GET and POST are accepted. "POST": other methods are recorded as ignored. */
   methods: "" | "POST";
   startKw: string;
   successKw: string;
@@ -41,10 +41,10 @@ export type CheckSettings = {
   filterDefaultFail: boolean;
 };
 
-/** What decides about a signal. The texts, which may be long, are not part of it. */
+/** The settings needed to apply a signal, without the texts, which may be long. */
 export type SignalSettings = Omit<CheckSettings, "name" | "slug" | "tags" | "desc">;
 
-/** What a check has that nobody said anything about. Never applied to a check that exists. */
+/** Defaults of a new check. Never applied to an existing one. */
 export const DEFAULT_SETTINGS: Readonly<CheckSettings> = {
   name: "",
   slug: "",
@@ -67,12 +67,12 @@ export const DEFAULT_SETTINGS: Readonly<CheckSettings> = {
 };
 
 /**
- * What a request says about a check, already validated. An absent field says nothing. `subject` and
- * `subjectFail` are the older way to set the keywords; the kind follows from what is given.
+ * The validated fields of a request; absent fields are not changed. `subject` and `subjectFail` are
+ * deprecated ways to set the keywords; the kind follows from the given fields.
  */
 export type CheckParams = Partial<Omit<CheckSettings, "kind"> & { subject: string; subjectFail: string }>;
 
-/** Whether a given name makes the slug, as it does in versions 1 and 2. A slug given beside it wins. */
+/** Whether a given name sets the slug, as in versions 1 and 2. An explicit slug wins. */
 export type SlugRule = { deriveSlug: boolean };
 
 /** The settings of a new check. */
@@ -80,12 +80,12 @@ export function newCheck(params: CheckParams, rule: SlugRule): CheckSettings {
   return patchCheck(DEFAULT_SETTINGS, params, rule);
 }
 
-/** The settings of a check that made itself by its first ping. */
+/** The settings of a check created by its first ping. */
 export function provisionedCheck(slug: string): CheckSettings {
   return { ...DEFAULT_SETTINGS, name: slug, slug };
 }
 
-/** The settings after an update: what the request gives, and everything else as it was. */
+/** The settings after an update. */
 export function patchCheck(
   settings: Readonly<CheckSettings>,
   params: CheckParams,
@@ -104,7 +104,7 @@ export function patchCheck(
   return patched;
 }
 
-// The older fields filter by subject exactly while one of them is set; they cannot say it otherwise.
+// The deprecated fields filter by subject if one of them is set; they have no separate switch.
 function keywordsOfSubjects(
   settings: Readonly<CheckSettings>,
   { subject, subjectFail }: { subject: string | undefined; subjectFail: string | undefined },
@@ -115,39 +115,39 @@ function keywordsOfSubjects(
   return { successKw, failureKw, filterSubject: successKw !== "" || failureKw !== "" };
 }
 
-/** The deprecated `subject`, as far as the keywords can be told in its words. */
+/** The deprecated `subject`, as far as the keywords can be expressed in it. */
 export function subjectOf(settings: CheckSettings): string {
   return settings.filterSubject ? settings.successKw : "";
 }
 
-/** The deprecated `subject_fail`, likewise. */
+/** The deprecated `subject_fail`. */
 export function subjectFailOf(settings: CheckSettings): string {
   return settings.filterSubject ? settings.failureKw : "";
 }
 
-/** How many checks the owner of a project has, and may have; null means without limit. */
+/** Number of checks that the owner of a project has and may have; null means unlimited. */
 export type CheckQuota = { checkCount: number; checkCountMax: number | null };
 
-/** Whether another check may be made on request. */
+/** Whether another check may be created on request. */
 export function mayCreateCheck({ checkCount, checkCountMax }: CheckQuota): boolean {
   return checkCountMax === null || checkCount < checkCountMax;
 }
 
-/** Whether another check may make itself: a job that is already sending is cut off later than its owner. */
+/**
+ * Whether a ping may create another check. The limit is higher, so that a job that already sends pings is not
+ * cut off first.
+ */
 export function mayProvisionCheck({ checkCount, checkCountMax }: CheckQuota): boolean {
   return checkCountMax === null || checkCount < checkCountMax * PROVISIONING_FACTOR;
 }
 
-// What a create or update request may say about a check, in the order in which clients see it judged, and the
-// rules that a value has to keep beyond its shape. Shapes are judged by walking a schema, which is not done here.
-
-/** In what the versions of the API differ here. A field that a version lacks is an unknown field to it. */
+/** Differences between API versions. Fields that a version does not support are unknown fields to it. */
 export type ParamRules = {
   /** Whether `slug` can be given. */
   slugParam: boolean;
-  /** Whether a given name makes the slug; see check.ts. */
+  /** Whether a given name sets the slug. */
   deriveSlug: boolean;
-  /** Whether the keyword lists and filters can be given, beside the older `subject` fields. */
+  /** Whether keyword lists and filters can be given, in addition to the deprecated `subject` fields. */
   keywordParams: boolean;
   /** Whether a schedule may be an OnCalendar expression. */
   oncalendar: boolean;
@@ -158,11 +158,11 @@ export type ParamRules = {
 type ParamField = {
   wire: string;
   key: keyof CheckParams | "channels" | "unique";
-  /** The rule that has to hold for the field to exist. */
+  /** The rule that enables the field. */
   onlyWith?: "slugParam" | "keywordParams";
 };
 
-/** Every field, in the order in which they are judged: only the first problem is told. */
+/** All fields in the order of validation: only the first problem is reported. */
 export const PARAM_FIELDS = [
   { wire: "channels", key: "channels" },
   { wire: "desc", key: "desc" },
@@ -190,16 +190,16 @@ export const PARAM_FIELDS = [
 /** The name of a field on the wire. */
 export type BodyField = (typeof PARAM_FIELDS)[number]["wire"];
 
-/** Whether requests of a version have a field at all. */
+/** Whether a version supports a field. */
 export function hasParam(field: (typeof PARAM_FIELDS)[number], rules: ParamRules): boolean {
   return !("onlyWith" in field) || rules[field.onlyWith];
 }
 
-/** What a text has to keep besides its length and its characters. */
+/** Validation of a text beyond its length and characters. */
 export const TEXT_RULES = {
   storable: (text: string) => (isStorable(text) ? null : FIELD_PROBLEM.unstorable),
   schedule: (text: string) => (isValidSchedule(text, { oncalendar: true }) ? null : FIELD_PROBLEM.schedule),
-  /** An expression that other versions would take is told apart from one that nobody would. */
+  /** Distinguishes expressions that other versions accept from invalid ones. */
   cron: (text: string) => {
     if (!isValidSchedule(text, { oncalendar: true })) return FIELD_PROBLEM.schedule;
     return isValidSchedule(text, { oncalendar: false }) ? null : FIELD_PROBLEM.cronOnly;
@@ -209,45 +209,42 @@ export const TEXT_RULES = {
 
 export type TextRule = keyof typeof TEXT_RULES;
 
-/** PostgreSQL keeps neither NUL nor half of a surrogate pair in a text. */
+/** PostgreSQL cannot store NUL or half a surrogate pair in a text. */
 function isStorable(value: string): boolean {
   return !value.includes("\0") && value.isWellFormed();
 }
 
 /**
- * Whether a text is longer than a limit in code points, not in UTF-16 units: an emoji is one character to whoever
- * typed it. Nothing longer than twice the limit needs counting, whatever it is made of.
+ * Whether a text is longer than a limit in code points, not UTF-16 units: an emoji counts as one character. A
+ * text longer than twice the limit needs no counting.
  */
 export function isLongerThan(value: string, lengthMax: number): boolean {
   if (value.length <= lengthMax) return false;
   return value.length > 2 * lengthMax || Array.from(value).length > lengthMax;
 }
 
-/** A JSON value as the object that every request body is. `null`, which some clients send, is an empty one. */
+/** A JSON request body as an object. `null`, which some clients send, counts as empty. */
 export function requestObject(json: unknown): Checked<Readonly<Record<string, unknown>>> {
   if (json === null) return { ok: true, value: {} };
   if (typeof json !== "object" || Array.isArray(json)) return { ok: false, text: ERROR_TEXT.notAnObject };
   return { ok: true, value: json as Record<string, unknown> };
 }
 
-/** A request that was understood. `channels` is null when it is not given; see channels.ts. */
+/** A parsed request. `channels` is null if not given; see channel.ts. */
 export type CheckRequest = {
   params: CheckParams;
   channels: string | null;
   unique: readonly UniqueField[];
 };
 
-/**
- * What a body says, whose fields have been judged. Fields that the rules do not know are not looked at, and each
- * name in `unique` counts once.
- */
+/** Parses a validated body. Unknown fields are ignored; repeated names in `unique` count once. */
 export function checkRequestOf(body: Readonly<Record<string, unknown>>, rules: ParamRules): CheckRequest {
   const values: Record<string, unknown> = {};
   for (const field of PARAM_FIELDS) {
     if (Object.hasOwn(body, field.wire) && hasParam(field, rules)) values[field.key] = body[field.wire];
   }
   const { channels = null, unique = [], ...params } = values;
-  // Each value has been judged under the type of its key.
+  // Each value was validated for its key.
   return {
     params,
     channels: channels as string | null,
@@ -255,14 +252,11 @@ export function checkRequestOf(body: Readonly<Record<string, unknown>>, rules: P
   };
 }
 
-// Upsert: which existing check a create request with `unique` means. This file decides what has to be
-// equal and which match wins; finding the candidates is the store's.
-
-/** The fields that `unique` may name, as they are called on the wire. */
+/** The fields that `unique` may contain, by their names on the wire. */
 export const UNIQUE_FIELDS = ["name", "slug", "tags", "timeout", "grace"] as const;
 export type UniqueField = (typeof UNIQUE_FIELDS)[number];
 
-/** What a check must have stored to be the one that is meant. */
+/** The values that a check must have to match. */
 export type UniqueCriteria = Partial<
   Pick<CheckSettings, "name" | "slug" | "tags" | "timeoutSeconds" | "graceSeconds">
 >;
@@ -276,8 +270,8 @@ const SETTING_OF = {
 } as const satisfies Record<UniqueField, keyof CheckSettings & keyof CheckParams>;
 
 /**
- * The criteria of a request, or null when it can match nothing: `unique` names no field, or one that the
- * request does not give. A derived slug is not given.
+ * The criteria of a request; null if it cannot match: `unique` is empty or names a field that the request
+ * does not have. A derived slug does not count.
  */
 export function uniqueCriteria(params: CheckParams, unique: readonly UniqueField[]): UniqueCriteria | null {
   if (unique.length === 0) return null;
@@ -291,7 +285,7 @@ export function uniqueCriteria(params: CheckParams, unique: readonly UniqueField
   return criteria;
 }
 
-/** Whether stored settings meet the criteria. The period counts even while a schedule has replaced it. */
+/** Whether settings meet the criteria. The period counts even if the check has a schedule. */
 export function meetsCriteria(settings: CheckSettings, criteria: UniqueCriteria): boolean {
   const keys = Object.keys(criteria) as (keyof UniqueCriteria)[];
   return keys.every((key) => settings[key] === criteria[key]);
@@ -314,18 +308,15 @@ export function oldestMatch<C extends { id: number | bigint; settings: CheckSett
   return oldest;
 }
 
-// The query filters of the flips of a check and of the list of checks. A query is a list of pairs, as a
-// URL has them; parameters that no filter knows are not looked at.
-
 /** The decoded names and values of a query string, in order. */
 export type QueryPairs = Iterable<readonly [name: string, value: string]>;
 
-/** Which flips are wanted: from one instant on, and before another; null is no bound. */
+/** Flips from one instant on and before another; null means no bound. */
 export type FlipFilter = { fromAt: Instant | null; beforeAt: Instant | null };
 
 /**
- * The flips that a query asks for. All of `seconds`, `start` and `end` have to hold; of a repeated one the
- * last counts. `seconds` may be empty or 0, which filters nothing.
+ * Parses the filter for flips. `seconds`, `start` and `end` must all hold; the last of repeated ones counts.
+ * An empty or zero `seconds` filters nothing.
  */
 export function readFlipFilter(query: QueryPairs, now: Instant): Checked<FlipFilter> {
   const values = lastValues(query);
@@ -340,7 +331,7 @@ export function readFlipFilter(query: QueryPairs, now: Instant): Checked<FlipFil
   return { ok: true, value: { fromAt: latest([start, recentAt]), beforeAt: end } };
 }
 
-// Form fields with whole numbers are sometimes filled in as 5.0.
+// Some clients send whole numbers as 5.0.
 function readSeconds(text: string): number | null {
   return readWholeNumber(text.trim().replace(/\.0*$/, ""), FLIP_FILTER_SECONDS_MAX);
 }
@@ -362,10 +353,10 @@ function latest(bounds: readonly (Instant | null)[]): Instant | null {
   return instants.length === 0 ? null : Math.max(...instants);
 }
 
-/** Which checks are wanted: with that slug, null for any, and with all of these tags. */
+/** Filter for checks: by slug (null for any), and with all of these tags. */
 export type ListFilter = { slug: string | null; tags: readonly string[] };
 
-/** The checks that a query asks for. Version 1 knows no filter by slug. An empty slug filters nothing. */
+/** Parses the filter for checks. Version 1 has no filter by slug. An empty slug filters nothing. */
 export function readListFilter(query: QueryPairs, { bySlug }: { bySlug: boolean }): ListFilter {
   const pairs = [...query];
   const slug = bySlug ? (lastValues(pairs).get("slug") ?? "") : "";
@@ -373,11 +364,11 @@ export function readListFilter(query: QueryPairs, { bySlug }: { bySlug: boolean 
   return { slug: slug === "" ? null : slug, tags: [...tags] };
 }
 
-/** Whether a check is wanted. An empty tag is wanted of nobody, so it leaves none. */
+/** Whether a check matches the filter. An empty tag matches no check. */
 export function isCheckWanted(check: Pick<CheckSettings, "slug" | "tags">, filter: ListFilter): boolean {
   if (filter.slug !== null && filter.slug !== check.slug) return false;
   if (filter.tags.length === 0) return true;
-  // Split once: a query may name as many tags as a check has, and a list has thousands of checks.
+  // Split once: a query may name as many tags as a check has, for thousands of checks.
   const tags = new Set(splitTags(check.tags));
   return filter.tags.every((tag) => tags.has(tag));
 }

@@ -1,5 +1,5 @@
-// What silence does to a check: when a deadline may fire, when our own blindness excuses the job, and
-// what each of the two leaves behind. The caller says how far it has seen; no clock is read here.
+// When a missed deadline takes a check down, and when a monitoring gap excuses it. The caller passes what has
+// been received so far; no clock is read here.
 import { type Instant, type Interval, SECOND_MS } from "./instant.ts";
 import { EXCUSE_CHAIN_MS_MAX, EXCUSE_MS_MAX } from "./limits.ts";
 import {
@@ -12,25 +12,28 @@ import {
 } from "./state.ts";
 
 /**
- * How far we have seen: the caller reads it from the intakes, both parts in one snapshot, because a watermark
- * that is newer than the list would let a deadline fire that a missing interval excuses.
+ * Up to when all received signals have been applied, and when none could be received. Both parts are read in
+ * one snapshot: with a watermark newer than the list, a deadline could fire that a missing interval excuses.
  */
 export type Visibility = {
-  /** Everything received before this instant has been applied. Null: nobody can tell, nothing fires. */
+  /** All signals received before this instant have been applied. Null: unknown, so nothing fires. */
   watermarkAt: Instant | null;
-  /** Times in which we could not receive, oldest beginning first, back to the oldest deadline in question. */
+  /**
+   * Intervals in which no pings could be received ("blind"), ordered by start, back to the oldest deadline in
+   * question.
+   */
   blind: readonly BlindTime[];
 };
 
 export type BlindTime = Interval & {
   /**
-   * Pings of this very check were refused or quarantined then. One of them may have been the success that is missing,
-   * so it counts from the newest applied ping on, and not only from the expected time on.
+   * Pings of this check were rejected or quarantined then. One of them may have been the missing success, so
+   * the interval counts from the newest applied ping on, not only from the expected time on.
    */
   isOwn?: boolean;
 };
 
-/** The sight of one check: what nobody could receive, and what was not received for this check alone. */
+/** The visibility of one check: adds the intervals that concern it alone. */
 export function visibilityOf(visibility: Visibility, own: readonly BlindTime[]): Visibility {
   if (own.length === 0) return visibility;
   return {
@@ -39,31 +42,31 @@ export function visibilityOf(visibility: Visibility, own: readonly BlindTime[]):
   };
 }
 
-/** We could not watch: no flip, but people are told once per channel and blind interval. */
+/** An excused deadline: no flip, but one notice per channel and blind interval. */
 export type Notice = { deadline: Deadline; blind: Interval };
 
 export type DeadlineOutcome =
   | { kind: "none" }
-  /** Null: until we can receive again. */
+  /** Null: until pings can be received again. */
   | { kind: "waits"; untilAt: Instant | null }
   | { kind: "fired"; state: CheckState; flip: Flip }
   | { kind: "excused"; state: CheckState; notice: Notice };
 
-/** A deadline with our own blindness taken into account. */
+/** A deadline adjusted for blind intervals. */
 type ExtendedDeadline = {
   deadline: Deadline;
-  /** When it fires; later than the deadline itself where jobs get room for retries. */
+  /** When it fires; later than the deadline where jobs get time for retries. */
   firesAt: Instant;
-  /** The blind interval that excuses the job; null: it has no excuse. */
+  /** The blind interval that excuses the job; null if there is none. */
   excuse: Interval | null;
-  /** We cannot receive right now, so nothing can be said about silence. */
+  /** No pings can be received right now, so silence means nothing. */
   isBlindNow: boolean;
 };
 
 /**
- * The deadline of a check after excuses; null when nothing is awaited. A blind interval that touches the time
- * between expectation and deadline moves the deadline to give room for retries; one that touches the retries
- * moves it again, but not for ever: somebody has to be told in the end.
+ * The deadline of a check adjusted for blind intervals; null if nothing is expected. A blind interval between
+ * expected time and deadline moves the deadline to leave time for retries; one that overlaps the retries
+ * moves it again, but only up to a limit, so that an alert is sent in the end.
  */
 export function extendedDeadline(check: WatchedCheck, blind: readonly BlindTime[]): ExtendedDeadline | null {
   const deadline = deadlineOf(check);
@@ -81,7 +84,7 @@ export function extendedDeadline(check: WatchedCheck, blind: readonly BlindTime[
     const isAnswer = interval.isOwn && deadline.cause !== "overrun";
     if (isAnswer ? interval.to <= answeredAt : interval.to < deadline.from) continue;
     firesAt = Math.max(firesAt, interval.to + retryMs);
-    // Intakes can be blind at the same time: what counts is when the last of them could see again.
+    // Blind intervals of several intakes can overlap: the end of the last one counts.
     if (interval.to > seenAgainAt) {
       seenAgainAt = interval.to;
       excuse = { from: interval.from, to: interval.to };
@@ -90,7 +93,7 @@ export function extendedDeadline(check: WatchedCheck, blind: readonly BlindTime[
   return { deadline, firesAt, excuse, isBlindNow: false };
 }
 
-/** Silence has passed the deadline and nothing in it can be blamed on us: the check is down. */
+/** The deadline passed without excuse: the check is down. */
 function fireDeadline({ state }: WatchedCheck, deadline: Deadline): DeadlineOutcome {
   const from = state.status;
   return {
@@ -100,16 +103,17 @@ function fireDeadline({ state }: WatchedCheck, deadline: Deadline): DeadlineOutc
   };
 }
 
-/** Silence that we may have caused ourselves: expect anew from when we could see again. */
+/** The silence may be caused by our outage: expectation starts again at the end of the blind interval. */
 function excuseDeadline({ state }: WatchedCheck, notice: Notice): DeadlineOutcome {
-  // A run whose end we may have missed is forgotten; one that began after the expected time keeps its deadline.
+  // A run whose end may have been missed is dropped; one that began after the expected time keeps its
+  // deadline.
   const run = notice.deadline.cause === "overrun" ? { lastStartAt: null, lastStartRid: null } : {};
   return { kind: "excused", state: { ...state, ...run, expectFromAt: notice.blind.to }, notice };
 }
 
 /**
- * What the passing of time has done to a check, as far as we can see: one deadline at a time. Asked earlier or
- * later, the answer is the same: the flip carries the deadline's own time.
+ * Applies the next deadline of a check. The result does not depend on when it is called: the flip carries the
+ * time of the deadline.
  *
  * @internal Only tests use it.
  */
@@ -128,18 +132,18 @@ function settleDeadline(
   return excuse === null ? fireDeadline(check, deadline) : excuseDeadline(check, { deadline, blind: excuse });
 }
 
-/** What a check has been through by an instant. */
+/** The deadlines of a check that passed before an instant, and the resulting state. */
 export type PassedDeadlines = {
   state: CheckState;
   flips: readonly Flip[];
   notices: readonly Notice[];
-  /** A deadline that lies before the instant, but of which we cannot tell yet whether it was kept. */
+  /** A deadline before the instant whose outcome is not known yet. */
   unobserved: Deadline | null;
 };
 
 /**
- * Every deadline that lies before an instant, as the sweeper would have found them one by one: nothing may
- * depend on who was quicker, the sweeper, a signal or an edit.
+ * Applies every deadline before an instant, exactly as the sweeper would have: the result must not depend on
+ * whether the sweeper, a signal or an edit comes first.
  */
 export function passDeadlines(
   { timing, state: before }: WatchedCheck,
@@ -147,7 +151,7 @@ export function passDeadlines(
 ): PassedDeadlines {
   const notices: Notice[] = [];
   let state = before;
-  // An excuse ends where a blind interval ends, so there are at most as many as intervals, and one run more.
+  // Each excuse ends with a blind interval, so there are at most as many rounds as intervals, plus one run.
   for (let round = 0; round <= visibility.blind.length + 1; round += 1) {
     const extended = extendedDeadline({ timing, state }, visibility.blind);
     if (extended === null || beforeAt <= extended.firesAt) break;
@@ -162,20 +166,17 @@ export function passDeadlines(
   return { state, flips: [], notices, unobserved: null };
 }
 
-// What the sweeper makes of a check that it has locked: everything that has become due, and where to look again. It
-// only asks deadline.ts; a signal that comes first finds the same.
-
-/** While nobody can receive, nobody can say until when: the sweeper looks again after this. */
+/** While no pings can be received, the sweeper looks again after this time. */
 const BLIND_LOOK_MS = 10 * SECOND_MS;
 
 export type Sweep = Pick<PassedDeadlines, "state" | "flips" | "notices"> & {
-  /** The stored copy of the deadline; null: silence means nothing any more. */
+  /** The deadline to store; null if there is none. */
   downAt: Instant | null;
-  /** When the sweeper has to look again; null: not before somebody writes a deadline. */
+  /** When the sweeper has to look again; null: not until a deadline is written. */
   lookAt: Instant | null;
 };
 
-/** Lets every deadline pass that may, as far as can be seen. What is left lies beyond that, or is null. */
+/** Applies all deadlines before the watermark, and returns when the sweeper has to look again. */
 export function sweepCheck(
   check: WatchedCheck,
   { visibility, now }: { visibility: Visibility; now: Instant },

@@ -1,3 +1,4 @@
+// Rules for deliveries: results, retries, rate limits, and the health of channels. No clock is read here.
 import { type Instant, MINUTE_MS } from "./instant.ts";
 import {
   GIVE_UP_AFTER_MS,
@@ -8,63 +9,59 @@ import {
   TRIES_MIN,
 } from "./limits.ts";
 
-// What sending a message can lead to, in the words that those who send and those who keep the record share.
-
-/** How a message fared. `summary` and `excerpt` are kept and shown: no secret may be in them. */
+/** The result of a send. `summary` and `excerpt` are stored and shown: they must not contain secrets. */
 export type SendResult = SentResult | FailedResult;
 
 export type SentResult = {
   kind: "sent";
-  /** What was asked of whom, for instance "POST hooks.example.org". */
+  /** The request, for example "POST hooks.example.org". */
   summary: string;
   code: number | null;
   /** The beginning of the answer. */
   excerpt: string | null;
-  /** The receiver has told us to use this configuration from now on. */
+  /** The receiver requested this configuration for future messages. */
   config?: Readonly<Record<string, unknown>>;
 };
 
 export type FailedResult = {
   kind: "failed";
-  /** Trying again cannot help: the channel is disabled, with the reason. */
+  /** Permanent: the channel is disabled, with this reason. */
   permanent: boolean;
-  /** Trying again cannot help this message, but the channel is kept. */
+  /** Permanent for this message; the channel stays enabled. */
   keepsChannel?: true;
-  /** The receiver asked to be left alone for so long. */
+  /** The receiver asked to wait this long. */
   retryAfterMs: number | null;
   summary: string;
   code: number | null;
   excerpt: string | null;
   /** Shown to the owner of the channel. */
   reason: string;
-  /** Whether the receiver may have taken the message all the same. Absent: yes, unless it has answered. */
+  /** Whether the receiver may have accepted the message anyway. Absent: yes, unless it has answered. */
   inDoubt?: boolean;
 };
 
-/** How many messages one channel takes: so many at once, and so many a minute in the long run. */
+/** Rate limit of a channel: a burst, and a sustained rate per minute. */
 export type Rate = { perMinute: number; burst: number };
 
-/** What a channel is asked whether it wants to hear of. A correction is asked for as "up". */
+/** Event types that a channel can subscribe to. A correction counts as "up". */
 export type SubscribedEvent = "down" | "up" | "notice";
 
-/** A message of which nobody knows whether it arrived has to be repeated as it was. */
+/** A message that may have arrived must be repeated unchanged. */
 export function isInDoubt({ inDoubt, code }: FailedResult): boolean {
   return inDoubt ?? code === null;
 }
 
-// When a delivery that failed is tried again, and when it is given up. No clock is read here.
-
 export type FailedTry = {
-  /** Which try it was, from 1 on. */
+  /** Number of the attempt, from 1. */
   attempt: number;
-  /** Since when the message is owed. */
+  /** When the delivery was created. */
   createdAt: Instant;
   now: Instant;
-  /** What the receiver asked for; null: nothing. */
+  /** Wait requested by the receiver; null if none. */
   retryAfterMs: number | null;
 };
 
-/** When the next try may come, or null: it is given up. */
+/** When the next attempt is due; null: the delivery is given up. */
 export function nextTryAt({ attempt, createdAt, now, retryAfterMs }: FailedTry): Instant | null {
   const ageMs = Math.max(0, now - createdAt);
   if (attempt >= TRIES_MAX || (attempt >= TRIES_MIN && ageMs >= GIVE_UP_AFTER_MS)) return null;
@@ -72,23 +69,21 @@ export function nextTryAt({ attempt, createdAt, now, retryAfterMs }: FailedTry):
 }
 
 /**
- * Pauses double. News about the same check is tried at once, and such tries must not make the pauses longer than
- * the time that has passed: whoever is back after ten minutes is told within the next ten.
+ * The delay doubles. New changes of the same check are tried at once, which must not make the delay longer
+ * than the time that has passed: a receiver that is back after ten minutes gets the message within the next
+ * ten.
  */
 function pauseMs({ attempt, ageMs }: { attempt: number; ageMs: number }): number {
   const doubledMs = RETRY_MS_MIN * 2 ** Math.min(attempt - 1, 30);
   return Math.min(RETRY_MS_MAX, doubledMs, Math.max(RETRY_MS_MIN, ageMs));
 }
 
-/** For how long a receiver is left alone at its own wish. */
+/** How long to wait at the receiver's request. */
 export function heldMs(retryAfterMs: number | null): number {
   return Math.min(RETRY_AFTER_MS_MAX, Math.max(0, retryAfterMs ?? 0));
 }
 
-// How many messages one channel may be sent: a bucket that is refilled evenly, kept as the instant at which it will
-// be full again. The caller keeps the instant and says what time it is.
-
-/** Whole messages that may be sent now. */
+/** Messages that may be sent now. The token bucket is stored as the instant at which it is full again. */
 export function messagesLeft(fullAt: Instant | null, { rate, now }: { rate: Rate; now: Instant }): number {
   const eachMs = MINUTE_MS / rate.perMinute;
   return Math.floor((rate.burst * eachMs - missingMs(fullAt, { rate, now })) / eachMs);
@@ -102,35 +97,32 @@ export function takeMessages(
   return Math.ceil(now + missingMs(fullAt, { rate, now }) + (count * MINUTE_MS) / rate.perMinute);
 }
 
-/** More than all cannot be missing: an instant further ahead is left from before the clock was set back. */
+/** An instant further ahead is left from before the clock was set back. */
 function missingMs(fullAt: Instant | null, { rate, now }: { rate: Rate; now: Instant }): number {
   const wholeMs = (rate.burst * MINUTE_MS) / rate.perMinute;
   return Math.min(wholeMs, Math.max(0, (fullAt ?? now) - now));
 }
 
-// What the fate of messages means for their channel: whether it is left alone, given up, or treated with care; and
-// how the senders of a process are shared out, so that a receiver in trouble delays nobody else.
-
-/** What is known of a channel when messages for it are looked for. */
+/** The health of a channel. */
 export type ChannelHealth = {
-  /** Messages that failed since the last good one. */
+  /** Failures since the last success. */
   failureCount: number;
-  /** How long the last one took; null: there was none. */
+  /** Duration of the last send; null if there was none. */
   lastNotifyDurationMs: number | null;
   holdUntilAt: Instant | null;
   bucketFullAt: Instant | null;
 };
 
-/** What one message changes about its channel. */
+/** Changes of a channel after one message. */
 export type HealthChange = {
   failureCount: number;
-  /** Null: nobody has to wait. */
+  /** Null: no wait. */
   holdUntilAt: Instant | null;
-  /** Why it is disabled from now on; null: it is not. */
+  /** Why the channel is disabled; null if it is not. */
   disabledReason: string | null;
 };
 
-/** A test says something to whoever pressed the button, and nothing about the channel. */
+/** A test does not change the health of the channel. */
 export function healthAfter(
   result: SendResult,
   { failureCount, now }: { failureCount: number; now: Instant },
@@ -144,23 +136,23 @@ export function healthAfter(
   };
 }
 
-/** Messages that one process sends to one channel at the same time. */
+/** Concurrent messages per process and channel. */
 export const CHANNEL_SENDS_MAX = 4;
-/** Whoever takes longer for a message is slow. */
+/** A channel whose send takes longer is slow. */
 export const SLOW_SEND_MS = 5_000;
 
-/** What is under way in this process, and what may be. */
+/** Messages in flight in this process, and their limits. */
 export type Underway = {
   /** Messages to this channel. */
   inFlight: number;
   sendsMax: number;
-  /** Further messages that channels in trouble may be given, all together. */
+  /** Free senders for degraded channels. */
   degradedLeft: number;
 };
 
 /**
- * How many messages a channel may be given now. A troubled one gets one at a time, and all troubled ones together
- * get only a part of the senders. `rate` null: the channel takes as many as there are.
+ * How many messages may be sent to a channel now. A degraded channel gets one at a time, and all degraded
+ * channels share a part of the senders. `rate` null: no rate limit.
  */
 export function allowance(
   health: ChannelHealth,
@@ -174,27 +166,27 @@ export function allowance(
 }
 
 /**
- * How many more senders an account may hold: never more than stay free for others, but always one. So an account alone
- * gets half of them, and whatever its receivers do, others find senders free.
+ * How many more senders an account may use: never more than stay free for others, but always one. A single
+ * account gets half of them.
  */
 export function accountShare({ held, free }: { held: number; free: number }): number {
   const share = Math.max(held === 0 ? 1 : 0, Math.floor((free - held) / 2));
   return Math.min(share, free);
 }
 
-/** It fails, or takes its time. */
+/** The channel is failing or slow. */
 export function isDegraded({ failureCount, lastNotifyDurationMs }: ChannelHealth): boolean {
   return failureCount > 0 || (lastNotifyDurationMs ?? 0) > SLOW_SEND_MS;
 }
 
-/** A wish that reaches much further ahead than any may is left from before the clock was set back. */
+/** A wait much longer than allowed is left from before the clock was set back. */
 function isHeld({ holdUntilAt }: ChannelHealth, now: Instant): boolean {
   return holdUntilAt !== null && now < holdUntilAt && holdUntilAt <= now + 2 * RETRY_AFTER_MS_MAX;
 }
 
 /**
- * Which channels of a project hear that another one was disabled: its enabled mail addresses, or, where there are
- * none, all that are left.
+ * Channels to notify when another channel is disabled: the enabled email channels, or all enabled channels if
+ * there are none.
  */
 export function disabledNoticeRecipients<Channel extends { kind: string }>(
   left: readonly Channel[],

@@ -1,11 +1,11 @@
-// What a channel is handed: facts, and no words. Plain data, complete in itself, so that whoever renders it has
-// nothing to look up.
+// Messages to channels as plain data, and how pending changes are combined into one. They are complete, so
+// that rendering needs no lookups.
 import type { CheckSettings } from "./check.ts";
 import type { Instant, Interval } from "./instant.ts";
 import type { SignalKind } from "./signal.ts";
 import type { CheckState, Flip, FlipReason } from "./state.ts";
 
-/** The check as it is when the message is made; enough to present it as JSON, too. */
+/** The check when the message is composed; enough to render it as JSON. */
 export type CheckFacts = {
   uuid: string;
   badgeUuid: string;
@@ -16,7 +16,7 @@ export type CheckFacts = {
   createdAt: Instant;
 };
 
-/** The newest ping at the moment that the message speaks of. */
+/** The newest ping at the time of the change. */
 export type LastPing = {
   n: number;
   kind: SignalKind;
@@ -26,13 +26,13 @@ export type LastPing = {
   scheme: string;
   remoteAddr: string | null;
   ua: string;
-  /** Bytes that are kept; null when it had no body. */
+  /** Stored bytes; null if it had no body. */
   bodySize: number | null;
-  /** All that is kept, as text; null when there is none, or when it cannot be read just now. */
+  /** The stored body as text; null if there is none or it cannot be read. */
   body: string | null;
 };
 
-/** An alarm by silence that was told, and that a signal received at `takenBackAt` has proved wrong. */
+/** An alert that was sent and that a signal received at `takenBackAt` has retracted. */
 export type RetractedFlip = Flip & { takenBackAt: Instant };
 
 /** The other checks of the project; `down` is empty where there are more than a message lists. */
@@ -43,26 +43,26 @@ export type OtherChecks = {
 };
 
 export type FlipMessage = {
-  /** Of several changes the last one that the channel hears of. */
+  /** Of several changes, the last one that the channel is subscribed to. */
   kind: "down" | "up";
-  /** When the message was made. */
+  /** When the message was composed. */
   at: Instant;
   check: CheckFacts;
-  /** Everything that has happened since the channel was last told, oldest first. Empty in a mere correction. */
+  /** All changes since the last message to the channel, oldest first. Empty in a correction. */
   flips: readonly Flip[];
-  /** What was told before and was not so. */
+  /** The retracted alert that this message corrects. */
   corrections: readonly RetractedFlip[];
-  /** Since when it is as `kind` says, and why. */
+  /** Since when, and why. */
   since: Instant;
   reason: FlipReason | "takenBack";
-  /** How long the check was down; only where it came up again, and the beginning is known. */
+  /** How long the check was down; only if it is up again and the start is known. */
   downtimeMs: number | null;
   lastPing: LastPing | null;
-  /** Null when the project has no other check. */
+  /** Null if the project has no other check. */
   otherChecks: OtherChecks | null;
 };
 
-/** We could not watch, and nothing has come since. No alarm, and every kind says so. */
+/** A monitoring gap notice: pings could not be received, and none has arrived since. Not an alert. */
 export type NoticeMessage = {
   kind: "notice";
   at: Instant;
@@ -75,7 +75,7 @@ export type NoticeMessage = {
 
 export type ChannelFacts = { uuid: string; kind: string; name: string };
 
-/** Another channel of the project was disabled, because its receiver refuses for good. */
+/** Another channel of the project was disabled after a permanent failure. */
 export type DisabledMessage = {
   kind: "disabled";
   at: Instant;
@@ -84,15 +84,15 @@ export type DisabledMessage = {
   reason: string;
 };
 
-/** Somebody wants to see whether the channel works. */
+/** A test message. */
 export type TestMessage = { kind: "test"; at: Instant; projectName: string; channel: ChannelFacts };
 
-/** To whoever runs the installation: something is the matter with it, or no longer. Its words are finished. */
+/** To the admin: a health problem began or ended. The text is final. */
 export type AdminMessage = {
   kind: "operator";
   at: Instant;
   isOver: boolean;
-  /** One word for what is the matter. */
+  /** The kind of health problem. */
   trouble: string;
   since: Instant;
   title: string;
@@ -101,20 +101,17 @@ export type AdminMessage = {
 
 export type AlertMessage = FlipMessage | NoticeMessage | DisabledMessage | AdminMessage | TestMessage;
 
-// What one message says, given everything that a channel has still to be told of a check. Several changes become
-// one message; what was taken back before anybody heard of it becomes none.
-
-/** One delivery that waits, and the flip that it is about. */
+/** A pending delivery and its flip. */
 export type PendingChange = {
   deliveryId: number;
-  /** A correction is owed where the flip had been told, or may have been. */
+  /** "correction": the flip was, or may have been, sent before. */
   kind: "flip" | "correction";
   flip: Flip & { id: number; takenBackAt: Instant | null };
 };
 
 type Effective = PendingChange & { direction: "down" | "up" };
 
-/** What becomes of each delivery; every one is in exactly one of the lists. */
+/** The message, and the result for each delivery; each is in exactly one list. */
 export type Composition = {
   /** Null: nothing is sent. */
   message: {
@@ -125,17 +122,17 @@ export type Composition = {
     reason: Flip["reason"] | "takenBack";
     downtimeMs: number | null;
   } | null;
-  /** Settled by the message, oldest first: the last one stands for it, the others were merged into it. */
+  /** Included in the message, oldest first: the last one is sent, the others are merged into it. */
   included: readonly number[];
-  /** Taken back before it was told. */
+  /** Retracted before it was sent. */
   withdrawn: readonly number[];
-  /** The channel does not want to hear of it. */
+  /** The channel is not subscribed to it. */
   skipped: readonly number[];
 };
 
 /**
- * Composes the message about a check from all news, oldest first. `before` is the newest flip before them that was
- * not taken back: it tells when a downtime began that ends now.
+ * Composes one message about a check from all pending changes, oldest first. `before` is the last flip before
+ * them that was not retracted; it tells when a downtime began.
  */
 export function composeChanges(
   changes: readonly PendingChange[],
@@ -165,7 +162,7 @@ export function composeChanges(
   return { message, included: idsOf(subscribed), withdrawn, skipped };
 }
 
-/** Without what was taken back; a correction goes with its flip where that has still to be told itself. */
+/** Without retracted flips; a correction is dropped together with its flip if that is still pending. */
 function effectiveChanges(changes: readonly PendingChange[]): Effective[] {
   const pendingFlipIds = new Set(changes.filter(({ kind }) => kind === "flip").map(({ flip }) => flip.id));
   return changes.flatMap((one) => {

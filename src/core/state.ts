@@ -1,38 +1,41 @@
-// The running state of a check: what signals, commands and deadlines have made of it so far.
-// Only what was observed is stored; whatever depends on the clock is asked of status.ts.
+// The state of a check and its status at an instant. Only what was observed is stored; whatever depends on
+// the clock is computed. "Down" never follows from the clock alone: until a failure or a fired deadline is
+// stored, a check past its deadline is in `grace`.
 import type { CheckSettings } from "./check.ts";
 import { type Instant, SECOND_MS } from "./instant.ts";
 import { nextAfter, parseSchedule } from "./schedule/schedule.ts";
 
-/** `grace` and `started` are never stored: they follow from instants. */
+/** `grace` and `started` are never stored; they are computed. */
 export type StoredStatus = "new" | "up" | "down" | "paused";
 
-/** Why a check is down through silence, and what it was before: enough to take the flip back. */
+/** The missed deadline that took a check down and the status before it: enough to retract the flip. */
 export type Silence = { deadlineAt: Instant; from: StoredStatus };
 
 export type CheckState = {
   status: StoredStatus;
   /** Newest success or failure. */
   lastPingAt: Instant | null;
-  /** Start of the run in progress, if any, and the run id it carried. */
+  /** Start of the run in progress and its run id, if any. */
   lastStartAt: Instant | null;
   lastStartRid: string | null;
   lastDurationMs: number | null;
-  /** Ids of the runs that ended last, the newest last: a start that arrives after its own end begins nothing. */
+  /**
+   * Ids of the runs that ended last, newest last: a start that arrives after the end of its run is ignored.
+   */
   endedRids: readonly string[];
   /** Newest applied signal of any kind, pause or resume: a direct signal is never dated before it. */
   newestAt: Instant | null;
   /** Newest pause or resume: a signal older than it changes nothing. */
   commandAt: Instant | null;
-  /** After time in which we were blind, expectation starts anew from here instead of from lastPingAt. */
+  /** After a blind interval, expectation starts here instead of at lastPingAt. */
   expectFromAt: Instant | null;
   /** Set exactly while the check is down because a deadline passed. */
   silence: Silence | null;
   /** Pings received, and the number of the newest one; the API's n_pings. */
   pingCount: number;
-  /** Those among them that have no log row, because the check sent too many. */
+  /** Of these, pings without a log row, because the check exceeded the rate limit. */
   coalescedCount: number;
-  /** The minute (its first instant) that the rate limit counts, and how many signals it holds. */
+  /** Start of the minute that the rate limit counts, and the signals in it. */
   rateMinuteAt: Instant | null;
   rateCount: number;
 };
@@ -40,10 +43,10 @@ export type CheckState = {
 /** Why a check flipped. */
 export type FlipReason = "success" | "fail" | "timeout";
 
-/** A stored change of status to up or to down. */
+/** A stored status change to up or down. */
 export type Flip = { at: Instant; from: StoredStatus; to: "up" | "down"; reason: FlipReason };
 
-/** A check nobody has heard of yet. */
+/** The state of a check without pings. */
 export const NEW_STATE: CheckState = {
   status: "new",
   lastPingAt: null,
@@ -61,30 +64,26 @@ export const NEW_STATE: CheckState = {
   rateCount: 0,
 };
 
-// What can be asked of a check at an instant. Asking changes nothing. "Down" is never an answer of the
-// clock: only a failure signal or a fired deadline stores it, and until then a check past its deadline
-// reads `grace`.
-
-/** The settings that decide when a signal is due. */
+/** The settings that define when a signal is due. */
 export type Timing = Pick<
   CheckSettings,
   "kind" | "timeoutSeconds" | "graceSeconds" | "schedule" | "tz" | "manualResume"
 >;
 
-/** A check as the rules see it: when signals are due, and what has happened so far. */
+/** The settings and the state that the rules work on. */
 export type WatchedCheck = { timing: Timing; state: CheckState };
 
-/** What API, badges, metrics and dashboard show. */
+/** The status shown by API, badges, metrics and dashboard. */
 export type ShownStatus = "new" | "up" | "grace" | "down" | "paused";
 
-/** From `from` on a signal was due; silence past `at` makes the check down. */
+/** A signal is due from `from` on; without one the check is down after `at`. */
 export type Deadline = { from: Instant; at: Instant; cause: "silence" | "overrun" };
 
 export function graceMs(timing: Timing): number {
   return timing.graceSeconds * SECOND_MS;
 }
 
-/** When the next success is due; null while nothing is expected or the schedule never fires again. */
+/** When the next success is due; null if nothing is expected or the schedule never fires again. */
 export function expectedAt({ timing, state }: WatchedCheck): Instant | null {
   if (state.status !== "up") return null;
   const base = Math.max(state.lastPingAt ?? -Infinity, state.expectFromAt ?? -Infinity);
@@ -94,14 +93,14 @@ export function expectedAt({ timing, state }: WatchedCheck): Instant | null {
   return schedule === null ? null : nextAfter(schedule, base);
 }
 
-/** When the run in progress began; null when none is. */
+/** Start of the run in progress; null if there is none. */
 export function startedAt({ state }: WatchedCheck): Instant | null {
   return state.lastStartAt;
 }
 
 /**
- * The instant at which silence becomes down, and what it would mean. Null while silence means nothing:
- * the check is down already, nothing is expected, or its owner silenced it until a manual resume.
+ * The instant after which a check without pings is down. Null if there is none: the check is down already,
+ * nothing is expected, or it is paused until a manual resume.
  */
 export function deadlineOf(check: WatchedCheck): Deadline | null {
   const { timing, state } = check;
@@ -115,21 +114,21 @@ export function deadlineOf(check: WatchedCheck): Deadline | null {
   return expected === null ? null : { from: expected, at: expected + grace, cause: "silence" };
 }
 
-/** The stored copy of the deadline, which the sweeper looks for. */
+/** The deadline as stored for the sweeper. */
 export function downAtOf(check: WatchedCheck): Instant | null {
   return deadlineOf(check)?.at ?? null;
 }
 
 /**
- * Where the sweeper has to look next, given where it was going to look. It is kept at or before the
- * deadline and moved only when it must be: a ping that postpones the deadline leaves the index alone.
+ * When the sweeper has to look next. It stays at or before the deadline and is moved only if necessary, so
+ * that a ping that postpones the deadline does not touch the index.
  */
 export function sweepAt({ current, deadline }: { current: Instant | null; deadline: Instant | null }) {
   if (deadline === null) return current;
   return current === null || current > deadline ? deadline : current;
 }
 
-/** A paused check whose owner wants to resume it by hand listens to nothing. */
+/** A paused check with manual resume ignores signals. */
 export function ignoresSignals({ timing, state }: WatchedCheck): boolean {
   return state.status === "paused" && timing.manualResume;
 }
@@ -144,7 +143,7 @@ export function statusAt(check: WatchedCheck, now: Instant): ShownStatus {
   return expected !== null && now >= expected ? "grace" : status;
 }
 
-/** Version 1 of the API shows a run in progress as a status of its own, whatever the stored one is. */
+/** API version 1 shows a run in progress as a separate status, whatever the stored one is. */
 export function statusWithStartedAt(check: WatchedCheck, now: Instant): ShownStatus | "started" {
   const started = startedAt(check);
   if (started !== null && now < started + graceMs(check.timing)) return "started";
@@ -152,8 +151,8 @@ export function statusWithStartedAt(check: WatchedCheck, now: Instant): ShownSta
 }
 
 /**
- * The API's next_ping: when the next signal is due. While a run is in progress that is its start, since
- * the run must have ended by then plus grace.
+ * The API's next_ping: when the next signal is due. During a run that is its start, because the run must end
+ * within the grace time after it.
  */
 export function nextPingAt(check: WatchedCheck): Instant | null {
   const { status } = check.state;
@@ -164,12 +163,9 @@ export function nextPingAt(check: WatchedCheck): Instant | null {
   return Math.min(expected, started);
 }
 
-// The status of many checks at once. A schedule is read only for those whose stored deadline leaves it open: of
-// ten thousand checks that are nearly none. It says exactly what status.ts says.
-
 /**
- * Whether a check may show anything but its stored status: before grace begins nothing is late, and grace ends
- * with the deadline. The store asks the same in SQL.
+ * Whether a check may show a status other than the stored one: nothing is late before grace begins, and grace
+ * ends with the deadline. The store has the same condition in SQL.
  */
 export function mayBeLate(
   { timing, downAt }: { timing: Timing; downAt: Instant | null },
@@ -178,7 +174,10 @@ export function mayBeLate(
   return downAt !== null && now >= downAt - graceMs(timing);
 }
 
-/** What `statusAt` says, for a check that comes with the stored copy of its deadline. */
+/**
+ * Same as `statusAt`, but evaluates the schedule only if the stored deadline requires it: for few of ten
+ * thousand checks.
+ */
 export function quickStatusAt(check: WatchedCheck & { downAt: Instant | null }, now: Instant): ShownStatus {
   return mayBeLate(check, now) ? statusAt(check, now) : check.state.status;
 }

@@ -1,5 +1,5 @@
-// What signals, pause and resume do to a check. Pure: state in, state and consequences out; the caller
-// stores them. The whole machine is laid out as a table in state-table.ts.
+// What signals, pause and resume do to the state of a check. Pure functions: the caller stores the result.
+// state-table.ts lists all transitions.
 import {
   extendedDeadline,
   type Notice,
@@ -18,7 +18,7 @@ import {
   type WatchedCheck,
 } from "./state.ts";
 
-/** A run that a signal ended. Without a start signal only its end is known. */
+/** A run that a signal ended. Without a start signal, only its end is known. */
 export type Run = {
   startAt: Instant | null;
   endAt: Instant;
@@ -29,32 +29,38 @@ export type Run = {
 export type Outcome = {
   state: CheckState;
   recordedAs: SignalKind;
-  /** The time to log. A direct signal is never older than what has been applied before it. */
+  /** The time to log. A direct signal is never older than signals applied before it. */
   at: Instant;
-  /** Number of the log row; null when the signal was coalesced. */
+  /** Number of the log row; null if the signal was coalesced. */
   n: number | null;
-  /** Replayed, and overtaken by something newer: logged, without effect on the check. */
+  /** Replayed after something newer was applied: logged, without effect on the check. */
   late: boolean;
   flips: readonly Flip[];
-  /** Deadline of the silence flip that this signal proved wrong. */
+  /** Deadline of the flip that this signal retracts, if any. */
   takenBackAt: Instant | null;
   notices: readonly Notice[];
-  /** A deadline passed while we could not tell, and the job has spoken since: no alert, but history says so. */
+  /**
+   * A deadline passed while its outcome was unknown, and the job has pinged since: no alert, but an event in
+   * the history.
+   */
   notObserved: Deadline | null;
   run: Run | null;
 };
 
 export type SignalRules = { ratePerMinute: number };
 
-/** Start and end of a run travel on separate connections, so they overtake each other by seconds, not by many runs. */
+/**
+ * Start and end of a run arrive on separate connections, so they can be out of order by seconds, not by many
+ * runs.
+ */
 const ENDED_RIDS_MAX = 8;
 
-/** Whether people are told: a check that comes up for the first time, or after a pause, is no news. */
+/** Whether channels are notified: not when a check comes up for the first time or after a pause. */
 export function isNotified(flip: Flip): boolean {
   return !(flip.to === "up" && (flip.from === "new" || flip.from === "paused"));
 }
 
-/** What one signal does to a check. */
+/** Applies one signal to a check. */
 export function applySignal(
   check: WatchedCheck,
   { signal, visibility, rules }: { signal: Signal; visibility: Visibility; rules: SignalRules },
@@ -63,7 +69,7 @@ export function applySignal(
   const acts = kind === "start" && hasEnded(check.state, signal.rid) ? "log" : kind;
   const newestAt = check.state.newestAt ?? signal.at;
   const at = signal.replayed ? signal.at : Math.max(signal.at, newestAt);
-  // Whether it came in time is a matter of when it was received, whatever has been applied since.
+  // Whether it was in time depends on when it was received, whatever has been applied since.
   const passed = passBefore(check, { kind: acts, at: signal.at, visibility });
   const judged = { kind: acts, at, rid: signal.rid };
   const effect = takeEffect({ timing: check.timing, state: passed.state }, judged, visibility);
@@ -93,7 +99,7 @@ export function applySignal(
   };
 }
 
-/** A silenced check listens to nothing, but what was received before its owner silenced it was still heard. */
+/** A check paused with manual resume ignores signals, except those received before the pause. */
 function acceptsSignal(check: WatchedCheck, signal: Signal): boolean {
   return !ignoresSignals(check) || (signal.replayed && signal.at < (check.state.commandAt ?? -Infinity));
 }
@@ -107,7 +113,7 @@ function endedAfter(endedRids: readonly string[], { kind, rid }: Judged): readon
   return [...endedRids, rid].slice(-ENDED_RIDS_MAX);
 }
 
-/** What a batch of signals for one check does, in order. */
+/** Applies a batch of signals to one check, in order. */
 export function applySignals(
   check: WatchedCheck,
   { signals, visibility, rules }: { signals: readonly Signal[]; visibility: Visibility; rules: SignalRules },
@@ -123,9 +129,9 @@ export function applySignals(
 }
 
 /**
- * Deadlines that lie before the signal come first, so that it does not matter whether the sweeper or the
- * signal was quicker. Where we cannot tell whether something in time is still on its way, the deadline stays
- * silent: the job has spoken again, and an alarm might be our own fault.
+ * Deadlines before the signal are applied first, so that the result does not depend on whether the sweeper or
+ * the signal comes first. If the outcome of a deadline is unknown, it does not fire: the job has pinged
+ * again, and the alert might be false.
  */
 function passBefore(
   check: WatchedCheck,
@@ -134,7 +140,7 @@ function passBefore(
   const { state } = check;
   if (kind === "log" || kind === "ign") return { state, flips: [], notices: [], unobserved: null };
   const passed = passDeadlines(check, { visibility, beforeAt: at });
-  // A start does not answer for a success that is missing: the sweeper will. It does replace an older run.
+  // A start does not replace a missing success, which is left to the sweeper. It does replace an older run.
   const answers = kind !== "start" || passed.unobserved?.cause === "overrun";
   return answers ? passed : { ...passed, unobserved: null };
 }
@@ -146,15 +152,15 @@ type Effect = {
   takenBackAt: Instant | null;
   run: Run | null;
 };
-/** A signal after the check's own situation has been taken into account. */
+/** A signal with the kind and time that apply to the check. */
 type Judged = { kind: SignalKind; at: Instant; rid: string | null };
 
 function takeEffect(check: WatchedCheck, judged: Judged, visibility: Visibility): Effect {
   const { state } = check;
   const unchanged = { state, flips: [], late: false, takenBackAt: null, run: null };
   if (judged.kind === "log" || judged.kind === "ign") return unchanged;
-  // Measured against what has decided the status, not against any newer line in the log: a success that
-  // was received in time must prevent its alert even if a start has overtaken it.
+  // Compared with what determined the status, not with the newest log entry: a success that was received in
+  // time must prevent its alert even if a start was applied before it.
   const decidedAt = Math.max(state.lastPingAt ?? -Infinity, state.commandAt ?? -Infinity);
   if (judged.at < decidedAt) return overtaken(check, { unchanged, judged, visibility });
   if (judged.kind === "start") return begin(unchanged, judged);
@@ -165,8 +171,8 @@ function takeEffect(check: WatchedCheck, judged: Judged, visibility: Visibility)
 }
 
 /**
- * Too late to change the status, but the run that it ended did take place. If that is the run that is still being
- * watched, it is over, and an alarm that it had not ended in time is taken back.
+ * Too late to change the status, but the run took place. If it is the run in progress, it has ended, and an
+ * alert about its overrun is retracted.
  */
 function overtaken(
   { timing, state }: WatchedCheck,
@@ -192,14 +198,14 @@ function overtaken(
     : { ...late, state: before, takenBackAt: silence.deadlineAt };
 }
 
-/** A run begins. Only the newest start is watched. */
+/** A run begins. Only the newest start counts. */
 function begin(unchanged: Effect, { at, rid }: Judged): Effect {
   const { state } = unchanged;
   if (state.lastStartAt !== null && at < state.lastStartAt) return { ...unchanged, late: true };
   return { ...unchanged, state: { ...state, lastStartAt: at, lastStartRid: rid } };
 }
 
-/** A success or a failure: the status follows it, and it ends the run that it belongs to. */
+/** A success or failure: sets the status, and ends the run that it belongs to. */
 function complete(state: CheckState, judged: Judged): Effect {
   const to = judged.kind === "fail" ? "down" : "up";
   const { at } = judged;
@@ -227,8 +233,8 @@ function complete(state: CheckState, judged: Judged): Effect {
 }
 
 /**
- * A failure, or a success that names no run, ends whatever is running; a success that names a run ends
- * only that one. A start that is newer than the signal has not ended, unless it names the same run.
+ * A failure, or a success without a run id, ends any run; a success with a run id ends only that run. A start
+ * newer than the signal has not ended, unless it has the same run id.
  */
 function endsRun({ lastStartAt, lastStartRid }: CheckState, { kind, at, rid }: Judged): boolean {
   if (lastStartAt === null) return false;
@@ -237,8 +243,8 @@ function endsRun({ lastStartAt, lastStartRid }: CheckState, { kind, at, rid }: J
 }
 
 /**
- * A success or failure that was received before the deadline but applied after it had fired: go back to before
- * the deadline, and see whether it would have fired with this signal known.
+ * A success or failure that was received before the deadline but applied after it had fired: restores the
+ * state before the deadline, and checks whether it would have fired with this signal known.
  */
 function retractFlip(
   { timing, state }: WatchedCheck,
@@ -247,7 +253,7 @@ function retractFlip(
   const effect = complete({ ...state, status: silence.from, silence: null }, judged);
   const next = extendedDeadline({ timing, state: effect.state }, visibility.blind);
   if (next !== null && next.firesAt <= silence.deadlineAt) {
-    // It would have fired all the same: the flip stands, only what preceded it is corrected.
+    // It would have fired anyway: the flip stands, only the state before it is corrected.
     const down = {
       ...effect.state,
       status: "down" as const,
@@ -261,13 +267,13 @@ function retractFlip(
 type CommandMoment = { at: Instant; visibility: Visibility };
 
 /**
- * Stops watching. A deadline that had passed before still counts. One that is paused already stays as it is, but
- * the command is the newest: what was received before it and is replayed later does not end the pause.
+ * Pauses a check. A deadline that passed before still counts. A paused check stays paused, but the command is
+ * the newest: signals received before it and replayed later do not end the pause.
  */
 export function pause(check: WatchedCheck, moment: CommandMoment): PassedDeadlines {
   const passed = passDeadlines(check, { visibility: moment.visibility, beforeAt: moment.at });
   const commanded = commandedAt(passed.state, moment);
-  // A run goes on, and whether it kept a deadline that we cannot see yet is left to the sweeper.
+  // The run continues; a deadline with unknown outcome is left to the sweeper.
   if (passed.state.status === "paused")
     return { ...passed, state: { ...passed.state, ...commanded }, unobserved: null };
   const rest = { lastStartAt: null, lastStartRid: null, expectFromAt: null, silence: null };
@@ -278,8 +284,8 @@ export function pause(check: WatchedCheck, moment: CommandMoment): PassedDeadlin
 }
 
 /**
- * Watches again, as if new: nothing is expected until the next signal. Null: it is not paused; a run in a
- * paused check that has overrun its deadline has taken it down.
+ * Resumes a paused check, as if new: nothing is expected until the next signal. Null if it is not paused, for
+ * example because a run in the paused check overran its deadline and took it down.
  */
 export function resume(check: WatchedCheck, moment: CommandMoment): PassedDeadlines | null {
   const passed = passDeadlines(check, { visibility: moment.visibility, beforeAt: moment.at });
@@ -296,17 +302,16 @@ function commandedAt({ newestAt }: CheckState, { at }: CommandMoment) {
   return { commandAt, newestAt: commandAt };
 }
 
-// How often one check may be logged. Beyond the limit a plain success or log line still moves the state,
-// but leaves no row: nothing that a client relies on is lost, and the log of a check that is called in a
-// loop keeps its meaning.
-
-/** Counts a signal in the minute it was received in, and says whether it is beyond the limit; 0 means none. */
+/**
+ * Counts a signal in the minute in which it was received, and returns whether it exceeds the limit (0: no
+ * limit). Beyond it, a plain success or log signal changes the state but gets no log row.
+ */
 function countSignal(
   state: CheckState,
   { at, perMinute }: { at: Instant; perMinute: number },
 ): { state: CheckState; isOver: boolean } {
   const minuteAt = Math.floor(at / MINUTE_MS) * MINUTE_MS;
-  // A replayed signal of an older minute neither counts against the present one nor is judged by it.
+  // A replayed signal of an older minute is neither counted nor limited.
   if (state.rateMinuteAt !== null && minuteAt < state.rateMinuteAt) return { state, isOver: false };
   const rateCount = state.rateMinuteAt === minuteAt ? state.rateCount + 1 : 1;
   return {

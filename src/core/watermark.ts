@@ -1,24 +1,25 @@
-// How far we have seen, and through whom: what an intake may vouch for, when its time counts as blind, when it
-// is lost, and when silence may be believed again. Pure; instants are on the database's clock.
+// The watermark: up to when all received signals have been applied. Rules for heartbeats of intakes, blind
+// intervals, lost intakes, and when missing pings may raise alerts again. Instants are on the database's
+// clock.
 import type { Visibility } from "./deadline.ts";
 import { type Instant, type Interval, MINUTE_MS, SECOND_MS } from "./instant.ts";
 import type { SignalTarget } from "./signal.ts";
 
-/** How often an intake gives a sign of life. */
+/** How often an intake sends a heartbeat. */
 export const HEARTBEAT_EVERY_MS = SECOND_MS;
-/** The watermark stays this far behind, for signals that are between the socket and the queue. */
+/** Lag of the watermark, for signals between the socket and the queue. */
 export const WATERMARK_LAG_MS = SECOND_MS;
-/** Beats that are further apart than this leave a gap that has to be explained. */
+/** Heartbeats further apart leave a gap. */
 export const HEARTBEAT_GAP_MS_MAX = 3 * SECOND_MS;
-/** An intake whose own ticks are further apart than this cannot say what happened in between. */
+/** If ticks of an intake are further apart, it cannot tell what happened in between. */
 export const TICK_GAP_MS_MAX = SECOND_MS;
-/** After a gap of everybody, silence is believed when beats have been fresh for this long. */
+/** After a gap of all intakes, deadlines fire again after fresh heartbeats for this long. */
 export const SETTLE_MS = MINUTE_MS;
-/** The lease of an intake that holds nothing back when it cannot reach the database. */
+/** Lease of an intake without a spool. */
 export const SHORT_LEASE_MS = 10 * SECOND_MS;
-/** A watermark that stands still for this long is told to the operator. */
+/** A watermark that does not move for this long is reported to the admin. */
 export const HOLD_REPORTED_AFTER_MS = MINUTE_MS;
-/** An intake stops answering this long before its lease ends, or a quarter of the lease if that is less. */
+/** An intake stops accepting this long before its lease ends, or a quarter of the lease if that is less. */
 const LEASE_MARGIN_MS_MAX = 30 * SECOND_MS;
 
 /** What the database's clock showed, between two readings of this process's monotonic clock. */
@@ -26,15 +27,15 @@ export type ClockReading = { databaseAt: Instant; sentAtMs: number; receivedAtMs
 
 export type Unapplied = {
   now: Instant;
-  /** Receive time of the oldest signal that was accepted and is not applied; null when there is none. */
+  /** Receive time of the oldest accepted signal that is not applied; null if there is none. */
   oldestUnappliedAt: Instant | null;
-  /** Since when senders have been refused; null while all are taken. */
+  /** Since when pings have been rejected; null if they are accepted. */
   refusingSinceAt: Instant | null;
-  /** Since when there are refusals of single checks that the same beat does not store; null: there are none. */
+  /** Since when there are rejections of single checks that this heartbeat does not store; null if none. */
   unstoredSinceAt?: Instant | null;
 };
 
-/** Everything that this intake accepted before the returned instant is applied, and nobody was refused. */
+/** All signals accepted before the returned instant are applied, and none was rejected. */
 export function watermarkOf(unapplied: Unapplied): Instant {
   const { now, oldestUnappliedAt, refusingSinceAt, unstoredSinceAt } = unapplied;
   return (
@@ -43,31 +44,30 @@ export function watermarkOf(unapplied: Unapplied): Instant {
 }
 
 export type HeartbeatInterval = {
-  /** Through which instant the beat before vouched. */
+  /** Until when the previous heartbeat confirmed that pings were accepted. */
   beatAt: Instant;
   now: Instant;
-  /** By how much the database's clock went further since then than time has passed for the intake. */
+  /** How much further the database's clock has advanced since then than the intake's own. */
   skippedMs: number;
-  /** Stretches in which the intake did not tick. */
+  /** Intervals in which the intake did not tick. */
   unproven: readonly Interval[];
 };
 
 /**
- * The time since the last beat in which the intake may not have accepted. Beats that failed leave no blind time
- * by themselves: an intake that ticked all the while took what came.
+ * Intervals since the last heartbeat in which the intake may not have accepted pings. A failed heartbeat
+ * alone leaves no blind interval: an intake that kept ticking accepted pings.
  */
 export function blindTimes({ beatAt, now, skippedMs, unproven }: HeartbeatInterval): Interval[] {
   if (now - beatAt <= HEARTBEAT_GAP_MS_MAX) return [];
-  // Time that passed for the database and not for us: a suspended machine, or a clock that was set. Where in
-  // between it lies, nobody can say.
+  // Time that passed only for the database: a suspended machine, or a changed clock. Where in the interval is
+  // unknown.
   if (skippedMs > HEARTBEAT_GAP_MS_MAX) return [{ from: beatAt, to: now }];
   return unproven.filter(({ from, to }) => (to ?? now) - from > TICK_GAP_MS_MAX);
 }
 
 /**
- * What an intake's first beat has to say: the time before it was there counts only where no other intake was. One that
- * was there before and has beaten up to the end of that time received all the while. `since` is the sign of life before
- * the intake; null for later beats.
+ * For the first heartbeat of an intake: the time before its start is blind only if no other intake was
+ * receiving. `since` is the last heartbeat before the intake; null for later heartbeats.
  */
 export function withoutAttendedTime(
   unproven: readonly Interval[],
@@ -83,54 +83,54 @@ export function withoutAttendedTime(
   return isAttended ? unproven.filter(({ to }) => to === null || to > listensAt) : unproven;
 }
 
-/** How long an intake may be silent. Whoever has a spool may hold signals that only it can give back. */
+/** How long an intake may be silent. One with a spool may hold signals that only it can deliver. */
 export function leaseMsOf({ hasSpool, lostAfterMs }: { hasSpool: boolean; lostAfterMs: number }): number {
   return hasSpool ? lostAfterMs : Math.min(SHORT_LEASE_MS, lostAfterMs);
 }
 
 export type IntakeSilence = {
-  /** The last sign of the intake's life. */
+  /** The last sign of life of the intake. */
   lastSignAt: Instant;
   leaseMs: number;
-  /** Since when whoever judges has itself been beating without a gap; null when it has not. */
+  /** Since when the intake that evaluates this has sent heartbeats without a gap; null if it has not. */
   watchingSinceAt: Instant | null;
   now: Instant;
 };
 
 /**
- * Whether an intake is lost. Only silence that somebody listened to counts: while the database was away nobody
- * could beat, and afterwards everybody gets the time of its lease to return.
+ * Whether an intake is lost. Only silence observed by another intake counts: after a database outage, every
+ * intake gets its full lease to return.
  */
 export function isLost({ lastSignAt, leaseMs, watchingSinceAt, now }: IntakeSilence): boolean {
   return watchingSinceAt !== null && now - Math.max(lastSignAt, watchingSinceAt) > leaseMs;
 }
 
 /**
- * Whether an intake that cannot reach the database may still promise anything. Others will declare it lost and
- * go on without it, so it has to stop before; if there are no others, nobody can.
+ * Whether an intake that cannot reach the database may still acknowledge pings. It must stop before others
+ * declare it lost; if it is alone, it need not stop.
  */
 export function mayConfirm(given: { sinceBeatMs: number; leaseMs: number; isAlone: boolean }): boolean {
   const { sinceBeatMs, leaseMs, isAlone } = given;
   return isAlone || sinceBeatMs < leaseMs - Math.min(LEASE_MARGIN_MS_MAX, leaseMs / 4);
 }
 
-/** When somebody looked, and since when beats have been fresh; null when they are not. */
+/** When the heartbeats were read, and since when they have been fresh; null if they are not. */
 export type Settling = { lookedAt: Instant; freshSinceAt: Instant | null };
 
-/** What a beat finds of everybody's beats before it. */
+/** What a heartbeat reads of previous heartbeats. */
 export type PreviousHeartbeats = {
   now: Instant;
-  /** The newest beat of anybody, open or not; null: there was none ever. */
+  /** The newest heartbeat of any intake, open or not; null if there was none. */
   newestBeatAt: Instant | null;
-  /** The database's clock at this intake's own beat before; null: there was none. */
+  /** The database's clock at this intake's previous heartbeat; null if there was none. */
   lookedAt: Instant | null;
-  /** The database lacks batches that it had confirmed. */
+  /** Batches that the database had confirmed are missing from it. */
   isBehind: boolean;
 };
 
 /**
- * Whether a beat ends a gap, after which silence is not believed for a while: everybody was silent, the database's
- * clock was set back, or the database is not the one it was.
+ * Whether a heartbeat ends a gap, after which no deadline fires for a while: all intakes were silent, the
+ * database's clock was set back, or the database is another one.
  */
 export function endsGap({ now, newestBeatAt, lookedAt, isBehind }: PreviousHeartbeats): boolean {
   const isSilent = newestBeatAt === null || now - newestBeatAt > HEARTBEAT_GAP_MS_MAX;
@@ -138,8 +138,8 @@ export function endsGap({ now, newestBeatAt, lookedAt, isBehind }: PreviousHeart
 }
 
 /**
- * Since when beats have been fresh, for whoever looks at them: since the newest gap that a beat has ended. Everybody
- * who looks finds the same, also right after a start.
+ * Since when heartbeats have been fresh: since the last gap that a heartbeat ended. Every process computes
+ * the same, even right after a start.
  */
 export function settlingOf(look: {
   now: Instant;
@@ -151,7 +151,7 @@ export function settlingOf(look: {
   return { lookedAt: now, freshSinceAt: isFresh ? gapEndedAt : null };
 }
 
-/** How far may be seen by somebody who settles: no watermark until everything has been fresh for a minute. */
+/** The visibility without a watermark until heartbeats have been fresh for a minute. */
 export function settledVisibility(settling: Settling, { watermarkAt, blind }: Visibility): Visibility {
   return { watermarkAt: isSettled(settling) ? watermarkAt : null, blind };
 }
@@ -160,13 +160,10 @@ function isSettled({ lookedAt, freshSinceAt }: Settling): boolean {
   return freshSinceAt !== null && lookedAt - freshSinceAt >= SETTLE_MS;
 }
 
-// What an intake and the database tell each other with a beat. Shapes only: what follows from them is decided in
-// watermark.ts, and the rows are the store's business.
-
-/** An intake as the others see it. */
+/** An open intake. */
 export type OpenIntake = {
   id: string;
-  /** Where it runs, for the operator. */
+  /** Where it runs, for the admin. */
   name: string;
   lastSeq: number;
   watermarkAt: Instant;
@@ -178,85 +175,87 @@ export type IntakeEntry = {
   intakeId: string;
   name: string;
   leaseMs: number;
-  /** Receive time of the oldest signal that it has taken before it could enter; null or left out: none. */
+  /** Receive time of the oldest signal it accepted before it was registered; null or absent: none. */
   unappliedAt?: Instant | null;
 };
 
-/** When the database was asked, and when anybody had given a sign of life before; null: nobody ever did. */
+/** The clock reading, and the last heartbeat of any intake before; null if there was none. */
 export type IntakeEntered = { look: ClockReading; lastBeatAt: Instant | null };
 
 type Stretch = { from: Instant; to: Instant };
 
-/** Refusals that concern only some checks: the one that the ping named, or those that ping from a network. */
+/**
+ * Rejected pings that concern only some checks: the one named in the ping, or those that ping from a network.
+ */
 export type AttributedRefusals = {
   targets: readonly (Stretch & { target: SignalTarget })[];
   networks: readonly (Stretch & { network: string })[];
 };
 
-/** What an intake says of itself, after a look at the database's clock. */
+/** What an intake reports with a heartbeat. */
 export type Observation = {
   watermarkAt: Instant;
-  /** Through which instant it vouches for accepting; null: until now. */
+  /** Until when it confirms that pings were accepted; null: until now. */
   acceptedUntilAt: Instant | null;
-  /** By how much the database's clock went further than the intake's own since the last beat. */
+  /** How much further the database's clock has advanced since the last heartbeat than the intake's own. */
   skippedMs: number;
-  /** Times in which it cannot prove that it accepted. */
+  /** Intervals in which it may not have accepted pings. */
   unproven: readonly Interval[];
-  /** Times in which it could promise nothing to anybody. */
+  /** Intervals in which it rejected pings. */
   refused: readonly Interval[];
-  /** Left out: none. */
+  /** Absent: none. */
   attributed?: AttributedRefusals;
   spoolEmpty: boolean;
-  /** How much of what its spool may hold is taken, from 0 to 1; 0 without a spool. */
+  /** Fill level of its spool, from 0 to 1; 0 without a spool. */
   spoolFill: number;
-  /** Signals that it has taken in the last minute, for the operator. */
+  /** Signals accepted in the last minute, for the admin. */
   signalsPerMinute: number;
 };
 
 export type HeartbeatRequest = {
   intakeId: string;
   leaseMs: number;
-  /** Through which instant was vouched before; for the first beat, by anybody. Null: never. */
+  /** Until when acceptance was confirmed before; for the first heartbeat, by any intake. Null: never. */
   beatAt: Instant | null;
-  /** The database's clock at this intake's beat before; null: there was none. */
+  /** The database's clock at this intake's previous heartbeat; null: there was none. */
   lookedAt: Instant | null;
-  /** The newest batch that the database has confirmed to this intake, which it must have; 0: none. */
+  /** The newest batch that the database confirmed to this intake; 0: none. */
   confirmedSeq: number;
-  /** Since when this intake has been beating without a gap; null when it has not. */
+  /** Since when this intake has sent heartbeats without a gap; null if it has not. */
   watchingSinceAt: Instant | null;
-  /** Signs of life of others besides their beats. */
+  /** Other signs of life of intakes than heartbeats. */
   signs: ReadonlyMap<string, Instant>;
-  /** Intakes that are gone and have left nothing. */
+  /** Intakes that have ended and left no signals. */
   gone: readonly string[];
   /** Intakes whose spool cannot be read. */
   broken: readonly string[];
-  /** Blind times up to this number are known, and only those after it are asked for. Left out: none is known. */
+  /** Only blind intervals with a higher id are returned. Absent: all. */
   blindAfterId?: number;
-  /** Asked inside the transaction, so that nothing that happens before it goes unsaid. */
+  /** Called inside the transaction, so that nothing that happens before it is missed. */
   observe: (look: ClockReading) => Promise<Observation>;
 };
 
 export type Blindness = { from: Instant; to: Instant; reason: string };
 
-/** A blind time of anybody under its number; a later one has a higher number, but may be seen first. */
+/** A blind interval of any intake with its id. Later ones have higher ids, but may become visible first. */
 export type NumberedBlind = Interval & { id: number };
 
-/** "closed": the intake was declared lost, or the database does not know it; it has to enter anew. */
+/** "closed": the intake was declared lost or is unknown to the database, and must register again. */
 export type HeartbeatResult = HeartbeatAccepted | { kind: "closed" };
 
 export type HeartbeatAccepted = {
   kind: "beaten";
   look: ClockReading;
-  /** Through which instant this beat vouched. */
+  /** Until when this heartbeat confirmed acceptance. */
   beatAt: Instant;
   /** The newest batch of this intake that the database has. */
   lastSeq: number;
-  /** Whoever else is open. */
+  /** Other open intakes. */
   others: readonly OpenIntake[];
   lost: readonly OpenIntake[];
   blind: readonly Blindness[];
-  /** As far as can be seen if nothing else forbids it, with the blind times that were asked for. */
+  /** The visibility, with the requested blind intervals. */
   visibility: { watermarkAt: Instant; blind: readonly NumberedBlind[] };
-  /** Since when nobody has missed a beat of everybody's. */
+  /** Since when heartbeats have been fresh. */
   freshSinceAt: Instant;
 };

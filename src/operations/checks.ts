@@ -1,5 +1,5 @@
-// A check that is about to be changed: found, locked, and read as it is under the lock. Every change begins
-// here, because every writer locks the state of a check before anything else of it.
+// Creating, changing and deleting checks, for the API, the dashboard and pings with create=1. Each exported
+// function is one transaction; authorization happens before it is called.
 import { randomUUID } from "node:crypto";
 import type { AuditAction } from "../core/audit.ts";
 import { resolveChannels } from "../core/channel.ts";
@@ -82,22 +82,24 @@ import {
 } from "./record-signals.ts";
 import { inRetriedTransaction, ConflictError } from "./retry.ts";
 
-/** Which check is meant, and the project in which the caller may change checks. */
+/** The check to change, and the project in which the caller may change checks. */
 export type CheckName = { projectId: number } & ({ checkId: number } | { uuid: string });
 
-/** Why there is nothing to change. A deleted check is not found, whether or not it can be taken back. */
+/** Why there is nothing to change. A deleted check is not found, even if it can still be restored. */
 export type Absent = { kind: "not found" } | { kind: "other project" };
 
-/** A request that cannot be granted. Nothing has been changed; the text may be shown. */
+/** A rejected request. Nothing was changed; the text may be shown to the user. */
 export type Refused = { kind: "refused"; code: ErrorCode; text: string };
 
-/** Settings and state that nobody else changes until the transaction ends. */
+/** Settings and state of a check whose row is locked until the transaction ends. */
 export type LockedCheck = { check: Check; stored: StoredState };
 
-/** A check as the API presents it, with the UUIDs of its channels in the order of their texts. */
+/** A check as the API returns it, with the UUIDs of its channels in sorted order. */
 export type CheckWithChannels = CheckWithState & { channelUuids: readonly string[] };
 
-/** Locks a check of a project. A check of another project is told apart, and its lock is let go with the transaction. */
+/**
+ * Locks a check and reads its settings. Every writer locks the state of a check before anything else of it.
+ */
 async function lockCheck(tx: Tx, name: CheckName): Promise<LockedCheck | Absent> {
   const checkId = "checkId" in name ? name.checkId : (await findCheckByUuid(tx, name.uuid))?.id;
   if (checkId === undefined) return { kind: "not found" };
@@ -108,43 +110,44 @@ async function lockCheck(tx: Tx, name: CheckName): Promise<LockedCheck | Absent>
   return check.projectId === name.projectId ? { check, stored } : { kind: "other project" };
 }
 
-/** The channels of a check, in the order in which they are shown. */
+/** UUIDs of a check's channels, sorted. */
 async function channelUuidsOf(db: Db, checkId: number): Promise<string[]> {
   const assignments = await listAssignmentsOfChecks(db, [checkId]);
   return assignments.map(({ channelUuid }) => channelUuid).toSorted();
 }
 
-/** The parts of a check put together for the answer. */
+/** Builds the API representation of a check. */
 function present({ check, stored }: LockedCheck, channelUuids: readonly string[]): CheckWithChannels {
   const { checkId: _, ...state } = stored;
   return { ...check, ...state, channelUuids };
 }
 
-// Makes a check inside the caller's transaction, and holds back whoever would make the same one, or one too
-// many, at the same moment. Whether it may be made is asked of core.
-
-/** Until the transaction ends nobody else looks for, or makes, a check of the project with one of these values. */
+/**
+ * Serializes finding and creating a check of the project with one of these values, until the transaction
+ * ends.
+ */
 async function lockCriteria(
   tx: Tx,
   { projectId, criteria }: { projectId: number; criteria: UniqueCriteria },
 ): Promise<void> {
-  // One lock for each value, and always in this order: two requests that share only some of them meet as well.
+  // One lock per value, always in the same order, so that requests that share only some values are serialized
+  // too.
   const values = Object.entries(criteria).map(([field, value]) => `${field}:${value}`);
   for (const what of values.toSorted()) await lockCreation(tx, { projectId, what });
 }
 
-/** The limit of an account that has none of its own; null means without limit. */
+/** The check limit of accounts without their own limit; null means unlimited. */
 export type LimitDefault = { checkLimitDefault: number | null };
 
 /**
- * How many checks the owner of a project has and may have; null when there is no such project. Where there is a
- * limit, nobody else adds to the count until the transaction ends; where there is none, nothing is counted.
+ * Number of checks the owner of a project has and may have; null if the project does not exist. If there is a
+ * limit, the count stays locked until the transaction ends; without a limit, nothing is counted.
  */
 async function lockQuota(
   tx: Tx,
   { projectId, checkLimitDefault }: LimitDefault & { projectId: number },
 ): Promise<CheckQuota | null> {
-  // First, and apart: one that is just being removed has no owner afterwards, and must not get a check that nobody sees.
+  // Lock the project first: a project that is being deleted must not get a new check.
   await holdProject(tx, projectId);
   const owner = await findProjectOwner(tx, projectId);
   if (owner === null) return null;
@@ -161,7 +164,7 @@ export type CheckToMake = {
   at: Instant;
 };
 
-/** Adds a check of which nobody has heard yet. */
+/** Inserts a check in the state "new". */
 async function makeCheck(
   tx: Tx,
   { projectId, settings, channels, at }: CheckToMake,
@@ -182,26 +185,23 @@ async function makeCheck(
   return present({ check, stored }, channels?.uuids ?? []);
 }
 
-// The one room through which API, dashboard and pings with create=1 make, change and delete checks: each verb
-// is one transaction, and what it does is asked of core. Who may do it has been decided before.
-
 /**
- * What a change made of a check. When other transactions hold the check for too long, each change throws the database's
- * error, and CommitInDoubtError when the commit was not confirmed: both are answered with `unavailable`.
+ * The result of a change. If other transactions hold the check for too long, each change throws the database
+ * error, and CommitInDoubtError if the commit was not confirmed; both are reported as `unavailable`.
  */
 type Done<Kind extends string> = { kind: Kind; check: CheckWithChannels };
 
 export type CreateRequest = Edit &
   LimitDefault & {
     projectId: number;
-    /** The fields by which the request means an existing check; empty for a plain create. */
+    /** The fields that identify an existing check; empty for a plain create. */
     unique: readonly UniqueField[];
   };
 
 /**
- * Makes a check, or updates the one that `unique` means; of identical requests at the same moment one makes it
- * and the others update it. Refused: the account has as many checks as it may have, and only then the channels.
- * "not found": there is no such project.
+ * Creates a check, or updates the one that `unique` identifies. Of identical concurrent requests, one creates
+ * it and the others update it. Refused if the account has reached its check limit or the channels are
+ * invalid; "not found" if the project does not exist.
  */
 export function createCheck(
   database: Database,
@@ -216,7 +216,10 @@ export function createCheck(
   });
 }
 
-/** The check that an upsert means, locked; null when it has to be made, and nobody else can be making it. */
+/**
+ * The existing check that an upsert refers to, locked; null if it has to be created, in which case creation
+ * is locked.
+ */
 async function lockMatch(
   tx: Tx,
   { projectId, criteria }: { projectId: number; criteria: UniqueCriteria },
@@ -224,7 +227,7 @@ async function lockMatch(
   const wanted = { projectId, criteria };
   let found = await findOldestMatch(tx, wanted);
   if (found === null) {
-    // Somebody may be making it just now: look again when nobody can be.
+    // Another request may be creating it: look again under the lock.
     await lockCriteria(tx, wanted);
     found = await findOldestMatch(tx, wanted);
   }
@@ -257,8 +260,9 @@ async function create(
 export type ProvisionRequest = LimitDefault & { pingKey: string; slug: string; at: Instant };
 
 /**
- * Makes the check that a ping by key and slug asks for, with all channels of its project. "exists": somebody
- * was quicker, or several share the slug. "unknown": no project has the key, or its owner may have no more.
+ * Creates the check for a ping by ping key and slug, with all channels of the project. "exists": another
+ * request created it, or several checks share the slug. "unknown": no project has the key, or its owner has
+ * reached the limit.
  */
 export function provisionCheck(
   database: Database,
@@ -279,7 +283,7 @@ export function provisionCheck(
   });
 }
 
-/** Changes what the request gives, and nothing else. Refused: the channels. */
+/** Changes only the given fields. Refused if the channels are invalid. */
 export function updateCheck(
   database: Database,
   request: CheckName & Edit,
@@ -292,13 +296,19 @@ export function updateCheck(
   });
 }
 
-/** The settings have been changed since; `edits` says how, newest first, and `version` is the present one. */
+/**
+ * The settings were changed after `version`. `edits` lists the changes, newest first; the returned `version`
+ * is the current one.
+ */
 export type ConflictingEdits = { kind: "overtaken"; version: Instant; edits: CheckEvent[] };
 
-/** So many edits are told of at most. */
+/** Maximum number of edits returned. */
 const EDITS_LISTED_MAX = 10;
 
-/** The same, unless settings have been changed after `version`, the `updatedAt` that the change is based on. */
+/**
+ * Like updateCheck, unless settings were changed after `version`, the `updatedAt` that the change is based
+ * on.
+ */
 export function updateCheckSince(
   database: Database,
   request: CheckName & Edit & { version: Instant },
@@ -313,14 +323,14 @@ export function updateCheckSince(
   });
 }
 
-/** Edits of settings after an instant. Channels and the project are no settings. */
+/** Edits of settings after an instant. Channels and the project are not settings. */
 async function editsSince(tx: Tx, { check }: LockedCheck, version: Instant): Promise<CheckEvent[]> {
   if (check.updatedAt <= version) return [];
   const edits = await listEdits(tx, { checkIds: [check.id], after: version, limit: EDITS_LISTED_MAX });
   return edits.filter(({ detail }) => Object.keys(detail["after"] ?? {}).some((name) => name !== "channels"));
 }
 
-/** A check to be commanded, when, and by whom; a key is no person, and null. */
+/** A command to a check: when it was given, and by whom. `accountId` is null for an API key. */
 export type Command = CheckName & {
   at: Instant;
   accountId: number | null;
@@ -329,7 +339,7 @@ export type Command = CheckName & {
   visibility: Visibility;
 };
 
-/** Stops watching a check; one that is paused already stays so, whatever older signals are still on their way. */
+/** Pauses a check. Older signals that are applied later do not end the pause. */
 export function pauseCheck(database: Database, request: Command): Promise<Done<"paused"> | Absent> {
   return inRetriedTransaction(database, async (tx) => {
     const locked = await lockCheck(tx, request);
@@ -343,7 +353,7 @@ export function pauseCheck(database: Database, request: Command): Promise<Done<"
   });
 }
 
-/** Watches a paused check again, as if it were new. Refused when it is not paused. */
+/** Resumes a paused check, as if it were new. Refused if it is not paused. */
 export function resumeCheck(
   database: Database,
   request: Command,
@@ -374,16 +384,16 @@ async function applyCommand(tx: Tx, command: AppliedCommand): Promise<CheckWithC
   const { locked, outcome, as, accountId, at } = command;
   const { check, stored } = locked;
   const channelUuids = await channelUuidsOf(tx, check.id);
-  // A deadline that has passed comes first, whether or not a sweeper was there before.
+  // A deadline that passed before the command counts first, whether or not the sweeper has processed it.
   const from = outcome.flips.at(-1)?.to ?? stored.state.status;
-  // Paused once more is worth no line: nothing that can be seen has changed.
+  // Pausing a paused check again adds no event.
   const event = from === as ? null : { kind: as, accountId, detail: { from } };
   const next = await writeStateChange(tx, { ...outcome, stored, timing: check.settings, event, at });
   if (event !== null) await auditCheck(tx, { what: `check.${as}`, check, by: command, at });
   return present({ check, stored: next }, channelUuids);
 }
 
-/** Deletes a check for good, with everything that was recorded about it. The answer has it as it was. */
+/** Deletes a check permanently, with its history. Returns the check as it was. */
 export function deleteCheck(
   database: Database,
   name: CheckName & { at?: Instant; accountId?: number | null; keyId?: number | null },
@@ -401,16 +411,13 @@ export function deleteCheck(
   });
 }
 
-// Changes the settings and the channels of a locked check, and what follows from them for its state: a deadline
-// that has passed counts by the old settings, the next one by the new.
-
 export type Edit = {
   params: CheckParams;
-  /** The `channels` parameter; null when it is not given, and the channels stay. */
+  /** The `channels` parameter; null if not given, which keeps the channels. */
   channels: string | null;
-  /** Whether a given name makes the slug; see core/check.ts. */
+  /** Whether the slug is derived from a given name; see core/check.ts. */
   deriveSlug: boolean;
-  /** Who edits; null when it is a key and not a person. */
+  /** The account that edits; null for an API key. */
   accountId: number | null;
   keyId?: number | null;
   at: Instant;
@@ -418,10 +425,15 @@ export type Edit = {
   visibility: Visibility;
 };
 
-/** How much of a text the history keeps: a description may have megabytes, and be edited every minute. */
+/**
+ * How much of a long text the history stores: a description can have megabytes and be edited every minute.
+ */
 const HISTORY_TEXT_LENGTH_MAX = 200;
 
-/** Edits a check. What is the same as before is not written, so that a repeated request leaves no trace. */
+/**
+ * Edits a locked check. Deadlines that have passed count by the old settings, later ones by the new settings.
+ * A request that changes nothing writes nothing.
+ */
 async function editCheck(
   tx: Tx,
   { check, stored }: LockedCheck,
@@ -450,7 +462,7 @@ async function editCheck(
   );
   const next = await writeStateChange(tx, {
     ...outcome,
-    // What cannot be seen yet is left to the sweeper, and to the settings that hold then.
+    // Deadlines after the watermark are left to the sweeper, with the settings in force then.
     unobserved: null,
     stored,
     timing: settings,
@@ -462,7 +474,7 @@ async function editCheck(
   return { kind: "edited", check: present({ check: written, stored: next }, uuids), isChanged: hasChanges };
 }
 
-/** The fields of `after` that `before` has otherwise. */
+/** The fields of `after` that differ from `before`. */
 function differences({ before, after }: Record<"before" | "after", CheckSettings>): Partial<CheckSettings> {
   const names = Object.keys(after) as (keyof CheckSettings)[];
   return Object.fromEntries(
@@ -476,32 +488,29 @@ function shortened(fields: Readonly<Record<string, unknown>>): Record<string, un
 
 function shortenedValue(value: unknown): unknown {
   if (typeof value !== "string" || value.length <= HISTORY_TEXT_LENGTH_MAX) return value;
-  // By code points, because half of a surrogate pair cannot be stored.
+  // By code points: half a surrogate pair cannot be stored.
   const characters = Array.from(value.slice(0, 2 * HISTORY_TEXT_LENGTH_MAX));
   return `${characters.slice(0, HISTORY_TEXT_LENGTH_MAX).join("")}…`;
 }
 
-// What a command or an edit does to the running state of a locked check: asked of core, then written with its
-// flips, what is owed for them, and its line in the history. A ping that waits for the lock finds all of it or nothing.
-
 export type StateChange = PassedDeadlines & {
-  /** What is stored now, and locked. */
+  /** The stored state, locked. */
   stored: StoredState;
-  /** The settings that hold from now on. */
+  /** The settings after the change. */
   timing: Timing;
-  /** What was done, for the history; null when nobody did anything worth a line. */
+  /** The event for the history; null if there is none. */
   event: Pick<CheckEvent, "kind" | "accountId" | "detail"> | null;
   at: Instant;
 };
 
-/** Writes a changed state, its deadline under the settings that hold now, its flips and its events. */
+/** Writes a changed state with its deadline, flips, deliveries and events. */
 async function writeStateChange(tx: Tx, change: StateChange): Promise<StoredState> {
   const next = nextOf(change);
   await writeAll(tx, { changes: [{ ...change, next }], at: change.at });
   return next;
 }
 
-/** The same for several checks at one instant, in as many statements as for one. */
+/** The same for several checks, in as many statements as for one. */
 async function writeStateChanges(
   tx: Tx,
   { changes, at }: { changes: readonly Omit<StateChange, "at">[]; at: Instant },
@@ -553,12 +562,10 @@ async function writeFlips(
   );
 }
 
-// The channels that a request chooses for a check: looked up in its project, judged by core, and assigned.
-
-/** Both in the same order, that of the UUIDs. */
+/** Both sorted by UUID. */
 export type ChosenChannels = { kind: "chosen"; channelIds: readonly number[]; uuids: readonly string[] };
 
-/** What the `channels` parameter of a request means in a project now, or what is wrong with it. */
+/** Resolves the `channels` parameter of a request in a project. */
 async function chooseChannels(
   db: Db,
   { projectId, param }: { projectId: number; param: string },
@@ -577,7 +584,7 @@ async function chooseChannels(
   };
 }
 
-/** Makes the chosen ones the channels of a check; true when that is another set than `current`. */
+/** Assigns the chosen channels to a check; true if they differ from `current`. */
 async function assignChosen(
   tx: Tx,
   { checkId, chosen, current }: { checkId: number; chosen: ChosenChannels; current: readonly string[] },
@@ -587,25 +594,24 @@ async function assignChosen(
   return true;
 }
 
-// Writes down who did what to a check, in the transaction that does it. Where nobody is named, as for a check that
-// makes itself by its first ping, nothing is written.
-
 export type CheckAudit = {
   what: Extract<AuditAction, `check.${string}`>;
   check: Pick<Check, "uuid" | "projectId" | "settings">;
-  /** A person or a key. */
+  /**
+   * The account or API key. If both are null, as for a check created by its first ping, nothing is audited.
+   */
   by: { accountId: number | null; keyId?: number | null };
   before?: object;
   after?: object;
   at: Instant;
 };
 
-/** Notes what was done to a check; it is named by its name, and without one by its UUID. */
+/** Adds an audit log entry for a check, identified by its name, or by its UUID if it has none. */
 async function auditCheck(tx: Tx, done: CheckAudit): Promise<void> {
   await auditChecks(tx, [done]);
 }
 
-/** Notes what was done to several checks, each by itself. */
+/** Adds audit log entries for several checks. */
 async function auditChecks(tx: Tx, done: readonly CheckAudit[]): Promise<void> {
   const changes = done.flatMap(({ what, check, by, before, after, at }) => {
     const { accountId, keyId = null } = by;
@@ -617,16 +623,16 @@ async function auditChecks(tx: Tx, done: readonly CheckAudit[]): Promise<void> {
   if (changes.length > 0) await auditAll(tx, changes);
 }
 
-// Changes a check by what it is at that moment: a tag or a channel more or less. Two who do so at once both get what
-// they asked for, because what was there before is read under the check's lock.
-
-/** One tag, or one channel of the check's project by its UUID, to be there or not. */
+/** One tag, or one channel by its UUID, to add or remove. */
 export type Adjustment = { isOn: boolean } & ({ tag: string } | { channel: string });
 
 type AdjustRequest = CheckName &
   Omit<Edit, "params" | "channels" | "deriveSlug"> & { adjustment: Adjustment };
 
-/** What is so already stays without a trace, and is not changed. Refused: more tags than fit, or an unknown channel. */
+/**
+ * Adds or removes one tag or channel. The current value is read under the lock, so concurrent adjustments all
+ * take effect. Refused: tags too long, or unknown channel.
+ */
 export function adjustCheck(
   database: Database,
   request: AdjustRequest,
@@ -651,29 +657,26 @@ export function adjustCheck(
   });
 }
 
-// Gives several checks of a project other schedules, all of them in one transaction: they are changed together or not at
-// all, and with as few statements as one. What becomes of each is what an edit of it would do.
-
-/** What says when a check expects signals. Nothing else is written here. */
+/** The settings that define the schedule of a check. */
 export type ScheduleParams = Pick<CheckParams, "timeoutSeconds" | "graceSeconds" | "schedule" | "tz">;
 
 export type RescheduleRequest = Omit<Command, "checkId" | "uuid"> & {
-  /** By the ids of the checks. */
+  /** By check id. */
   wanted: ReadonlyMap<number, ScheduleParams>;
-  /** Schedules that were edited after this instant are not overwritten; left out: all are. */
+  /** Schedules edited after this instant are not overwritten; if omitted, all are. */
   version?: Instant;
 };
 
-/** A check as it was before; `isChanged`: it had another schedule. */
+/** A check as it was before; `isChanged`: its schedule was different. */
 export type Rescheduled = { checkId: number; before: CheckSettings; isChanged: boolean };
 
-/** So many edits are read at most. */
+/** Maximum number of edits read. */
 const EDITS_READ_MAX = 1_000;
 const SCHEDULE_FIELDS = ["kind", "timeoutSeconds", "graceSeconds", "schedule", "tz"];
 
 /**
- * Changes when checks expect signals. Those that are not there, or in another project, are left out of the answer.
- * Nothing is changed when the schedule of one of them was edited after `version`.
+ * Changes the schedules of several checks in one transaction. Checks that do not exist or belong to another
+ * project are left out of the result. Nothing is changed if one of the schedules was edited after `version`.
  */
 export function rescheduleChecks(
   database: Database,
@@ -747,7 +750,8 @@ async function writeSchedules(
   const visibilityOf = await checkVisibilities(tx, passed, visibility);
   const done = edits.map(({ locked: { check, stored }, settings, after }) => {
     const detail = { before: differences({ before: settings, after: check.settings }), after };
-    // What has passed counts by the old schedule; what cannot be seen yet is left to the sweeper.
+    // Deadlines that have passed count by the old schedule; deadlines after the watermark are left to the
+    // sweeper.
     const outcome = passDeadlines(
       { timing: check.settings, state: stored.state },
       { visibility: visibilityOf(check.id), beforeAt: at },
@@ -763,9 +767,7 @@ async function writeSchedules(
   );
 }
 
-// Makes another check with the settings and the channels of one that is there.
-
-/** Copies a check. Refused: its owner has as many checks as they may have. */
+/** Copies a check with its settings and channels. Refused if its owner has reached the check limit. */
 export function copyCheck(
   database: Database,
   request: Command & LimitDefault,
@@ -803,12 +805,12 @@ function copied(settings: CheckSettings): CheckSettings {
   };
 }
 
-// Moves a check to another project. It keeps its address, its state and its history; its channels are those of the
-// project that it comes into. Whether the person may do that in both has been decided before.
-
 export type Transfer = Command & LimitDefault & { to: { id: number; name: string }; from: { name: string } };
 
-/** Moves a check. Refused: the owner of the other project has as many checks as they may have. */
+/**
+ * Moves a check to another project. It keeps its URL, state and history, and gets all channels of the new
+ * project. Refused if the owner of that project has reached the check limit.
+ */
 export function transferCheck(
   database: Database,
   request: Transfer,
@@ -833,7 +835,7 @@ export function transferCheck(
     await assignChannels(tx, { checkId: check.id, channelIds: channels.channelIds });
     const { uuid } = check;
     const moved = { before: { uuid, project: from.name }, after: { uuid, project: to.name } };
-    // Both projects are told: one has lost it, and one has it now.
+    // Both projects get an audit log entry.
     for (const side of [projectId, to.id]) {
       await auditCheck(tx, {
         what: "check.moved",
@@ -847,21 +849,21 @@ export function transferCheck(
   });
 }
 
-// A signal that a person gives by pressing a button: recorded as any other, in a transaction of its own. It comes from
-// no intake, so it has no number: whoever pressed waits for the commit, and presses again if there was none.
-
 export type PingNow = Command & {
   uuid: string;
   remoteAddr: string | null;
   ua: string;
 } & Pick<RecordOptions, "pingLogRows" | "rules">;
 
-/** Records a success of a check now. What it does is decided as for any signal. */
+/**
+ * Records a success that a user sent from the dashboard. It comes from no intake and has no sequence number;
+ * the user waits for the commit.
+ */
 export function recordPingNow(database: Database, request: PingNow): Promise<{ kind: "recorded" } | Absent> {
   const { uuid, at, visibility, rules, pingLogRows, remoteAddr, ua } = request;
   const signal: AcceptedSignal = {
     target: { by: "uuid", uuid },
-    // As a POST: a check that takes nothing else takes this.
+    // As a POST, so that checks that accept only POST accept it.
     source: { by: "http", action: "success", method: "POST" },
     rid: null,
     exitStatus: null,
@@ -888,9 +890,7 @@ export function recordPingNow(database: Database, request: PingNow): Promise<{ k
   });
 }
 
-// Forgets what was recorded about a check, which goes on as if nobody had heard of it yet.
-
-/** Clears the history of a check. Its pings go on being numbered from where they were. */
+/** Deletes the history of a check and resets its state to "new". Ping numbers continue. */
 export function clearHistory(database: Database, request: Command): Promise<{ kind: "cleared" } | Absent> {
   const { at } = request;
   return inRetriedTransaction(database, async (tx) => {
@@ -899,7 +899,7 @@ export function clearHistory(database: Database, request: Command): Promise<{ ki
     const { check, stored } = locked;
     await deleteHistory(tx, check.id);
     const { pingCount, coalescedCount, rateMinuteAt, rateCount, newestAt } = stored.state;
-    // What is still on its way was sent before the clearing, and changes nothing.
+    // Signals received before the clearing and applied later change nothing.
     const kept = { pingCount, coalescedCount, rateMinuteAt, rateCount, newestAt, commandAt: at };
     const cleared = {
       ...stored,
@@ -914,9 +914,7 @@ export function clearHistory(database: Database, request: Command): Promise<{ ki
   });
 }
 
-// Deleting a check from the dashboard: it is hidden from everyone at once, and can be taken back for some days.
-
-/** Puts a check into the bin. What was recorded about it stays until its days are over. */
+/** Moves a check to the trash. Its history is kept until the trash retention period ends. */
 export function trashCheck(database: Database, request: Command): Promise<{ kind: "deleted" } | Absent> {
   return inRetriedTransaction(database, async (tx) => {
     const locked = await lockCheck(tx, request);
@@ -932,8 +930,9 @@ export function trashCheck(database: Database, request: Command): Promise<{ kind
 export type Restoring = Omit<Command, "checkId"> & LimitDefault & { uuid: string };
 
 /**
- * Takes a check out of the bin. Its signals were refused meanwhile, which is no fault of the job: expectation starts
- * anew. Refused: its owner has as many checks as they may have. "not found": it is not there, or its days are over.
+ * Restores a check from the trash. Its pings were rejected while it was there, so expectation starts again
+ * now. Refused if its owner has reached the check limit; "not found" if it is not in the trash or its
+ * retention period is over.
  */
 export function restoreCheck(
   database: Database,
@@ -963,10 +962,9 @@ export function restoreCheck(
   });
 }
 
-// Removes a check for good, with everything that was recorded about it. No table of the history has a foreign
-// key, so this is the one place that knows them all.
-
-/** In this order: deliveries are found by their flips, so they go before them. */
+/**
+ * All history tables; none has a foreign key. Deliveries are found by their flips, so they are deleted first.
+ */
 const HISTORY: readonly ((tx: Tx, checkId: number) => Promise<void>)[] = [
   deleteDeliveriesOfCheck,
   deleteFlipsOfCheck,
@@ -980,22 +978,22 @@ const HISTORY: readonly ((tx: Tx, checkId: number) => Promise<void>)[] = [
   deleteRejectedOfCheck,
 ];
 
-/** Forgets everything that was recorded about a check, whose state the caller has locked. */
+/** Deletes the history of a check whose state is locked. */
 async function deleteHistory(tx: Tx, checkId: number): Promise<void> {
   for (const remove of HISTORY) await remove(tx, checkId);
 }
 
-/** Removes one check inside the caller's transaction. False: it was gone already. */
+/** Deletes one check in the caller's transaction. False: it did not exist. */
 export async function removeCheck(tx: Tx, checkId: number): Promise<boolean> {
-  // Every writer locks the state first; a signal that comes meanwhile finds no check afterwards.
+  // Every writer locks the state first; a signal that arrives now finds no check afterwards.
   await lockStates(tx, [checkId]);
   await deleteHistory(tx, checkId);
   return deleteCheckRow(tx, checkId);
 }
 
 /**
- * Removes at most `limit` checks whose days of grace are over; returns how many. They cannot be taken back any
- * more by then, so nobody can be doing so at the same moment.
+ * Deletes at most `limit` checks whose trash retention period is over; returns how many. They can no longer
+ * be restored, so no restore can run concurrently.
  */
 export async function removeDeletedChecks(
   database: Database,
@@ -1007,12 +1005,13 @@ export async function removeDeletedChecks(
   return checkIds.length;
 }
 
-// The check that a unique key names. Checks from before unique keys were stored get theirs when one is looked up.
-
-/** So many keys are made between two statements, which is well below a millisecond each hundred. */
+/** Keys computed per batch; a hundred take well below a millisecond. */
 const KEYS_AT_ONCE = 500;
 
-/** The UUID of the check with this key in one of these projects; null when there is none. */
+/**
+ * The UUID of the check with this unique key in one of these projects; null if there is none. Checks created
+ * before unique keys were stored get theirs here.
+ */
 export async function findByUniqueKey(
   database: Database,
   { key, projectIds }: { key: string; projectIds: readonly number[] },

@@ -1,5 +1,6 @@
-// Finds messages that are due and claims them for whoever sends them. Channels are visited in turn, and each is given
-// only so many at a time, so that neither a slow receiver nor a long queue stands before the others.
+// Delivering messages: claim due deliveries, prepare their messages, send, settle; then the delivery log,
+// tests and retries. No transaction is open while a message is sent. If a sender dies, its claim expires and
+// the message is sent again.
 import { randomUUID } from "node:crypto";
 import { GROUP, membersOf } from "../core/channel.ts";
 import {
@@ -91,53 +92,57 @@ import { readBody } from "./ping-bodies.ts";
 import { planTest } from "./plan-deliveries.ts";
 import { inRetriedTransaction } from "./retry.ts";
 
-/** A message that one sender has to himself until the lease ends. */
+/** A message that one sender holds until its lease ends. */
 export type Claim = {
-  /** Names the claim; settling shows it. */
+  /** Identifies the claim when it is settled. */
   claimedBy: string;
   channelId: number;
-  /** The account that owns the channel's project; null: nobody, or the channel is gone. */
+  /** The account that owns the channel's project; null if the channel or its project no longer exists. */
   ownerId: number | null;
-  /** The same for every try at the same message. */
+  /** The same for every attempt at the same message. */
   dedupeKey: string;
-  /** Which try this is, from 1 on. */
+  /** Number of this attempt, from 1. */
   attempt: number;
-  /** It may have been sent before, so it has to say the same again. */
+  /** It may have been sent before, so its content must stay the same. */
   isRepeat: boolean;
-  /** Its channel fails, or takes its time. */
+  /** Its channel is failing or slow. */
   isDegraded: boolean;
-  /** Everything that the message settles, oldest first; at least one. */
+  /** The deliveries that the message settles, oldest first; at least one. */
   deliveries: readonly [Delivery, ...Delivery[]];
 };
 
-/** Senders that are free, and how many each account holds. */
+/** Free senders, and how many each account holds. */
 export type Senders = { free: number; heldBy: ReadonlyMap<number, number> };
 
 export type ClaimOptions = {
   now: Instant;
-  /** Messages to claim at most. */
+  /** Maximum number of messages to claim. */
   limit: number;
   rateOf: (kind: string) => Rate | null;
-  /** The channel after which to go on; 0 begins anew. */
+  /** The channel id to continue after; 0 starts from the beginning. */
   after?: number;
-  /** Messages that this process is sending, by channel. */
+  /** Messages that this process is sending, by channel id. */
   inFlight?: ReadonlyMap<number, number>;
-  /** The senders of this process, and those that channels in trouble may have; left out: accounts are not limited. */
+  /** The senders of this process, and those for degraded channels; if omitted, accounts are not limited. */
   senders?: { all: Senders; degraded: Senders };
-  /** Messages to one channel at the same time. */
+  /** Concurrent messages to one channel. */
   sendsMax?: number;
   leaseMs?: number;
-  /** Only this delivery; left out: whichever are due. */
+  /** Only this delivery; if omitted, all that are due. */
   onlyId?: number;
 };
 
-/** Channels that one claim looks at. */
+/** Channels visited per claim. */
 const CHANNELS_VISITED_MAX = 500;
 
-/** Messages of a channel that is gone or disabled. */
+/** Messages claimed at a time from a deleted or disabled channel. */
 const UNSENT_MAX = 16;
 
-/** Claims what is due. `after` is where the next call goes on: 0 when all channels have been visited. */
+/**
+ * Claims due deliveries. Channels are visited in turn and each gets a limited share, so that neither a slow
+ * receiver nor a long queue blocks the others. `after` is where the next call continues: 0 after all channels
+ * have been visited.
+ */
 export async function claimDeliveries(
   database: Database,
   options: ClaimOptions,
@@ -150,13 +155,13 @@ export async function claimDeliveries(
   return { claims, after: shares.after };
 }
 
-/** What is left to give, and how much of it each account may have. */
+/** Free senders, and the share that each account may have. */
 class Pool {
   readonly #isShared: boolean;
   readonly #held: Map<number, number>;
   free: number;
 
-  /** Without `heldBy` one account may have everything. */
+  /** Without `heldBy`, accounts are not limited. */
   constructor(free: number, heldBy?: ReadonlyMap<number, number>) {
     this.free = free;
     this.#isShared = heldBy !== undefined;
@@ -175,7 +180,7 @@ class Pool {
 }
 
 type Shares = {
-  /** How many messages each channel may be given. */
+  /** Messages that may be claimed per channel. */
   given: Map<number, number>;
   owners: Map<number, number | null>;
   degraded: Set<number>;
@@ -183,7 +188,7 @@ type Shares = {
   after: number;
 };
 
-/** Goes from channel to channel until nothing is left to give. */
+/** Distributes the free senders over the channels, in order. */
 function shareOut(waiting: readonly WaitingChannel[], options: ClaimOptions): Shares {
   const { limit, rateOf, senders } = options;
   const given = new Map<number, number>();
@@ -192,7 +197,8 @@ function shareOut(waiting: readonly WaitingChannel[], options: ClaimOptions): Sh
   const degraded = new Set<number>();
   let left = limit;
   let lastGiven = 0;
-  // Where the next claim goes on if an account got less than it wanted: its other channels have their turn then.
+  // Where the next claim continues if an account got less than it wanted, so that its other channels get
+  // their turn.
   let cutAt = 0;
   const all = new Pool(senders?.all.free ?? limit, senders?.all.heldBy);
   const degradedSenders = new Pool(senders?.degraded.free ?? limit, senders?.degraded.heldBy);
@@ -229,7 +235,7 @@ function shareOf(
   options: ClaimOptions & { degradedLeft?: number },
 ): number {
   const { now, limit, rateOf, inFlight, degradedLeft = limit, sendsMax = CHANNEL_SENDS_MAX } = options;
-  // Little or nothing is sent there: what waits is settled.
+  // Nothing, or only a few messages, is sent there; the rest is settled without sending.
   if (channel === null || channel.isDisabled) return UNSENT_MAX;
   const underway = { inFlight: inFlight?.get(channelId) ?? 0, sendsMax, degradedLeft };
   return allowance(channel, { rate: rateOf(channel.kind), now, underway });
@@ -258,7 +264,7 @@ async function claimShares(tx: Tx, shares: Shares, options: ClaimOptions): Promi
   return claims;
 }
 
-/** Of those with a limit, by what is in the locked buckets; whoever else holds one is taking from it. */
+/** Limits the shares of rate-limited channels by their locked token buckets. */
 function shareAgain(
   { given, limited }: Shares,
   { buckets, options }: { buckets: ReadonlyMap<number, Instant | null>; options: ClaimOptions },
@@ -305,10 +311,7 @@ function toClaim(
   };
 }
 
-// Turns claimed deliveries into messages: reads how things are now, for many of them at once, and asks core what is
-// to be said. Nothing is sent here, and nothing is written.
-
-/** What becomes of each delivery of a message once it is sent. */
+/** Which deliveries of a claim the message includes, and which it leaves out. */
 export type MessageParts = Pick<Composition, "included" | "withdrawn" | "skipped">;
 
 export type Prepared = { claim: Claim } & (
@@ -319,18 +322,21 @@ export type Prepared = { claim: Claim } & (
       parts: MessageParts;
       includedFlips: readonly StoredFlip[];
     }
-  /** Nothing is to be said. */
+  /** There is nothing to send. */
   | { kind: "settle"; states: ReadonlyMap<number, SettledState>; reason: string }
 );
 
 export type PrepareOptions = {
   now: Instant;
   isSubscribed: (channel: Channel, what: SubscribedEvent) => boolean;
-  /** How the other checks of a project are; null: messages say nothing about them. */
+  /** State of the other checks of a project; null: messages do not mention them. */
   projectHealth: ProjectHealthCache | null;
 };
 
-/** The message of each claim, or why there is none; in the same order. */
+/**
+ * Prepares the message of each claim, or the reason there is none; in the same order. Reads the current state
+ * for many claims at once and writes nothing.
+ */
 async function prepareClaims(db: Db, claims: readonly Claim[], options: PrepareOptions): Promise<Prepared[]> {
   const channels = await findChannelsByIds(db, [...new Set(claims.map(({ channelId }) => channelId))]);
   const channelById = new Map(channels.map((channel) => [channel.id, channel]));
@@ -350,7 +356,7 @@ async function prepareClaims(db: Db, claims: readonly Claim[], options: PrepareO
 
 type Addressed = { claim: Claim; channel: ChannelInProject };
 
-/** Why nothing can be sent to a channel, whatever it is about. A test, or a group, may reach a disabled one. */
+/** Why nothing can be sent to a channel, if so. A test or a group can reach a disabled channel. */
 function unsendable(claim: Claim, channel: Channel | undefined): Prepared | null {
   if (channel === undefined) return settledWithout(claim, "withdrawn", "The channel was deleted");
   const isReached = claim.deliveries.some(({ kind, groupId }) => kind === "test" || groupId !== null);
@@ -365,7 +371,7 @@ function settledWithout(claim: Claim, state: SettledState, reason: string): Prep
   return { claim, kind: "settle", states: new Map(claim.deliveries.map(({ id }) => [id, state])), reason };
 }
 
-/** Messages about anything but a check's status: each of them is one delivery. */
+/** Messages that are not about a status change; each is one delivery. */
 async function prepareOther(
   db: Db,
   { claim, channel }: Addressed,
@@ -390,7 +396,7 @@ async function otherMessage(
 ): Promise<AlertMessage | null> {
   const [{ id, kind, about, blindFromAt, blindToAt }] = claim.deliveries;
   const { projectName, uuid, name } = channel;
-  // Written by us, in this shape.
+  // Stored by us in this shape.
   if (about !== null) return about as AlertMessage;
   if (kind !== "notice" || blindFromAt === null || blindToAt === null) {
     return { kind: "test", at: now, projectName, channel: { uuid, kind: channel.kind, name } };
@@ -434,7 +440,7 @@ async function prepareFlipMessages(
       done.push(settledWithout(one.claim, "withdrawn", "The check was deleted"));
       continue;
     }
-    // Whoever was told of it there is not told what became of it elsewhere: its name, its channels, its neighbours.
+    // The old project must not learn about the check in its new project: its name, channels and other checks.
     if (check.projectId !== one.channel.projectId) {
       done.push(settledWithout(one.claim, "withdrawn", "The check was moved to another project"));
       continue;
@@ -477,7 +483,9 @@ function compose(
   return { claim, channel, check, message, parts, includedFlips };
 }
 
-/** Nobody is told: what is not unheard of was taken back, or its flip is forgotten. */
+/**
+ * Nothing is sent: each delivery was retracted, its flip was deleted, or the channel is not subscribed to it.
+ */
 function unsaid(claim: Claim, { skipped }: MessageParts): Prepared {
   const skippedIds = new Set(skipped);
   const states = new Map(
@@ -531,7 +539,7 @@ function byId(one: { id: number }, other: { id: number }): number {
   return one.id - other.id;
 }
 
-/** Two channels may be told of the same check at different moments of it. */
+/** Two channels may be notified about different changes of the same check. */
 function lastPingOf(
   pings: readonly Ping[],
   { checkId, at }: { checkId: number; at: Instant },
@@ -545,7 +553,7 @@ function lastPingOf(
 
 const NAMES = new Intl.Collator("en", { numeric: true });
 
-/** The project without the check itself. It may have changed since its project was looked at. */
+/** The project without the check itself, which may have changed since the project was read. */
 function othersOf({ uuid, state }: CheckWithState, health: OtherChecks | undefined): OtherChecks | null {
   if (health === undefined || health.total <= 1) return null;
   const isCounted =
@@ -572,21 +580,18 @@ function checkIdOf({ claim }: Addressed): number {
   return claim.deliveries[0].checkId ?? 0;
 }
 
-// How the other checks of a project are, remembered for a moment: in a storm many messages ask the same, and counting
-// ten thousand checks for each of them would be most of the work.
-
 const PROJECTS_MAX = 10_000;
 
 export class ProjectHealthCache {
   readonly #maxAgeMs: number;
   readonly #known = new Map<number, { at: Instant; health: OtherChecks | null }>();
 
-  /** What was read so long ago is read again; 0 remembers nothing. */
+  /** Entries older than this are read again; 0 disables the cache. */
   constructor({ maxAgeMs }: { maxAgeMs: number }) {
     this.#maxAgeMs = maxAgeMs;
   }
 
-  /** The checks of these projects as they were at `now`, or a moment before. */
+  /** The state of these projects at `now`, at most `maxAgeMs` old. */
   async of(db: Db, projectIds: readonly number[], now: Instant): Promise<ReadonlyMap<number, OtherChecks>> {
     const stale = projectIds.filter(
       (id) => Math.abs(now - (this.#known.get(id)?.at ?? -Infinity)) >= this.#maxAgeMs,
@@ -601,30 +606,30 @@ export class ProjectHealthCache {
   }
 
   async #read(db: Db, projectIds: readonly number[], now: Instant): Promise<void> {
-    // One more than is listed, since the check that a message is about may be among them.
+    // One more than is listed, because the check of the message may be among them.
     const found = await findProjectHealth(db, { projectIds, listedMax: OTHER_CHECKS_LISTED_MAX + 1 });
     if (this.#known.size + projectIds.length > PROJECTS_MAX) this.#known.clear();
     for (const id of projectIds) this.#known.set(id, { at: now, health: found.get(id) ?? null });
   }
 }
 
-// Sends what is owed: claim, look how things are now, send, settle. No transaction is open while something is sent,
-// and whoever dies on the way leaves a claim behind that runs out, so that the same message is sent again.
-
-/** How messages leave the house. Whoever calls the operations hands this in. */
+/** What the caller provides for sending messages. */
 export type Ports = {
   /**
-   * Sends a message within SEND_MS_MAX. When it throws, nothing is settled, as if the process had been killed: the
-   * message is sent again when the claim has run out.
+   * Sends a message within SEND_MS_MAX. If it throws, nothing is settled, as if the process had been killed:
+   * the message is sent again after the claim expires.
    */
   send: (channel: ChannelInProject, message: AlertMessage, sending: SendingFacts) => Promise<SendResult>;
-  /** Whether a channel wants to hear of that. */
+  /** Whether a channel is subscribed to this type of event. */
   isSubscribed: (channel: Channel, what: SubscribedEvent) => boolean;
-  /** How many messages channels of a kind take; null: as many as there are. */
+  /** The rate limit of a kind of channel; null: none. */
   rateOf: (kind: string) => Rate | null;
-  /** Where bodies may have been moved to. */
+  /** The object store that bodies may have been moved to. */
   objects?: Pick<ObjectStore, "get"> | null;
-  /** How the other checks of a project are. Absent: read for each message; null: messages say nothing about them. */
+  /**
+   * State of the other checks of a project. Absent: read for each message; null: messages do not mention
+   * them.
+   */
   projectHealth?: ProjectHealthCache | null;
 };
 
@@ -632,7 +637,7 @@ export type SendingFacts = { dedupeKey: string; attempt: number; now: Instant };
 
 type Moment = { now: () => Instant; ports: Ports };
 
-/** Makes the messages of claims with what the ports say. */
+/** Prepares the messages of claims. */
 export function prepareFor(
   db: Db,
   claims: readonly Claim[],
@@ -642,7 +647,7 @@ export function prepareFor(
   return prepareClaims(db, claims, { now, isSubscribed, projectHealth });
 }
 
-/** Sends one prepared message. Reads the body that belongs to it first, wherever that is. */
+/** Sends one prepared message with the body of its last ping. */
 export async function sendPrepared(
   db: Db,
   prepared: Extract<Prepared, { kind: "send" }>,
@@ -658,7 +663,7 @@ export async function sendPrepared(
 
 const lenient = new TextDecoder("utf-8");
 
-/** An alert does not wait for a body that cannot be read just now. */
+/** If the body cannot be read, the alert is sent without it. */
 async function withBody(
   db: Db,
   { claim, message }: Extract<Prepared, { kind: "send" }>,
@@ -673,7 +678,7 @@ async function withBody(
     : message;
 }
 
-/** One after the other, settled together. */
+/** Sends one message after the other and settles them together. */
 async function deliverAll(database: Database, claims: readonly Claim[], moment: Moment): Promise<Settled[]> {
   const { now, ports } = moment;
   const ended: Ended[] = [];
@@ -683,10 +688,10 @@ async function deliverAll(database: Database, claims: readonly Claim[], moment: 
   return ended.length === 0 ? [] : settleClaims(database, ended, { now: now() });
 }
 
-/** Messages that are claimed and settled together where nobody waits for them. */
+/** Messages claimed and settled together by deliverDue. */
 const DUE_BATCH_MAX = 100;
 
-/** Delivers everything that is due, once: what fails now is due later. For whoever has time of his own. */
+/** Delivers everything that is due, once; failed messages are due later. */
 export async function deliverDue(
   database: Database,
   { now, ports }: { now: Instant; ports: Ports },
@@ -701,33 +706,34 @@ export async function deliverDue(
     if (claimed.claims.length > 0) isFruitless = false;
     after = claimed.after;
     if (after !== 0) continue;
-    // All channels have been visited. What somebody else holds is due, too, and may take more than one call to pass.
+    // All channels have been visited. Deliveries held by other senders are due as well, and may take more
+    // than one round.
     if (isFruitless) return settled;
     isFruitless = true;
   }
 }
 
-// Writes down how messages fared, many in one transaction: the deliveries, what follows for their channels, and that
-// a channel was given up. A claim that has been lost meanwhile changes nothing.
-
-/** A message that was sent, or of which nothing had to be said. */
+/** A message that was sent or had nothing to send. */
 export type Ended =
   | { prepared: Extract<Prepared, { kind: "send" }>; result: SendResult; durationMs: number }
   | { prepared: Extract<Prepared, { kind: "settle" }> };
 
 export type Settled = {
   claim: Claim;
-  /** How each of its deliveries ended, or "retry". Null: the claim had been lost, and it is somebody else's. */
+  /** The outcome of each delivery, or "retry". Null: the claim was lost and another sender has it. */
   outcomes: ReadonlyMap<number, SettledState | "retry"> | null;
-  /** From each flip that the receiver has now been told of until now. */
+  /** Time from each included flip until now. */
   waitedMs: readonly number[];
-  /** Why it could not be sent; null when it was, or when nothing was to be said. */
+  /** Why it could not be sent; null if it was sent or there was nothing to send. */
   failure: string | null;
-  /** The channel that was disabled because of it. */
+  /** The channel that was disabled by this failure. */
   disabled: { channelId: number; uuid: string; kind: string; reason: string } | null;
 };
 
-/** Settles messages; in the same order. Tried again where others were in the way; a commit in doubt is thrown on. */
+/**
+ * Records the outcome of messages, in the same order, in one transaction that is retried after conflicts. A
+ * lost claim changes nothing. A commit in doubt is thrown.
+ */
 export function settleClaims(
   database: Database,
   ended: readonly Ended[],
@@ -788,8 +794,8 @@ function afterSuccess(sent: Sent): Settlement[] {
 }
 
 /**
- * Nothing is settled yet unless it is given up. A message in doubt stays as it is, as one; otherwise each delivery
- * is given up by its own age, and the next try may say more.
+ * After a failure, deliveries are retried or given up. A message in doubt is repeated unchanged; otherwise
+ * each delivery is given up by its own age, and the next attempt may include more.
  */
 function afterFailure(sent: Sent, { result, now }: { result: FailedResult; now: Instant }): Settlement[] {
   const { claim } = sent.prepared;
@@ -812,12 +818,12 @@ function retryAtOf(
   { kind, attemptCount, createdAt }: Delivery,
   { result, now }: { result: FailedResult; now: Instant },
 ): Instant | null {
-  // Whoever pressed the button is waiting for the answer, and not for another try.
+  // A test is not retried: the user is waiting for the result.
   if (result.permanent || kind === "test") return null;
   return nextTryAt({ attempt: attemptCount, createdAt, now, retryAfterMs: result.retryAfterMs });
 }
 
-/** What is part of the claim, but not of the message. */
+/** States of the deliveries that are in the claim but not in the message. */
 function unsaidStates({ prepared }: Sent): Map<number, SettledState> {
   const { included, skipped } = prepared.parts;
   return new Map(
@@ -835,7 +841,7 @@ function answerOf({ summary, code, excerpt }: SendResult): Settlement["answer"] 
   };
 }
 
-/** A receiver may answer with anything; the database takes text. */
+/** Makes an answer storable: the database accepts neither NUL nor half a surrogate pair. */
 function clean(text: string, lengthMax: number): string {
   const characters = Array.from(
     text
@@ -846,7 +852,7 @@ function clean(text: string, lengthMax: number): string {
   return characters.slice(0, lengthMax).join("");
 }
 
-/** What stands behind a message that may have to be repeated waits with it, and goes on when it is settled. */
+/** Deliveries behind a message that may have to be repeated wait with it, and continue when it is settled. */
 function deferredBehind(
   claim: Claim,
   settlements: readonly Settlement[],
@@ -858,7 +864,7 @@ function deferredBehind(
   return claim.isRepeat ? [{ checkId, channelId, untilAt: null }] : [];
 }
 
-/** Notes how the last messages went; returns why channels were disabled, by their ids. */
+/** Updates the health of channels; returns those that were disabled, with the reason. */
 async function noteChannels(
   tx: Tx,
   sent: readonly Sent[],
@@ -899,7 +905,7 @@ function sumUp(
   let holdUntilAt: Instant | null = null;
   let disabledReason: string | null = null;
   for (const { prepared, result } of sent) {
-    // A test speaks to whoever pressed the button, and says nothing about the channel.
+    // A test does not change the health of the channel.
     if (prepared.message.kind === "test") continue;
     const change = healthAfter(result, { failureCount, now });
     failureCount = change.failureCount;
@@ -946,9 +952,7 @@ function toSettled(
   };
 }
 
-// What was told through the channels of a project and how that went, to read; a test; and one more try.
-
-/** The delivery log of a channel, newest first; of a group, that of its members. Throws AppError `not_found`. */
+/** The delivery log of a channel, or of the members of a group, newest first. Throws AppError `not_found`. */
 export async function listDeliveries(
   db: Db,
   { from, limit, ...name }: ChannelName & PageRequest,
@@ -975,9 +979,9 @@ export async function getDelivery(db: Db, { projectId, deliveryId }: DeliveryNam
 }
 
 /**
- * Owes a test to a channel, or to each member of a group, also to a disabled one; the notifier sends it within
- * seconds, and `getDelivery` tells how it went. AppError `not_found`, `rate_limited`, and `conflict` for a group
- * without members.
+ * Plans a test message to a channel, or to each member of a group, even if disabled. The notifier sends it
+ * within seconds; `getDelivery` returns the result. AppError `not_found`, `rate_limited`, and `conflict` for
+ * a group without members.
  */
 export function testChannel(
   database: Database,
@@ -1002,8 +1006,8 @@ export function testChannel(
 }
 
 /**
- * Tries a delivery once more, at once: one that waits for its next try, or that was given up. AppError `not_found`;
- * `conflict` when it is settled otherwise, is being sent now, or its channel is disabled.
+ * Retries a delivery that is pending or was given up. AppError `not_found`; `conflict` if it has another
+ * state, is being sent, or its channel is disabled.
  */
 export function retryDelivery(
   database: Database,

@@ -1,5 +1,5 @@
-// Owes messages, inside the transaction of what they are about: whoever writes a flip calls this, so that there is
-// never a flip without its deliveries. Sending is deliver.ts.
+// Inserts deliveries in the transaction that writes the flip or notice, so that no flip is without its
+// deliveries. deliveries.ts sends them.
 import type { Instant, Interval } from "../core/instant.ts";
 import { NOTICE_FOLD_MS } from "../core/limits.ts";
 import type { Flip } from "../core/state.ts";
@@ -12,7 +12,9 @@ import {
 } from "../store/deliveries.ts";
 import type { Tx } from "../store/transaction.ts";
 
-/** Owes flips that were written in this transaction, in their order. Those that are no news cost nothing. */
+/**
+ * Plans deliveries for flips inserted in this transaction, in order. Flips that notify no one are skipped.
+ */
 export async function planDeliveries(
   tx: Tx,
   flips: readonly { checkId: number; flipId: number; flip: Flip }[],
@@ -22,7 +24,7 @@ export async function planDeliveries(
   if (notified.length > 0) await insertFlipDeliveries(tx, { flips: notified, at });
 }
 
-/** Owes the notices of deadlines that our blindness excused: one for each channel and blind time. */
+/** Plans notices about deadlines excused by a monitoring gap: one per channel and gap. */
 export async function planNotices(
   tx: Tx,
   notices: readonly { checkId: number; blind: Interval }[],
@@ -31,12 +33,12 @@ export async function planNotices(
   if (notices.length > 0) await insertNoticeDeliveries(tx, { notices, at, notifyAt: at + NOTICE_FOLD_MS });
 }
 
-/** Flips that were taken back in this transaction are told no more; who was told is owed a correction. */
+/** Withdraws unsent deliveries of retracted flips, and plans corrections for those that were sent. */
 export async function retractDeliveries(tx: Tx, flipIds: readonly number[], at: Instant): Promise<void> {
   if (flipIds.length > 0) await retractFlipDeliveries(tx, { flipIds, at });
 }
 
-/** Owes a test message to a channel, or to each member of a group; returns the ids of the deliveries. */
+/** Plans a test message to a channel, or to each member of a group; returns the delivery ids. */
 export function planTest(tx: Tx, test: { channelId: number; at: Instant }): Promise<number[]> {
   return insertTestDeliveries(tx, test);
 }

@@ -1,6 +1,5 @@
-// Records a numbered batch of signals: one transaction, in which each check is locked, its signals are folded
-// through the rules, and what follows for it is written, the messages that are owed included. When it returns, the
-// batch is on disk.
+// Records a batch of signals in one transaction: locks the checks, applies the rules of core, and writes
+// pings, states, flips and the deliveries for them. When it returns, the batch is on disk.
 import type { SignalSettings } from "../core/check.ts";
 import { type BlindTime, type PassedDeadlines, type Visibility, visibilityOf } from "../core/deadline.ts";
 import type { Instant, Interval } from "../core/instant.ts";
@@ -52,36 +51,38 @@ import { planDeliveries, planNotices, retractDeliveries } from "./plan-deliverie
 
 export type RecordOptions = FoldContext &
   LogLimits & {
-    /** How a signal is kept that the database refuses. */
+    /** Encodes a signal that the database rejects, for the quarantine. */
     encode: (signal: AcceptedSignal) => Buffer;
-    /** What was part of the batch and cannot be read any more: kept with its reason, like a refused signal. */
+    /** Records of the batch that could not be decoded; they are quarantined with the reason. */
     unreadable?: readonly { at: Instant; reason: string; bytes: Uint8Array }[];
     /**
-     * The batch was promised and has failed before because of an error of our own: what causes it is quarantined, so
-     * that the batches behind it go on.
+     * The batch was acknowledged and failed before because of an error in our code: quarantine the signals
+     * that cause it, so that the batches behind it can proceed.
      */
     quarantinesFailed?: boolean;
-    /** Called for each ping that an error of our own kept from being recorded. */
+    /** Called for each ping that was not recorded because of an error in our code. */
     onFault?: (error: unknown) => void;
-    /** On `performance.now()`: no confirmed commit by then, and it fails. */
+    /** On `performance.now()`. Fails if no commit is confirmed by then. */
     giveUpAtMs?: number;
   };
 
 /**
- * "applied before": the number of the batch has been used, so it is on disk already. "out of sequence": batches
- * that belong before it are not there, or the intake itself is unknown, so nothing was done.
+ * "applied before": the sequence number was used, so the batch is on disk already. "out of sequence": earlier
+ * batches are missing, or the intake is unknown; nothing was done.
  */
 export type RecordResult = readonly SignalResult[] | "applied before" | "out of sequence";
 
-/** A batch whose commit is not confirmed by then goes to the spool, so that its pings are answered in time. */
+/**
+ * A batch whose commit is not confirmed by then goes to the spool, so that its pings are answered in time.
+ */
 const COMMIT_MS_MAX = 1_000;
-/** With less time than this, another try would only be cut off. */
+/** With less time left than this, do not retry. */
 const RETRY_MS_MIN = 100;
 
 /**
- * Records a batch once, however often it is called with the same number. Throws CommitInDoubtError when the
- * end of the transaction is unknown: the same batch may then be given again. A signal that the database
- * refuses is put aside with its reason and holds up nobody.
+ * Records a batch once, even if called repeatedly with the same number. Throws CommitInDoubtError if the
+ * outcome of the transaction is unknown; the same batch may then be passed again. A signal that the database
+ * rejects is quarantined with its reason and does not block the others.
  */
 export async function recordSignals(
   database: Database,
@@ -102,14 +103,14 @@ export async function recordSignals(
   }
 }
 
-/** Somebody else held a check for too long; nothing was done, and the next moment it may be free. */
+/** Another transaction held a check for too long; nothing was done, and a retry may succeed. */
 function isPassing(error: unknown): boolean {
   const name = postgresErrorName(error);
   return name === "lock_not_available" || name === "deadlock_detected";
 }
 
 async function recordWhole(tx: Tx, batch: Batch, options: RecordOptions): Promise<RecordResult> {
-  // Sent together: what was locked and read is not used unless the number was free.
+  // Sent together; the locked rows are used only if the number was free.
   const numbering = takeNumber(tx, batch);
   const [refusal, targets] = await Promise.all([numbering, lockTargetsOf(tx, batch.signals)]);
   if (refusal !== null) return refusal;
@@ -117,7 +118,7 @@ async function recordWhole(tx: Tx, batch: Batch, options: RecordOptions): Promis
   return applyBatch(tx, batch.signals, { ...options, targets });
 }
 
-/** Claims the number of the batch; otherwise why it cannot be applied. */
+/** Claims the sequence number of the batch; null if it may be applied. */
 async function takeNumber(tx: Tx, batch: Batch): Promise<"applied before" | "out of sequence" | null> {
   if (await advanceSequence(tx, batch)) return null;
   const lastSeq = await findSequence(tx, batch.intakeId);
@@ -139,17 +140,17 @@ async function keepUnreadable(tx: Tx, batch: Batch, { unreadable = [] }: RecordO
   }
 }
 
-/** What is stored of an error message. Half of a surrogate pair could not be stored. */
+/** Shortens an error message for storage. Half a surrogate pair could not be stored. */
 function clipped(message: string): string {
   return message.slice(0, ERROR_MESSAGE_LENGTH_MAX).toWellFormed();
 }
 
-/** The careful way, for a batch in which something is poisonous. */
+/** Records a batch that contains a failing signal, isolating it with savepoints. */
 async function recordIsolating(tx: Tx, batch: Batch, options: RecordOptions): Promise<RecordResult> {
   const refusal = await takeNumber(tx, batch);
   if (refusal !== null) return refusal;
   await keepUnreadable(tx, batch, options);
-  // All locks at once, in the order of every writer; the parts below then find them held.
+  // Take all locks at once, in the order of every writer; the parts below find them held.
   const { resolved } = await lockTargetsOf(tx, batch.signals);
   const checkIds = new Map(batch.signals.map((signal, index) => [signal, resolved[index]]));
   return applyInHalves(tx, batch, { ...options, checkIds });
@@ -157,7 +158,7 @@ async function recordIsolating(tx: Tx, batch: Batch, options: RecordOptions): Pr
 
 type Isolating = RecordOptions & { checkIds: ReadonlyMap<AcceptedSignal, Resolved | undefined> };
 
-/** Halves the signals until the poisonous ones stand alone: a few of them cost a few tries, not hundreds. */
+/** Bisects the signals until the failing ones are isolated: a few of them cost a few tries, not hundreds. */
 async function applyInHalves(tx: Tx, batch: Batch, options: Isolating): Promise<SignalResult[]> {
   const { signals } = batch;
   try {
@@ -177,7 +178,7 @@ async function applyInHalves(tx: Tx, batch: Batch, options: Isolating): Promise<
   }
 }
 
-/** Quarantines one signal, or refuses it where its sender still waits and the error is our own. */
+/** Quarantines one signal, or rejects it if its sender is still waiting and the error is ours. */
 async function isolate(
   tx: Tx,
   { intakeId, seq, alone, error }: Omit<Batch, "signals"> & { alone: AcceptedSignal; error: unknown },
@@ -186,7 +187,7 @@ async function isolate(
   if (!isRefusedValue(error)) onFault?.(error);
   if (!isRefusedValue(error) && !replayed) return "failed";
   const reason = clipped(error instanceof Error ? error.message : String(error));
-  // Its time may be what is wrong with it.
+  // The receive time itself may be invalid.
   const at = Number.isSafeInteger(alone.at) ? alone.at : 0;
   const found = checkIds.get(alone);
   const checkId = typeof found === "number" ? found : null;
@@ -195,9 +196,9 @@ async function isolate(
 }
 
 /**
- * Whether single signals can be the cause: the database refuses a value, or our own code fails on one. While a sender
- * waits, only errors that code raises on a value count, because any other may pass; a batch that was promised is tried
- * again before anything of it is quarantined.
+ * Whether a single signal can be the cause: the database rejects a value, or our code throws on one. While a
+ * sender waits, only errors that code throws on a value count, because others may be temporary; an
+ * acknowledged batch is retried before anything of it is quarantined.
  */
 function isIsolable(error: unknown, { replayed, quarantinesFailed = false }: RecordOptions): boolean {
   if (isRefusedValue(error)) return true;
@@ -205,7 +206,7 @@ function isIsolable(error: unknown, { replayed, quarantinesFailed = false }: Rec
   return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
 }
 
-/** Folds signals through the rules and writes what follows, inside the caller's transaction. */
+/** Applies signals to their checks and writes the results, in the caller's transaction. */
 export async function applyBatch(
   tx: Tx,
   signals: readonly AcceptedSignal[],
@@ -239,19 +240,17 @@ export async function applyBatch(
   return resolved.map((one) => (typeof one === "number" ? (written.has(one) ? "recorded" : "unknown") : one));
 }
 
-// From the addresses of a batch to its checks: found, locked and read, with as few waits as possible.
-
-/** For each signal, in order: the id of its check, or why it has none. */
+/** For each signal, in order: the id of its check, or why there is none. */
 export type Resolved = number | Extract<SignalResult, "unknown" | "ambiguous">;
 
-/** The checks of a batch: locked, with what decides about their signals. */
+/** The locked checks of a batch, with the settings that apply to their signals. */
 export type LockedTargets = {
   resolved: readonly Resolved[];
   states: readonly StoredState[];
   settings: ReadonlyMap<number, SignalSettings>;
 };
 
-/** Finds, locks and reads the checks of a batch: in one trip, or in two when a signal names a slug. */
+/** Finds, locks and reads the checks of a batch: in one round trip, or two if a signal names a slug. */
 export async function lockTargetsOf(tx: Tx, signals: readonly AcceptedSignal[]): Promise<LockedTargets> {
   const uuids = new Set<string>();
   const pairs = new Map<string, { pingKey: string; slug: string }>();
@@ -262,7 +261,7 @@ export async function lockTargetsOf(tx: Tx, signals: readonly AcceptedSignal[]):
   const found = pairs.size === 0 ? [] : await findCheckIdsBySlugs(tx, [...pairs.values()]);
   const bySlug = new Map([...pairs.keys()].map((key, index) => [key, found[index] ?? null]));
   const names = { uuids: [...uuids], ids: found.filter((one) => typeof one === "number") };
-  // In this order: settings are those of the moment of applying, and a check may be gone by then.
+  // In this order: settings must be read under the lock, and a check may have been deleted by then.
   const [states, checks] = await Promise.all([lockTargets(tx, names), findTargetSettings(tx, names)]);
   const byUuid = new Map(checks.map(({ uuid, id }) => [uuid, id]));
   const resolved = signals.map(({ target }) => {
@@ -276,12 +275,9 @@ function pairKey({ pingKey, slug }: { pingKey: string; slug: string }): string {
   return `${pingKey}/${slug}`;
 }
 
-// What a batch of signals makes of one check: asks the rules, and collects what has to be written. It reads
-// and writes nothing itself.
-
 export type FoldContext = { visibility: Visibility; rules: SignalRules; replayed: boolean };
 
-/** Everything that a batch writes, of all its checks. */
+/** Everything that a batch writes. */
 export type Writes = {
   states: StoredState[];
   pings: Ping[];
@@ -289,10 +285,10 @@ export type Writes = {
   flips: { checkId: number; flip: Flip }[];
   takenBack: { checkId: number; deadlineAt: Instant; at: Instant }[];
   events: Omit<CheckEvent, "id">[];
-  /** Deadlines that were excused because we could not watch. */
+  /** Deadlines excused because of a monitoring gap. */
   notices: { checkId: number; blind: Interval }[];
   days: { checkId: number; totals: DayTotals }[];
-  /** Checks whose log has grown enough to be trimmed, with the count to trim from. */
+  /** Checks whose log is due for trimming, with the ping count to trim from. */
   trims: { checkId: number; pingCount: number; keepN: number | null }[];
 };
 
@@ -301,7 +297,10 @@ function noWrites(): Writes {
   return { states: [], pings: [], bodies: [], ...changes, days: [], trims: [] };
 }
 
-/** Folds the signals of one check, in the order in which they were accepted, and adds to the writes. */
+/**
+ * Applies the signals of one check, in the order in which they were received, and adds the results to
+ * `writes`.
+ */
 function foldSignals(
   writes: Writes,
   check: { stored: StoredState; settings: SignalSettings; signals: readonly AcceptedSignal[] },
@@ -343,7 +342,7 @@ const lenient = new TextDecoder("utf-8");
 
 function kindOf({ source, body }: AcceptedSignal, settings: SignalSettings): SignalKind {
   if (source.by === "email") return classifyEmail({ subject: source.subject, body: source.text }, settings);
-  // Bytes that are no UTF-8 must not cost the signal: they are searched as far as they can be read.
+  // Invalid UTF-8 must not lose the signal; the readable part is searched.
   const text = settings.filterHttpBody && body !== null ? lenient.decode(body) : "";
   return classifyHttp({ action: source.action, method: source.method, body: text }, settings);
 }
@@ -384,13 +383,11 @@ function writeChanges(writes: Writes, { checkId, outcome }: Omit<Logged, "signal
   writes.events.push(...notObservedEvents(checkId, { notices, unobserved }));
 }
 
-// Writes what the fold has collected, in few statements; whatever a batch does not have costs nothing.
-
 export type LogLimits = { pingLogRows: number };
 
-/** The states are locked by this transaction. */
+/** Writes the results of a batch in few statements. The states are locked by this transaction. */
 async function writeBatch(tx: Tx, writes: Writes, limits: LogLimits & { now: Instant }): Promise<void> {
-  // Sent in this order and at once: none of them needs the answer of another.
+  // Sent together, in this order: none depends on the result of another.
   const writing: Promise<unknown>[] = [writeStates(tx, writes.states)];
   if (writes.pings.length > 0) writing.push(insertPings(tx, writes.pings));
   if (writes.bodies.length > 0) writing.push(insertBodies(tx, writes.bodies));
@@ -403,10 +400,10 @@ async function writeBatch(tx: Tx, writes: Writes, limits: LogLimits & { now: Ins
   await Promise.all(writing);
 }
 
-/** Flips with what is owed for them. Sent at once as far as it can be: a delivery needs the id of its flip. */
+/** Inserts flips and their deliveries. Pipelined as far as possible: a delivery needs the id of its flip. */
 async function writeFlips(tx: Tx, { flips, takenBack }: Writes, now: Instant): Promise<void> {
   const inserting = flips.length > 0 ? insertFlips(tx, flips) : Promise.resolve([]);
-  // After the inserts: a batch may take back what it has written itself.
+  // After the inserts: a batch may retract a flip that it has inserted itself.
   const takingBack = Promise.all(takenBack.map((flip) => retractFlip(tx, flip)));
   const [flipIds, takenBackIds] = await Promise.all([inserting, takingBack]);
   const written = flips.map(({ checkId, flip }, index) => ({ checkId, flip, flipId: flipIds[index] ?? 0 }));
@@ -425,7 +422,10 @@ async function settleDays(tx: Tx, days: Writes["days"], now: Instant): Promise<v
   await Promise.all([adding, trimDays(tx, { checkIds, beforeDay: dayOf(keptFrom("run", now)) })]);
 }
 
-/** What leaves the log stays as a packed run: the history is longer than the log, and much smaller. */
+/**
+ * Pings removed from the log are kept as packed runs: the run history is longer than the log, and much
+ * smaller.
+ */
 async function trimLogs(
   tx: Tx,
   trims: Writes["trims"],
@@ -451,11 +451,9 @@ async function trimLogs(
   if (chunks.length > 0) await insertRunChunks(tx, chunks);
 }
 
-// How far can be seen for single checks: what nobody could receive, and the pings of these checks alone that were refused.
-
 /**
- * Reads what excuses each of these checks, to be asked by its id. Read after the watermark, so that nothing is missing
- * that was refused before it.
+ * Returns the visibility of each check, including refused pings that concern it alone. Must be read after the
+ * watermark, so that no refusal before it is missing.
  */
 export async function checkVisibilities(
   db: Db,
@@ -479,7 +477,7 @@ export async function checkVisibilities(
     ]);
 }
 
-/** The same for one check that is commanded or edited at an instant. */
+/** The same for one check, for a command or an edit. */
 export async function checkVisibility(
   db: Db,
   stored: StoredState,
@@ -490,12 +488,15 @@ export async function checkVisibility(
   );
 }
 
-/** Whether a deadline can pass, or a silence be judged anew, before this instant: only then is there an excuse to find. */
+/**
+ * Whether a deadline can pass, or a missed one be reevaluated, before this instant. Only then can refused
+ * pings matter.
+ */
 export function needsCheckVisibility({ downAt, state }: StoredState, beforeAt: Instant): boolean {
   return (downAt !== null && downAt < beforeAt) || state.silence !== null;
 }
 
-/** Nothing from before this instant can excuse the check. */
+/** Refusals before this instant cannot excuse the check. */
 function earliestOf({ state: { lastPingAt, lastStartAt } }: StoredState): Instant {
   return Math.min(lastPingAt ?? lastStartAt ?? 0, lastStartAt ?? Infinity);
 }
@@ -513,11 +514,9 @@ function blindTime({ from, to }: RefusedInterval, { isOwn }: { isOwn: boolean })
   return isOwn ? { from, to, isOwn } : { from, to };
 }
 
-// The lines that a check's history gets when we cannot answer for a stretch of time.
-
 /**
- * One event for each deadline that our blindness excused, and one for a deadline that passed unseen. They carry the
- * deadline's own time, as a flip does: it must not matter who was quicker.
+ * One event for each deadline excused by a monitoring gap, and one for a deadline that passed unobserved.
+ * They carry the time of the deadline, as a flip does, so that the result does not depend on timing.
  */
 export function notObservedEvents(
   checkId: number,

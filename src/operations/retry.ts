@@ -1,22 +1,23 @@
-// A change as one transaction that is begun anew when another one was in its way. It does not know what the
-// change is.
+// Transactions that are retried after conflicts with other transactions.
 import { AppError, ERROR_TEXT } from "../core/errors.ts";
 import type { Database } from "../store/db.ts";
 import { postgresErrorName, type PostgresErrorName } from "../store/errors.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 
-/** A try waits half a second for a lock; with so many, dozens who want the same thing at once get their turn. */
+/**
+ * A try waits half a second for a lock; this many let dozens of concurrent requests for the same row succeed.
+ */
 const TRIES_MAX = 5;
 
-/** What a change had read was no longer so when it held the lock. Nothing has been written. */
+/** The data that a change was based on had changed when it got the lock. Nothing was written. */
 export class ConflictError extends Error {
   override readonly name = "ConflictError";
 }
 
 /**
- * Runs `work` in a transaction, from the start again if others held or changed what it needs; so `work` must do
- * nothing but ask and tell the store. After a few tries the last error is thrown, which callers answer with
- * `unavailable`. A commit in doubt is never tried again.
+ * Runs `work` in a transaction, and again from the start after a conflict, so `work` must have no side
+ * effects outside the database. After the last try the error is thrown, which callers report as
+ * `unavailable`. A commit in doubt is never retried.
  */
 export async function inRetriedTransaction<T>(database: Database, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
@@ -30,7 +31,10 @@ export async function inRetriedTransaction<T>(database: Database, work: (tx: Tx)
   }
 }
 
-/** What may be gone a moment later. A channel that was deleted after it was looked up is not found by the next look. */
+/**
+ * Errors after which a retry can succeed. After a foreign key violation, the retry does not find the deleted
+ * channel.
+ */
 const RETRYABLE: readonly (PostgresErrorName | null)[] = [
   "lock_not_available",
   "deadlock_detected",
@@ -41,7 +45,7 @@ function isRetryable(error: unknown): boolean {
   return error instanceof ConflictError || RETRYABLE.includes(postgresErrorName(error));
 }
 
-/** Does something once more when somebody else has made the same row in that very moment: it is there now. */
+/** Retries once if a concurrent transaction inserted the same row: it exists now. */
 export async function retryOnUniqueViolation<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

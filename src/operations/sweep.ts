@@ -1,6 +1,6 @@
-// Looks for checks whose silence has lasted too long, in batches: each is one transaction that locks what nobody else
-// holds, recomputes it from the locked row and writes what follows, with what is owed to people. Any number may sweep
-// at once, and whenever: a signal that is quicker leads to the same.
+// Finds checks whose deadline has passed, in batches: each is one transaction that locks due rows not held by
+// others, recomputes them and writes flips and deliveries. Several sweepers can run at once; a signal that is
+// applied first leads to the same result.
 import { type Visibility, sweepCheck } from "../core/deadline.ts";
 import { HOUR_MS, type Instant, type Interval, MINUTE_MS } from "../core/instant.ts";
 import { ERROR_MESSAGE_LENGTH_MAX } from "../core/limits.ts";
@@ -27,42 +27,42 @@ import { inSavepoint, inTransaction, type Tx } from "../store/transaction.ts";
 import { planDeliveries, planNotices } from "./plan-deliveries.ts";
 import { notObservedEvents, checkVisibilities } from "./record-signals.ts";
 
-/** Rows of a batch: while it lasts, signals of these checks wait. */
+/** Rows per batch; signals of these checks wait while it runs. */
 export const BATCH_ROWS = 500;
-/** Batches at a time: while one waits for the disk or for us, the other goes on. */
+/** Concurrent batches: while one waits for the disk, the other proceeds. */
 const LANES = 2;
-/** After so many the caller gets to look at the watermark again. */
+/** Batches per call, after which the caller reads the watermark again. */
 const BATCHES_MAX = 1_000;
-/** A check that cannot be judged is tried again after this. */
+/** A check that cannot be evaluated is retried after this time. */
 const QUARANTINE_MS = HOUR_MS;
-/** More than these are found again and again, and fail again and again. */
+/** Checks beyond this number are found, and fail, in each sweep. */
 const QUARANTINED_MAX = 10_000;
-/** Two sweepers that owe the same notices may meet in the wrong order; one of them goes again. */
+/** Two sweepers that plan the same notices can deadlock; one of them retries. */
 const TRIES_MAX = 3;
-/** How many of the due checks that somebody else holds are named. */
+/** How many due checks locked by others are listed. */
 const LOCKED_NAMED_MAX = 100;
 
 export type SweepOptions = SweepMoment & { limit?: number; batchesMax?: number };
 
 export type Swept = {
-  /** Checks that were locked and looked at. */
+  /** Checks that were locked and evaluated. */
   looked: number;
-  /** Those among them whose deadline had moved, or has to wait. */
+  /** Of these, checks whose deadline had moved or has to wait. */
   moved: number;
-  /** Flips, and deadlines that our own blindness excused. */
+  /** Flips, and deadlines excused by a monitoring gap. */
   fired: number;
   excused: number;
-  /** Checks that could not be judged, and are put aside. */
+  /** Checks that could not be evaluated and were quarantined. */
   quarantined: { checkId: number; reason: string }[];
-  /** By how much the oldest deadline that fired lies back; null: none did. */
+  /** Age of the oldest deadline that fired; null if none did. */
   lagMs: number | null;
-  /** Due, and left to whoever holds them. */
+  /** Due, but locked by another transaction. */
   locked: number[];
-  /** False: there is more to do at once. */
+  /** False: more checks are due. */
   isComplete: boolean;
 };
 
-/** Lets every deadline fire that may at `now`, as far as the sight reaches. Without a watermark nothing does. */
+/** Processes all deadlines before the watermark. Without a watermark, none fires. */
 export async function sweepDeadlines(database: Database, options: SweepOptions): Promise<Swept> {
   const { now, visibility, limit = BATCH_ROWS, batchesMax = BATCHES_MAX } = options;
   const swept = nothingSwept();
@@ -78,7 +78,7 @@ export async function sweepDeadlines(database: Database, options: SweepOptions):
     swept,
     isolatingBefore: Promise.resolve(),
   };
-  // Most of the time there is nothing or little, and one look is enough.
+  // Usually one batch is enough.
   const first = await sweepOn(sweep, 0);
   if (first !== null) {
     await Promise.all(Array.from({ length: LANES }, () => sweepLane(sweep, first)));
@@ -94,11 +94,11 @@ type Sweep = {
   range: { through: Instant; except: number[]; limit: number };
   batchesLeft: number;
   swept: Swept;
-  /** Ends with the careful batch that was begun last, however it ends. */
+  /** Settles when the last isolating batch has ended. */
   isolatingBefore: Promise<unknown>;
 };
 
-/** Sweeps batch after batch until nothing is left that nobody else holds. */
+/** Sweeps batch after batch until no unlocked due checks are left. */
 async function sweepLane(sweep: Sweep, from: Instant): Promise<void> {
   try {
     let next: Instant | null = from;
@@ -110,7 +110,7 @@ async function sweepLane(sweep: Sweep, from: Instant): Promise<void> {
   }
 }
 
-/** Sweeps one batch; returns where the next one begins, or null: there is none. */
+/** Sweeps one batch; returns where the next one begins, or null. */
 async function sweepOn(sweep: Sweep, from: Instant): Promise<Instant | null> {
   const { range, swept } = sweep;
   sweep.batchesLeft -= 1;
@@ -139,7 +139,7 @@ function add(swept: Swept, batch: BatchSwept): void {
 
 type Batch = { range: DueRange; moment: SweepMoment };
 type BatchSwept = Pick<Swept, "looked" | "moved" | "fired" | "excused" | "quarantined" | "lagMs"> & {
-  /** Where the next batch begins; null: this one was empty. */
+  /** Where the next batch begins; null: this batch was empty. */
   lastAt: Instant | null;
 };
 
@@ -156,9 +156,8 @@ async function sweepBatch(sweep: Sweep, from: Instant): Promise<BatchSwept> {
 }
 
 /**
- * Careful batches go one after the other: a check that is put aside stays due, so a lane that looked between the
- * commit of the other and its news would put it aside a second time. The exceptions of a batch are the sweep's own
- * list, so they are up to date when its turn comes.
+ * Isolating batches run one at a time: a quarantined check stays due, so a concurrent batch could quarantine
+ * it a second time. They share the sweep's list of exceptions, which is up to date when each begins.
  */
 function sweepInTurn(sweep: Sweep, batch: Batch): Promise<BatchSwept> {
   const isolating = sweep.isolatingBefore.then(async () => {
@@ -175,7 +174,7 @@ function isPassing(error: unknown): boolean {
   return name === "deadlock_detected" || name === "lock_not_available";
 }
 
-/** The database refuses a value, or our own code stumbles over one: trying again would not help. */
+/** The database rejects a value, or our code throws on one: a retry would not help. */
 function needsQuarantine(error: unknown): boolean {
   return isRefusedValue(error) || isOwnFault(error);
 }
@@ -186,7 +185,10 @@ async function sweepWhole(tx: Tx, { range, moment }: Batch): Promise<BatchSwept>
   return { ...done, looked: due.length, quarantined: [], lastAt: due.at(-1)?.sweepAt ?? null };
 }
 
-/** The careful way, for a batch in which something is poisonous: of a row that cannot be read not even that is sure. */
+/**
+ * Sweeps a batch that contains a failing check. Reads only ids first, because the row itself may be
+ * unreadable.
+ */
 async function sweepIsolating(tx: Tx, { range, moment }: Batch): Promise<BatchSwept> {
   const due = await lockDueChecks(tx, range);
   const checkIds = due.map(({ checkId }) => checkId);
@@ -198,7 +200,7 @@ async function sweepIsolating(tx: Tx, { range, moment }: Batch): Promise<BatchSw
 type Done = Pick<Swept, "moved" | "fired" | "excused" | "lagMs">;
 const NOTHING: Done = { moved: 0, fired: 0, excused: 0, lagMs: null };
 
-/** Halves the checks until the poisonous ones stand alone. */
+/** Bisects the checks until the failing ones are isolated. */
 async function sweepInHalves(
   tx: Tx,
   checkIds: readonly number[],
@@ -240,7 +242,7 @@ async function quarantineOne(
 async function evaluateAndWrite(tx: Tx, due: readonly StoredState[], moment: SweepMoment): Promise<Done> {
   const evaluated = due.filter((stored) => !isOnlyMoved(stored, moment.visibility));
   const checkIds = evaluated.map(({ checkId }) => checkId);
-  // Read after the lock: whoever held a check before may have changed its settings.
+  // Read after the lock: the previous holder may have changed the settings.
   const [timings, visibilityOf] = await Promise.all([
     evaluated.length === 0 ? new Map() : findTimings(tx, checkIds),
     checkVisibilities(tx, evaluated, moment.visibility),
@@ -258,7 +260,7 @@ async function evaluateAndWrite(tx: Tx, due: readonly StoredState[], moment: Swe
 
 async function write(tx: Tx, writes: DueWrites, at: Instant): Promise<void> {
   const { states, moves, flips, notices, events } = writes;
-  // Sent in this order and at once: none of these needs the answer of another.
+  // Sent together, in this order: none depends on the result of another.
   const [flipIds] = await Promise.all([
     flips.length > 0 ? insertFlips(tx, flips) : [],
     states.length > 0 ? writeStates(tx, states) : null,
@@ -270,10 +272,7 @@ async function write(tx: Tx, writes: DueWrites, at: Instant): Promise<void> {
   await planNotices(tx, notices, at);
 }
 
-// What becomes of checks that the sweeper has locked: asks core, and collects what has to be written. It reads and
-// writes nothing itself.
-
-/** A deleted check that may still be taken back is looked at so often, and nothing else happens to it. */
+/** How often a check in the trash is looked at; nothing else happens to it. */
 const DELETED_LOOK_MS = 10 * MINUTE_MS;
 
 export type SweepMoment = { now: Instant; visibility: Visibility };
@@ -287,12 +286,12 @@ export type DueWrites = {
   events: Omit<CheckEvent, "id">[];
 };
 
-/** The deadline lies beyond what can be seen, or is none: no schedule has to be read to know that. */
+/** The deadline is after the watermark, or there is none: the schedule is not needed. */
 function isOnlyMoved({ downAt }: StoredState, { watermarkAt }: Visibility): boolean {
   return downAt === null || watermarkAt === null || downAt >= watermarkAt;
 }
 
-/** Judges locked checks. `timings` holds those of all that are more than moved, without the deleted ones. */
+/** Evaluates locked checks. `timings` has those that are not only moved, without deleted ones. */
 function evaluateDue(
   due: readonly StoredState[],
   {
@@ -302,7 +301,7 @@ function evaluateDue(
   }: {
     moment: SweepMoment;
     timings: ReadonlyMap<number, Timing>;
-    /** How far can be seen for a check, with the refusals that concern it alone. */
+    /** The visibility of a check, including refused pings that concern it alone. */
     visibilityOf: (checkId: number) => Visibility;
   },
 ): DueWrites {
@@ -326,7 +325,7 @@ function evaluateOne(
   const { checkId } = stored;
   const { state, flips, notices, downAt, lookAt } = sweepCheck({ timing, state: stored.state }, moment);
   if (state === stored.state) {
-    // Silence would mean nothing from now on, and nobody would ever hear of it.
+    // Otherwise the check would never alert again.
     if (downAt === null) throw new Error("the deadline of the check can no longer be calculated");
     if (downAt === stored.downAt) {
       const heldUntilAt = lookAt !== null && lookAt > downAt ? lookAt : null;
@@ -334,7 +333,7 @@ function evaluateOne(
       return;
     }
   }
-  // Where it has to wait beyond the next deadline, the next look moves it on.
+  // If it has to wait beyond the next deadline, the next sweep moves it.
   writes.states.push({ ...stored, state, downAt, sweepAt: downAt });
   for (const flip of flips) writes.flips.push({ checkId, flip });
   for (const { blind } of notices) writes.notices.push({ checkId, blind });

@@ -1,5 +1,4 @@
-// How far we have seen, for a process that receives nothing itself: it looks at the intakes each second. What of it
-// may be believed is decided by the operation that looks.
+// Reads the watermark each second, for processes that receive no pings themselves.
 import type { Visibility } from "../core/deadline.ts";
 import type { Instant } from "../core/instant.ts";
 import { HEARTBEAT_EVERY_MS } from "../core/watermark.ts";
@@ -10,13 +9,13 @@ import type { Database } from "../store/db.ts";
 import { readIntakes } from "./intakes.ts";
 
 export type WatermarkLoop = Loop & {
-  /** Nothing can be told before the first look. */
+  /** Without a watermark before the first read. */
   visibility(): Visibility;
-  /** The database's clock, carried on since the last look; before the first one, our own. */
+  /** The database's clock, extrapolated from the last read; before the first read, the local clock. */
   now(): Instant;
 };
 
-/** A loop that looks. `name` tells it apart from those of other roles. */
+/** `name` distinguishes the loops of different roles. */
 export function watermarkLoop(
   name: string,
   { database, log, metrics }: { database: Database; log: Log; metrics: LoopMetrics },

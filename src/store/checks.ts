@@ -1,5 +1,5 @@
-// The running state of checks: locked and rewritten in batches by whoever records signals. What a state becomes is
-// decided in core; what only the sweeper asks for is in sweeping.ts.
+// Checks and their states: settings, searches, ping targets, and what the sweeper reads and writes. What a
+// state becomes is decided in core.
 import type { CheckSettings, SignalSettings, UniqueCriteria } from "../core/check.ts";
 import { uniqueKey } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
@@ -10,17 +10,17 @@ import { type Db, statement } from "./db.ts";
 import type { Tx } from "./transaction.ts";
 import { sqlInstant, toNumberArray, toTextArray, toTimestamp } from "./values.ts";
 
-/** A state with what is stored beside it: for the sweeper, the log and the daily roll-ups. */
+/** A state with the stored values for the sweeper, the log and the daily totals. */
 export type StoredState = {
   checkId: number;
   state: CheckState;
-  /** When silence becomes down; null while no deadline runs. */
+  /** The deadline; null if there is none. */
   downAt: Instant | null;
-  /** Where the sweeper looks next; never after downAt. */
+  /** When the sweeper looks next; never after downAt. */
   sweepAt: Instant | null;
   /** Number of the newest logged success, whose body is kept when the log is trimmed. */
   lastSuccessN: number | null;
-  /** The running day of the roll-ups; null before the first run. */
+  /** The current day of the daily totals; null before the first run. */
   today: DayTotals | null;
 };
 
@@ -108,7 +108,7 @@ const INSERT_STATE = statement({
     values ($1, 'new', 0, 0, 0)`,
 });
 
-/** Gives a new check the state of one that nobody has heard of. */
+/** Inserts the state of a new check. */
 export async function insertState(tx: Tx, checkId: number): Promise<void> {
   await tx.query(INSERT_STATE, [checkId]);
 }
@@ -120,8 +120,8 @@ const LOCK_STATES = statement<StateRow>({
 });
 
 /**
- * Locks the states of these checks in the order of their ids, which is the order of every writer, and
- * returns them in it. Missing ones are left out. Settings must be read after this, not with it: a statement
+ * Locks the states of these checks in the order of their ids, as every writer does, and returns them in that
+ * order. Missing ones are left out. Settings must be read after this, not in the same statement: a statement
  * that had to wait sees newer rows only of the table that it locks.
  */
 export async function lockStates(tx: Tx, checkIds: readonly number[]): Promise<StoredState[]> {
@@ -186,12 +186,9 @@ export async function writeStates(tx: Tx, states: readonly StoredState[]): Promi
     numbers(({ today }) => today?.durationMaxMs ?? null),
     texts(({ state }) => (state.endedRids.length === 0 ? null : state.endedRids.join(" "))),
   ]);
-  // A locked row cannot vanish, so a difference means that the caller forgot to lock.
+  // A locked row cannot disappear, so a difference means that the caller did not lock it.
   if (count !== states.length) throw new Error(`wrote ${count} of ${states.length} states`);
 }
-
-// Settings of checks: stored, found by what names them, changed field by field, and deleted in two ways.
-// Running states are in check-states.ts, searches in check-search.ts; what a request means is core's.
 
 export type Check = {
   id: number;
@@ -203,7 +200,7 @@ export type Check = {
   updatedAt: Instant;
 };
 
-/** A check and its running state, read in one statement and without a lock: for showing, not for changing. */
+/** A check and its state, read in one statement without a lock: for display, not for changes. */
 export type CheckWithState = Check & Omit<StoredState, "checkId">;
 
 export type CheckRow = {
@@ -310,7 +307,7 @@ const INSERT_CHECK = statement<{ id: number }>({
 
 export type NewCheck = Omit<Check, "id" | "updatedAt">;
 
-/** Adds a check and returns its id. It has no state yet: `insertState` belongs into the same transaction. */
+/** Inserts a check and returns its id. `insertState` must follow in the same transaction. */
 export async function insertCheck(tx: Tx, check: NewCheck): Promise<number> {
   const { rows } = await tx.query(INSERT_CHECK, [
     check.uuid,
@@ -341,7 +338,7 @@ const UPDATE_CHECK = statement<CheckRow>({
     returning ${CHECK_COLUMNS}`,
 });
 
-/** Writes the given fields and no others, so that two people's edits do not undo each other. */
+/** Writes only the given fields, so that concurrent edits of other fields are kept. */
 export async function updateCheck(
   tx: Tx,
   change: { checkId: number; patch: Partial<CheckSettings>; at: Instant },
@@ -363,7 +360,7 @@ const UPDATE_SCHEDULES = statement({
     where c.id = n.id and c.deleted_at is null`,
 });
 
-/** When each of these checks expects signals from now on. Returns how many were there to be changed. */
+/** Writes the schedules of these checks. Returns how many were updated. */
 export async function updateSchedules(
   tx: Tx,
   { changes, at }: { changes: readonly { checkId: number; settings: CheckSettings }[]; at: Instant },
@@ -385,7 +382,7 @@ const FIND_CHECK_BY_UUID = statement<CheckRow & StateRow>({
   text: `${SELECT_WITH_STATE} where c.uuid = $1 and c.deleted_at is null`,
 });
 
-/** The check with this UUID, in whatever project. */
+/** The check with this UUID, in any project. */
 export async function findCheckByUuid(db: Db, uuid: string): Promise<CheckWithState | null> {
   const { rows } = await db.query(FIND_CHECK_BY_UUID, [uuid]);
   return rows[0] === undefined ? null : toCheckWithState(rows[0]);
@@ -396,7 +393,7 @@ const FIND_CHECK_BY_BADGE_UUID = statement<CheckRow & StateRow>({
   text: `${SELECT_WITH_STATE} where c.badge_uuid = $1 and c.deleted_at is null`,
 });
 
-/** The check that a badge address names. */
+/** The check with this badge UUID. */
 export async function findCheckByBadgeUuid(db: Db, badgeUuid: string): Promise<CheckWithState | null> {
   const { rows } = await db.query(FIND_CHECK_BY_BADGE_UUID, [badgeUuid]);
   return rows[0] === undefined ? null : toCheckWithState(rows[0]);
@@ -407,12 +404,12 @@ const FIND_CHECKS_BY_IDS = statement<CheckRow>({
   text: `select ${CHECK_COLUMNS} from checks c where c.id = any ($1::bigint[]) and c.deleted_at is null`,
 });
 
-/** The settings of these checks as they are now; deleted ones are left out. In no particular order. */
+/** The settings of these checks, without deleted ones. In no particular order. */
 export async function findChecksByIds(db: Db, checkIds: readonly number[]): Promise<Check[]> {
   return (await db.query(FIND_CHECKS_BY_IDS, [checkIds])).rows.map(toCheck);
 }
 
-/** What lists of events show of a check. */
+/** The fields of a check that event lists show. */
 export type NamedCheck = { id: number; uuid: string; name: string; tz: string };
 
 const FIND_CHECK_NAMES = statement<NamedCheck>({
@@ -420,7 +417,7 @@ const FIND_CHECK_NAMES = statement<NamedCheck>({
   text: "select id, uuid, name, tz from checks where id = any ($1::bigint[]) and deleted_at is null",
 });
 
-/** The names of these checks, without what may be long; deleted ones are left out. In no particular order. */
+/** The names of these checks, without long fields and deleted checks. In no particular order. */
 export async function findCheckNames(db: Db, checkIds: readonly number[]): Promise<NamedCheck[]> {
   return (await db.query(FIND_CHECK_NAMES, [checkIds])).rows;
 }
@@ -430,7 +427,7 @@ const LOCK_CREATION = statement({
   text: "select pg_advisory_xact_lock(hashtextextended($1, 0))",
 });
 
-/** Lets only one transaction at a time create the check that `what` names in a project. Held until its end. */
+/** Serializes the creation of the check that `what` names in a project, until the transaction ends. */
 export async function lockCreation(
   tx: Tx,
   { projectId, what }: { projectId: number; what: string },
@@ -443,7 +440,7 @@ const MARK_CHECK_DELETED = statement({
   text: "update checks set deleted_at = $2 where id = $1 and deleted_at is null",
 });
 
-/** Hides a check from everyone. False: there is none, or it was marked before. */
+/** Marks a check as deleted. False: it does not exist or was marked before. */
 export async function markCheckDeleted(
   tx: Tx,
   { checkId, at }: { checkId: number; at: Instant },
@@ -456,7 +453,7 @@ const RESTORE_CHECK = statement({
   text: "update checks set deleted_at = null where id = $1 and deleted_at is not null",
 });
 
-/** Takes the mark back. False: the check is not marked, or is gone for good. */
+/** Removes the mark. False: the check is not marked or does not exist. */
 export async function restoreCheck(tx: Tx, checkId: number): Promise<boolean> {
   return (await tx.query(RESTORE_CHECK, [checkId])).count === 1;
 }
@@ -466,7 +463,7 @@ const MOVE_CHECK = statement({
   text: "update checks set project_id = $2, updated_at = $3 where id = $1 and deleted_at is null",
 });
 
-/** Puts a check into another project. False: there is none, or it is marked as deleted. */
+/** Moves a check to another project. False: it does not exist or is marked as deleted. */
 export async function moveCheck(
   tx: Tx,
   { checkId, projectId, at }: { checkId: number; projectId: number; at: Instant },
@@ -477,8 +474,8 @@ export async function moveCheck(
 const DELETE_CHECK_ROW = statement({ name: "checks.delete", text: "delete from checks where id = $1" });
 
 /**
- * Removes a check for good, its state and its channel assignments with it. The caller holds the lock on the
- * state: every writer takes that one first. False: it was gone already.
+ * Deletes a check with its state and channel assignments. The caller holds the lock on the state, which every
+ * writer takes first. False: it did not exist.
  */
 export async function deleteCheckRow(tx: Tx, checkId: number): Promise<boolean> {
   return (await tx.query(DELETE_CHECK_ROW, [checkId])).count === 1;
@@ -489,13 +486,10 @@ const LOCK_OWNED_CHECKS = statement({
   text: "select pg_advisory_xact_lock(hashtextextended($1, 0))",
 });
 
-/** Lets only one transaction at a time add to the checks that an account owns. Held until its end. */
+/** Serializes additions to the checks that an account owns, until the transaction ends. */
 export async function lockOwnedChecks(tx: Tx, accountId: number): Promise<void> {
   await tx.query(LOCK_OWNED_CHECKS, [`checks of account:${accountId}`]);
 }
-
-// Finding checks by something other than their own names: by slug, by project, by values, by age of deletion.
-// It only reads; checks.ts writes.
 
 const FIND_CHECKS_BY_SLUG = statement<CheckRow & StateRow>({
   name: "checks.find_by_slug",
@@ -507,7 +501,7 @@ const FIND_CHECKS_BY_SLUG = statement<CheckRow & StateRow>({
     order by c.id limit 2`,
 });
 
-/** The checks that a ping by key and slug may mean: none, one, or the first two of an ambiguous slug. */
+/** The checks with a ping key and slug: none, one, or the first two of an ambiguous slug. */
 export async function findChecksBySlug(
   db: Db,
   { pingKey, slug }: { pingKey: string; slug: string },
@@ -524,7 +518,7 @@ const FIND_SHOWN_CHECK = statement<CheckRow & StateRow & { channel_uuids: string
     where c.uuid = $1 and c.deleted_at is null`,
 });
 
-/** The check with this UUID, in whatever project, with the UUIDs of its channels in the order of their texts. */
+/** The check with this UUID, in any project, with the UUIDs of its channels in sorted order. */
 export async function findShownCheck(
   db: Db,
   uuid: string,
@@ -543,7 +537,7 @@ const FIND_DELETED_CHECK = statement<CheckRow & StateRow & { channel_uuids: stri
     where c.uuid = $1 and c.deleted_at is not null`,
 });
 
-/** The check with this UUID that was deleted and can be taken back, in whatever project. */
+/** The deleted check with this UUID that can still be restored, in any project. */
 export async function findDeletedCheck(
   db: Db,
   uuid: string,
@@ -563,7 +557,7 @@ const FIND_OLDEST_MATCH = statement<CheckRow & StateRow>({
     order by c.id limit 1`,
 });
 
-/** The oldest check of a project that has all of these values; an absent one is not compared. */
+/** The oldest check of a project with all of these values; absent values are not compared. */
 export async function findOldestMatch(
   db: Db,
   { projectId, criteria }: { projectId: number; criteria: UniqueCriteria },
@@ -574,7 +568,7 @@ export async function findOldestMatch(
   return rows[0] === undefined ? null : toCheckWithState(rows[0]);
 }
 
-// The length of a stored description is known without reading it, so that what a page leaves out costs nothing.
+// Uses the stored length, so that descriptions that a page leaves out are not read.
 const LIST_CHECKS = statement<CheckRow & StateRow>({
   name: "checks.list",
   text: `select * from (
@@ -588,7 +582,7 @@ const LIST_CHECKS = statement<CheckRow & StateRow>({
     order by id`,
 });
 
-/** A page of checks: so many rows at most, and no further one after so many bytes of descriptions. */
+/** A page of checks: limited by rows and by bytes of descriptions. */
 export type CheckPage = { afterId: number; limit: number; bytesMax: number };
 
 /** The checks of a project, oldest first: all of them, or a page; with a slug only those that have it. */
@@ -596,7 +590,7 @@ export async function listChecks(
   db: Db,
   { projectId, slug, page }: { projectId: number; slug?: string; page?: CheckPage },
 ): Promise<CheckWithState[]> {
-  // No text in the database has a NUL, and none may be asked for.
+  // A text with NUL cannot be stored, and must not be sent as a parameter.
   if (slug?.includes("\0") === true) return [];
   const { rows } = await db.query(LIST_CHECKS, [
     projectId,
@@ -617,7 +611,7 @@ const LIST_TAGS = statement<{ tag: string }>({
     order by tag collate "C" limit $2`,
 });
 
-/** The tags of a project, each once, in the order of their code points; at most `limit`. */
+/** The distinct tags of a project in code point order; at most `limit`. */
 export async function listTags(
   db: Db,
   { projectId, limit }: { projectId: number; limit: number },
@@ -632,7 +626,7 @@ const COUNT_CHECKS_OWNED_BY = statement<{ count: number }>({
     where m.account_id = $1 and m.role = 'owner' and c.deleted_at is null`,
 });
 
-/** How many checks there are in all projects that an account owns: what its limit is compared with. */
+/** Number of checks in all projects that an account owns, for its limit. */
 export async function countChecksOwnedBy(db: Db, accountId: number): Promise<number> {
   return (await db.query(COUNT_CHECKS_OWNED_BY, [accountId])).rows[0]?.count ?? 0;
 }
@@ -645,7 +639,7 @@ const LIST_DELETED_CHECKS = statement<{ id: number; uuid: string; name: string; 
 
 export type DeletedCheck = { id: number; uuid: string; name: string; deletedAt: Instant };
 
-/** The checks of a project that were deleted since an instant, the last deleted first, at most `limit`. */
+/** Checks of a project deleted since an instant, last deleted first, at most `limit`. */
 export async function listDeletedChecks(
   db: Db,
   { projectId, from, limit }: { projectId: number; from: Instant; limit: number },
@@ -659,7 +653,7 @@ const LIST_CHECK_IDS_AFTER = statement<{ id: number }>({
   text: "select id from checks where id > $1 order by id limit $2",
 });
 
-/** The next ids of all checks of the installation, deleted or not: for whoever goes through them in portions. */
+/** The next ids of all checks, deleted or not, for iterating in batches. */
 export async function listCheckIdsAfter(
   db: Db,
   { afterId, limit }: { afterId: number; limit: number },
@@ -672,7 +666,7 @@ const DELETED_AT_OF = statement<{ deleted_at: Instant | null }>({
   text: "select deleted_at from checks where id = $1",
 });
 
-/** When a check was marked as deleted; null when it is not, or is not there. */
+/** When a check was marked as deleted; null if it is not marked or does not exist. */
 export async function deletedAtOf(db: Db, checkId: number): Promise<Instant | null> {
   return (await db.query(DELETED_AT_OF, [checkId])).rows[0]?.deleted_at ?? null;
 }
@@ -682,7 +676,7 @@ const FIND_CHECKS_DELETED_BEFORE = statement<{ id: number }>({
   text: "select id from checks where deleted_at < $1 order by deleted_at limit $2",
 });
 
-/** Ids of checks that were marked before an instant, at most `limit`: their days of grace are over. */
+/** Ids of checks marked as deleted before an instant, at most `limit`. */
 export async function findChecksDeletedBefore(
   db: Db,
   { before, limit }: { before: Instant; limit: number },
@@ -690,22 +684,18 @@ export async function findChecksDeletedBefore(
   return (await db.query(FIND_CHECKS_DELETED_BEFORE, [toTimestamp(before), limit])).rows.map((row) => row.id);
 }
 
-// What happens to all checks of a project at once.
-
 const MARK_CHECKS_DELETED = statement({
   name: "checks.mark_all_deleted",
   text: "update checks set deleted_at = $2 where project_id = $1 and deleted_at is null",
 });
 
-/** Hides all checks of a project from everyone; returns how many. */
+/** Marks all checks of a project as deleted; returns how many. */
 export async function markChecksDeleted(
   tx: Tx,
   { projectId, at }: { projectId: number; at: Instant },
 ): Promise<number> {
   return (await tx.query(MARK_CHECKS_DELETED, [projectId, toTimestamp(at)])).count;
 }
-
-// The keys by which read-only API keys name checks.
 
 const FIND_UUID_BY_UNIQUE_KEY = statement<{ uuid: string }>({
   name: "checks.find_by_unique_key",
@@ -714,7 +704,10 @@ const FIND_UUID_BY_UNIQUE_KEY = statement<{ uuid: string }>({
     order by id limit 1`,
 });
 
-/** The UUID of the check with this key in one of these projects; null also when its key is not stored yet. */
+/**
+ * The UUID of the check with this unique key in one of these projects; also null if its key is not stored
+ * yet.
+ */
 export async function findUuidByUniqueKey(
   db: Db,
   { key, projectIds }: { key: string; projectIds: readonly number[] },
@@ -731,7 +724,10 @@ const LIST_WITHOUT_UNIQUE_KEY = statement<{ id: number; uuid: string; is_deleted
     order by id limit $3`,
 });
 
-/** Checks of these projects whose key is not stored, oldest first; deleted ones too, since they can be restored. */
+/**
+ * Checks of these projects without a stored unique key, oldest first; including deleted ones, since they can
+ * be restored.
+ */
 export async function listWithoutUniqueKey(
   db: Db,
   { projectIds, afterId, limit }: { projectIds: readonly number[]; afterId: number; limit: number },
@@ -747,7 +743,7 @@ const WRITE_UNIQUE_KEYS = statement({
     where c.id = n.id and c.unique_key is null`,
 });
 
-/** Stores the keys of checks that have none. */
+/** Stores unique keys of checks that have none. */
 export async function writeUniqueKeys(tx: Tx, checks: readonly { id: number; key: string }[]): Promise<void> {
   await tx.query(WRITE_UNIQUE_KEYS, [
     toNumberArray(checks.map(({ id }) => id)),
@@ -755,14 +751,12 @@ export async function writeUniqueKeys(tx: Tx, checks: readonly { id: number; key
   ]);
 }
 
-// What a batch of signals has to find: the checks that its addresses name, and how long their logs may be.
-
 const FIND_CHECK_IDS_BY_UUIDS = statement<{ uuid: string; id: number }>({
   name: "ping_targets.by_uuid",
   text: "select c.uuid, c.id from checks c where c.uuid = any ($1::uuid[]) and c.deleted_at is null",
 });
 
-/** The ids of the checks with these UUIDs; unknown and deleted ones are not there. */
+/** Ids of the checks with these UUIDs, without unknown and deleted ones. */
 export async function findCheckIdsByUuids(db: Db, uuids: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await db.query(FIND_CHECK_IDS_BY_UUIDS, [uuids]);
   return new Map(rows.map(({ uuid, id }) => [uuid, id]));
@@ -778,7 +772,7 @@ const FIND_CHECK_IDS_BY_SLUGS = statement<{ position: number; id: number; count:
     group by n.position`,
 });
 
-/** For each pair, in order: the id of its check, "ambiguous" when several share the slug, or null. */
+/** For each pair, in order: the id of its check, "ambiguous" if several share the slug, or null. */
 export async function findCheckIdsBySlugs(
   db: Db,
   pairs: readonly { pingKey: string; slug: string }[],
@@ -792,10 +786,10 @@ export async function findCheckIdsBySlugs(
   return found;
 }
 
-/** Checks by either of their names. */
+/** Checks by UUID or id. */
 export type TargetNames = { uuids: readonly string[]; ids: readonly number[] };
 
-// Not a join: the ids come first, so that the states are locked in the order of the index, without sorting them.
+// Not a join: finding the ids first locks the states in index order, without sorting.
 const LOCK_TARGETS = statement<StateRow>({
   name: "ping_targets.lock",
   text: `select ${STATE_COLUMNS} from check_states s
@@ -805,8 +799,8 @@ const LOCK_TARGETS = statement<StateRow>({
 });
 
 /**
- * Locks the states of the named checks in the order of their ids, as every writer does, and returns them in it.
- * The settings must be read after this, in a statement of their own; see lockStates.
+ * Locks the states of these checks in the order of their ids, as every writer does. Settings must be read
+ * afterwards, in a separate statement; see lockStates.
  */
 export async function lockTargets(tx: Tx, { uuids, ids }: TargetNames): Promise<StoredState[]> {
   return (await tx.query(LOCK_TARGETS, [toTextArray(uuids), toNumberArray(ids)])).rows.map(toStoredState);
@@ -829,7 +823,7 @@ const FIND_TARGET_SETTINGS = statement<TargetRow>({
 
 export type TargetSettings = { id: number; uuid: string; settings: SignalSettings };
 
-/** What decides about the signals of the named checks; unknown and deleted ones are left out. */
+/** The settings that apply to signals of these checks, without unknown and deleted ones. */
 export async function findTargetSettings(db: Db, { uuids, ids }: TargetNames): Promise<TargetSettings[]> {
   return (await db.query(FIND_TARGET_SETTINGS, [toTextArray(uuids), toNumberArray(ids)])).rows.map(
     toTargetSettings,
@@ -868,26 +862,23 @@ const FIND_LOG_LIMITS = statement<{ check_id: number; ping_log_limit: number }>(
     where c.id = any ($1::bigint[]) and a.ping_log_limit is not null`,
 });
 
-/** How many pings are kept for these checks, where their owner has a limit of its own. */
+/** Log limits of these checks whose owner has a separate limit. */
 export async function findLogLimits(db: Db, checkIds: readonly number[]): Promise<Map<number, number>> {
   const { rows } = await db.query(FIND_LOG_LIMITS, [checkIds]);
   return new Map(rows.map((row) => [row.check_id, row.ping_log_limit]));
 }
 
-// What the sweeper asks for: checks that are due, what decides about their deadlines, where to look again, and those
-// that it could not judge. What becomes of them is decided in core.
-
-/** Which checks are due. */
+/** Selects due checks. */
 export type DueRange = {
   through: Instant;
-  /** Checks that the sweeper was to look at before this are left out: it has been there. */
+  /** Lower bound: earlier ones were processed in this sweep. */
   from?: Instant;
-  /** Checks that are left out, because they are put aside. */
+  /** Quarantined checks to leave out. */
   except?: readonly number[];
   limit: number;
 };
 
-// The range has a beginning so that what a sweep has moved, and vacuum not yet removed, is not read again.
+// The lower bound avoids reading index entries again that the sweep has moved but vacuum has not removed.
 const DUE = `check_states s
     where s.sweep_at <= $1 and s.sweep_at >= $2 and s.check_id <> all ($3::bigint[])
     order by s.sweep_at limit $4`;
@@ -902,8 +893,8 @@ const FIND_DUE_STATES = statement<StateRow>({
 });
 
 /**
- * Locks and returns at most `limit` checks that the sweeper has to look at, the longest due first. Those
- * that another transaction holds are left to it, so that several sweepers share the work.
+ * Locks and returns at most `limit` due checks, longest due first. Skips rows locked by other transactions,
+ * so that several sweepers share the work.
  */
 export async function findDueStates(tx: Tx, range: DueRange): Promise<StoredState[]> {
   return (await tx.query(FIND_DUE_STATES, dueValues(range))).rows.map(toStoredState);
@@ -916,7 +907,7 @@ const LOCK_DUE_CHECKS = statement<{ check_id: number; sweep_at: Instant }>({
   text: `select s.check_id, s.sweep_at from ${DUE} for update skip locked`,
 });
 
-/** The same, for a row of which something cannot be read: only what names it. */
+/** The same without the state, for rows that cannot be read. */
 export async function lockDueChecks(tx: Tx, range: DueRange): Promise<DueCheck[]> {
   return (await tx.query(LOCK_DUE_CHECKS, dueValues(range))).rows.map(toDueCheck);
 }
@@ -926,7 +917,7 @@ const LIST_DUE_CHECKS = statement<{ check_id: number; sweep_at: Instant }>({
   text: `select s.check_id, s.sweep_at from ${DUE}`,
 });
 
-/** The same without a lock: after a sweep, those that somebody else holds. */
+/** The same without locking: after a sweep, these are locked by others. */
 export async function listDueChecks(db: Db, range: DueRange): Promise<DueCheck[]> {
   return (await db.query(LIST_DUE_CHECKS, dueValues(range))).rows.map(toDueCheck);
 }
@@ -946,7 +937,7 @@ const FIND_TIMINGS = statement<TimingRow>({
     from checks c where c.id = any ($1::bigint[]) and c.deleted_at is null`,
 });
 
-/** What decides when signals of these checks are due. To be read after their locks; deleted ones are left out. */
+/** Schedules of these checks, to be read after locking them; without deleted ones. */
 export async function findTimings(db: Db, checkIds: readonly number[]): Promise<Map<number, Timing>> {
   const { rows } = await db.query(FIND_TIMINGS, [toNumberArray(checkIds)]);
   return new Map(
@@ -975,11 +966,11 @@ const MOVE_SWEEP = statement({
 export type SweepMove = {
   checkId: number;
   sweepAt: Instant | null;
-  /** Set where the sweeper waits beyond the deadline; it must not look after this. */
+  /** Set if the sweeper waits beyond the deadline; it must look by then. */
   heldUntilAt?: Instant | null;
 };
 
-/** Moves only the sweeper's mark of checks that this transaction has locked, and nothing else of them. */
+/** Updates only `sweep_at` of checks that this transaction has locked. */
 export async function moveSweep(tx: Tx, moves: readonly SweepMove[]): Promise<void> {
   await tx.query(MOVE_SWEEP, [
     toNumberArray(moves.map((move) => move.checkId)),
@@ -996,7 +987,7 @@ const QUARANTINE_CHECK = statement({
     on conflict (check_id) do update set until_at = excluded.until_at, reason = excluded.reason`,
 });
 
-/** Puts a check aside that could not be judged; since when that is so stays what it was. */
+/** Quarantines a check that could not be evaluated; keeps the start of an existing quarantine. */
 export async function quarantineCheck(tx: Tx, poisoned: QuarantinedCheck): Promise<void> {
   const { checkId, sinceAt, untilAt, reason } = poisoned;
   await tx.query(QUARANTINE_CHECK, [checkId, toTimestamp(sinceAt), toTimestamp(untilAt), reason]);
@@ -1007,7 +998,7 @@ const RELEASE_QUARANTINED_CHECKS = statement({
   text: "delete from poisoned_checks where until_at <= $1",
 });
 
-/** Forgets those whose time is over: what could not be judged again has a new one. */
+/** Deletes expired quarantine entries; a check that failed again has a new one. */
 export async function releaseQuarantinedChecks(tx: Tx, { through }: { through: Instant }): Promise<void> {
   await tx.query(RELEASE_QUARANTINED_CHECKS, [toTimestamp(through)]);
 }
@@ -1017,7 +1008,7 @@ const DELETE_QUARANTINE_OF_CHECK = statement({
   text: "delete from poisoned_checks where check_id = $1",
 });
 
-/** Forgets that a check was put aside which is deleted for good. */
+/** Deletes the quarantine entry of a check that is being deleted. */
 export async function deleteQuarantineOfCheck(tx: Tx, checkId: number): Promise<void> {
   await tx.query(DELETE_QUARANTINE_OF_CHECK, [checkId]);
 }
@@ -1032,7 +1023,7 @@ const LIST_QUARANTINED_CHECKS = statement<{
   text: "select check_id, since_at, until_at, reason from poisoned_checks order by since_at, check_id limit $1",
 });
 
-/** Checks that are put aside, the longest first. */
+/** Quarantined checks, longest first. */
 export async function listQuarantinedChecks(db: Db, limit: number): Promise<QuarantinedCheck[]> {
   const { rows } = await db.query(LIST_QUARANTINED_CHECKS, [limit]);
   return rows.map(({ check_id, since_at, until_at, reason }) => ({

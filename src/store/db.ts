@@ -1,56 +1,55 @@
-// The connection to PostgreSQL: the pool, what every session is set to, and how a named statement is run.
-// It holds no SQL of the domain and opens no transaction; that is transaction.ts.
+// The connection pool, session settings, and named statements. Transactions are in transaction.ts.
 import pg from "pg";
 import { UnusableDatabaseError } from "./errors.ts";
 import { clientClassOf, clientSslOf, tlsPlanOf } from "./tls.ts";
 import { TYPE_PARSERS } from "./values.ts";
 
-/** PostgreSQL versions below this one are refused. */
+/** Older PostgreSQL versions are rejected. */
 const SERVER_VERSION_MIN = 150_000;
-/** A statement waits this long for a lock; then its checks wait for the next batch. */
+/** How long a statement waits for a lock. */
 const LOCK_TIMEOUT_MS = 500;
-/** A transaction that is left open is ended by the server after this. */
+/** The server ends transactions that are idle for this long. */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
 const KEEPALIVE_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const CONNECTIONS_MAX = 10;
 
-/** One SQL statement; its name is the prepared statement's name and appears in logs and statistics. */
+/** An SQL statement. Its name identifies the prepared statement and appears in logs and statistics. */
 export type Statement<Row> = {
   readonly name: string;
   readonly text: string;
-  /** Never set: it only carries the type of the rows. */
+  /** Never set; carries the type of the rows. */
   readonly row?: Row;
 };
 
 export type Rows<Row> = { rows: Row[]; count: number };
 
-/** What reading functions need: somewhere to run a statement. A transaction is one, too. */
+/** Something that can run a statement: the pool or a transaction. */
 export type Db = {
   query<Row extends object>(statement: Statement<Row>, values: readonly unknown[]): Promise<Rows<Row>>;
 };
 
 /** The pool of a process. */
 export type Database = Db & {
-  /** For transaction.ts and the question whether the server answers; everything else goes through `query`. */
+  /** Only for transaction.ts and the health check; everything else uses `query`. */
   readonly pool: pg.Pool;
   close(): Promise<void>;
 };
 
 export type DatabaseOptions = {
-  /** A connection address, `postgres://user:password@host:port/database`. */
+  /** A connection URL, `postgres://user:password@host:port/database`. */
   url: string;
   /** Shown in pg_stat_activity. */
   applicationName: string;
-  /** Called when an idle connection breaks; without a listener the process would die of it. */
+  /** Called when an idle connection breaks; without a listener the process would exit. */
   onError: (error: Error) => void;
   connectionsMax?: number;
-  /** Plans each statement once for all values: for whoever sends the same few statements all day. */
+  /** Uses generic plans, for processes that send the same few statements repeatedly. */
   plansOnce?: boolean;
   connectTimeoutMs?: number;
   statementTimeoutMs?: number;
-  /** False accepts a server that confirms before its disk does. Only tests may want that. */
+  /** False accepts a server with fsync or synchronous_commit off. Only for tests. */
   requireDurable?: boolean;
 };
 
@@ -62,7 +61,7 @@ export function statement<Row extends object = Record<string, never>>(at: {
   return at;
 }
 
-/** Opens the pool. Nothing connects before the first statement; `close` ends it. */
+/** Opens the pool. It connects with the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { Client, config } = connectionOf(options);
   const pool = new pg.Pool({
@@ -73,14 +72,14 @@ export function openDatabase(options: DatabaseOptions): Database {
     onConnect: (client) => prepareSession(client, options),
   });
   pool.on("error", (error: Error & { client?: unknown }) => {
-    // The driver hangs the whole connection on it, which would end up in a log.
+    // The driver attaches the connection to the error, which would end up in the log.
     delete error.client;
     options.onError(error);
   });
   return { pool, query: (what, values) => runStatement(pool, what, values), close: () => pool.end() };
 }
 
-/** Runs one named statement on a pool or a connection. For db.ts and transaction.ts. */
+/** Runs a named statement on a pool or a connection. */
 export async function runStatement<Row extends object>(
   on: pg.Pool | pg.ClientBase,
   what: Statement<Row>,
@@ -90,7 +89,7 @@ export async function runStatement<Row extends object>(
   return { rows: result.rows, count: result.rowCount ?? 0 };
 }
 
-/** One connection outside any pool, with the same session settings. The caller ends it. */
+/** A connection outside the pool with the same session settings. The caller closes it. */
 export async function connectAlone(options: DatabaseOptions): Promise<pg.Client> {
   const client = await connectBare(options);
   try {
@@ -102,7 +101,7 @@ export async function connectAlone(options: DatabaseOptions): Promise<pg.Client>
   return client;
 }
 
-/** A connection whose session is as the server opens it, for questions about the server. The caller ends it. */
+/** A connection with the server's default session settings. The caller closes it. */
 export async function connectBare(
   options: DatabaseOptions,
   changes: pg.ClientConfig = {},
@@ -124,7 +123,7 @@ function connectionOf(options: DatabaseOptions): { Client: typeof pg.Client; con
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEPALIVE_MS,
     types: TYPE_PARSERS,
-    // Statements that do not wait for each other travel together.
+    // Independent statements are pipelined.
     pipeline: true,
   };
   return { Client: clientClassOf(tls), config };
@@ -146,8 +145,8 @@ const PREPARE_SESSION = `
     current_setting('synchronous_commit') as synchronous_commit`;
 
 /**
- * Set after connecting and not with the start-up packet, because a pooler in session mode passes this on
- * and refuses the other.
+ * Set after connecting instead of in the start-up packet, because poolers in session mode pass these on but
+ * reject start-up options.
  */
 async function prepareSession(client: pg.ClientBase, options: DatabaseOptions): Promise<void> {
   const question = {
@@ -159,7 +158,7 @@ async function prepareSession(client: pg.ClientBase, options: DatabaseOptions): 
       String(KEEPALIVE_MS / 1_000),
       options.plansOnce === true ? "force_generic_plan" : "auto",
     ],
-    // The pool's own limit ends before this question; on a link that is cut just now it would wait for ever.
+    // The pool's connect timeout does not cover this query.
     query_timeout: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
   };
   const { rows } = await client.query<{
@@ -177,7 +176,7 @@ async function prepareSession(client: pg.ClientBase, options: DatabaseOptions): 
       `The database server runs PostgreSQL ${major}, but Overdue requires PostgreSQL 15 or newer.`,
     );
   }
-  // Names and bodies hold any character; another encoding would refuse some of them, ping by ping.
+  // Names and bodies contain any character; other encodings cannot store some of them.
   if (server.encoding !== "UTF8") {
     throw new UnusableDatabaseError(
       `The database has the encoding ${server.encoding}, but Overdue requires UTF8. ` +
@@ -185,7 +184,7 @@ async function prepareSession(client: pg.ClientBase, options: DatabaseOptions): 
     );
   }
   if (options.requireDurable === false) return;
-  // A 200 on a ping promises that the signal is on disk; with either off the server would lie to us.
+  // A 200 on a ping means that it is on disk, which the server does not guarantee with either off.
   if (server.fsync === "off" || server.synchronous_commit === "off") {
     const which = server.fsync === "off" ? "fsync" : "synchronous_commit";
     throw new UnusableDatabaseError(
@@ -194,11 +193,9 @@ async function prepareSession(client: pg.ClientBase, options: DatabaseOptions): 
   }
 }
 
-// How a table that grows with time forgets what is old, a few rows at a time.
-
 /**
- * SQL for the rows of a table that are from before $1, looked for among its $2 oldest. By address, so that the plan
- * reads the oldest rows by the key and nothing else, whatever the limit.
+ * SQL condition for rows older than $1 among the $2 oldest rows of a table. By ctid, so that the plan reads
+ * only the oldest rows by the key, whatever the limit.
  */
 export function amongOldest(table: string, at = "at"): string {
   return `ctid = any (array(

@@ -1,30 +1,31 @@
-// The only place that opens a transaction, and only operations import it. Done means that the server
-// answered COMMIT, nothing less.
+// The only place that opens transactions; only operations import it. A transaction is done when the server
+// has answered COMMIT.
 import type pg from "pg";
 import { type Database, type Db, runStatement, statement } from "./db.ts";
 import { CommitInDoubtError, OutOfTimeError, sqlStateOf } from "./errors.ts";
 
 /**
- * No confirmed COMMIT within this time: the connection is given up and the outcome is in doubt. A checkpoint on a slow
- * disk delays a commit by seconds. Pings, which can go to the spool instead, wait less.
+ * If COMMIT is not confirmed within this time, the connection is dropped and the outcome is in doubt. A
+ * checkpoint on a slow disk can delay a commit by seconds. Pings, which can go to the spool instead, wait
+ * less.
  */
 const COMMIT_TIMEOUT_MS = 10_000;
 
 declare const transactionBrand: unique symbol;
 
-/** A running transaction: what writing functions demand. Only `inTransaction` makes one. */
+/** A running transaction, required by functions that write. Only `inTransaction` creates one. */
 export type Tx = Db & { readonly [transactionBrand]: true };
 
 export type TransactionOptions = {
   commitTimeoutMs?: number;
-  /** On `performance.now()`. Past it the connection is destroyed, whatever it waits for. */
+  /** On `performance.now()`. After it, the connection is destroyed. */
   giveUpAtMs?: number;
 };
 
 /**
- * Runs `work` in one transaction and commits. If `work` throws, everything is rolled back and its error is
- * thrown on. Throws CommitInDoubtError when COMMIT was sent and its durable end was not confirmed, and
- * OutOfTimeError when the time was over before: then nothing was done.
+ * Runs `work` in one transaction and commits. If `work` throws, the transaction is rolled back and the error
+ * is rethrown. Throws CommitInDoubtError if COMMIT was sent but not confirmed, and OutOfTimeError if the time
+ * was over before that: then nothing was done.
  */
 export async function inTransaction<T>(
   database: Database,
@@ -46,7 +47,7 @@ async function transact<T>(
 ): Promise<T> {
   const client = await connect(database, limit);
   let broken = true;
-  // An error of a connection in use reaches us through its query; unheard it would end the process.
+  // Errors of a connection in use are reported by its query; without a listener they would end the process.
   const ignore = () => {};
   client.on("error", ignore);
   try {
@@ -57,7 +58,7 @@ async function transact<T>(
       result = await limit.hold(work(part.tx));
     } catch (error) {
       part.end();
-      // A connection that did not answer in time is not asked for one thing more.
+      // No rollback on a connection that did not answer in time.
       broken = error instanceof OutOfTimeError || !(await limit.hold(rolledBack(client)).catch(() => false));
       throw error;
     }
@@ -71,9 +72,9 @@ async function transact<T>(
   }
 }
 
-/** An end to everything that is held by it. */
+/** A time limit for promises. */
 type TimeLimit = {
-  /** Rejects with OutOfTimeError when the time is over; what was waited for is left to its fate. */
+  /** Rejects with OutOfTimeError when the time is over; the promise itself is not cancelled. */
   hold<T>(work: Promise<T>): Promise<T>;
   leftMs(): number;
   lift(): void;
@@ -85,7 +86,7 @@ function timeLimit(giveUpAtMs: number | undefined): TimeLimit {
   }
   const leftMs = () => Math.max(0, giveUpAtMs - performance.now());
   const { promise: over, reject } = Promise.withResolvers<never>();
-  // Nobody may be waiting at that moment.
+  // Avoids an unhandled rejection if nothing is waiting.
   over.catch(() => {});
   const timer = setTimeout(
     () => reject(new OutOfTimeError("The database did not respond in time.")),
@@ -99,7 +100,7 @@ async function connect({ pool }: Database, limit: TimeLimit): Promise<pg.PoolCli
   try {
     return await limit.hold(connecting);
   } catch (error) {
-    // One that comes too late is for the next transaction.
+    // A connection that arrives too late goes back to the pool.
     connecting.then(
       (client) => client.release(),
       () => {},
@@ -109,8 +110,8 @@ async function connect({ pool }: Database, limit: TimeLimit): Promise<pg.PoolCli
 }
 
 /**
- * A transaction for as long as its work goes on. Where statements are sent at once and one of them fails, others may
- * have a next one to send: behind the rollback it would take effect by itself.
+ * A transaction handle that is valid until `end`. If one of several pipelined statements fails, others may
+ * still send their next one, which would take effect outside the transaction after the rollback.
  */
 function partOf(on: Db): { tx: Tx; end(): void } {
   let isOver = false;
@@ -131,7 +132,7 @@ async function rolledBack(client: pg.PoolClient): Promise<boolean> {
     await client.query("rollback");
     return true;
   } catch {
-    // The connection is gone, and with it the transaction; the first error is the one to tell.
+    // The connection is lost, and with it the transaction; report the first error.
     return false;
   }
 }
@@ -139,7 +140,7 @@ async function rolledBack(client: pg.PoolClient): Promise<boolean> {
 async function commit(client: pg.PoolClient, timeoutMs: number): Promise<void> {
   const warnings: string[] = [];
   const listen = (notice: { severity?: string | undefined; message?: string | undefined }) => {
-    // A wait for a synchronous standby that was cut short commits with nothing but a warning.
+    // A cancelled wait for a synchronous standby commits with only a warning.
     if (notice.severity === "WARNING") warnings.push(notice.message ?? "");
   };
   client.on("notice", listen);
@@ -151,14 +152,15 @@ async function commit(client: pg.PoolClient, timeoutMs: number): Promise<void> {
   try {
     tag = (await Promise.race([client.query("commit"), timeout])).command;
   } catch (cause) {
-    // A constraint or a conflict that shows at the end is a clear no; anything else leaves us without an answer.
+    // A constraint violation or serialization conflict at commit is a definite failure; after any other error
+    // the outcome is unknown.
     if (/^(23|40)/.test(sqlStateOf(cause) ?? "")) throw cause;
     throw new CommitInDoubtError("The commit was not confirmed.", { cause });
   } finally {
     clearTimeout(timer);
     client.off("notice", listen);
   }
-  // A transaction in which a statement failed answers ROLLBACK to COMMIT, and that is no error to PostgreSQL.
+  // PostgreSQL answers ROLLBACK, without an error, to the COMMIT of a failed transaction.
   if (tag !== "COMMIT")
     throw new Error(`The transaction was rolled back: a statement in it had failed (${tag}).`);
   if (warnings.length > 0) throw new CommitInDoubtError(`Committed with a warning: ${warnings.join("; ")}`);
@@ -168,7 +170,10 @@ const SAVEPOINT = statement({ name: "transaction.savepoint", text: "savepoint pa
 const RELEASE = statement({ name: "transaction.release", text: "release savepoint part" });
 const ROLL_BACK_TO = statement({ name: "transaction.roll_back_to", text: "rollback to savepoint part" });
 
-/** Runs a part of a transaction that may fail without taking the rest with it. Its error is thrown on. */
+/**
+ * Runs part of a transaction in a savepoint, so that its failure does not abort the rest. Its error is
+ * rethrown.
+ */
 export async function inSavepoint<T>(tx: Tx, work: (part: Tx) => Promise<T>): Promise<T> {
   await tx.query(SAVEPOINT, []);
   const part = partOf(tx);
