@@ -45,7 +45,7 @@ export async function recordWorks(stage: ApiStage, works: readonly Work[]): Prom
   const siteUrl = new URL("http://localhost:8000");
   const log = createLog({ level: "warn" });
   const handler = await apiHandler({
-    house: {
+    context: {
       database,
       urls: publicUrls({ siteUrl: siteUrl.href, pingUrl: null, apiUrl: null }),
       checkLimitDefault: null,

@@ -79,7 +79,7 @@ export type MailPort = {
   idDomain: string;
   recipient(of: { channelUuid: string; address: string }): Promise<Recipient>;
   /** Whoever owns the channel is told that its address was never verified. Does so once in a while. */
-  tellUnverified(of: { channelUuid: string }): Promise<void>;
+  notifyUnverified(of: { channelUuid: string }): Promise<void>;
   send(mail: BounceableMail): Promise<MailResult>;
 };
 

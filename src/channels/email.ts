@@ -97,7 +97,7 @@ async function send(message: ChannelMessage, config: Config, out: Outgoing): Pro
   if (mail === null) return unsent(summary, "This server cannot send email: OVERDUE_SMTP_HOST is not set");
   const recipient = await mail.recipient({ channelUuid: channel.uuid, address: config.value });
   if (!recipient.isVerified) {
-    await mail.tellUnverified({ channelUuid: channel.uuid });
+    await mail.notifyUnverified({ channelUuid: channel.uuid });
     return { ...unsent(summary, "Email address not confirmed"), permanent: true, keepsChannel: true };
   }
   const { idDomain } = mail;
@@ -110,10 +110,10 @@ function unsent(summary: string, reason: string): FailedResult {
 }
 
 function resultOf(result: MailResult, summary: string): SendResult {
-  const told = { summary, code: result.code, excerpt: result.response };
-  if (result.kind === "sent") return { kind: "sent", ...told };
+  const outcome = { summary, code: result.code, excerpt: result.response };
+  if (result.kind === "sent") return { kind: "sent", ...outcome };
   const { permanent, reason, inDoubt } = result;
-  return { kind: "failed", ...told, permanent, reason, retryAfterMs: null, inDoubt };
+  return { kind: "failed", ...outcome, permanent, reason, retryAfterMs: null, inDoubt };
 }
 
 export const email: ChannelKind<Config> = {
@@ -141,8 +141,10 @@ export type RenderedMail = { subject: string; text: string; html: string };
 /** The mail that a message becomes for its reader. */
 function alertMail(message: ChannelMessage, options: AlertMailOptions): RenderedMail {
   const { site, zone } = options;
-  const told = cleanWords(messageText(message, { site, zone }));
-  const words = told.isTest ? { ...told, link: { text: `Open ${site.name}`, url: `${site.url}/` } } : told;
+  const cleaned = cleanWords(messageText(message, { site, zone }));
+  const words = cleaned.isTest
+    ? { ...cleaned, link: { text: `Open ${site.name}`, url: `${site.url}/` } }
+    : cleaned;
   const facts = [...words.facts, ...furtherFacts(message, zone)];
   const output = words.output === null ? null : outputOf(words.output);
   const footer = footerOf(options);

@@ -43,12 +43,12 @@ export function interpret(
   { summary, now, rules = {} }: { summary: string; now: Instant; rules?: ReceiverRules },
 ): SendResult {
   const { status: code } = answer;
-  const told = { summary, code, excerpt: excerptOf(answer.text) };
-  if (SUCCESS_STATUSES.has(code)) return { kind: "sent", ...told };
+  const outcome = { summary, code, excerpt: excerptOf(answer.text) };
+  if (SUCCESS_STATUSES.has(code)) return { kind: "sent", ...outcome };
   const permanentReason = rules.permanentReason?.(answer) ?? null;
   return {
     kind: "failed",
-    ...told,
+    ...outcome,
     permanent: permanentReason !== null,
     reason: permanentReason ?? `Received status code ${code}`,
     retryAfterMs: rules.retryAfterMs?.(answer) ?? retryAfterMs(answer, now),

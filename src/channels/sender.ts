@@ -62,7 +62,7 @@ export function createSender(options: SenderOptions): Sender {
       const { mail, site, keys } = options;
       const providerKeys = Object.values(keys).filter((key) => key !== null);
       const clean = secretRemover({ secrets: [...secretsIn(kind, config), ...providerKeys] });
-      const told: ChannelMessage =
+      const outgoing: ChannelMessage =
         message.kind === "test"
           ? {
               ...exampleMessage(message, {
@@ -73,7 +73,7 @@ export function createSender(options: SenderOptions): Sender {
             }
           : message;
       const { uuid, name } = channel;
-      const result = await kind.send(told, config, {
+      const result = await kind.send(outgoing, config, {
         http: cleanAnswers(options.http, clean),
         mail,
         site,
@@ -122,13 +122,13 @@ function cleanAnswers(http: SenderOptions["http"], clean: Clean): SenderOptions[
 }
 
 function cleanResult(result: SendResult, clean: Clean): SendResult {
-  const told = {
+  const cleaned = {
     summary: clean(result.summary),
     excerpt: result.excerpt === null ? null : clean(result.excerpt),
   };
   return result.kind === "sent"
-    ? { ...result, ...told }
-    : { ...result, ...told, reason: clean(result.reason) };
+    ? { ...result, ...cleaned }
+    : { ...result, ...cleaned, reason: clean(result.reason) };
 }
 
 // What a test of a channel tells: a check that does not exist, in a state that every kind has words for.

@@ -114,13 +114,13 @@ async function prepareData(place: Place, options: Preparing): Promise<void> {
   else if (secret?.isNew === true) {
     await runSingle(place, {
       at: { path: place.data, seenAs: place.dataSeenAs },
-      lines: tellPassword(secret),
+      lines: printPassword(secret),
     });
   }
   secret?.keep();
 }
 
-function tellPassword(secret: PrivatePassword | null): string[] {
+function printPassword(secret: PrivatePassword | null): string[] {
   // It consists of letters, digits, hyphens and underscores.
   return secret === null ? [] : [`alter role ${SUPERUSER} password '${secret.password}'`];
 }
@@ -152,7 +152,7 @@ async function initialise(place: Place, { database, keepDataIn, secret }: Prepar
   const sync = keepDataIn === undefined ? ["--no-sync"] : [];
   await run(join(place.programs, "initdb"), ["-D", unfinished.seenAs, ...args, ...sync], at);
   const making = database === undefined ? [] : [`create database ${database}`];
-  await runSingle(place, { at: unfinished, lines: [...making, ...tellPassword(secret)] });
+  await runSingle(place, { at: unfinished, lines: [...making, ...printPassword(secret)] });
   if (existsSync(place.data)) rmSync(place.data, { recursive: true });
   renameSync(unfinished.path, place.data);
 }

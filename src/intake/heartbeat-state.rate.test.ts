@@ -3,16 +3,16 @@ import { expect, test } from "vitest";
 import { PerMinute } from "./heartbeat-state.ts";
 
 function second(rate: PerMinute, { from, to, each }: { from: number; to: number; each: number }): number[] {
-  const told: number[] = [];
-  for (let at = from; at <= to; at += 1) told.push(rate.look({ ms: at * 1_000, total: at * each }));
-  return told;
+  const rates: number[] = [];
+  for (let at = from; at <= to; at += 1) rates.push(rate.look({ ms: at * 1_000, total: at * each }));
+  return rates;
 }
 
 test("what came since the start is counted until a minute is over, and then what came in the last one", () => {
-  const told = second(new PerMinute({ ms: 0, total: 0 }), { from: 1, to: 180, each: 5 });
-  expect(told[0]).toBe(5);
-  expect(told[29]).toBe(150);
-  expect(told.slice(59)).toEqual(told.slice(59).map(() => 300));
+  const rates = second(new PerMinute({ ms: 0, total: 0 }), { from: 1, to: 180, each: 5 });
+  expect(rates[0]).toBe(5);
+  expect(rates[29]).toBe(150);
+  expect(rates.slice(59)).toEqual(rates.slice(59).map(() => 300));
 });
 
 test("nothing is left of a burst after a minute", () => {

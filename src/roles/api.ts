@@ -79,7 +79,7 @@ async function makeHandlers(
   const objects = objectStoreOf(config, { signal });
   const now = () => Date.now();
   const keyUsed = uses.note.bind(uses);
-  const house = {
+  const context = {
     database,
     urls,
     checkLimitDefault: config.checkLimit,
@@ -91,7 +91,7 @@ async function makeHandlers(
   };
   const monotonic = () => performance.now();
   const api = await apiHandler({
-    house,
+    context,
     siteUrl,
     apiUrl: config.apiUrl === null ? null : new URL(config.apiUrl),
     dialect: config.apiDialect,
@@ -100,15 +100,15 @@ async function makeHandlers(
     keyUsed,
     monotonic,
   });
-  const identify: ApiHandler["door"]["identifyKey"] = (request, key) => api.door.identifyKey(request, key);
+  const identify: ApiHandler["auth"]["identifyKey"] = (request, key) => api.auth.identifyKey(request, key);
   const { mailVerification } = config;
   const letters = fontPath();
   const baseUrl = urls.site + OWN_API_PATH;
   const destinations = reachOf(config);
-  const ownHouse = { database, baseUrl, mailVerification, destinations, log };
+  const ownContext = { database, baseUrl, mailVerification, destinations, log };
   return {
     api,
-    own: ownApiHandler({ house: ownHouse, door: api.door, siteUrl, monotonic }),
+    own: ownApiHandler({ context: ownContext, auth: api.auth, siteUrl, monotonic }),
     badge: badgeHandler({ database, siteUrl, siteName: config.siteName, secret: secretKey, now, log }),
     scrape: prometheusHandler({ database, siteUrl, identify, now, log, keyUsed }),
     documents: referenceHandler({

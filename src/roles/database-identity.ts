@@ -79,7 +79,7 @@ export function identityWatch(
     if (found !== "checking") askingSinceMs = null;
     state = found;
   };
-  const ask = async (): Promise<boolean> => {
+  const isReachedByPublicUrl = async (): Promise<boolean> => {
     askingSinceMs ??= performance.now();
     // The operator has chosen the URL, and it may well lie in a private network.
     http ??= guardedHttp({ allowPrivate: true, userAgent: "Overdue", proxyUrl: config.outgoingProxy });
@@ -96,7 +96,7 @@ export function identityWatch(
         { reason },
         "safe mode: pings are recorded but no notifications are sent; see overdue admin confirm-restore",
       );
-    } else if (verdict?.kind === "ask" && (await ask())) {
+    } else if (verdict?.kind === "ask" && (await isReachedByPublicUrl())) {
       if (!(await resumeAfterRestore(database, { ...notice, siteUrl: config.siteUrl }))) return;
       log.warn("this server is reachable at the public URL; monitoring continues with the restored database");
     }

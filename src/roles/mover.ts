@@ -44,7 +44,7 @@ function movingLoop({ config, database, log, metrics }: MoverResources, objects:
   const callMsMax = config.s3TimeoutSeconds * SECOND_MS;
   const counts: Counts = { moved: 0, removed: 0, troubles: 0, isTroubled: false };
   addCounts(metrics, counts);
-  const tell = troubleTeller(log);
+  const tell = objectStoreErrorLog(log);
   return loopService("mover", {
     idleMs: IDLE_MS,
     staleMs: PIECE_MINUTES_MAX * MINUTE_MS + PIECE_CALLS_MAX * callMsMax,
@@ -69,15 +69,15 @@ function count(counts: Counts, { moved, removed, trouble }: Moved): void {
   if (trouble !== null) counts.troubles += 1;
 }
 
-function troubleTeller(log: Log): (trouble: string | null, now: Instant) => void {
-  let told: { trouble: string; at: Instant } | null = null;
+function objectStoreErrorLog(log: Log): (trouble: string | null, now: Instant) => void {
+  let logged: { trouble: string; at: Instant } | null = null;
   return (trouble, now) => {
     if (trouble === null) {
-      if (told !== null) log.info("the object store works again");
-      told = null;
-    } else if (told?.trouble !== trouble || now - told.at >= TROUBLE_LOG_PAUSE_MS) {
+      if (logged !== null) log.info("the object store works again");
+      logged = null;
+    } else if (logged?.trouble !== trouble || now - logged.at >= TROUBLE_LOG_PAUSE_MS) {
       log.error({ trouble }, "the object store is failing; ping bodies stay in the database");
-      told = { trouble, at: now };
+      logged = { trouble, at: now };
     }
   };
 }

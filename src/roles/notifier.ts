@@ -167,10 +167,10 @@ async function connectOne(
 
 /** That Telegram cannot be reached is no fault of ours; whoever waits for a chat goes on waiting. */
 async function reachable<T extends { ok: true }>(
-  ask: () => Promise<T | { ok: false; text: string }>,
+  call: () => Promise<T | { ok: false; text: string }>,
 ): Promise<T | { ok: false; text: string }> {
   try {
-    return await ask();
+    return await call();
   } catch (error) {
     if (!(error instanceof OutgoingError)) throw error;
     return { ok: false, text: error.message };
@@ -228,7 +228,7 @@ function openMail(resources: MailResources): OpenMail | null {
   const { from } = server;
   const sender = openMailSender(server);
   let signing: Promise<Signing> | null = null;
-  const house: MailDeps = {
+  const deps: MailDeps = {
     ...resources,
     sender,
     from,
@@ -239,25 +239,29 @@ function openMail(resources: MailResources): OpenMail | null {
       return signing;
     },
   };
-  return { port: mailPort(house), loops: [letterLoop(house), planLoop(house)], close: () => sender.close() };
+  return {
+    port: mailPort(deps),
+    loops: [letterLoop(deps), planLoop(deps)],
+    close: () => sender.close(),
+  };
 }
 
-function mailPort(house: MailDeps): MailPort {
-  const { config, database } = house;
+function mailPort(deps: MailDeps): MailPort {
+  const { config, database } = deps;
   return {
-    idDomain: idDomain(house),
+    idDomain: idDomain(deps),
     recipient: async ({ channelUuid, address }) => {
       const found = await findRecipient(database, { channelUuid, address });
-      const token = unsubscribeToken(await house.signing(), { channelUuid, address });
+      const token = unsubscribeToken(await deps.signing(), { channelUuid, address });
       return {
         isVerified: !config.mailVerification || found?.verifiedAddress === address,
         zone: found?.zone ?? null,
         unsubscribeUrl: `${config.siteUrl}/integrations/${channelUuid}/unsub/${token}/`,
       };
     },
-    tellUnverified: async ({ channelUuid }) =>
+    notifyUnverified: async ({ channelUuid }) =>
       notifyUnverified(database, { channelUuid, at: await readDatabaseClock(database) }),
-    send: (mail) => sendBounceable(house, mail),
+    send: (mail) => sendBounceable(deps, mail),
   };
 }
 
@@ -265,19 +269,19 @@ function idDomain({ from }: MailDeps): string {
   return addressIn(from).split("@").at(-1) ?? "localhost";
 }
 
-async function sendBounceable(house: MailDeps, { bounceId, ...mail }: BounceableMail): Promise<MailResult> {
-  const { config, database, sender } = house;
+async function sendBounceable(deps: MailDeps, { bounceId, ...mail }: BounceableMail): Promise<MailResult> {
+  const { config, database, sender } = deps;
   if (config.mailReturnPath === null) return sender.send(mail);
   const at = await readDatabaseClock(database);
   // Made by our own kinds and letters, in this shape.
   const id = bounceId as BounceId;
-  const localPart = bounceLocalPart(await house.signing(), { id, address: mail.to, at });
+  const localPart = bounceLocalPart(await deps.signing(), { id, address: mail.to, at });
   return sender.send({ ...mail, returnPath: returnPathFor(config.mailReturnPath, localPart) });
 }
 
 /** Sends letters that are due. */
-function letterLoop(house: MailDeps): Loop {
-  const { database, log, metrics } = house;
+function letterLoop(deps: MailDeps): Loop {
+  const { database, log, metrics } = deps;
   const counts: Record<string, number> = { sent: 0, failed: 0, moot: 0 };
   addFigures(metrics, [
     {
@@ -298,7 +302,7 @@ function letterLoop(house: MailDeps): Loop {
       for (const letter of letters) {
         // What is left is due again when its claim has run out.
         if (signal.aborted) return "idle";
-        const outcome = await sendLetter(house, letter);
+        const outcome = await sendLetter(deps, letter);
         counts[outcome] = (counts[outcome] ?? 0) + 1;
       }
       return letters.length === LETTERS_PER_TURN ? "again" : "idle";
@@ -306,10 +310,10 @@ function letterLoop(house: MailDeps): Loop {
   });
 }
 
-async function sendLetter(house: MailDeps, letter: ClaimedEmail): Promise<"sent" | "failed" | "moot"> {
-  const { database, log } = house;
+async function sendLetter(deps: MailDeps, letter: ClaimedEmail): Promise<"sent" | "failed" | "moot"> {
+  const { database, log } = deps;
   const written = await composeEmail(database, letter, await readDatabaseClock(database));
-  const result = written === null ? null : await sendBounceable(house, await asMail(house, letter, written));
+  const result = written === null ? null : await sendBounceable(deps, await asMail(deps, letter, written));
   await settleEmail(database, letter, { result, now: await readDatabaseClock(database) });
   if (result === null) return "moot";
   if (result.kind === "failed") {
@@ -321,14 +325,10 @@ async function sendLetter(house: MailDeps, letter: ClaimedEmail): Promise<"sent"
   return result.kind;
 }
 
-async function asMail(
-  house: MailDeps,
-  letter: ClaimedEmail,
-  written: ComposedEmail,
-): Promise<BounceableMail> {
-  const { config, database } = house;
+async function asMail(deps: MailDeps, letter: ClaimedEmail, written: ComposedEmail): Promise<BounceableMail> {
+  const { config, database } = deps;
   const { to, accountUuid, facts } = written;
-  const signing = await house.signing();
+  const signing = await deps.signing();
   const verify =
     facts.kind === "verification"
       ? `${config.siteUrl}/integrations/${facts.channel.uuid}/verify/${verificationToken(signing, { channelUuid: facts.channel.uuid, address: to })}/`
@@ -346,7 +346,7 @@ async function asMail(
   return {
     to,
     ...rendered,
-    messageId: `<${letter.uuid}@${idDomain(house)}>`,
+    messageId: `<${letter.uuid}@${idDomain(deps)}>`,
     ...(unsubscribe !== null && {
       headers: {
         "List-Unsubscribe": `<${unsubscribe}>`,

@@ -58,7 +58,7 @@ export function pingRole(resources: SignalRoleResources): ServerRole {
       return [handler];
     },
     opened: () => receiving.opened(),
-    turnedAway: (refused) => handler?.refused(refused),
+    connectionRefused: (refused) => handler?.refused(refused),
     closing: () => receiving.closing(),
     close: () => receiving.leave(),
     trouble: () => (handler === null ? "has not started" : receiving.trouble()),

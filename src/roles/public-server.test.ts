@@ -16,13 +16,13 @@ function resources(listen = "127.0.0.1:0") {
 }
 
 /** Answers its own path, and writes down what it is told. */
-function part(name: string, told: string[], failing: "open" | "opened" | null = null): ServerRole {
+function part(name: string, calls: string[], failing: "open" | "opened" | null = null): ServerRole {
   const handler: HttpHandler = {
     handles: ({ url }) => url === `/${name}`,
     handle: (_request, response) => void response.end(name),
   };
   const step = async (what: "open" | "opened") => {
-    told.push(`${name} ${what}`);
+    calls.push(`${name} ${what}`);
     if (failing === what) throw new Error(`${name} cannot`);
   };
   return {
@@ -33,58 +33,58 @@ function part(name: string, told: string[], failing: "open" | "opened" | null = 
       return [handler];
     },
     opened: () => step("opened"),
-    closing: () => void told.push(`${name} closing`),
-    close: async () => void told.push(`${name} close`),
+    closing: () => void calls.push(`${name} closing`),
+    close: async () => void calls.push(`${name} close`),
     trouble: () => null,
   };
 }
 
 describe("the site", () => {
   test("opens its parts, then the port, and goes the same way back", async () => {
-    const told: string[] = [];
-    const parts = [part("one", told), part("two", told)];
+    const calls: string[] = [];
+    const parts = [part("one", calls), part("two", calls)];
     const site = publicServer(parts, resources());
     expect(site.trouble()).toBe("has not started");
     await site.start();
-    expect(told.splice(0)).toEqual(["one open", "two open", "one opened", "two opened"]);
+    expect(calls.splice(0)).toEqual(["one open", "two open", "one opened", "two opened"]);
     const origin = `http://127.0.0.1:${site.address()?.port}`;
     const answers = ["one", "two"].map(async (name) => (await fetch(`${origin}/${name}`)).text());
     expect(await Promise.all(answers)).toEqual(["one", "two"]);
     expect((await fetch(`${origin}/three`)).status).toBe(404);
     expect(site.trouble()).toBeNull();
     await site.stop();
-    expect(told).toEqual(["one closing", "two closing", "two close", "one close"]);
+    expect(calls).toEqual(["one closing", "two closing", "two close", "one close"]);
     await expect(fetch(`${origin}/one`)).rejects.toThrow("fetch failed");
   });
 
   test("the port is open when a part hears so, and still answers while it closes", async () => {
     const heard: (string | number)[] = [];
-    const told: string[] = [];
-    const asking: ServerRole = {
-      ...part("one", told),
+    const calls: string[] = [];
+    const role: ServerRole = {
+      ...part("one", calls),
       opened: async () =>
         void heard.push((await fetch(`http://127.0.0.1:${site.address()?.port}/one`)).status),
       closing: () => void heard.push(site.trouble() ?? "listens"),
     };
-    const site = publicServer([asking], resources());
+    const site = publicServer([role], resources());
     await site.start();
     await site.stop();
     expect(heard).toEqual([200, "listens"]);
   });
 
   test("a part that cannot open closes those before it, and no port is left", async () => {
-    const told: string[] = [];
-    const site = publicServer([part("one", told), part("two", told, "open")], resources());
+    const calls: string[] = [];
+    const site = publicServer([part("one", calls), part("two", calls, "open")], resources());
     await expect(site.start()).rejects.toThrow("two cannot");
-    expect(told).toEqual(["one open", "two open", "one close"]);
+    expect(calls).toEqual(["one open", "two open", "one close"]);
     expect(site.address()).toBeNull();
   });
 
   test("a part that fails once the port is open takes everything down", async () => {
-    const told: string[] = [];
-    const site = publicServer([part("one", told), part("two", told, "opened")], resources());
+    const calls: string[] = [];
+    const site = publicServer([part("one", calls), part("two", calls, "opened")], resources());
     await expect(site.start()).rejects.toThrow("two cannot");
-    expect(told.slice(-2)).toEqual(["two close", "one close"]);
+    expect(calls.slice(-2)).toEqual(["two close", "one close"]);
     const port = site.address()?.port;
     await expect(fetch(`http://127.0.0.1:${port}/one`)).rejects.toThrow("fetch failed");
   });
@@ -92,52 +92,52 @@ describe("the site", () => {
   test("a port that is taken leaves no part open", async () => {
     const first = publicServer([part("one", [])], resources());
     await first.start();
-    const told: string[] = [];
-    const second = publicServer([part("two", told)], resources(`127.0.0.1:${first.address()?.port}`));
+    const calls: string[] = [];
+    const second = publicServer([part("two", calls)], resources(`127.0.0.1:${first.address()?.port}`));
     await expect(second.start()).rejects.toThrow("EADDRINUSE");
-    expect(told).toEqual(["two open", "two close"]);
+    expect(calls).toEqual(["two open", "two close"]);
     await first.stop();
   });
 
   test("while the database is away it opens for those that need none, and puts off what is for the others", async () => {
-    const told: string[] = [];
+    const calls: string[] = [];
     let isPrepared = false;
-    const parts = [part("one", told), { ...part("two", told), needsDatabase: true }];
+    const parts = [part("one", calls), { ...part("two", calls), needsDatabase: true }];
     const site = publicServer(parts, { ...resources(), isPrepared: () => isPrepared });
     await site.start();
-    expect(told.splice(0)).toEqual(["one open", "one opened"]);
+    expect(calls.splice(0)).toEqual(["one open", "one opened"]);
     const origin = `http://127.0.0.1:${site.address()?.port}`;
     const statuses = () =>
       Promise.all(["one", "two", "three"].map(async (path) => (await fetch(`${origin}/${path}`)).status));
     expect(await statuses()).toEqual([200, 503, 503]);
     isPrepared = true;
     await site.rest.start();
-    expect(told.splice(0)).toEqual(["two open", "two opened"]);
+    expect(calls.splice(0)).toEqual(["two open", "two opened"]);
     expect(await statuses()).toEqual([200, 200, 404]);
     await site.rest.stop();
     await site.stop();
-    expect(told).toEqual(["one closing", "two closing", "two close", "one close"]);
+    expect(calls).toEqual(["one closing", "two closing", "two close", "one close"]);
   });
 
   test("closed before the database was there, it closes what was open", async () => {
-    const told: string[] = [];
-    const parts = [part("one", told), { ...part("two", told), needsDatabase: true }];
+    const calls: string[] = [];
+    const parts = [part("one", calls), { ...part("two", calls), needsDatabase: true }];
     const site = publicServer(parts, { ...resources(), isPrepared: () => false });
     await site.start();
     await site.stop();
-    expect(told).toEqual(["one open", "one opened", "one closing", "one close"]);
+    expect(calls).toEqual(["one open", "one opened", "one closing", "one close"]);
   });
 
   test("whoever is turned away at the door is told to every part", async () => {
-    const told: string[] = [];
-    const turnedAway = () => void told.push("turned away");
-    const slow: ServerRole = { ...part("one", []), turnedAway };
+    const calls: string[] = [];
+    const connectionRefused = () => void calls.push("turned away");
+    const slow: ServerRole = { ...part("one", []), connectionRefused };
     const waiting: ServerResponse[] = [];
     slow.open = async () => [
       { handles: () => true, handle: (_request, response) => void waiting.push(response) },
     ];
     const { config, ...rest } = resources();
-    const site = publicServer([slow, { ...part("two", []), turnedAway }], {
+    const site = publicServer([slow, { ...part("two", []), connectionRefused }], {
       ...rest,
       config: { ...config, connectionsMax: 2 },
     });
@@ -146,7 +146,7 @@ describe("the site", () => {
     const held = [fetch(origin), fetch(origin)];
     await expect.poll(() => waiting.length).toBe(2);
     expect((await fetch(origin)).status).toBe(503);
-    expect(told).toEqual(["turned away", "turned away"]);
+    expect(calls).toEqual(["turned away", "turned away"]);
     for (const response of waiting) response.end();
     await Promise.all(held);
     await site.stop();

@@ -28,7 +28,7 @@ export type ServerRole = {
   /** The port is open. */
   opened?(): Promise<void>;
   /** A connection was refused, or closed in the middle of a request, because there were too many. */
-  turnedAway?(refused: RefusedConnection): void;
+  connectionRefused?(refused: RefusedConnection): void;
   /** The port closes now; what has begun is still answered. */
   closing?(): void;
   /** Nobody asks any more. Called once, after `open`. */
@@ -82,7 +82,7 @@ export function publicServer(parts: readonly ServerRole[], resources: PublicServ
       try {
         handlers.push(...(await open(first)), ...(first.length < parts.length ? [NOT_YET] : []));
         const onRefused = (refused: RefusedConnection) =>
-          openParts.forEach((part) => part.turnedAway?.(refused));
+          openParts.forEach((part) => part.connectionRefused?.(refused));
         if (parts.some(({ ownAddress }) => ownAddress === undefined)) {
           const opening = makeListener({ handlers, onRefused, ...pageOf(parts, resources) }, resources);
           await opening.start();

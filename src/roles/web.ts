@@ -85,8 +85,8 @@ export function webRole(resources: WebResources): ServerRole {
     name: "web",
     needsDatabase: true,
     open: async () => {
-      const house = await makeHouse(resources, { watching, live, signal: ending.signal });
-      handler = await webHandler({ house, trustedProxies: config.trustedProxies });
+      const context = await makeWebContext(resources, { watching, live, signal: ending.signal });
+      handler = await webHandler({ context, trustedProxies: config.trustedProxies });
       for (const loop of loops) await loop.start();
       return [handler];
     },
@@ -101,7 +101,7 @@ export function webRole(resources: WebResources): ServerRole {
   };
 }
 
-async function makeHouse(
+async function makeWebContext(
   { config, database, log, metrics, misses = missesOf(config), serviceState }: WebResources,
   { watching, live, signal }: { watching: WatermarkLoop; live: LiveHub; signal: AbortSignal },
 ): Promise<WebContext> {

@@ -52,7 +52,7 @@ beforeEach(() => {
 function handlerOn(db: Db, { requestsPerMinute = 0 } = {}): PrometheusHandler {
   const limiter = new RateLimiter({ perMinute: requestsPerMinute, monotonic: () => 0 });
   const door = apiAuth({
-    house: { database: db, secretKey: SECRET },
+    context: { database: db, secretKey: SECRET },
     limiter,
     budget: byteBudget(0),
     networkOf: ({ headers }) => String(headers["x-network"] ?? "here"),

@@ -46,7 +46,7 @@ beforeAll(async () => {
     log,
   } as unknown as WebContext;
   const handler = await webHandler({
-    house,
+    context: house,
     trustedProxies: [],
     routes: WEB_ROUTES.map(hollow),
   });

@@ -25,21 +25,21 @@ const PAGE_DESCRIPTION_BYTES_MAX = 256 * 1024;
 const PRESENTED_AT_ONCE = 100;
 
 /** All checks of the project that the query wants, read and rendered page by page. */
-export const listChecks: Handler = async (exchange, house) => {
+export const listChecks: Handler = async (exchange, context) => {
   const filter = readListFilter(exchange.query, { bySlug: exchange.column.listBySlug });
-  return { status: OK, pieces: checkPieces(exchange, house, filter) };
+  return { status: OK, pieces: checkPieces(exchange, context, filter) };
 };
 
 async function* checkPieces(
   exchange: Exchange,
-  house: ApiContext,
+  context: ApiContext,
   filter: ListFilter,
 ): AsyncGenerator<string> {
-  const present = presenter(exchange, house);
+  const present = presenter(exchange, context);
   let before = '{"checks":[';
-  for await (const page of checkPages(exchange, house, filter)) {
+  for await (const page of checkPages(exchange, context, filter)) {
     const wanted = page.filter(({ settings }) => isCheckWanted(settings, filter));
-    const checks = await withChannels(wanted, exchange, house);
+    const checks = await withChannels(wanted, exchange, context);
     for (let from = 0; from < checks.length; from += PRESENTED_AT_ONCE) {
       if (from > 0) await nextTurn();
       const shownChecks = checks.slice(from, from + PRESENTED_AT_ONCE);
@@ -73,43 +73,43 @@ async function* checkPages(
 }
 
 /** One check. */
-export const getCheck: CheckHandler = async (exchange, house) => shown(exchange.check, exchange, house);
+export const getCheck: CheckHandler = async (exchange, context) => shown(exchange.check, exchange, context);
 
 /** Makes a check, or updates the one that is meant. */
-export const createCheck: Handler = async (exchange, house) => {
+export const createCheck: Handler = async (exchange, context) => {
   const { project, column } = exchange;
-  const done = await makeCheck(house.database, {
+  const done = await makeCheck(context.database, {
     ...understood(exchange),
-    ...circumstances(exchange, house),
+    ...circumstances(exchange, context),
     projectId: project.id,
     deriveSlug: column.params.deriveSlug,
-    checkLimitDefault: house.checkLimitDefault,
+    checkLimitDefault: context.checkLimitDefault,
   });
-  return outcome(done, exchange, house);
+  return outcome(done, exchange, context);
 };
 
 /** Changes what is given. */
-export const updateCheck: CheckHandler = async (exchange, house) => {
+export const updateCheck: CheckHandler = async (exchange, context) => {
   const { project, column, check } = exchange;
-  const done = await changeCheck(house.database, {
+  const done = await changeCheck(context.database, {
     ...understood(exchange),
-    ...circumstances(exchange, house),
+    ...circumstances(exchange, context),
     projectId: project.id,
     checkId: check.id,
     deriveSlug: column.params.deriveSlug,
   });
-  return outcome(done, exchange, house);
+  return outcome(done, exchange, context);
 };
 
-export const pauseCheck: CheckHandler = async (exchange, house) =>
-  outcome(await pause(house.database, command(exchange, house)), exchange, house);
+export const pauseCheck: CheckHandler = async (exchange, context) =>
+  outcome(await pause(context.database, command(exchange, context)), exchange, context);
 
-export const resumeCheck: CheckHandler = async (exchange, house) =>
-  outcome(await resume(house.database, command(exchange, house)), exchange, house);
+export const resumeCheck: CheckHandler = async (exchange, context) =>
+  outcome(await resume(context.database, command(exchange, context)), exchange, context);
 
 /** Deletes for good. The answer has the check as it was. */
-export const deleteCheck: CheckHandler = async (exchange, house) =>
-  outcome(await removeCheck(house.database, command(exchange, house)), exchange, house);
+export const deleteCheck: CheckHandler = async (exchange, context) =>
+  outcome(await removeCheck(context.database, command(exchange, context)), exchange, context);
 
 /** What the body asks for. Throws AppError with the text of its first problem. */
 function understood({ body, bodySchema, column }: Exchange): CheckRequest {
@@ -120,13 +120,13 @@ function understood({ body, bodySchema, column }: Exchange): CheckRequest {
 }
 
 /** A key is no person: it is named itself. */
-function circumstances({ now, keyId }: Exchange, house: ApiContext) {
-  return { at: now, accountId: null, keyId, visibility: house.visibility() };
+function circumstances({ now, keyId }: Exchange, context: ApiContext) {
+  return { at: now, accountId: null, keyId, visibility: context.visibility() };
 }
 
-function command(exchange: CheckExchange, house: ApiContext) {
+function command(exchange: CheckExchange, context: ApiContext) {
   return {
-    ...circumstances(exchange, house),
+    ...circumstances(exchange, context),
     projectId: exchange.project.id,
     checkId: exchange.check.id,
   };
@@ -136,23 +136,23 @@ type Done = Awaited<
   ReturnType<typeof makeCheck | typeof changeCheck | typeof pause | typeof resume | typeof removeCheck>
 >;
 
-function outcome(done: Done, exchange: Exchange, house: ApiContext): Answer {
+function outcome(done: Done, exchange: Exchange, context: ApiContext): Answer {
   if (done.kind === "refused") throw new AppError(done.code, done.text);
   // It was there, and the caller's, a moment ago.
   if (!("check" in done)) return gone();
-  return { ...shown(done.check, exchange, house), status: done.kind === "created" ? CREATED : OK };
+  return { ...shown(done.check, exchange, context), status: done.kind === "created" ? CREATED : OK };
 }
 
 function gone(): never {
   throw new AppError("not_found", ERROR_TEXT.notFound);
 }
 
-function shown(check: PresentableCheck, exchange: Exchange, house: ApiContext): Answer {
-  return { status: OK, json: presenter(exchange, house)(check) };
+function shown(check: PresentableCheck, exchange: Exchange, context: ApiContext): Answer {
+  return { status: OK, json: presenter(exchange, context)(check) };
 }
 
-function presenter(exchange: Exchange, house: ApiContext) {
-  return checkPresenter(exchange, { urls: house.urls, now: exchange.now, sha1Hex });
+function presenter(exchange: Exchange, context: ApiContext) {
+  return checkPresenter(exchange, { urls: context.urls, now: exchange.now, sha1Hex });
 }
 
 /** The checks with their channels, as far as the key may see those. */

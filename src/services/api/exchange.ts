@@ -192,9 +192,9 @@ export type ApiContext = {
 };
 
 /** Throws AppError for what is refused; everything else that it throws is a fault of ours. */
-export type OpenHandler = (exchange: OpenExchange, house: ApiContext) => Promise<Answer>;
-export type Handler = (exchange: Exchange, house: ApiContext) => Promise<Answer>;
-export type CheckHandler = (exchange: CheckExchange, house: ApiContext) => Promise<Answer>;
+export type OpenHandler = (exchange: OpenExchange, context: ApiContext) => Promise<Answer>;
+export type Handler = (exchange: Exchange, context: ApiContext) => Promise<Answer>;
+export type CheckHandler = (exchange: CheckExchange, context: ApiContext) => Promise<Answer>;
 
 // An answer as it goes over the wire: bytes, content type, and the headers that every answer of the API carries.
 

@@ -11,8 +11,8 @@ test("an outage of the database is answered 503 each time, and logged once a sec
   const away = () =>
     Promise.reject(Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }));
   const handler = ownApiHandler({
-    house: { log } as unknown as OwnApiContext,
-    door: { identify: away, readObject: away, inTime: (work) => work },
+    context: { log } as unknown as OwnApiContext,
+    auth: { identify: away, readObject: away, inTime: (work) => work },
     siteUrl: new URL("http://localhost"),
     monotonic: () => 0,
   });

@@ -95,7 +95,7 @@ export type Exchange = {
 export type Answer = { status: number; headers?: Readonly<Record<string, string>>; json: unknown };
 
 /** Throws AppError for what is refused; everything else that it throws is a fault of ours. */
-export type Handler = (exchange: Exchange, house: OwnApiContext) => Promise<Answer>;
+export type Handler = (exchange: Exchange, context: OwnApiContext) => Promise<Answer>;
 
 // Which route a path of our own API means, and what it names. Pure.
 
@@ -155,9 +155,9 @@ function shown(channel: ManagedChannel, { destinations }: OwnApiContext): Channe
 }
 
 /** What a key sees of a channel: a read-only key no address and nothing of what was sent to it. */
-function seen(channel: ManagedChannel, { key }: Exchange, house: OwnApiContext): Partial<ChannelJson> {
+function seen(channel: ManagedChannel, { key }: Exchange, context: OwnApiContext): Partial<ChannelJson> {
   const { uuid: id, kind, name } = channel;
-  return key.kind === "readOnly" ? { id, kind, name } : shown(channel, house);
+  return key.kind === "readOnly" ? { id, kind, name } : shown(channel, context);
 }
 
 function tagged(channel: ManagedChannel, json: object): Answer {
@@ -185,8 +185,8 @@ function onceOf({ headers, body }: Exchange): Once | null {
   return { key: given, request: JSON.stringify(body) };
 }
 
-const create: Handler = async (exchange, house) => {
-  const { database, mailVerification, baseUrl } = house;
+const create: Handler = async (exchange, context) => {
+  const { database, mailVerification, baseUrl } = context;
   const {
     kind,
     name = "",
@@ -207,7 +207,7 @@ const create: Handler = async (exchange, house) => {
     mailVerification,
     ...changing(exchange),
   });
-  const answer = tagged(channel, { ...shown(channel, house), made });
+  const answer = tagged(channel, { ...shown(channel, context), made });
   return {
     ...answer,
     status: 201,
@@ -215,30 +215,33 @@ const create: Handler = async (exchange, house) => {
   };
 };
 
-const update: Handler = async (exchange, house) => {
-  const channel = await updateChannel(house.database, {
+const update: Handler = async (exchange, context) => {
+  const channel = await updateChannel(context.database, {
     ...nameOf(exchange),
     change: checked(readChannelRequest(exchange.body)),
     expected: readIfMatch(exchange.headers["if-match"]),
     rules: CONFIG_RULES,
-    mailVerification: house.mailVerification,
+    mailVerification: context.mailVerification,
     ...changing(exchange),
   });
-  return tagged(channel, shown(channel, house));
+  return tagged(channel, shown(channel, context));
 };
 
 const HANDLERS: Readonly<Record<OwnEndpoint, Handler>> = {
   listKinds: async () => ({ status: 200, json: { kinds: KINDS.map(presentKind) } }),
-  listChannels: async (exchange, house) => {
+  listChannels: async (exchange, context) => {
     const { query, projectId } = exchange;
-    const { items, next } = await listChannelPage(house.database, { projectId, ...checked(readPage(query)) });
-    const channels = items.map((one) => seen(one, exchange, house));
+    const { items, next } = await listChannelPage(context.database, {
+      projectId,
+      ...checked(readPage(query)),
+    });
+    const channels = items.map((one) => seen(one, exchange, context));
     return { status: 200, json: { channels, next_cursor: cursorOf(next) } };
   },
   createChannel: create,
-  getChannel: async (exchange, house) => {
-    const channel = await getChannel(house.database, nameOf(exchange));
-    return tagged(channel, seen(channel, exchange, house));
+  getChannel: async (exchange, context) => {
+    const channel = await getChannel(context.database, nameOf(exchange));
+    return tagged(channel, seen(channel, exchange, context));
   },
   updateChannel: update,
   deleteChannel: async (exchange, { database }) => {
@@ -282,7 +285,12 @@ function handlerOf(endpoint: OwnEndpoint): Handler {
 // Our own API as a handler of the shared listener, for what is beyond the compatible one: from a request to its
 // answer, in the order path, method, key, rights, body, endpoint.
 
-export type OwnApiOptions = { house: OwnApiContext; door: OwnApiAuth; siteUrl: URL; monotonic: () => number };
+export type OwnApiOptions = {
+  context: OwnApiContext;
+  auth: OwnApiAuth;
+  siteUrl: URL;
+  monotonic: () => number;
+};
 
 export type OwnApiHandler = HttpHandler & {
   /** How many answers were given, by status. */
@@ -298,7 +306,7 @@ const PREFLIGHT_SECONDS = "600";
 export function ownApiHandler(options: OwnApiOptions): OwnApiHandler {
   const pathOf = sitePath(options.siteUrl);
   const turns = new RequestQueue();
-  const warnAway = limitedWarning(options.house.log, options.monotonic);
+  const warnAway = limitedWarning(options.context.log, options.monotonic);
   const answers = asyncHandler({
     atOnceMax: AT_ONCE_MAX,
     answer: async (request) => {
@@ -338,7 +346,7 @@ async function answerLogged(options: Answering, { request, path }: Asked): Promi
     ua: headers["user-agent"],
     ms,
   };
-  options.house.log.debug(line, "own api");
+  options.context.log.debug(line, "own api");
   return answer;
 }
 
@@ -356,7 +364,7 @@ async function respond(options: Answering, { request, located, route }: Routed):
   const state: Progress = { rate: null, isEndless: false };
   try {
     if (route === undefined) throw new AppError("method_not_allowed", ERROR_TEXT.methodNotAllowed);
-    const found = await options.door.inTime(answerRoute(options, { request, located, route, state }));
+    const found = await options.auth.inTime(answerRoute(options, { request, located, route, state }));
     return withHeaders(found, { methods, state });
   } catch (error) {
     return withHeaders(refused(options, { error, endpoint: route?.endpoint ?? null, methods }), {
@@ -370,17 +378,17 @@ async function respond(options: Answering, { request, located, route }: Routed):
 type Progress = { rate: RateVerdict | null; isEndless: boolean };
 
 async function answerRoute(
-  { house, door }: OwnApiOptions,
+  { context, auth }: OwnApiOptions,
   asked: Routed & { route: OwnRoute; state: Progress },
 ): Promise<HttpResponse> {
   const { request, route, located, state } = asked;
-  const { credential, found, rate } = await door.identify(request);
+  const { credential, found, rate } = await auth.identify(request);
   state.rate = rate;
   if (credential === null) throw new AppError("rate_limited", ERROR_TEXT.tooManyRequests);
   const access = decideOwnAccess({ endpoint: route.endpoint, credential });
   if (!access.allowed) throw new AppError(access.code, access.text);
   if (found === null) throw new Error(`${route.endpoint} accepts requests without an API key`);
-  const body = route.body === null ? {} : await door.readObject(request, () => void (state.isEndless = true));
+  const body = route.body === null ? {} : await auth.readObject(request, () => void (state.isEndless = true));
   // Nobody is there any more to read this.
   if (body === null) return refusal("invalid", ERROR_TEXT.unparsableBody);
   const { channel, delivery } = located;
@@ -400,7 +408,7 @@ async function answerRoute(
       key: found.key,
       now: found.at,
     },
-    house,
+    context,
   );
   if (json === null) return { status, headers, body: "" };
   return { status, headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(json) };
@@ -414,7 +422,7 @@ function queryOf({ url = "" }: IncomingMessage): URLSearchParams {
 
 /** What is answered to whatever was thrown; a fault of ours, or of the database, is logged. */
 function refused(
-  { house, warnAway }: Answering,
+  { context, warnAway }: Answering,
   { error, endpoint, methods }: { error: unknown; endpoint: string | null; methods: readonly string[] },
 ): HttpResponse {
   if (isDatabaseAway(error)) {
@@ -422,7 +430,7 @@ function refused(
     return refusal("unavailable", ERROR_TEXT.unavailable);
   }
   if (!(error instanceof AppError))
-    house.log.error({ err: error, endpoint }, "an Overdue API request failed");
+    context.log.error({ err: error, endpoint }, "an Overdue API request failed");
   const { code, text } = refusalOf(error);
   const answer = refusal(code, text);
   if (code !== "method_not_allowed") return answer;

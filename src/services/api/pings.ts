@@ -12,9 +12,9 @@ import { listPings as readPings } from "../../store/pings.ts";
 import type { ApiContext, CheckExchange, CheckHandler } from "./exchange.ts";
 
 /** The pings that the log keeps, newest first, no more than a list may have. */
-export const listPings: CheckHandler = async ({ check, column }, house) => {
-  const log = await logOf(check, house);
-  const pings = await readPings(house.database, {
+export const listPings: CheckHandler = async ({ check, column }, context) => {
+  const log = await logOf(check, context);
+  const pings = await readPings(context.database, {
     checkId: check.id,
     afterN: trimmedThrough(log),
     limit: pingsListed(log.rowsMax),
@@ -22,24 +22,24 @@ export const listPings: CheckHandler = async ({ check, column }, house) => {
   const json = presentPings(pings, {
     fields: column.pingFields,
     durations: runDurations(pings),
-    bodyUrl: (n) => bodyUrl(house.urls, { version: column.number, uuid: check.uuid, n }),
+    bodyUrl: (n) => bodyUrl(context.urls, { version: column.number, uuid: check.uuid, n }),
   });
   return { status: 200, json };
 };
 
 /** The bytes as they were sent. 404 when there are none, also for a ping that is only not trimmed yet. */
-export const getPingBody: CheckHandler = async ({ check, n }, house) => {
-  if (n === null || !isPingKept(n, await logOf(check, house))) {
+export const getPingBody: CheckHandler = async ({ check, n }, context) => {
+  if (n === null || !isPingKept(n, await logOf(check, context))) {
     throw new AppError("not_found", ERROR_TEXT.notFound);
   }
-  const read = await readBody(house.database, { objects: house.objects, checkId: check.id, n });
+  const read = await readBody(context.database, { objects: context.objects, checkId: check.id, n });
   switch (read.kind) {
     case "found":
       return { status: 200, content: read.body, type: "text/plain" };
     case "none":
       throw new AppError("not_found", ERROR_TEXT.notFound);
     case "unavailable":
-      house.log.warn({ reason: read.reason }, "could not read a ping body");
+      context.log.warn({ reason: read.reason }, "could not read a ping body");
       throw new AppError("unavailable", ERROR_TEXT.unavailable);
   }
 };
@@ -55,10 +55,10 @@ async function logOf(check: CheckWithState, { database, pingLogLimit }: ApiConte
 const PAGE_FLIPS_MAX = 1_000;
 
 /** All flips that the filters let through, newest first. */
-export const listFlips: CheckHandler = async (exchange, house) => {
+export const listFlips: CheckHandler = async (exchange, context) => {
   const filter = readFlipFilter(exchange.query, exchange.now);
   if (!filter.ok) throw new AppError("invalid", filter.text);
-  return { status: 200, pieces: flipPieces(exchange, house, filter.value) };
+  return { status: 200, pieces: flipPieces(exchange, context, filter.value) };
 };
 
 type Range = { fromAt: number | null; beforeAt: number | null };

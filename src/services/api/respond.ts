@@ -209,7 +209,7 @@ const RESPONDERS: Readonly<Record<ApiEndpoint, Responder>> = {
 // be read, whose key is it, is the check there, may this key, and only then the endpoint itself.
 
 export type RespondParts = {
-  house: ApiContext;
+  context: ApiContext;
   limiter: RateLimiter;
   /** How many bytes all bodies together may hold while they are read. */
   budget: ByteBudget;
@@ -312,12 +312,12 @@ type Routed = ApiRequest & { route: Route; onRate: (rate: RateVerdict | null) =>
 
 async function answerRoute(parts: RespondParts, request: Routed): Promise<SentAnswer> {
   const { route, resource, raw, query } = request;
-  const { house } = parts;
+  const { context } = parts;
   const column =
     raw.method === "POST" && route.method === "GET" ? postedColumn(resource.column) : resource.column;
   const open: OpenExchange = { endpoint: route.endpoint, column, query };
   const responder = RESPONDERS[route.endpoint];
-  if (responder.about === "nothing") return whole(await responder.handler(open, house));
+  if (responder.about === "nothing") return whole(await responder.handler(open, context));
   // A body that cannot be read is told before anything is said about keys.
   const { onEndless } = request;
   const { budget } = parts;
@@ -346,7 +346,7 @@ async function answerWithKey(
   request: Read,
 ): Promise<{ answer: Answer; projectId: number }> {
   const { route, resource, raw, params, open, responder, body } = request;
-  const { house } = parts;
+  const { context } = parts;
   const { dialect } = resource.column;
   const segment = params.check;
   const { who, check } = await lookUp(parts, { raw, apiKey: body["api_key"], segment });
@@ -359,26 +359,26 @@ async function answerWithKey(
   parts.keyUsed({ keyId: key.id, at: now });
   const bodySchema = resource.bodySchemas.get(route) ?? null;
   const exchange: Exchange = { ...open, project, keyKind: key.kind, keyId: key.id, body, bodySchema, now };
-  const answer = await handled(responder, { exchange, check, n: params.n }, house);
+  const answer = await handled(responder, { exchange, check, n: params.n }, context);
   return { answer, projectId: project.id };
 }
 
 async function handled(
   responder: Read["responder"],
   { exchange, check, n }: { exchange: Exchange; check: FoundCheck | null; n: string | undefined },
-  house: ApiContext,
+  context: ApiContext,
 ): Promise<Answer> {
-  if (responder.about === "project") return responder.handler(exchange, house);
+  if (responder.about === "project") return responder.handler(exchange, context);
   if (check === null) throw new Error(`${exchange.endpoint} accepts requests without a check`);
-  return responder.handler({ ...exchange, check, n: n === undefined ? null : numberOf(n) }, house);
+  return responder.handler({ ...exchange, check, n: n === undefined ? null : numberOf(n) }, context);
 }
 
 /** The key, and the check that the path names if it names one. */
 async function lookUp(
-  { house, limiter, networkOf }: RespondParts,
+  { context, limiter, networkOf }: RespondParts,
   { raw, apiKey, segment }: { raw: IncomingMessage; apiKey: unknown; segment: string | undefined },
 ): Promise<{ who: Identified<FoundCheck>; check: FoundCheck | null }> {
-  const { database, secretKey } = house;
+  const { database, secretKey } = context;
   const given = raw.headers["x-api-key"];
   const header = Array.isArray(given) ? given.join(",") : given;
   const isByUuid = segment !== undefined && namingOf(segment) === "uuid";

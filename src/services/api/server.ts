@@ -99,12 +99,12 @@ export type ApiAuth = {
 };
 
 export type ApiAuthParts = Pick<RespondParts, "limiter" | "budget" | "networkOf" | "keyUsed"> & {
-  house: { database: Db; secretKey: string };
+  context: { database: Db; secretKey: string };
 };
 
 /** The way in for others, made of what this API works with itself. */
-export function apiAuth({ house, limiter, budget, networkOf, keyUsed }: ApiAuthParts): ApiAuth {
-  const { database, secretKey } = house;
+export function apiAuth({ context, limiter, budget, networkOf, keyUsed }: ApiAuthParts): ApiAuth {
+  const { database, secretKey } = context;
   const identifyKey: ApiAuth["identifyKey"] = async (request, key) => {
     const presented = { header: key, body: undefined, network: networkOf(request) };
     try {
@@ -138,7 +138,7 @@ export function apiAuth({ house, limiter, budget, networkOf, keyUsed }: ApiAuthP
 // framework reads and judges no body: what clients see of that is ours.
 
 export type ApiOptions = {
-  house: ApiContext;
+  context: ApiContext;
   siteUrl: URL;
   /** The host of version 3, if it has one of its own. */
   apiUrl: URL | null;
@@ -155,7 +155,7 @@ export type ApiHandler = HttpHandler & {
   /** How many answers were given, by status. */
   answerCounts(): Readonly<Record<string, number>>;
   /** What other APIs of the process share with this one. */
-  door: ApiAuth;
+  auth: ApiAuth;
   close(): Promise<void>;
 };
 
@@ -199,13 +199,13 @@ export async function apiHandler(options: ApiOptions): Promise<ApiHandler> {
     handles: (request) => locate(request.url ?? "", request.headers.host) !== null,
     handle: (request: IncomingMessage, response: ServerResponse) => app.routing(request, response),
     answerCounts: () => ({ ...serving.counts }),
-    door: apiAuth(serving.parts),
+    auth: apiAuth(serving.parts),
     close: () => app.close(),
   };
 }
 
 function respondParts({
-  house,
+  context,
   requestsPerMinute,
   trustedProxies,
   monotonic,
@@ -213,14 +213,14 @@ function respondParts({
 }: ApiOptions): RespondParts {
   const networkAt = networkReader(trustedProxies);
   return {
-    house,
+    context,
     limiter: new RateLimiter({ perMinute: requestsPerMinute, monotonic }),
     budget: byteBudget(BODY_BYTES_HELD_MAX),
     beginner: new AnswerCollector(),
     networkOf: ({ socket, headers }) =>
       networkAt({ peer: socket.remoteAddress, forwardedFor: headers["x-forwarded-for"] }),
     keyUsed,
-    onFault: faultLog(house.log, monotonic),
+    onFault: faultLog(context.log, monotonic),
   };
 }
 
@@ -284,7 +284,7 @@ async function answer(serving: Serving, { resource, request, reply }: Asked): Pr
     const { method, headers } = request;
     const { status, endpoint } = answered;
     const version = resource.column.number;
-    serving.options.house.log.debug(
+    serving.options.context.log.debug(
       { method, version, endpoint, status, ua: headers["user-agent"], ...took },
       "api",
     );

@@ -139,9 +139,9 @@ export type PendingAnswer = { readonly response: ServerResponse; readonly dueAtM
 
 export type PendingAnswers = {
   /** Notes that an answer is owed from now on. */
-  owe(response: ServerResponse): PendingAnswer;
+  add(response: ServerResponse): PendingAnswer;
   /** False when it came too late: it has been answered already. */
-  settle(owed: PendingAnswer): boolean;
+  remove(pendingAnswer: PendingAnswer): boolean;
   count(): number;
 };
 
@@ -155,23 +155,23 @@ function pendingAnswers(options: { withinMs: number; late(response: ServerRespon
   let timer: NodeJS.Timeout | null = null;
   const check = () => {
     const now = performance.now();
-    for (const owed of pending) {
-      if (owed.dueAtMs > now) break;
-      pending.delete(owed);
-      options.late(owed.response);
+    for (const pendingAnswer of pending) {
+      if (pendingAnswer.dueAtMs > now) break;
+      pending.delete(pendingAnswer);
+      options.late(pendingAnswer.response);
     }
     if (pending.size > 0 || timer === null) return;
     clearInterval(timer);
     timer = null;
   };
   return {
-    owe: (response) => {
-      const owed = { response, dueAtMs: performance.now() + options.withinMs };
-      pending.add(owed);
+    add: (response) => {
+      const pendingAnswer = { response, dueAtMs: performance.now() + options.withinMs };
+      pending.add(pendingAnswer);
       timer ??= setInterval(check, CHECK_EVERY_MS);
-      return owed;
+      return pendingAnswer;
     },
-    settle: (owed) => pending.delete(owed),
+    remove: (pendingAnswer) => pending.delete(pendingAnswer),
     count: () => pending.size,
   };
 }
@@ -376,15 +376,15 @@ async function record(parts: Parts, { ping, request, response, body }: Received)
     at: intake.now(),
   };
   const network = senderOf(parts, request);
-  const owed = pending.owe(response);
+  const pendingAnswer = pending.add(response);
   try {
     const accepted = await intake.accept(signal, { create, network });
-    if (!pending.settle(owed)) return;
+    if (!pending.remove(pendingAnswer)) return;
     const retryAfterSeconds = accepted.kind === "busy" ? accepted.retryAfterSeconds : undefined;
     answers.send(response, ANSWER_TO[accepted.kind], retryAfterSeconds);
   } catch (error) {
     intake.refused({ at: signal.at, target, network });
-    fail(parts, { owed, error });
+    fail(parts, { pendingAnswer, error });
   }
 }
 
@@ -404,13 +404,13 @@ async function refuse(
   const { intake, answers, pending } = parts;
   const isFull = pending.count() >= parts.pendingMax || parts.flawedCount >= parts.flawedMax;
   if (isFull) return answers.send(response, "unavailable");
-  const owed = pending.owe(response);
+  const pendingAnswer = pending.add(response);
   parts.flawedCount += 1;
   try {
     const resolution = await intake.resolve(ping.target, { create: ping.create });
-    if (pending.settle(owed)) answers.send(response, answerToFlaw(resolution, flaw));
+    if (pending.remove(pendingAnswer)) answers.send(response, answerToFlaw(resolution, flaw));
   } catch (error) {
-    fail(parts, { owed, error });
+    fail(parts, { pendingAnswer, error });
   } finally {
     parts.flawedCount -= 1;
   }
@@ -434,9 +434,12 @@ function senderOf({ networkOf }: Parts, { socket, headers }: IncomingMessage): s
 }
 
 /** The intake broke its word: nothing was promised to the sender, so it should try again. */
-function fail(parts: Parts, { owed, error }: { owed: PendingAnswer; error: unknown }): void {
+function fail(
+  parts: Parts,
+  { pendingAnswer, error }: { pendingAnswer: PendingAnswer; error: unknown },
+): void {
   parts.logFailure(error);
-  if (parts.pending.settle(owed)) parts.answers.send(owed.response, "unavailable");
+  if (parts.pending.remove(pendingAnswer)) parts.answers.send(pendingAnswer.response, "unavailable");
 }
 
 /** Reads on for a while, because closing at once could take the answer away from a sender that still sends. */

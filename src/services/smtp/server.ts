@@ -111,20 +111,20 @@ class ConnectionLimit {
   }
 
   /** A connection is there. Makes room for it, or sends it away when there is none to be made. */
-  enter(connection: MailConnection): void {
+  add(connection: MailConnection): void {
     const { connectionsMax, peerConnectionsMax, onRefused } = this.#options;
     const peer = networkOf(connection.remoteAddress);
     const ofPeer = this.#peers.get(peer) ?? 0;
     const isAllowed = ofPeer < peerConnectionsMax;
     if (!isAllowed || (this.#connections.size >= connectionsMax && !this.#makeRoom())) {
       onRefused(connection);
-      return this.#sendAway(connection);
+      return this.#refuse(connection);
     }
     connection.progressAtMs = this.#monotonic();
     this.#connections.add(connection);
     this.#peers.set(peer, ofPeer + 1);
     this.#peerOf.set(connection, peer);
-    this.#timer ??= setInterval(() => this.#closeUnproductive(), CHECK_EVERY_MS).unref();
+    this.#timer ??= setInterval(() => this.#closeStalled(), CHECK_EVERY_MS).unref();
   }
 
   /** It has brought a whole message. */
@@ -133,7 +133,7 @@ class ConnectionLimit {
     if (this.#connections.delete(connection)) this.#connections.add(connection);
   }
 
-  leave(connection: MailConnection): void {
+  remove(connection: MailConnection): void {
     const peer = this.#peerOf.get(connection);
     if (!this.#connections.delete(connection) || peer === undefined) return;
     this.#peerOf.delete(connection);
@@ -157,11 +157,11 @@ class ConnectionLimit {
   }
 
   #makeRoom(): boolean {
-    const victim = this.#findVictim();
-    if (victim === null) return false;
-    if (victim.isInTransaction) this.#options.onRefused(victim);
+    const candidate = this.#findConnectionToClose();
+    if (candidate === null) return false;
+    if (candidate.isInTransaction) this.#options.onRefused(candidate);
     this.#cutOff += 1;
-    this.#close(victim, FULL);
+    this.#close(candidate, FULL);
     return true;
   }
 
@@ -169,25 +169,25 @@ class ConnectionLimit {
    * Among those without progress for longest: idle ones first, then those of the network that has the most. Few are
    * looked at, because this is asked for every connection while the port is full.
    */
-  #findVictim(): MailConnection | null {
-    let victim: MailConnection | null = null;
+  #findConnectionToClose(): MailConnection | null {
+    let candidate: MailConnection | null = null;
     let mostOfPeer = -1;
     let lookedAt = 0;
     for (const connection of this.#connections) {
       if (connection.isAnswering) continue;
       lookedAt += 1;
       if (lookedAt > LOOKED_AT_MAX) break;
-      const isMoreIdle = victim !== null && victim.isInTransaction && !connection.isInTransaction;
-      const isLessIdle = victim !== null && !victim.isInTransaction && connection.isInTransaction;
+      const isMoreIdle = candidate !== null && candidate.isInTransaction && !connection.isInTransaction;
+      const isLessIdle = candidate !== null && !candidate.isInTransaction && connection.isInTransaction;
       const ofPeer = this.#peers.get(this.#peerOf.get(connection) ?? "") ?? 0;
       if (isLessIdle || (!isMoreIdle && ofPeer <= mostOfPeer)) continue;
-      victim = connection;
+      candidate = connection;
       mostOfPeer = ofPeer;
     }
-    return victim;
+    return candidate;
   }
 
-  #closeUnproductive(): void {
+  #closeStalled(): void {
     const sinceMs = this.#monotonic() - this.#options.unproductiveMs;
     for (const connection of this.#connections) {
       if (connection.progressAtMs > sinceMs) break;
@@ -195,7 +195,7 @@ class ConnectionLimit {
     }
   }
 
-  #sendAway(connection: MailConnection): void {
+  #refuse(connection: MailConnection): void {
     this.#refused += 1;
     // It has not begun to listen to its socket: once it does, it hears this and is closed.
     setImmediate(() => this.#close(connection, FULL));
@@ -203,7 +203,7 @@ class ConnectionLimit {
 
   /** Whoever does not read is not waited for: the socket is let go once the words had time to leave. */
   #close(connection: MailConnection, words: string): void {
-    this.leave(connection);
+    this.remove(connection);
     connection.send(421, words, false);
     setTimeout(() => connection._socket.destroy(), CHECK_EVERY_MS).unref();
   }
@@ -268,7 +268,7 @@ export function mailServer(options: MailServerOptions): MailServer {
     ...options,
     budget: byteBudget(options.bytesHeldMax ?? BYTES_HELD_MAX),
   });
-  const crowd = new ConnectionLimit({
+  const connectionLimit = new ConnectionLimit({
     connectionsMax: options.connectionsMax,
     peerConnectionsMax: options.peerConnectionsMax,
     unproductiveMs: options.unproductiveMs ?? UNPRODUCTIVE_MS,
@@ -276,10 +276,10 @@ export function mailServer(options: MailServerOptions): MailServer {
   });
   const connections = new Map<string, MailConnection>();
   const listener = new MailListener(
-    listenerOptions(options, { receiver, crowd, connections }),
+    listenerOptions(options, { receiver, connectionLimit, connections }),
     (connection) => {
       connections.set(connection.id, connection);
-      crowd.enter(connection);
+      connectionLimit.add(connection);
     },
   );
   listener.on("error", errorLog(log));
@@ -287,7 +287,7 @@ export function mailServer(options: MailServerOptions): MailServer {
   let closing: Promise<void> | null = null;
   const close = () => {
     closing ??= new Promise((resolve) => listener.close(() => resolve()));
-    crowd.closeIdle(SHUTTING_DOWN);
+    connectionLimit.closeIdle(SHUTTING_DOWN);
     return closing;
   };
   return {
@@ -299,11 +299,15 @@ export function mailServer(options: MailServerOptions): MailServer {
     stop: async () => (address === null ? undefined : close()),
     address: () => address,
     trouble: () => (listener.server.listening ? null : "not receiving pings by email"),
-    counts: () => ({ answers: receiver.counts(), connections: crowd.counts() }),
+    counts: () => ({ answers: receiver.counts(), connections: connectionLimit.counts() }),
   };
 }
 
-type Parts = { receiver: MailReceiver; crowd: ConnectionLimit; connections: Map<string, MailConnection> };
+type Parts = {
+  receiver: MailReceiver;
+  connectionLimit: ConnectionLimit;
+  connections: Map<string, MailConnection>;
+};
 
 function listenerOptions(options: MailServerOptions, parts: Parts): SMTPServerOptions {
   const { certificate, connectionsMax, isBehindProxy } = options;
@@ -340,7 +344,7 @@ function listenerOptions(options: MailServerOptions, parts: Parts): SMTPServerOp
     onClose: (session: SMTPServerSession) => {
       const connection = parts.connections.get(session.id);
       parts.connections.delete(session.id);
-      if (connection !== undefined) parts.crowd.leave(connection);
+      if (connection !== undefined) parts.connectionLimit.remove(connection);
     },
   };
 }
@@ -352,7 +356,7 @@ type Data = {
 };
 
 async function receiveData(
-  { receiver, crowd, connections }: Parts,
+  { receiver, connectionLimit, connections }: Parts,
   { intake, log }: MailServerOptions,
   { stream, session, answer }: Data,
 ): Promise<void> {
@@ -365,7 +369,7 @@ async function receiveData(
   const onWhole = () => {
     if (connection === undefined) return;
     connection.isAnswering = true;
-    crowd.progressed(connection);
+    connectionLimit.progressed(connection);
   };
   try {
     await receiver.receive(stream, { session, network, onWhole });

@@ -49,8 +49,8 @@ import {
 import { clearedCookies, demandOwnSignIn, deviceCookie, visitorOf } from "./session.ts";
 
 /** The page of whoever asks, as things are now. */
-async function accountPage({ house, account, session, now }: AccountRequest): Promise<AccountPage> {
-  const { database: db, signIn } = house;
+async function accountPage({ context, account, session, now }: AccountRequest): Promise<AccountPage> {
+  const { database: db, signIn } = context;
   const accountId = account.id;
   const [wanted, password, app, codesLeft, passkeys, identities, sessions, record, projects, transfers] =
     await Promise.all([
@@ -96,7 +96,7 @@ async function accountPage({ house, account, session, now }: AccountRequest): Pr
     sessions: sessions.map((one) => ({ ...one, isThis: one.id === session.id })).map(shownSession),
     offers: {
       passwords: isOwn,
-      passkeys: isOwn && hasPasskeys(house),
+      passkeys: isOwn && hasPasskeys(context),
       mail: signIn.mail,
       changeEmail: isOwn && signIn.mail,
     },
@@ -129,26 +129,26 @@ const account = { access: "account" } as const;
 /** Whoever finds a browser that was left open must not be able to lock its owner out. */
 const dangerous = { access: "account", reauth: true } as const;
 
-type Ask = WebRequest & AccountRequest;
+type ProfileRequest = WebRequest & AccountRequest;
 
-function personOf({ account: { id, email } }: Ask): { accountId: number; email: string } {
+function personOf({ account: { id, email } }: ProfileRequest): { accountId: number; email: string } {
   return { accountId: id, email };
 }
 
 /** Who takes a way in away, and which there are here. */
-function removalOf(ask: Ask): CredentialRemoval {
-  const { signIn } = ask.house;
+function removalOf(request: ProfileRequest): CredentialRemoval {
+  const { signIn } = request.context;
   const offers = {
     proxy: signIn.proxyHeader !== null,
     mail: signIn.mail,
-    passkeys: hasPasskeys(ask.house),
+    passkeys: hasPasskeys(request.context),
     issuer: signIn.oidc?.issuer ?? null,
   };
-  return { person: personOf(ask), offers, now: ask.now };
+  return { person: personOf(request), offers, now: request.now };
 }
 
-async function page(ask: Ask) {
-  return { json: await accountPage(ask) };
+async function page(request: ProfileRequest) {
+  return { json: await accountPage(request) };
 }
 
 const show = accountRoute({ ...account, name: "account.show", method: "GET", path: PATH, answer: page });
@@ -159,10 +159,14 @@ const change = accountRoute({
   method: "PATCH",
   path: PATH,
   body: ProfileBody,
-  answer: async (ask) => {
-    await changeProfile(ask.house.database, { account: ask.account, change: ask.body, now: ask.now });
-    const { name, theme, density } = { ...ask.account, ...ask.body };
-    return page({ ...ask, account: { ...ask.account, name: name.trim(), theme, density } });
+  answer: async (request) => {
+    await changeProfile(request.context.database, {
+      account: request.account,
+      change: request.body,
+      now: request.now,
+    });
+    const { name, theme, density } = { ...request.account, ...request.body };
+    return page({ ...request, account: { ...request.account, name: name.trim(), theme, density } });
   },
 });
 
@@ -172,13 +176,13 @@ const password = accountRoute({
   method: "PUT",
   path: `${PATH}/password`,
   body: PasswordBody,
-  answer: async (ask) => {
-    demandOwnSignIn(ask);
-    const { house, session, now } = ask;
-    const of = { person: personOf(ask), password: ask.body.password, sessionId: session.id, now };
-    await setPassword(house.database, of);
+  answer: async (request) => {
+    demandOwnSignIn(request);
+    const { context, session, now } = request;
+    const of = { person: personOf(request), password: request.body.password, sessionId: session.id, now };
+    await setPassword(context.database, of);
     // The password makes strangers of all browsers; this one has just shown whose it is.
-    return { ...(await page(ask)), cookies: [deviceCookie(ask, ask.account.id)] };
+    return { ...(await page(request)), cookies: [deviceCookie(request, request.account.id)] };
   },
 });
 
@@ -187,9 +191,9 @@ const noPassword = accountRoute({
   name: "account.removePassword",
   method: "DELETE",
   path: `${PATH}/password`,
-  answer: async (ask) => {
-    await removePassword(ask.house.database, removalOf(ask));
-    return page(ask);
+  answer: async (request) => {
+    await removePassword(request.context.database, removalOf(request));
+    return page(request);
   },
 });
 
@@ -199,12 +203,12 @@ const email = accountRoute({
   method: "POST",
   path: `${PATH}/email`,
   body: EmailBody,
-  answer: async (ask) => {
-    demandOwnSignIn(ask);
-    const { house, now, body } = ask;
-    if (!house.signIn.mail) throw new WebRefusal("invalid", "This server doesn't send email.", "email");
-    const { signing } = house;
-    await askForEmailChange(house.database, { account: ask.account, email: body.email, signing, now });
+  answer: async (request) => {
+    demandOwnSignIn(request);
+    const { context, now, body } = request;
+    if (!context.signIn.mail) throw new WebRefusal("invalid", "This server doesn't send email.", "email");
+    const { signing } = context;
+    await askForEmailChange(context.database, { account: request.account, email: body.email, signing, now });
     return { json: { sent: true } };
   },
 });
@@ -215,15 +219,15 @@ const passkeyOptions = accountRoute({
   method: "POST",
   path: `${PATH}/passkeys/options`,
   body: EmptyForm,
-  answer: async (ask) => {
-    demandOwnSignIn(ask);
-    const { house } = ask;
-    if (!hasPasskeys(house)) {
+  answer: async (request) => {
+    demandOwnSignIn(request);
+    const { context } = request;
+    if (!hasPasskeys(context)) {
       throw new WebRefusal("invalid", "Passkeys require an HTTPS URL with a host name.");
     }
-    const { id, uuid, email: address, name } = ask.account;
+    const { id, uuid, email: address, name } = request.account;
     const owner = { accountId: id, uuid, email: address, name };
-    return { json: await registrationOptions(house, { owner, visitor: visitorOf(ask) }) };
+    return { json: await registrationOptions(context, { owner, visitor: visitorOf(request) }) };
   },
 });
 
@@ -233,13 +237,13 @@ const newPasskey = accountRoute({
   method: "POST",
   path: `${PATH}/passkeys`,
   body: NewPasskeyBody,
-  answer: async (ask) => {
-    demandOwnSignIn(ask);
-    const { house, now, body } = ask;
-    const of = { accountId: ask.account.id, ...body, visitor: visitorOf(ask) };
-    const passkey = await readRegistration(house, of);
-    await addPasskey(house.database, { person: personOf(ask), passkey, now });
-    return page(ask);
+  answer: async (request) => {
+    demandOwnSignIn(request);
+    const { context, now, body } = request;
+    const of = { accountId: request.account.id, ...body, visitor: visitorOf(request) };
+    const passkey = await readRegistration(context, of);
+    await addPasskey(context.database, { person: personOf(request), passkey, now });
+    return page(request);
   },
 });
 
@@ -248,11 +252,11 @@ const noPasskey = accountRoute({
   name: "account.removePasskey",
   method: "DELETE",
   path: `${PATH}/passkeys/:uuid`,
-  answer: async (ask) => {
-    const uuid = ask.params["uuid"] ?? "";
+  answer: async (request) => {
+    const uuid = request.params["uuid"] ?? "";
     if (!isUuid(uuid)) throw new WebRefusal("not_found", "Passkey not found.");
-    await removePasskey(ask.house.database, { ...removalOf(ask), uuid });
-    return page(ask);
+    await removePasskey(request.context.database, { ...removalOf(request), uuid });
+    return page(request);
   },
 });
 
@@ -262,9 +266,9 @@ const noIdentity = accountRoute({
   method: "POST",
   path: `${PATH}/identities/remove`,
   body: IdentityBody,
-  answer: async (ask) => {
-    await unlinkIdentity(ask.house.database, { ...removalOf(ask), identity: ask.body });
-    return page(ask);
+  answer: async (request) => {
+    await unlinkIdentity(request.context.database, { ...removalOf(request), identity: request.body });
+    return page(request);
   },
 });
 
@@ -274,10 +278,10 @@ const totp = accountRoute({
   method: "POST",
   path: `${PATH}/totp`,
   body: EmptyForm,
-  answer: async (ask) => {
-    demandOwnSignIn(ask);
-    const { database, secretKey, site } = ask.house;
-    const of = { person: personOf(ask), secretKey, siteName: site.name, now: ask.now };
+  answer: async (request) => {
+    demandOwnSignIn(request);
+    const { database, secretKey, site } = request.context;
+    const of = { person: personOf(request), secretKey, siteName: site.name, now: request.now };
     return { json: await beginAuthenticator(database, of) };
   },
 });
@@ -288,9 +292,9 @@ const confirmTotp = accountRoute({
   method: "POST",
   path: `${PATH}/totp/confirm`,
   body: TotpCodeBody,
-  answer: async (ask) => {
-    const { database, secretKey } = ask.house;
-    const of = { person: personOf(ask), code: ask.body.code, secretKey, now: ask.now };
+  answer: async (request) => {
+    const { database, secretKey } = request.context;
+    const of = { person: personOf(request), code: request.body.code, secretKey, now: request.now };
     return { json: { codes: await finishAuthenticator(database, of) } };
   },
 });
@@ -301,9 +305,9 @@ const newCodes = accountRoute({
   method: "POST",
   path: `${PATH}/totp/codes`,
   body: EmptyForm,
-  answer: async (ask) => {
-    const { database, secretKey } = ask.house;
-    const of = { person: personOf(ask), secretKey, now: ask.now };
+  answer: async (request) => {
+    const { database, secretKey } = request.context;
+    const of = { person: personOf(request), secretKey, now: request.now };
     return { json: { codes: await renewRecoveryCodes(database, of) } };
   },
 });
@@ -313,10 +317,10 @@ const noTotp = accountRoute({
   name: "account.removeTotp",
   method: "DELETE",
   path: `${PATH}/totp`,
-  answer: async (ask) => {
-    const of = { person: personOf(ask), actorId: ask.account.id, now: ask.now };
-    await removeAuthenticator(ask.house.database, of);
-    return page(ask);
+  answer: async (request) => {
+    const of = { person: personOf(request), actorId: request.account.id, now: request.now };
+    await removeAuthenticator(request.context.database, of);
+    return page(request);
   },
 });
 
@@ -325,10 +329,10 @@ const endOneRoute = accountRoute({
   name: "account.endSession",
   method: "DELETE",
   path: `${PATH}/sessions/:id`,
-  answer: async (ask) => {
-    const sessionId = pathNumber(ask.params["id"]);
-    await endSession(ask.house.database, { accountId: ask.account.id, sessionId });
-    return page(ask);
+  answer: async (request) => {
+    const sessionId = pathNumber(request.params["id"]);
+    await endSession(request.context.database, { accountId: request.account.id, sessionId });
+    return page(request);
   },
 });
 
@@ -338,11 +342,11 @@ const endOthersRoute = accountRoute({
   method: "POST",
   path: `${PATH}/sessions/end-others`,
   body: EmptyForm,
-  answer: async (ask) => {
-    const { house, account: me, session, now } = ask;
-    await endOtherSessions(house.database, { accountId: me.id, keepId: session.id, now });
+  answer: async (request) => {
+    const { context, account: me, session, now } = request;
+    await endOtherSessions(context.database, { accountId: me.id, keepId: session.id, now });
     // That makes strangers of all browsers; this one stays known.
-    return { ...(await page(ask)), cookies: [deviceCookie(ask, me.id)] };
+    return { ...(await page(request)), cookies: [deviceCookie(request, me.id)] };
   },
 });
 
@@ -352,13 +356,13 @@ const close = accountRoute({
   method: "POST",
   path: `${PATH}/close`,
   body: CloseBody,
-  answer: async (ask) => {
-    const { house, now } = ask;
-    if (ask.body.email.trim().toLowerCase() !== ask.account.email) {
+  answer: async (request) => {
+    const { context, now } = request;
+    if (request.body.email.trim().toLowerCase() !== request.account.email) {
       throw new WebRefusal("invalid", "Type your email address to close your account.", "email");
     }
-    await closeAccount(house.database, { account: ask.account, now });
-    return { json: { closed: true }, cookies: clearedCookies(house) };
+    await closeAccount(context.database, { account: request.account, now });
+    return { json: { closed: true }, cookies: clearedCookies(context) };
   },
 });
 

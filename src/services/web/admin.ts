@@ -56,8 +56,8 @@ const accounts = accountRoute({
   path: "/web/api/admin/accounts",
   access: "operator",
   query: AdminAccountsQuery,
-  answer: async ({ house, query }) => {
-    const { database: db, checkLimitDefault } = house;
+  answer: async ({ context, query }) => {
+    const { database: db, checkLimitDefault } = context;
     const found = await listAccounts(db, { afterId: Number(query.after ?? 0), limit: ACCOUNTS_PER_PAGE + 1 });
     const shown = found.slice(0, ACCOUNTS_PER_PAGE);
     const facts = await listAccountFacts(
@@ -80,7 +80,7 @@ const accounts = accountRoute({
           hasTotp: byId.get(account.id)?.hasTotp ?? false,
         })),
         next: found.length > ACCOUNTS_PER_PAGE ? (shown.at(-1)?.id ?? null) : null,
-        invitesBy: invitationMethod({ sendsMail: house.signIn.mail, isOperator: true }),
+        invitesBy: invitationMethod({ sendsMail: context.signIn.mail, isOperator: true }),
       },
     };
   },
@@ -93,10 +93,10 @@ const change = accountRoute({
   access: "operator",
   reauth: true,
   body: AdminAccountBody,
-  answer: async ({ house, account, params, body, now }) => {
+  answer: async ({ context, account, params, body, now }) => {
     const accountUuid = params["account"] ?? "";
     if (!isUuid(accountUuid)) throw new WebRefusal("not_found", "Account not found.");
-    await changeAccount(house.database, { actorId: account.id, accountUuid, ...body, now });
+    await changeAccount(context.database, { actorId: account.id, accountUuid, ...body, now });
     return { json: { ok: true } };
   },
 });
@@ -107,8 +107,8 @@ const inviteToServer = accountRoute({
   path: "/web/api/admin/invitations",
   access: "operator",
   body: AdminInvitationBody,
-  answer: async ({ house, account, body, now }) => {
-    const { database, signing, signIn, site } = house;
+  answer: async ({ context, account, body, now }) => {
+    const { database, signing, signIn, site } = context;
     const of = { project: null, role: null, inviterId: account.id, byMail: signIn.mail };
     const { token } = await invite(database, { ...of, email: body.email, signing, now });
     return {
@@ -123,11 +123,11 @@ const state = accountRoute({
   method: "GET",
   path: "/web/api/admin/state",
   access: "operator",
-  answer: async ({ house, now }) => ({ json: await instanceState(house, now) }),
+  answer: async ({ context, now }) => ({ json: await instanceState(context, now) }),
 });
 
-async function instanceState(house: WebContext, now: Instant): Promise<AdminState> {
-  const { database: db, version, signIn } = house;
+async function instanceState(context: WebContext, now: Instant): Promise<AdminState> {
+  const { database: db, version, signIn } = context;
   const [intakes, backlog, migrations, identity, quarantined, { look, troubles }] = await Promise.all([
     listOpenIntakes(db, { limit: INTAKES_MAX }),
     readBacklog(db, { now }),
@@ -189,8 +189,8 @@ const confirm = accountRoute({
   method: "POST",
   path: "/web/api/admin/confirm-restore",
   access: "operator",
-  answer: async ({ house, account }) => {
-    await confirmRestore(house.database, { accountId: account.id });
+  answer: async ({ context, account }) => {
+    await confirmRestore(context.database, { accountId: account.id });
     return { json: { ok: true } };
   },
 });
@@ -213,8 +213,8 @@ const retryQuarantine = accountRoute({
   method: "POST",
   path: "/web/api/admin/quarantine/retry",
   access: "operator",
-  answer: async ({ house }) => {
-    const { database, visibility, pingLogLimit: pingLogRows, signalsPerMinute: ratePerMinute } = house;
+  answer: async ({ context }) => {
+    const { database, visibility, pingLogLimit: pingLogRows, signalsPerMinute: ratePerMinute } = context;
     const options = {
       visibility: visibility(),
       rules: { ratePerMinute },
@@ -228,13 +228,13 @@ const retryQuarantine = accountRoute({
 /** What was told and lasts, and what can be seen now and was not told yet, by a sweeper that may not be there. */
 async function readServerState(db: Db): Promise<{ look: IntakesView; troubles: HealthProblem[] }> {
   const look = await readIntakes(db);
-  const [told, observed] = await Promise.all([
+  const [incidents, observed] = await Promise.all([
     listIncidents(db),
     // The sweeper checks the admin channel; what it found is among the incidents.
     observeServer(db, { look, unsettledSinceAt: null, locked: new Map(), channelUuid: null }),
   ]);
-  const { begun } = changesOf(told, { troubles: healthProblemsOf(observed), now: look.now });
-  return { look, troubles: [...told, ...begun] };
+  const { begun } = changesOf(incidents, { troubles: healthProblemsOf(observed), now: look.now });
+  return { look, troubles: [...incidents, ...begun] };
 }
 
 const retentionRoute = accountRoute({
@@ -242,7 +242,7 @@ const retentionRoute = accountRoute({
   method: "GET",
   path: "/web/api/admin/kept",
   access: "operator",
-  answer: async ({ house }) => ({ json: await readRetention(house) }),
+  answer: async ({ context }) => ({ json: await readRetention(context) }),
 });
 
 async function readRetention({ database, pingLogLimit, objects }: WebContext): Promise<AdminKept> {
@@ -275,8 +275,8 @@ const record = accountRoute({
   path: "/web/api/admin/audit",
   access: "operator",
   query: AuditQuery,
-  answer: async ({ house, query }) => ({
-    json: await auditPage(house.database, { projectId: null, before: query.before }),
+  answer: async ({ context, query }) => ({
+    json: await auditPage(context.database, { projectId: null, before: query.before }),
   }),
 });
 

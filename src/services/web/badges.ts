@@ -12,11 +12,11 @@ const ofProject = projectRoute({
   method: "GET",
   path: "/web/api/projects/:project/badges",
   access: "view",
-  answer: async ({ house, project }) => {
+  answer: async ({ context, project }) => {
     const { badgeKey } = project;
-    const { urls, secretKey: secret } = house;
+    const { urls, secretKey: secret } = context;
     const limit = BADGE_TAGS_SHOWN_MAX + 1;
-    const found = await listTags(house.database, { projectId: project.id, limit });
+    const found = await listTags(context.database, { projectId: project.id, limit });
     const isCut = found.length > BADGE_TAGS_SHOWN_MAX;
     const sign = (tag: string) => badgeSignature({ badgeKey, tag, secret }, { sha1, hmacSha1 });
     const { badges } = presentBadges(found.slice(0, BADGE_TAGS_SHOWN_MAX), { urls, badgeKey, sign });
@@ -35,9 +35,9 @@ const ofCheck = checkRoute({
   method: "GET",
   path: "/web/api/checks/:check/badge",
   access: "view",
-  answer: async ({ house, check }) => {
+  answer: async ({ context, check }) => {
     const at = (states: 2 | 3, format: string) =>
-      `${house.urls.site}/b/${states}/${check.badgeUuid}.${format}`;
+      `${context.urls.site}/b/${states}/${check.badgeUuid}.${format}`;
     const addresses: CheckBadge = {
       svg: at(2, "svg"),
       svg3: at(3, "svg"),

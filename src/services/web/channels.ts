@@ -153,19 +153,19 @@ export const channelRoutes: readonly WebRoute[] = [
     method: "GET",
     path: "/web/api/projects/:project/channels",
     access: "view",
-    answer: async ({ house, project }) => {
-      const page = await listChannelPage(house.database, {
+    answer: async ({ context, project }) => {
+      const page = await listChannelPage(context.database, {
         projectId: project.id,
         from: null,
         limit: CHANNELS_LISTED_MAX,
       });
       return {
         json: {
-          channels: page.items.map((channel) => presentChannel(channel, house.destinations)),
+          channels: page.items.map((channel) => presentChannel(channel, context.destinations)),
           kinds: KINDS.map(presentKind),
           told: notifiesFor(page.items, {
-            asksFirst: house.mailVerification,
-            sendsMail: house.destinations.sendsMail,
+            asksFirst: context.mailVerification,
+            sendsMail: context.destinations.sendsMail,
           }),
         },
       };
@@ -177,17 +177,17 @@ export const channelRoutes: readonly WebRoute[] = [
     path: "/web/api/projects/:project/channels",
     access: "editChannels",
     body: NewChannel,
-    answer: async ({ house, project, body, ...ask }) => {
-      const { channel, made } = await createChannel(house.database, {
+    answer: async ({ context, project, body, ...request }) => {
+      const { channel, made } = await createChannel(context.database, {
         projectId: project.id,
         ...body,
         isEnabled: true,
         checks: body.checks ?? [],
         once: null,
-        ...rulesOf(house),
-        ...changingBy(ask),
+        ...rulesOf(context),
+        ...changingBy(request),
       });
-      return { status: 201, json: { channel: presentChannel(channel, house.destinations), made } };
+      return { status: 201, json: { channel: presentChannel(channel, context.destinations), made } };
     },
   }),
   projectRoute({
@@ -196,7 +196,9 @@ export const channelRoutes: readonly WebRoute[] = [
     path: "/web/api/projects/:project/channels/warnings",
     access: "editChannels",
     body: TypedConfig,
-    answer: async ({ house, body }) => ({ json: { warnings: addressWarnings(body, house.destinations) } }),
+    answer: async ({ context, body }) => ({
+      json: { warnings: addressWarnings(body, context.destinations) },
+    }),
   }),
   channelRoute({
     name: "channel.change",
@@ -204,21 +206,21 @@ export const channelRoutes: readonly WebRoute[] = [
     path: "/web/api/channels/:channel",
     access: "editChannels",
     body: ChannelChange,
-    answer: async ({ house, project, channel, body, ...ask }) => {
+    answer: async ({ context, project, channel, body, ...request }) => {
       const { version, ...change } = body;
       const which = { projectId: project.id, uuid: channel.uuid };
       try {
-        const changed = await updateChannel(house.database, {
+        const changed = await updateChannel(context.database, {
           ...which,
           change,
           expected: version === undefined ? null : [version],
-          ...rulesOf(house),
-          ...changingBy(ask),
+          ...rulesOf(context),
+          ...changingBy(request),
         });
-        return { json: presentChannel(changed, house.destinations) };
+        return { json: presentChannel(changed, context.destinations) };
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== "precondition_failed") throw error;
-        throw await overtakenChannel(house, { ...which, accountId: ask.account.id, now: ask.now });
+        throw await overtakenChannel(context, { ...which, accountId: request.account.id, now: request.now });
       }
     },
   }),
@@ -227,9 +229,9 @@ export const channelRoutes: readonly WebRoute[] = [
     method: "DELETE",
     path: "/web/api/channels/:channel",
     access: "editChannels",
-    answer: async ({ house, project, channel, ...ask }) => {
+    answer: async ({ context, project, channel, ...request }) => {
       const which = { projectId: project.id, uuid: channel.uuid };
-      await deleteChannel(house.database, { ...which, expected: null, ...changingBy(ask) });
+      await deleteChannel(context.database, { ...which, expected: null, ...changingBy(request) });
       return { json: {} };
     },
   }),
@@ -238,9 +240,9 @@ export const channelRoutes: readonly WebRoute[] = [
     method: "POST",
     path: "/web/api/channels/:channel/test",
     access: "testChannel",
-    answer: async ({ house, project, channel, ...ask }) => {
+    answer: async ({ context, project, channel, ...request }) => {
       const which = { projectId: project.id, uuid: channel.uuid };
-      const planned = await testChannel(house.database, { ...which, ...changingBy(ask) });
+      const planned = await testChannel(context.database, { ...which, ...changingBy(request) });
       return { status: 202, json: { deliveries: planned.map(presentDelivery) } };
     },
   }),
@@ -250,10 +252,10 @@ export const channelRoutes: readonly WebRoute[] = [
     path: "/web/api/channels/:channel/deliveries",
     access: "view",
     query: ChannelPartQuery,
-    answer: async ({ house, project, channel, query }) => {
+    answer: async ({ context, project, channel, query }) => {
       const which = { projectId: project.id, uuid: channel.uuid };
       const range = { from: query.from ?? null, limit: DELIVERIES_PER_PAGE };
-      const { items, next } = await listDeliveries(house.database, { ...which, ...range });
+      const { items, next } = await listDeliveries(context.database, { ...which, ...range });
       return { json: { deliveries: items.map(presentDelivery), from: next } };
     },
   }),
@@ -263,10 +265,10 @@ export const channelRoutes: readonly WebRoute[] = [
     path: "/web/api/channels/:channel/checks",
     access: "view",
     query: ChannelPartQuery,
-    answer: async ({ house, project, channel, query }) => {
+    answer: async ({ context, project, channel, query }) => {
       const which = { projectId: project.id, uuid: channel.uuid };
       const range = { from: query.from ?? null, limit: ROWS_PAGE_MAX };
-      const { items, next } = await listChecksOfChannel(house.database, { ...which, ...range });
+      const { items, next } = await listChecksOfChannel(context.database, { ...which, ...range });
       const heard: ChannelChecks = { ids: items.map(({ uuid }) => uuid), from: next };
       return { json: heard };
     },
@@ -276,10 +278,10 @@ export const channelRoutes: readonly WebRoute[] = [
     method: "GET",
     path: "/web/api/channels/:channel",
     access: "view",
-    answer: async ({ house, project, channel }) => ({
+    answer: async ({ context, project, channel }) => ({
       json: presentChannel(
-        await getChannel(house.database, { projectId: project.id, uuid: channel.uuid }),
-        house.destinations,
+        await getChannel(context.database, { projectId: project.id, uuid: channel.uuid }),
+        context.destinations,
       ),
     }),
   }),
@@ -288,9 +290,9 @@ export const channelRoutes: readonly WebRoute[] = [
     method: "GET",
     path: "/web/api/projects/:project/deliveries/:delivery",
     access: "view",
-    answer: async ({ house, project, params }) => ({
+    answer: async ({ context, project, params }) => ({
       json: presentDelivery(
-        await getDelivery(house.database, {
+        await getDelivery(context.database, {
           projectId: project.id,
           deliveryId: pathNumber(params["delivery"]),
         }),
@@ -302,9 +304,9 @@ export const channelRoutes: readonly WebRoute[] = [
     method: "POST",
     path: "/web/api/projects/:project/deliveries/:delivery/retry",
     access: "editChannels",
-    answer: async ({ house, project, params, now }) => ({
+    answer: async ({ context, project, params, now }) => ({
       json: presentDelivery(
-        await retryDelivery(house.database, {
+        await retryDelivery(context.database, {
           projectId: project.id,
           deliveryId: pathNumber(params["delivery"]),
           at: now,

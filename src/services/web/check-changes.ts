@@ -57,16 +57,16 @@ import {
   type WebRoute,
 } from "./route.ts";
 
-type Circumstances = Pick<ProjectRequest, "house" | "account" | "project" | "now">;
+type Circumstances = Pick<ProjectRequest, "context" | "account" | "project" | "now">;
 
 /** Who does it, when, and how far we have seen. */
-function commandContext({ house, account, now }: Omit<Circumstances, "project">) {
-  return { at: now, accountId: account.id, keyId: null, visibility: house.visibility() };
+function commandContext({ context, account, now }: Omit<Circumstances, "project">) {
+  return { at: now, accountId: account.id, keyId: null, visibility: context.visibility() };
 }
 
 /** A check of the project to be commanded. */
-function commandFor(ask: Circumstances, check: Pick<CheckRecord, "id">): Command & { checkId: number } {
-  return { ...commandContext(ask), projectId: ask.project.id, checkId: check.id };
+function commandFor(request: Circumstances, check: Pick<CheckRecord, "id">): Command & { checkId: number } {
+  return { ...commandContext(request), projectId: request.project.id, checkId: check.id };
 }
 
 /** The expression as it is stored, macros spelled out. `kind` is the language that the form says it is in. */
@@ -140,16 +140,16 @@ function doneOrThrow<O extends Outcome>(
 
 /** Who changed them last, and, of a single check, everything that was changed, as one change. */
 async function editConflict(
-  { house, account }: Pick<CheckRequest, "house" | "account">,
+  { context, account }: Pick<CheckRequest, "context" | "account">,
   { edits, version }: ConflictingEdits,
 ): Promise<WebRefusal> {
   const [newest] = edits;
   const accountId = newest?.accountId ?? null;
   const emails =
-    accountId === null ? new Map<number, string>() : await findEmails(house.database, [accountId]);
+    accountId === null ? new Map<number, string>() : await findEmails(context.database, [accountId]);
   const email = accountId === null ? undefined : emails.get(accountId);
   const isOne = new Set(edits.map(({ checkId }) => checkId)).size === 1;
-  const told = isOne ? edits : [];
+  const ownEdits = isOne ? edits : [];
   const conflict: EditConflict = {
     by:
       accountId === null
@@ -161,8 +161,8 @@ async function editConflict(
             : { kind: "person", email },
     at: newest?.at ?? version,
     // The oldest value of a field is what the form began with, the newest what it is now.
-    before: Object.assign({}, ...told.map(({ detail }) => detail["before"])),
-    after: Object.assign({}, ...told.toReversed().map(({ detail }) => detail["after"])),
+    before: Object.assign({}, ...ownEdits.map(({ detail }) => detail["before"])),
+    after: Object.assign({}, ...ownEdits.toReversed().map(({ detail }) => detail["after"])),
     version,
   };
   return new WebRefusal(
@@ -185,23 +185,26 @@ const create = projectRoute({
   path: "/web/api/projects/:project/checks",
   access: "editChecks",
   body: CheckChange,
-  answer: async (ask) => ({ status: CREATED, ...(await row(ask, await makeCheck(ask, ask.body))) }),
+  answer: async (request) => ({
+    status: CREATED,
+    ...(await row(request, await makeCheck(request, request.body))),
+  }),
 });
 
 /** A new check of the project, as somebody asks for it in the browser. */
-export async function makeCheck(ask: ProjectRequest, change: CheckChange): Promise<{ uuid: string }> {
-  const { house, project } = ask;
+export async function makeCheck(request: ProjectRequest, change: CheckChange): Promise<{ uuid: string }> {
+  const { context, project } = request;
   const { params, channels } = readChange(change, null);
   const { check } = doneOrThrow(
-    await createCheck(house.database, {
-      ...commandContext(ask),
+    await createCheck(context.database, {
+      ...commandContext(request),
       projectId: project.id,
       params,
       // Whoever makes a check by hand wants to hear of it.
       channels: channels ?? "*",
       deriveSlug: change.slug === undefined,
       unique: [],
-      checkLimitDefault: house.checkLimitDefault,
+      checkLimitDefault: context.checkLimitDefault,
     }),
   );
   return check;
@@ -213,27 +216,27 @@ const update = checkRoute({
   path: "/web/api/checks/:check",
   access: "editChecks",
   body: CheckChange,
-  answer: async (ask) => {
-    const { house, check } = ask;
-    const { version, ...change } = ask.body;
-    const edit = { ...commandFor(ask, check), ...readChange(change, check.settings), deriveSlug: false };
-    if (version === undefined) doneOrThrow(await updateCheck(house.database, edit));
+  answer: async (request) => {
+    const { context, check } = request;
+    const { version, ...change } = request.body;
+    const edit = { ...commandFor(request, check), ...readChange(change, check.settings), deriveSlug: false };
+    if (version === undefined) doneOrThrow(await updateCheck(context.database, edit));
     else {
-      const outcome = await updateCheckSince(house.database, { ...edit, version });
-      if (outcome.kind === "overtaken") throw await editConflict(ask, outcome);
+      const outcome = await updateCheckSince(context.database, { ...edit, version });
+      if (outcome.kind === "overtaken") throw await editConflict(request, outcome);
       doneOrThrow(outcome);
     }
-    return row(ask, check);
+    return row(request, check);
   },
 });
 
 /** The row of a check, as the list has it. */
-async function row(ask: ProjectRequest, check: { uuid: string }): Promise<{ json: unknown }> {
-  return { json: await presentRow(ask.house, { check, now: ask.now }) };
+async function row(request: ProjectRequest, check: { uuid: string }): Promise<{ json: unknown }> {
+  return { json: await presentRow(request.context, { check, now: request.now }) };
 }
 
 /** A route that does something to a check and takes no body. */
-function verb(word: string, act: (ask: CheckRequest) => Promise<WebAnswer>): WebRoute {
+function verb(word: string, act: (request: CheckRequest) => Promise<WebAnswer>): WebRoute {
   return checkRoute({
     name: `${word} check`,
     method: "POST",
@@ -243,41 +246,46 @@ function verb(word: string, act: (ask: CheckRequest) => Promise<WebAnswer>): Web
   });
 }
 
-const pause = verb("pause", async (ask) => {
-  doneOrThrow(await pauseCheck(ask.house.database, commandFor(ask, ask.check)));
-  return row(ask, ask.check);
+const pause = verb("pause", async (request) => {
+  doneOrThrow(await pauseCheck(request.context.database, commandFor(request, request.check)));
+  return row(request, request.check);
 });
 
-const resume = verb("resume", async (ask) => {
-  doneOrThrow(await resumeCheck(ask.house.database, commandFor(ask, ask.check)));
-  return row(ask, ask.check);
+const resume = verb("resume", async (request) => {
+  doneOrThrow(await resumeCheck(request.context.database, commandFor(request, request.check)));
+  return row(request, request.check);
 });
 
-const ping = verb("ping", async (ask) => {
-  const { house, check, remoteAddr, ua } = ask;
-  const { pingLogLimit: pingLogRows, signalsPerMinute: ratePerMinute } = house;
+const ping = verb("ping", async (request) => {
+  const { context, check, remoteAddr, ua } = request;
+  const { pingLogLimit: pingLogRows, signalsPerMinute: ratePerMinute } = context;
   const sender = {
     remoteAddr: remoteAddr === "" ? null : remoteAddr,
     ua: ua.slice(0, USER_AGENT_LENGTH_MAX),
   };
   const how = { pingLogRows, rules: { ratePerMinute } };
   doneOrThrow(
-    await recordPingNow(house.database, { ...commandFor(ask, check), uuid: check.uuid, ...sender, ...how }),
+    await recordPingNow(context.database, {
+      ...commandFor(request, check),
+      uuid: check.uuid,
+      ...sender,
+      ...how,
+    }),
   );
-  return row(ask, check);
+  return row(request, check);
 });
 
-const copy = verb("copy", async (ask) => {
-  const { checkLimitDefault, database } = ask.house;
+const copy = verb("copy", async (request) => {
+  const { checkLimitDefault, database } = request.context;
   const { check } = doneOrThrow(
-    await copyCheck(database, { ...commandFor(ask, ask.check), checkLimitDefault }),
+    await copyCheck(database, { ...commandFor(request, request.check), checkLimitDefault }),
   );
-  return { status: CREATED, ...(await row(ask, check)) };
+  return { status: CREATED, ...(await row(request, check)) };
 });
 
-const clear = verb("clear", async (ask) => {
-  doneOrThrow(await clearHistory(ask.house.database, commandFor(ask, ask.check)));
-  return row(ask, ask.check);
+const clear = verb("clear", async (request) => {
+  doneOrThrow(await clearHistory(request.context.database, commandFor(request, request.check)));
+  return row(request, request.check);
 });
 
 const remove = checkRoute({
@@ -285,9 +293,9 @@ const remove = checkRoute({
   method: "DELETE",
   path: "/web/api/checks/:check",
   access: "editChecks",
-  answer: async (ask) => {
-    const { house, check, now } = ask;
-    doneOrThrow(await trashCheck(house.database, commandFor(ask, check)));
+  answer: async (request) => {
+    const { context, check, now } = request;
+    doneOrThrow(await trashCheck(context.database, commandFor(request, check)));
     return { json: { id: check.uuid, goneAt: now + DAYS_KEPT.deletedCheck * DAY_MS } };
   },
 });
@@ -298,12 +306,12 @@ const restore = checkRoute({
   path: "/web/api/checks/:check/restore",
   access: "editChecks",
   deleted: true,
-  answer: async (ask) => {
-    const { check, house } = ask;
-    const { checkId: _, ...by } = commandFor(ask, check);
-    const { checkLimitDefault } = house;
-    doneOrThrow(await restoreCheck(house.database, { ...by, uuid: check.uuid, checkLimitDefault }));
-    return row(ask, check);
+  answer: async (request) => {
+    const { check, context } = request;
+    const { checkId: _, ...by } = commandFor(request, check);
+    const { checkLimitDefault } = context;
+    doneOrThrow(await restoreCheck(context.database, { ...by, uuid: check.uuid, checkLimitDefault }));
+    return row(request, check);
   },
 });
 
@@ -313,23 +321,23 @@ const transfer = checkRoute({
   path: "/web/api/checks/:check/transfer",
   access: "editChecks",
   body: TransferRequest,
-  answer: async (ask) => {
-    const { house, check, project: from, body } = ask;
-    const { project: to } = await projectToEnter(ask, body.project);
-    const { checkLimitDefault } = house;
+  answer: async (request) => {
+    const { context, check, project: from, body } = request;
+    const { project: to } = await projectToEnter(request, body.project);
+    const { checkLimitDefault } = context;
     doneOrThrow(
-      await transferCheck(house.database, { ...commandFor(ask, check), checkLimitDefault, to, from }),
+      await transferCheck(context.database, { ...commandFor(request, check), checkLimitDefault, to, from }),
     );
-    return row(ask, check);
+    return row(request, check);
   },
 });
 
 /** A project in which this person may change checks, too. */
 async function projectToEnter(
-  { house, account }: Pick<ProjectRequest, "house" | "account">,
+  { context, account }: Pick<ProjectRequest, "context" | "account">,
   projectUuid: string,
 ): Promise<ProjectEntry> {
-  const entry = await findProjectEntry(house.database, { accountId: account.id, projectUuid });
+  const entry = await findProjectEntry(context.database, { accountId: account.id, projectUuid });
   if (entry === null) throw new WebRefusal("not_found", "Project not found.", "project");
   if (!mayDo(entry.role, "editChecks")) {
     const sentence = `Your role in the project ${entry.project.name} doesn't allow this.`;
@@ -363,11 +371,11 @@ const bulk = projectRoute({
   path: "/web/api/projects/:project/bulk",
   access: "editChecks",
   body: BulkRequest,
-  answer: async (ask) => {
-    const { house, project, body } = ask;
-    const act = await actOf(ask, body);
+  answer: async (request) => {
+    const { context, project, body } = request;
+    const act = await actOf(request, body);
     const ids = [...new Set(body.ids)];
-    const found = await findBulkChecks(house.database, { uuids: ids, projectId: project.id });
+    const found = await findBulkChecks(context.database, { uuids: ids, projectId: project.id });
     const checks = new Map(found.map((check) => [check.uuid, check]));
     const answer: BulkAnswer = { done: [], same: [], refused: [] };
     await each(ids, async (id) => {
@@ -414,9 +422,9 @@ async function outcomeOf(
   }
 }
 
-async function actOf(ask: ProjectRequest, { do: what, ...given }: BulkRequest): Promise<Act> {
-  const { database, checkLimitDefault } = ask.house;
-  const command = (check: BulkCheck) => commandFor(ask, check);
+async function actOf(request: ProjectRequest, { do: what, ...given }: BulkRequest): Promise<Act> {
+  const { database, checkLimitDefault } = request.context;
+  const command = (check: BulkCheck) => commandFor(request, check);
   switch (what) {
     case "pause":
       return async (check) => {
@@ -443,15 +451,15 @@ async function actOf(ask: ProjectRequest, { do: what, ...given }: BulkRequest): 
       };
     case "addTag":
     case "removeTag":
-      return adjusting(ask, { tag: needed(given.tag, "tag"), isOn: what === "addTag" });
+      return adjusting(request, { tag: needed(given.tag, "tag"), isOn: what === "addTag" });
     case "addChannel":
     case "removeChannel": {
-      const channel = await ownChannel(ask, needed(given.channel, "channel"));
-      return adjusting(ask, { channel, isOn: what === "addChannel" });
+      const channel = await ownChannel(request, needed(given.channel, "channel"));
+      return adjusting(request, { channel, isOn: what === "addChannel" });
     }
     case "move": {
-      const { project: to } = await projectToEnter(ask, needed(given.project, "project"));
-      return moving(ask, to);
+      const { project: to } = await projectToEnter(request, needed(given.project, "project"));
+      return moving(request, to);
     }
   }
 }
@@ -461,23 +469,24 @@ function needed(value: string | undefined, field: string): string {
   return value;
 }
 
-function adjusting(ask: ProjectRequest, adjustment: Adjustment): Act {
-  const { database } = ask.house;
-  return async (check) => doneOrThrow(await adjustCheck(database, { ...commandFor(ask, check), adjustment }));
+function adjusting(request: ProjectRequest, adjustment: Adjustment): Act {
+  const { database } = request.context;
+  return async (check) =>
+    doneOrThrow(await adjustCheck(database, { ...commandFor(request, check), adjustment }));
 }
 
-async function ownChannel({ house, project }: ProjectRequest, uuid: string): Promise<string> {
-  const found = await findChannelByUuid(house.database, uuid);
+async function ownChannel({ context, project }: ProjectRequest, uuid: string): Promise<string> {
+  const found = await findChannelByUuid(context.database, uuid);
   if (found?.projectId !== project.id) throw new WebRefusal("invalid", "Channel not found.", "channel");
   return uuid;
 }
 
-function moving(ask: ProjectRequest, to: Project): Act {
-  const { house, project: from } = ask;
-  const { checkLimitDefault } = house;
+function moving(request: ProjectRequest, to: Project): Act {
+  const { context, project: from } = request;
+  const { checkLimitDefault } = context;
   return async (check) => {
     doneOrThrow(
-      await transferCheck(house.database, { ...commandFor(ask, check), checkLimitDefault, to, from }),
+      await transferCheck(context.database, { ...commandFor(request, check), checkLimitDefault, to, from }),
     );
     return CHANGED;
   };
@@ -494,18 +503,21 @@ const schedules = projectRoute({
   path: "/web/api/projects/:project/schedules",
   access: "editChecks",
   body: SchedulesRequest,
-  answer: async (ask) => {
-    const { house, project, body } = ask;
+  answer: async (request) => {
+    const { context, project, body } = request;
     const params = paramsOf(body);
-    const found = await findBulkChecks(house.database, { uuids: [...params.keys()], projectId: project.id });
+    const found = await findBulkChecks(context.database, {
+      uuids: [...params.keys()],
+      projectId: project.id,
+    });
     const wanted = new Map(found.map(({ id, uuid }) => [id, params.get(uuid) ?? {}]));
-    const rescheduled = await rescheduleChecks(house.database, {
-      ...commandContext(ask),
+    const rescheduled = await rescheduleChecks(context.database, {
+      ...commandContext(request),
       projectId: project.id,
       wanted,
       ...(body.version !== undefined && { version: body.version }),
     });
-    if ("kind" in rescheduled) throw await editConflict(ask, rescheduled);
+    if ("kind" in rescheduled) throw await editConflict(request, rescheduled);
     const uuids = new Map(found.map(({ id, uuid }) => [id, uuid]));
     const done = rescheduled.map(({ checkId, ...outcome }) => ({ id: uuids.get(checkId) ?? "", ...outcome }));
     const there = new Set(done.map(({ id }) => id));
@@ -514,7 +526,7 @@ const schedules = projectRoute({
       same: done.filter(({ isChanged }) => !isChanged).map(({ id }) => id),
       refused: [...params.keys()].filter((id) => !there.has(id)).map((id) => ({ id, error: NOT_THERE })),
       back: grouped(done.filter(({ isChanged }) => isChanged)),
-      version: ask.now,
+      version: request.now,
     };
     return { json: answer };
   },

@@ -77,9 +77,9 @@ function inShort(timing: LeanCheck["timing"]): string {
   const known = words.get(key);
   if (known !== undefined) return known;
   if (words.size >= WORDS_KEPT_MAX) words.clear();
-  const told = shortScheduleText(timing);
-  words.set(key, told);
-  return told;
+  const text = shortScheduleText(timing);
+  words.set(key, text);
+  return text;
 }
 
 // What a row shows besides its lean part: the strip of its newest runs, how long they took, what is usual, and by which

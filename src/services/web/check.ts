@@ -283,25 +283,25 @@ const CLOCK_CHANGE_SHOWN_MS = 31 * DAY_MS;
  * there is none.
  */
 export async function readExplanation(
-  house: WebContext,
+  context: WebContext,
   { check, flipId }: { check: CheckWithState; flipId: number | null },
 ): Promise<Explanation> {
-  const flips = await listFlips(house.database, { checkId: check.id, limit: FLIPS_READ_MAX });
+  const flips = await listFlips(context.database, { checkId: check.id, limit: FLIPS_READ_MAX });
   const flip =
     flipId === null
       ? (flips.find(({ to }) => to === "down") ?? flips[0])
       : flips.find(({ id }) => id === flipId);
   if (flip === undefined) throw new AppError("not_found", ERROR_TEXT.notFound);
-  const [log, told, edits] = await Promise.all([
-    readLog(house, check),
-    readDeliveries(house.database, { flipId: flip.id, projectId: check.projectId }),
-    listEvents(house.database, { checkId: check.id, from: flip.at + 1, kind: "edited", limit: 1 }),
+  const [log, deliveries, edits] = await Promise.all([
+    readLog(context, check),
+    readDeliveries(context.database, { flipId: flip.id, projectId: check.projectId }),
+    listEvents(context.database, { checkId: check.id, from: flip.at + 1, kind: "edited", limit: 1 }),
   ]);
   const before = log.filter(({ at }) => at <= flip.at);
   const steps: ExplanationStep[] = [
     ...(flip.to === "down" ? stepsDown(check, { flip, before }) : stepsUp(flip, before)),
     ...(flip.takenBackAt === null ? [] : [{ kind: "takenBack" as const, at: flip.takenBackAt }]),
-    ...told.map((delivery) => ({
+    ...deliveries.map((delivery) => ({
       kind: "told" as const,
       at: delivery.settledAt ?? delivery.attemptedAt ?? delivery.createdAt,
       ...delivery,
@@ -399,24 +399,24 @@ const ALL = "all";
 const TRIAL_WAIT_MS_MAX = 30_000;
 
 /** The past under the settings as they are and as they would be. */
-export async function readReplay(house: WebContext, wanted: Wanted): Promise<Replay> {
+export async function readReplay(context: WebContext, wanted: Wanted): Promise<Replay> {
   const end = await trials.begin(ALL, { withinMs: TRIAL_WAIT_MS_MAX });
   if (end === null)
     throw new WebRefusal("unavailable", "Too many previews are running. Try again in a moment.");
   try {
     await nextTurn();
-    return await computeReplay(house, wanted);
+    return await computeReplay(context, wanted);
   } finally {
     end();
   }
 }
 
-async function computeReplay(house: WebContext, { check, wanted, now }: Wanted): Promise<Replay> {
+async function computeReplay(context: WebContext, { check, wanted, now }: Wanted): Promise<Replay> {
   const schedule = wanted.kind === "simple" ? wanted.schedule : readExpression(wanted.schedule);
   const from = shownFrom(now);
   const [ended, blind] = await Promise.all([
-    readPastRuns(house, { check, from }),
-    listBlindIntervals(house.database, { from, to: now }),
+    readPastRuns(context, { check, from }),
+    listBlindIntervals(context.database, { from, to: now }),
   ]);
   const runs = ended.map(({ endAt, outcome, durationMs }) => ({
     startAt: durationMs === null ? null : endAt - durationMs,
@@ -447,18 +447,18 @@ const LAST_FLIPS_READ = 100;
 
 /** Everything that the page shows at first sight. */
 export async function readCheckPage(
-  house: WebContext,
+  context: WebContext,
   { check, project, role, now }: { check: CheckRecord; project: Project; role: Role; now: Instant },
 ): Promise<CheckPage> {
   const [row, log, availability, channels, flips, quarantined, slugUrl] = await Promise.all([
-    presentRow(house, { check, now }),
-    readLog(house, check),
-    readAvailability(house, { check, now }),
-    listChannels(house.database, project.id),
-    listFlips(house.database, { checkId: check.id, limit: LAST_FLIPS_READ }),
-    countRejectedSignals(house.database, check.id),
+    presentRow(context, { check, now }),
+    readLog(context, check),
+    readAvailability(context, { check, now }),
+    listChannels(context.database, project.id),
+    listFlips(context.database, { checkId: check.id, limit: LAST_FLIPS_READ }),
+    countRejectedSignals(context.database, check.id),
     // Whoever has the ping key can make checks by it.
-    mayDo(role, "manageKeys") ? slugAddress(house, { check, project }) : null,
+    mayDo(role, "manageKeys") ? slugAddress(context, { check, project }) : null,
   ]);
   const lastFlip = flips.find(({ takenBackAt }) => takenBackAt === null);
   return {
@@ -472,9 +472,9 @@ export async function readCheckPage(
     quarantinedCount: quarantined.count,
     ...lastSuccessOf(check, log),
     addresses: {
-      url: pingUrl(house.urls, check.uuid),
+      url: pingUrl(context.urls, check.uuid),
       slugUrl,
-      mail: house.mailDomain === null ? null : `${check.uuid}@${house.mailDomain}`,
+      mail: context.mailDomain === null ? null : `${check.uuid}@${context.mailDomain}`,
     },
     expectation: expectationOf(check, now),
     ...availability,
@@ -540,7 +540,7 @@ export const historyRoutes: readonly WebRoute[] = [
     method: "GET",
     path: "/web/api/checks/:check",
     access: "view",
-    answer: async ({ house, ...about }) => ({ json: await readCheckPage(house, about) }),
+    answer: async ({ context, ...about }) => ({ json: await readCheckPage(context, about) }),
   }),
   checkRoute({
     name: "check.runs",
@@ -548,8 +548,8 @@ export const historyRoutes: readonly WebRoute[] = [
     path: "/web/api/checks/:check/runs",
     access: "view",
     query: PageQuery,
-    answer: async ({ house, check, query }) => ({
-      json: await readRuns(house, check, { before: query.before ?? null }),
+    answer: async ({ context, check, query }) => ({
+      json: await readRuns(context, check, { before: query.before ?? null }),
     }),
   }),
   checkRoute({
@@ -557,8 +557,8 @@ export const historyRoutes: readonly WebRoute[] = [
     method: "GET",
     path: "/web/api/checks/:check/runs/:n",
     access: "view",
-    answer: async ({ house, check, params }) => ({
-      json: await readRun(house, { check, n: pathNumber(params["n"]) }),
+    answer: async ({ context, check, params }) => ({
+      json: await readRun(context, { check, n: pathNumber(params["n"]) }),
     }),
   }),
   checkRoute({
@@ -566,10 +566,10 @@ export const historyRoutes: readonly WebRoute[] = [
     method: "GET",
     path: "/web/api/checks/:check/runs/:n/body",
     access: "view",
-    answer: async ({ house, check, params }) => {
+    answer: async ({ context, check, params }) => {
       const n = pathNumber(params["n"]);
       return {
-        content: await readRawBody(house, { check, n }),
+        content: await readRawBody(context, { check, n }),
         type: "application/octet-stream",
         headers: { "content-disposition": `attachment; filename="${check.uuid}-${n}.txt"` },
       };
@@ -580,7 +580,7 @@ export const historyRoutes: readonly WebRoute[] = [
     method: "GET",
     path: "/web/api/checks/:check/durations",
     access: "view",
-    answer: async ({ house, check, now }) => ({ json: await readDurations(house, { check, now }) }),
+    answer: async ({ context, check, now }) => ({ json: await readDurations(context, { check, now }) }),
   }),
   checkRoute({
     name: "check.events",
@@ -588,8 +588,8 @@ export const historyRoutes: readonly WebRoute[] = [
     path: "/web/api/checks/:check/events",
     access: "view",
     query: EventsQuery,
-    answer: async ({ house, check, query }) => ({
-      json: await readEvents(house, check, {
+    answer: async ({ context, check, query }) => ({
+      json: await readEvents(context, check, {
         before: query.before ?? null,
         types: typesOf(query),
         signals: query.signals?.split(",") ?? null,
@@ -602,8 +602,8 @@ export const historyRoutes: readonly WebRoute[] = [
     path: "/web/api/checks/:check/explain",
     access: "view",
     query: ExplainQuery,
-    answer: async ({ house, check, query }) => ({
-      json: await readExplanation(house, { check, flipId: query.flip ?? null }),
+    answer: async ({ context, check, query }) => ({
+      json: await readExplanation(context, { check, flipId: query.flip ?? null }),
     }),
   }),
   checkRoute({
@@ -612,8 +612,8 @@ export const historyRoutes: readonly WebRoute[] = [
     path: "/web/api/checks/:check/replay",
     access: "view",
     body: ScheduleRequest,
-    answer: async ({ house, check, body, now }) => ({
-      json: await readReplay(house, { check, wanted: body, now }),
+    answer: async ({ context, check, body, now }) => ({
+      json: await readReplay(context, { check, wanted: body, now }),
     }),
   }),
   accountRoute({
@@ -637,8 +637,11 @@ export const historyRoutes: readonly WebRoute[] = [
     path: "/web/api/projects/:project/events",
     access: "view",
     query: ProjectEventsQuery,
-    answer: async ({ house, project, query }) => ({
-      json: await readProjectEvents(house, { ...chosenOf(project.id, query), before: query.before ?? null }),
+    answer: async ({ context, project, query }) => ({
+      json: await readProjectEvents(context, {
+        ...chosenOf(project.id, query),
+        before: query.before ?? null,
+      }),
     }),
   }),
   projectRoute({
@@ -647,9 +650,9 @@ export const historyRoutes: readonly WebRoute[] = [
     path: "/web/api/projects/:project/events/file",
     access: "view",
     query: EventsFileQuery,
-    answer: async ({ house, project, query }) => {
+    answer: async ({ context, project, query }) => {
       const file = { format: query.as, chosen: chosenOf(project.id, query) };
-      return { stream: (response) => void sendEventsFile(house, response, file) };
+      return { stream: (response) => void sendEventsFile(context, response, file) };
     },
   }),
 ];

@@ -79,8 +79,8 @@ const AWAY_DAYS_MAX = 14;
 const NAMED_MAX = 50;
 
 /** Notes the visit, and tells what has happened since the last one; null: nothing, or nobody was away. */
-async function sinceAway({ house, project, account, now }: ProjectRequest): Promise<SinceAway | null> {
-  const { database } = house;
+async function sinceAway({ context, project, account, now }: ProjectRequest): Promise<SinceAway | null> {
+  const { database } = context;
   const projectId = project.id;
   const lastAt = await noteVisit(database, { projectId, accountId: account.id, at: now });
   if (lastAt === null || now - lastAt < AWAY_MS_MIN) return null;
@@ -101,7 +101,7 @@ async function sinceAway({ house, project, account, now }: ProjectRequest): Prom
 const CHANNELS_OFFERED_MAX = 20;
 
 /** Which checks they are, as the page begins and as it asks later. */
-async function readSilent({ house: { database }, project }: ProjectRequest): Promise<SilentChecks> {
+async function readSilent({ context: { database }, project }: ProjectRequest): Promise<SilentChecks> {
   const channels = await listChannels(database, project.id);
   const usable = usableChannels(channels, {
     isConfirmed: (channel) => mailAddressOf(channel) === null || isVerified(channel),
@@ -126,7 +126,7 @@ export const silentRoutes: readonly WebRoute[] = [
     method: "GET",
     path: "/web/api/projects/:project/silent",
     access: "view",
-    answer: async (ask) => ({ json: await readSilent(ask) }),
+    answer: async (request) => ({ json: await readSilent(request) }),
   }),
 ];
 
@@ -138,10 +138,10 @@ const WAYS = { "check.deleted": "deleted", "check.moved": "moved" } as const;
 
 /** How the check with a UUID has left the project. Refused with 404: it is still there, or nothing is known of it. */
 async function readGone(
-  { house, account, project, role, now }: ProjectRequest,
+  { context, account, project, role, now }: ProjectRequest,
   uuid: string,
 ): Promise<GoneCheck> {
-  const { database: db } = house;
+  const { database: db } = context;
   const shown = isUuid(uuid) ? await findShownCheck(db, uuid) : null;
   if (!isUuid(uuid) || shown?.projectId === project.id) throw absent();
   const binned = await findDeletedCheck(db, uuid);
@@ -188,9 +188,9 @@ const OUTAGE_SHOWN_MS = 60 * MINUTE_MS;
 const RESTART_MS_MAX = 30 * SECOND_MS;
 
 /** The page of a project's checks. */
-export async function checksBoot(ask: ProjectRequest): Promise<ChecksBoot> {
-  const { house, project, role, now } = ask;
-  const { database } = house;
+export async function checksBoot(request: ProjectRequest): Promise<ChecksBoot> {
+  const { context, project, role, now } = request;
+  const { database } = context;
   // Before the rows: what is in this list is in them for certain.
   const flips = await listNewestFlipIds(database, {
     projectId: project.id,
@@ -203,8 +203,8 @@ export async function checksBoot(ask: ProjectRequest): Promise<ChecksBoot> {
     tallyChecks(database, { projectIds: [project.id], now }),
     tallyTags(database, { projectId: project.id, now, limit: TAGS_MAX }),
     detailsOf(database, urgent.checks.slice(0, FIRST_DETAILS)),
-    sinceAway(ask),
-    readSilent(ask),
+    sinceAway(request),
+    readSilent(request),
   ]);
   const [tally] = await settled(database, tallies, now);
   return {
@@ -217,7 +217,7 @@ export async function checksBoot(ask: ProjectRequest): Promise<ChecksBoot> {
     cursor: String(urgent.cursor),
     flips,
     since,
-    receiving: receivingOutage(house, now),
+    receiving: receivingOutage(context, now),
     silent,
   };
 }
@@ -227,8 +227,8 @@ function toTag({ tag, count, rank }: { tag: string; count: number; rank: number 
 }
 
 /** The projects of an account, each with how its checks are. */
-export async function projectCards({ house, account, now }: AccountRequest): Promise<ProjectCard[]> {
-  const { database } = house;
+export async function projectCards({ context, account, now }: AccountRequest): Promise<ProjectCard[]> {
+  const { database } = context;
   const projects = await listProjectsOfAccount(database, account.id);
   const projectIds = projects.map(({ id }) => id);
   const [counted, flips] = await Promise.all([
@@ -307,10 +307,10 @@ const projects = accountRoute({
   method: "GET",
   path: "/web/api/projects",
   access: "account",
-  answer: async (ask) => {
+  answer: async (request) => {
     const page: ProjectsBoot = {
-      cards: await projectCards(ask),
-      receiving: receivingOutage(ask.house, ask.now),
+      cards: await projectCards(request),
+      receiving: receivingOutage(request.context, request.now),
     };
     return { json: page };
   },
@@ -321,7 +321,7 @@ const overview = projectRoute({
   method: "GET",
   path: "/web/api/projects/:project/overview",
   access: "view",
-  answer: async (ask) => ({ json: await checksBoot(ask) }),
+  answer: async (request) => ({ json: await checksBoot(request) }),
 });
 
 const rows = projectRoute({
@@ -330,9 +330,9 @@ const rows = projectRoute({
   path: "/web/api/projects/:project/checks",
   access: "view",
   query: RowsQuery,
-  answer: async ({ house, project, query, now }) => {
+  answer: async ({ context, project, query, now }) => {
     const { after = "0", limit = ROWS_PAGE_MAX } = query;
-    const found = await listLeanChecks(house.database, {
+    const found = await listLeanChecks(context.database, {
       projectId: project.id,
       afterId: Number(after),
       limit,
@@ -350,7 +350,7 @@ const details = projectRoute({
   path: "/web/api/projects/:project/rows",
   access: "view",
   query: DetailsQuery,
-  answer: async ({ house, project, query }) => {
+  answer: async ({ context, project, query }) => {
     const uuids = [...new Set(query.ids.split(","))];
     if (uuids.length > DETAIL_ROWS_MAX || !uuids.every(isUuid)) {
       throw new WebRefusal(
@@ -359,9 +359,9 @@ const details = projectRoute({
         "ids",
       );
     }
-    const found = await findLeanChecks(house.database, uuids);
+    const found = await findLeanChecks(context.database, uuids);
     const own = found.filter(({ projectId }) => projectId === project.id);
-    return { json: await detailsOf(house.database, own) };
+    return { json: await detailsOf(context.database, own) };
   },
 });
 
@@ -370,8 +370,8 @@ const deleted = projectRoute({
   method: "GET",
   path: "/web/api/projects/:project/deleted",
   access: "view",
-  answer: async ({ house, project, now }) => {
-    const found = await listDeletedChecks(house.database, {
+  answer: async ({ context, project, now }) => {
+    const found = await listDeletedChecks(context.database, {
       projectId: project.id,
       from: keptFrom("deletedCheck", now),
       limit: DELETED_LISTED_MAX,
@@ -391,7 +391,7 @@ const gone = projectRoute({
   method: "GET",
   path: "/web/api/projects/:project/gone/:gone",
   access: "view",
-  answer: async (ask) => ({ json: await readGone(ask, ask.params["gone"] ?? "") }),
+  answer: async (request) => ({ json: await readGone(request, request.params["gone"] ?? "") }),
 });
 
 export const listRoutes: readonly WebRoute[] = [projects, overview, rows, details, deleted, gone];

@@ -70,16 +70,16 @@ const make = projectRoute({
   path: "/web/api/projects/:project/crontab/checks",
   access: "editChecks",
   body: CrontabChecksRequest,
-  answer: async (ask) => {
-    const { house, body, now } = ask;
+  answer: async (request) => {
+    const { context, body, now } = request;
     const chosen = readCrontab(body.text).jobs.filter(({ line }) => body.lines.includes(line));
     if (chosen.length === 0) throw new WebRefusal("invalid", "No jobs found in the crontab.", "lines");
-    const { made, refused } = await makeAll(ask, chosen);
-    const found = await findLeanChecks(house.database, [...made.values()]);
+    const { made, refused } = await makeAll(request, chosen);
+    const found = await findLeanChecks(context.database, [...made.values()]);
     const reports = new Map(
       chosen.flatMap(({ line, command }) => {
         const uuid = made.get(line);
-        return uuid === undefined ? [] : [[line, { command, report: report(pingUrl(house.urls, uuid)) }]];
+        return uuid === undefined ? [] : [[line, { command, report: report(pingUrl(context.urls, uuid)) }]];
       }),
     );
     const { text: crontab, unchanged } = withReports(body.text, reports);
@@ -97,13 +97,13 @@ type Made = { made: Map<number, string>; refused: string | null };
 
 /** Until one is refused: the rest would be refused for the same reason. Without a single one it is the answer. */
 async function makeAll(
-  ask: ProjectRequest & { body: { tz: string } },
+  request: ProjectRequest & { body: { tz: string } },
   jobs: readonly CrontabJob[],
 ): Promise<Made> {
   const made = new Map<number, string>();
   for (const { line, name, schedule, tz, about } of jobs) {
     try {
-      const { uuid } = await makeCheck(ask, { name, schedule, tz: tz ?? ask.body.tz, desc: about });
+      const { uuid } = await makeCheck(request, { name, schedule, tz: tz ?? request.body.tz, desc: about });
       made.set(line, uuid);
     } catch (error) {
       if (made.size > 0 && error instanceof WebRefusal) return { made, refused: error.message };

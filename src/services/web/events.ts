@@ -38,20 +38,20 @@ type Named = (accountId: number | null) => string | null;
 
 /** A page of a check's log. */
 export async function readEvents(
-  house: WebContext,
+  context: WebContext,
   check: CheckWithState,
   { before, types, signals: kinds = null }: EventsAsked,
 ): Promise<EventsPage> {
   const range = { checkId: check.id, ...(before !== null && { before }), limit: READ_PER_PAGE };
   const [log, flips, events] = await Promise.all([
-    types.includes("signal") ? readLog(house, check) : [],
-    types.includes("flip") ? listFlips(house.database, range) : [],
-    types.includes("event") ? listEvents(house.database, range) : [],
+    types.includes("signal") ? readLog(context, check) : [],
+    types.includes("flip") ? listFlips(context.database, range) : [],
+    types.includes("event") ? listEvents(context.database, range) : [],
   ]);
   const signals = log.filter(
     ({ at, kind }) => (before === null || at < before) && (kinds === null || kinds.includes(kind)),
   );
-  const named = await namesOf(house.database, events);
+  const named = await namesOf(context.database, events);
   // What a signal caused is newer than the signal, if only by a blink.
   const page = pageOf<EventRow>(
     [
@@ -63,7 +63,7 @@ export async function readEvents(
   );
   const shown = new Set(page.events.map((event) => (event.type === "signal" ? event.n : null)));
   const pings = signals.filter(({ n }) => shown.has(n));
-  const excerpts = await readExcerpts(house, { checkId: check.id, pings });
+  const excerpts = await readExcerpts(context, { checkId: check.id, pings });
   return { ...page, events: page.events.map((event) => withExcerpt(event, excerpts)) };
 }
 
@@ -118,13 +118,13 @@ function instantOfText(text: string, zone: string): Instant {
 
 /** A page of what happened to the checks of a project. Where a word is looked for, it may be shorter, and not the last. */
 export async function readProjectEvents(
-  house: WebContext,
+  context: WebContext,
   { before, ...chosen }: ChosenEvents & { before: string | null },
 ): Promise<ProjectEventsPage> {
   const found: ProjectEvent[] = [];
   let next = before;
   for (let batch = 0; batch < BATCHES_PER_SEARCH_MAX; batch += 1) {
-    const page = await readEventBatch(house, { ...chosen, before: next, limit: EVENTS_PER_PAGE });
+    const page = await readEventBatch(context, { ...chosen, before: next, limit: EVENTS_PER_PAGE });
     found.push(...page.events);
     next = page.before;
     if (next === null || found.length >= EVENTS_PER_PAGE) break;
@@ -138,8 +138,8 @@ async function readEventBatch(
   asked: ChosenEvents & { before: string | null; limit: number },
 ): Promise<ProjectEventsPage> {
   const { projectId, types, from, to, limit } = asked;
-  const told = asked.before === null ? null : readPlace(asked.before);
-  const before = told?.at ?? to;
+  const cursor = asked.before === null ? null : readPlace(asked.before);
+  const before = cursor?.at ?? to;
   const page = {
     projectId,
     limit: limit + 1,
@@ -147,8 +147,8 @@ async function readEventBatch(
     ...(before !== null && { before }),
   };
   const [flips, events] = await Promise.all([
-    types.includes("flip") ? listFlipsOfProject(database, { ...page, beforeId: told?.flipId ?? 0 }) : [],
-    types.includes("event") ? listEventsOfProject(database, { ...page, beforeId: told?.eventId ?? 0 }) : [],
+    types.includes("flip") ? listFlipsOfProject(database, { ...page, beforeId: cursor?.flipId ?? 0 }) : [],
+    types.includes("event") ? listEventsOfProject(database, { ...page, beforeId: cursor?.eventId ?? 0 }) : [],
   ]);
   const ids = [...new Set([...flips, ...events].map(({ checkId }) => checkId))];
   const checks = new Map((await findCheckNames(database, ids)).map((check) => [check.id, check]));
@@ -165,7 +165,7 @@ async function readEventBatch(
   const read = all.toSorted((one, other) => other.at - one.at).slice(0, limit);
   return {
     events: read.filter((event) => hasWords(event, asked.text)),
-    before: all.length > limit ? placeAfter(read, told) : null,
+    before: all.length > limit ? placeAfter(read, cursor) : null,
   };
 }
 
@@ -257,7 +257,7 @@ const FORMATS: Readonly<Record<EventsFormat, Format>> = {
 
 /** Sends the file. When the database fails on the way, the connection is cut: half a file must not look whole. */
 export async function sendEventsFile(
-  house: WebContext,
+  context: WebContext,
   response: ServerResponse,
   { format, chosen, readMax = EVENTS_IN_FILE_MAX }: EventsFile,
 ): Promise<void> {
@@ -270,15 +270,15 @@ export async function sendEventsFile(
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
   });
   try {
-    await writePieces(response, filePieces(house, { format, chosen, readMax }));
+    await writePieces(response, filePieces(context, { format, chosen, readMax }));
   } catch (error) {
-    house.log.warn({ err: error }, "events download was cut short");
+    context.log.warn({ err: error }, "events download was cut short");
     response.destroy();
   }
 }
 
 async function* filePieces(
-  house: WebContext,
+  context: WebContext,
   { format, chosen, readMax }: Required<EventsFile>,
 ): AsyncGenerator<string> {
   const { begin, row, between, end } = FORMATS[format];
@@ -287,7 +287,7 @@ async function* filePieces(
   let isFirst = true;
   const limit = Math.min(BATCH, readMax);
   for (let read = 0; read < readMax; read += limit) {
-    const page = await readEventBatch(house, { ...chosen, before, limit });
+    const page = await readEventBatch(context, { ...chosen, before, limit });
     const text = page.events.map(row).join(between);
     if (text !== "") yield isFirst ? text : between + text;
     isFirst &&= text === "";

@@ -34,7 +34,7 @@ function check(uuid: string, change: number, status: "up" | "down" = "up"): Lean
   };
 }
 
-function told(feed: ProjectFeed): (RowsEvent & { ids: string[] }) | null {
+function nextRows(feed: ProjectFeed): (RowsEvent & { ids: string[] }) | null {
   const message = feed.next(5, NOW);
   if (message?.name !== "rows") return null;
   return { ...message.data, ids: message.data.rows.map(({ id }) => id) };
@@ -44,31 +44,31 @@ describe("a feed", () => {
   test("tells a change once, though it is read again, and the next one", () => {
     const feed = new ProjectFeed();
     feed.take([check("a", 7)]);
-    expect(told(feed)).toMatchObject({ ids: ["a"], removed: [], total: 5 });
+    expect(nextRows(feed)).toMatchObject({ ids: ["a"], removed: [], total: 5 });
     feed.take([check("a", 7)]);
-    expect(told(feed)).toBeNull();
+    expect(nextRows(feed)).toBeNull();
     feed.take([check("a", 9)]);
-    expect(told(feed)?.ids).toEqual(["a"]);
+    expect(nextRows(feed)?.ids).toEqual(["a"]);
   });
 
   test("forgets what cannot be read again", () => {
     const feed = new ProjectFeed();
     feed.take([check("a", 7)]);
-    told(feed);
+    nextRows(feed);
     feed.forgetBefore(8);
     feed.take([check("a", 7)]);
-    expect(told(feed)?.ids).toEqual(["a"]);
+    expect(nextRows(feed)?.ids).toEqual(["a"]);
   });
 
   test("tells thousands in portions, what is down first, and only the newest version of each", () => {
     const feed = new ProjectFeed();
     feed.take(Array.from({ length: 1_500 }, (_, n) => check(`c${n}`, 1)));
     feed.take([check("down", 2, "down"), check("c1400", 3)]);
-    const first = told(feed);
+    const first = nextRows(feed);
     expect(first?.ids).toHaveLength(1_000);
     expect(first?.ids[0]).toBe("down");
     expect(feed.isDrained).toBe(false);
-    const second = told(feed);
+    const second = nextRows(feed);
     expect(second?.ids).toHaveLength(501);
     expect(second?.rows.find(({ id }) => id === "c1400")?.change).toBe(3);
     expect(feed.isDrained).toBe(true);
@@ -82,6 +82,6 @@ describe("a feed", () => {
     feed.take([check("a", 1), check("c", 1)]);
     expect(feed.isOff(2)).toBe(true);
     expect(feed.compare(new Set(["b", "c", "d"]))).toEqual(["d"]);
-    expect(told(feed)).toMatchObject({ ids: ["c"], removed: ["a"] });
+    expect(nextRows(feed)).toMatchObject({ ids: ["c"], removed: ["a"] });
   });
 });

@@ -57,8 +57,8 @@ export async function changesSince(
     name: "rows",
     data: { rows: rowsOf(changed, now), removed: [], total: counts.get(projectId) ?? 0 },
   };
-  const told = flips.slice(-FLIPS_SENT_MAX).map(flipMessage);
-  return { events: [rows, ...told, downMessage(down.get(projectId))], cursor };
+  const flipEvents = flips.slice(-FLIPS_SENT_MAX).map(flipMessage);
+  return { events: [rows, ...flipEvents, downMessage(down.get(projectId))], cursor };
 }
 
 // One browser at the end of a stream of server-sent events: what is written to it, when it is given up, and that it
@@ -156,13 +156,13 @@ export class ProjectFeed {
   /** What went between the reading of a page and the first look is told by the number of checks alone. */
   #isCountDue = false;
   /** What was told, for as long as it may be read again. */
-  readonly #told = new Map<string, Pick<LeanCheck, "change" | "lastXid">>();
+  readonly #sent = new Map<string, Pick<LeanCheck, "change" | "lastXid">>();
 
   /** Takes rows that were read as changed; those that were told already are left out. */
   take(checks: readonly LeanCheck[]): void {
     for (const check of checks) {
       this.#known?.add(check.uuid);
-      if (this.#told.get(check.uuid)?.change !== check.change) this.#pending.set(check.uuid, check);
+      if (this.#sent.get(check.uuid)?.change !== check.change) this.#pending.set(check.uuid, check);
     }
   }
 
@@ -195,7 +195,7 @@ export class ProjectFeed {
     const portion = urgent.slice(0, PORTION);
     for (const { uuid, change, lastXid } of portion) {
       this.#pending.delete(uuid);
-      this.#told.set(uuid, { change, lastXid });
+      this.#sent.set(uuid, { change, lastXid });
     }
     const removed = [...this.#removed];
     this.#removed.clear();
@@ -209,7 +209,7 @@ export class ProjectFeed {
 
   /** Forgets what cannot be read again, because the cursor has passed it. */
   forgetBefore(cursor: number): void {
-    for (const [uuid, { lastXid }] of this.#told) if (lastXid < cursor) this.#told.delete(uuid);
+    for (const [uuid, { lastXid }] of this.#sent) if (lastXid < cursor) this.#sent.delete(uuid);
   }
 }
 
@@ -254,7 +254,7 @@ export type HubOptions = {
 export class LiveHub {
   readonly #options: HubOptions;
   readonly #watched = new Map<number, Watched>();
-  readonly #toldFlips = new Set<number>();
+  readonly #sentFlips = new Set<number>();
   /** Up to where changes were read; null while nobody watches. */
   #cursor: number | null = null;
   #receiving: string | null = null;
@@ -328,25 +328,25 @@ export class LiveHub {
       countChecks(database, projectIds),
     ]);
     const rows = Map.groupBy(changed, ({ projectId }) => projectId);
-    const fresh = flips.filter(({ id }) => !this.#toldFlips.has(id));
+    const fresh = flips.filter(({ id }) => !this.#sentFlips.has(id));
     const down = await this.#countDown({ rows, flips: fresh, counts });
     const isTooMuch = changed.length >= CHANGES_MAX;
     for (const [projectId, mine] of rows) this.#watched.get(projectId)?.feed.take(mine);
     await this.#findGone(counts);
     // Asked last: of what has happened since somebody was let out, nothing is told to them.
-    await this.#letGo();
+    await this.#endRevoked();
     // After the last question: when one of them fails, all of it is read again by the next look, and told once.
     this.#cursor = head.xmin;
     for (const { id } of fresh) this.#remember(id);
-    const news = this.#receivingNews(now());
+    const receivingEvents = this.#receivingEvents(now());
     for (const [projectId, watched] of this.#watched) {
-      const told = watched.feed.next(counts.get(projectId) ?? 0, now());
+      const rowsEvent = watched.feed.next(counts.get(projectId) ?? 0, now());
       const messages: LiveMessage[] = [
         ...(isTooMuch ? [{ name: "reload", data: { why: "Too many changes at once." } } as const] : []),
-        ...(told === null ? [] : [told]),
+        ...(rowsEvent === null ? [] : [rowsEvent]),
         ...fresh.filter((flip) => flip.projectId === projectId).map(flipMessage),
         ...(down.has(projectId) ? [downMessage(down.get(projectId))] : []),
-        ...news,
+        ...receivingEvents,
       ];
       if (watched.feed.isDrained) watched.cursor = head.xmin;
       watched.feed.forgetBefore(head.xmin);
@@ -357,7 +357,7 @@ export class LiveHub {
   }
 
   /** Ends the streams of whoever was signed out, or is no member any more, before anything else is told to them. */
-  async #letGo(): Promise<void> {
+  async #endRevoked(): Promise<void> {
     const watchers = this.#watchers();
     const still = await listLiveViewers(this.#options.database, watchers);
     const allowed = new Set(still.map(({ sessionId, projectId }) => `${sessionId}/${projectId}`));
@@ -397,18 +397,18 @@ export class LiveHub {
     for (const check of found) this.#watched.get(check.projectId)?.feed.take([check]);
   }
 
-  #receivingNews(now: Instant): LiveMessage[] {
+  #receivingEvents(now: Instant): LiveMessage[] {
     const receiving = this.#options.receiving(now);
-    const told = JSON.stringify(receiving);
-    const isNews = this.#receiving !== null && this.#receiving !== told;
-    this.#receiving = told;
-    return isNews ? [{ name: "receiving", data: { receiving } }] : [];
+    const serialized = JSON.stringify(receiving);
+    const isChanged = this.#receiving !== null && this.#receiving !== serialized;
+    this.#receiving = serialized;
+    return isChanged ? [{ name: "receiving", data: { receiving } }] : [];
   }
 
   #remember(flipId: number): void {
-    this.#toldFlips.add(flipId);
-    const [oldest] = this.#toldFlips;
-    if (this.#toldFlips.size > FLIPS_REMEMBERED && oldest !== undefined) this.#toldFlips.delete(oldest);
+    this.#sentFlips.add(flipId);
+    const [oldest] = this.#sentFlips;
+    if (this.#sentFlips.size > FLIPS_REMEMBERED && oldest !== undefined) this.#sentFlips.delete(oldest);
   }
 
   #endAll(): void {

@@ -16,10 +16,10 @@ const changes = projectRoute({
   path: "/web/api/projects/:project/changes",
   access: "view",
   query: LiveQuery,
-  answer: async ({ house, project, query, now }) => {
+  answer: async ({ context, project, query, now }) => {
     const { after } = query;
-    const since = after === undefined ? (await readSnapshot(house.database)).xmin : Number(after);
-    return { json: await changesSince(house.database, { projectId: project.id, since, now }) };
+    const since = after === undefined ? (await readSnapshot(context.database)).xmin : Number(after);
+    return { json: await changesSince(context.database, { projectId: project.id, since, now }) };
   },
 });
 
@@ -29,39 +29,39 @@ const live = projectRoute({
   path: "/web/api/projects/:project/live",
   access: "view",
   query: LiveQuery,
-  answer: async (ask) => {
-    const { house, account, session, project, query, headers } = ask;
-    const refusal = house.live.refusalFor(account.id);
+  answer: async (request) => {
+    const { context, account, session, project, query, headers } = request;
+    const refusal = context.live.refusalFor(account.id);
     if (refusal !== null) throw new WebRefusal("rate_limited", refusal);
     // Read before joining, so that the first look of the hub begins no later than this.
-    const { xmin } = await readSnapshot(house.database);
+    const { xmin } = await readSnapshot(context.database);
     const resumed = headers["last-event-id"];
     const after = typeof resumed === "string" && /^\d{1,15}$/.test(resumed) ? resumed : query.after;
     return {
       stream: (response) => {
         // Asked once more, now that nothing lies between the question and joining: many may have come at once.
-        if (house.live.refusalFor(account.id) !== null) {
+        if (context.live.refusalFor(account.id) !== null) {
           response.end();
           return;
         }
         const closed: { end: () => void } = { end: () => {} };
         const who = { projectId: project.id, accountId: account.id, sessionId: session.id };
         const watcher = openWatcher(response, { ...who, onClose: () => closed.end() });
-        house.live.add(watcher, xmin);
-        closed.end = watching(ask, watcher);
-        void resume(ask, watcher, after);
+        context.live.add(watcher, xmin);
+        closed.end = watching(request, watcher);
+        void resume(request, watcher, after);
       },
     };
   },
 });
 
 /** Asks now and then whether the stream may go on; returns what is to be done when it is closed. */
-function watching(ask: ProjectRequest, watcher: Watcher): () => void {
-  const { house, account, project } = ask;
-  const { database, live: hub } = house;
+function watching(request: ProjectRequest, watcher: Watcher): () => void {
+  const { context, account, project } = request;
+  const { database, live: hub } = context;
   const timer = setInterval(() => {
     const mayGoOn = async () => {
-      const found = await house.resolveSession({ ...ask, now: house.now() });
+      const found = await context.resolveSession({ ...request, now: context.now() });
       if (found.session?.account.id !== account.id) return false;
       return (await findProjectEntry(database, { accountId: account.id, projectId: project.id })) !== null;
     };
@@ -74,29 +74,29 @@ function watching(ask: ProjectRequest, watcher: Watcher): () => void {
   return () => {
     clearInterval(timer);
     hub.remove(watcher);
-    const visit = { projectId: project.id, accountId: account.id, at: house.now() };
+    const visit = { projectId: project.id, accountId: account.id, at: context.now() };
     noteVisit(database, visit).catch((error: unknown) =>
-      house.log.warn({ err: error }, "could not record visit"),
+      context.log.warn({ err: error }, "could not record visit"),
     );
   };
 }
 
 /** Tells what has happened since the cursor; what comes meanwhile waits, and may be told twice. */
 async function resume(
-  { house, project, now }: ProjectRequest,
+  { context, project, now }: ProjectRequest,
   watcher: Watcher,
   after: string | undefined,
 ): Promise<void> {
   try {
     if (after === undefined) return watcher.begin("");
-    const { events, cursor } = await changesSince(house.database, {
+    const { events, cursor } = await changesSince(context.database, {
       projectId: project.id,
       since: Number(after),
       now,
     });
     watcher.begin(eventText(events, cursor));
   } catch (error) {
-    house.log.warn({ err: error }, "could not open live stream");
+    context.log.warn({ err: error }, "could not open live stream");
     watcher.end();
   }
 }

@@ -82,32 +82,32 @@ export function themeOf({ account, cookies }: WebRequest): Theme {
 }
 
 /** Everything around the page, which is put in as it is. */
-async function bootOf(ask: WebRequest, page: BootPage | null): Promise<Boot> {
-  const { house, account, now } = ask;
+async function bootOf(request: WebRequest, page: BootPage | null): Promise<Boot> {
+  const { context, account, now } = request;
   const [projects, alertDelayMs] = await Promise.all([
-    account === null ? [] : listProjectsOfAccount(house.database, account.id),
-    account === null ? null : house.alertDelayMs(now),
+    account === null ? [] : listProjectsOfAccount(context.database, account.id),
+    account === null ? null : context.alertDelayMs(now),
   ]);
   return {
     account: account && {
       email: account.email,
       name: account.name,
       zone: account.zone,
-      theme: themeOf(ask),
+      theme: themeOf(request),
       density: account.density,
       isOperator: account.isOperator,
     },
     projects: projects.map((project) => projectHead(project, project.role)),
     site: {
-      name: house.site.name,
-      url: house.urls.site,
-      base: basePath(new URL(house.site.url)),
-      pingUrl: house.urls.ping,
-      mailDomain: house.mailDomain,
-      version: house.version,
+      name: context.site.name,
+      url: context.urls.site,
+      base: basePath(new URL(context.site.url)),
+      pingUrl: context.urls.ping,
+      mailDomain: context.mailDomain,
+      version: context.version,
     },
     alertDelayMs,
-    serviceState: account === null ? "normal" : house.serviceState(),
+    serviceState: account === null ? "normal" : context.serviceState(),
     page,
     now,
   };
@@ -263,7 +263,7 @@ function line(row: CheckRow, { base, now }: Drawn): Line {
 // which the reference had some of them.
 
 /** What a page begins with; a page that is not named here asks for its data itself. */
-export type PageData = Partial<Record<PageName, (ask: WebRequest) => Promise<BootPage | null>>>;
+export type PageData = Partial<Record<PageName, (request: WebRequest) => Promise<BootPage | null>>>;
 
 const ACCESS: Readonly<Record<PagePath["for"], WebAccess>> = {
   anyone: "anyone",
@@ -279,23 +279,29 @@ export function pageRoutes(data: PageData): WebRoute[] {
     method: "GET",
     path,
     access: ACCESS[readers],
-    answer: async (ask) => shellAnswer(ask, { name, page: (await data[name]?.(ask)) ?? null }),
+    answer: async (request) => shellAnswer(request, { name, page: (await data[name]?.(request)) ?? null }),
   }));
 }
 
 async function shellAnswer(
-  ask: WebRequest,
+  request: WebRequest,
   { name, page }: { name: PageName; page: BootPage | null },
 ): Promise<WebAnswer> {
-  const { house } = ask;
-  const build = await house.assets.build();
-  if (build === null) return notBuilt(ask);
-  const boot = await bootOf(ask, page);
-  const firstSight = initialRows(ask, boot);
-  const parts = { load: loadFor(build, name), boot, theme: themeOf(ask), title: house.site.name, firstSight };
+  const { context } = request;
+  const build = await context.assets.build();
+  if (build === null) return notBuilt(request);
+  const boot = await bootOf(request, page);
+  const firstSight = initialRows(request, boot);
+  const parts = {
+    load: loadFor(build, name),
+    boot,
+    theme: themeOf(request),
+    title: context.site.name,
+    firstSight,
+  };
   return {
     html: renderDocument(parts),
-    headers: { "Content-Security-Policy": policyFor(new URL(house.site.url)), "X-Robots-Tag": "noindex" },
+    headers: { "Content-Security-Policy": policyFor(new URL(context.site.url)), "X-Robots-Tag": "noindex" },
   };
 }
 
@@ -312,13 +318,17 @@ function loadFor({ entry, pages }: Build, name: PageName): Entry {
   };
 }
 
-function notBuilt({ house }: WebRequest): WebAnswer {
+function notBuilt({ context }: WebRequest): WebAnswer {
   const { "Content-Type": _, ...headers } = PAGE_HEADERS;
   const sentences = [
     "The dashboard has not been built. Run “npm run build” in the program directory, then reload this page.",
     "Pings, the API and alerts work without the dashboard.",
   ];
-  return { status: 503, html: renderPage({ title: "Dashboard not built", sentences }, house.site), headers };
+  return {
+    status: 503,
+    html: renderPage({ title: "Dashboard not built", sentences }, context.site),
+    headers,
+  };
 }
 
 /** Files are named by what is in them: a name never means anything else. */
@@ -332,10 +342,10 @@ const asset = openRoute({
   method: "GET",
   path: "/web/assets/:name",
   access: "anyone",
-  answer: async ({ house, params, headers }) => {
+  answer: async ({ context, params, headers }) => {
     const accepted = headers["accept-encoding"];
     const encoding = encodingFor(Array.isArray(accepted) ? accepted.join() : accepted);
-    const found = await house.assets.read(params["name"] ?? "", encoding);
+    const found = await context.assets.read(params["name"] ?? "", encoding);
     if (found === null) throw new WebRefusal("not_found", "File not found.");
     return {
       packed: found.bytes,
@@ -381,11 +391,11 @@ const cloaked = accountRoute({
   method: "GET",
   path: "/cloaked/:uniqueKey/",
   access: "account",
-  answer: async ({ house, account, params }) => {
+  answer: async ({ context, account, params }) => {
     const key = params["uniqueKey"] ?? "";
-    const projects = isUniqueKey(key) ? await listProjectsOfAccount(house.database, account.id) : [];
+    const projects = isUniqueKey(key) ? await listProjectsOfAccount(context.database, account.id) : [];
     const projectIds = projects.map(({ id }) => id);
-    const uuid = projects.length === 0 ? null : await findByUniqueKey(house.database, { key, projectIds });
+    const uuid = projects.length === 0 ? null : await findByUniqueKey(context.database, { key, projectIds });
     if (uuid !== null) return { redirect: `/checks/${uuid}/details/` };
     throw new WebRefusal("not_found", "Check not found, or you don't have access.");
   },

@@ -41,13 +41,13 @@ type Owner = { accountId: number; uuid: string; email: string; name: string };
 
 /** What a browser is asked to make a passkey of. */
 export async function registrationOptions(
-  house: WebContext,
+  context: WebContext,
   { owner, visitor }: { owner: Owner; visitor: Visitor },
 ) {
-  const known = await passkeysOf(house.database, owner.accountId);
+  const known = await passkeysOf(context.database, owner.accountId);
   const options = await generateRegistrationOptions({
-    rpName: house.site.name,
-    rpID: relyingParty(house).rpID,
+    rpName: context.site.name,
+    rpID: relyingParty(context).rpID,
     userName: owner.email,
     userDisplayName: owner.name || owner.email,
     userID: new TextEncoder().encode(owner.uuid),
@@ -58,7 +58,7 @@ export async function registrationOptions(
   });
   const { challenge } = options;
   const of = { challenge, kind: "newPasskey", accountId: owner.accountId, about: {}, visitor } as const;
-  await openChallenge(house.database, of);
+  await openChallenge(context.database, of);
   return options;
 }
 
@@ -67,22 +67,26 @@ const NOT_ACCEPTED = "This passkey was not accepted. Try again or use another si
 
 /** The passkey that a browser has made. Throws WebRefusal when its answer is not good. */
 export async function readRegistration(
-  house: WebContext,
+  context: WebContext,
   of: { accountId: number; name: string; response: Record<string, unknown>; visitor: Visitor },
 ): Promise<NewPasskey> {
   const { accountId, name, visitor } = of;
   const response = of.response as unknown as RegistrationResponseJSON;
-  const { rpID, origin } = relyingParty(house);
+  const { rpID, origin } = relyingParty(context);
   const verified = await verifyRegistrationResponse({
     response,
     expectedChallenge: async (challenge) => {
-      const taken = await takeChallenge(house.database, { challenge, kind: "newPasskey", now: visitor.now });
+      const taken = await takeChallenge(context.database, {
+        challenge,
+        kind: "newPasskey",
+        now: visitor.now,
+      });
       return taken?.accountId === accountId;
     },
     expectedOrigin: origin,
     expectedRPID: rpID,
     requireUserVerification: true,
-  }).catch((error: unknown) => refuse(house, error));
+  }).catch((error: unknown) => refuse(context, error));
   if (!verified.verified) throw new WebRefusal("invalid", NOT_ACCEPTED);
   const { credential } = verified.registrationInfo;
   const { id, publicKey, transports = [] } = credential;
@@ -101,12 +105,12 @@ export async function readRegistration(
 
 /** What a browser is asked to prove with a passkey; of whom, if that is known. */
 export async function authenticationOptions(
-  house: WebContext,
+  context: WebContext,
   { accountId, visitor }: { accountId: number | null; visitor: Visitor },
 ) {
-  const known = accountId === null ? [] : await passkeysOf(house.database, accountId);
+  const known = accountId === null ? [] : await passkeysOf(context.database, accountId);
   const options = await generateAuthenticationOptions({
-    rpID: relyingParty(house).rpID,
+    rpID: relyingParty(context).rpID,
     timeout: TIMEOUT_MS,
     userVerification: "required",
     ...(known.length > 0 && {
@@ -114,26 +118,26 @@ export async function authenticationOptions(
     }),
   });
   const { challenge } = options;
-  await openChallenge(house.database, { challenge, kind: "passkey", accountId, about: {}, visitor });
+  await openChallenge(context.database, { challenge, kind: "passkey", accountId, about: {}, visitor });
   return options;
 }
 
 /** The passkey that was used, and what it has counted. Throws WebRefusal when the answer is not good. */
 export async function readAuthentication(
-  house: WebContext,
+  context: WebContext,
   of: { accountId: number | null; response: Record<string, unknown>; visitor: Visitor },
 ): Promise<{ passkey: Passkey; useCount: number }> {
   const { accountId, visitor } = of;
   const response = of.response as unknown as AuthenticationResponseJSON;
-  const passkey = typeof response.id === "string" ? await lookUpPasskey(house.database, response.id) : null;
+  const passkey = typeof response.id === "string" ? await lookUpPasskey(context.database, response.id) : null;
   if (passkey === null || (accountId !== null && passkey.accountId !== accountId)) {
     throw new WebRefusal("invalid", NOT_ACCEPTED);
   }
-  const { rpID, origin } = relyingParty(house);
+  const { rpID, origin } = relyingParty(context);
   const verified = await verifyAuthenticationResponse({
     response,
     expectedChallenge: async (challenge) => {
-      const taken = await takeChallenge(house.database, { challenge, kind: "passkey", now: visitor.now });
+      const taken = await takeChallenge(context.database, { challenge, kind: "passkey", now: visitor.now });
       return taken !== null && taken.accountId === accountId;
     },
     expectedOrigin: origin,
@@ -144,7 +148,7 @@ export async function readAuthentication(
       counter: passkey.useCount,
     },
     requireUserVerification: true,
-  }).catch((error: unknown) => refuse(house, error));
+  }).catch((error: unknown) => refuse(context, error));
   if (!verified.verified) throw new WebRefusal("invalid", NOT_ACCEPTED);
   return { passkey, useCount: verified.authenticationInfo.newCounter };
 }

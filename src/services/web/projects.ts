@@ -56,8 +56,8 @@ import {
 } from "./route.ts";
 
 /** The settings of a project, as they are now. */
-async function projectSettings({ house, account, project, now }: ProjectRequest): Promise<ProjectSettings> {
-  const { database: db } = house;
+async function projectSettings({ context, account, project, now }: ProjectRequest): Promise<ProjectSettings> {
+  const { database: db } = context;
   // Read again: the request may just have changed it.
   const entry = await findProjectEntry(db, { accountId: account.id, projectId: project.id });
   if (entry === null) throw new WebRefusal("not_found", "It doesn't exist, or you don't have access to it.");
@@ -96,7 +96,7 @@ async function projectSettings({ house, account, project, now }: ProjectRequest)
             since: transfer.createdAt,
             isMine: asked.accountId === account.id,
           },
-    invitesBy: invitationMethod({ sendsMail: house.signIn.mail, isOperator: account.isOperator }),
+    invitesBy: invitationMethod({ sendsMail: context.signIn.mail, isOperator: account.isOperator }),
   };
 }
 
@@ -151,21 +151,21 @@ export async function auditPage(
 
 // What the routes of a project's settings share: who changes what, and the answer.
 
-type Ask = WebRequest & ProjectRequest;
+type SettingsRequest = WebRequest & ProjectRequest;
 
 /** A change of the project by whoever asks. */
-function changeOf({ project, account, now }: Ask): ProjectChange {
+function changeOf({ project, account, now }: SettingsRequest): ProjectChange {
   return { project, by: { accountId: account.id, keyId: null }, now };
 }
 
 /** The same for what is done to people. */
-function actorOf({ project, account, now }: Ask) {
+function actorOf({ project, account, now }: SettingsRequest) {
   return { project, actorId: account.id, now };
 }
 
 /** The settings as they are after the change. */
-async function settings(ask: Ask) {
-  return { json: await projectSettings(ask) };
+async function settings(request: SettingsRequest) {
+  return { json: await projectSettings(request) };
 }
 
 // The routes by which a project gets another owner, or none at all.
@@ -179,14 +179,14 @@ const transfer = projectRoute({
   access: "transferProject",
   reauth: true,
   body: TransferBody,
-  answer: async (ask) => {
-    const { house, body } = ask;
-    await requestTransfer(house.database, {
-      ...actorOf(ask),
+  answer: async (request) => {
+    const { context, body } = request;
+    await requestTransfer(context.database, {
+      ...actorOf(request),
       toUuid: body.account,
-      byMail: house.signIn.mail,
+      byMail: context.signIn.mail,
     });
-    return settings(ask);
+    return settings(request);
   },
 });
 
@@ -195,9 +195,9 @@ const noTransfer = projectRoute({
   method: "DELETE",
   path: `${PATH}/transfer`,
   access: "transferProject",
-  answer: async (ask) => {
-    await endTransfer(ask.house.database, actorOf(ask));
-    return settings(ask);
+  answer: async (request) => {
+    await endTransfer(request.context.database, actorOf(request));
+    return settings(request);
   },
 });
 
@@ -207,10 +207,10 @@ const acceptTransferRoute = projectRoute({
   path: `${PATH}/transfer/accept`,
   access: "view",
   body: EmptyForm,
-  answer: async (ask) => {
-    const { house, project } = ask;
-    const { checkLimitDefault } = house;
-    await takeOverProject(house.database, { ...actorOf(ask), checkLimitDefault });
+  answer: async (request) => {
+    const { context, project } = request;
+    const { checkLimitDefault } = context;
+    await takeOverProject(context.database, { ...actorOf(request), checkLimitDefault });
     return { json: { uuid: project.uuid } };
   },
 });
@@ -221,9 +221,9 @@ const declineTransferRoute = projectRoute({
   path: `${PATH}/transfer/decline`,
   access: "view",
   body: EmptyForm,
-  answer: async (ask) => {
-    await endTransfer(ask.house.database, actorOf(ask));
-    return { json: { uuid: ask.project.uuid } };
+  answer: async (request) => {
+    await endTransfer(request.context.database, actorOf(request));
+    return { json: { uuid: request.project.uuid } };
   },
 });
 
@@ -234,11 +234,11 @@ const remove = projectRoute({
   access: "removeProject",
   reauth: true,
   body: RemoveProjectBody,
-  answer: async (ask) => {
-    if (ask.body.name.trim() !== ask.project.name) {
+  answer: async (request) => {
+    if (request.body.name.trim() !== request.project.name) {
       throw new WebRefusal("invalid", "Type the project name to delete it.", "name");
     }
-    await removeProject(ask.house.database, changeOf(ask));
+    await removeProject(request.context.database, changeOf(request));
     return { json: { removed: true } };
   },
 });
@@ -265,9 +265,9 @@ const create = accountRoute({
   path: "/web/api/projects",
   access: "account",
   body: ProjectBody,
-  answer: async ({ house, account, body, now }) => ({
+  answer: async ({ context, account, body, now }) => ({
     status: 201,
-    json: await openProject(house.database, { accountId: account.id, name: body.name, now }),
+    json: await openProject(context.database, { accountId: account.id, name: body.name, now }),
   }),
 });
 
@@ -285,23 +285,23 @@ const rename = projectRoute({
   path: PATH,
   access: "renameProject",
   body: ProjectChangeBody,
-  answer: async (ask) => {
-    const { name, nameBefore: expected, zone } = ask.body;
+  answer: async (request) => {
+    const { name, nameBefore: expected, zone } = request.body;
     if (name !== undefined) {
-      const change = { ...changeOf(ask), name, ...(expected !== undefined && { expected }) };
-      await changeProjectName(ask.house.database, change).catch(async (error: unknown) => {
+      const change = { ...changeOf(request), name, ...(expected !== undefined && { expected }) };
+      await changeProjectName(request.context.database, change).catch(async (error: unknown) => {
         if (!(error instanceof AppError) || error.code !== "precondition_failed") throw error;
-        throw await overtakenName(ask);
+        throw await overtakenName(request);
       });
     }
-    if (zone !== undefined) await changeProjectZone(ask.house.database, { ...changeOf(ask), zone });
-    return settings(ask);
+    if (zone !== undefined) await changeProjectZone(request.context.database, { ...changeOf(request), zone });
+    return settings(request);
   },
 });
 
 /** What is answered to a form that was filled before somebody else renamed the project. */
-async function overtakenName({ house, account, project, now }: ProjectRequest): Promise<WebRefusal> {
-  const { entries } = await listAudit(house.database, { projectId: project.id });
+async function overtakenName({ context, account, project, now }: ProjectRequest): Promise<WebRefusal> {
+  const { entries } = await listAudit(context.database, { projectId: project.id });
   const entry = entries.find(({ what }) => what === "project.renamed");
   return new WebRefusal("conflict", "Someone else renamed this project while you were editing it.", null, {
     by: changedBy(entry, account.id),
@@ -318,18 +318,18 @@ const inviteMember = projectRoute({
   path: `${PATH}/invitations`,
   access: "manageMembers",
   body: InvitationBody,
-  answer: async (ask) => {
-    const { house, account, project, body, now } = ask;
-    const by = invitationMethod({ sendsMail: house.signIn.mail, isOperator: account.isOperator });
+  answer: async (request) => {
+    const { context, account, project, body, now } = request;
+    const by = invitationMethod({ sendsMail: context.signIn.mail, isOperator: account.isOperator });
     if (by === null) {
       const text = "This server doesn't send email. An admin can create an invitation link.";
       throw new WebRefusal("invalid", text, "email");
     }
-    const { signing } = house;
-    const request = { project, inviterId: account.id, ...body, signing, byMail: by === "mail", now };
-    const { token } = await invite(house.database, request);
-    const link = token === null ? null : `${house.site.url}/accounts/invitation/${token}/`;
-    return { status: 201, json: { settings: await projectSettings(ask), link } };
+    const { signing } = context;
+    const invitation = { project, inviterId: account.id, ...body, signing, byMail: by === "mail", now };
+    const { token } = await invite(context.database, invitation);
+    const link = token === null ? null : `${context.site.url}/accounts/invitation/${token}/`;
+    return { status: 201, json: { settings: await projectSettings(request), link } };
   },
 });
 
@@ -338,9 +338,12 @@ const cancelInvitation = projectRoute({
   method: "DELETE",
   path: `${PATH}/invitations/:uuid`,
   access: "manageMembers",
-  answer: async (ask) => {
-    await withdrawInvitation(ask.house.database, { ...actorOf(ask), uuid: uuidParam(ask, "uuid") });
-    return settings(ask);
+  answer: async (request) => {
+    await withdrawInvitation(request.context.database, {
+      ...actorOf(request),
+      uuid: uuidParam(request, "uuid"),
+    });
+    return settings(request);
   },
 });
 
@@ -350,10 +353,10 @@ const role = projectRoute({
   path: `${PATH}/members/:account`,
   access: "manageMembers",
   body: RoleBody,
-  answer: async (ask) => {
-    const memberUuid = uuidParam(ask, "account");
-    await changeRole(ask.house.database, { ...actorOf(ask), memberUuid, role: ask.body.role });
-    return settings(ask);
+  answer: async (request) => {
+    const memberUuid = uuidParam(request, "account");
+    await changeRole(request.context.database, { ...actorOf(request), memberUuid, role: request.body.role });
+    return settings(request);
   },
 });
 
@@ -362,9 +365,12 @@ const removeMemberRoute = projectRoute({
   method: "DELETE",
   path: `${PATH}/members/:account`,
   access: "manageMembers",
-  answer: async (ask) => {
-    await removeMember(ask.house.database, { ...actorOf(ask), memberUuid: uuidParam(ask, "account") });
-    return settings(ask);
+  answer: async (request) => {
+    await removeMember(request.context.database, {
+      ...actorOf(request),
+      memberUuid: uuidParam(request, "account"),
+    });
+    return settings(request);
   },
 });
 
@@ -374,8 +380,8 @@ const leave = projectRoute({
   path: `${PATH}/leave`,
   access: "leaveProject",
   body: EmptyForm,
-  answer: async ({ house, project, account, now }) => {
-    await leaveProject(house.database, { project, accountId: account.id, now });
+  answer: async ({ context, project, account, now }) => {
+    await leaveProject(context.database, { project, accountId: account.id, now });
     return { json: { left: true } };
   },
 });
@@ -386,11 +392,11 @@ const makeKey = projectRoute({
   path: `${PATH}/keys`,
   access: "manageKeys",
   body: KeyBody,
-  answer: async (ask) => {
-    const { house, body } = ask;
-    const { secretKey } = house;
-    const key = await makeApiKey(house.database, { ...changeOf(ask), ...body, secretKey });
-    return { status: 201, json: { key, settings: await projectSettings(ask) } };
+  answer: async (request) => {
+    const { context, body } = request;
+    const { secretKey } = context;
+    const key = await makeApiKey(context.database, { ...changeOf(request), ...body, secretKey });
+    return { status: 201, json: { key, settings: await projectSettings(request) } };
   },
 });
 
@@ -399,10 +405,10 @@ const endKey = projectRoute({
   method: "DELETE",
   path: `${PATH}/keys/:id`,
   access: "manageKeys",
-  answer: async (ask) => {
-    const keyId = pathNumber(ask.params["id"]);
-    await endApiKey(ask.house.database, { ...changeOf(ask), keyId });
-    return settings(ask);
+  answer: async (request) => {
+    const keyId = pathNumber(request.params["id"]);
+    await endApiKey(request.context.database, { ...changeOf(request), keyId });
+    return settings(request);
   },
 });
 
@@ -412,9 +418,9 @@ const newPingKey = projectRoute({
   path: `${PATH}/ping-key`,
   access: "manageKeys",
   body: EmptyForm,
-  answer: async (ask) => {
-    await changePingKey(ask.house.database, { ...changeOf(ask), to: "new" });
-    return settings(ask);
+  answer: async (request) => {
+    await changePingKey(request.context.database, { ...changeOf(request), to: "new" });
+    return settings(request);
   },
 });
 
@@ -423,9 +429,9 @@ const noPingKey = projectRoute({
   method: "DELETE",
   path: `${PATH}/ping-key`,
   access: "manageKeys",
-  answer: async (ask) => {
-    await changePingKey(ask.house.database, { ...changeOf(ask), to: "none" });
-    return settings(ask);
+  answer: async (request) => {
+    await changePingKey(request.context.database, { ...changeOf(request), to: "none" });
+    return settings(request);
   },
 });
 
@@ -435,8 +441,8 @@ const record = projectRoute({
   path: `${PATH}/audit`,
   access: "manageMembers",
   query: AuditQuery,
-  answer: async ({ house, project, query }) => ({
-    json: await auditPage(house.database, { projectId: project.id, before: query.before }),
+  answer: async ({ context, project, query }) => ({
+    json: await auditPage(context.database, { projectId: project.id, before: query.before }),
   }),
 });
 

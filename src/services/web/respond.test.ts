@@ -8,7 +8,7 @@ test("an outage of the database is answered 503 each time, and logged once a sec
   const lines: string[] = [];
   const log = createLog({ level: "info", destination: { write: (line) => lines.push(line) } });
   const site = { name: "Overdue", url: "https://overdue.example.org" };
-  const parts = { house: { site, log } as unknown as WebContext, warnAway: limitedWarning(log, () => 0) };
+  const parts = { context: { site, log } as unknown as WebContext, warnAway: limitedWarning(log, () => 0) };
   const url = "/accounts/login/";
   for (let request = 0; request < 50; request += 1) {
     const error = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });

@@ -87,7 +87,7 @@ export type Caller = {
 };
 
 /** Finds what a request is about. Throws what it is refused with. */
-export async function lookUp(house: WebContext, { route, params, session }: Caller): Promise<Found> {
+export async function lookUp(context: WebContext, { route, params, session }: Caller): Promise<Found> {
   const found = { session, account: session?.account ?? null };
   const nothing = { project: null, role: null, check: null, channel: null };
   if (route.access === "anyone") return { ...found, ...nothing };
@@ -97,7 +97,7 @@ export async function lookUp(house: WebContext, { route, params, session }: Call
     demandProof(route, session);
     return { ...found, ...nothing };
   }
-  const named = await findNamed(house, { route, params, session });
+  const named = await findNamed(context, { route, params, session });
   if (!mayDo(named.role, route.access)) {
     throw new WebRefusal("forbidden", `Your role in the project ${named.project.name} doesn't allow this.`);
   }
@@ -312,7 +312,7 @@ function refusalAnswer(
 // body, and only then the route itself. Whatever is thrown becomes a sentence.
 
 export type RespondParts = {
-  house: WebContext;
+  context: WebContext;
   siteUrl: URL;
   addressOf: ReturnType<typeof certainAddressReader>;
   /** By account. */
@@ -329,7 +329,7 @@ export async function respond(parts: RespondParts, { route, request }: Asked): P
     const { siteUrl } = parts;
     if (route.method !== "GET" && route.fromAnywhere !== true) demandOrigin(request, siteUrl);
     const arrival = arrivalOf(parts, request);
-    const { session, setCookies } = await parts.house.resolveSession(arrival);
+    const { session, setCookies } = await parts.context.resolveSession(arrival);
     const work = async () => route.answer(await requestOf(parts, { route, request, arrival, session }));
     const answer = session === null ? await work() : await withAccountLimit(parts, session, work);
     return setCookies.length === 0
@@ -363,7 +363,7 @@ export function isPagePath(url: string): boolean {
   return !url.startsWith("/web/");
 }
 
-function arrivalOf({ house, addressOf }: RespondParts, { raw }: FastifyRequest): RequestSource {
+function arrivalOf({ context, addressOf }: RespondParts, { raw }: FastifyRequest): RequestSource {
   const { headers, socket } = raw;
   const peer = socket.remoteAddress;
   // What is shown of a session, too: whoever breaks in must not be able to come from the owner's address.
@@ -375,20 +375,20 @@ function arrivalOf({ house, addressOf }: RespondParts, { raw }: FastifyRequest):
     remoteAddr: address === "" ? null : address,
     network: networkOf(address),
     ua: headers["user-agent"] ?? "",
-    now: house.now(),
+    now: context.now(),
   };
 }
 
 async function requestOf(
-  { house }: RespondParts,
+  { context }: RespondParts,
   { route, request, arrival, session }: Asked & { arrival: RequestSource; session: Session | null },
 ): Promise<WebRequest> {
   const params = request.params as Record<string, string>;
-  const found = await lookUp(house, { route, params, session });
+  const found = await lookUp(context, { route, params, session });
   const queryAt = request.url.indexOf("?");
   const search = new URLSearchParams(queryAt === -1 ? "" : request.url.slice(queryAt + 1));
   return {
-    house,
+    context,
     ...found,
     ...arrival,
     remoteAddr: arrival.remoteAddr ?? "",
@@ -422,7 +422,7 @@ function validated(verdict: Validated): unknown {
 }
 
 type Thrown = {
-  parts: Pick<RespondParts, "house" | "warnAway">;
+  parts: Pick<RespondParts, "context" | "warnAway">;
   isPage: boolean;
   url: string;
   /** Of the route, for the log. */
@@ -433,7 +433,7 @@ const SORRY = "Something went wrong on our side. Try again in a few minutes.";
 
 /** What is answered to whatever was thrown. */
 export function answerTo(error: unknown, { parts, isPage, url, name }: Thrown): WebAnswer {
-  const { site, log } = parts.house;
+  const { site, log } = parts.context;
   if (error instanceof SignInError && isPage) {
     return { redirect: `/accounts/login/?next=${encodeURIComponent(url)}` };
   }

@@ -141,7 +141,7 @@ export type WebRoute = {
   fromAnywhere?: true;
   body?: Schema;
   query?: Schema;
-  answer(ask: WebRequest): Promise<WebAnswer>;
+  answer(request: WebRequest): Promise<WebAnswer>;
 };
 
 /** A check with the UUIDs of its channels. */
@@ -149,7 +149,7 @@ export type CheckRecord = CheckWithState & { channelUuids: readonly string[] };
 
 /** A request that may be made. What its route does not name is null. */
 export type WebRequest = {
-  house: WebContext;
+  context: WebContext;
   session: Session | null;
   account: Person | null;
   project: Project | null;
@@ -213,10 +213,10 @@ export class WebRefusal extends Error {
   }
 }
 
-type Typed<Ask, Body extends Schema, Query extends Schema> = Omit<WebRoute, "answer" | "body" | "query"> & {
+type Typed<R, Body extends Schema, Query extends Schema> = Omit<WebRoute, "answer" | "body" | "query"> & {
   body?: Body;
   query?: Query;
-  answer: (ask: Ask & { body: ValueOf<Body>; query: ValueOf<Query> }) => Promise<WebAnswer>;
+  answer: (request: R & { body: ValueOf<Body>; query: ValueOf<Query> }) => Promise<WebAnswer>;
 };
 
 type Given<Name extends keyof WebRequest> = Omit<WebRequest, Name> & {
@@ -229,17 +229,17 @@ export type CheckRequest = Given<"session" | "account" | "project" | "role" | "c
 export type ChannelRequest = Given<"session" | "account" | "project" | "role" | "channel">;
 
 /** Makes a route whose answer is handed a typed body and query, and who is needed to be there. */
-function builder<Ask>(needed: readonly (keyof WebRequest)[]) {
+function builder<R>(needed: readonly (keyof WebRequest)[]) {
   return <Body extends Schema, Query extends Schema>({
     answer,
     ...route
-  }: Typed<Ask, Body, Query>): WebRoute => ({
+  }: Typed<R, Body, Query>): WebRoute => ({
     ...route,
-    answer: (ask) => {
-      const missing = needed.find((name) => ask[name] === null);
+    answer: (request) => {
+      const missing = needed.find((name) => request[name] === null);
       if (missing !== undefined) throw new Error(`${route.name} is called without ${missing}`);
       // The server has judged both by the schemas of the route, and the names above are there.
-      return answer(ask as unknown as Ask & { body: ValueOf<Body>; query: ValueOf<Query> });
+      return answer(request as unknown as R & { body: ValueOf<Body>; query: ValueOf<Query> });
     },
   });
 }

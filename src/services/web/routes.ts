@@ -24,21 +24,21 @@ const checkRoutes: readonly WebRoute[] = [
   ...badgeRoutes,
 ];
 
-const checkPage = async (asking: WebRequest) => {
+const checkPage = async (webRequest: WebRequest) => {
   // The paths of these pages name a check, and only members are let through.
-  const ask = asking as CheckRequest;
-  const check = await readCheckPage(ask.house, ask);
-  return { kind: "check" as const, project: projectHead(ask.project, ask.role), check };
+  const request = webRequest as CheckRequest;
+  const check = await readCheckPage(request.context, request);
+  return { kind: "check" as const, project: projectHead(request.project, request.role), check };
 };
 
 /** The data that comes with each page that needs some at once. */
 const PAGE_DATA: PageData = {
-  projects: async (ask) => ({
+  projects: async (request) => ({
     kind: "projects",
-    cards: await projectCards(ask as AccountRequest),
-    receiving: receivingOutage(ask.house, ask.now),
+    cards: await projectCards(request as AccountRequest),
+    receiving: receivingOutage(request.context, request.now),
   }),
-  checks: async (ask) => ({ kind: "checks", ...(await checksBoot(ask as ProjectRequest)) }),
+  checks: async (request) => ({ kind: "checks", ...(await checksBoot(request as ProjectRequest)) }),
   check: checkPage,
   run: checkPage,
 };

@@ -3,13 +3,13 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { diffLines } from "./runs.ts";
 
-function told(before: string, after: string): string[] {
+function markedLines(before: string, after: string): string[] {
   return diffLines({ before, after }).lines.map(({ mark, text }) => mark + text);
 }
 
 test("what is the same stays, what is new and what is gone is marked", () => {
-  expect(told("a\nb\nc", "a\nx\nc")).toEqual([" a", "-b", "+x", " c"]);
-  expect(told("a\r\nb", "a\nb\nc")).toEqual([" a", " b", "+c"]);
+  expect(markedLines("a\nb\nc", "a\nx\nc")).toEqual([" a", "-b", "+x", " c"]);
+  expect(markedLines("a\r\nb", "a\nb\nc")).toEqual([" a", " b", "+c"]);
 });
 
 test("taken together, the lines are both texts", () => {

@@ -209,14 +209,14 @@ const USUAL_RUNS_MAX = 100;
 
 /** The newest runs as points, and the days before them as sums. */
 export async function readDurations(
-  house: WebContext,
+  context: WebContext,
   { check, now }: { check: CheckWithState; now: Instant },
 ): Promise<Durations> {
   const from = shownFrom(now);
   const [runs, days, log] = await Promise.all([
-    readPastRuns(house, { check, from }),
-    listDays(house.database, { checkId: check.id, fromDay: dayOf(from) }),
-    readLog(house, check),
+    readPastRuns(context, { check, from }),
+    listDays(context.database, { checkId: check.id, fromDay: dayOf(from) }),
+    readLog(context, check),
   ]);
   const numbers = new Map(log.map(({ at, n }) => [at, n]));
   const points = runs.flatMap(({ endAt, durationMs, outcome }) =>
@@ -252,16 +252,16 @@ type Page = { before: number | null };
 
 /** A page of runs, newest first: those from before an instant, if it is given. */
 export async function readRuns(
-  house: WebContext,
+  context: WebContext,
   check: CheckWithState,
   { before }: Page,
 ): Promise<RunsPage> {
-  const log = await readLog(house, check);
+  const log = await readLog(context, check);
   const oldestAt = log.at(-1)?.at ?? check.createdAt;
   const range = { checkId: check.id, from: oldestAt, ...(before !== null && { before }) };
   const [flips, gaps] = await Promise.all([
-    listFlips(house.database, { ...range, limit: FLIPS_READ_MAX }),
-    listEvents(house.database, { ...range, kind: "not_observed", limit: GAPS_READ_MAX }),
+    listFlips(context.database, { ...range, limit: FLIPS_READ_MAX }),
+    listEvents(context.database, { ...range, kind: "not_observed", limit: GAPS_READ_MAX }),
   ]);
   const all = [...endedRuns(log, check), ...running(log, check), ...missing(flips), ...gaps.map(unseen)]
     .filter(({ at }) => at >= oldestAt && (before === null || at < before))
@@ -270,7 +270,7 @@ export async function readRuns(
   const lastAt = all[RUNS_PER_PAGE - 1]?.at ?? oldestAt;
   const runs = all.filter(({ at }) => at >= lastAt);
   const shown = new Set(runs.map(({ n }) => n));
-  const excerpts = await readExcerpts(house, {
+  const excerpts = await readExcerpts(context, {
     checkId: check.id,
     pings: log.filter(({ n }) => shown.has(n)),
   });
@@ -343,15 +343,15 @@ export const SHOWN_MAIL_BOUNDS: MailBounds = {
 
 /** The signal with a number; throws "not found" when the log does not keep it. */
 export async function readRun(
-  house: WebContext,
+  context: WebContext,
   { check, n }: { check: CheckWithState; n: number },
 ): Promise<Run> {
-  const log = await readLog(house, check);
+  const log = await readLog(context, check);
   const index = log.findIndex((ping) => ping.n === n);
   const ping = log[index];
   if (ping === undefined) throw new AppError("not_found", ERROR_TEXT.notFound);
-  const body = await shownBody(house, ping);
-  const flips = await listFlips(house.database, { checkId: check.id, from: ping.at, before: ping.at + 1 });
+  const body = await shownBody(context, ping);
+  const flips = await listFlips(context.database, { checkId: check.id, from: ping.at, before: ping.at + 1 });
   const flip = flips.find(({ reason }) => reason === ping.kind) ?? null;
   const { kind, at, durationMs, exitStatus, rid, scheme, method, remoteAddr, ua } = ping;
   return {
@@ -367,12 +367,12 @@ export async function readRun(
     ua,
     startAt: durationMs === null ? null : at - durationMs,
     body,
-    diff: body === null ? null : await diffOf(house, { ping, body, older: log.slice(index + 1) }),
+    diff: body === null ? null : await diffOf(context, { ping, body, older: log.slice(index + 1) }),
     flip: flip && presentFlip(flip),
     deliveries:
       flip === null
         ? []
-        : await readDeliveries(house.database, { flipId: flip.id, projectId: check.projectId }),
+        : await readDeliveries(context.database, { flipId: flip.id, projectId: check.projectId }),
     olderN: log[index + 1]?.n ?? null,
     newerN: log[index - 1]?.n ?? null,
   };
@@ -380,11 +380,11 @@ export async function readRun(
 
 /** The bytes as they were sent, for a download; throws "not found" when there are none. */
 export async function readRawBody(
-  house: WebContext,
+  context: WebContext,
   { check, n }: { check: CheckWithState; n: number },
 ): Promise<Buffer> {
-  const ping = (await readLog(house, check)).find((one) => one.n === n);
-  const read: ReadBody = ping === undefined ? { kind: "none" } : await bytesOf(house, ping);
+  const ping = (await readLog(context, check)).find((one) => one.n === n);
+  const read: ReadBody = ping === undefined ? { kind: "none" } : await bytesOf(context, ping);
   if (read.kind === "found") return read.body;
   if (read.kind === "none") throw new AppError("not_found", ERROR_TEXT.notFound);
   throw new AppError("unavailable", ERROR_TEXT.unavailable);
@@ -394,9 +394,9 @@ function bytesOf({ database, objects }: WebContext, { checkId, n }: KeptPing): P
   return readBody(database, { objects, checkId, n });
 }
 
-async function shownBody(house: WebContext, ping: KeptPing): Promise<RunBody | null> {
+async function shownBody(context: WebContext, ping: KeptPing): Promise<RunBody | null> {
   if (ping.bodySize === null) return null;
-  const read = await bytesOf(house, ping);
+  const read = await bytesOf(context, ping);
   if (read.kind === "none") return null;
   const empty = { text: null, plain: null, size: ping.bodySize, isBinary: false, trouble: null, mail: null };
   if (read.kind === "unavailable") return { ...empty, trouble: read.reason };
@@ -425,12 +425,12 @@ async function decodedMail(bytes: Uint8Array): Promise<RunBody["mail"]> {
 }
 
 async function diffOf(
-  house: WebContext,
+  context: WebContext,
   { ping, body, older }: { ping: KeptPing; body: RunBody; older: readonly KeptPing[] },
 ): Promise<Run["diff"]> {
   const success = older.find(({ kind, bodySize }) => kind === "success" && bodySize !== null);
   if (success === undefined || ping.kind === "start") return null;
-  const against = await shownBody(house, success);
+  const against = await shownBody(context, success);
   const [before, after] = [shownText(against), shownText(body)];
   if (before === null || after === null) return null;
   return { againstN: success.n, againstAt: success.at, ...diffLines({ before, after }) };

@@ -32,32 +32,32 @@ async function start() {
       return { json: {} };
     },
   });
-  const house = {
+  const context = {
     site: { name: "Overdue", url: "http://localhost:8000" },
     now: () => 0,
     log: createLog({ level: "fatal" }),
     resolveSession: ({ cookies }: { cookies: Record<string, string> }) =>
       Promise.resolve({ session: { account: { id: Number(cookies["who"]) } }, setCookies: [] }),
   } as unknown as WebContext;
-  handler = await webHandler({ house, trustedProxies: [], routes: [slow] });
+  handler = await webHandler({ context, trustedProxies: [], routes: [slow] });
   server = createServer((request, response) => handler.handle(request, response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const ask = async (who: number) =>
+  const get = async (who: number) =>
     (await fetch(`http://127.0.0.1:${port}/web/api/slow`, { headers: { Cookie: `who=${who}` } })).status;
-  return { ask, runningCount: () => runningCount };
+  return { get, runningCount: () => runningCount };
 }
 
 test("of one account a few requests are answered at once, some wait, and the others are refused", async () => {
-  const { ask, runningCount } = await start();
+  const { get, runningCount } = await start();
   const answers: number[] = [];
-  const asking = Array.from({ length: 100 }, async () => void answers.push(await ask(1)));
+  const sent = Array.from({ length: 100 }, async () => void answers.push(await get(1)));
   await expect.poll(() => answers, { timeout: 20_000 }).toEqual(Array.from({ length: 32 }, () => 429));
   expect(runningCount()).toBe(4);
-  expect(await ask(2)).toBe(200);
+  expect(await get(2)).toBe(200);
   release();
-  await Promise.all(asking);
+  await Promise.all(sent);
   expect(answers.filter((status) => status === 200)).toHaveLength(68);
-  expect(await ask(1)).toBe(200);
+  expect(await get(1)).toBe(200);
 });

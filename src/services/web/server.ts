@@ -11,7 +11,7 @@ import { type WebAnswer, type WebContext, WebRefusal, type WebRoute } from "./ro
 import { WEB_ROUTES } from "./routes.ts";
 
 export type WebOptions = {
-  house: WebContext;
+  context: WebContext;
   /** The proxies whose forwarding headers are believed. */
   trustedProxies: readonly string[];
   /** Instead of all routes of the dashboard. */
@@ -36,16 +36,16 @@ const PARAM_LENGTH_MAX = 300;
 
 /** Builds the dashboard. It answers when it is handed a request, and holds nothing open by itself. */
 export async function webHandler(options: WebOptions): Promise<WebHandler> {
-  const { house, trustedProxies, routes = WEB_ROUTES } = options;
-  const siteUrl = new URL(house.site.url);
+  const { context, trustedProxies, routes = WEB_ROUTES } = options;
+  const siteUrl = new URL(context.site.url);
   const pathOf = sitePath(siteUrl);
   const serving: Serving = {
     parts: {
-      house,
+      context,
       siteUrl,
       addressOf: certainAddressReader(trustedProxies),
       requests: new ConcurrencyByKey(ACCOUNT_LIMITS),
-      warnAway: limitedWarning(house.log),
+      warnAway: limitedWarning(context.log),
     },
     base: basePath(siteUrl),
     counts: {},

@@ -112,16 +112,16 @@ const STEP_COOKIE = "overdue_step";
 const DEVICE_COOKIE = "overdue_device";
 
 /** What this browser keeps of having been signed in; empty: nothing. */
-export function deviceOf({ cookies, house }: WebRequest): string {
-  return cookies[guardedName(DEVICE_COOKIE, siteUrlOf(house))] ?? "";
+export function deviceOf({ cookies, context }: WebRequest): string {
+  return cookies[guardedName(DEVICE_COOKIE, siteUrlOf(context))] ?? "";
 }
 
 /** Makes a browser known. One that the account knew before keeps its tries: signing in again gives it no others. */
-export function deviceCookie(ask: WebRequest, accountId: number): string {
-  const { house, now } = ask;
-  const { signing } = house;
-  const url = siteUrlOf(house);
-  const before = readDevice(deviceOf(ask), { signing, accountId, knownFromAt: null, now });
+export function deviceCookie(request: WebRequest, accountId: number): string {
+  const { context, now } = request;
+  const { signing } = context;
+  const url = siteUrlOf(context);
+  const before = readDevice(deviceOf(request), { signing, accountId, knownFromAt: null, now });
   const value = deviceToken(signing, { accountId, id: before ?? newToken(), at: now });
   const maxAgeSeconds = (SESSION_DAYS_MAX * DAY_MS) / SECOND_MS;
   return setCookie({ name: guardedName(DEVICE_COOKIE, url), value, maxAgeSeconds }, url);
@@ -131,15 +131,15 @@ export function deviceCookie(ask: WebRequest, accountId: number): string {
 const PROVIDER_COOKIE = "overdue_provider";
 
 /** It holds what the provider sends back, so that only this browser can come back with it. */
-export function providerCookie(house: WebContext, state: string): string {
+export function providerCookie(context: WebContext, state: string): string {
   const maxAgeSeconds = STEP_MS / SECOND_MS;
-  const url = siteUrlOf(house);
+  const url = siteUrlOf(context);
   return setCookie({ name: guardedName(PROVIDER_COOKIE, url), value: state, maxAgeSeconds }, url);
 }
 
 /** What this browser was sent to the provider with; empty: it was not. */
-export function providerState({ cookies, house }: WebRequest): string {
-  return cookies[guardedName(PROVIDER_COOKIE, siteUrlOf(house))] ?? "";
+export function providerState({ cookies, context }: WebRequest): string {
+  return cookies[guardedName(PROVIDER_COOKIE, siteUrlOf(context))] ?? "";
 }
 
 /** The browser that a request came from. */
@@ -152,24 +152,24 @@ function siteUrlOf({ site }: WebContext): URL {
 }
 
 /** The cookie that a signed-in browser gets. */
-function sessionCookie(house: WebContext, token: string): string {
-  const url = siteUrlOf(house);
+function sessionCookie(context: WebContext, token: string): string {
+  const url = siteUrlOf(context);
   const maxAgeSeconds = (SESSION_DAYS_MAX * DAY_MS) / SECOND_MS;
   return setCookie({ name: sessionCookieName(url), value: token, maxAgeSeconds }, url);
 }
 
 /** The cookies of whoever leaves. */
-export function clearedCookies(house: WebContext): string[] {
-  const url = siteUrlOf(house);
+export function clearedCookies(context: WebContext): string[] {
+  const url = siteUrlOf(context);
   return [sessionCookieName(url), guardedName(STEP_COOKIE, url)].map((name) =>
     setCookie({ name, value: "", maxAgeSeconds: 0 }, url),
   );
 }
 
 /** What somebody gets who has proven one thing, or all. */
-export function signedIn(ask: WebRequest, admitted: SignInResult): WebAnswer & { redirect: string } {
-  const { house } = ask;
-  const url = siteUrlOf(house);
+export function signedIn(request: WebRequest, admitted: SignInResult): WebAnswer & { redirect: string } {
+  const { context } = request;
+  const url = siteUrlOf(context);
   const name = guardedName(STEP_COOKIE, url);
   if (admitted.kind === "secondFactor") {
     const maxAgeSeconds = SECOND_FACTOR_MS / SECOND_MS;
@@ -177,13 +177,13 @@ export function signedIn(ask: WebRequest, admitted: SignInResult): WebAnswer & {
     return { redirect: "/accounts/login/two_factor/", cookies };
   }
   const over = setCookie({ name, value: "", maxAgeSeconds: 0 }, url);
-  const cookies = [sessionCookie(house, admitted.token), over, deviceCookie(ask, admitted.accountId)];
+  const cookies = [sessionCookie(context, admitted.token), over, deviceCookie(request, admitted.accountId)];
   return { redirect: admitted.nextPath ?? "/", cookies };
 }
 
 /** The token of the second step that a browser brings. */
-export function stepToken({ cookies, house }: WebRequest): string {
-  return cookies[guardedName(STEP_COOKIE, siteUrlOf(house))] ?? "";
+export function stepToken({ cookies, context }: WebRequest): string {
+  return cookies[guardedName(STEP_COOKIE, siteUrlOf(context))] ?? "";
 }
 
 /** Where a form leads on to. */
@@ -205,7 +205,7 @@ export async function orShowForm(
 }
 
 /** Refuses where a proxy says who people are: no other way in exists then. */
-export function demandOwnSignIn({ house }: Pick<WebRequest, "house">): void {
-  if (house.signIn.proxyHeader === null) return;
+export function demandOwnSignIn({ context }: Pick<WebRequest, "context">): void {
+  if (context.signIn.proxyHeader === null) return;
   throw new WebRefusal("not_found", "Sign-in is handled by a proxy in front of this server.");
 }

@@ -153,26 +153,26 @@ const CLOCKS_APART_MS = 1_000;
 const SHOWN_KINDS = { success: "success", start: "start", fail: "fail", log: "log", ign: "ignored" } as const;
 
 /** The answer for a check; misses of strangers are shown to whoever runs the installation only. */
-async function waitingFor({ house, account, project, role, check, now }: CheckRequest): Promise<Waiting> {
+async function waitingFor({ context, account, project, role, check, now }: CheckRequest): Promise<Waiting> {
   const { uuid, settings } = check;
-  const pings = await listPings(house.database, { checkId: check.id, afterN: 0, limit: SHOWN_MAX });
+  const pings = await listPings(context.database, { checkId: check.id, afterN: 0, limit: SHOWN_MAX });
   const wanted = {
     uuid,
     slug: settings.slug,
     // Tries with the ping key show it.
     pingKey: mayDo(role, "manageKeys") ? project.pingKey : null,
-    pingPath: basePath(new URL(house.urls.ping)),
+    pingPath: basePath(new URL(context.urls.ping)),
   };
   // Before it was there, nobody can have meant it.
-  const ageMs = Math.min(MISSES_AGE_MS, house.now() - check.createdAt + CLOCKS_APART_MS);
-  const nearMisses = house.setUp.missesSince(Date.now() - ageMs).flatMap((miss): NearMiss[] => {
+  const ageMs = Math.min(MISSES_AGE_MS, context.now() - check.createdAt + CLOCKS_APART_MS);
+  const nearMisses = context.setUp.missesSince(Date.now() - ageMs).flatMap((miss): NearMiss[] => {
     const text =
       explainMiss(miss, wanted) ?? (account.isOperator ? explainStranger(miss, wanted.pingPath) : null);
     if (text === null) return [];
     const { at, method, remoteAddr, ua } = miss;
     return [{ at, method, remoteAddr, ua, address: `${miss.host}${miss.target}`, text }];
   });
-  const address = pingUrl(house.urls, uuid);
+  const address = pingUrl(context.urls, uuid);
   const onlyPost = settings.methods === "POST";
   return {
     now,
@@ -417,10 +417,10 @@ export const setUpRoutes: readonly WebRoute[] = [
     method: "GET",
     path: "/web/api/set-up",
     access: "operator",
-    answer: async ({ house }) => {
-      const { mail } = house.setUp;
+    answer: async ({ context }) => {
+      const { mail } = context.setUp;
       const shown: SetUp = {
-        site: { url: house.urls.site, pingUrl: house.urls.ping, port: house.setUp.port },
+        site: { url: context.urls.site, pingUrl: context.urls.ping, port: context.setUp.port },
         mail: { isSet: mail !== null, host: mail?.host ?? null, from: mail?.from ?? null },
       };
       return { json: shown };
@@ -432,8 +432,8 @@ export const setUpRoutes: readonly WebRoute[] = [
     path: "/web/api/set-up/address",
     access: "operator",
     query: AddressQuery,
-    answer: async ({ house, query, headers, remoteAddr }) => ({
-      json: reportAddress(headers, { used: query.at, siteUrl: new URL(house.urls.site), remoteAddr }),
+    answer: async ({ context, query, headers, remoteAddr }) => ({
+      json: reportAddress(headers, { used: query.at, siteUrl: new URL(context.urls.site), remoteAddr }),
     }),
   }),
   accountRoute({
@@ -441,15 +441,15 @@ export const setUpRoutes: readonly WebRoute[] = [
     method: "POST",
     path: "/web/api/set-up/address-test",
     access: "operator",
-    answer: async ({ house }) => ({ json: await testAddress(new URL(house.urls.site)) }),
+    answer: async ({ context }) => ({ json: await testAddress(new URL(context.urls.site)) }),
   }),
   openRoute({
     name: "setUp.echo",
     method: "GET",
     path: "/web/api/set-up/echo",
     access: "anyone",
-    answer: async ({ house, headers }) => ({
-      json: echo(headers, house.version),
+    answer: async ({ context, headers }) => ({
+      json: echo(headers, context.version),
       headers: { "Cache-Control": "no-store" },
     }),
   }),
@@ -459,9 +459,9 @@ export const setUpRoutes: readonly WebRoute[] = [
     path: "/web/api/set-up/mail-test",
     access: "operator",
     body: MailTestRequest,
-    answer: async ({ house, body }) => {
+    answer: async ({ context, body }) => {
       if (!LOOKS_LIKE_MAIL.test(body.to)) throw new WebRefusal("invalid", "Not a valid email address.", "to");
-      return { json: await testMail(house.setUp.mail, { to: body.to, siteName: house.site.name }) };
+      return { json: await testMail(context.setUp.mail, { to: body.to, siteName: context.site.name }) };
     },
   }),
   checkRoute({
@@ -469,7 +469,7 @@ export const setUpRoutes: readonly WebRoute[] = [
     method: "GET",
     path: "/web/api/checks/:check/waiting",
     access: "view",
-    answer: async (ask) => ({ json: await waitingFor(ask) }),
+    answer: async (request) => ({ json: await waitingFor(request) }),
   }),
 ];
 

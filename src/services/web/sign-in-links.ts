@@ -17,14 +17,14 @@ function tokenOf({ params }: WebRequest): string {
 }
 
 /** The page of a link that is not good. */
-function badLink(ask: WebRequest, trouble?: string): Promise<WebAnswer> {
-  return formPage(ask, {
+function badLink(request: WebRequest, trouble?: string): Promise<WebAnswer> {
+  return formPage(request, {
     title: "Invalid link",
     sentences: [
       trouble ?? "The link was already used, has expired, or is incomplete.",
       "If you copied it from an email, make sure you copied all of it.",
     ],
-    parts: [html`<p><a href="${siteHref(ask, "/accounts/login/")}">Sign in</a></p>\n`],
+    parts: [html`<p><a href="${siteHref(request, "/accounts/login/")}">Sign in</a></p>\n`],
     status: 404,
   });
 }
@@ -34,16 +34,19 @@ const showLink = openRoute({
   method: "GET",
   path: "/accounts/link/:token/",
   access: "anyone",
-  answer: async (ask) => {
-    demandOwnSignIn(ask);
-    const read = await readLink(ask.house.database, { token: tokenOf(ask), visitor: visitorOf(ask) });
-    if (read === null) return badLink(ask);
-    return formPage(ask, {
+  answer: async (request) => {
+    demandOwnSignIn(request);
+    const read = await readLink(request.context.database, {
+      token: tokenOf(request),
+      visitor: visitorOf(request),
+    });
+    if (read === null) return badLink(request);
+    return formPage(request, {
       title: read.isNew ? "Create your account" : "Sign in",
       sentences: [`${read.isNew ? "For" : "As"} ${read.email}.`],
       parts: [
-        form(ask, {
-          action: `/accounts/link/${tokenOf(ask)}/`,
+        form(request, {
+          action: `/accounts/link/${tokenOf(request)}/`,
           parts: [],
           button: read.isNew ? "Create account" : "Sign in",
         }),
@@ -58,27 +61,30 @@ const followLink = openRoute({
   path: "/accounts/link/:token/",
   access: "anyone",
   body: EmptyForm,
-  answer: async (ask) => {
-    demandOwnSignIn(ask);
+  answer: async (request) => {
+    demandOwnSignIn(request);
     return orShowForm(
       async () =>
-        signedIn(ask, await useLink(ask.house.database, { token: tokenOf(ask), visitor: visitorOf(ask) })),
-      (trouble) => badLink(ask, trouble),
+        signedIn(
+          request,
+          await useLink(request.context.database, { token: tokenOf(request), visitor: visitorOf(request) }),
+        ),
+      (trouble) => badLink(request, trouble),
     );
   },
 });
 
 type SetUpState = { trouble?: string; status?: number; wrong?: string | null; email?: string; name?: string };
 
-function setUpPage(ask: WebRequest, state: SetUpState): Promise<WebAnswer> {
+function setUpPage(request: WebRequest, state: SetUpState): Promise<WebAnswer> {
   const { trouble, status, wrong = null, email = "", name = "" } = state;
-  return formPage(ask, {
+  return formPage(request, {
     title: "Create the admin account",
     trouble: trouble ?? null,
     sentences: ["This account is the server admin and owns the first project."],
     parts: [
-      form(ask, {
-        action: `/accounts/setup/${tokenOf(ask)}/`,
+      form(request, {
+        action: `/accounts/setup/${tokenOf(request)}/`,
         parts: [
           emailField({
             value: email,
@@ -116,11 +122,11 @@ const showSetUp = openRoute({
   method: "GET",
   path: "/accounts/setup/:token/",
   access: "anyone",
-  answer: async (ask) => {
-    const isGood = await isSetupLink(ask.house.database, { token: tokenOf(ask), now: ask.now });
+  answer: async (request) => {
+    const isGood = await isSetupLink(request.context.database, { token: tokenOf(request), now: request.now });
     return isGood
-      ? setUpPage(ask, {})
-      : badLink(ask, "The link was already used, or the server printed a newer one.");
+      ? setUpPage(request, {})
+      : badLink(request, "The link was already used, or the server printed a newer one.");
   },
 });
 
@@ -132,13 +138,15 @@ const finish = openRoute({
   // The link is the proof, and the public address may not be set yet.
   fromAnywhere: true,
   body: SetUpForm,
-  answer: async (ask) => {
-    const { email = "", name = "", password = "" } = ask.body;
-    const request = { token: tokenOf(ask), email, name, password, visitor: visitorOf(ask) };
+  answer: async (request) => {
+    const { email = "", name = "", password = "" } = request.body;
+    const input = { token: tokenOf(request), email, name, password, visitor: visitorOf(request) };
     return orShowForm(
-      async () => signedIn(ask, await finishSetup(ask.house.database, request)),
+      async () => signedIn(request, await finishSetup(request.context.database, input)),
       (trouble, status, wrong) =>
-        status === 404 ? badLink(ask, trouble) : setUpPage(ask, { trouble, status, wrong, email, name }),
+        status === 404
+          ? badLink(request, trouble)
+          : setUpPage(request, { trouble, status, wrong, email, name }),
     );
   },
 });
@@ -148,17 +156,20 @@ const showEmailChange = openRoute({
   method: "GET",
   path: "/accounts/change_email/:token/",
   access: "anyone",
-  answer: async (ask) => {
-    const email = await readEmailChange(ask.house.database, { token: tokenOf(ask), now: ask.now });
-    if (email === null) return badLink(ask);
-    return formPage(ask, {
+  answer: async (request) => {
+    const email = await readEmailChange(request.context.database, {
+      token: tokenOf(request),
+      now: request.now,
+    });
+    if (email === null) return badLink(request);
+    return formPage(request, {
       title: "Change email address?",
       sentences: [
         `Your account's email address changes to ${email}. Sign-in links and reports will go there.`,
       ],
       parts: [
-        form(ask, {
-          action: `/accounts/change_email/${tokenOf(ask)}/`,
+        form(request, {
+          action: `/accounts/change_email/${tokenOf(request)}/`,
           parts: [],
           button: "Change email address",
         }),
@@ -173,17 +184,20 @@ const followEmailChange = openRoute({
   path: "/accounts/change_email/:token/",
   access: "anyone",
   body: EmptyForm,
-  answer: async (ask) =>
+  answer: async (request) =>
     orShowForm(
       async () => {
-        const email = await useEmailChange(ask.house.database, { token: tokenOf(ask), now: ask.now });
-        return formPage(ask, {
+        const email = await useEmailChange(request.context.database, {
+          token: tokenOf(request),
+          now: request.now,
+        });
+        return formPage(request, {
           title: "Email address changed",
           sentences: [`Your email address is now ${email}. We've notified the old address.`],
-          parts: [html`<p><a href="${siteHref(ask, "/")}">Continue</a></p>\n`],
+          parts: [html`<p><a href="${siteHref(request, "/")}">Continue</a></p>\n`],
         });
       },
-      (trouble) => badLink(ask, trouble),
+      (trouble) => badLink(request, trouble),
     ),
 });
 
@@ -200,8 +214,8 @@ export const linkRoutes: readonly WebRoute[] = [
 // account chooses a password there, because no link could let them in again.
 
 /** Whether a new account needs a password: nobody else says who people are, and no mail brings them a link. */
-function needsPassword({ house, account }: WebRequest): boolean {
-  const { mail, oidc, proxyHeader } = house.signIn;
+function needsPassword({ context, account }: WebRequest): boolean {
+  const { mail, oidc, proxyHeader } = context.signIn;
   return account === null && !mail && oidc === null && proxyHeader === null;
 }
 
@@ -218,32 +232,32 @@ const passwordField = (isWrong: boolean) =>
 
 type State = { trouble?: string; status?: number };
 
-async function invitationPage(ask: WebRequest, { trouble, status }: State): Promise<WebAnswer> {
-  const token = tokenOf(ask);
-  const read = await readInvitation(ask.house.database, { token, now: ask.now });
-  if (read === null) return badLink(ask, "The invitation was withdrawn, already used, or has expired.");
+async function invitationPage(request: WebRequest, { trouble, status }: State): Promise<WebAnswer> {
+  const token = tokenOf(request);
+  const read = await readInvitation(request.context.database, { token, now: request.now });
+  if (read === null) return badLink(request, "The invitation was withdrawn, already used, or has expired.");
   const { projectName, invitedBy, email } = read.invitation;
-  const into = projectName === null ? ask.house.site.name : `the project ${projectName}`;
+  const into = projectName === null ? request.context.site.name : `the project ${projectName}`;
   const action = `/accounts/invitation/${token}/`;
-  const mustSignIn = ask.account === null && read.hasAccount;
+  const mustSignIn = request.account === null && read.hasAccount;
   const next = encodeURIComponent(action);
-  const parts = needsPassword(ask) ? [passwordField(trouble !== undefined)] : [];
-  return formPage(ask, {
+  const parts = needsPassword(request) ? [passwordField(trouble !== undefined)] : [];
+  return formPage(request, {
     title: `Join ${into}?`,
     trouble: trouble ?? null,
     sentences: [
       `${invitedBy ?? "An admin of this server"} invited you.`,
-      ask.account !== null
-        ? `You'll join as ${ask.account.email}.`
+      request.account !== null
+        ? `You'll join as ${request.account.email}.`
         : read.hasAccount
           ? `You already have an account for ${email}. Sign in first.`
           : `This creates an account for ${email}.`,
     ],
     parts: mustSignIn
       ? [
-          html`<p><a class="sign-in-button" href="${siteHref(ask, `/accounts/login/?next=${next}`)}">Sign in</a></p>\n`,
+          html`<p><a class="sign-in-button" href="${siteHref(request, `/accounts/login/?next=${next}`)}">Sign in</a></p>\n`,
         ]
-      : [form(ask, { action, parts, button: "Join" })],
+      : [form(request, { action, parts, button: "Join" })],
     ...(status !== undefined && { status }),
   });
 }
@@ -253,7 +267,7 @@ const showInvitation = openRoute({
   method: "GET",
   path: "/accounts/invitation/:token/",
   access: "anyone",
-  answer: (ask) => invitationPage(ask, {}),
+  answer: (request) => invitationPage(request, {}),
 });
 
 const accept = openRoute({
@@ -262,30 +276,32 @@ const accept = openRoute({
   path: "/accounts/invitation/:token/",
   access: "anyone",
   body: JoinForm,
-  answer: async (ask) => {
-    const token = tokenOf(ask);
-    const { database } = ask.house;
+  answer: async (request) => {
+    const token = tokenOf(request);
+    const { database } = request.context;
     return orShowForm(
       async () => {
-        const read = await readInvitation(database, { token, now: ask.now });
+        const read = await readInvitation(database, { token, now: request.now });
         const accepted = await acceptInvitation(database, {
           token,
-          account: ask.account,
-          visitor: visitorOf(ask),
-          password: needsPassword(ask) ? (ask.body.password ?? "") : null,
+          account: request.account,
+          visitor: visitorOf(request),
+          password: needsPassword(request) ? (request.body.password ?? "") : null,
         });
-        const accountId = accepted?.kind === "signedIn" ? accepted.accountId : (ask.account?.id ?? 0);
+        const accountId = accepted?.kind === "signedIn" ? accepted.accountId : (request.account?.id ?? 0);
         const projects = await listProjectsOfAccount(database, accountId);
         const joined = projects.find(({ id }) => id === read?.invitation.projectId);
         const redirect = joined === undefined ? "/" : `/projects/${joined.uuid}/checks/`;
-        return accepted === null ? { redirect } : { ...signedIn(ask, accepted), redirect };
+        return accepted === null ? { redirect } : { ...signedIn(request, accepted), redirect };
       },
       async (trouble, status, wrong) => {
         if (status === 401)
           return {
             redirect: `/accounts/login/?next=${encodeURIComponent(`/accounts/invitation/${token}/`)}`,
           };
-        return wrong === "password" ? invitationPage(ask, { trouble, status }) : badLink(ask, trouble);
+        return wrong === "password"
+          ? invitationPage(request, { trouble, status })
+          : badLink(request, trouble);
       },
     );
   },

@@ -118,20 +118,20 @@ export const SCRIPT_PATH = "/accounts/assets/passkey.js";
 export const STYLE_PATH = "/accounts/assets/sign-in.css";
 
 /** The path of a page as a browser needs it. */
-export function siteHref({ house }: Pick<WebRequest, "house">, path: string): string {
-  return `${basePath(new URL(house.site.url))}${path}`;
+export function siteHref({ context }: Pick<WebRequest, "context">, path: string): string {
+  return `${basePath(new URL(context.site.url))}${path}`;
 }
 
 /** The page as an answer. */
-export async function formPage(ask: WebRequest, page: FormPage): Promise<WebAnswer> {
-  const { house } = ask;
+export async function formPage(request: WebRequest, page: FormPage): Promise<WebAnswer> {
+  const { context } = request;
   const { status = 200, cookies = [] } = page;
-  const build = await house.assets.build();
+  const build = await context.assets.build();
   const styles = [...(build?.entry.styles ?? []).map((name) => `/web/assets/${name}`), STYLE_PATH];
   return {
     status,
     cookies,
-    html: render(ask, page, styles),
+    html: render(request, page, styles),
     headers: {
       "Content-Security-Policy": POLICY,
       "X-Robots-Tag": "noindex",
@@ -140,9 +140,9 @@ export async function formPage(ask: WebRequest, page: FormPage): Promise<WebAnsw
   };
 }
 
-function render(ask: WebRequest, page: FormPage, styles: readonly string[]): string {
-  const { site } = ask.house;
-  const theme = themeOf(ask);
+function render(request: WebRequest, page: FormPage, styles: readonly string[]): string {
+  const { site } = request.context;
+  const theme = themeOf(request);
   const { title, trouble = null, sentences = [], parts = [], hasScript = false } = page;
   return html`<!doctype html>
 <html lang="en"${theme !== "system" && html` data-theme="${theme}"`}>
@@ -152,11 +152,11 @@ function render(ask: WebRequest, page: FormPage, styles: readonly string[]): str
 <meta name="color-scheme" content="light dark">
 <title>${title} – ${site.name}</title>
 <link rel="icon" href="${ICON_HREF}">
-${styles.map((path) => html`<link rel="stylesheet" href="${siteHref(ask, path)}">\n`)}${
-  hasScript && html`<script src="${siteHref(ask, SCRIPT_PATH)}" defer></script>\n`
+${styles.map((path) => html`<link rel="stylesheet" href="${siteHref(request, path)}">\n`)}${
+  hasScript && html`<script src="${siteHref(request, SCRIPT_PATH)}" defer></script>\n`
 }</head>
 <body class="sign-in">
-<header class="sign-in-head"><a href="${siteHref(ask, "/")}">${trusted(LOGO_SVG)}<span>${site.name}</span></a></header>
+<header class="sign-in-head"><a href="${siteHref(request, "/")}">${trusted(LOGO_SVG)}<span>${site.name}</span></a></header>
 <main class="sign-in-card">
 <h1>${title}</h1>
 ${trouble !== null && html`<p class="sign-in-trouble" id="trouble" role="alert">${trouble}</p>\n`}${sentences.map(
@@ -207,7 +207,7 @@ export function emailField(of: Omit<FieldOf, "name" | "label" | "type">): Html {
 
 /** A form of ours; what is hidden travels along. */
 export function form(
-  ask: WebRequest,
+  request: WebRequest,
   of: {
     action: string;
     parts: readonly Html[];
@@ -217,7 +217,7 @@ export function form(
   },
 ): Html {
   const { action, parts, button, isQuiet = false, hidden = {} } = of;
-  return html`<form method="post" action="${siteHref(ask, action)}">
+  return html`<form method="post" action="${siteHref(request, action)}">
 ${Object.entries(hidden).map(([name, value]) =>
   value === null ? html`` : html`<input type="hidden" name="${name}" value="${value}">\n`,
 )}${parts}<button type="submit"${isQuiet && trusted(' class="is-quiet"')}>${button}</button>
@@ -231,16 +231,16 @@ export function divider(text: string): Html {
 }
 
 /** A link that looks like a button. */
-export function buttonLink(ask: WebRequest, { path, text }: { path: string; text: string }): Html {
-  return html`<p><a class="sign-in-button is-quiet" href="${siteHref(ask, path)}">${text}</a></p>\n`;
+export function buttonLink(request: WebRequest, { path, text }: { path: string; text: string }): Html {
+  return html`<p><a class="sign-in-button is-quiet" href="${siteHref(request, path)}">${text}</a></p>\n`;
 }
 
 /** A button for a passkey. Hidden until the script finds that the browser knows passkeys. */
 export function passkeyButton(
-  ask: WebRequest,
+  request: WebRequest,
   { api, next, text }: { api: string; next: string | null; text: string },
 ): Html {
-  return html`<div class="sign-in-passkey" hidden data-api="${siteHref(ask, api)}" data-next="${next ?? ""}">
+  return html`<div class="sign-in-passkey" hidden data-api="${siteHref(request, api)}" data-next="${next ?? ""}">
 <button type="button" class="is-quiet">${text}</button>
 <p class="sign-in-trouble" role="alert" hidden></p>
 </div>

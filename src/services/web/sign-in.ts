@@ -78,15 +78,15 @@ const NOBODY_YET = "No admin account yet. Open the link in the server log to cre
 type Wrong = "email" | "password" | "link" | null;
 type LoginState = { trouble?: string; status?: number; email?: string; next: string | null; wrong?: Wrong };
 
-async function loginPage(ask: WebRequest, state: LoginState): Promise<WebAnswer> {
+async function loginPage(request: WebRequest, state: LoginState): Promise<WebAnswer> {
   const { trouble, status, email = "", next, wrong = null } = state;
-  const { signIn, site } = ask.house;
-  if (signIn.proxyHeader !== null) return proxyPage(ask, signIn.proxyHeader);
-  return formPage(ask, {
+  const { signIn, site } = request.context;
+  if (signIn.proxyHeader !== null) return proxyPage(request, signIn.proxyHeader);
+  return formPage(request, {
     title: `Sign in to ${site.name}`,
     trouble: trouble ?? null,
-    sentences: (await hasAdmin(ask.house.database)) ? [] : [NOBODY_YET],
-    parts: loginParts(ask, { email, next, wrong }),
+    sentences: (await hasAdmin(request.context.database)) ? [] : [NOBODY_YET],
+    parts: loginParts(request, { email, next, wrong }),
     hasScript: true,
     ...(status !== undefined && { status }),
   });
@@ -94,28 +94,28 @@ async function loginPage(ask: WebRequest, state: LoginState): Promise<WebAnswer>
 
 type LoginFields = Required<Pick<LoginState, "email" | "next" | "wrong">>;
 
-function loginParts(ask: WebRequest, { email, next, wrong }: LoginFields): Html[] {
-  const { signIn } = ask.house;
+function loginParts(request: WebRequest, { email, next, wrong }: LoginFields): Html[] {
+  const { signIn } = request.context;
   const others: Html[] = [];
-  if (hasPasskeys(ask.house)) {
+  if (hasPasskeys(request.context)) {
     others.push(
-      passkeyButton(ask, { api: "/web/api/sign-in/passkey", next, text: "Sign in with a passkey" }),
+      passkeyButton(request, { api: "/web/api/sign-in/passkey", next, text: "Sign in with a passkey" }),
     );
   }
   if (signIn.oidc !== null) {
     const path = `/accounts/oidc/start/${next === null ? "" : `?next=${encodeURIComponent(next)}`}`;
-    others.push(buttonLink(ask, { path, text: `Sign in with ${signIn.oidc.name}` }));
+    others.push(buttonLink(request, { path, text: `Sign in with ${signIn.oidc.name}` }));
   }
   const noMail = html`<p class="sign-in-hint">This server doesn't send email. If you can't sign in, ask an admin for a link: <code>overdue admin login-link</code>.</p>\n`;
   return [
-    passwordForm(ask, { email, next, wrong }),
-    signIn.mail ? linkForm(ask, { email, next, wrong }) : noMail,
+    passwordForm(request, { email, next, wrong }),
+    signIn.mail ? linkForm(request, { email, next, wrong }) : noMail,
     ...(others.length > 0 ? [divider("or"), ...others] : []),
   ];
 }
 
-function passwordForm(ask: WebRequest, { email, next, wrong }: LoginFields): Html {
-  return form(ask, {
+function passwordForm(request: WebRequest, { email, next, wrong }: LoginFields): Html {
+  return form(request, {
     action: "/accounts/login/password/",
     hidden: { next },
     parts: [
@@ -132,9 +132,9 @@ function passwordForm(ask: WebRequest, { email, next, wrong }: LoginFields): Htm
   });
 }
 
-function linkForm(ask: WebRequest, { email, next, wrong }: LoginFields): Html {
-  const { registrationOpen } = ask.house.signIn;
-  const byMail = form(ask, {
+function linkForm(request: WebRequest, { email, next, wrong }: LoginFields): Html {
+  const { registrationOpen } = request.context.signIn;
+  const byMail = form(request, {
     action: "/accounts/login/link/",
     hidden: { next },
     parts: [
@@ -150,8 +150,8 @@ function markOf(isWrong: boolean) {
   return { isFirst: isWrong, isWrong };
 }
 
-function proxyPage(ask: WebRequest, header: string): Promise<WebAnswer> {
-  return formPage(ask, {
+function proxyPage(request: WebRequest, header: string): Promise<WebAnswer> {
+  return formPage(request, {
     title: "You are not signed in",
     sentences: [
       "Sign-in is handled by a proxy in front of this server.",
@@ -167,10 +167,10 @@ const showLogin = openRoute({
   path: "/accounts/login/",
   access: "anyone",
   query: NextQuery,
-  answer: async (ask) => {
-    const next = nextOf(ask.query);
-    if (ask.session !== null) return { redirect: next ?? "/" };
-    return loginPage(ask, { next });
+  answer: async (request) => {
+    const next = nextOf(request.query);
+    if (request.session !== null) return { redirect: next ?? "/" };
+    return loginPage(request, { next });
   },
 });
 
@@ -180,17 +180,17 @@ const byPassword = openRoute({
   path: "/accounts/login/password/",
   access: "anyone",
   body: PasswordForm,
-  answer: async (ask) => {
-    demandOwnSignIn(ask);
-    const { email = "", password = "" } = ask.body;
-    const next = nextOf(ask.body);
-    const { signing } = ask.house;
-    const visitor = visitorOf(ask);
-    const request = { email, password, nextPath: next, device: deviceOf(ask), signing, visitor };
+  answer: async (request) => {
+    demandOwnSignIn(request);
+    const { email = "", password = "" } = request.body;
+    const next = nextOf(request.body);
+    const { signing } = request.context;
+    const visitor = visitorOf(request);
+    const input = { email, password, nextPath: next, device: deviceOf(request), signing, visitor };
     return orShowForm(
-      async () => signedIn(ask, await signInWithPassword(ask.house.database, request)),
+      async () => signedIn(request, await signInWithPassword(request.context.database, input)),
       (trouble, status) =>
-        loginPage(ask, { trouble, status, email, next, wrong: email === "" ? "email" : "password" }),
+        loginPage(request, { trouble, status, email, next, wrong: email === "" ? "email" : "password" }),
     );
   },
 });
@@ -201,23 +201,23 @@ const byLink = openRoute({
   path: "/accounts/login/link/",
   access: "anyone",
   body: LinkForm,
-  answer: async (ask) => {
-    demandOwnSignIn(ask);
-    const { house } = ask;
-    const { email = "" } = ask.body;
-    const next = nextOf(ask.body);
-    const { registrationOpen, mail } = house.signIn;
+  answer: async (request) => {
+    demandOwnSignIn(request);
+    const { context } = request;
+    const { email = "" } = request.body;
+    const next = nextOf(request.body);
+    const { registrationOpen, mail } = context.signIn;
     if (!mail)
-      return loginPage(ask, { trouble: "This server doesn't send email.", status: 400, email, next });
-    const visitor = visitorOf(ask);
-    const known = { device: deviceOf(ask), signing: house.signing };
-    const request = { email, nextPath: next, registrationOpen, visitor, ...known };
+      return loginPage(request, { trouble: "This server doesn't send email.", status: 400, email, next });
+    const visitor = visitorOf(request);
+    const known = { device: deviceOf(request), signing: context.signing };
+    const input = { email, nextPath: next, registrationOpen, visitor, ...known };
     return orShowForm(
       async () => {
-        await requestLink(house.database, request);
+        await requestLink(context.database, input);
         return { redirect: "/accounts/login_link_sent/" };
       },
-      (trouble, status) => loginPage(ask, { trouble, status, email, next, wrong: "link" }),
+      (trouble, status) => loginPage(request, { trouble, status, email, next, wrong: "link" }),
     );
   },
 });
@@ -227,29 +227,29 @@ const linkSent = openRoute({
   method: "GET",
   path: "/accounts/login_link_sent/",
   access: "anyone",
-  answer: async (ask) =>
-    formPage(ask, {
+  answer: async (request) =>
+    formPage(request, {
       title: "Check your email",
       sentences: [
-        ask.house.signIn.registrationOpen
+        request.context.signIn.registrationOpen
           ? "We sent you a link. It works once and expires in 1 hour."
           : "If an account exists for this email address, we sent a link to it. The link works once and expires in 1 hour.",
         "Didn't get it after a few minutes? Check your spam folder.",
       ],
-      parts: [html`<p><a href="${siteHref(ask, "/accounts/login/")}">Back to sign-in</a></p>\n`],
+      parts: [html`<p><a href="${siteHref(request, "/accounts/login/")}">Back to sign-in</a></p>\n`],
     }),
 });
 
 function secondFactorPage(
-  ask: WebRequest,
+  request: WebRequest,
   state: { trouble?: string; status?: number } = {},
 ): Promise<WebAnswer> {
-  return formPage(ask, {
+  return formPage(request, {
     title: "Two-factor authentication",
     trouble: state.trouble ?? null,
     sentences: ["Enter the code from your authenticator app, or a recovery code."],
     parts: [
-      form(ask, {
+      form(request, {
         action: "/accounts/login/two_factor/",
         parts: [field({ name: "code", label: "Code", autocomplete: "one-time-code", isFirst: true })],
         button: "Sign in",
@@ -264,9 +264,12 @@ const showSecondFactor = openRoute({
   method: "GET",
   path: "/accounts/login/two_factor/",
   access: "anyone",
-  answer: async (ask) => {
-    const waiting = await findPendingSignIn(ask.house.database, { token: stepToken(ask), now: ask.now });
-    return waiting === null ? { redirect: "/accounts/login/" } : secondFactorPage(ask);
+  answer: async (request) => {
+    const waiting = await findPendingSignIn(request.context.database, {
+      token: stepToken(request),
+      now: request.now,
+    });
+    return waiting === null ? { redirect: "/accounts/login/" } : secondFactorPage(request);
   },
 });
 
@@ -276,18 +279,18 @@ const secondFactor = openRoute({
   path: "/accounts/login/two_factor/",
   access: "anyone",
   body: CodeForm,
-  answer: async (ask) => {
-    demandOwnSignIn(ask);
-    const { database, secretKey, signing } = ask.house;
-    const known = { device: deviceOf(ask), signing };
-    const { code = "" } = ask.body;
-    const request = { token: stepToken(ask), code, visitor: visitorOf(ask), secretKey, ...known };
+  answer: async (request) => {
+    demandOwnSignIn(request);
+    const { database, secretKey, signing } = request.context;
+    const known = { device: deviceOf(request), signing };
+    const { code = "" } = request.body;
+    const input = { token: stepToken(request), code, visitor: visitorOf(request), secretKey, ...known };
     return orShowForm(
-      async () => signedIn(ask, await passSecondFactor(database, request)),
+      async () => signedIn(request, await passSecondFactor(database, input)),
       (trouble, status) =>
         status === 401
-          ? loginPage(ask, { trouble, status, next: null })
-          : secondFactorPage(ask, { trouble, status }),
+          ? loginPage(request, { trouble, status, next: null })
+          : secondFactorPage(request, { trouble, status }),
     );
   },
 });
@@ -298,13 +301,13 @@ const signOut = openRoute({
   path: "/accounts/logout/",
   access: "anyone",
   body: EmptyForm,
-  answer: async (ask) => {
-    const { session, house } = ask;
+  answer: async (request) => {
+    const { session, context } = request;
     if (session !== null) {
       const of = { accountId: session.account.id, sessionId: session.id };
-      await endSession(house.database, of).catch((error: unknown) => stayedSignedIn(house, error));
+      await endSession(context.database, of).catch((error: unknown) => stayedSignedIn(context, error));
     }
-    return { redirect: "/accounts/login/", cookies: clearedCookies(house) };
+    return { redirect: "/accounts/login/", cookies: clearedCookies(context) };
   },
 });
 
@@ -334,12 +337,12 @@ type ConfirmState = { trouble?: string; status?: number; isMailed?: boolean; nex
 
 const HOME = "/accounts/profile/";
 
-async function confirmPage(ask: WebRequest & AccountRequest, state: ConfirmState): Promise<WebAnswer> {
-  const { house, account } = ask;
-  const ways = await reauthMethods(house.database, account.id);
+async function confirmPage(request: WebRequest & AccountRequest, state: ConfirmState): Promise<WebAnswer> {
+  const { context, account } = request;
+  const ways = await reauthMethods(context.database, account.id);
   const { next, isMailed = false } = state;
-  const parts = typedForm(ask, ways, { next, isMailed });
-  const others = otherWays(ask, ways, { next, isMailed });
+  const parts = typedForm(request, ways, { next, isMailed });
+  const others = otherWays(request, ways, { next, isMailed });
   if (parts.length > 0 && others.length > 0) parts.push(divider("or"));
   parts.push(...others);
   if (parts.length === 0) {
@@ -348,7 +351,7 @@ async function confirmPage(ask: WebRequest & AccountRequest, state: ConfirmState
     );
   }
   const asksForBoth = ways.app && (isMailed || ways.password);
-  return formPage(ask, {
+  return formPage(request, {
     title: "Re-authenticate",
     trouble: state.trouble ?? null,
     sentences: [
@@ -357,7 +360,10 @@ async function confirmPage(ask: WebRequest & AccountRequest, state: ConfirmState
         : `You're signed in as ${account.email}. Confirm your identity to continue.`,
       ...(asksForBoth ? ["You also need a code from your authenticator app."] : []),
     ],
-    parts: [...parts, html`<p class="sign-in-or"><a href="${siteHref(ask, next ?? HOME)}">Back</a></p>\n`],
+    parts: [
+      ...parts,
+      html`<p class="sign-in-or"><a href="${siteHref(request, next ?? HOME)}">Back</a></p>\n`,
+    ],
     hasScript: true,
     ...(state.status !== undefined && { status: state.status }),
   });
@@ -366,7 +372,7 @@ async function confirmPage(ask: WebRequest & AccountRequest, state: ConfirmState
 type Shown = { next: string | null; isMailed: boolean };
 
 /** What can be typed: the password, or the code from a mail, and the code of the app where there is one. */
-function typedForm(ask: WebRequest, ways: ReauthMethods, { next, isMailed }: Shown): Html[] {
+function typedForm(request: WebRequest, ways: ReauthMethods, { next, isMailed }: Shown): Html[] {
   const fields: Html[] = [];
   if (isMailed) {
     const label = "Code from the email";
@@ -382,26 +388,28 @@ function typedForm(ask: WebRequest, ways: ReauthMethods, { next, isMailed }: Sho
     fields.push(field({ name: "code", label, autocomplete: "one-time-code", isFirst: fields.length === 0 }));
   }
   if (fields.length === 0) return [];
-  return [form(ask, way(isMailed ? "mailed" : ways.password ? "password" : "code", next, fields, "Confirm"))];
+  return [
+    form(request, way(isMailed ? "mailed" : ways.password ? "password" : "code", next, fields, "Confirm")),
+  ];
 }
 
-function otherWays(ask: WebRequest, ways: ReauthMethods, { next, isMailed }: Shown): Html[] {
-  const { house } = ask;
-  const { mail, oidc } = house.signIn;
+function otherWays(request: WebRequest, ways: ReauthMethods, { next, isMailed }: Shown): Html[] {
+  const { context } = request;
+  const { mail, oidc } = context.signIn;
   const others: Html[] = [];
-  if (ways.passkey && hasPasskeys(house)) {
+  if (ways.passkey && hasPasskeys(context)) {
     others.push(
-      passkeyButton(ask, { api: "/web/api/confirm/passkey", next: next ?? HOME, text: "Use a passkey" }),
+      passkeyButton(request, { api: "/web/api/confirm/passkey", next: next ?? HOME, text: "Use a passkey" }),
     );
   }
   if (ways.provider && oidc !== null) {
     const path = `/accounts/oidc/confirm/?next=${encodeURIComponent(next ?? HOME)}`;
-    others.push(buttonLink(ask, { path, text: `Use ${oidc.name}` }));
+    others.push(buttonLink(request, { path, text: `Use ${oidc.name}` }));
   }
   // If the app's code is enough, an email code is not needed.
   if (mail && (ways.password || !ways.app)) {
     const text = isMailed ? "Email another code" : ways.app ? MAIL_INSTEAD : "Email me a code";
-    others.push(form(ask, { ...way("mail", next, [], text), isQuiet: true }));
+    others.push(form(request, { ...way("mail", next, [], text), isQuiet: true }));
   }
   return others;
 }
@@ -418,9 +426,9 @@ const show = accountRoute({
   path: "/accounts/confirm/",
   access: "account",
   query: NextQuery,
-  answer: async (ask) => {
-    const next = nextOf(ask.query);
-    return ask.session.isProven ? { redirect: next ?? HOME } : confirmPage(ask, { next });
+  answer: async (request) => {
+    const next = nextOf(request.query);
+    return request.session.isProven ? { redirect: next ?? HOME } : confirmPage(request, { next });
   },
 });
 
@@ -430,23 +438,23 @@ const confirm = accountRoute({
   path: "/accounts/confirm/",
   access: "account",
   body: ConfirmForm,
-  answer: async (ask) => {
-    const { house, session, account, now, body } = ask;
-    const { database, signing, secretKey } = house;
+  answer: async (request) => {
+    const { context, session, account, now, body } = request;
+    const { database, signing, secretKey } = context;
     const next = nextOf(body);
     const proving = { accountId: account.id, sessionId: session.id, now };
     const done = { redirect: next ?? HOME };
     return orShowForm(
       async () => {
         if (body.way === "mail") {
-          if (house.signIn.mail) await mailConfirmCode(database, { accountId: account.id, now, signing });
-          return confirmPage(ask, { next, isMailed: house.signIn.mail });
+          if (context.signIn.mail) await mailConfirmCode(database, { accountId: account.id, now, signing });
+          return confirmPage(request, { next, isMailed: context.signIn.mail });
         }
         const { password = "", mailed = "", code = "" } = body;
         await reauthenticate(database, { ...proving, password, mailed, code, signing, secretKey });
         return done;
       },
-      (trouble, status) => confirmPage(ask, { trouble, status, next, isMailed: body.way === "mailed" }),
+      (trouble, status) => confirmPage(request, { trouble, status, next, isMailed: body.way === "mailed" }),
     );
   },
 });
@@ -457,8 +465,11 @@ const confirmPasskeyOptions = accountRoute({
   path: "/web/api/confirm/passkey/options",
   access: "account",
   body: PasskeyOptionsBody,
-  answer: async (ask) => ({
-    json: await authenticationOptions(ask.house, { accountId: ask.account.id, visitor: visitorOf(ask) }),
+  answer: async (request) => ({
+    json: await authenticationOptions(request.context, {
+      accountId: request.account.id,
+      visitor: visitorOf(request),
+    }),
   }),
 });
 
@@ -468,13 +479,17 @@ const confirmByPasskey = accountRoute({
   path: "/web/api/confirm/passkey",
   access: "account",
   body: PasskeyAnswerBody,
-  answer: async (ask) => {
-    const { house, account, session, body, now } = ask;
-    const visitor = visitorOf(ask);
-    const used = await readAuthentication(house, { accountId: account.id, response: body.response, visitor });
-    await usePasskey(house.database, { ...used, now });
-    await markReauthenticated(house.database, { sessionId: session.id, now });
-    return { json: { next: siteHref(ask, nextOf(body) ?? HOME) } };
+  answer: async (request) => {
+    const { context, account, session, body, now } = request;
+    const visitor = visitorOf(request);
+    const used = await readAuthentication(context, {
+      accountId: account.id,
+      response: body.response,
+      visitor,
+    });
+    await usePasskey(context.database, { ...used, now });
+    await markReauthenticated(context.database, { sessionId: session.id, now });
+    return { json: { next: siteHref(request, nextOf(body) ?? HOME) } };
   },
 });
 
@@ -488,9 +503,11 @@ const passkeyOptions = openRoute({
   path: "/web/api/sign-in/passkey/options",
   access: "anyone",
   body: PasskeyOptionsBody,
-  answer: async (ask) => {
-    demandOwnSignIn(ask);
-    return { json: await authenticationOptions(ask.house, { accountId: null, visitor: visitorOf(ask) }) };
+  answer: async (request) => {
+    demandOwnSignIn(request);
+    return {
+      json: await authenticationOptions(request.context, { accountId: null, visitor: visitorOf(request) }),
+    };
   },
 });
 
@@ -500,33 +517,33 @@ const byPasskey = openRoute({
   path: "/web/api/sign-in/passkey",
   access: "anyone",
   body: PasskeyAnswerBody,
-  answer: async (ask) => {
-    demandOwnSignIn(ask);
-    const { house, body } = ask;
-    const visitor = visitorOf(ask);
-    const used = await readAuthentication(house, { accountId: null, response: body.response, visitor });
-    const admitted = await signInWithPasskey(house.database, { ...used, visitor, nextPath: nextOf(body) });
-    const { redirect, cookies = [] } = signedIn(ask, admitted);
-    return { json: { next: siteHref(ask, redirect) }, cookies };
+  answer: async (request) => {
+    demandOwnSignIn(request);
+    const { context, body } = request;
+    const visitor = visitorOf(request);
+    const used = await readAuthentication(context, { accountId: null, response: body.response, visitor });
+    const admitted = await signInWithPasskey(context.database, { ...used, visitor, nextPath: nextOf(body) });
+    const { redirect, cookies = [] } = signedIn(request, admitted);
+    return { json: { next: siteHref(request, redirect) }, cookies };
   },
 });
 
-function providerOf(ask: WebRequest): OidcClient {
-  demandOwnSignIn(ask);
-  const { oidc } = ask.house.signIn;
+function providerOf(request: WebRequest): OidcClient {
+  demandOwnSignIn(request);
+  const { oidc } = request.context.signIn;
   if (oidc === null) throw new WebRefusal("not_found", "No identity provider is configured.");
   return oidc;
 }
 
 async function sendToProvider(
-  ask: WebRequest,
+  request: WebRequest,
   { next, sessionId }: { next: string | null; sessionId: number | null },
 ): Promise<WebAnswer> {
-  const oidc = providerOf(ask);
+  const oidc = providerOf(request);
   return orShowForm(
     async () => {
       const begun = await oidc.begin({ again: sessionId !== null }).catch((error: unknown) => {
-        ask.house.log.warn({ err: error }, "identity provider request failed");
+        request.context.log.warn({ err: error }, "identity provider request failed");
         throw new AppError(
           "unavailable",
           "The identity provider can't be reached. Try again in a few minutes.",
@@ -534,10 +551,10 @@ async function sendToProvider(
       });
       const { url, state, codeVerifier, nonce } = begun;
       const step = { codeVerifier, nonce, nextPath: next, sessionId };
-      await openProviderStep(ask.house.database, { state, step, visitor: visitorOf(ask) });
-      return { redirect: url, cookies: [providerCookie(ask.house, state)] };
+      await openProviderStep(request.context.database, { state, step, visitor: visitorOf(request) });
+      return { redirect: url, cookies: [providerCookie(request.context, state)] };
     },
-    (trouble, status) => formPage(ask, { title: "Sign-in failed", trouble, status }),
+    (trouble, status) => formPage(request, { title: "Sign-in failed", trouble, status }),
   );
 }
 
@@ -547,7 +564,7 @@ const beginOidc = openRoute({
   path: "/accounts/oidc/start/",
   access: "anyone",
   query: NextQuery,
-  answer: async (ask) => sendToProvider(ask, { next: nextOf(ask.query), sessionId: null }),
+  answer: async (request) => sendToProvider(request, { next: nextOf(request.query), sessionId: null }),
 });
 
 const confirmByOidc = accountRoute({
@@ -556,7 +573,8 @@ const confirmByOidc = accountRoute({
   path: "/accounts/oidc/confirm/",
   access: "account",
   query: NextQuery,
-  answer: async (ask) => sendToProvider(ask, { next: nextOf(ask.query), sessionId: ask.session.id }),
+  answer: async (request) =>
+    sendToProvider(request, { next: nextOf(request.query), sessionId: request.session.id }),
 });
 
 const backFromOidc = openRoute({
@@ -564,41 +582,41 @@ const backFromOidc = openRoute({
   method: "GET",
   path: "/accounts/oidc/",
   access: "anyone",
-  answer: async (ask) => {
-    const oidc = providerOf(ask);
+  answer: async (request) => {
+    const oidc = providerOf(request);
     return orShowForm(
-      () => finishOidc(ask, oidc),
-      (trouble, status) => formPage(ask, { title: "You are not signed in", trouble, status }),
+      () => finishOidc(request, oidc),
+      (trouble, status) => formPage(request, { title: "You are not signed in", trouble, status }),
     );
   },
 });
 
-async function finishOidc(ask: WebRequest, oidc: OidcClient): Promise<WebAnswer> {
-  const { house, now } = ask;
-  const query = ask.url.split("?", 2)[1] ?? "";
+async function finishOidc(request: WebRequest, oidc: OidcClient): Promise<WebAnswer> {
+  const { context, now } = request;
+  const query = request.url.split("?", 2)[1] ?? "";
   const state = new URLSearchParams(query).get("state") ?? "";
   // Whoever began must come back in the same browser: otherwise a link could sign people in as somebody else.
-  const isMine = state !== "" && isSameText(state, providerState(ask));
-  const step = isMine ? await takeProviderStep(house.database, { state, now }) : null;
+  const isMine = state !== "" && isSameText(state, providerState(request));
+  const step = isMine ? await takeProviderStep(context.database, { state, now }) : null;
   if (step === null)
     throw new AppError("invalid", "The sign-in timed out or was started in another browser. Try again.");
   const identified = await oidc.finish({ query, state, ...step }).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
-    house.log.warn({ reason }, "identity provider response rejected");
+    context.log.warn({ reason }, "identity provider response rejected");
     throw new AppError("forbidden", "Sign-in with the identity provider failed.");
   });
   const { nextPath, sessionId } = step;
   if (sessionId === null) {
-    const visitor = visitorOf(ask);
+    const visitor = visitorOf(request);
     const { createsAccounts: ofProvider } = oidc;
-    const createsAccounts = ofProvider || house.signIn.registrationOpen;
-    const request = { identified, createsAccounts, visitor, nextPath };
-    return signedIn(ask, await signInWithIdentity(house.database, request));
+    const createsAccounts = ofProvider || context.signIn.registrationOpen;
+    const input = { identified, createsAccounts, visitor, nextPath };
+    return signedIn(request, await signInWithIdentity(context.database, input));
   }
-  const { session } = ask;
+  const { session } = request;
   const isSame =
     session?.id === sessionId &&
-    (await isIdentityOf(house.database, { identified, accountId: session.account.id, now }));
+    (await isIdentityOf(context.database, { identified, accountId: session.account.id, now }));
   if (!isSame)
     throw new AppError(
       "forbidden",
@@ -607,7 +625,7 @@ async function finishOidc(ask: WebRequest, oidc: OidcClient): Promise<WebAnswer>
   if (!isReauthenticatedByProvider(identified.authenticatedAt, { begunAt: step.begunAt, now })) {
     throw new AppError("forbidden", NOT_ANEW);
   }
-  await markReauthenticated(house.database, { sessionId, now });
+  await markReauthenticated(context.database, { sessionId, now });
   return { redirect: nextPath ?? "/accounts/profile/" };
 }
 
