@@ -1,4 +1,4 @@
-// Letters as mails: the question whether an address wants alerts, and what owners have to know about channels.
+// Account emails: address confirmation, channel warnings, sign-in links, invitations, and security notices.
 import type { AccountEmailFacts, EmailChannel, EmailFacts, SecurityChange, Signing } from "../core/email.ts";
 import { type Instant, MINUTE_MS } from "../core/instant.ts";
 import { confirmCode, linkToken } from "../core/sign-in.ts";
@@ -146,8 +146,6 @@ export function accountLinks(
       return { action: null, code: null };
   }
 }
-
-// What letters about accounts say: the link or the code that lets somebody in, invitations, and news about ways in.
 
 /** A mail of a few sentences and one link. */
 export type Note = {

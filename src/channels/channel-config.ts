@@ -1,5 +1,4 @@
-// Configurations of channels, judged, completed and masked by the schema of their kind. It sends nothing and knows no
-// kind by name.
+// Validates, completes and masks channel configurations by the schema of their kind.
 import type { TObject } from "typebox";
 import type { Checked } from "../core/errors.ts";
 import { isUuid } from "../core/identity.ts";
@@ -180,8 +179,6 @@ function masked(field: Field, value: unknown): unknown {
   );
 }
 
-// Addresses of receivers as people type them. Whether one may be called is judged when it is.
-
 const HAS_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 /** An http or https address; without a scheme it gets https. Otherwise the end of a sentence about it. */
@@ -200,7 +197,7 @@ export function hostOf(address: string): string {
   return URL.parse(address)?.host ?? "an invalid URL";
 }
 
-// The headers that the owner of a webhook adds to its requests: an object, or a text with one `Name: value` a line.
+// Extra headers of a webhook: an object, or a text with one `Name: value` per line.
 
 const HEADER_LENGTH_MAX = 1_000;
 /** Of a header in a text: the colon, the end of the line, and blanks. */
@@ -272,8 +269,7 @@ function refused(text: string): { ok: false; text: string } {
   return { ok: false, text };
 }
 
-// The secrets of a configuration as texts, so that they can be taken out of whatever a receiver answers: some repeat
-// what they were sent.
+// The secrets of a configuration, so that they can be removed from responses: some receivers echo what they get.
 
 /** Shorter parts of an address are words such as "services", and not what keeps it secret. */
 const SECRET_PART_LENGTH_MIN = 9;

@@ -1,5 +1,5 @@
-// The door: what a kind of channel is. Whoever adds one writes a file of this shape in kinds/ and adds a line to
-// registry.ts. A kind looks nothing up and keeps nothing; what it needs is handed to it.
+// The interface of a channel kind, what it receives to send with, and the schema fields of configurations. To add a kind,
+// write a file of this shape and add a line to registry.ts.
 import { type TObject, type TSchema, Type } from "typebox";
 import type { Rate, SendResult, SubscribedEvent } from "../core/delivery.ts";
 import type { Instant } from "../core/instant.ts";
@@ -50,16 +50,11 @@ export type Outgoing = {
   now: Instant;
 };
 
-// What kinds are handed, and who speaks in it.
-
 /** A test has become a message about a check that does not exist: see example-check.ts. */
 export type ChannelMessage = Exclude<AlertMessage, TestMessage> & { isTest?: true };
 
 /** What an installation calls itself, and its public address without a slash at the end. */
 export type Site = { name: string; url: string };
-
-// What the mail kind is handed to send with: the server behind it, and what has to be known of whoever reads the mail.
-// It is put together by whoever runs the senders.
 
 /** Whoever reads the mails of a channel. */
 export type Recipient = {
@@ -83,8 +78,7 @@ export type MailPort = {
   send(mail: BounceableMail): Promise<MailResult>;
 };
 
-// The fields that configurations of channels are made of: JSON Schema for the API and the docs, with the marks that
-// validation and masking go by. What is wrong with a value is told in channel-config.ts.
+// Fields of configurations: JSON Schema for the API and the docs, with marks for validation and masking.
 
 /** Marks of a field beside JSON Schema's own. */
 export type FieldMarks = {

@@ -1,5 +1,4 @@
-// The frame that every mail of ours has, as HTML and as text: a card with a bar in the colour of its mood, and below it
-// why it was sent. Tables lay it out, because that is what mail programs understand.
+// The HTML and text layout of every email. Uses tables, because email clients support little else.
 import { type Fill, type Html, html, trusted } from "../lib/http/html.ts";
 import type { Site } from "./channel-kind.ts";
 import { type Link, type Mood, printable } from "./message-text.ts";
@@ -145,8 +144,7 @@ export function undisguised(text: string): string {
   return printable(text).replace(TURNING, "");
 }
 
-// How mails look: colours for light and dark, and the few styles that mail programs agree on. Colours stand inline,
-// because some programs drop style sheets; the dark ones replace them by class where style sheets are read.
+// Colors are inline because some clients drop style sheets; classes override them in dark mode.
 
 export type Palette = Readonly<Record<Colour, string>>;
 

@@ -1,4 +1,4 @@
-// Email: text and HTML to one address that has agreed to it, threaded by incident, with a way out in each mail.
+// The email channel: text and HTML to one confirmed address, threaded by incident, with an unsubscribe link.
 import type { Static } from "typebox";
 import type { FailedResult, SendResult } from "../core/delivery.ts";
 import { type Html, html } from "../lib/http/html.ts";
@@ -127,8 +127,6 @@ export const email: ChannelKind<Config> = {
   rate: { perMinute: 60, burst: 60 },
   send,
 };
-
-// An alert as a mail: the words that all kinds share, laid out as text and as HTML.
 
 /** The end of the last output is what matters; more than this nobody reads in a mail. */
 const OUTPUT_LENGTH_MAX = 10_000;

@@ -1,5 +1,4 @@
-// A group of channels: whoever tells the group tells each of its members. Deliveries are written for the members, each
-// with its own tries and result, so that a group itself never sends.
+// A group of channels. Deliveries are created for its members, each with its own attempts and result, so a group never sends.
 import type { Static } from "typebox";
 import { type ChannelKind, configSchema, uuidsField } from "./channel-kind.ts";
 import { notTried } from "./http-request.ts";

@@ -1,5 +1,4 @@
-// One HTTP request that carries a message, and what its answer means for the delivery. Kinds say what is special about
-// their receivers; everything else is the same for all.
+// Sends a message as one HTTP request and interprets the response. Kinds pass the rules that are special to their receiver.
 import type { FailedResult, SendResult } from "../core/delivery.ts";
 import { type Instant, SECOND_MS } from "../core/instant.ts";
 import { RESPONSE_EXCERPT_LENGTH_MAX } from "../core/limits.ts";

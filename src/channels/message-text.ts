@@ -1,5 +1,4 @@
-// The words of a message, said once for all kinds: plain texts and lists without markup. Kinds lay them out as their
-// receivers want it and cut what is too long; nothing here knows where a message goes.
+// The text of a message, shared by all kinds: plain texts and lists without markup. Kinds format and shorten it.
 import type { CheckSettings } from "../core/check.ts";
 import { periodText, runText, sentenceText } from "../core/duration-text.ts";
 import { splitTags, uniqueKey } from "../core/identity.ts";
@@ -169,8 +168,6 @@ function noticeWords(message: NoticeMessage, telling: MessageTextOptions): Messa
   };
 }
 
-// What happened to a check, in sentences: what was expected, what came, since when, and the way there.
-
 /** Changes that are told line by line; of older ones the failures are named. */
 const HISTORY_LINES_MAX = 12;
 
@@ -265,8 +262,6 @@ function flipText({ to, reason }: Flip): string {
   return reason === "fail" ? "down, the job reported a failure" : "down, no ping arrived in time";
 }
 
-// The facts that stand below a message about a check: whose it is, when it is expected, what it sent last.
-
 export type Fact = {
   label: string;
   value: string;
@@ -326,7 +321,7 @@ function lastPingText({ lastPing, at }: FlipMessage): string {
   return `${signalName(lastPing.kind, lastPing.exitStatus)}, ${sentenceText(ageSeconds)} ago`;
 }
 
-// Instants as messages show them: by the clock of a zone, to the minute. The first one of a message names the zone.
+// Instants are shown in a time zone, to the minute. The first one of a message names the zone.
 
 const UTC = "UTC";
 
@@ -348,8 +343,6 @@ export function readingText(at: Instant, zoneName: string): string {
 export function isoText(at: Instant): string {
   return `${new Date(at).toISOString().slice(0, 19)}+00:00`;
 }
-
-// Texts that have to fit: cut where a reader loses least, and never through a character.
 
 const LEFT_OUT = "…";
 

@@ -1,4 +1,4 @@
-// All kinds of channels there are, one line for each. What a kind is says channel-kind.ts.
+// The list of all channel kinds.
 import type { ConfigRules } from "../core/channel.ts";
 import { didYouMean } from "../lib/nearest-name.ts";
 import { type DestinationPolicy, foreseenRefusal } from "../lib/outgoing-http.ts";
@@ -21,8 +21,6 @@ export function kindNamed(name: string, kinds: readonly AnyKind[] = KINDS): AnyK
   return kinds.find((kind) => kind.name === name) ?? null;
 }
 
-// The kinds' say in what becomes of a channel, in the form in which operations ask for it.
-
 const NAMES = KINDS.map(({ name }) => name);
 
 export const CONFIG_RULES: ConfigRules = {
@@ -43,8 +41,8 @@ export const CONFIG_RULES: ConfigRules = {
   },
 };
 
-// What can be said about the addresses in a configuration before anybody calls them. It looks no name up, and it
-// refuses nothing: a channel may be made before the network is ready for it.
+// Warnings about URLs in a configuration. No name is resolved and nothing is refused: a channel may be created before the
+// network is ready.
 
 /** The kind that needs no request to go out, and the field with its address. */
 const EMAIL = "email";

@@ -1,4 +1,4 @@
-// Reports and reminders as mails: how the checks of a person are, and how long they were down.
+// Report and reminder emails: the state of a user's checks, and their downtime.
 import type { Downtime, Period, ReportedDowntime } from "../core/downtime.ts";
 import { downtimeText, sentenceText } from "../core/duration-text.ts";
 import { type Instant, SECOND_MS } from "../core/instant.ts";
@@ -267,8 +267,6 @@ function footerOf({ site, address, unsubscribeUrl }: PersonalMailOptions, when: 
     { text: "Don't want reports and reminders?", link: { text: "Unsubscribe", url: unsubscribeUrl } },
   ];
 }
-
-// Days, weeks and months as people name them: `14 November`, `2 to 8 November`, `October 2026`.
 
 export type Naming = {
   length: PeriodLength;

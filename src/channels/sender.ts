@@ -1,5 +1,5 @@
-// What the notifier sends with: finds the kind of a channel, reads its configuration, lets the kind send, and takes
-// secrets out of what comes back. It keeps no record and repeats nothing.
+// Sends a message through a channel: finds its kind, reads its configuration, and removes secrets from the result. Stores
+// nothing and does not retry.
 import { DEFAULT_SETTINGS } from "../core/check.ts";
 import type { Rate, SendResult, SubscribedEvent } from "../core/delivery.ts";
 import { DAY_MS, type Instant } from "../core/instant.ts";
@@ -131,7 +131,7 @@ function cleanResult(result: SendResult, clean: Clean): SendResult {
     : { ...result, ...cleaned, reason: clean(result.reason) };
 }
 
-// What a test of a channel tells: a check that does not exist, in a state that every kind has words for.
+// The message of a test: a check that does not exist.
 
 const PING_COUNT = 42;
 

@@ -52,7 +52,7 @@ export const slack: ChannelKind<Config> = {
     }),
 };
 
-// A message as an attachment of Slack's older form, which many chat servers understand besides Slack itself.
+// Uses Slack's older attachment format, which many other chat servers support.
 
 const COLOURS: Readonly<Record<Mood, string>> = { bad: "danger", good: "good", notice: "warning" };
 const OUTPUT_LENGTH_MAX = 1_000;

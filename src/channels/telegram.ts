@@ -1,5 +1,5 @@
-// The parts of Telegram's Bot API that are used: how a method is called, and what its answers say. The token stands in
-// every address, so addresses are never told to anybody.
+// Telegram: the Bot API, the channel kind, and how a chat is connected. The token is part of every URL, so URLs are
+// never logged.
 import type { Static } from "typebox";
 import type { SendResult } from "../core/delivery.ts";
 import { SECOND_MS } from "../core/instant.ts";
@@ -67,8 +67,6 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
 function objectsIn(value: unknown): Readonly<Record<string, unknown>>[] {
   return Array.isArray(value) ? value.map(recordOf) : [];
 }
-
-// Telegram, through the bot of the installation. How a chat is connected to a channel is in telegram-set-up.ts.
 
 const NAME_LENGTH_MAX = 200;
 const CODE_LENGTH_MAX = 64;
@@ -233,8 +231,7 @@ export const telegram: ChannelKind<TelegramConfig> = {
   send,
 };
 
-// How a Telegram chat gets its channel: people write the code of a channel to the bot, and the bot is asked what was
-// written to it. Nobody has to reach us for that. Connecting itself is done by whoever is handed the codes.
+// To connect a chat, the user sends the channel's code to the bot. The bot is polled, so no inbound connection is needed.
 
 /** Somebody has written a code into a chat. */
 export type ChatCode = {

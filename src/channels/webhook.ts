@@ -1,4 +1,4 @@
-// Webhooks: requests that their owner has written, with placeholders for what happened, signed on the way.
+// Webhooks: requests defined by the user, with placeholders, signed.
 import { createHmac } from "node:crypto";
 import type { Static } from "typebox";
 import { splitTags, uniqueKey } from "../core/identity.ts";
@@ -190,8 +190,7 @@ export const webhook: ChannelKind<Config> = {
   },
 };
 
-// The body of a webhook request when its owner has written none. Documented in docs/channels.md: fields may be added, and
-// none may change its meaning.
+// The default body. Documented in docs/channels.md: fields may be added, but none may change its meaning.
 
 const DESCRIPTION_LENGTH_MAX = 10_000;
 const OUTPUT_LENGTH_MAX = 10_000;
@@ -277,7 +276,7 @@ function checkOf(
   };
 }
 
-// Placeholders of webhooks: what each stands for, and how they are put into an address, a header and a body.
+// Placeholders: what each stands for, and how they are inserted into a URL, a header, and a body.
 
 /** Placeholders in the order in which they are tried, and what makes their values: most are asked for by nobody. */
 export type Values = readonly (readonly [placeholder: string, value: () => string])[];
@@ -374,8 +373,7 @@ export function fillHeader(template: string, values: Values): string {
     .trim();
 }
 
-// Signs webhooks as the Standard Webhooks specification says, so that receivers can check them with any of its
-// libraries: that a request is ours, that it was not changed, and that it is not an old one sent again.
+// Signs requests by the Standard Webhooks specification, so that receivers can verify them with its libraries.
 
 const PREFIX = "whsec_";
 /** Bytes of a secret, as the specification has them. */

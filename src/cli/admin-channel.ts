@@ -1,4 +1,4 @@
-// `overdue admin channel`: channels by hand. It calls the operations that the API calls.
+// `overdue admin channel`: manages channels with the same operations as the API.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
@@ -96,7 +96,7 @@ function registerChannelRemove(channel: Command, context: CommandContext): void 
     );
 }
 
-// `overdue admin channel add`: a configuration from a file and from options. A secret that we made is shown once.
+// `overdue admin channel add`: a configuration from a file and from options. A generated secret is shown once.
 
 type AddOptions = {
   project: string;
@@ -209,7 +209,7 @@ function valueFor(type: Field["type"], value: string): unknown {
   return type === "array" ? value.split(",") : value;
 }
 
-// `overdue admin channel test` and `log`: what was told through a channel, and what came of it.
+// `overdue admin channel test` and `log`.
 
 const WAIT_SECONDS_DEFAULT = 15;
 const WAIT_SECONDS_MAX = 300;
@@ -336,8 +336,6 @@ function renderDeliveries(deliveries: readonly LoggedDelivery[]): string {
     ]),
   );
 }
-
-// Whom and what the channel commands are about: UUIDs on the command line, and what they name.
 
 /** Whoever has the command line is neither a person nor a key. */
 const COMMAND_LINE = { accountId: null, keyId: null };

@@ -1,4 +1,4 @@
-// What every admin command does first: load the settings, open the database, and find out who is meant.
+// Shared by the admin commands: load the settings, open the database, find the account, print tables.
 import { resolve } from "node:path";
 import { type Config, type Environment, loadConfig } from "../config/config.ts";
 import { normalEmail } from "../operations/accounts.ts";
@@ -54,8 +54,6 @@ export async function ownerOf(database: Database, email: string | undefined): Pr
   }
   return first;
 }
-
-// The words and columns that admin commands print for people. Looks nothing up.
 
 export type ShownKeys = {
   uuid: string;

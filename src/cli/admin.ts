@@ -1,4 +1,4 @@
-// `overdue admin`: what an operator does by hand. Parses, calls an operation, prints; a key is shown once.
+// `overdue admin`: parses, calls an operation, and prints. A key is shown once.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { AppError } from "../core/errors.ts";
 import { isUuid, type KeyKind } from "../core/identity.ts";
@@ -207,8 +207,8 @@ function parseUuid(text: string): string {
   throw new InvalidArgumentError("Expected a UUID; see `overdue admin list`.");
 }
 
-// `overdue admin login-link`, `reset-2fa` and `invite`: for whoever is locked out, and for installations that send no
-// mail. What they print lets somebody in, so it is printed to whoever runs the command and nowhere else.
+// `overdue admin login-link`, `reset-2fa` and `invite`: for users who are locked out, and for servers that send no email.
+// The output grants access, so it goes to standard output and nowhere else.
 
 /** Adds the commands to `overdue admin`. */
 function registerPeople(admin: Command, context: CommandContext): void {
@@ -276,7 +276,7 @@ function registerInvite(admin: Command, context: CommandContext): void {
     );
 }
 
-// `overdue admin list`: accounts, their projects and keys. Shows the beginnings of API keys, never more.
+// `overdue admin list`: accounts, projects and keys. Shows only the prefix of an API key.
 
 /** An installation with more accounts than this has better tools than a list in a terminal. */
 const ACCOUNTS_MAX = 1_000;
@@ -371,7 +371,7 @@ function renderAccount(account: ListedAccount): string {
   return head + renderColumns(rows);
 }
 
-// `overdue admin set-preferences`: what a person gets by mail besides alerts, and in whose time.
+// `overdue admin set-preferences`: report emails, and the time zone of an account.
 
 /** Says that pages are to be shown in whatever zone the browser is in. */
 const AS_BROWSER = "browser";

@@ -1,4 +1,4 @@
-// What every command is handed, and how a command ends: its exit code, and errors that a person can act on.
+// What each command receives, exit codes, and errors that a user can act on.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config, Environment } from "../config/config.ts";
 import type { Log } from "../lib/log.ts";
@@ -52,8 +52,6 @@ export class CommandError extends Error {
 export function printJson(context: CommandContext, result: unknown): void {
   context.out(`${JSON.stringify(result)}\n`);
 }
-
-// The database as a command needs it: opened when the schema fits, closed when the work is done.
 
 /** A command runs one thing after the other. */
 const COMMAND_CONNECTIONS_MAX = 2;

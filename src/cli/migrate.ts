@@ -1,4 +1,4 @@
-// `overdue migrate`: brings the schema of the database forward, or says what it would do.
+// `overdue migrate`: migrates the database schema, or prints what it would do.
 import type { Command } from "commander";
 import { loadConfig } from "../config/config.ts";
 import { type LockWait, migrate, planMigrations } from "../store/migrate.ts";

@@ -1,5 +1,5 @@
-// A PostgreSQL of our own: started from a directory of programs on a socket that only we can open, stopped in order,
-// and never left behind, however this process ends. What is in it, others know.
+// A private PostgreSQL server: started from a directory of programs on a socket that only its user can open, and stopped
+// whenever this process ends.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import {
   chownSync,
@@ -271,8 +271,8 @@ function readLines(path: string): string[] {
   }
 }
 
-// Where a PostgreSQL of our own lives and as whom it runs: it refuses to run as root, and whoever it runs as must
-// reach its programs and its data. Starts nothing that stays.
+// The data directory and the user of the server: PostgreSQL refuses to run as root, and its user must be able to read the
+// programs and the data.
 
 export type Identity = { uid: number; gid: number } | undefined;
 
@@ -355,8 +355,8 @@ async function reachablePrograms(at: {
   return join(copy, "bin");
 }
 
-// The password of a PostgreSQL of our own: drawn once, kept in a file that only its owner can read, and asked for by
-// the server, so that nobody else who runs as the server's user gets in by its socket.
+// The server's password, generated once and stored in a file that only its owner can read, so that other processes of the
+// same user cannot connect through the socket.
 
 /** What is in the file is one of these, or nothing of ours. */
 const PASSWORD = /^[\w-]{40,100}$/;
@@ -399,8 +399,7 @@ function readKept(path: string): string | null {
   }
 }
 
-// The PostgreSQL of the trial: the programs that come as an npm package for this platform. Finds and repairs them;
-// private-postgres.ts runs what is found here.
+// Finds and repairs the PostgreSQL programs of the npm package for this platform.
 
 /** There is no PostgreSQL here that could be started; the message says what to do instead. */
 export class NoProgramsError extends Error {
@@ -450,8 +449,7 @@ function restoreLibraryLinks(packageDirectory: string): void {
   }
 }
 
-// Whether the one who started us is gone. A signal to `npm run` ends npm and the shell between it and us; we would
-// never hear of it, and go on for ever.
+// Detects that the parent process has ended. A signal to `npm run` ends npm and its shell, but does not reach this process.
 
 const LOOK_EVERY_MS = 500;
 

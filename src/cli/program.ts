@@ -1,5 +1,4 @@
-// The command line: which commands there are, and what any of them does with an error. Each command is
-// registered by its own file; nothing here knows what they do.
+// The command line: the list of commands, and how errors are reported.
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config.ts";
 import { AppError } from "../core/errors.ts";

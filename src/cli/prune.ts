@@ -1,5 +1,5 @@
-// `overdue prune`: forgets what is older than it needs to be, now and by hand. The role housekeeper does the same by
-// itself; what may go, and when, is decided in core/retention.ts.
+// `overdue prune`: deletes data past its retention period. The housekeeper role does the same periodically; the rules are
+// in core/retention.ts.
 import { type Command, InvalidArgumentError } from "commander";
 import { type Config, loadConfig } from "../config/config.ts";
 import { MINUTE_MS } from "../core/instant.ts";

@@ -1,4 +1,4 @@
-// `overdue serve`: runs the chosen roles until it is told to stop. What a role is, main.ts knows.
+// `overdue serve`: runs the chosen roles until it is stopped.
 import type { Command } from "commander";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Config, loadConfig } from "../config/config.ts";

@@ -1,5 +1,4 @@
-// `overdue`, alone: everything in one process with a database of its own, for whoever wants to see it first. Puts the
-// parts together and says in plain words what stands in the way; how a server is started, private-postgres.ts knows.
+// `overdue` without a command: everything in one process with a private database, to try it out.
 import { type Command, InvalidArgumentError } from "commander";
 import { existsSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -142,7 +141,7 @@ function parsePort(text: string): number {
   throw new InvalidArgumentError(`Expected a port from 1 to ${PORT_MAX}.`);
 }
 
-// Why a trial cannot start, in sentences that say what to do. Looks, and changes nothing.
+// Explains why a trial cannot start. Changes nothing.
 
 const MEGABYTE = 1024 * 1024;
 /** A fresh database with its log takes 70 MB; an old one needs room to go on. */
@@ -221,8 +220,7 @@ export function explainStart(error: unknown, folder: string): CommandError | nul
   return new CommandError(`The trial database failed to start. ${error.message.trimEnd()}\n${INSTEAD}`);
 }
 
-// Starts the database of a trial again when it ends without having been told to: on a full disk it gives up, and a system
-// that is short of memory ends it. Without this the trial would go on without it, for ever.
+// Restarts the database of a trial when it ends unexpectedly, for example on a full disk or when memory is short.
 
 /** Time for what is left of the old server to end, and for somebody to make room. */
 const PAUSE_MS = 3_000;
@@ -275,7 +273,7 @@ function keepRunning(
   };
 }
 
-// How the other commands find a trial that runs: a file beside its data, for its owner only, from its start to its end.
+// A file beside the data lets other commands find a running trial. Only its owner can read it.
 
 /** Where a trial keeps its data, below the folder that it is started in. */
 export const DEFAULT_FOLDER = "overdue-data";
@@ -314,8 +312,6 @@ function isRunning(noted: unknown): noted is RunningTrial {
   const { databaseUrl, siteUrl } = noted as Partial<Record<keyof RunningTrial, unknown>>;
   return typeof databaseUrl === "string" && typeof siteUrl === "string";
 }
-
-// What a person reads when the trial is ready: where to go, what this database is, how it ends. Words only.
 
 export type Welcome = {
   version: string;

@@ -1,5 +1,4 @@
-// The only reader of the environment: turns it, once, into a checked and typed object that is handed on.
-// Every problem found is reported together, each with what to do about it.
+// Reads the environment, once, into a validated and typed object. All problems are reported together.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";

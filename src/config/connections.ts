@@ -1,4 +1,4 @@
-// The object store as the settings name it, for every role that writes there or reads from it.
+// The object store and the guarded HTTP client, made from the settings.
 import { SECOND_MS } from "../core/instant.ts";
 import { PING_READ_BYTES_MAX } from "../core/limits.ts";
 import type { MailSenderOptions } from "../lib/mail-sender.ts";
@@ -24,8 +24,6 @@ export function objectStoreOf(config: Config, { signal }: { signal: AbortSignal 
     signal,
   });
 }
-
-// The guarded client as the settings want it: the only way to addresses that somebody else has chosen.
 
 const USER_AGENT = "Overdue";
 

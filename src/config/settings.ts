@@ -1,5 +1,4 @@
-// What a setting is: its key, kind, default and meaning. The settings themselves stand in config/table.ts and
-// config/signals.ts.
+// Every setting: key, kind, default, meaning, aliases. Loading, `overdue config` and .env.example are derived from it.
 import {
   CHECK_LIMIT_MAX,
   DEFAULT_API_REQUESTS_PER_MINUTE,
@@ -86,8 +85,7 @@ function optionalSetting<T>(given: Omit<Setting<T, null>, "fallback">): Setting<
   return { ...given, fallback: null };
 }
 
-// The settings of receiving signals: where, how many, how long, what happens while the database is away, and
-// where large bodies go.
+// Pings over HTTP.
 
 const TRUSTED_PROXIES_MAX = 100;
 const PING_LOG_ROWS_MAX = 10_000;
@@ -300,7 +298,7 @@ const SIGNAL_SETTINGS = {
   }),
 } as const;
 
-// The settings of receiving signals by mail: where, for which domain, with which certificate, and how much of it.
+// Pings by email.
 
 const PING_MAIL_CONNECTIONS_MIN = 1;
 const PING_MAIL_CONNECTIONS_MAX = 100_000;
@@ -426,7 +424,7 @@ const PING_MAIL_SETTINGS = {
   }),
 } as const;
 
-// The settings of accounts: who may make one, and who else may say who somebody is.
+// Accounts and sign-in.
 
 /** A header by its own name, or as CGI programs call it: HTTP_X_USER is X-User. */
 const headerKind: ValueKind<string> = {
@@ -512,7 +510,7 @@ const ACCOUNT_SETTINGS = {
   }),
 } as const;
 
-// The settings of mail: the server that takes it, who it is from, and what happens to what comes back.
+// Outgoing email and bounces.
 
 const SMTP_PORT_DEFAULT = 587;
 const SMTP_CONNECTIONS_MAX = 50;
@@ -640,7 +638,7 @@ const MAIL_SETTINGS = {
   }),
 } as const;
 
-// The settings of channels: how messages leave the house, and what the installation has with providers.
+// Channels: outgoing connections and provider keys.
 
 const CHANNEL_SETTINGS = {
   allowPrivateAddresses: setting({
@@ -686,7 +684,7 @@ const CHANNEL_SETTINGS = {
   }),
 } as const;
 
-// The settings of who watches Overdue itself: whom it calls while all is well, and whom it tells when it is not.
+// Monitoring of this server.
 
 const WATCHING_SETTINGS = {
   heartbeatUrl: optionalSetting({
@@ -711,9 +709,6 @@ const WATCHING_SETTINGS = {
     aliases: ["OVERDUE_OPERATOR_CHANNEL"],
   }),
 } as const;
-
-// Every setting there is, declared once: key, kind, default, secret or not, meaning, example, aliases.
-// Loading, printing and .env.example are all derived from this table. It reads nothing itself.
 
 const ROLES_MAX = 20;
 /** Shorter secrets can be guessed from a stolen key hash. */

@@ -1,5 +1,4 @@
-// The map of badge addresses on the wire: six for each tag of a project and six for all its checks. Signing is
-// handed in; what the addresses lead to is served elsewhere.
+// The map of badge URLs in the Management API: six for each tag of a project and six for all its checks.
 import { type Static, Type } from "typebox";
 import { type BadgeStates, encodeTagSegment, OVERALL_TAG, signatureSegment } from "../core/badge.ts";
 import { splitTags } from "../core/identity.ts";

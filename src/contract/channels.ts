@@ -1,4 +1,4 @@
-// Pages of lists in our own API: where one begins is a text that clients hand back as they got it.
+// Channels, deliveries, pages and errors of the Overdue API, and integrations of the Management API.
 import { type Static, Type } from "typebox";
 import { type Checked, type ErrorCode, HTTP_STATUS, queryText } from "../core/errors.ts";
 import type { Instant } from "../core/instant.ts";
@@ -52,7 +52,7 @@ export function readPage(query: URLSearchParams): Checked<{ from: number | null;
     : { ok: false, text: queryText("limit") };
 }
 
-// Refusals of our own API in the form of RFC 9457: a type for programs, a sentence for people.
+// Errors of the Overdue API, by RFC 9457: a type for programs, a sentence for people.
 
 export const PROBLEM_TYPE = "application/problem+json";
 
@@ -92,7 +92,7 @@ export function problemOf(code: ErrorCode, detail: string): Problem {
   };
 }
 
-// An integration on the wire: its id, name and kind. What it needs to send holds secrets and is never shown.
+// An integration of the Management API (ListedChannel): id, name and kind. Its configuration holds secrets and is not shown.
 
 export const ListedChannelSchema = Type.Object(
   {
@@ -117,8 +117,7 @@ export function presentChannels(
   return { channels: channels.map(({ uuid, name, kind }) => ({ id: uuid, name, kind })) };
 }
 
-// Channels in our own API: their schema, and a channel as JSON. What of a configuration may be shown is decided
-// before; here it is shown as it comes.
+// A channel of the Overdue API. Its configuration has been masked before.
 
 const Uuid = Type.String({ format: "uuid" });
 
@@ -298,8 +297,6 @@ export function presentKind({ name, title, about, rate, schema }: KindFacts): St
     config: JSON.parse(JSON.stringify(schema)) as Record<string, unknown>,
   };
 }
-
-// Deliveries in our own API: what was told through a channel, how often it was tried, and what came of it.
 
 export const DeliverySchema = Type.Object({
   id: Type.String(),

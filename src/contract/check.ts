@@ -1,5 +1,4 @@
-// Schemas of a check as a whole: what an answer contains in a version, with a key. What a request may say is in
-// check-body.ts.
+// A check in the Management API: response schemas, request schemas by version, validation, and presentation as JSON.
 import { type Static, type TObject, type TSchema, Type } from "typebox";
 import {
   type BodyField,
@@ -137,8 +136,7 @@ export type Check = Static<typeof Check>;
 export const ReadOnlyCheck = Type.Object({ ...COMMON_3, unique_key });
 export type ReadOnlyCheck = Static<typeof ReadOnlyCheck>;
 
-// What a create or update request may say about a check: one schema for each version, built from its rules. The
-// walker reads it, OpenAPI prints it, the client is typed by it.
+// What a create or update request may contain, by version. The validator, OpenAPI and the client types use it.
 
 /** The key under which a schema names the rule of core that a text has to keep besides its shape. */
 export const RULE = "x-rule";
@@ -238,8 +236,8 @@ const CheckBody = Type.Partial(Type.Object({ ...FIELDS, api_key: ApiKeyField }))
 /** What version 3 accepts; for the types of the client. */
 export type CheckBody = Static<typeof CheckBody>;
 
-// Judges a request body by walking its schema, field by field in the order of the schema, with core's texts. It is
-// ours because clients see the order and the texts: no general validator gives them. Only the first problem is told.
+// Validates a request body field by field in schema order and reports the first problem. No general validator is used,
+// because the order and the texts are part of the API.
 
 /** The part of JSON Schema that our bodies are made of. */
 type Node = {
@@ -330,9 +328,6 @@ export function readCheckRequest(
   const text = firstProblem(schema, body);
   return text === null ? { ok: true, value: checkRequestOf(body, rules) } : { ok: false, text };
 }
-
-// A check as JSON: which fields a version shows, to whom, and with which values. What a check is at an instant is
-// asked of core.
 
 /** A check with everything that can be seen of it. The channels stand in the order of their texts. */
 export type PresentableCheck = {

@@ -1,5 +1,4 @@
-// The headers of answers that say something a client may act on, for the OpenAPI document. None is required: a limit
-// of requests can be switched off.
+// The OpenAPI 3.1 document of version 3 of the Management API, generated from its routes and schemas.
 import type { TSchema } from "typebox";
 import { ENDPOINT_RIGHTS } from "../core/access.ts";
 import { ERROR_TEXT, FIELD_PROBLEM, fieldText } from "../core/errors.ts";
@@ -47,9 +46,6 @@ function headersOf(
   };
   return Object.keys(headers).length === 0 ? {} : { headers };
 }
-
-// What each refusal of the Management API means, for the OpenAPI document: a description and an example for each
-// status. The texts are core's.
 
 export type Refusal = { description: string; text: string };
 
@@ -105,8 +101,7 @@ function refusalOf(endpoint: ApiEndpoint, status: number): Refusal {
   return found;
 }
 
-// The named schemas of the OpenAPI document, and putting references to them wherever one of them occurs. Which
-// schema an answer has is said by its route; this file only gives names to what is found there.
+// The named schemas, and the references to them.
 
 /** JSON Schema as it stands in the document. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
@@ -162,8 +157,7 @@ export function referring(schema: JsonSchema, named: Readonly<Record<string, Jso
   return walk(schema) as JsonSchema;
 }
 
-// Example requests, one for each operation that takes something. A test sends them to a running server and
-// compares what comes back with the example answers of the routes.
+// Example requests. A test sends them to a running server and compares the responses with the examples of the routes.
 
 /** What stands in a path or a query; several texts are given one after the other. */
 export type ParameterExample = string | number | readonly string[];
@@ -191,9 +185,6 @@ export const REQUEST_EXAMPLES: Readonly<Partial<Record<ApiEndpoint, RequestExamp
   updateCheck: { body: { grace: 3600, tags: "prod backup" } },
   listFlips: { query: { seconds: 86_400 } },
 };
-
-// The OpenAPI 3.1 document of version 3 of the Management API, made from the routes and the schemas. Nothing is
-// said here that they do not say, apart from the words of the introduction.
 
 type Content = Readonly<Record<string, { schema: JsonSchema; example: unknown }>>;
 export type OpenApiParameter = {

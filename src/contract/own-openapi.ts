@@ -1,5 +1,4 @@
-// The OpenAPI 3.1 document of our own API, made from its routes and schemas and from the kinds of channels that it is
-// told of.
+// The OpenAPI 3.1 document of the Overdue API, generated from its routes, schemas, and the channel kinds passed to it.
 import { OWN_ENDPOINT_RIGHTS, type OwnEndpoint } from "../core/access.ts";
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from "../core/limits.ts";
 import {

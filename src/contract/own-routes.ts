@@ -1,5 +1,4 @@
-// Examples of what our own API answers, for its document. They are of one project at one moment, so that they fit
-// together.
+// The routes of the Overdue API as data, with example responses. Permissions are in core/access.ts.
 import type { TSchema } from "typebox";
 import type { OwnEndpoint } from "../core/access.ts";
 import {
@@ -108,9 +107,6 @@ const EXAMPLE_CREATE = {
 };
 
 const EXAMPLE_CHANGE = { name: "Phones", config: { priority: 4 }, enabled: true };
-
-// Every route of our own API, as data: the server, the document and the tests read this list. Who may call what is
-// said in core/access.ts.
 
 /** Below the site. */
 export const OWN_API_PATH = "/api/overdue/v1";

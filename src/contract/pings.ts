@@ -1,5 +1,4 @@
-// A ping on the wire: the record of the list. Which fields a version shows is for the version table to say; what
-// each of them looks like is said here.
+// Pings and flips in the Management API. Which fields a version shows is in versions.ts.
 import { type Static, type TSchema, Type } from "typebox";
 import type { Instant } from "../core/instant.ts";
 import { FLIP_FILTER_SECONDS_MAX, FLIP_FILTER_UNIX_SECONDS_MAX } from "../core/limits.ts";
@@ -105,9 +104,6 @@ function presentPing(ping: ShownPing, view: PingView & { shown: ReadonlySet<stri
 function toHundredths(ms: number): number {
   return Math.round(ms / 10) / 100;
 }
-
-// A flip on the wire, and the two shapes that a list of them has: a bare array, or wrapped where the dialect
-// wants it.
 
 const FlipSchema = Type.Object(
   {

@@ -1,5 +1,5 @@
-// The answers of the status call while the service is well, one for each dialect. When it is not well, the answer
-// is an error like any other.
+// The routes of the Management API as data, with example responses. Which versions have a route is in versions.ts, and
+// permissions are in core/access.ts.
 import { type Static, type TSchema, Type } from "typebox";
 import { ENDPOINT_RIGHTS } from "../core/access.ts";
 import { BadgeListSchema } from "./badges.ts";
@@ -26,7 +26,7 @@ function statusSchema(shape: VersionColumn["statusAnswer"]): TSchema {
     : Type.Literal(TEXT_ANSWER);
 }
 
-// A check as an example: what version 3 answers to a read-write key. A test keeps it true to the schemas.
+// An example check, as version 3 returns it for a read-write key. A test compares it with the schemas.
 
 const UUID = "31365bce-8da9-4729-8ff3-aaa71d56b712";
 const API = `https://overdue.example.org/api/v3/checks/${UUID}`;
@@ -74,8 +74,6 @@ const EXAMPLE_ANSWERS = {
   deleteCheck: CHANGED,
   created: { ...CHANGED, ...UNHEARD, status: "new", n_pings: 0 },
 } as const satisfies Record<string, Check>;
-
-// Examples of what is only read, for the documents: answers as version 3 gives them in the standard dialect.
 
 /** The check of the other examples. */
 const CHECK = "https://overdue.example.org/api/v3/checks/31365bce-8da9-4729-8ff3-aaa71d56b712";
@@ -144,9 +142,6 @@ const EXAMPLE_BADGES: Static<typeof BadgeListSchema> = {
     },
   },
 };
-
-// The routes of what is only read: pings, bodies, flips, integrations, badges, status. routes.ts joins them to the
-// others.
 
 export const HISTORY_ROUTES: readonly Route[] = [
   {
@@ -267,9 +262,6 @@ export const HISTORY_ROUTES: readonly Route[] = [
     isTagged: false,
   },
 ];
-
-// Every route of the Management API, as data: the server, the OpenAPI document, the client and the tests read it.
-// Whether a version has a route is said in versions.ts, and who may call it in core/access.ts.
 
 /** What every refusal says. */
 export const ErrorBody = Type.Object({

@@ -1,5 +1,4 @@
-// The addresses that answers contain, put together from the published ones. Where requests to them are served
-// is not decided here.
+// The URLs in responses, made from the published base URLs.
 import type { VersionNumber } from "./versions.ts";
 
 /** The published addresses, each without a slash at its end. */

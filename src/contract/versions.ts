@@ -1,5 +1,4 @@
-// The fields of a check as outsiders see them: name, schema and meaning, once. Which of them a version shows, to
-// whom and in which order is said in versions.ts.
+// The fields of a check, and every difference between versions and dialects of the Management API as one table.
 import { type Static, Type } from "typebox";
 import { type Dialect, type Endpoint, ENDPOINT_RIGHTS } from "../core/access.ts";
 import { type ParamRules, UNIQUE_FIELDS } from "../core/check.ts";
@@ -98,8 +97,7 @@ export type CheckValues = { [Field in CheckField]: Static<(typeof CHECK_FIELDS)[
 /** These are shown by the kind of a check, after all others, in every version. */
 export const TIMING_FIELDS = { simple: ["timeout"], scheduled: ["schedule", "tz"] } as const;
 
-// Every difference between the versions of the Management API, and between the two dialects, as one table:
-// whatever answers a request reads its column and never asks for a version. What the values mean is said here.
+// Handlers read the column of their version and never compare version numbers.
 
 export type VersionNumber = 1 | 2 | 3;
 

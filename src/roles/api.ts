@@ -1,5 +1,4 @@
-// The role that answers outsiders about checks: the Management API, badges, pages for scrapers and the documents
-// that describe the API. All of it only works with the database.
+// The API role: the Management API, the Overdue API, badges, Prometheus metrics, and the API documents. Needs the database.
 import { KINDS, reachOf } from "../channels/registry.ts";
 import type { Config } from "../config/config.ts";
 import { objectStoreOf } from "../config/connections.ts";

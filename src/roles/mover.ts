@@ -1,5 +1,5 @@
-// The role that moves large bodies to the object store and removes what nobody refers to any more. Trouble with
-// the store is logged and counted, but the process stays ready: no ping waits for it.
+// The role that moves large bodies to the object store and deletes unused ones. Errors of the store are logged and
+// counted, but the process stays ready: no ping depends on it.
 import type { Config } from "../config/config.ts";
 import { objectStoreOf } from "../config/connections.ts";
 import { type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";

@@ -1,5 +1,5 @@
-// The role that sends what is owed. Several may run, also on one machine: each message is claimed by one of them, and
-// whatever one of them leaves behind is found by the others.
+// The notifier role: sends notifications and emails. Several processes may run; each message is claimed by one of them,
+// and another takes over what a stopped process leaves behind.
 import { randomInt } from "node:crypto";
 import { accountLinks, renderAccountEmail } from "../channels/account-email.ts";
 import type { BounceableMail, MailPort } from "../channels/channel-kind.ts";
@@ -87,8 +87,7 @@ function sideBySide(
   };
 }
 
-// How messages leave the house, put together from the settings: the kinds of channels, the guarded way to other
-// machines, and the check as JSON, which the kinds must not make themselves.
+// The sender, made from the settings. The check's JSON is passed in, because channels may not import the API contract.
 
 export type OpenPorts = { ports: Ports; http: GuardedHttp; close(): Promise<void> };
 
@@ -122,8 +121,8 @@ function openPorts(config: Config, { mail }: { mail: MailPort | null }): OpenPor
   };
 }
 
-// The loop that connects Telegram chats to channels. It asks the bot only while a channel waits for its chat. Several
-// processes may do this at once: a code is good for one of them, and Telegram turns away whoever asks meanwhile.
+// Connects Telegram chats to channels. Polls the bot only while a channel waits for its chat. Several processes may do so:
+// a code is used once, and Telegram rejects concurrent polling.
 
 const IDLE_MS = 5_000;
 
@@ -198,8 +197,7 @@ function chatSetUpLoop(setUp: ChatSetUp, metrics: LoopMetrics): Loop {
   });
 }
 
-// Mail, put together from the settings: the server that takes it, what the mail kind needs to know of its readers, and
-// the loops that write to people by themselves. Without a server in the settings there is none of it.
+// Email, made from the settings: the mail server, and the loops that send account and report emails.
 
 export type MailResources = { config: Config; database: Database; log: Log; metrics: Metrics };
 

@@ -1,5 +1,5 @@
-// The role that receives signals by HTTP: the handler in front of the intake, and what it tells about itself. It is
-// listened for after the intake has entered, and leaves after the last answer was given.
+// The role that receives pings over HTTP, and the intake of the process. It accepts connections after the intake is
+// registered, and the intake is closed after the last response.
 import { randomUUID } from "node:crypto";
 import { accessSync, constants } from "node:fs";
 import { hostname } from "node:os";
@@ -77,8 +77,8 @@ function handlerFor({ intake }: StartedIntake, { config, log, misses }: SignalRo
   });
 }
 
-// The one intake of a process, whichever roles hand signals to it. It enters with the first of them, beats once they
-// all listen, and leaves after the last one has closed.
+// The one intake of a process, shared by its roles. It registers with the first role, sends heartbeats once all listen,
+// and is closed after the last role.
 
 export type SharedIntake = {
   /** Enters, if nobody has; each that joined has to leave. */
@@ -209,8 +209,7 @@ function figures(receiving: () => StartedIntake | null): Figure[] {
   ];
 }
 
-// Puts an intake together for a process that receives signals: its own connections, the spool, what is known,
-// the operations it calls, and the heart that beats for it. Protocols are joined to it elsewhere.
+// Makes an intake: its database connections, the spool, the known checks, the operations it calls, and its heartbeat.
 
 /** One for the batch, one for the beat, and one while a broken one is still being let go of. */
 export const INTAKE_CONNECTIONS_MAX = 3;

@@ -1,6 +1,5 @@
-// The public port of a process: one listener that its roles share. Each role brings handlers, and is told when
-// the port is open and when it is about to close, because what it promises to the outside depends on that. While
-// the database is away, the port is opened for those that can do without it, and the others follow.
+// The public port of a process: one listener that its roles share. Roles are notified when the port opens and before it
+// closes. While the database is unavailable, the port opens for the roles that do not need it; the others follow.
 import type { Config } from "../config/config.ts";
 import { SECOND_MS } from "../core/instant.ts";
 import type { ListenAddress } from "../lib/address.ts";

@@ -1,5 +1,4 @@
-// The only list of roles, and how a process made of them starts and stops. The binary and the tests call the
-// same `run`. A role is named here when it exists, not before.
+// The list of roles, and how a process starts and stops. The binary and the tests call the same `run`.
 import type { Config } from "../config/config.ts";
 import { givenSpoolFolder } from "../config/spool-folder.ts";
 import type { ServiceState } from "../core/database-identity.ts";

@@ -1,5 +1,5 @@
-// The role that receives signals by mail, at a port of its own, and hands them to the intake of the process. Without an
-// address and a domain in the settings it does nothing, and is well.
+// The role that receives pings by email on its own port. Without a listen address and a domain in the settings it does
+// nothing and reports no problem.
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { type Config, ConfigError } from "../config/config.ts";

@@ -1,5 +1,5 @@
-// The role that lets deadlines fire: it looks each second how far can be seen, and sweeps what is due. Beside it run
-// the watch over the installation and the heartbeat to the outside, which only know what it has seen.
+// The sweeper role: every second it reads the watermark and processes due deadlines. Beside it run the health watch and
+// the external heartbeat.
 import type { Config } from "../config/config.ts";
 import { type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
 import { type HealthProblem, healthProblemsOf, isMoving, stillHeld } from "../core/server-health.ts";
@@ -136,8 +136,6 @@ function figures(state: SweeperState): Figure[] {
   ];
 }
 
-// What the sweeper's loops share: what they are made of, and what the sweeper has seen and done. Only types.
-
 /** What the sweeper has seen and done, for those who watch it. */
 export type SweeperState = {
   look: IntakesView | null;
@@ -159,8 +157,8 @@ export type SweeperDeps = {
   state: SweeperState;
 };
 
-// Watches over the installation, beside the sweeper and in processes without one: what is the matter is logged, counted, and told to the channel of
-// whoever runs it, once when it begins and once when it is over.
+// The health watch, with a sweeper or without one: health problems are logged, counted, and reported to the admin channel
+// when they begin and when they end.
 
 const OBSERVE_EVERY_MS = 5 * SECOND_MS;
 
@@ -221,8 +219,8 @@ function countByKind(troubles: readonly HealthProblem[]): Record<string, number>
   return counts;
 }
 
-// Calls an address outside each minute, but only while deadlines are looked at, the watermark moves and messages leave:
-// whoever expects the call notices when this installation stands still, however that came about.
+// Calls an external URL every minute, but only while deadlines are processed, the watermark moves, and messages are sent,
+// so that the external monitor alerts when this server stops working.
 
 const CALL_EVERY_MS = MINUTE_MS;
 /** How often it is asked whether a call is due, and whether there is a reason to withhold it. */

@@ -1,4 +1,4 @@
-// The role that people see: the dashboard, its data and its pages. It only works with the database.
+// The dashboard role. Needs the database.
 import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
@@ -151,8 +151,6 @@ export function fontPath(): string | null {
   }
 }
 
-// Signing in, put together from the settings.
-
 /** What the settings say about ways in. */
 function signInOf(config: Config): SignInContext {
   const issuer = config.oidcIssuer;
@@ -188,9 +186,6 @@ function resolverOf(
     isTrusted: trustedPeers(config.trustedProxies),
   });
 }
-
-// What setting up an installation needs of this process: its memory of requests that found nothing, and a way to try
-// the mail server of the settings.
 
 /** A memory for the whole process: the services that answer fill it, the dashboard reads it. */
 export function missesOf({ trustedProxies }: Config): UnmatchedRequests {

@@ -1,5 +1,5 @@
-// What the pages of an account and the server say to each other: profile, ways to sign in, sessions, preferences.
-// Instants are epoch milliseconds. No secret is ever in an answer, but for those that are shown once.
+// Requests and responses of the account pages: profile, sign-in methods, sessions, preferences. Instants are epoch
+// milliseconds. Secrets are only in the response that creates them.
 import { type Static, Type } from "typebox";
 import { EMAIL_ADDRESS_LENGTH_MAX } from "../../core/limits.ts";
 import { PASSWORD_LENGTH_MAX } from "../../core/sign-in.ts";
@@ -162,7 +162,7 @@ export const CloseBody = Type.Object(
 );
 export type CloseBody = Static<typeof CloseBody>;
 
-// What the forms of signing in send, and what passkeys answer. Fields of a form are texts; what is missing is empty.
+// The sign-in forms. Form fields are texts; a missing one is empty.
 
 const FIELD_LENGTH_MAX = 1_000;
 const field = () => Type.Optional(Type.String({ maxLength: FIELD_LENGTH_MAX }));

@@ -1,5 +1,4 @@
-// What the page of the operator and the server say to each other: accounts, and how the installation is doing.
-// Instants are epoch milliseconds.
+// Requests and responses of the Server admin page. Instants are epoch milliseconds.
 import { type Static, Type } from "typebox";
 import type { InvitationMethod } from "../../core/access.ts";
 import type { ServiceState } from "../../core/database-identity.ts";

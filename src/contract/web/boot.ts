@@ -29,7 +29,7 @@ export const PAGE_PATHS = [
 
 export type PageName = (typeof PAGE_PATHS)[number]["name"];
 
-// What the browser is told with the page itself, so that the first rows are there without another request.
+// The data embedded in a page, so that the first rows need no further request.
 
 /** What a person is in a project. */
 export type ProjectRole = "owner" | "manager" | "member" | "readOnly";

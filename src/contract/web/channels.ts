@@ -1,4 +1,4 @@
-// What the browser is told of channels and of what was sent by them. Secrets are taken and never shown again.
+// Channels and deliveries for the browser. Secrets are accepted and never returned.
 import { type Static, Type } from "typebox";
 import { CHANNEL_KIND_LENGTH_MAX, CHANNEL_NAME_LENGTH_MAX, NAMED_CHECKS_MAX } from "../../core/limits.ts";
 import { RULE } from "../check.ts";

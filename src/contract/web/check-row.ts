@@ -1,5 +1,5 @@
-// A check as the list in the browser holds it: lean enough for ten thousand of them, with all instants that the list
-// needs to show time passing by itself. What a state means is decided by the server.
+// A check as the browser's list holds it: small enough for ten thousand of them, with every instant the list needs to
+// update itself. The server decides what a state means.
 
 /** Who changed something; null: the account no longer exists. */
 export type ChangedBy = { kind: "you" } | { kind: "person"; email: string } | { kind: "key" } | null;

@@ -1,4 +1,4 @@
-// The page of one check: what is expected of it, how it has been, and who hears of it.
+// Requests and responses of the check pages: one check, changes, crontab import, badges.
 import { type Static, Type } from "typebox";
 import {
   CRONTAB_JOBS_MAX,
@@ -105,8 +105,7 @@ export type CheckPage = {
   missedAt: number | null;
 };
 
-// What the browser may ask for when it makes and changes checks. The rules are those of the API; a refusal is a
-// sentence for the person at the form.
+// Creating and changing checks. The rules are those of the API; errors are sentences for the user.
 
 const storable = (maxLength: number) => Type.String({ maxLength, [RULE]: "storable" });
 const seconds = () => Type.Integer({ minimum: PERIOD_SECONDS_MIN, maximum: PERIOD_SECONDS_MAX });
@@ -228,7 +227,7 @@ export const LiveQuery = Type.Object({
   after: Type.Optional(Type.String({ maxLength: 16, pattern: "^[0-9]{1,15}$" })),
 });
 
-// Checks made from a crontab that somebody pastes: what is asked, what is found in it, and what came of it.
+// Importing a crontab.
 
 const CRONTAB_FIELDS = {
   text: Type.String({ minLength: 1, maxLength: CRONTAB_LENGTH_MAX, [RULE]: "storable" }),
@@ -279,8 +278,6 @@ export type CrontabChecks = {
   /** Why some were not made; null when all were. */
   refused: string | null;
 };
-
-// The public addresses of badges: of all checks of a project, of each of its tags, and of one check.
 
 type BadgeAddresses = {
   svg: string;

@@ -1,5 +1,4 @@
-// What the browser is told of a check's past: runs, one run, events, durations, why an alert was raised, and what
-// other settings would have done.
+// The history of a check for the browser: runs, events, durations, the explanation of an alert, and replayed settings.
 import { type Static, Type } from "typebox";
 import {
   PERIOD_SECONDS_MAX,
@@ -238,8 +237,6 @@ export type ProjectEventsQuery = Static<typeof ProjectEventsQuery>;
 /** The same events as a file. */
 export const EventsFileQuery = Type.Object({ ...CHOSEN_EVENTS, as: Type.Enum(["csv", "json"]) });
 export const ExplainQuery = Type.Object({ flip: Type.Optional(Type.Integer({ minimum: 1 })) });
-
-// The time zones that a form offers.
 
 export type ZoneChoice = {
   name: string;

@@ -1,5 +1,5 @@
-// How much fits: into the fields of a form, and into one request. For the schemas here and for the forms in the browser,
-// which would otherwise say the same numbers again. No schema stands here, because the browser would have to load it.
+// Length limits of form fields and requests, for the schemas here and the forms in the browser. No schemas, so that the
+// browser does not load them.
 import {
   ACCOUNT_NAME_LENGTH_MAX,
   API_KEY_NAME_LENGTH_MAX,
@@ -25,8 +25,6 @@ export const BULK_CHECKS_MAX = 1_000;
 export const DETAIL_ROWS_MAX = 100;
 /** The most lean rows in a page. */
 export const ROWS_PAGE_MAX = 1_000;
-
-// How a time on the clocks of a zone is asked for. It imports nothing, so that pages can read addresses by it as well.
 
 /** `2026-11-16T12:00`, as a field for date and time has it. Later years no database can hold. */
 export const LOCAL_MINUTE = String.raw`^(?!0000)[0-8]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d$`;

@@ -1,5 +1,5 @@
-// What comes by the stream of a project's page (server-sent events). The id of each event is a cursor, a number that
-// grows: whoever reconnects with it as Last-Event-ID is told what has happened since.
+// The events of a project's stream (server-sent events). The id of an event is a growing cursor: a client that reconnects
+// with it as Last-Event-ID gets everything since.
 import type { ReceivingOutage } from "./boot.ts";
 import type { CheckRow } from "./check-row.ts";
 

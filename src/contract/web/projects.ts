@@ -1,5 +1,5 @@
-// What the settings of a project and the server say to each other: members, invitations, keys, transfer, the record.
-// Instants are epoch milliseconds. A key is in the answer that made it, and never again.
+// Requests and responses of project settings: members, invitations, keys, transfer, audit log. Instants are epoch
+// milliseconds. A key is only in the response that creates it.
 import { type Static, Type } from "typebox";
 import type { InvitationMethod } from "../../core/access.ts";
 import { EMAIL_ADDRESS_LENGTH_MAX, PROJECT_NAME_LENGTH_MAX, TZ_LENGTH_MAX } from "../../core/limits.ts";

@@ -1,5 +1,4 @@
-// What the browser is told while a new installation is set up: the public address as it is and as it is used, mail,
-// and what came in while the first ping is waited for.
+// Requests and responses of the setup pages: the public URL, email, and the wait for the first ping.
 import { type Static, Type } from "typebox";
 import { EMAIL_ADDRESS_LENGTH_MAX } from "../../core/limits.ts";
 

@@ -1,5 +1,4 @@
-// Who has asked how often: a bucket for each key, and one for each network that comes with keys nobody knows. What
-// a bucket allows is core's; this keeps them, and never more than a fixed number.
+// API keys: rate limits by key and by network, authentication, and when each key was last used.
 import { timingSafeEqual } from "node:crypto";
 import { type Credential, presentedKey } from "../../core/access.ts";
 import { AppError, ERROR_TEXT } from "../../core/errors.ts";
@@ -89,8 +88,8 @@ class Buckets {
   }
 }
 
-// Whose key a request carries, and whether it may be tried at all: the digest is looked up, never the key, and
-// networks that guess are slowed down. What the key may do is decided in core/access.ts.
+// The digest of a key is looked up, never the key, and networks that guess keys are slowed down. What a key may do is
+// decided in core/access.ts.
 
 /** What a request shows of its sender. */
 export type Presented = {
@@ -159,8 +158,8 @@ function tooMany(rate: RateVerdict | null): TooManyRequestsError {
   return new TooManyRequestsError(rate);
 }
 
-// When keys were last used: noted in memory by every request, written now and then and many at once, so that no
-// request waits for it. What is in memory when a process dies is lost, and that is all right.
+// The last use of a key is noted in memory and written in batches, so that no request waits for it. What a process has
+// not written when it dies is lost, which is acceptable.
 
 /** More keys than this in use between two writings, and those that come last are not noted. */
 const KEYS_MAX = 10_000;

@@ -1,7 +1,6 @@
 import { escapeHtml } from "../../lib/http/html.ts";
 
-// How wide characters are in the fonts that badges are drawn with, in thousandths of the font's size: ASCII as in
-// Verdana, the rest as in DejaVu Sans, its closest relative. Data only.
+// Character widths in the badge fonts, in thousandths of the font size: ASCII as in Verdana, the rest as in DejaVu Sans.
 
 /** The characters of each width. Letters with accents are as wide as those without, and are not listed. */
 export const CHARACTERS_OF_WIDTH: readonly (readonly [number, string])[] = [
@@ -173,8 +172,7 @@ const SQUARE_WIDTH = 1_000;
 /** Pictures are drawn by other fonts, which make them a little wider than high. */
 const PICTURE_WIDTH = 1_250;
 
-// How wide a text will be drawn, without a font at hand. It measures what people see as one character at a time,
-// so that a flag or a letter with accents counts once.
+// The width of a text without a font. Measures by grapheme, so that a flag or an accented letter counts once.
 
 const LISTED: ReadonlyMap<string, number> = new Map(
   CHARACTERS_OF_WIDTH.flatMap(([width, characters]) =>
@@ -225,8 +223,7 @@ function listedWidth(one: string): number | undefined {
   return LISTED.get(one) ?? LISTED.get(one.normalize("NFD").charAt(0));
 }
 
-// Draws a badge: two fields side by side, what it is about and how that is. A picture of its own, without script
-// or anything loaded from elsewhere, and well-formed whatever the label holds.
+// Draws a badge with two fields, label and status: no script, no external resources, well-formed for any label.
 
 export type BadgePicture = { label: string; value: string; valueFill: string };
 

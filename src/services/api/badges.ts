@@ -1,4 +1,4 @@
-// The addresses of the badges of the key's project. What they lead to is served by the badge service.
+// Badges: the list of badge URLs in the Management API, and the badges themselves.
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -58,8 +58,6 @@ async function* badgePieces(tags: readonly string[], context: BadgeContext): Asy
   yield "}}";
 }
 
-// From the path of a badge to what it asks for. Pure: nothing is looked up, and no signature is checked here.
-
 export type BadgeFormat = "svg" | "json" | "shields";
 
 /** One check, or the tags that the address can mean, of which the signature will tell the right one. */
@@ -106,8 +104,6 @@ function splitFormat(file: string | undefined): { stem: string; format: BadgeFor
   return dot === -1 || format === undefined ? null : { stem: file.slice(0, dot), format };
 }
 
-// What a badge says, in the three forms it can be asked for.
-
 export type BadgeDocument = { type: string; body: string };
 
 const JSON_TYPE = "application/json";
@@ -131,7 +127,7 @@ export function badgeDocument(
   }
 }
 
-// Badges by HTTP: public, signed, never cached. A request that is not signed never reaches the database.
+// Badges are public, signed, and never cached. A request without a valid signature never reaches the database.
 
 export type BadgeHandlerOptions = {
   database: Db;

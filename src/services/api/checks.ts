@@ -1,5 +1,4 @@
-// The endpoints that read, make, change and delete checks: each asks one operation or a few statements, and
-// presents what comes back.
+// The Management API endpoints that list, create, change and delete checks.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { checkPresenter, type PresentableCheck, readCheckRequest } from "../../contract/check.ts";
 import { type CheckRequest, isCheckWanted, type ListFilter, readListFilter } from "../../core/check.ts";

@@ -1,4 +1,4 @@
-// An end to waiting for the database, because a link that is silent gives no error at all.
+// What an endpoint of the Management API receives and returns, and how an answer becomes bytes.
 import { createHash } from "node:crypto";
 import type { BodySchema, Route } from "../../contract/route.ts";
 import type { PublicUrls } from "../../contract/urls.ts";
@@ -29,8 +29,8 @@ export async function withTimeout<T>(work: Promise<T>, limitMs: number): Promise
   }
 }
 
-// Lists of any length: rendered in pieces, sent whole with a tag and a length while they are small, and streamed when
-// they are large, so that neither a large project nor a slow client decides how much memory is used.
+// Lists are rendered in pieces: small ones are sent whole with an ETag and a length, large ones are streamed, which bounds
+// the memory for large projects and slow clients.
 
 /** A longer answer is streamed: without an ETag and without a Content-Length. */
 const WHOLE_LENGTH_MAX = 10 * 1024 * 1024;
@@ -125,8 +125,7 @@ function abandon(source: AsyncGenerator<string>): void {
   source.return(undefined).catch(() => undefined);
 }
 
-// What an endpoint is handed and what it answers. Everything that all endpoints share (method, body, key, rate,
-// target, access) has been decided before it is called; how an answer becomes bytes is decided after.
+// Method, body, key, rate, target and access have been checked before an endpoint is called.
 
 /** A request that anyone may make. */
 export type OpenExchange = {
@@ -195,8 +194,6 @@ export type ApiContext = {
 export type OpenHandler = (exchange: OpenExchange, context: ApiContext) => Promise<Answer>;
 export type Handler = (exchange: Exchange, context: ApiContext) => Promise<Answer>;
 export type CheckHandler = (exchange: CheckExchange, context: ApiContext) => Promise<Answer>;
-
-// An answer as it goes over the wire: bytes, content type, and the headers that every answer of the API carries.
 
 export type Rendered = {
   status: number;

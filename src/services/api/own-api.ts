@@ -1,5 +1,5 @@
-// What an endpoint of our own API is handed and what it answers. Path, method, key and rights have been decided before
-// it is called; how an answer becomes bytes is decided after.
+// The Overdue API: routing, endpoints, and the handler. A request is checked in the order path, method, key, permissions,
+// body.
 import type { IncomingMessage } from "node:http";
 import { shownConfig } from "../../channels/channel-config.ts";
 import { addressWarnings, CONFIG_RULES, kindNamed, KINDS, type Reach } from "../../channels/registry.ts";
@@ -97,8 +97,6 @@ export type Answer = { status: number; headers?: Readonly<Record<string, string>
 /** Throws AppError for what is refused; everything else that it throws is a fault of ours. */
 export type Handler = (exchange: Exchange, context: OwnApiContext) => Promise<Answer>;
 
-// Which route a path of our own API means, and what it names. Pure.
-
 export type Located = {
   /** The routes of the path, one for each of its methods; none where nothing is. */
   routes: readonly OwnRoute[];
@@ -135,8 +133,6 @@ export function locateOwn(path: string): Located {
   }
   return { routes: [], channel: "", delivery: 0 };
 }
-
-// The endpoints of our own API: each reads what it was asked, calls one operation, and presents what comes back.
 
 function checked<T>(read: Checked<T>): T {
   if (!read.ok) throw new AppError("invalid", read.text);
@@ -281,9 +277,6 @@ const HANDLERS: Readonly<Record<OwnEndpoint, Handler>> = {
 function handlerOf(endpoint: OwnEndpoint): Handler {
   return HANDLERS[endpoint];
 }
-
-// Our own API as a handler of the shared listener, for what is beyond the compatible one: from a request to its
-// answer, in the order path, method, key, rights, body, endpoint.
 
 export type OwnApiOptions = {
   context: OwnApiContext;

@@ -1,4 +1,4 @@
-// What was logged of a check's signals: the list of pings, and the body of one.
+// The Management API endpoints for pings, ping bodies and flips.
 import { type FlipJson, presentFlip, presentPings } from "../../contract/pings.ts";
 import { bodyUrl } from "../../contract/urls.ts";
 import { readFlipFilter } from "../../core/check.ts";
@@ -48,8 +48,6 @@ async function logOf(check: CheckWithState, { database, pingLogLimit }: ApiConte
   const limits = await findLogLimits(database, [check.id]);
   return { pingCount: check.state.pingCount, rowsMax: limits.get(check.id) ?? pingLogLimit };
 }
-
-// The flips of a check, found by its UUID or its unique key.
 
 /** So many are read and rendered at once; a check that flaps has hundreds of thousands. */
 const PAGE_FLIPS_MAX = 1_000;

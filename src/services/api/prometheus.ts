@@ -1,4 +1,4 @@
-// Which paths are scraped, and where the key is that opens them. Pure.
+// Prometheus metrics of a project: URL, text format, and handler.
 import type { IncomingMessage } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import { type Credential, decideAccess } from "../../core/access.ts";
@@ -38,8 +38,8 @@ export function decodePrometheusPath(path: string): PrometheusAddress | null {
   return { key: key === "" ? null : key };
 }
 
-// The statuses of a project's checks in the text format of Prometheus. Names and labels are those that dashboards
-// made for the reference server know. It is made in pieces, so that other requests get their turn in between.
+// Names and labels match the reference server, so that existing dashboards work. Rendered in pieces, so that other
+// requests are served in between.
 
 /** How many lines are written before other requests are served: about a millisecond. */
 const PIECE = 500;
@@ -124,8 +124,6 @@ const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", '"': '\\"', "\
 function escaped(text: string): string {
   return text.replace(/[\\"\n]/g, (character) => ESCAPES[character] ?? "");
 }
-
-// Prometheus pages of projects by HTTP, for whoever has a read-only key.
 
 export type PrometheusHandlerOptions = {
   database: Db;

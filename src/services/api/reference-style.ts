@@ -1,5 +1,5 @@
-// How the reference page looks: as the dashboard does, from a telephone to a wide screen, light and dark. Colours are
-// data, so that a test can compare them with the dashboard's and hold their contrast to what people with weak eyes need.
+// The style of the API reference page, light and dark. Colors are data, so that a test can compare them with the
+// dashboard's and check their contrast.
 
 export type Palette = Readonly<Record<Colour, string>>;
 type Colour =

@@ -1,4 +1,4 @@
-// Text as HTML for the reference page: the few marks that our descriptions use. It is no general Markdown.
+// The API reference page, rendered from the OpenAPI document as one HTML file without scripts, and its handler.
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { KindFacts } from "../../contract/channels.ts";
@@ -34,8 +34,6 @@ function proseHtml(text: string): string {
     })
     .join("\n");
 }
-
-// Schemas as people read them on the reference page: each field with its type, its bounds and its meaning.
 
 /** The fields of an object, or a link to where they are described, or the type of anything else. */
 function fieldsHtml(schema: JsonSchema): string {
@@ -94,9 +92,6 @@ function boundsOf(schema: JsonSchema): string[] {
   if (fallback !== undefined) bounds.push(`default ${JSON.stringify(fallback)}`);
   return bounds;
 }
-
-// The reference page of the Management API: the OpenAPI document as one HTML file that needs nothing else, no script
-// and no network. Everything that it shows comes from the document.
 
 type Placed = { method: string; path: string; operation: OpenApiOperation<string> };
 
@@ -264,8 +259,7 @@ function proseInline(text: string): string {
   return proseHtml(text).replace(/^<p>|<\/p>$/g, "");
 }
 
-// The documents of the API by HTTP: the OpenAPI document and the reference page. Both are made once, at the start;
-// they need neither a key nor the database.
+// Both documents are made once, at the start, and need neither a key nor the database.
 
 export type ReferenceHandlerOptions = {
   urls: PublicUrls;

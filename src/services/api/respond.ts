@@ -1,5 +1,4 @@
-// The bytes of a request body as the JSON object that it has to be. Stricter than most readers: no byte-order
-// mark, no broken UTF-8, neither nesting nor values without end. The content type is not looked at.
+// From a request of the Management API to its answer.
 import type { IncomingMessage } from "node:http";
 import { presentChannels } from "../../contract/channels.ts";
 import type { BodySchema, CheckNaming, Route } from "../../contract/route.ts";
@@ -97,8 +96,8 @@ function parseNumbers(text: string): unknown {
   return JSON.parse(text, reviver as (key: string, value: unknown) => unknown);
 }
 
-// Reads the body of an API request, whole and of a bounded size. A body that is too large is read on for a while
-// and dropped, so that the sender gets to read the answer and the connection stays usable.
+// A body that is too large is read for a while and dropped, so that the sender can read the answer and the connection
+// stays usable.
 
 /** Beyond this nothing is read any more, and the connection is closed after the answer. */
 const READ_BYTES_MAX = 8 * API_BODY_BYTES_MAX;
@@ -131,8 +130,7 @@ export function readRequestBody(
   });
 }
 
-// The check that a path names, as access is decided by it: by UUID in whatever project, by unique key only in the
-// key's own.
+// The check in a path: by UUID in any project, by unique key only in the key's own project.
 
 /** How a path segment names a check; null when it cannot. */
 export function namingOf(segment: string): CheckNaming | null {
@@ -160,15 +158,13 @@ function targetOf(check: FoundCheck | null, projectId: number): Target {
   return check.projectId === projectId ? "own" : "foreign";
 }
 
-// The integrations of the key's project.
-
 /** All of them, oldest first. */
 const listChannels: Handler = async ({ project }, { database }) => ({
   status: 200,
   json: presentChannels(await readChannels(database, project.id)),
 });
 
-// The status call, for load balancers and people who wonder. It needs no key and says no more than well or not.
+// The status endpoint, for load balancers. Needs no key.
 
 /** 200 when the database answers in time, 503 otherwise. */
 const getStatus: OpenHandler = async ({ column }, { database, log }) => {
@@ -181,8 +177,6 @@ const getStatus: OpenHandler = async ({ column }, { database, log }) => {
   const shown = presentStatus(column.statusAnswer);
   return "json" in shown ? { status: 200, ...shown } : { status: 200, ...shown, type: "text/plain" };
 };
-
-// The only list of who answers which endpoint, and of what each has to be handed.
 
 export type Responder =
   | { about: "nothing"; handler: OpenHandler }
@@ -205,8 +199,7 @@ const RESPONDERS: Readonly<Record<ApiEndpoint, Responder>> = {
   getStatus: { about: "nothing", handler: getStatus },
 };
 
-// From a request to its answer, in the order that clients see: is there such a thing, may it be done, can the body
-// be read, whose key is it, is the check there, may this key, and only then the endpoint itself.
+// The order of these steps is visible to clients: route, method, body, key, check, permission, endpoint.
 
 export type RespondParts = {
   context: ApiContext;

@@ -1,5 +1,4 @@
-// Which requests are for the Management API, and what of their URL is left: everything under /api/ on the site,
-// and under the address that the operator publishes for version 3. Pure.
+// The Management API as a handler of the shared listener: which URLs belong to it, and its Fastify routes.
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { type IncomingMessage, METHODS, type ServerResponse } from "node:http";
 import type { BodySchema, Route } from "../../contract/route.ts";
@@ -73,8 +72,7 @@ function below(base: string, path: string): string | null {
   return rest.startsWith("/") ? rest : null;
 }
 
-// What another API of the same process shares with this one, handed to it by whoever joins them: whose key a request
-// carries, how often it may ask, and how a body is read. Both count in the same buckets.
+// Authentication, rate limits and body parsing, shared with the Overdue API. Both use the same rate limits.
 
 /** Who asks. */
 export type Caller = {
@@ -134,8 +132,8 @@ export function apiAuth({ context, limiter, budget, networkOf, keyUsed }: ApiAut
   };
 }
 
-// The Management API as a handler of the shared listener: Fastify finds the route, respond.ts answers it. The
-// framework reads and judges no body: what clients see of that is ours.
+// Fastify finds the route and respond.ts answers it. Fastify does not parse bodies, because error texts are part of the
+// API.
 
 export type ApiOptions = {
   context: ApiContext;

@@ -1,4 +1,4 @@
-// What a ping URL answers: status, text and headers of each answer, put together once. Decides nothing.
+// From a ping over HTTP to its answer: decode the URL, read the body, hand the signal to the intake, answer.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ERROR_TEXT } from "../../core/errors.ts";
@@ -132,8 +132,8 @@ function httpDate(): () => string {
   };
 }
 
-// Answers that are owed: each has to leave within a fixed time, whatever it waits for. One timer watches over
-// all of them, because a timer for each request would cost more than the request's decoding.
+// Each pending answer is sent within a fixed time. One timer serves all of them, because a timer per request would cost
+// more than decoding the request.
 
 export type PendingAnswer = { readonly response: ServerResponse; readonly dueAtMs: number };
 
@@ -176,8 +176,8 @@ function pendingAnswers(options: { withinMs: number; late(response: ServerRespon
   };
 }
 
-// Signals that one connection sends at once are handed over in the order in which they were sent. Without this,
-// a request without a body would overtake the one before it, whose body is delivered a few turns later.
+// Pipelined signals of one connection are handed over in the order in which they were sent. Otherwise a request without
+// a body would overtake the one before it, whose body arrives later.
 
 /** A place in the line; its work is null until the request is whole. */
 type Place = { work: (() => void) | null };
@@ -215,9 +215,6 @@ class SendingOrder {
     }
   }
 }
-
-// From an HTTP request to its answer: decode, read the body, hand the signal to the intake, say what became of
-// it. The hot path; everything it needs is handed in, and every wait in it has an end.
 
 export type PingHandlerOptions = PublishedAddresses & {
   intake: SignalIntake;

@@ -1,5 +1,4 @@
-// Which requests are pings, and what of their URL is left to decode: everything under /ping/ on any host, and
-// whatever lies under the address that the operator publishes for pings. Pure.
+// Which requests are pings (everything under /ping/ on any host, and under the published ping URL), and what they ask for.
 import { hasSlugCharacters, isUuid } from "../../core/identity.ts";
 import { SLUG_LENGTH_MAX } from "../../core/limits.ts";
 import { type HttpAction, parseExitStatus, parseRunId, type SignalTarget } from "../../core/signal.ts";
@@ -61,8 +60,7 @@ function startsWithUuid(path: string): string | null {
   return isEnd && isUuid(path.slice(1, 1 + UUID_LENGTH)) ? path : null;
 }
 
-// From path and query of a ping URL to what it asks for. Pure: nothing is looked up here, so a request that
-// turns out malformed still has to be told "not found" first where its check is unknown.
+// Decoding looks nothing up: for a malformed request with an unknown check, the answer must still be "not found".
 
 /** What is wrong with a request; it is only told once the check is known to exist. */
 export type PingFlaw = "invalidUrl" | "invalidRunId";

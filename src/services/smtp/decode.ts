@@ -1,5 +1,4 @@
-// The text of an HTML document as one line, for looking for keywords in it. Tags are dropped, with nothing in their
-// place, and so is the content of scripts and styles.
+// Decodes the subject and the text of an email, for keyword matching.
 import { Tokenizer, type TokenizerCallbacks } from "htmlparser2";
 import { isAscii } from "node:buffer";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -46,8 +45,8 @@ export function htmlText(html: string): string {
   return pieces.join("").replace(SPACE, " ").trim();
 }
 
-// The short way for what most machines send: a single ASCII text without any encoding. It reads what the library would
-// read, in a tenth of the time, and leaves everything that is the least bit unusual to the library.
+// A fast path for what most machines send: a single unencoded ASCII text. It reads what the library would read in a tenth
+// of the time; everything else is left to the library.
 
 export type PlainMail = {
   /** As it stands in the header, unfolded; encoded words are still encoded. */
@@ -87,8 +86,7 @@ export function plainMail(message: Uint8Array): PlainMail | null {
   return { subject, text: body === "" || body.endsWith("\n") ? body : `${body}\n` };
 }
 
-// What a message says: its subject and its text, decoded, for looking for keywords in them. Attachments and
-// messages inside the message are not read. Whatever bytes come, it answers, with as much as can be read.
+// Attachments and nested messages are skipped. Never throws: it returns what can be read.
 
 export type DecodedMail = { subject: string; text: string };
 

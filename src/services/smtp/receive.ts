@@ -15,8 +15,8 @@ import type { ByteBudget } from "../../lib/http/body.ts";
 import type { Log } from "../../lib/log.ts";
 import { MailDecoder } from "./decode.ts";
 
-// How often and how much, per sender and per check: buckets that fill up with time. It remembers so many at most,
-// and forgets first whoever has been quiet for longest, whose bucket is full again anyway.
+// Rate limits per sender and per check. The number of buckets is bounded; the one unused for longest is dropped first,
+// because it is full again anyway.
 
 const REMEMBERED_MAX = 50_000;
 
@@ -77,8 +77,7 @@ export class Rates {
   }
 }
 
-// What is held of a message while it comes in: its beginning and its end. The middle of a long one is counted and
-// let go, so that a message costs little memory however long it is.
+// Keeps the beginning and the end of a message. The middle of a long one is counted and dropped, which bounds memory.
 
 /** A quarter of what is searched is taken from the end: that is where a log says how it went. */
 const TAIL_BYTES = EMAIL_SEARCHED_BYTES_MAX / 4;
@@ -221,8 +220,8 @@ function lastLines(bytes: Buffer): Buffer {
   return start === -1 ? bytes : bytes.subarray(start + 1);
 }
 
-// From a message to its answer: hold what is needed of it, decode it, hand a signal for each recipient to the intake,
-// and say what became of them. A good answer means that every one of them is on stable storage.
+// Receives a message: decodes it, hands one signal per recipient to the intake, and answers. A success answer means that
+// all of them are on stable storage.
 
 export type MailReceiverOptions = {
   intake: SignalIntake;

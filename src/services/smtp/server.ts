@@ -1,5 +1,5 @@
-// One SMTP connection, as the library makes it, with the few answers and leniencies that are ours. It knows
-// commands and addresses; what becomes of a message is decided elsewhere.
+// The SMTP server that receives pings by email: connections, connection limits, and commands. Messages are handled in
+// receive.ts.
 import type { AddressInfo, Socket } from "node:net";
 import { domainToUnicode } from "node:url";
 import {
@@ -72,8 +72,8 @@ class MailListener extends SMTPServer {
   }
 }
 
-// How many may be connected: in all, and from one network. When it is full, idle connections of the network that holds
-// the most are closed first, so that a network that only holds connections keeps no other out.
+// Limits connections in total and per network. When the server is full, idle connections of the network with the most
+// connections are closed first, so that one network cannot keep the others out.
 
 export type ConnectionLimitOptions = {
   connectionsMax: number;
@@ -208,9 +208,6 @@ class ConnectionLimit {
     setTimeout(() => connection._socket.destroy(), CHECK_EVERY_MS).unref();
   }
 }
-
-// The port at which signals arrive by mail: who may say what, within which limits, and how it opens and closes.
-// Decoding and recording are in receive.ts.
 
 export type MailServerOptions = {
   intake: SignalIntake;

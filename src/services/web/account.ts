@@ -1,4 +1,4 @@
-// What the page of an account is told: everything that its owner has set up, and no secret of it.
+// The account pages: profile, sign-in methods, sessions, closing the account.
 import {
   type AccountPage,
   CloseBody,
@@ -121,8 +121,6 @@ function shownSession(of: AccountPage["sessions"][number]): AccountPage["session
   const { id, method, createdAt, seenAt, ua, remoteAddr, isThis } = of;
   return { id, method, createdAt, seenAt, ua, remoteAddr, isThis };
 }
-
-// The routes of an account: profile, ways to sign in, sessions, closing. Whoever asks changes only what is theirs.
 
 const PATH = "/web/api/account";
 const account = { access: "account" } as const;

@@ -1,5 +1,4 @@
-// The routes of the operator: accounts, invitations into the installation, how it is doing, and the record of what is
-// about no project.
+// The Server admin page: accounts, invitations, server state, and the audit log outside of projects.
 import {
   AdminAccountBody,
   AdminAccountsQuery,

@@ -1,5 +1,5 @@
-// The files of the browser's part as the build left them: kept in memory, compressed once, and named by their
-// contents, so that browsers may keep them for good. A new build is noticed without a restart.
+// The built browser files: kept in memory, compressed once, and named by content hash, so that browsers can cache them
+// forever. A new build is picked up without a restart.
 import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { promisify } from "node:util";

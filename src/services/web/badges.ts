@@ -1,4 +1,4 @@
-// The addresses of badges, for people to copy. What they lead to is served by the badge service.
+// Badge URLs to copy. The badges are served by services/api/badges.ts.
 import { presentBadges } from "../../contract/badges.ts";
 import type { BadgesPage, CheckBadge } from "../../contract/web/checks.ts";
 import { badgeSignature, OVERALL_TAG } from "../../core/badge.ts";

@@ -1,4 +1,4 @@
-// Kinds, channels and deliveries in the words of the contract.
+// The channel pages: kinds, channels, and deliveries.
 import { type Field, fieldsOf, shownConfig } from "../../channels/channel-config.ts";
 import type { AnyKind } from "../../channels/channel-kind.ts";
 import { addressWarnings, CONFIG_RULES, kindNamed, KINDS, type Reach } from "../../channels/registry.ts";
@@ -142,8 +142,6 @@ function presentDelivery(delivery: LoggedDelivery): DeliveryRow {
     response: responseExcerpt,
   };
 }
-
-// The routes about channels: the same operations as those of the API, called by people.
 
 const DELIVERIES_PER_PAGE = 50;
 

@@ -1,5 +1,4 @@
-// What can be done to one check, each by the same operation as in the API: how a request of the browser becomes one,
-// and how its outcome is told to a person. Bulk requests go through here as well.
+// Creating, changing and deleting checks, one or many, with the same operations as the API.
 import type { EditConflict } from "../../contract/web/boot.ts";
 import {
   type BulkAnswer,
@@ -136,7 +135,7 @@ function doneOrThrow<O extends Outcome>(
   return outcome as Exclude<O, { kind: "refused" | "not found" | "other project" }>;
 }
 
-// What is answered to a form that was filled before somebody else changed the same checks.
+// The answer to a form that was opened before another user changed the same checks.
 
 /** Who changed them last, and, of a single check, everything that was changed, as one change. */
 async function editConflict(
@@ -175,7 +174,7 @@ async function editConflict(
   );
 }
 
-// The routes that make, change and delete checks. Each answers with the row as it is afterwards.
+// Each of these routes answers with the row after the change.
 
 const CREATED = 201;
 
@@ -359,8 +358,8 @@ export const changeRoutes: readonly WebRoute[] = [
   transfer,
 ];
 
-// The same done to many checks of a project: each by the operation that does it to one, a few at once. One that is
-// refused holds up no other, and is told.
+// Bulk actions: each check is changed by the operation for one check, a few at once. A refusal is reported and does not
+// stop the others.
 
 /** So many are worked on at once: a request must not take all connections. */
 const AT_ONCE = 4;
@@ -494,8 +493,7 @@ function moving(request: ProjectRequest, to: Project): Act {
 
 export const bulkRoutes: readonly WebRoute[] = [bulk];
 
-// Other schedules for many checks of a project: all of them at once or, when something fails, none. What they had before
-// is told, so that whoever takes the change back asks for that.
+// Bulk schedule changes: all or none. The answer contains the previous schedules, so that the change can be undone.
 
 const schedules = projectRoute({
   name: "set schedules of checks",

@@ -1,5 +1,5 @@
-// From checks as they are stored to the rows that the browser holds. Every instant that a row needs to show time
-// passing is worked out here, so that no rule lives in the browser.
+// Presents checks as rows for the browser. Every instant that a row needs is computed here, so that the browser has no
+// rules.
 import type {
   CheckRow,
   Fuse,
@@ -82,8 +82,7 @@ function inShort(timing: LeanCheck["timing"]): string {
   return text;
 }
 
-// What a row shows besides its lean part: the strip of its newest runs, how long they took, what is usual, and by which
-// channels somebody is told.
+// The details of a row: its newest runs, their durations, the usual duration, and the channels that are notified.
 
 const RUN_MARKS_MAX = 30;
 const DURATIONS_MAX = 28;

@@ -1,5 +1,4 @@
-// How a check has been: by day for the strip, by month for the table, and over all. Time in which we could not
-// receive belongs to nobody: it is drawn, and counts neither as up nor as down.
+// The page of one check: uptime, schedule, explanation of alerts, and replayed settings.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { pingUrl } from "../../contract/urls.ts";
 import type {
@@ -202,8 +201,6 @@ function markMonths({ history, blind, now }: Facts, months: readonly Period[]): 
   });
 }
 
-// What a schedule means, for people: a sentence, and the next times.
-
 const TIMES_SHOWN = 10;
 
 type When = Pick<ScheduleRequest, "kind" | "timeoutSeconds" | "schedule" | "tz">;
@@ -273,7 +270,7 @@ function nextTimes(
   return times;
 }
 
-// Why an alert was raised, step by step: what was expected, what came, which rule it was, and who was told when.
+// Why an alert was raised, step by step.
 
 /** A change of the clocks is worth a word for so long. */
 const CLOCK_CHANGE_SHOWN_MS = 31 * DAY_MS;
@@ -388,7 +385,7 @@ function clockChangeBefore(zone: Zone, at: Instant): { at: Instant; beforeMinute
   return { at: to, beforeMinutes };
 }
 
-// What a change of settings would have done to the past of a check.
+// What other settings would have done in the past.
 
 type Wanted = { check: CheckWithState; wanted: ScheduleRequest; now: Instant };
 
@@ -439,8 +436,6 @@ async function computeReplay(context: WebContext, { check, wanted, now }: Wanted
     proposedGraceSeconds: graceToPropose(after, { quietGraceSeconds, runCount }),
   };
 }
-
-// The page of a check, put together from what the other files of this folder read.
 
 /** Some of the newest may be taken back. */
 const LAST_FLIPS_READ = 100;
@@ -519,8 +514,6 @@ async function slugAddress(
   return named.length === 1 ? `${urls.ping}/${project.pingKey}/${slug}` : null;
 }
 
-// The time zones that forms offer. The list is the same for everyone until the program is replaced.
-
 function readZones(): Zones {
   const zones = OFFERED_ZONE_NAMES.map((name) => ({
     name,
@@ -531,8 +524,6 @@ function readZones(): Zones {
 }
 
 const ZONES: Zones = readZones();
-
-// The routes about the past of a check, and about what is expected of it.
 
 export const historyRoutes: readonly WebRoute[] = [
   checkRoute({

@@ -1,4 +1,4 @@
-// The row of one check, read anew: what is told after it was changed, and on its own page.
+// The pages of projects and checks lists: rows, counts, tags, and deleted checks.
 import type {
   ChecksBoot,
   ProjectCard,
@@ -70,7 +70,7 @@ export async function presentRow(
   return row;
 }
 
-// What has happened in a project since somebody looked last: what broke, what healed, what is new.
+// What has happened in a project since the user's last visit.
 
 /** Whoever comes back sooner was not away. */
 const AWAY_MS_MIN = 30 * MINUTE_MS;
@@ -94,8 +94,6 @@ async function sinceAway({ context, project, account, now }: ProjectRequest): Pr
     went.filter((one) => one.isDown === isDown).map(({ uuid, name }) => ({ id: uuid, name }));
   return { sinceAt: since, broke: named(true), healed: named(false), added };
 }
-
-// The checks of a project that are down while no channel is notified, and the channels that could be.
 
 /** More are not offered by a warning; all of them are on the page of channels. */
 const CHANNELS_OFFERED_MAX = 20;
@@ -130,9 +128,8 @@ export const silentRoutes: readonly WebRoute[] = [
   }),
 ];
 
-// How a check has left a project, for whoever still has its page open: deleted or moved, when, by whom, and whether it
-// can be taken back. It tells of what has left this project and of nothing else; into which one it was moved is told to
-// nobody, because not everybody may see that.
+// How a check left the project, for a user who still has its page open: deleted or moved, when, by whom, and whether it can
+// be restored. The target project is not named, because the user may not have access to it.
 
 const WAYS = { "check.deleted": "deleted", "check.moved": "moved" } as const;
 
@@ -174,8 +171,7 @@ function absent(): WebRefusal {
   return new WebRefusal("not_found", "It doesn't exist, or you don't have access to it.");
 }
 
-// The page of a project's checks and the cards of all projects: counts, tags, the rows that need somebody first. A few
-// statements, whatever the number of checks.
+// The checks page of a project and the project cards: a few statements for any number of checks.
 
 /** Rows that come with the page, and how many of them with all details. */
 const FIRST_ROWS = 100;
@@ -295,9 +291,6 @@ export function receivingOutage(
     .at(-1);
   return last === undefined ? null : { fromAt: last.from, toAt: last.to };
 }
-
-// The routes that read: projects as cards, the page of a project, its rows page by page, details of the rows that can
-// be seen, what is in the bin, and how a check has left.
 
 /** Of the bin no more are listed. */
 const DELETED_LISTED_MAX = 100;

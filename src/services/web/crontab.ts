@@ -1,5 +1,5 @@
-// Checks from a crontab that somebody pastes: what is found in it is told first, then the chosen jobs become checks one
-// after the other, and the crontab is given back with a report behind each of them. Nothing of it is kept.
+// Imports a crontab: shows the jobs found, creates a check for each chosen job, and returns the crontab with a ping added
+// to each of them. The crontab is not stored.
 import { pingUrl } from "../../contract/urls.ts";
 import {
   type CrontabChecks,

@@ -1,4 +1,4 @@
-// The log of a check, and of a project: signals, changes to up and down, and what else happened, newest first.
+// The event log of a check and of a project, newest first, and its download.
 import type { ServerResponse } from "node:http";
 import type {
   EventRow,
@@ -215,8 +215,7 @@ async function namesOf(database: Database, events: readonly CheckEvent[]): Promi
   return (accountId) => (accountId === null ? null : (names.get(accountId) ?? null));
 }
 
-// The events of a project as a file, for a spreadsheet or for a program. It is sent while it is read, in batches, so that
-// it takes no memory to speak of, and it has an end.
+// The download is streamed while it is read, in batches, which bounds its memory.
 
 export type EventsFormat = "csv" | "json";
 

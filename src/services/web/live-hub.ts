@@ -1,4 +1,4 @@
-// What has happened in a project since a cursor, read once: for whoever resumes a stream, or asks again and again.
+// Live updates of projects: the changes since a cursor, the connected browsers, and the loop that serves them.
 import type { ServerResponse } from "node:http";
 import type { ReceivingOutage } from "../../contract/web/boot.ts";
 import { type ChangesPage, HERE_EVENT, type LiveMessage } from "../../contract/web/live.ts";
@@ -60,9 +60,6 @@ export async function changesSince(
   const flipEvents = flips.slice(-FLIPS_SENT_MAX).map(flipMessage);
   return { events: [rows, ...flipEvents, downMessage(down.get(projectId))], cursor };
 }
-
-// One browser at the end of a stream of server-sent events: what is written to it, when it is given up, and that it
-// hears something every few seconds even when nothing happens.
 
 /** A proxy closes connections on which nothing is heard for a minute or so; a browser gives them up after 45 s. */
 const HERE_EVERY_MS = 5_000;
@@ -142,8 +139,8 @@ export function openWatcher(response: ServerResponse, options: WatcherOptions): 
   };
 }
 
-// What the watchers of one project still have to be told: rows that have changed, newest version of each, in portions.
-// It knows which checks the project has, so that one that has gone can be told.
+// The changes of one project that its watchers have not received yet: the newest version of each row, in batches. It
+// tracks which checks the project has, to detect removed ones.
 
 /** So many rows are told at once: a burst at the full hour is spread over a few seconds. */
 const PORTION = 1_000;
@@ -217,9 +214,8 @@ function urgency({ state }: LeanCheck): number {
   return state.status === "down" ? 0 : 1;
 }
 
-// Everybody who watches a project in this process. Once a second the changes of all watched projects are read by one
-// cursor, in a handful of statements however many watch; nothing is read while nobody does. No NOTIFY: it would take a
-// lock for the whole database at the commit of every ping.
+// Once a second the changes of all watched projects are read with one cursor, in a few statements for any number of
+// watchers. NOTIFY is not used: it would take a lock for the whole database at the commit of every ping.
 
 /** Streams that a process holds, and those of one account: a few browsers with a few windows. */
 const STREAMS_MAX = 2_000;

@@ -1,4 +1,4 @@
-// The stream of a project's page, and the same as plain questions for whoever cannot hold a stream.
+// The event stream of a project, and the same by polling for clients that cannot hold a stream.
 import { LiveQuery } from "../../contract/web/checks.ts";
 import { MINUTE_MS } from "../../core/instant.ts";
 import { noteVisit } from "../../operations/sessions.ts";

@@ -25,8 +25,6 @@ import {
 import type { Database } from "../../store/db.ts";
 import { type Page, PAGE_HEADERS, renderPage } from "./plain-page.ts";
 
-// The addresses of the pages that mails link to, and of what comes back.
-
 export type WebAddress =
   | { page: "verify" | "unsubscribe"; channelUuid: string; token: string }
   | { page: "unsubscribeReports"; token: string }
@@ -50,8 +48,7 @@ export function decodeWebPath(path: string): WebAddress | null {
   return BOUNCES.test(path) ? { page: "bounces" } : null;
 }
 
-// The pages that mails link to, and the address that undeliverable mail is posted to. Looking at a page changes
-// nothing, because mail programs and scanners look at every link; what changes something is a POST.
+// A GET changes nothing, because email clients and scanners open every link; changes need a POST.
 
 export type MailPagesOptions = {
   database: Database;

@@ -1,5 +1,4 @@
-// The way to an OpenID Connect provider and back: authorization code with PKCE, state and nonce. Who may come in is
-// decided elsewhere; here it is only found out who it is.
+// OpenID Connect: authorization code with PKCE, state and nonce. Only identifies the user; access is decided elsewhere.
 import {
   allowInsecureRequests,
   authorizationCodeGrant,

@@ -1,4 +1,4 @@
-// Our own delay from a missed deadline to the delivered alert, measured seldom and shown on every page.
+// The HTML pages of the dashboard and the data they start with.
 import {
   type Boot,
   BOOT_ELEMENT,
@@ -66,8 +66,6 @@ export function alertDelays(db: Db): (now: Instant) => Promise<number | null> {
   };
 }
 
-// The data that comes with a page: who is looking, their projects, the site, and what the page itself begins with.
-
 /** A project as the browser names it, with what this person may do in it. */
 export function projectHead({ uuid, name }: Pick<Project, "uuid" | "name">, role: Role): ProjectHead {
   const actions = Object.keys(ACTION_ROLES) as Action[];
@@ -113,8 +111,7 @@ async function bootOf(request: WebRequest, page: BootPage | null): Promise<Boot>
   };
 }
 
-// The HTML of every page of the dashboard: what to load, and the data of the first page as JSON. It holds no inline
-// script, and the policy allows none.
+// The HTML holds the data of the first page as JSON and no inline script; the policy allows none.
 
 /** What a page may do: load from here, talk to here, and nothing else. */
 export function policyFor(siteUrl: URL): string {
@@ -176,10 +173,8 @@ function embedded(boot: Boot): string {
   return JSON.stringify(boot).replaceAll("<", String.raw`\u003c`);
 }
 
-// The page of checks as it is seen until its script runs: the title and the first rows, with state, name and when they
-// are expected, in the places where the script draws them a moment later with everything else. Whoever only looks
-// whether all is well has seen it by then. No style attributes: the policy forbids them. The classes are those of
-// web/pages/checks.
+// The checks page before its script runs: the title and the first rows, in the places where the script draws them. No style
+// attributes: the policy forbids them. The classes are those of web/pages/checks.
 
 /** More than these no window shows without scrolling. */
 const ROWS = { comfortable: 24, compact: 32 } as const;
@@ -258,9 +253,6 @@ function line(row: CheckRow, { base, now }: Drawn): Line {
 </div>
 `;
 }
-
-// The pages of the dashboard, each with the data it begins with, the files that they load, and the addresses under
-// which the reference had some of them.
 
 /** What a page begins with; a page that is not named here asks for its data itself. */
 export type PageData = Partial<Record<PageName, (request: WebRequest) => Promise<BootPage | null>>>;

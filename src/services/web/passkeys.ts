@@ -1,5 +1,4 @@
-// Passkeys: what browsers are asked, and whether what they answer is right. User verification is demanded, because a
-// passkey lets somebody in by itself.
+// Passkey options and verification. User verification is required, because a passkey signs in without a second factor.
 import {
   type AuthenticationResponseJSON,
   generateAuthenticationOptions,

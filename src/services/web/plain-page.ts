@@ -1,5 +1,4 @@
-// A plain page, for what a mail links to and for what is refused: a few sentences and perhaps one button. It runs
-// nothing and loads nothing.
+// A plain page for links in emails and for errors: a few sentences and at most one button, no scripts.
 import { createHash } from "node:crypto";
 import { DARK, FONT, LIGHT, type Palette } from "../../channels/email-layout.ts";
 import { html, ICON_HREF, LOGO_SVG, trusted } from "../../lib/http/html.ts";

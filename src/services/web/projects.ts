@@ -1,4 +1,4 @@
-// What the settings of a project are told: as much as the role of whoever asks allows to see.
+// Project settings: name, members, invitations, keys, transfer, deletion, audit log. The role decides what is shown.
 import { EmptyForm } from "../../contract/web/account.ts";
 import {
   type AuditPage,
@@ -149,8 +149,6 @@ export async function auditPage(
   };
 }
 
-// What the routes of a project's settings share: who changes what, and the answer.
-
 type SettingsRequest = WebRequest & ProjectRequest;
 
 /** A change of the project by whoever asks. */
@@ -167,8 +165,6 @@ function actorOf({ project, account, now }: SettingsRequest) {
 async function settings(request: SettingsRequest) {
   return { json: await projectSettings(request) };
 }
-
-// The routes by which a project gets another owner, or none at all.
 
 const PATH = "/web/api/projects/:project";
 
@@ -250,8 +246,6 @@ const ownershipRoutes: readonly WebRoute[] = [
   declineTransferRoute,
   remove,
 ];
-
-// The routes of a project's settings: name, members, invitations, keys, handing over, removing, and the record.
 
 function uuidParam({ params }: WebRequest, name: string): string {
   const uuid = params[name] ?? "";

@@ -1,5 +1,4 @@
-// The body of a request of the dashboard: JSON from scripts, fields from plain forms. It is taken in as bytes, bounded by
-// the framework, and read when it is known who sent it: reading costs more than sending, and everything else waits.
+// From a request of the dashboard to its answer.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
@@ -65,8 +64,7 @@ function tooLarge(): WebRefusal {
   return new WebRefusal("too_large", "The request is too large.");
 }
 
-// Who asks, and what the path names: the session, the project, the check, the channel; and whether the route may be
-// called. Whoever is no member of a project does not learn whether it is there.
+// Resolves the session and what the path names, and checks access. To non-members a project looks nonexistent.
 
 export type Found = Pick<WebRequest, "session" | "account" | "project" | "role" | "check" | "channel">;
 
@@ -145,8 +143,8 @@ function absent(): WebRefusal {
   return new WebRefusal("not_found", "It doesn't exist, or you don't have access to it.");
 }
 
-// Whether a request that changes something was made by a page of ours. The session's cookie alone does not tell: a
-// browser may send it along with what another site makes it do. A refusal says which header a proxy has lost.
+// Cross-site request protection: the session cookie alone does not prove that the request comes from our page. The
+// refusal names the header that a proxy has removed.
 
 export type OriginHeaders = {
   origin: string | undefined;
@@ -170,9 +168,6 @@ export function originProblem(given: OriginHeaders, siteUrl: URL): string | null
   if (asked !== undefined && (asked === given.host || asked === given.forwardedHost)) return null;
   return `This page was opened at ${origin}, but the public URL of this server is ${siteUrl.origin} and the Host header is ${given.host ?? "missing"}. Open the public URL, set OVERDUE_SITE_URL to the URL you use, or configure the proxy to forward the Host header.`;
 }
-
-// How an answer of the dashboard becomes bytes: headers, compression, redirects below the site, refusals as JSON for
-// scripts and as a page for people.
 
 /** Below this a packet is not saved. */
 const COMPRESSED_BYTES_MIN = 1_400;
@@ -308,8 +303,7 @@ function refusalAnswer(
   };
 }
 
-// From a request to its answer, in one order for all routes: origin, session, what the path names, access, query,
-// body, and only then the route itself. Whatever is thrown becomes a sentence.
+// The order is the same for all routes: origin, session, path, access, query, body, route. Errors become sentences.
 
 export type RespondParts = {
   context: WebContext;

@@ -1,4 +1,4 @@
-// What setting up works with besides the rest of the house: handed in by the role.
+// The types of dashboard routes: the context they share, requests, answers, and route builders.
 import type { ServerResponse } from "node:http";
 import type { Reach } from "../../channels/registry.ts";
 import type { PublicUrls } from "../../contract/urls.ts";
@@ -40,8 +40,6 @@ export type SetupContext = {
   } | null;
 };
 
-// What signing in works with besides the rest of the house.
-
 export type SignInContext = {
   /** Whether anybody may make an account. */
   registrationOpen: boolean;
@@ -51,8 +49,6 @@ export type SignInContext = {
   proxyHeader: string | null;
   oidc: OidcClient | null;
 };
-
-// What the dashboard's routes work with: handed in by the role, because settings are passed and never read here.
 
 /** Somebody who is signed in. */
 export type Session = FoundSession;
@@ -115,8 +111,8 @@ export type WebContext = {
   log: Log;
 };
 
-// A route of the dashboard as data: who may call it, what it takes, what it answers. Everything that routes share
-// (session, lookups, access, same origin, judging) is done by the server from this, and the matrix of rights walks it.
+// A route is data. The server does everything that routes share (session, lookups, access, same origin, validation), and
+// the permission matrix is generated from it.
 
 /**
  * Who may call a route: anyone, whoever is signed in, whoever runs the installation, or a member of the project that
@@ -255,22 +251,16 @@ export const checkRoute = builder<CheckRequest>(["session", "account", "project"
 /** A route about a channel: its path has `:channel`. */
 export const channelRoute = builder<ChannelRequest>(["session", "account", "project", "role", "channel"]);
 
-// A number in a path: of a ping, a delivery, a session, a key. What is none names nothing.
-
 /** The number; throws "not found" for anything else. */
 export function pathNumber(text: string | undefined): number {
   if (!/^[1-9]\d{0,14}$/.test(text ?? "")) throw new AppError("not_found", ERROR_TEXT.notFound);
   return Number(text);
 }
 
-// The texts of refusals are made for programs; a person gets a sentence.
-
 /** "not paused" as "Not paused.", and a sentence as it is. */
 export function sentenceOf(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
-
-// Who is behind an entry of the audit log, as a page says it.
 
 export function changedBy(entry: AuditEntry | undefined, accountId: number): ChangedBy {
   if (entry === undefined) return null;

@@ -1,4 +1,4 @@
-// All routes about checks, and what the pages of projects and checks begin with.
+// All routes of the dashboard. The permission matrix is generated from this table and tested against it.
 import { accountRoutes } from "./account.ts";
 import { adminRoutes } from "./admin.ts";
 import { badgeRoutes } from "./badges.ts";
@@ -42,9 +42,6 @@ const PAGE_DATA: PageData = {
   check: checkPage,
   run: checkPage,
 };
-
-// All routes of the dashboard, joined from its folders. The server serves this table, and the matrix of rights is
-// generated from it and tested against it.
 
 export const WEB_ROUTES: readonly WebRoute[] = [
   ...pageRoutes(PAGE_DATA),

@@ -1,5 +1,4 @@
-// The log of a check as pages show it: all that is kept, newest first. It is a few hundred rows at most, so every view
-// of it is cut from the whole.
+// The runs of a check: the log, packed runs, durations, one run, and the comparison of outputs.
 import { printable } from "../../channels/message-text.ts";
 import type {
   DiffLine,
@@ -71,7 +70,7 @@ function lineOf(bytes: Uint8Array): string {
     .trim();
 }
 
-// The runs of a check as far back as they are kept: those in the log, and those that were packed when they left it.
+// Runs in the log, and those that were packed when they left it.
 
 /** How far back pages look. */
 export const SHOWN_DAYS = 90;
@@ -94,8 +93,6 @@ export async function readPastRuns(
   ]);
   return [...packed, ...logged].toSorted((one, other) => one.endAt - other.endAt).slice(-RUNS_READ_MAX);
 }
-
-// Rows of the history in the words of the contract.
 
 export function presentFlip({ id, at, from, to, reason, takenBackAt }: StoredFlip): ShownFlip {
   return { id, at, from, to, reason, takenBackAt };
@@ -145,8 +142,7 @@ export function presentFlipDelivery(
   };
 }
 
-// Compares two texts line by line, by their longest common sequence. Texts are short here (what is kept of an output),
-// and the work is bounded all the same.
+// Compares two texts line by line by their longest common subsequence, in bounded time.
 
 /** The table below has the square of this many cells. Lines beyond it are not compared. */
 const DIFF_LINES_MAX = 1_000;
@@ -200,8 +196,6 @@ function commonLengths(olds: readonly string[], news: readonly string[]): Uint16
   return lengths;
 }
 
-// How long the runs of a check took: for the chart, and what is usual.
-
 /** The newest points are drawn one by one; more than a screen has pixels would be no help. */
 const POINTS_MAX = 500;
 /** What is usual is told from so many of the newest successes. */
@@ -242,7 +236,7 @@ export function usualOfLog(log: readonly KeptPing[]): Usual | null {
   return usualOf(durations.slice(0, USUAL_RUNS_MAX));
 }
 
-// The table of runs: every run that the log keeps, the one that is going on, and the gaps where none came.
+// The table of runs: logged runs, the current run, and missed runs.
 
 const RUNS_PER_PAGE = 50;
 /** More times than these that were not observed are not told one by one. */
@@ -327,9 +321,6 @@ const NOTHING = {
   excerpt: null,
   bodySize: null,
 } as const;
-
-// One signal with everything that is known of it: what it carried, how that compares with the last success, and whom
-// it caused to be told.
 
 /** More of a body is not shown, only downloaded. In characters. */
 const SHOWN_TEXT_MAX = 200_000;

@@ -1,4 +1,4 @@
-// The dashboard as a handler of the shared listener: Fastify finds the route, serving/respond.ts answers it.
+// The dashboard as a handler of the shared listener: Fastify finds the route, respond.ts answers it.
 import { fastify, type FastifyReply, type FastifyRequest } from "fastify";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ConcurrencyByKey } from "../../lib/concurrency-by-key.ts";

@@ -22,8 +22,6 @@ import {
   type WebRequest,
 } from "./route.ts";
 
-// Cookies: read from the header of a request, and written with what keeps them ours.
-
 /** More than a browser of ours ever has to send. */
 const COOKIES_READ_MAX = 50;
 
@@ -69,7 +67,7 @@ export function setCookie(
   ].join("; ");
 }
 
-// Who asks: by the cookie of the session, or as a proxy in front says with every request.
+// Identifies the user by the session cookie, or by the header of an authenticating proxy.
 
 export type ResolveOptions = {
   database: Database;
@@ -101,9 +99,6 @@ export function sessionResolver(
     return { session: await findProxySession(database, { named, secretKey, visitor }), setCookies: [] };
   };
 }
-
-// What the routes of signing in share: who comes, what is answered when somebody is in, and how a form is shown again
-// when something was wrong with it.
 
 /** The cookie of whoever stands between the first and the second step. */
 const STEP_COOKIE = "overdue_step";

@@ -1,5 +1,4 @@
-// Whether a request that found nothing was meant for a check, and what is wrong with it, in words. A guess about a
-// person's mistake: it only ever explains, and decides nothing. Pure.
+// The setup pages: the public URL, the test email, and the wait for the first ping.
 import { randomUUID } from "node:crypto";
 import { pingUrl } from "../../contract/urls.ts";
 import {
@@ -143,8 +142,6 @@ function pathOf(target: string): string {
   }
 }
 
-// What the page that waits for a first ping is told: what arrived, what nearly did, and what to try.
-
 const SHOWN_MAX = 5;
 /** Older tries belong to another story. */
 const MISSES_AGE_MS = 15 * MINUTE_MS;
@@ -212,8 +209,8 @@ function hintsFor(at: { address: string; onlyPost: boolean; ignored: boolean }):
   return hints;
 }
 
-// The public address, tried: what a browser's request looks like when it arrives here, and whether a request of our
-// own to the address comes back. Says what a proxy lost, and what to set.
+// Tests the public URL: what a browser's request looks like when it arrives, and whether a request to the URL comes back.
+// Reports what a proxy removed, and what to set.
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -406,8 +403,6 @@ function textOf(value: string | string[] | undefined): string | null {
   if (value === undefined) return null;
   return (typeof value === "string" ? value : value.join(", ")).slice(0, SHOWN_LENGTH_MAX);
 }
-
-// The routes of setting up: the public address tried, a test mail, and the wait for the first ping.
 
 const LOOKS_LIKE_MAIL = /^[^\s@<>]+@[^\s@<>]+$/;
 

@@ -1,5 +1,5 @@
-// The pages behind links: signing in, the first account, another address. Looking at one changes nothing,
-// because mail programs look at every link; what changes something is the button.
+// Pages behind emailed links: sign-in, first account, email change, invitation. A GET changes nothing, because email
+// clients open every link; the button does.
 import { EmptyForm, JoinForm, SetUpForm } from "../../contract/web/account.ts";
 import { PASSWORD_LENGTH_MIN } from "../../core/sign-in.ts";
 import { html } from "../../lib/http/html.ts";
@@ -210,8 +210,7 @@ export const linkRoutes: readonly WebRoute[] = [
   followEmailChange,
 ];
 
-// The page behind an invitation. Looking at it changes nothing; the button joins. Where no mail is sent, whoever gets an
-// account chooses a password there, because no link could let them in again.
+// On a server without email, an invited user chooses a password here, because no link could sign them in again.
 
 /** Whether a new account needs a password: nobody else says who people are, and no mail brings them a link. */
 function needsPassword({ context, account }: WebRequest): boolean {

@@ -3,8 +3,8 @@ import { basePath } from "../../lib/http/request-target.ts";
 import { themeOf } from "./pages.ts";
 import type { WebAnswer, WebRequest } from "./route.ts";
 
-// The style sheet and the script of the pages of signing in. Colours and sizes are the dashboard's; where it is not
-// built, the browser's own stand in for them. The script does passkeys and nothing else.
+// The HTML, style and script of the sign-in pages. They work without the script, which only handles passkeys, and load
+// nothing from other sites. Colors come from the dashboard's style sheet if it is built.
 
 export const SIGN_IN_STYLE = `
 .sign-in { margin: 0; min-height: 100vh; padding: 10vh 16px 32px; box-sizing: border-box;
@@ -86,9 +86,6 @@ export const PASSKEY_SCRIPT = `"use strict";
   }
 })();
 `;
-
-// How the pages of signing in look: a card with a few sentences, fields and buttons. They work without a script, load
-// nothing from elsewhere, and take their colours from the style sheet of the dashboard where it is built.
 
 export type FormPage = {
   title: string;

@@ -1,4 +1,5 @@
-// The page to sign in, and what its forms do: a mailed link, a password, the second step, and signing out.
+// The sign-in page and its forms: emailed link, password, second factor, passkeys, identity provider, signing out, and
+// re-authentication.
 import {
   CodeForm,
   ConfirmForm,
@@ -331,7 +332,7 @@ const loginRoutes: readonly WebRoute[] = [
   signOut,
 ];
 
-// The page on which somebody who is signed in proves once more who it is, before something dangerous.
+// Re-authentication before sensitive changes.
 
 type ConfirmState = { trouble?: string; status?: number; isMailed?: boolean; next: string | null };
 
@@ -494,8 +495,6 @@ const confirmByPasskey = accountRoute({
 });
 
 const confirmRoutes: readonly WebRoute[] = [show, confirm, confirmPasskeyOptions, confirmByPasskey];
-
-// The routes of signing in, joined; with those of passkeys, of the identity provider, and the files that pages load.
 
 const passkeyOptions = openRoute({
   name: "signIn.passkeyOptions",
