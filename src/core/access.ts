@@ -1,5 +1,4 @@
-// Who may do what: API keys on the endpoints of the Management API, and members in the dashboard. Tables
-// first; the functions only read them. Whether a key or a check exists is asked of the store before.
+// Authorization: API keys on endpoints of the Management API, and roles of members in the dashboard.
 import { ERROR_TEXT, type ErrorCode } from "./errors.ts";
 import { isKeyShaped, type KeyKind } from "./identity.ts";
 
@@ -9,7 +8,7 @@ const BOTH: Rights = { readWrite: true, readOnly: true };
 const WRITE: Rights = { readWrite: true, readOnly: false };
 const READ_ONLY: Rights = { readWrite: false, readOnly: true };
 
-/** Which kinds of key each endpoint takes; "open" ones look at no key. */
+/** The kinds of key that each endpoint accepts; "open" needs none. */
 export const ENDPOINT_RIGHTS = {
   listChecks: BOTH,
   getCheck: BOTH,
@@ -25,7 +24,7 @@ export const ENDPOINT_RIGHTS = {
   listBadges: BOTH,
   getStatus: "open",
   getBadge: "open",
-  /** A scrape address ends up in configuration files, so only the key that can do no harm opens it. */
+  /** A scrape URL is stored in configuration files, so only the key with the fewest rights works. */
   scrapeMetrics: READ_ONLY,
 } as const satisfies Record<string, Rights | "open">;
 
@@ -51,19 +50,19 @@ export const OWN_ENDPOINT_RIGHTS = {
 
 export type OwnEndpoint = keyof typeof OWN_ENDPOINT_RIGHTS;
 
-/** What is known of the key that came with a request. */
+/** The key of a request. */
 export type Credential = "missing" | "malformed" | "unknown" | KeyKind;
 
 /**
- * The check that a request is about: "none" where it is about no single one. One of another project that
- * was named by its unique key is "absent": such a key says nothing outside its project.
+ * The check of a request: "none" if it is about no single one. A check of another project named by its unique
+ * key is "absent".
  */
 export type Target = "none" | "own" | "foreign" | "absent";
 
 type Reason = "missing" | "malformed" | "unknown" | "notAllowed" | "absent" | "foreign";
 type Refusal = { code: ErrorCode; text: string };
 
-/** Which side of the differences to the reference server an installation takes. */
+/** Whether to follow the reference server where it differs. */
 export type Dialect = "standard" | "healthchecks";
 
 const STANDARD: Readonly<Record<Reason, Refusal>> = {
@@ -75,7 +74,7 @@ const STANDARD: Readonly<Record<Reason, Refusal>> = {
   foreign: { code: "forbidden", text: ERROR_TEXT.wrongKey },
 };
 
-/** How each reason is answered. An empty text stands for an empty body. */
+/** The answer for each reason. An empty text means an empty body. */
 export const REFUSALS: Readonly<Record<Dialect, Readonly<Record<Reason, Refusal>>>> = {
   standard: STANDARD,
   healthchecks: {
@@ -95,8 +94,8 @@ const METRICS_REFUSALS: Readonly<Record<Reason, Refusal>> = {
 export type Access = { allowed: true } | ({ allowed: false } & Refusal);
 
 /**
- * Whether a request may go on, or how it is refused. The key is judged before the check, so that nobody
- * without a key learns which checks exist; a check that does not exist is told before a foreign one.
+ * Whether a request is allowed, or how it is rejected. The key is checked before the check, so that existing
+ * checks are not revealed without a key; an unknown check is reported before a foreign one.
  */
 export function decideAccess(request: {
   endpoint: Endpoint;
@@ -123,7 +122,7 @@ function refusalReason(request: {
   return target === "absent" || target === "foreign" ? target : null;
 }
 
-/** Whether a key may call an endpoint of our own API. What it may not see there is not found. */
+/** Whether a key may call an endpoint of our own API. */
 export function decideOwnAccess(request: { endpoint: OwnEndpoint; credential: Credential }): Access {
   const { endpoint, credential } = request;
   if (credential === "missing" || credential === "malformed" || credential === "unknown") {
@@ -135,8 +134,8 @@ export function decideOwnAccess(request: { endpoint: OwnEndpoint; credential: Cr
 }
 
 /**
- * The key that a request carries, if it is shaped like one: the header wins as soon as it is there, even
- * empty; a POST may carry it in the JSON body instead, of which `body` is the `api_key` field.
+ * The API key of a request, if well-formed: from the header if present, even empty; a POST may have it in the
+ * JSON body instead (`body` is the `api_key` field).
  */
 export function presentedKey(request: {
   header: string | undefined;
@@ -147,7 +146,7 @@ export function presentedKey(request: {
   return isKeyShaped(key) ? { key } : "malformed";
 }
 
-/** What a person may be in a project. */
+/** Roles in a project. */
 export type Role = "owner" | "manager" | "member" | "readOnly";
 
 const EVERYONE: readonly Role[] = ["owner", "manager", "member", "readOnly"];
@@ -164,7 +163,7 @@ export const ACTION_ROLES = {
   manageMembers: ["owner", "manager"],
   transferProject: ["owner"],
   removeProject: ["owner"],
-  /** An owner hands the project over instead: none may be left without one. */
+  /** An owner has to transfer the project instead. */
   leaveProject: ["manager", "member", "readOnly"],
 } as const satisfies Record<string, readonly Role[]>;
 
@@ -176,27 +175,25 @@ export function mayDo(role: Role, action: Action): boolean {
   return roles.includes(role);
 }
 
-/** Whether one member may remove another. Nobody removes the owner, and leaving is an action of its own. */
+/** Whether one member may remove another. The owner cannot be removed, and leaving is a separate action. */
 export function mayRemoveMember(remover: Role, member: { role: Role; isRemover: boolean }): boolean {
   return mayDo(remover, "manageMembers") && member.role !== "owner" && !member.isRemover;
 }
 
-// Who may bring people into a project, and take them out: on top of what a role may do at all, which is access.ts.
-
-/** What somebody can be invited as, or become. There is one owner, and only a transfer makes another. */
+/** Roles that can be assigned. There is one owner, changed only by a transfer. */
 export type GivenRole = Exclude<Role, "owner">;
 
-/** Whether somebody may give a role: managers make no managers' superiors, and nobody makes owners. */
+/** Whether a role may assign another role. The owner role cannot be assigned. */
 export function mayGiveRole(giver: Role, role: Role): boolean {
   return mayDo(giver, "manageMembers") && role !== "owner";
 }
 
-/** Whoever has sent an invitation, as they are now: their role in its project, and whether they run the installation. */
+/** The inviter's current role in the project, and whether they are an admin. */
 export type Inviter = { role: Role | null; isOperator: boolean };
 
 /**
- * Whether an invitation still stands: whoever has sent it would have to be able to send it now. Null: the command line
- * has. `role` null: it is into the installation and no project of it.
+ * Whether an invitation is still valid: the inviter must still be allowed to send it. Null: sent by the
+ * command line. `role` null: an invitation to the server.
  */
 export function isInvitationValid(inviter: Inviter | null, { role }: { role: GivenRole | null }): boolean {
   if (inviter === null) return true;
@@ -204,12 +201,12 @@ export function isInvitationValid(inviter: Inviter | null, { role }: { role: Giv
   return inviter.role !== null && mayGiveRole(inviter.role, role);
 }
 
-/** How an invitation gets to whom it is for: by mail, or by a link that whoever invites passes on. */
+/** How an invitation is delivered: by email, or by a link that the inviter passes on. */
 export type InvitationMethod = "mail" | "link";
 
 /**
- * How somebody who may invite does it; null: not at all. A link that goes through the inviter's hands makes accounts
- * for addresses that nobody has proven, so that where no mail is sent only operators get one.
+ * How an inviter may invite; null: not at all. A link passed on by the inviter creates accounts with
+ * unverified addresses, so that without email only admins get one.
  */
 export function invitationMethod({
   sendsMail,
@@ -222,12 +219,12 @@ export function invitationMethod({
   return isOperator ? "link" : null;
 }
 
-/** Whether one member may change what another is. */
+/** Whether one member may change the role of another. */
 export function mayChangeRole(changer: Role, member: { role: Role; isChanger: boolean }): boolean {
   return mayRemoveMember(changer, { role: member.role, isRemover: member.isChanger });
 }
 
-/** Whether somebody may be asked to take a project over: members only, and not its owner. */
+/** Whether a member may be asked to take over a project: not its owner. */
 export function mayReceiveProject(member: { role: Role } | null): boolean {
   return member !== null && member.role !== "owner";
 }
@@ -235,11 +232,11 @@ export function mayReceiveProject(member: { role: Role } | null): boolean {
 export type ClosingAccount = {
   isOperator: boolean;
   operatorCount: number;
-  /** Names of owned projects in which others are members, too. */
+  /** Names of owned projects with other members. */
   sharedProjects: readonly string[];
 };
 
-/** What stands in the way of closing an account, as a sentence; null: nothing. */
+/** Why an account cannot be closed, as a sentence; null if it can. */
 export function closingProblem({ isOperator, operatorCount, sharedProjects }: ClosingAccount): string | null {
   if (isOperator && operatorCount <= 1) {
     return "This is the only admin account. Make another account an admin first.";

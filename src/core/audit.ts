@@ -1,4 +1,4 @@
-// What can stand in the record of changes, and in which words. A word is never taken away: old entries use it.
+// Actions in the audit log and their texts. An action is never removed, because old entries use it.
 
 export const AUDIT_ACTIONS = {
   "account.created": "created the account",
@@ -52,21 +52,21 @@ export const AUDIT_ACTIONS = {
 
 export type AuditAction = keyof typeof AUDIT_ACTIONS;
 
-/** The record is kept for so long. */
+/** Retention of the audit log. */
 export const AUDIT_DAYS = 365;
-/** Entries of one page of the record. */
+/** Entries per page. */
 export const AUDIT_PAGE_MAX = 100;
-/** What is kept of a name, and of one side of a change, in characters of JSON. */
+/** Maximum stored length of a name, and of one side of a change in characters of JSON. */
 export const AUDIT_SUBJECT_LENGTH_MAX = 200;
 export const AUDIT_SIDE_LENGTH_MAX = 10_000;
 
-/** Names of fields that may hold a secret, whatever they stand in. */
+/** Names of fields that may contain a secret. */
 const SECRET_FIELD =
   /secret|password|token|hash|digest|credential|recovery|(^|_)(api_?)?key$|apiKey|pingKey|url$|header/i;
-/** Stands for what is not shown. */
+/** Replaces redacted values. */
 export const AUDIT_HIDDEN = "(hidden)";
 
-/** One side of a change as it may be kept: fields that may hold a secret are hidden, and too much is left out. */
+/** One side of a change for storage: secrets redacted, length limited. */
 export function auditSide(side: object | null): object | null {
   if (side === null) return null;
   const shown = hidden(side) as object;

@@ -1,5 +1,5 @@
-// Badges: what the statuses of several checks say in one word, how that word looks, and how an address
-// that anyone may call is signed. Drawing the document and looking up the checks are not done here.
+// Status badges: the combined status of checks, its appearance, and signatures of badge URLs. Rendering is
+// done elsewhere.
 import { BADGE_SIGNATURE_LENGTH } from "./limits.ts";
 
 /** What one check shows. `started` is what version 1 says of a check while it runs. */
@@ -54,13 +54,13 @@ export function badgeLabel(subject: BadgeSubject): string {
 /** The tag that stands for all checks of a project. */
 export const OVERALL_TAG = "*";
 
-/** The hashes a signature is made of, over UTF-8. Handed in, because the rules have no library. */
+/** Hash functions for signatures, over UTF-8, passed in because core has no library. */
 export type BadgeHashes = {
   sha1: (text: string) => Uint8Array;
   hmacSha1: (options: { key: Uint8Array; message: string }) => Uint8Array;
 };
 
-/** What allows anyone who knows it to see one tag's badge of a project, and nothing else. */
+/** Signature that grants access to the badge of one tag of a project. */
 export function badgeSignature(
   badge: { badgeKey: string; tag: string; secret: string },
   { sha1, hmacSha1 }: BadgeHashes,

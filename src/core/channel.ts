@@ -1,5 +1,5 @@
-// What a request may say about a channel, and what follows from a change for the channel and the groups that it is
-// in. Configurations are judged by whoever knows the kinds; this knows none.
+// Channel requests, groups, and the `channels` parameter of checks. Configurations are validated by the
+// channel kinds, which are not known here.
 import { isLongerThan, TEXT_RULES } from "./check.ts";
 import {
   channelText,
@@ -20,21 +20,21 @@ import {
 
 export type ChannelConfig = Readonly<Record<string, unknown>>;
 
-/** What somebody who knows the kinds says about configurations. */
+/** Validation of configurations by the channel kinds. */
 export type ConfigRules = {
-  /** The configuration, judged and completed by its defaults. Not ok also when there is no such kind. */
+  /** The validated configuration with defaults. Not ok also for an unknown kind. */
   read(kind: string, input: unknown): Checked<ChannelConfig>;
-  /** A new channel's configuration with the secrets that its kind makes. They can be read nowhere else. */
+  /** A new channel's configuration with the secrets that its kind generates. */
   complete(
     kind: string,
     config: ChannelConfig,
   ): { config: ChannelConfig; made: Readonly<Record<string, string>> };
 };
 
-/** The checks that a channel shall hear of: all that there are now, or these. */
+/** The checks to assign to a channel: all existing ones, or these. */
 export type ChosenChecks = "*" | readonly string[];
 
-/** What a request says; what it does not say stays as it is, or has its default. */
+/** The fields of a request; absent ones stay as they are or have their default. */
 export type ChannelRequest = {
   kind?: string;
   name?: string;
@@ -69,13 +69,13 @@ function textProblem(given: unknown, lengthMax: number): FieldProblem | null {
   return isLongerThan(given, lengthMax) ? FIELD_PROBLEM.tooLong : TEXT_RULES.storable(given);
 }
 
-/** The fields of a request, in the order in which they are judged. */
+/** The fields of a request, in the order of validation. */
 export const CHANNEL_FIELDS: readonly string[] = Object.keys(READERS);
 
 /** How much of an unknown field name an error message repeats. */
 const SHOWN_NAME_LENGTH_MAX = 100;
 
-/** What a body says about a channel. Only the first problem is told; a field that nobody knows is one. */
+/** Parses a request body. Only the first problem is reported; an unknown field is one. */
 export function readChannelRequest(body: Readonly<Record<string, unknown>>): Checked<ChannelRequest> {
   const unknown = Object.keys(body).find((field) => !CHANNEL_FIELDS.includes(field));
   if (unknown !== undefined) {
@@ -117,14 +117,14 @@ function bad(field: string, problem: FieldProblem): Checked<never> {
   return { ok: false, text: fieldText(field, problem).replace("json validation error: ", "") };
 }
 
-/** Why nobody else than its owner may switch a channel on again that its owner has switched off. */
+/** Reason of a channel that its owner disabled; only the owner may enable it. */
 export const DISABLED_BY_OWNER = "Disabled by its owner";
 
 export type Disabled = { at: Instant; reason: string };
 
 /**
- * Whether a channel is disabled after a change. A new configuration gives a new chance to one that we had given up;
- * one that its owner has switched off stays off until its owner says otherwise.
+ * Whether a channel is disabled after a change. A new configuration enables a channel that was disabled after
+ * failures; one disabled by its owner stays disabled.
  */
 export function disabledAfter(
   before: Disabled | null,
@@ -161,8 +161,8 @@ export function groupProblem(members: readonly string[], channels: readonly Memb
 }
 
 /**
- * What becomes of the groups of a channel that is deleted: they lose it. Not ok when one of them would be left
- * without any, because whoever relies on it would hear of nothing.
+ * The groups of a deleted channel without it. Not ok if one would be empty, because its checks would notify
+ * no one.
  */
 export function groupsWithout<Group extends Member>(
   uuid: string,
@@ -209,9 +209,6 @@ export function usableChannels<C extends Channel>(
   return [...single, ...groups];
 }
 
-// The `channels` parameter of create and update: which integrations a request means. It knows the
-// integrations of one project only; whose they are has been decided before.
-
 /** What identifies an integration to the parameter. The name may be empty, and need not be unique. */
 export type ChannelIdentity = { uuid: string; name: string };
 
@@ -234,7 +231,7 @@ export function resolveChannels(param: string, channels: readonly ChannelIdentit
   return { ok: true, value: [...uuids] };
 }
 
-// A request may repeat an item many thousand times, so each is looked up and not searched for.
+// A request may repeat an item thousands of times, so items are looked up in maps.
 function indexByIdentifier(channels: readonly ChannelIdentity[]): Map<string, ChannelIdentity | "several"> {
   const index = new Map<string, ChannelIdentity | "several">();
   for (const channel of channels) {

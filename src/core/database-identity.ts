@@ -4,7 +4,7 @@ import { type Instant, MINUTE_MS, SECOND_MS } from "./instant.ts";
 
 /** How long a process that listens asks the public URL who answers, before it concludes that it is not us. */
 export const ASK_MS_MAX = MINUTE_MS;
-/** Without any process that listens nobody can ask. */
+/** Without a process that listens, the URL cannot be checked. */
 export const UNASKED_MS_MAX = 5 * MINUTE_MS;
 export const ASK_TIMEOUT_MS = 5 * SECOND_MS;
 

@@ -12,13 +12,13 @@ export type StatusChange = {
   at: Instant;
   from: StoredStatus;
   to: StoredStatus;
-  /** It was an alarm that proved wrong: it has changed nothing. */
+  /** It was retracted and has no effect. */
   isTakenBack: boolean;
 };
 
 export type Downtime = { count: number; durationMs: number };
 
-/** What can be told of a period; null: the check was not there yet; "uncounted": it changed too often to be read. */
+/** Downtime of a period; null: the check did not exist yet; "uncounted": it changed too often. */
 export type ReportedDowntime = Downtime | "uncounted" | null;
 
 export type CheckHistory = {
@@ -32,8 +32,8 @@ export type CheckHistory = {
 };
 
 /**
- * Whether a day counts as not observed: a signal was due while we could not receive, or we could not for long. A restart
- * of seconds in which nothing was due changes nothing that anybody could have seen.
+ * Whether a day counts as not monitored: a ping was due during a monitoring gap, or the gap was long. A
+ * restart of seconds in which nothing was due does not count.
  */
 export function isUnmonitoredDay(day: { unseenMs: number; isSignalMissed: boolean }): boolean {
   return day.isSignalMissed || day.unseenMs >= UNMONITORED_DAY_MS_MIN;

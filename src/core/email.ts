@@ -1,23 +1,23 @@
-// What letters say: mails to people that no alert is about. Facts, and no words.
+// Emails other than alerts: their facts, the signatures of links in them, and bounces.
 import { isUuid } from "./identity.ts";
 import { HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from "./instant.ts";
 import type { ReminderFacts, ReportFacts } from "./report.ts";
 
-/** A channel that a letter speaks of. */
+/** The channel that an email is about. */
 export type EmailChannel = { uuid: string; kind: string; name: string };
 
 export type EmailFacts =
-  /** May we send alerts to this address? */
+  /** Asks the recipient to confirm the address. */
   | { kind: "verification"; channel: EmailChannel; projectName: string }
-  /** To the owner: nobody has answered that, and alerts are lost. */
+  /** To the owner: the address was not confirmed, and alerts are lost. */
   | { kind: "unverified"; channel: EmailChannel; projectName: string; address: string }
-  /** To the owner: a channel was given up, and the project has no other. */
+  /** To the owner: a channel was disabled, and the project has no other. */
   | { kind: "disabled"; channel: EmailChannel; projectName: string; reason: string }
   | { kind: "report"; report: ReportFacts }
   | { kind: "reminder"; reminder: ReminderFacts }
   | AccountEmailFacts;
 
-/** A way into an account that was changed: its owner hears of it, in case it was somebody else. */
+/** A changed sign-in method; the account's owner is notified. */
 export type SecurityChange =
   | "passwordSet"
   | "passwordRemoved"
@@ -29,18 +29,18 @@ export type SecurityChange =
   | "providerRemoved"
   | "emailChanged";
 
-/** Letters about accounts. Links and codes are made from the UUIDs when the mail is written. */
+/** Emails about accounts. Links and codes are derived from the UUIDs when the email is composed. */
 export type AccountEmailFacts =
-  /** The link that lets somebody in, or makes an account first. */
+  /** The link to sign in, or to create an account. */
   | { kind: "signIn"; uuid: string; expiresAt: Instant; isNew: boolean }
-  /** The code that proves again who is there. */
+  /** The code for re-authentication. */
   | { kind: "confirm"; uuid: string; expiresAt: Instant }
   /** The link that moves an account to this address. */
   | { kind: "changeEmail"; uuid: string; expiresAt: Instant }
   | {
       kind: "invitation";
       uuid: string;
-      /** Null: into the installation. */
+      /** Null: to the server, not to a project. */
       projectName: string | null;
       invitedBy: string | null;
       expiresAt: Instant;
@@ -48,32 +48,38 @@ export type AccountEmailFacts =
   | { kind: "transfer"; projectUuid: string; projectName: string; from: string }
   | { kind: "security"; what: SecurityChange };
 
-/** Saving a channel asks its address again, but not sooner than this. */
+/** Minimum interval between confirmation emails to the same address. */
 export const VERIFICATION_EVERY_MS = 3_600_000;
-/** The owner of a channel that nobody agreed to hears of it this often at most. */
+/** Minimum interval between emails to the owner about an unconfirmed address. */
 export const OWNER_NOTIFIED_EVERY_DAYS = 7;
-/** A letter that nobody has settled by then belongs to whoever finds it. Longer than any send. */
+/** A claim of an email expires after this time. Longer than any send. */
 export const EMAIL_LEASE_MS = 60_000;
-/** Older than this it is no news any more; it may have waited for a mail server that was set up only now. */
+/** Older emails are dropped; they may have waited for a mail server to be configured. */
 export const EMAIL_DAYS_MAX = 7;
 
-// What makes links in mails, and the addresses that bounces come back to, impossible to invent: signatures with the
-// instance's secret. The hash and the comparison are handed in.
-
-/** Signs with the instance's secret; in hexadecimal, 64 digits. `isSame` takes the same time whatever it is given. */
+/**
+ * Signs links and return addresses with the instance's secret; 64 hexadecimal digits. `isSame` takes constant
+ * time.
+ */
 export type Signing = { sign(message: string): string; isSame(one: string, other: string): boolean };
 
-/** An address of a channel. Links are bound to both: whoever was written to before has no say over the next one. */
+/**
+ * A channel and its address. Links are bound to both, so that an earlier recipient cannot act for the next
+ * address.
+ */
 export type ChannelAddress = { channelUuid: string; address: string };
 
 type Purpose = "verify" | "unsubscribe" | "reports" | "bounce";
 
-/** The end of the link by which somebody agrees to be written to. Valid for as long as the channel has the address. */
+/** Token of the link that confirms an address. Valid as long as the channel has the address. */
 export function verificationToken(signing: Signing, { channelUuid, address }: ChannelAddress): string {
   return signed(signing, "verify", channelUuid, address);
 }
 
-/** The end of the link that ends the mails of a channel. Valid likewise: old mails must keep working. */
+/**
+ * Token of the link that unsubscribes from a channel. Valid as long as the channel has the address, because
+ * old emails must keep working.
+ */
 export function unsubscribeToken(signing: Signing, { channelUuid, address }: ChannelAddress): string {
   return signed(signing, "unsubscribe", channelUuid, address);
 }
@@ -86,12 +92,12 @@ export function isTokenFor(
   return signing.isSame(token, signed(signing, purpose, of.channelUuid, of.address));
 }
 
-/** The end of the link that ends the reports and reminders to an account. */
+/** Token of the link that turns off reports and reminders. */
 export function reportsToken(signing: Signing, accountUuid: string): string {
   return `${accountUuid}.${signed(signing, "reports", accountUuid)}`;
 }
 
-/** The account that such a link names, or null when we have not made it. */
+/** The account of such a link; null if its signature is invalid. */
 export function readReportsToken(signing: Signing, token: string): string | null {
   const accountUuid = token.split(".", 1)[0] ?? "";
   return isUuid(accountUuid) && signing.isSame(token, reportsToken(signing, accountUuid))
@@ -99,12 +105,12 @@ export function readReportsToken(signing: Signing, token: string): string | null
     : null;
 }
 
-/** What a mail that came back was: one of a channel, or a letter; and its uuid. */
+/** The bounced email: of a channel or an account email, with its UUID. */
 export type BounceId = `${"n" | "l"}.${string}`;
 
 export type Bounce = { kind: "n" | "l"; uuid: string; id: BounceId; seconds: string; signature: string };
 
-/** Bounces that come later are of no use to anybody. */
+/** Later bounces are ignored. */
 const BOUNCE_HOURS_MAX = 48;
 /** Clocks of ours may differ by so much. */
 const EARLY_MS_MAX = MINUTE_MS;
@@ -112,7 +118,7 @@ const BOUNCE_SIGNATURE_LENGTH = 16;
 const BOUNCE =
   /^(?<kind>[nl])\.(?<uuid>[0-9a-f-]{36})\.(?<seconds>[0-9a-f]{1,9})\.(?<signature>[0-9a-f]{16})$/;
 
-/** The part before the @ of the address that a mail comes back to: at most the 64 characters that there may be. */
+/** Local part of the return address; at most 64 characters. */
 export function bounceLocalPart(
   signing: Signing,
   { id, address, at }: { id: BounceId; address: string; at: Instant },
@@ -121,7 +127,7 @@ export function bounceLocalPart(
   return `${id}.${seconds}.${bounceSignature(signing, { id, seconds, address })}`;
 }
 
-/** What such an address names, if it is one. It may have been invented: see `isOurBounce`. */
+/** Parses such an address. It may be forged: see `isOurBounce`. */
 export function readBounceLocalPart(localPart: string): Bounce | null {
   const { kind, uuid, seconds, signature } = BOUNCE.exec(localPart.toLowerCase())?.groups ?? {};
   if (kind === undefined || uuid === undefined || seconds === undefined || signature === undefined)
@@ -130,7 +136,7 @@ export function readBounceLocalPart(localPart: string): Bounce | null {
   return { kind, uuid, id: `${kind}.${uuid}`, seconds, signature };
 }
 
-/** Whether we have made it, for a mail to this address, and not too long ago. */
+/** Whether the signature is valid for this recipient and not too old. */
 export function isOurBounce(
   { id, seconds, signature }: Bounce,
   { signing, address, now }: { signing: Signing; address: string; now: Instant },
@@ -147,17 +153,17 @@ function bounceSignature(
   return signed(signing, "bounce", id, seconds, address).slice(0, BOUNCE_SIGNATURE_LENGTH);
 }
 
-/** What a bounce means for whoever was written to. */
+/** What a bounce means for the recipient. */
 export type BounceVerdict = "permanent" | "transient" | "ignored";
 
-/** Judges the status of a delivery report: 5.x.x is final, but for a name server that did not answer. */
+/** Classifies the status of a delivery report: 5.x.x is permanent, except for name server failures. */
 export function bounceVerdict(status: string): BounceVerdict {
   if (!/^[245](\.\d{1,3}){2}$/.test(status)) return "ignored";
   if (status.startsWith("2")) return "ignored";
   return status.startsWith("4") || status === "5.4.4" ? "transient" : "permanent";
 }
 
-/** Purpose and parts stand apart, so that a signature for one thing is none for another. */
+/** Purpose and parts are separated, so that a signature for one purpose is not valid for another. */
 function signed(signing: Signing, purpose: Purpose, ...parts: string[]): string {
   return signing.sign([purpose, ...parts].join("\n"));
 }

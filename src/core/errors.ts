@@ -1,7 +1,6 @@
-// What a caller may be told when a request cannot be served: a closed list of codes and texts. Anything
-// else that goes wrong is a fault of ours and shows as `internal`, without its details.
+// Error codes and texts for callers. Any other error is reported as `internal`, without details.
 
-/** Why a request was not served, whatever protocol it came by. */
+/** Error codes, independent of the protocol. */
 export type ErrorCode =
   | "invalid"
   | "unauthenticated"
@@ -32,7 +31,7 @@ export const HTTP_STATUS: Readonly<Record<ErrorCode, number>> = {
   unavailable: 503,
 };
 
-/** The texts that need no further word. Clients compare some of them, so they are part of the interface. */
+/** Fixed texts. Clients compare some of them, so they are part of the API. */
 export const ERROR_TEXT = {
   unparsableBody: "could not parse request body",
   notAnObject: "json validation error: value is not an object",
@@ -91,7 +90,7 @@ export function channelText(problem: "invalid" | "non-unique", identifier: strin
   return `${problem} channel identifier: ${identifier}`;
 }
 
-/** A refusal that the caller may read. Thrown by operations; services turn it into their protocol. */
+/** An error that the caller may see. Thrown by operations; services translate it to their protocol. */
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
@@ -105,7 +104,7 @@ export class AppError extends Error {
   }
 }
 
-/** What may be told about anything that was thrown: a refusal as it is, a fault without its details. */
+/** The public form of any thrown error: an AppError as it is, others without details. */
 export function refusalOf(thrown: unknown): { code: ErrorCode; text: string } {
   if (thrown instanceof AppError) return { code: thrown.code, text: thrown.message };
   return { code: "internal", text: ERROR_TEXT.internal };

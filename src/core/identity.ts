@@ -1,5 +1,4 @@
-// The names by which things are known: UUIDs, slugs, tags, unique keys, API and ping keys. Only their
-// syntax and how they are made; whether one exists is for the store to say.
+// Syntax and creation of UUIDs, slugs, tags, unique keys, API keys and ping keys.
 import { API_KEY_LENGTH, PING_KEY_LENGTH, SLUG_LENGTH_MAX, UNIQUE_KEY_SOURCE_DIGITS } from "./limits.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -1,10 +1,9 @@
-// Time as the rules see it: whole milliseconds since 1970, UTC. Nothing in core reads a clock;
-// every instant is handed in.
+// Instants: whole milliseconds since 1970, UTC. Core never reads a clock; every instant is passed in.
 
 /** Whole milliseconds since 1970-01-01T00:00:00Z. */
 export type Instant = number;
 
-/** A stretch of time, both ends included; `to` null means that it has not ended yet. */
+/** A closed interval of time; `to` null means that it has not ended yet. */
 export type Interval = { from: Instant; to: Instant | null };
 
 export const SECOND_MS = 1_000;

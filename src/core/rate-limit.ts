@@ -1,8 +1,8 @@
-// How many requests somebody may make: a bucket that holds a minute's worth and is refilled evenly. Pure: the
-// caller keeps the buckets and says what time it is.
+// Request limits: a token bucket with one minute's capacity. The caller stores the buckets and passes the
+// time.
 import { MINUTE_MS, SECOND_MS } from "./instant.ts";
 
-/** What is left, and as of when, on a clock that never goes back. Somebody who has none has all that he may have. */
+/** Remaining requests as of an instant, on a monotonic clock. A new client has a full bucket. */
 export type Bucket = { left: number; atMs: number };
 
 export type RateRule = {
@@ -10,7 +10,7 @@ export type RateRule = {
   nowMs: number;
 };
 
-/** What became of a request, and what is to be told about it. */
+/** The result of a request, for the response headers. */
 export type RateVerdict = {
   isAllowed: boolean;
   bucket: Bucket;
@@ -23,7 +23,7 @@ export type RateVerdict = {
   retryAfterSeconds: number;
 };
 
-/** Counts one request. A refused one costs nothing: whoever goes on trying gets his turn as early as one who waits. */
+/** Counts one request. A rejected one costs nothing. */
 export function takeRequest(before: Bucket | null, { perMinute, nowMs }: RateRule): RateVerdict {
   const refilled = refill(before, { perMinute, nowMs });
   const isAllowed = refilled >= 1;

@@ -1,5 +1,4 @@
-// What other settings would have done to the runs that really took place: the same machine, fed with history.
-// For whoever changes a schedule or a grace time and wants to see first what it would have meant.
+// Simulates other settings on the recorded runs, for users who change a schedule or grace time.
 import { passDeadlines, type Visibility } from "./deadline.ts";
 import { type Instant, type Interval, MINUTE_MS, SECOND_MS } from "./instant.ts";
 import { PERIOD_SECONDS_MAX, PERIOD_SECONDS_MIN } from "./limits.ts";
@@ -8,30 +7,30 @@ import type { Signal } from "./signal.ts";
 import { type CheckState, type Flip, type FlipReason, graceMs, NEW_STATE, type Timing } from "./state.ts";
 import { applySignal, isNotified } from "./transition.ts";
 
-/** A run as history keeps it. Without a start signal only its end is known. */
+/** A recorded run. Without a start signal only its end is known. */
 export type HistoricRun = { startAt: Instant | null; endAt: Instant; outcome: "success" | "fail" };
 
-/** What is known of a stretch of time: the runs in it, oldest end first, and when we could not receive. */
+/** Recorded runs, oldest end first, and blind intervals. */
 export type History = { runs: readonly HistoricRun[]; blind: readonly Interval[]; toAt: Instant };
 
-/** An alarm that people would have been told of, and until when the check would have been down. */
+/** An alert that would have been sent, and until when the check would have been down. */
 export type ReplayedAlert = { at: Instant; reason: FlipReason; untilAt: Instant | null };
 
 export type Comparison = {
   before: readonly ReplayedAlert[];
   after: readonly ReplayedAlert[];
-  /** Alarms under the old settings that were right: a failure, or a run that never came. */
+  /** Correct alerts under the old settings: a failure, or a missing run. */
   realCount: number;
-  /** Those of them that the new settings would have kept to themselves. */
+  /** Of these, alerts that the new settings would have missed. */
   missedCount: number;
-  /** The shortest grace under which the new schedule raises no alarm but the right ones; null: there is none. */
+  /** The shortest grace under which the new schedule raises only correct alerts; null: there is none. */
   quietGraceSeconds: number | null;
 };
 
-/** A shorter grace is only proposed after so many runs: fewer say little about how late the job can be. */
+/** Minimum number of runs for proposing a shorter grace. */
 const RUNS_TO_SHORTEN = 30;
 
-/** The grace to propose to whoever is changing settings; null: theirs is as good as any. */
+/** The grace to propose; null: no better one. */
 export function graceToPropose(
   { graceSeconds }: Pick<Timing, "graceSeconds">,
   { quietGraceSeconds: quiet, runCount }: Pick<Comparison, "quietGraceSeconds"> & { runCount: number },
@@ -40,7 +39,7 @@ export function graceToPropose(
   return quiet > graceSeconds || runCount >= RUNS_TO_SHORTEN ? quiet : null;
 }
 
-/** Nobody is put off by how many signals there were. */
+/** No rate limit. */
 const NO_RATE = { ratePerMinute: Number.POSITIVE_INFINITY };
 
 /** The alarms that the history would have raised under the given settings. */
@@ -57,7 +56,7 @@ export function replayHistory(timing: Timing, history: History): ReplayedAlert[]
   return alertsOf(flips);
 }
 
-/** What a change of settings would have changed in the past. */
+/** Compares the alerts of old and new settings. */
 export function compareSettings(
   { before, after }: { before: Timing; after: Timing },
   history: History,

@@ -1,11 +1,11 @@
-// Reports: when a person gets the next one, and what stands in it. Time, and the lot that spreads reports over two
-// hours, are handed in.
+// Reports and reminders by email: when they are due, and their contents. Time and the random minute are
+// passed in.
 import type { Downtime, Period, ReportedDowntime } from "./downtime.ts";
 import { DAY_MS, HOUR_MS, type Instant } from "./instant.ts";
 import { firstDayOf, instantOfLocal, localDay, type PeriodLength } from "./local-time.ts";
 import type { ShownStatus } from "./state.ts";
 
-/** How often somebody wants a report. */
+/** How often a user gets a report. */
 export const REPORTS = ["off", "daily", "weekly", "monthly"] as const;
 export type Reports = (typeof REPORTS)[number];
 export const DEFAULT_REPORTS: Reports = "monthly";
@@ -13,11 +13,11 @@ export const DEFAULT_REPORTS: Reports = "monthly";
 /** Reports come from nine in the morning on, at a minute of their own within two hours. */
 const FIRST_MINUTE = 9 * 60;
 export const REPORT_MINUTES = 120;
-/** Complete periods that a report tells of. */
+/** Complete periods in a report. */
 export const REPORT_PERIODS = 2;
-/** Whoever has not sent anything for so long has other worries than reports. */
+/** No reports to accounts whose checks had no pings for this long. */
 export const ALIVE_DAYS = 180;
-/** Checks that one mail lists, worst first; the others are counted. */
+/** Checks listed in one email, worst first; the others are counted. */
 export const REPORT_CHECKS_LISTED_MAX = 100;
 
 /** The next report: on the morning of the next day, Monday or first of a month, in the person's zone; never today. */
@@ -29,7 +29,7 @@ export function nextReportAt(
   return instantOfLocal(day, { minutes: FIRST_MINUTE + minute, zone });
 }
 
-/** One check, as a report tells of it. `downtimes` has an entry for each period, oldest first. */
+/** A check in a report. `downtimes` has an entry for each period, oldest first. */
 export type ReportedCheck = {
   uuid: string;
   name: string;
@@ -49,11 +49,11 @@ export type ReportFacts = {
   projects: readonly ReportedProject[];
   checkCount: number;
   downCount: number;
-  /** The last period over all checks. Those that changed too often are not among the others. */
+  /** Totals of the last period. Checks that changed too often are counted separately. */
   last: { affectedCount: number; count: number; durationMs: number; uncountedCount: number };
 };
 
-/** Sorts, bounds and sums up what a report says. */
+/** Sorts, limits and summarizes the checks of a report. */
 export function reportOf(
   checks: readonly ReportedCheck[],
   given: Pick<ReportFacts, "length" | "periods" | "zone">,
@@ -104,9 +104,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-// Reminders: somebody who wants them is told again and again of what is down, for as long as anything is.
-
-/** How often somebody wants to be reminded. */
+/** How often a user gets reminders while checks are down. */
 export const REMINDERS = ["off", "hourly", "daily"] as const;
 export type Reminders = (typeof REMINDERS)[number];
 export const DEFAULT_REMINDERS: Reminders = "off";
@@ -124,8 +122,8 @@ export type ReminderPlan = {
 };
 
 /**
- * What is planned from now on, given what was. The clock starts when something is first seen down and stops when
- * nothing is. Reminders that were missed are not made up for.
+ * The next reminder. The timer starts when a check is first seen down and stops when none is. Missed
+ * reminders are not sent later.
  */
 export function planReminder({
   reminders,
@@ -147,7 +145,7 @@ export function planReminder({
   return { nextAt: nextAt + (missed + 1) * everyMs, isDue: true };
 }
 
-/** What a reminder says. */
+/** The contents of a reminder. */
 export type ReminderFacts = {
   zone: string;
   /** The first of them, by project and name. */

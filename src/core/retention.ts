@@ -1,4 +1,4 @@
-// What may be forgotten, and when. It answers with boundaries; deleting is done elsewhere, and may be late.
+// Retention periods. Data may be deleted later than they say.
 import { AUDIT_DAYS } from "./audit.ts";
 import { DAY_MS, type Instant } from "./instant.ts";
 import {
@@ -16,7 +16,7 @@ import {
 } from "./limits.ts";
 import { SESSION_IDLE_DAYS, SIGN_IN_DAYS } from "./sign-in.ts";
 
-/** The newest ping of a check that may be forgotten, by its number; 0 when all are kept. */
+/** Number of the newest ping that may be deleted; 0 if all are kept. */
 export function trimmedThrough(log: { pingCount: number; rowsMax: number }): number {
   return Math.max(0, log.pingCount - log.rowsMax);
 }
@@ -38,29 +38,29 @@ export function isTrimDue(count: { before: number; after: number }): boolean {
 
 /** Records that are kept for a number of days from their own time on. */
 export const DAYS_KEPT = {
-  /** A check deleted from the dashboard, which can be taken back until then. */
+  /** A check in the trash. */
   deletedCheck: DELETED_CHECK_DAYS,
   /** Covers the current month and the two full ones before it. */
   flip: FLIP_DAYS,
-  /** Pauses, resumes and other events of a check that are no flips. */
+  /** Pauses, resumes and other events that are not flips. */
   event: EVENT_DAYS,
   /** Alerts that were sent, or given up. */
   delivery: DELIVERY_DAYS,
   /** The compact history of runs. */
   run: RUN_DAYS,
   blindInterval: BLIND_INTERVAL_DAYS,
-  /** Pings that were refused to one check or one network: strangers can cause these, so they go sooner. */
+  /** Rejected pings of one check or network. Anyone can cause these, so they are deleted sooner. */
   refusedInterval: REFUSED_INTERVAL_DAYS,
   rejectedSignal: REJECTED_SIGNAL_DAYS,
   idempotencyKey: IDEMPOTENCY_KEY_DAYS,
   /** A browser that was signed in, from its last use on. */
   session: SESSION_IDLE_DAYS,
   auditEntry: AUDIT_DAYS,
-  /** Who came into an account, and how. */
+  /** Sign-ins of an account. */
   signIn: SIGN_IN_DAYS,
 } as const;
 
-/** Records of that sort from before this instant may be forgotten. */
+/** Records of this kind from before this instant may be deleted. */
 export function keptFrom(sort: keyof typeof DAYS_KEPT, now: Instant): Instant {
   return now - DAYS_KEPT[sort] * DAY_MS;
 }

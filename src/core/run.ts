@@ -1,11 +1,10 @@
-// How long the runs took that a list of pings shows. A list pairs ends with starts by run id, more generously
-// than the machine, which watches the newest start only; what the machine does with a signal is in transition.ts.
+// Durations of runs, their usual range, lateness, and daily totals.
 import { DAY_MS, HOUR_MS, type Instant } from "./instant.ts";
 import { RUN_PAIRING_HOURS_MAX } from "./limits.ts";
 import type { SignalKind } from "./signal.ts";
 import { expectedAt, graceMs, NEW_STATE, type Timing } from "./state.ts";
 
-/** What pairing looks at. `durationMs` is what the machine measured when the signal was applied. */
+/** The input of pairing. `durationMs` was measured when the signal was applied. */
 export type PairedPing = {
   n: number;
   at: Instant;
@@ -38,27 +37,25 @@ export function runDurations(newestFirst: readonly PairedPing[]): Map<number, nu
 
 function durationOf(ping: PairedPing, earlier: PairedPing | undefined): number | null {
   if (earlier === undefined) return ping.durationMs;
-  // A replayed ping stands where it was logged, and may be older than what stands before it.
+  // A replayed ping is listed where it was logged, and may be older than those before it.
   if (earlier.kind !== "start" || earlier.at > ping.at) return null;
   return ping.at - earlier.at;
 }
 
-// How long the runs of a check usually take, from the newest that were measured.
-
 export type Usual = {
-  /** How many runs it is told from. */
+  /** Number of runs evaluated. */
   count: number;
-  /** Eight of ten runs took no less and no more than these. */
+  /** The 10th and 90th percentile. */
   lowMs: number;
   highMs: number;
   medianMs: number;
   p95Ms: number;
 };
 
-/** Fewer runs than these say nothing about what is usual. */
+/** Minimum number of runs for a usual range. */
 const USUAL_RUNS_MIN = 3;
 
-/** What is usual; null: too few runs were measured. The order does not matter. */
+/** The usual range; null if too few runs were measured. The order does not matter. */
 export function usualOf(durationsMs: readonly number[]): Usual | null {
   if (durationsMs.length < USUAL_RUNS_MIN) return null;
   const sorted = durationsMs.toSorted((one, other) => one - other);
@@ -72,13 +69,10 @@ export function usualOf(durationsMs: readonly number[]): Usual | null {
   };
 }
 
-// How late a run was, told after the event from its neighbours in history. The machine itself knows only the deadline;
-// this is for drawing, and decides nothing.
-
 /** The run in question, and when the run before it had ended. */
 export type PlacedRun = { previousEndAt: Instant; startAt: Instant | null; endAt: Instant };
 
-/** How long after the expected time the run began, or ended where nobody told its beginning; never below zero. */
+/** How long after the expected time the run began, or ended if its start is unknown; at least zero. */
 export function latenessMs(timing: Timing, { previousEndAt, startAt, endAt }: PlacedRun): number {
   const expected = dueAfter(timing, previousEndAt);
   return expected === null ? 0 : Math.max(0, (startAt ?? endAt) - expected);
@@ -94,10 +88,7 @@ export function dueAfter(timing: Timing, at: Instant): Instant | null {
   return expectedAt({ timing, state: { ...NEW_STATE, status: "up", lastPingAt: at } });
 }
 
-// Daily roll-ups: how many runs of a check ended on a day, how, and how long they took. The running day is
-// carried along with the state; this file decides when it is over and where a late run belongs.
-
-/** What one check did on one day. */
+/** Totals of one check and day. */
 export type DayTotals = {
   /** `YYYY-MM-DD`, in UTC: the same day for everyone who looks. */
   day: string;

@@ -1,25 +1,28 @@
-// What whoever runs the installation is told about it: which trouble is worth a message, when one begins and when it is
-// over, and in which words. No clock is read here, and nothing is sent.
+// Health problems of the server: which ones are reported to the admin, when they begin and end, and their
+// texts. No clock is read here, and nothing is sent.
 import { HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from "./instant.ts";
 import { SPOOL_FILL_REPORTED } from "./limits.ts";
 import type { AdminMessage } from "./message.ts";
 import { HOLD_REPORTED_AFTER_MS, SETTLE_MS } from "./watermark.ts";
 
-/** A message that nothing hinders waits no longer than this for its try. */
+/** A sendable message waits no longer than this for its attempt. */
 export const DELIVERY_STUCK_MS = 2 * MINUTE_MS;
 /** A deadline that can be checked waits no longer than this for a sweeper. */
 const SWEEP_STUCK_MS = 2 * MINUTE_MS;
-/** Somebody who holds a check for so long has forgotten it. */
+/** A check that is locked for this long is reported. */
 const LOCK_REPORTED_AFTER_MS = MINUTE_MS;
-/** An intake that was lost is news for this long. */
+/** How long a lost intake is reported. */
 export const LOSS_REPORTED_MS = HOUR_MS;
-/** A trouble that nobody has seen for this long is over: shorter pauses are part of it. */
+/** A problem that was not observed for this long is over; shorter pauses are part of it. */
 const OVER_AFTER_MS = MINUTE_MS;
-/** How many are named, where there can be many. */
+/** How many are named in a text. */
 const NAMED_MAX = 5;
 
 export type HealthProblemKind =
-  /** Alerts about silence wait: somebody holds the watermark, nobody receives, or beats keep breaking off. */
+  /**
+   * Alerts about missing pings are delayed: an intake holds the watermark, none is receiving, or heartbeats
+   * have gaps.
+   */
   | "watermarkHeld"
   | "spoolFilling"
   /** Deadlines are not checked: no sweeper runs, or it makes no progress. */
@@ -31,38 +34,38 @@ export type HealthProblemKind =
   | "checkLocked"
   | "checkPoisoned"
   | "pingQuarantined"
-  /** The channel that is told of all this does not exist, or is disabled. */
+  /** The admin channel does not exist or is disabled. */
   | "adminChannelUnusable";
 
 export type HealthProblem = {
   kind: HealthProblemKind;
-  /** Tells those of a kind apart, where there can be several at a time. */
+  /** Distinguishes several problems of the same kind. */
   subject: string;
   since: Instant;
-  /** What is the matter, in a sentence or two. */
+  /** A description in one or two sentences. */
   text: string;
 };
 
-/** What is known of the installation at a moment. */
+/** The observed state of the server. */
 export type Observed = {
   now: Instant;
-  /** Of everybody who receives; null when nobody does. */
+  /** The watermark of all open intakes; null if there is none. */
   watermarkAt: Instant | null;
-  /** Whoever holds it. */
+  /** The intake that holds it. */
   holderName: string | null;
-  /** The newest sign of life of anybody who receives or received; null: there was none ever. */
+  /** The newest heartbeat of any intake; null: there was none. */
   newestBeatAt: Instant | null;
-  /** Since when silence has not been believed, as far as whoever observes knows; null: it is. */
+  /** Since when no deadlines have fired because heartbeats are not fresh; null if they fire. */
   unsettledSinceAt: Instant | null;
-  /** Since when a deadline has waited to be checked; null: none does. */
+  /** Since when a deadline has been due; null: none is. */
   sweepDueAt: Instant | null;
-  /** Since when heartbeats of the processes that receive have come without a gap; null: they do not. */
+  /** Since when heartbeats have had no gap; null: they have one. */
   freshSinceAt: Instant | null;
   spools: readonly { name: string; fill: number }[];
   lost: readonly { intakeId: string; name: string; lostAt: Instant }[];
-  /** Times of which the database lost confirmed pings that no process could send again. */
+  /** Intervals whose confirmed pings were lost by the database and could not be sent again. */
   lostCommits: readonly { id: number; from: Instant; to: Instant }[];
-  /** Since when a message has waited for its try that nothing hinders; null: none does. */
+  /** Since when a sendable message has been waiting; null: none is. */
   deliveryDueAt: Instant | null;
   locked: readonly { name: string; since: Instant }[];
   poisoned: readonly { name: string; since: Instant; reason: string }[];
@@ -72,7 +75,7 @@ export type Observed = {
   quarantined: { count: number; since: Instant } | null;
 };
 
-/** Everything that is worth telling now. */
+/** All current health problems. */
 export function healthProblemsOf(observed: Observed): HealthProblem[] {
   return [
     ...heldWatermark(observed),
@@ -97,7 +100,7 @@ function heldWatermark({
 }: Observed): HealthProblem[] {
   const trouble = { kind: "watermarkHeld", subject: "" } as const;
   const wait = "Alerts for missing pings are delayed until this is resolved.";
-  // Before the first start of an intake nobody can be missed.
+  // Before the first start of an intake, none can be missing.
   if (watermarkAt === null && newestBeatAt === null) return [];
   const since = watermarkAt ?? newestBeatAt ?? now;
   if (now - since > HOLD_REPORTED_AFTER_MS) {
@@ -211,7 +214,7 @@ function named(checks: readonly { name: string }[]): string {
   return `${checks.length === 1 ? "the check" : "the checks"} ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** Since when each of these checks has been held by somebody else, given what was known before. */
+/** Since when each of these checks has been locked by others, given the previous result. */
 export function stillHeld(
   before: ReadonlyMap<number, Instant>,
   { checkIds, now }: { checkIds: readonly number[]; now: Instant },
@@ -219,7 +222,7 @@ export function stillHeld(
   return new Map(checkIds.map((id) => [id, before.get(id) ?? now]));
 }
 
-/** Whether silence alerts and messages are on their way, so that somebody outside may be told that all is well. */
+/** Whether alerts and messages are being processed, so that an external monitor may be pinged. */
 export function isMoving(
   troubles: readonly HealthProblem[],
   { sweptAt, now }: { sweptAt: Instant | null; now: Instant },
@@ -228,10 +231,10 @@ export function isMoving(
   return isSweeping && !troubles.some(({ kind }) => kind === "watermarkHeld" || kind === "deliveryStuck");
 }
 
-/** What an installation does, as whoever runs it sees it. */
+/** The parts of the server as shown to the admin. */
 export type Part = "receiving" | "watching" | "telling" | "letters" | "database";
 
-/** Whether each part does what it is for; null: it is neither good nor bad. */
+/** Whether each part works; null: unknown. */
 export type Health = Readonly<Record<Part, boolean | null>>;
 
 const PART_OF: Readonly<Record<HealthProblemKind, Part>> = {
@@ -247,22 +250,25 @@ const PART_OF: Readonly<Record<HealthProblemKind, Part>> = {
   adminChannelUnusable: "telling",
 };
 
-/** What can be seen of the parts besides the troubles that are told. */
+/** Further facts about the parts, besides health problems. */
 export type Backlog = {
   now: Instant;
-  /** Those who receive now, and how many of them are past their lease: lost, though nobody may have said so yet. */
+  /** Open intakes, and how many of them are past their lease but not yet declared lost. */
   intakeCount: number;
   lostCount: number;
-  /** Since when a deadline waits to be judged, and a letter to be tried; null: none does. */
+  /** Since when a deadline and an email have been due; null: none is. */
   sweepDueAt: Instant | null;
   letterDueAt: Instant | null;
-  /** Since when signs of life have come without a gap; null: they do not. */
+  /** Since when heartbeats have had no gap; null: they have one. */
   freshSinceAt: Instant | null;
   sendsMail: boolean;
   missingMigrationCount: number;
 };
 
-/** For how long a deadline has waited that could have been judged: after a gap of everybody none can for a while. */
+/**
+ * How long a deadline has been due that could have been evaluated: after a gap of all intakes, none can for a
+ * while.
+ */
 export function sweepLagMs({
   now,
   sweepDueAt,
@@ -272,7 +278,7 @@ export function sweepLagMs({
   return Math.max(0, now - Math.max(sweepDueAt, freshSinceAt + SETTLE_MS));
 }
 
-/** How the parts are doing, given everything that is the matter. */
+/** The health of each part. */
 export function healthOf(troubles: readonly Pick<HealthProblem, "kind">[], backlog: Backlog): Health {
   const { now, intakeCount, lostCount, letterDueAt, sendsMail, missingMigrationCount } = backlog;
   const bad = new Set(troubles.map(({ kind }) => PART_OF[kind]));
@@ -281,7 +287,7 @@ export function healthOf(troubles: readonly Pick<HealthProblem, "kind">[], backl
   if (letterDueAt !== null && now - letterDueAt > DELIVERY_STUCK_MS) bad.add("letters");
   if (missingMigrationCount > 0) bad.add("database");
   return {
-    // Nobody for a moment is a restart, and before the first start nobody can be missed.
+    // No intake for a moment is a restart, and before the first start none can be missing.
     receiving: bad.has("receiving") ? false : intakeCount === 0 ? null : true,
     watching: !bad.has("watching"),
     telling: !bad.has("telling"),
@@ -290,7 +296,7 @@ export function healthOf(troubles: readonly Pick<HealthProblem, "kind">[], backl
   };
 }
 
-/** How many things need somebody: what is the matter, and each part that is unwell without any of it. */
+/** Number of items that need attention: health problems, and unhealthy parts without one. */
 export function countNeeds(troubles: readonly Pick<HealthProblem, "kind">[], health: Health): number {
   const reported = new Set(troubles.map(({ kind }) => PART_OF[kind]));
   const unreported = Object.entries(health).filter(
@@ -299,22 +305,25 @@ export function countNeeds(troubles: readonly Pick<HealthProblem, "kind">[], hea
   return troubles.length + unreported.length;
 }
 
-/** A trouble that was told and is not over. */
+/** A reported health problem that is not over. */
 export type Incident = HealthProblem & {
-  /** When somebody last saw it. */
+  /** When it was last observed. */
   seenAt: Instant;
 };
 
 export type Changes = {
-  /** Told now. */
+  /** To report now. */
   begun: HealthProblem[];
-  /** Told before, and seen again. */
+  /** Reported before and still present. */
   lasting: Incident[];
-  /** Seen no more for a while: told that it is over. */
+  /** Not observed for a while: report that it is over. */
   over: Incident[];
 };
 
-/** What has changed, so that each trouble is told once when it begins and once when it is over. */
+/**
+ * Compares problems with open incidents, so that each is reported once when it begins and once when it is
+ * over.
+ */
 export function changesOf(
   open: readonly Incident[],
   { troubles, now }: { troubles: readonly HealthProblem[]; now: Instant },
@@ -357,7 +366,7 @@ const TITLES: Readonly<Record<HealthProblemKind, { begun: string; over: string }
   pingQuarantined: { begun: "Pings are quarantined", over: "No pings are quarantined" },
 };
 
-/** The message about a trouble that has begun, or is over. */
+/** The message about a health problem that has begun or is over. */
 export function adminMessage(
   trouble: HealthProblem,
   { at, isOver }: { at: Instant; isOver: boolean },

@@ -1,21 +1,21 @@
-// What a job tells us, however it arrived (HTTP, email), and how keywords turn a text into a kind.
-// Decoding bytes and mails is the caller's; what a signal does to a check is in transition.ts.
+// Signals: pings by HTTP or email. How keywords determine their kind, and what is kept until they are
+// recorded. What a signal does to a check is in transition.ts.
 import type { SignalSettings } from "./check.ts";
 import { hasSlugCharacters, uuidOfAnyCase } from "./identity.ts";
 import type { Instant } from "./instant.ts";
 import { EXIT_STATUS_MAX, PING_KEY_LENGTH, SLUG_LENGTH_MAX } from "./limits.ts";
 
-/** What a signal says once methods and keyword filters have been applied. */
+/** The kind after methods and keyword filters are applied. */
 export type SignalKind = "success" | "start" | "fail" | "log" | "ign";
 
-/** The part of a signal that the state machine looks at. */
+/** The part of a signal that the state rules use. */
 export type Signal = {
   kind: SignalKind;
   /** Receive time on the database's clock. */
   at: Instant;
   /** Run id, lower case, or null. */
   rid: string | null;
-  /** Replayed from a spool: it may be older than what has been applied since. */
+  /** Replayed from a spool: newer signals may have been applied before. */
   replayed: boolean;
 };
 
@@ -27,20 +27,19 @@ const KIND_NAME: Readonly<Record<SignalKind, string>> = {
   ign: "Ignored",
 };
 
-/** How a signal is called in messages and on screens. */
+/** The name of a kind in messages and on pages. */
 export function signalName(kind: SignalKind, exitStatus: number | null): string {
   if (kind === "fail" && exitStatus !== null && exitStatus > 0) return `Exit status ${exitStatus}`;
   return KIND_NAME[kind];
 }
 
-/** The run id of a signal, or null when the text is none; an absent one must not be asked about. */
+/** The run id of a signal; null if it is invalid. */
 export function parseRunId(text: string): string | null {
   return uuidOfAnyCase(text);
 }
 
 /**
- * The exit status that a path segment spells: null when it is no number at all (the segment means
- * something else then), "too large" when no process can end with it.
+ * The exit status in a path segment: null if it is not a number, "too large" beyond the range of a process.
  */
 export function parseExitStatus(segment: string): number | "too large" | null {
   if (!/^[0-9]+$/.test(segment)) return null;
@@ -58,16 +57,16 @@ export function splitKeywords(field: string): string[] {
 
 type Keywords = Pick<SignalSettings, "startKw" | "successKw" | "failureKw">;
 
-/** What the keywords make of a text, or null when none occurs in it. Letter case counts. */
+/** The kind that keywords find in a text; null if none occurs. Case-sensitive. */
 export function matchKeywords(text: string, keywords: Keywords): "fail" | "success" | "start" | null {
   const occurs = (field: string) => splitKeywords(field).some((keyword) => text.includes(keyword));
-  // A text that speaks of success and of failure is a failure: the safe side is to tell someone.
+  // With keywords of success and failure, it is a failure: the safe side is to alert.
   if (occurs(keywords.failureKw)) return "fail";
   if (occurs(keywords.successKw)) return "success";
   return occurs(keywords.startKw) ? "start" : null;
 }
 
-/** What an HTTP request asks for by its path; an exit status stands for success or fail. */
+/** The action in the path of an HTTP request; an exit status means success or fail. */
 export type HttpAction = "success" | "start" | "fail" | "log" | { exitStatus: number };
 
 /**
@@ -107,13 +106,10 @@ export function classifyEmail(
   return splitKeywords(settings.successKw).length === 0 ? "success" : "ign";
 }
 
-// A signal as a protocol accepted it, before anybody looked up its check or asked what it means. What is here
-// is all that is kept of it until it is recorded, so it must be enough to record it hours later.
-
-/** What the signal's address names. A slug is resolved when the signal is recorded, not when it came. */
+/** The check as addressed by the signal. A slug is resolved when the signal is recorded. */
 export type SignalTarget = { by: "uuid"; uuid: string } | { by: "slug"; pingKey: string; slug: string };
 
-/** What the signal's kind will be told from, once the settings of its check are known. */
+/** What determines the kind, once the settings of the check are known. */
 export type SignalSource =
   | { by: "http"; action: HttpAction; method: string }
   /** The decoded subject, and the plain and the HTML part as one text. */
@@ -128,7 +124,7 @@ export type AcceptedSignal = {
   scheme: string;
   remoteAddr: string | null;
   ua: string;
-  /** The kept part of the body as it came, or null when there was none. */
+  /** The stored part of the body; null if there is none. */
   body: Uint8Array | null;
   /** Receive time on the database's clock. */
   at: Instant;
@@ -136,7 +132,7 @@ export type AcceptedSignal = {
 
 /** Signals that are recorded together. A batch is frozen once it is numbered. */
 export type Batch = {
-  /** The start of an intake that numbered the batch. */
+  /** The intake that numbered the batch. */
   intakeId: string;
   /** 1, 2, 3 … without a gap. */
   seq: number;
@@ -144,19 +140,19 @@ export type Batch = {
 };
 
 /**
- * What became of a signal: logged; no such check; several checks of that slug; quarantined; or an error of our own code
- * kept it from being recorded, so that nothing may be promised to its sender.
+ * The result of a signal: recorded; unknown check; several checks with that slug; quarantined; or not
+ * recorded because of an error in our code, so that it must not be acknowledged.
  */
 export type SignalResult = "recorded" | "unknown" | "ambiguous" | "rejected" | "failed";
-
-// Which check a mail address means: the part before the @, whose domain has been found to be ours. Only its
-// syntax; whether there is such a check is told when the message is recorded.
 
 /** Where the version of a UUID stands. */
 const VERSION_AT = 14;
 const PING_KEY = /^[-A-Za-z0-9_]+$/;
 
-/** What a local part names, or null when it can name no check. A UUID may come in either letter case. */
+/**
+ * The target of a local part of an email address; null if it cannot name a check. UUIDs are accepted in
+ * either letter case.
+ */
 export function mailboxTarget(localPart: string): SignalTarget | null {
   const plusAt = localPart.indexOf("+");
   if (plusAt === -1) {

@@ -33,9 +33,9 @@ export const OTHER_EVENTS = {
 export type OtherEvent = keyof typeof OTHER_EVENTS;
 
 /**
- * What a cell says: the stored status afterwards; `*` if a run is in progress afterwards; then the flips,
- * in order: `↑` up, `↓` down, with `!` where people are told. `⤺` takes the silence flip back, `?` leaves
- * "not observed" in the history, `✉` sends a notice instead of an alarm, `✗` is refused, `=` changes
+ * What a cell says: the stored status afterwards; `*` if a run is in progress afterwards; then the flips, in
+ * order: `↑` up, `↓` down, with `!` if channels are notified. `⤺` retracts the flip of a missed deadline, `?`
+ * adds "not observed" to the history, `✉` sends a notice instead of an alert, `✗` is rejected, `=` changes
  * nothing but the log, and `–` cannot happen: there is no deadline to be past.
  */
 export type Cell = string;

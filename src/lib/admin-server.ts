@@ -1,5 +1,4 @@
-// What an operator's tools ask a process: is it alive, is it ready, what does it count. One small HTTP server
-// that every process has, whatever else it runs. Serves nobody outside and knows no domain word.
+// The admin HTTP server of every process: /healthz, /readyz and /metrics.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
 import type { ListenAddress } from "./address.ts";

@@ -1,5 +1,5 @@
-// Reads a mail that anybody may have sent, with an end to the work. The library that takes mails apart needs a minute
-// for half a megabyte of messages inside messages or of tiny parts; while it works, the process does nothing else.
+// Parses untrusted emails and delivery reports with bounded work: the parser needs a minute for half a
+// megabyte of nested messages or tiny parts, and blocks the process.
 import PostalMime, { type Email } from "postal-mime";
 
 export type MailBounds = {
@@ -52,9 +52,6 @@ function beginningOf(raw: Uint8Array, { bytesMax, linesMax }: MailBounds): Uint8
   }
   return bytes.subarray(0, end + 1);
 }
-
-// Reads the report that a mail server sends about a mail it could not deliver: to which address it came, and what it
-// says. Knows nothing of what was sent.
 
 export type DeliveryStatus = {
   /** The part before the @ of the address that the report came to; empty when it has none. */

@@ -3,7 +3,8 @@ import { lookup as systemLookup, type LookupAddress, type LookupOptions, Resolve
 import { readFileSync, statSync } from "node:fs";
 import { Agent, buildConnector, type Dispatcher, ProxyAgent, request } from "undici";
 
-// What can go wrong with a request of ours, in the words that the owner of a channel reads.
+// HTTP requests to URLs given by users, protected against SSRF: errors, policy, name lookup, connections,
+// proxy and client.
 
 export type OutgoingErrorKind =
   /** It was not even tried, and will not be the next time either. */
@@ -91,8 +92,7 @@ function diagnosisOf(error: Error): Diagnosis | null {
   return CODES.get(code) ?? (TLS_CODES.test(code) ? { trouble: "tls" } : null);
 }
 
-// Where a request of ours may go when somebody else has chosen its address. Judges schemes, ports and addresses;
-// it looks nothing up. What a name stands for is judged where the connection is made: see connector.ts.
+// The policy checks schemes, ports and addresses without a lookup; names are checked when connecting.
 
 export type DestinationPolicy = {
   /** Whether machines of the operator's own network may be reached: their chat server is often one of them. */
@@ -200,9 +200,10 @@ export function refusalOfUrl(url: URL, policy: DestinationPolicy): RefusedText |
   return null;
 }
 
-// Looks up names that somebody else has chosen. The system's resolver works in the few threads of the process, two at a
-// time, and may take half a minute for a name whose server does not answer; names of the database and of mail servers
-// would wait behind it. So names are asked for by DNS without threads first, and of the system one at a time.
+// Name lookups for URLs given by users. The system resolver uses the few threads of the process, two at a
+// time, and may take half a minute for a name whose server does not answer, which would delay lookups of the
+// database and mail servers. So names are first resolved by DNS without threads, and by the system one at a
+// time.
 
 export type NameLookup = (
   hostname: string,
@@ -328,9 +329,8 @@ const guardedNameLookup = nameLookup({
   isListed: hostsList(HOSTS_FILE),
 });
 
-// Makes connections for requests whose address somebody else has chosen. A literal address is judged before, a
-// name by each address that it stands for, and the peer once more when the connection is there, because a name
-// may stand for something else a moment later.
+// Connections for URLs given by users. A literal address is checked before, a name by each of its addresses,
+// and the peer again after connecting, because a name may resolve differently a moment later.
 
 const CONNECT_MS_MAX = 10_000;
 
@@ -395,8 +395,7 @@ function judgeName(hostname: string, options: ConnectorOptions): Promise<void> {
   });
 }
 
-// The way that requests take out of the house: by connections of our own, or through a proxy. Either way a target is
-// judged before anybody hears of it.
+// Direct connections, or a proxy. Either way, the target is checked first.
 
 export type OutgoingRoute = {
   /** Throws for a target that may not be called. */
@@ -483,8 +482,8 @@ async function within(signal: AbortSignal, looking: Promise<void>): Promise<void
   }
 }
 
-// HTTP requests to addresses that somebody else has chosen: judged before each hop, bounded in time and size.
-// It repeats nothing: whether a request is worth another try is for the caller to decide.
+// The HTTP client for URLs given by users: checked before each hop, limited in time and size. It does not
+// retry.
 
 export type OutgoingRequest = {
   method: "GET" | "POST" | "PUT" | "DELETE";

@@ -1,4 +1,4 @@
-// The hashes that rules ask for: core says what is hashed, and is handed these. Texts are taken as UTF-8.
+// Hashes, random secrets, and sealing of secrets. Texts are encoded as UTF-8.
 import {
   createCipheriv,
   createDecipheriv,
@@ -36,14 +36,10 @@ export function isSameText(one: string, other: string): boolean {
   return a !== undefined && b !== undefined && timingSafeEqual(a, b);
 }
 
-// Secret random characters. The only place that draws lots; core is handed this function.
-
 /** A text of `length` characters, each drawn evenly and unpredictably from the alphabet. */
 export function randomText({ alphabet, length }: { alphabet: string; length: number }): string {
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join("");
 }
-
-// Secrets that a stranger must not guess, and what is kept of them: random texts and their digests.
 
 const TOKEN_BYTES = 32;
 
@@ -57,7 +53,7 @@ export function digestOfToken(token: string): Buffer {
   return createHash("sha256").update(token, "utf8").digest();
 }
 
-// Seals a secret that has to be read again: AES-256-GCM with a key that is derived from the instance's secret.
+// Sealing: AES-256-GCM with a key derived from the instance's secret.
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;

@@ -361,8 +361,6 @@ function parseDatabaseUrl(text: string): URL | null {
   }
 }
 
-// The kinds of value that settings of mail have, beside those in setting-value.ts.
-
 /** A bare address: one @, no spaces, nothing that could end it or begin another one. */
 const ADDRESS = /^[^\s@<>"',;:()[\]\\]+@[^\s@<>"',;:()[\]\\]+$/;
 const NAMED = /^[^<>"\r\n]*<(?<address>[^<>\s]+)>$/;

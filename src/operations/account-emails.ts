@@ -1,5 +1,5 @@
-// Letters about accounts: who is owed one, and what stands in it when it is sent. A link is made only then, from the
-// row that the letter names and the instance's secret; the letter itself holds none.
+// Emails about accounts. Links are derived when the email is composed, from the row that it refers to and the
+// instance's secret; the stored email contains none.
 import { randomUUID } from "node:crypto";
 import type { AccountEmailFacts, SecurityChange } from "../core/email.ts";
 import type { Instant } from "../core/instant.ts";
@@ -23,7 +23,7 @@ async function queueEmail(tx: Tx, { kind, accountId, about, at }: EmailToQueue):
   await insertEmail(tx, { uuid: randomUUID(), kind, accountId, channelId: null, about, createdAt: at });
 }
 
-/** Owes the letter with the link or the code of a token. */
+/** Plans the email with the link or code of a token. */
 export async function queueTokenEmail(
   tx: Tx,
   { kind, tokenUuid, at }: { kind: "signIn" | "confirm" | "changeEmail"; tokenUuid: string; at: Instant },
@@ -31,7 +31,7 @@ export async function queueTokenEmail(
   await queueEmail(tx, { kind, accountId: null, about: { token: tokenUuid }, at });
 }
 
-/** Owes the letter with the link of an invitation. */
+/** Plans the email with the link of an invitation. */
 export async function queueInvitationEmail(
   tx: Tx,
   { uuid, at }: { uuid: string; at: Instant },
@@ -39,7 +39,7 @@ export async function queueInvitationEmail(
   await queueEmail(tx, { kind: "invitation", accountId: null, about: { invitation: uuid }, at });
 }
 
-/** Owes the letter that asks somebody to take a project over. */
+/** Plans the email that asks a member to take over a project. */
 export async function queueTransferEmail(
   tx: Tx,
   { accountId, projectUuid, at }: { accountId: number; projectUuid: string; at: Instant },
@@ -47,7 +47,7 @@ export async function queueTransferEmail(
   await queueEmail(tx, { kind: "transfer", accountId, about: { project: projectUuid }, at });
 }
 
-/** Owes the owner of an account the news that a way in has changed; `to` is an address that it had before. */
+/** Plans the email about a changed sign-in method; `to` is a previous address, if given. */
 export async function queueSecurityEmail(
   tx: Tx,
   { accountId, what, at, to }: { accountId: number; what: SecurityChange; at: Instant; to?: string },
@@ -57,7 +57,7 @@ export async function queueSecurityEmail(
 
 export type AccountEmail = { to: string; facts: AccountEmailFacts };
 
-/** What a letter about an account says, and to whom; null when there is nothing to say any more. */
+/** Composes an email about an account; null if there is no longer anything to send. */
 export async function composeAccountEmail(
   db: Db,
   email: QueuedEmail,
@@ -131,6 +131,6 @@ async function readSecurity(
 ): Promise<AccountEmail | null> {
   const account = accountId === null ? null : await findAccountById(db, accountId);
   if (account === null) return null;
-  // Written above, in this shape.
+  // Stored by the functions above in this shape.
   return { to: to ?? account.email, facts: { kind: "security", what: what as SecurityChange } };
 }

@@ -1,4 +1,4 @@
-// Makes an account: someone who can own projects. Signing in is another matter.
+// Creating accounts.
 import { randomUUID } from "node:crypto";
 import { AppError } from "../core/errors.ts";
 import { newPingKey } from "../core/identity.ts";
@@ -12,8 +12,8 @@ import { countOwnedProjects, insertProject } from "../store/projects.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { audit } from "./audit.ts";
 
-/** The longest address that mail can carry. */
-/** One @, something on both sides, no spaces. Whether mail arrives there, only mail can tell. */
+/** Maximum length of an email address. */
+/** One @ with text on both sides, no spaces. */
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 
 export type AccountRequest = {
@@ -33,7 +33,7 @@ export function normalEmail(text: string): string {
   return email;
 }
 
-/** Adds an account by the command line and returns it. AppError `conflict` when the address has one already. */
+/** Creates an account, for the command line. AppError `conflict` if the address has one. */
 export async function createAccount(database: Database, request: AccountRequest): Promise<Account> {
   if (request.name.length > ACCOUNT_NAME_LENGTH_MAX) {
     throw new AppError("invalid", `The name can have at most ${ACCOUNT_NAME_LENGTH_MAX} characters.`);
@@ -62,17 +62,17 @@ export async function createAccount(database: Database, request: AccountRequest)
   }
 }
 
-/** What the first project of a new account is called. */
+/** Name of the first project of a new account. */
 const FIRST_PROJECT = "My project";
 
-/** The account of an address, made if there is none. */
+/** The account of an address; created if there is none. */
 export async function findOrAddAccount(tx: Tx, of: NewAccount): Promise<Account> {
   return (await findAccountByEmail(tx, of.email)) ?? addAccount(tx, of);
 }
 
 type NewAccount = { email: string; name: string; now: Instant };
 
-/** A new account. The database refuses (`unique_violation`) an address that has one. */
+/** Inserts an account. `unique_violation` if the address has one. */
 export async function addAccount(tx: Tx, { email, name, now }: NewAccount): Promise<Account> {
   const account = {
     uuid: randomUUID(),
@@ -97,7 +97,7 @@ export async function addAccount(tx: Tx, { email, name, now }: NewAccount): Prom
   return { ...account, id };
 }
 
-/** Gives an account that owns nothing its first project. */
+/** Creates the first project of an account without projects. */
 export async function addFirstProject(
   tx: Tx,
   { accountId, now }: { accountId: number; now: Instant },

@@ -1,4 +1,4 @@
-// What an operator does to the accounts of others: limits, and who may administer. Written down like every change.
+// What admins change about accounts: limits and admin rights. Every change is audited.
 import { auditDifference } from "../core/audit.ts";
 import { AppError } from "../core/errors.ts";
 import type { Instant } from "../core/instant.ts";
@@ -21,20 +21,20 @@ import { inRetriedTransaction } from "./retry.ts";
 export type AccountChange = {
   actorId: number;
   accountUuid: string;
-  /** Null: the limit of the installation. */
+  /** Null: the default limit of the server. */
   checkLimit?: number | null;
   isOperator?: boolean;
   now: Instant;
 };
 
 /**
- * Changes what is given. AppError `not_found`, `conflict` where nobody would be left to administer, `forbidden` for whom
- * somebody else was quicker with.
+ * Changes the given fields. AppError `not_found`; `conflict` if no admin would be left; `forbidden` after a
+ * concurrent change.
  */
 export async function changeAccount(database: Database, change: AccountChange): Promise<void> {
   const { actorId, accountUuid, now } = change;
   await inRetriedTransaction(database, async (tx) => {
-    // Before anything is read: two who step down at once are judged one after the other.
+    // Before anything is read, so that two admins who step down at once are handled one after the other.
     const operatorIds = await lockAdmins(tx);
     if (!operatorIds.includes(actorId)) {
       throw new AppError("forbidden", "You are no longer a server admin.");
@@ -57,8 +57,8 @@ export async function changeAccount(database: Database, change: AccountChange): 
 }
 
 /**
- * Ends what somebody has sent as an operator, into projects, too: where no mail was sent, its link went through the
- * operator's hands, and nothing tells such a one from one that was mailed.
+ * Withdraws invitations sent as an admin, also to projects: without email, their links passed through the
+ * admin's hands.
  */
 async function endInvitationsOf(
   tx: Tx,
@@ -70,9 +70,10 @@ async function endInvitationsOf(
   }
 }
 
-// Gives an account a limit of its own for the number of its checks, or takes it away again.
-
-/** By the command line. Null returns to the limit of the installation. AppError `not_found` when the address has no account. */
+/**
+ * Sets the check limit of an account, for the command line. Null restores the default. AppError `not_found`
+ * if the address has no account.
+ */
 export async function setCheckLimit(
   database: Database,
   { email, checkLimit, now }: { email: string; checkLimit: number | null; now: Instant },
@@ -92,7 +93,7 @@ export type LimitChange = {
   now: Instant;
 };
 
-/** The same inside the caller's transaction. It is written down, unless nothing changes. */
+/** The same in the caller's transaction. Audited, unless nothing changes. */
 async function changeCheckLimit(tx: Tx, { account, checkLimit, actorId, now }: LimitChange): Promise<void> {
   const limits = auditDifference({ checkLimit: account.checkLimit }, { checkLimit });
   if (limits === null) return;

@@ -1,5 +1,5 @@
-// API keys as they are stored: a digest that is worthless without the instance's secret, and the beginning
-// by which people recognise a key. What a key looks like is said in core/identity.ts.
+// API keys: creating, hashing and recording their use. A key is stored as a keyed digest, with its first
+// characters for recognition.
 import { createHmac } from "node:crypto";
 import { AppError } from "../core/errors.ts";
 import { type KeyKind, newApiKey } from "../core/identity.ts";
@@ -13,15 +13,15 @@ import { findProjectByUuid } from "../store/projects.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { audit } from "./audit.ts";
 
-/** The prefix that tells the kind, and eight characters more: enough to tell keys apart, useless to guess from. */
+/** The prefix of the kind and eight more characters. */
 const SHOWN_LENGTH = 12;
 
-/** What of a key may be shown and kept in sight. */
+/** The part of a key that may be shown. */
 export function prefixOf(key: string): string {
   return key.slice(0, SHOWN_LENGTH);
 }
 
-/** What a key is called in the record of changes: without a name by its beginning, when made as well as when ended. */
+/** The name of a key in the audit log, or its first characters. */
 export function keySubject({ name, prefix }: { name: string; prefix: string }): string {
   return name || `${prefix}…`;
 }
@@ -33,7 +33,7 @@ export function digestOfKey({ key, secretKey }: { key: string; secretKey: string
 
 export type KeyRequest = { projectId: number; kind: KeyKind; name: string; secretKey: string; now: Instant };
 
-/** Makes and stores a new key inside the caller's transaction. The returned text exists nowhere else. */
+/** Creates a key in the caller's transaction and returns its text, which is stored nowhere. */
 export async function addApiKey(tx: Tx, request: KeyRequest): Promise<string> {
   const key = newApiKey(request.kind, randomText);
   await insertApiKey(tx, {
@@ -47,27 +47,25 @@ export async function addApiKey(tx: Tx, request: KeyRequest): Promise<string> {
   return key;
 }
 
-/** The secret that keys are hashed with: the configured one, or the one that the installation made itself. */
+/** The secret for hashing keys: the configured one, or the instance's own. */
 export async function secretKeyOf(db: Db, configured: string | null): Promise<string> {
   return configured ?? (await findSecretKey(db));
 }
 
 export type KeyUse = { keyId: number; at: Instant };
 
-/** Writes down when keys were last used; an older use than the stored one changes nothing. */
+/** Records when keys were last used; older uses change nothing. */
 export async function recordKeyUses(database: Database, uses: readonly KeyUse[]): Promise<void> {
-  // In the order of the ids: two processes that write the same keys then wait for each other and never cross.
+  // In id order, to avoid deadlocks.
   const ordered = uses.toSorted((a, b) => a.keyId - b.keyId);
   await inTransaction(database, (tx) => touchApiKeys(tx, ordered));
 }
-
-// Makes further API keys for a project by the command line, or new ones in the place of those it has.
 
 export type KeysRequest = {
   projectUuid: string;
   kinds: readonly KeyKind[];
   name: string;
-  /** True: earlier keys of these kinds stop working the moment the new ones exist. */
+  /** True: earlier keys of these kinds are revoked. */
   replace: boolean;
   secretKey: string;
   now: Instant;
@@ -79,7 +77,10 @@ export type CreatedKeys = {
   revokedCount: number;
 };
 
-/** Adds one key of each kind asked for. AppError `not_found` when there is no such project. */
+/**
+ * Creates keys of these kinds for a project, for the command line. AppError `not_found` if there is no such
+ * project.
+ */
 export async function createKeys(database: Database, request: KeysRequest): Promise<CreatedKeys> {
   if (request.name.length > API_KEY_NAME_LENGTH_MAX) {
     throw new AppError(
@@ -124,7 +125,7 @@ type Noted = { projectId: number; now: Instant; subject: string } & (
   | { what: "key.revoked"; before: KeySide; after: null }
 );
 
-/** In the same words as what is done on the page of settings. */
+/** The same audit entry as from the settings page. */
 async function note(tx: Tx, { now: at, ...noted }: Noted): Promise<void> {
   await audit(tx, { ...noted, accountId: null, keyId: null, at });
 }

@@ -1,4 +1,4 @@
-// Counts what may be tried only so often, by network, address or account. Whom it counts is stored as a digest.
+// Rate limits of attempts by network, address or account, stored as digests.
 import type { Signing } from "../core/email.ts";
 import { AppError } from "../core/errors.ts";
 import { type Instant, MINUTE_MS } from "../core/instant.ts";
@@ -10,7 +10,7 @@ import { addSignInFailure, lockAttempts, writeAttempts } from "../store/sign-in.
 import type { Tx } from "../store/transaction.ts";
 import { inRetriedTransaction } from "./retry.ts";
 
-/** What a browser says to have been signed in before; empty: nothing. Our signature tells whether it was. */
+/** The signed cookie of a browser that was signed in before; empty if none. */
 export type Known = { device: string; signing: Signing };
 
 /** The known browser of an account that a request comes from, or null. */
@@ -23,7 +23,9 @@ export async function deviceOf(
   return readDevice(device, { signing, accountId, knownFromAt, now });
 }
 
-/** Counts one try of each of these. AppError `rate_limited` when one of them is used up; nothing is counted then. */
+/**
+ * Counts one attempt of each of these. AppError `rate_limited` if one is used up; then nothing is counted.
+ */
 export async function countAttempts(
   database: Database,
   attempts: readonly CountedAttempt[],
@@ -32,7 +34,7 @@ export async function countAttempts(
   await inRetriedTransaction(database, (tx) => countAttemptsIn(tx, attempts, { now }));
 }
 
-/** The same within a transaction, which the refusal has to end. */
+/** The same in a transaction, which must end with the error. */
 export async function countAttemptsIn(
   tx: Tx,
   attempts: readonly CountedAttempt[],
@@ -47,7 +49,7 @@ export async function countAttemptsIn(
   }
 }
 
-/** Counts a wrong password or code for the owner of the account to see; null: there is no account. */
+/** Counts a wrong password or code, shown to the account's owner; null: there is no account. */
 export function countFailure(
   database: Database,
   failure: { accountId: number | null; at: Instant },
@@ -60,11 +62,11 @@ function waitText(waitMs: number): string {
   return `Too many attempts. Try again in ${minutes === 1 ? "1 minute" : `${minutes} minutes`}.`;
 }
 
-/** The browser that somebody comes in with. */
+/** The known browser of a sign-in. */
 export type Visitor = {
   ua: string;
   remoteAddr: string | null;
-  /** What tries are counted by. */
+  /** The keys that attempts are counted by. */
   network: string;
   now: Instant;
 };

@@ -1,16 +1,16 @@
-// The record of changes: whoever changes something calls this in the same transaction. Fields that may hold a secret
-// are hidden here once more, whatever the caller hands over.
+// The audit log, written in the transaction of the change. Fields that may contain a secret are redacted
+// here, whatever the caller passes.
 import { AUDIT_PAGE_MAX, AUDIT_SUBJECT_LENGTH_MAX, type AuditAction, auditSide } from "../core/audit.ts";
 import type { Instant } from "../core/instant.ts";
 import { type AuditEntry, insertAuditEntries, listAuditEntries } from "../store/audit.ts";
 import type { Db } from "../store/db.ts";
 import type { Tx } from "../store/transaction.ts";
 
-/** Who does something: a person, a key, or (both null) the command line. */
+/** The actor: an account, an API key, or (both null) the command line. */
 export type Actor = { accountId: number | null; keyId: number | null };
 
 export type Change = Actor & {
-  /** Null: about an account or the installation. */
+  /** Null: about an account or the server. */
   projectId: number | null;
   what: AuditAction;
   /** The name of what is changed. */
@@ -20,12 +20,12 @@ export type Change = Actor & {
   at: Instant;
 };
 
-/** Writes a change down. */
+/** Adds an entry. */
 export async function audit(tx: Tx, change: Change): Promise<void> {
   await auditAll(tx, [change]);
 }
 
-/** Writes changes down, in this order. */
+/** Adds entries in this order. */
 export async function auditAll(tx: Tx, changes: readonly Change[]): Promise<void> {
   const entries = changes.map((change) => ({
     ...change,
@@ -36,7 +36,10 @@ export async function auditAll(tx: Tx, changes: readonly Change[]): Promise<void
   await insertAuditEntries(tx, entries);
 }
 
-/** A page of the record of a project, or (null) of what is about none, the newest first, and where the next one begins. */
+/**
+ * A page of the audit log of a project, or (null) of entries without a project, newest first, and where the
+ * next page begins.
+ */
 export async function listAudit(
   db: Db,
   { projectId, beforeId = Number.MAX_SAFE_INTEGER }: { projectId: number | null; beforeId?: number },

@@ -1,5 +1,5 @@
-// What making, changing and deleting channels have in common: who does it, which channel is meant, what has to hold
-// of groups and checks, and asking the address of a mail channel.
+// Creating, changing, deleting and listing channels; confirming email addresses; connecting Telegram chats;
+// disabling failing channels.
 import { createHash, randomUUID } from "node:crypto";
 import { auditDifference } from "../core/audit.ts";
 import {
@@ -68,12 +68,12 @@ import { countAttemptsIn } from "./attempts.ts";
 import { type Actor, audit } from "./audit.ts";
 import { inRetriedTransaction } from "./retry.ts";
 
-/** What every change of a channel comes with. */
+/** Parameters of every change of a channel. */
 export type Changing = { by: Actor; at: Instant };
 
 export type KindsAndMail = {
   rules: ConfigRules;
-  /** Whether this installation asks addresses before it writes to them. */
+  /** Whether email addresses must be confirmed before alerts are sent to them. */
   mailVerification: boolean;
 };
 
@@ -87,8 +87,8 @@ export async function getChannel(db: Db, name: ChannelName): Promise<ManagedChan
 }
 
 /**
- * The channel that is to be changed; until the end of the transaction nobody else changes one of its project. Throws
- * AppError `not_found`, and `precondition_failed` when it is not at one of the expected revisions any more.
+ * Locks the channels of the project and returns the one to change. Throws AppError `not_found`, and
+ * `precondition_failed` if it has none of the expected revisions.
  */
 async function lockChannel(
   tx: Tx,
@@ -102,7 +102,7 @@ async function lockChannel(
   return channel;
 }
 
-/** The configuration as it may be stored. Throws AppError `invalid` with a sentence for whoever wrote it. */
+/** The validated configuration. Throws AppError `invalid` with a text for the user. */
 function judgedConfig(rules: ConfigRules, given: { kind: string; config: unknown }): ChannelConfig {
   const read = rules.read(given.kind, given.config);
   if (!read.ok) throw new AppError("invalid", read.text);
@@ -115,7 +115,7 @@ function judgedConfig(rules: ConfigRules, given: { kind: string; config: unknown
   return read.value;
 }
 
-/** Throws AppError `invalid` where a group names what is no channel of its project, or another group. */
+/** Throws AppError `invalid` if a member of a group is not a channel of its project, or is a group. */
 async function permitMembers(db: Db, channel: Pick<Channel, "projectId" | "kind" | "config">): Promise<void> {
   const members = membersOf(channel);
   if (members.length === 0) return;
@@ -123,7 +123,9 @@ async function permitMembers(db: Db, channel: Pick<Channel, "projectId" | "kind"
   if (problem !== null) throw new AppError("invalid", problem);
 }
 
-/** Lets a channel hear of the chosen checks. Throws AppError `invalid` for one that the project does not have. */
+/**
+ * Assigns the chosen checks to a channel. Throws AppError `invalid` for one that the project does not have.
+ */
 async function assignChosenChecks(
   tx: Tx,
   { channel, checks }: { channel: Pick<Channel, "id" | "projectId">; checks: ChosenChecks },
@@ -137,13 +139,13 @@ async function assignChosenChecks(
   await assignChecks(tx, { channelId, checkIds: found.map(({ id }) => id) });
 }
 
-/** Sees to it that the address of a mail channel is asked, if it has to be. Other kinds have nobody to ask. */
+/** Asks for confirmation of the address of an email channel, if necessary. */
 async function askAddress(
   tx: Tx,
   request: {
     channel: Pick<Channel, "id" | "kind" | "config">;
     mailVerification: boolean;
-    /** Ask also who has agreed: it has said no since. */
+    /** Ask even if it was confirmed: the recipient has unsubscribed since. */
     repeat: boolean;
     at: Instant;
   },
@@ -160,7 +162,7 @@ async function askAddress(
   });
 }
 
-/** Writes a change of a channel into the record; null stands for before it was made, and after it is gone. */
+/** Adds an audit log entry for a channel; null means not created yet, or deleted. */
 async function auditChannel(
   tx: Tx,
   { before, after, by, at }: Changing & Record<"before" | "after", ManagedChannel | null>,
@@ -177,7 +179,7 @@ async function auditChannel(
     what: wordFor(before, after),
     subject: channel.name === "" ? channel.kind : channel.name,
     before: shown?.before ?? null,
-    // Of a configuration only the names of its fields: nobody here knows which of them are secret.
+    // Only the names of changed configuration fields: which ones are secret is not known here.
     after: fields.length === 0 ? (shown?.after ?? null) : { ...shown?.after, changed: fields },
     at,
   });
@@ -200,9 +202,7 @@ function changedFields(before: ChannelConfig, after: ChannelConfig): string[] {
   return Object.keys(after).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
 }
 
-// Makes a channel, once for each name that a client gives to its request.
-
-/** The name that a client gives to its request, and a text that is the same for the same request only. */
+/** The idempotency key of a request, and a fingerprint of the request. */
 export type Once = { key: string; request: string };
 
 export type CreateChannelRequest = Changing &
@@ -214,22 +214,22 @@ export type CreateChannelRequest = Changing &
     config: unknown;
     isEnabled: boolean;
     checks: ChosenChecks;
-    /** Null: every request makes a channel. */
+    /** Null: every request creates a channel. */
     once: Once | null;
   };
 
-/** `repeated`: the request had been served before, and nothing was done. */
+/** `repeated`: the request was served before, and nothing was done. */
 export type CreatedChannel = {
   kind: "created" | "repeated";
   channel: ManagedChannel;
-  /** The secrets that were made for it, by their fields: to be shown now, since nobody can read them later. */
+  /** The generated secrets by field, to be shown once. */
   made: Readonly<Record<string, string>>;
 };
 
 /**
- * Makes a channel. AppError `invalid` for what cannot be, `forbidden` beyond the limit of a project, `unprocessable`
- * where a name was given to two different requests, `conflict` where what it made is gone, `rate_limited` when too
- * many addresses were asked, `not_found` without the project.
+ * Creates a channel. AppError `invalid`; `forbidden` beyond the limit of the project; `unprocessable` if an
+ * idempotency key was used for a different request; `conflict` if its channel was deleted; `rate_limited` if
+ * too many addresses were asked for confirmation; `not_found` without the project.
  */
 export function createChannel(database: Database, request: CreateChannelRequest): Promise<CreatedChannel> {
   const { rules, kind } = request;
@@ -247,7 +247,7 @@ export function createChannel(database: Database, request: CreateChannelRequest)
   });
 }
 
-/** What the same request has made before; null when it is served for the first time. */
+/** The result of the same request before; null if there is none. */
 async function repetitionOf(
   tx: Tx,
   { projectId, once, uuid, at }: Pick<CreateChannelRequest, "projectId" | "once" | "at"> & { uuid: string },
@@ -290,9 +290,7 @@ async function insert(
   await askAddress(tx, { channel, mailVerification, repeat: false, at });
 }
 
-// Changes and deletes channels: each verb is one transaction, and leaves groups and their members in accord.
-
-/** Which revisions of the channel the change was meant for; null: whatever it is now. */
+/** The revisions that the change applies to; null: any. */
 type Expected = { expected: readonly number[] | null };
 
 export type UpdateChannelRequest = ChannelName &
@@ -301,8 +299,8 @@ export type UpdateChannelRequest = ChannelName &
   Expected & { change: ChannelRequest };
 
 /**
- * Changes what is given; of the configuration, too, fields that are not given stay as they are. AppError as
- * `createChannel`, and `precondition_failed` when somebody else was quicker.
+ * Changes the given fields, also within the configuration. AppError as `createChannel`, and
+ * `precondition_failed` after a concurrent change.
  */
 export function updateChannel(database: Database, request: UpdateChannelRequest): Promise<ManagedChannel> {
   return inRetriedTransaction(database, async (tx) => {
@@ -339,7 +337,7 @@ async function applyChange(
   });
   if (change.checks !== undefined) await assignChosenChecks(tx, { channel, checks: change.checks });
   if (disabled !== null) return;
-  // Whoever has unsubscribed, or could not be reached, is asked again before a mail goes there.
+  // An address that was unsubscribed or unreachable must be confirmed again.
   const repeat = before !== null && before.reason !== DISABLED_BY_OWNER;
   await askAddress(tx, { channel: { ...channel, config }, mailVerification, repeat, at });
 }
@@ -349,8 +347,8 @@ function disabledOf({ disabledAt, disabledReason }: Channel): Disabled | null {
 }
 
 /**
- * Deletes a channel; its groups lose it, and what is still to be told through it is withdrawn by whoever comes to send
- * it. The answer has it as it was. AppError `conflict` for the last member of a group.
+ * Deletes a channel and removes it from its groups; the notifier withdraws its pending deliveries. Returns it
+ * as it was. AppError `conflict` for the last member of a group.
  */
 export function deleteChannel(
   database: Database,
@@ -369,10 +367,10 @@ export function deleteChannel(
   });
 }
 
-/** A part of a list. `next` stands for the rest; null: there is none. */
+/** A page of a list. `next` is where the next page begins; null: there is none. */
 export type Page<Item> = { items: readonly Item[]; next: number | null };
 
-/** Where a part begins, `next` of the one before it, and how long it may be. */
+/** Where a page begins (`next` of the previous one), and its length. */
 export type PageRequest = { from: number | null; limit: number };
 
 export function pageOf<Item extends { id: number }>(found: readonly Item[], limit: number): Page<Item> {
@@ -402,7 +400,7 @@ function countWithin(channels: readonly ManagedChannel[], lengthMax: number): nu
   return beyond === -1 ? channels.length : Math.max(1, beyond);
 }
 
-/** The checks that a channel hears of, oldest first. Throws AppError `not_found`. */
+/** The checks of a channel, oldest first. Throws AppError `not_found`. */
 export async function listChecksOfChannel(
   db: Db,
   { from, limit, ...name }: ChannelName & PageRequest,
@@ -411,16 +409,13 @@ export async function listChecksOfChannel(
   return pageOf(await listAssignedChecks(db, { channelId, afterId: from ?? 0, limit: limit + 1 }), limit);
 }
 
-// Addresses that alerts are mailed to: asking them first, their answers, and telling the owner when there is none.
-// A link is judged by whoever holds the instance's secret; see core/alerts/mail-tokens.ts.
-
 /** The address of a mail channel; null of any other. */
 export function mailAddressOf({ kind, config }: Pick<Channel, "kind" | "config">): string | null {
   const value: unknown = config["value"];
   return kind === "email" && typeof value === "string" ? value : null;
 }
 
-/** Whether the address that a mail channel has now has agreed to be written to. */
+/** Whether the current address of an email channel is confirmed. */
 export function isVerified(channel: Pick<Channel, "kind" | "config" | "verifiedAddress">): boolean {
   return channel.verifiedAddress !== null && channel.verifiedAddress === mailAddressOf(channel);
 }
@@ -429,15 +424,15 @@ export type VerificationRequest = {
   channelId: number;
   address: string;
   at: Instant;
-  /** False: this installation asks nobody. */
+  /** False: addresses need no confirmation. */
   isRequired: boolean;
-  /** Ask even who was asked a moment ago, or has agreed: whoever said no must say yes again. */
+  /** Ask even if asked recently or confirmed, for example after an unsubscribe. */
   repeat: boolean;
 };
 
 /**
- * Sees to it that the address of a new or changed mail channel is verified: at once where nobody has to be asked, or
- * by a letter. AppError `rate_limited` when the owner of the project has asked too many.
+ * Confirms the address of a new or changed email channel: at once if no confirmation is required, or by an
+ * email. AppError `rate_limited` if the project's owner has requested too many.
  */
 export async function askForVerification(
   tx: Tx,
@@ -456,7 +451,7 @@ export async function askForVerification(
   const asked = await findNewestEmail(tx, { channelId, kind: "verification" });
   const isFresh = asked?.about["address"] === address && asked.createdAt > at - VERIFICATION_EVERY_MS;
   if (!repeat && isFresh) return "asked";
-  // Of the account and not by its letters: those are deleted with their channels, which must not make room for more.
+  // Counted per account, not by its emails: those are deleted with their channels.
   const owner = String((await findProjectOwner(tx, projectId))?.id ?? 0);
   const attempts = [
     { kind: "verification", subject: owner },
@@ -475,7 +470,7 @@ export async function askForVerification(
   return "asked";
 }
 
-/** What a link in a mail stands for. */
+/** The channel and address of a link. */
 export type LinkedChannel = { channel: Channel; address: string; projectName: string };
 
 export type ChannelLink = {
@@ -485,11 +480,11 @@ export type ChannelLink = {
   signing: Signing;
 };
 
-/** The channel that a link names; null when there is none, or the link is not of our making. */
+/** The channel of a link; null if there is none or the signature is invalid. */
 export async function findLinkedChannel(db: Db, link: ChannelLink): Promise<LinkedChannel | null> {
   const found = await findChannelByUuid(db, link.channelUuid);
   const address = found === null ? null : mailAddressOf(found);
-  // Asked even where there is nothing to ask about, so that the time it takes tells nothing.
+  // Computed even if there is no channel, so that the response time reveals nothing.
   const of: ChannelAddress = { channelUuid: link.channelUuid, address: address ?? "" };
   const isGood = isTokenFor(link.token, { signing: link.signing, purpose: link.purpose, of });
   if (found === null || address === null || !isGood) return null;
@@ -497,7 +492,7 @@ export async function findLinkedChannel(db: Db, link: ChannelLink): Promise<Link
   return channel === undefined ? null : { channel, address, projectName: channel.projectName };
 }
 
-/** Whoever reads an address agrees to be written to. Null: the link is not good. */
+/** Confirms an address by its link. Null: the link is invalid. */
 export function verifyChannel(
   database: Database,
   link: Omit<ChannelLink, "purpose">,
@@ -510,8 +505,8 @@ export function verifyChannel(
 }
 
 /**
- * Whoever reads an address wants no more of it: the channel is disabled, its owner told, and the address has to be
- * asked anew before it is ever used again. Null: the link is not good.
+ * Unsubscribes an address by its link: disables the channel, notifies its owner, and requires a new
+ * confirmation. Null: the link is invalid.
  */
 export function unsubscribeChannel(
   database: Database,
@@ -530,7 +525,10 @@ export function unsubscribeChannel(
   });
 }
 
-/** Tells the owner of a channel, by mail, that alerts are lost because nobody agreed to them; once in a while. */
+/**
+ * Emails the owner of a channel that alerts are lost because the address is not confirmed; at most once per
+ * interval.
+ */
 export function notifyUnverified(
   database: Database,
   { channelUuid, at }: { channelUuid: string; at: Instant },
@@ -545,19 +543,16 @@ export function notifyUnverified(
   });
 }
 
-// Connects a chat to the channel that waits for it. Whoever can write the channel's code into a chat may have it told
-// there; the code is good for one chat, and for a day.
-
 const CODE_MS_MAX = DAY_MS;
 
 export type Chat = { id: string; type: string; name: string; threadId: number };
 
-/** Whether anybody waits for a chat: otherwise nobody needs to be asked for codes. */
+/** Whether a channel is waiting for its chat, so that messages need to be polled. */
 export function isAnyChatWaitingNow(database: Database, now: Instant): Promise<boolean> {
   return isAnyChatWaiting(database, now - CODE_MS_MAX);
 }
 
-/** The channel that the code has connected to the chat; null when the code is not, or no longer, good. */
+/** Connects the channel of a code to the chat; null if the code is invalid or expired. */
 export function connectWaiting(
   database: Database,
   { code, chat, now }: { code: string; chat: Chat; now: Instant },
@@ -567,10 +562,10 @@ export function connectWaiting(
   return inTransaction(database, (tx) => connectChat(tx, { code, config, since: now - CODE_MS_MAX }));
 }
 
-// Disables a channel whose receiver refuses for good, and lets its owner know by the channels that are left, or by
-// mail.
-
-/** False: the channel is gone, or had been disabled before; then nobody is told. */
+/**
+ * Disables a channel after a permanent failure and notifies its owner by the remaining channels or by email.
+ * False: it does not exist or was disabled before.
+ */
 export async function disableFailingChannel(
   tx: Tx,
   { channelId, reason, at }: { channelId: number; reason: string; at: Instant },
@@ -592,14 +587,12 @@ export async function disableFailingChannel(
   return true;
 }
 
-// Letters to the owner of a project about one of its channels, for news that no channel is left to carry.
-
 export type OwnerEmail = { channelId: number; at: Instant } & (
   | { kind: "unverified"; about: { address: string } }
   | { kind: "disabled"; about: { reason: string } }
 );
 
-/** Owes the owner of a channel's project a letter. */
+/** Plans an email to the owner of a channel's project. */
 async function queueOwnerEmail(tx: Tx, { kind, channelId, about, at }: OwnerEmail): Promise<void> {
   await insertEmail(tx, { uuid: randomUUID(), kind, accountId: null, channelId, about, createdAt: at });
 }

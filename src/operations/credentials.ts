@@ -1,4 +1,5 @@
-// Passwords and passkeys of an account: setting, adding and taking away, and the challenges that passkeys answer.
+// Sign-in methods of an account: passwords, passkeys, authenticator apps, recovery codes and linked
+// identities.
 import { createHmac, randomUUID } from "node:crypto";
 import type { SecurityChange } from "../core/email.ts";
 import { AppError } from "../core/errors.ts";
@@ -57,7 +58,10 @@ import { inRetriedTransaction } from "./retry.ts";
 
 export type PasswordChange = { person: Person; password: string; sessionId: number | null; now: Instant };
 
-/** Sets a password; all sessions but this one end, known browsers, links and codes with them. AppError `invalid` for one that is too short. */
+/**
+ * Sets a password and ends all other sessions, known browsers, links and codes. AppError `invalid` if it is
+ * too short.
+ */
 export async function setPassword(database: Database, change: PasswordChange): Promise<void> {
   const { person, password, sessionId, now } = change;
   const problem = passwordProblem(password, { email: person.email });
@@ -67,14 +71,14 @@ export async function setPassword(database: Database, change: PasswordChange): P
     await writePassword(tx, { accountId: person.accountId, hash, at: now });
     await deleteOtherSessions(tx, { accountId: person.accountId, keepId: sessionId });
     await writeKnownFrom(tx, { accountId: person.accountId, at: now });
-    // Whoever was in here may have asked for a link, or for another address, that would lead back in.
+    // An intruder may have requested a link or an address change that would lead back in.
     await voidAllTokens(tx, person.accountId);
     await deleteStepsOf(tx, person.accountId);
     await recordCredentialChange(tx, { person, what: "passwordSet", at: now });
   });
 }
 
-/** Takes the password away. AppError `not_found` when there is none, `conflict` for the last way into the account. */
+/** Removes the password. AppError `not_found` if there is none, `conflict` for the last sign-in method. */
 export async function removePassword(
   database: Database,
   { person, offers, now }: CredentialRemoval,
@@ -96,7 +100,7 @@ export type Challenge = {
   visitor: Visitor;
 };
 
-/** Remembers a challenge that a passkey is to answer. AppError `rate_limited`. */
+/** Stores a challenge for a passkey. AppError `rate_limited`. */
 export async function openChallenge(database: Database, of: Challenge): Promise<void> {
   const { now, network } = of.visitor;
   await countAttempts(database, [{ kind: "beginByNetwork", subject: network }], { now });
@@ -112,7 +116,7 @@ export async function openChallenge(database: Database, of: Challenge): Promise<
   );
 }
 
-/** Takes a challenge that came back: what it was opened with, or null when it is not ours, used, or too old. */
+/** Uses a challenge; null if it is unknown, used or expired. */
 export async function takeChallenge(
   database: Database,
   { challenge, kind, now }: Pick<Challenge, "challenge" | "kind"> & { now: Instant },
@@ -125,7 +129,7 @@ export async function takeChallenge(
 
 export type NewPasskey = Pick<Passkey, "credentialId" | "publicKey" | "useCount" | "transports" | "name">;
 
-/** Adds a passkey that was found to be right. AppError `conflict` when it is known, or there are too many. */
+/** Adds a verified passkey. AppError `conflict` if it exists or there are too many. */
 export async function addPasskey(
   database: Database,
   { person, passkey, now }: { person: Person; passkey: NewPasskey; now: Instant },
@@ -151,7 +155,7 @@ export async function addPasskey(
   }
 }
 
-/** Takes a passkey away. AppError `not_found`, or `conflict` for the last way into the account. */
+/** Removes a passkey. AppError `not_found`, or `conflict` for the last sign-in method. */
 export async function removePasskey(
   database: Database,
   { person, uuid, offers, now }: CredentialRemoval & { uuid: string },
@@ -166,7 +170,7 @@ export async function removePasskey(
   });
 }
 
-/** The passkey that a browser names, for whoever checks its answer. */
+/** The passkey with this credential id. */
 export async function lookUpPasskey(database: Database, credentialId: string): Promise<Passkey | null> {
   return findPasskey(database, credentialId);
 }
@@ -176,7 +180,7 @@ export async function passkeysOf(database: Database, accountId: number): Promise
   return listPasskeys(database, accountId);
 }
 
-/** Writes down that a passkey was used. AppError `invalid` when it was taken away, or used elsewhere, meanwhile. */
+/** Records the use of a passkey. AppError `invalid` if it was removed or used elsewhere in the meantime. */
 export async function usePasskey(
   database: Database,
   { passkey, useCount, now }: { passkey: Passkey; useCount: number; now: Instant },
@@ -192,8 +196,6 @@ export async function countUse(
   throw new AppError("invalid", "The passkey could not be verified. Try again.");
 }
 
-// Authenticator apps and recovery codes: setting one up, using its codes, and taking it away.
-
 const SHAPE = { digits: TOTP_DIGITS, stepSeconds: TOTP_STEP_SECONDS };
 
 function sealOf({ accountId, secretKey }: { accountId: number; secretKey: string }): SealOf {
@@ -204,7 +206,7 @@ export type Person = { accountId: number; email: string };
 
 export type AppSetUp = { secret: string; uri: string; qr: boolean[][] };
 
-/** Begins to set an app up: what it has to be told. AppError `conflict` while there is one that works. */
+/** Starts the setup of an app and returns its secret. AppError `conflict` if one is active. */
 export async function beginAuthenticator(
   database: Database,
   { person, secretKey, siteName, now }: { person: Person; secretKey: string; siteName: string; now: Instant },
@@ -220,7 +222,10 @@ export async function beginAuthenticator(
 
 export type CodeRequest = { person: Person; code: string; secretKey: string; now: Instant };
 
-/** Confirms the app by its first code, and gives the recovery codes, once. AppError `invalid` for a wrong code. */
+/**
+ * Confirms the app by its first code and returns the recovery codes, once. AppError `invalid` for a wrong
+ * code.
+ */
 export async function finishAuthenticator(database: Database, request: CodeRequest): Promise<string[]> {
   const { person, code, secretKey, now } = request;
   const { accountId } = person;
@@ -247,7 +252,7 @@ export async function finishAuthenticator(database: Database, request: CodeReque
   });
 }
 
-/** New recovery codes; the old ones are good for nothing from now on. AppError `conflict` without an app. */
+/** Replaces the recovery codes. AppError `conflict` without an app. */
 export async function renewRecoveryCodes(
   database: Database,
   { person, secretKey, now }: Omit<CodeRequest, "code">,
@@ -285,7 +290,7 @@ async function newCodes(
   return codes.map(shownRecoveryCode);
 }
 
-/** Keyed, because a code is short enough to be found by trying all. */
+/** Keyed, because short codes could be found by brute force. */
 function digestOfCode(
   code: string,
   { accountId, secretKey }: { accountId: number; secretKey: string },
@@ -312,7 +317,7 @@ export async function useTypedCode(
   return useAuthenticatorStep(tx, { accountId, step });
 }
 
-/** Takes the app and its recovery codes away. False: there was none. `actorId` null is the command line. */
+/** Removes the app and its recovery codes. False: there was none. `actorId` null is the command line. */
 export async function removeAuthenticator(
   database: Database,
   { person, actorId, now }: { person: Person; actorId: number | null; now: Instant },
@@ -327,22 +332,20 @@ export async function removeAuthenticator(
   });
 }
 
-// Who of the identity provider opens an account: added the first time they come, and taken away by its owner.
-
-/** A way into an account that was there before: its owner hears of it, like of every other. */
+/** A new sign-in method of an existing account: its owner is notified. */
 export async function linkIdentity(
   tx: Tx,
   { identity, accountId, now }: { identity: IdentityName; accountId: number; now: Instant },
 ): Promise<void> {
   const account = await findAccountById(tx, accountId);
   const { issuer, subject } = identity;
-  // Two windows may come back at once: the other one has told it.
+  // Two windows may return at once: the other one has sent the notification.
   if (account === null || !(await insertIdentity(tx, { issuer, subject, accountId, at: now }))) return;
   const person = { accountId, email: account.email };
   await recordCredentialChange(tx, { person, what: "providerAdded", after: { issuer }, at: now });
 }
 
-/** Takes one of the provider's people away. AppError `not_found`, or `conflict` for the last way into the account. */
+/** Unlinks an identity. AppError `not_found`, or `conflict` for the last sign-in method. */
 export async function unlinkIdentity(
   database: Database,
   { person, identity, offers, now }: CredentialRemoval & { identity: IdentityName },
@@ -359,14 +362,12 @@ export async function unlinkIdentity(
   });
 }
 
-// Passwords hashed and compared, each in its turn: too many at once become a refusal that people can read.
-
-/** Whether a password is right, or AppError `unavailable` while too many wait for an answer. */
+/** Whether a password is correct; AppError `unavailable` if too many requests are waiting. */
 export function checkPassword(password: string, hash: string | null): Promise<boolean> {
   return unlessTooBusy(() => isPassword(password, hash));
 }
 
-/** The text to be stored for a password, or AppError `unavailable` while too many wait. */
+/** The hash of a password; AppError `unavailable` if too many requests are waiting. */
 export function createPasswordHash(password: string): Promise<string> {
   return unlessTooBusy(() => hashPassword(password));
 }
@@ -380,12 +381,10 @@ async function unlessTooBusy<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-// What is left to come into an account by when one way is taken away. Asked after it was, in the same transaction.
-
-/** What is taken away from somebody's account, where there are these ways in. */
+/** The account, and the sign-in methods that the server offers. */
 export type CredentialRemoval = { person: Person; offers: OfferedSignInMethods; now: Instant };
 
-/** AppError `conflict` when nobody could come into the account any more. Its row has to be locked. */
+/** AppError `conflict` if the account has no sign-in method left. Its row must be locked. */
 async function requireSignInMethod(
   tx: Tx,
   { accountId, offers }: { accountId: number; offers: OfferedSignInMethods },
@@ -404,19 +403,17 @@ async function requireSignInMethod(
   );
 }
 
-// A way into an account came or went: it stands in the record, and the account's owner hears of it.
-
 export type CredentialChange = {
   person: { accountId: number; email: string };
   what: Exclude<SecurityChange, "emailChanged">;
   before?: object | null;
   after?: object | null;
-  /** Who did it, where that is not the person; null is the command line. */
+  /** The actor, if not the account itself; null is the command line. */
   actorId?: number | null;
   at: Instant;
 };
 
-/** Writes it down and tells of it, in the transaction that makes it so. */
+/** Audits the change of a sign-in method and notifies the account's owner, in the same transaction. */
 async function recordCredentialChange(tx: Tx, note: CredentialChange): Promise<void> {
   const { person, what, before = null, after = null, at } = note;
   const { accountId, email: subject } = person;

@@ -1,5 +1,5 @@
-// Keeps a restored or copied database from sending notifications beside the server in service. All processes read the
-// same row, so that they agree; sending and judging silence ask `readService` before each piece of work.
+// Prevents a restored or copied database from sending notifications next to the server in service. All
+// processes read the same row; the sweeper and the notifier call `readService` before each piece of work.
 import { randomBytes, randomUUID } from "node:crypto";
 import {
   type Asking,
@@ -37,7 +37,7 @@ const ANSWER_BYTES = 32;
 export type Service = {
   /** False: nothing may be sent, except the notice. */
   isInService: boolean;
-  /** The delivery to the admin that may be sent all the same. */
+  /** The delivery to the admin that may be sent anyway. */
   noticeId: number | null;
 };
 
@@ -48,7 +48,7 @@ export async function readService(db: Db): Promise<Service> {
   return { isInService, noticeId: stored?.noticeId ?? null };
 }
 
-/** A process that looks after the identity: its public URL, null where it does not listen. */
+/** A process that checks the identity: its public URL, null if it does not listen. */
 export type Looking = { siteUrl: string | null };
 
 /**
@@ -126,7 +126,7 @@ export async function createChallenge(database: Database): Promise<{ id: string;
   return challenge;
 }
 
-/** Who is told, and how the message names this server. */
+/** The recipient, and how the message names this server. */
 export type AdminNotice = {
   /** The channel that messages go to; null: they are only logged. */
   channelUuid: string | null;
@@ -134,7 +134,10 @@ export type AdminNotice = {
   host: string;
 };
 
-/** Stops sending until somebody confirms, and owes the admin one message. False: the state is not "checking" any more. */
+/**
+ * Stops sending until an admin confirms, and plans one message to the admin. False: the state is no longer
+ * "checking".
+ */
 export function enterSafeMode(
   database: Database,
   { reason, ...notice }: AdminNotice & { reason: string },
@@ -160,7 +163,10 @@ export function enterSafeMode(
   });
 }
 
-/** Goes on after a restore, because the public URL has shown that this server is in service. False: it was already. */
+/**
+ * Resumes after a restore, because the public URL has shown that this server is in service. False: it was
+ * already.
+ */
 export function resumeAfterRestore(
   database: Database,
   { siteUrl, ...notice }: AdminNotice & { siteUrl: string },
@@ -186,8 +192,8 @@ export function resumeAfterRestore(
 }
 
 /**
- * Goes on because a person says that this server is in service. Messages that were owed before are sent now. Throws
- * AppError `conflict` where there is nothing to confirm.
+ * Resumes because an admin confirms that this server is in service. Pending messages are sent now. Throws
+ * AppError `conflict` if there is nothing to confirm.
  */
 export function confirmRestore(
   database: Database,
@@ -230,7 +236,7 @@ async function resume(tx: Tx, { stored, now }: { stored: StoredIdentity; now: In
   await writeIdentity(tx, { ...stored, ...normal });
 }
 
-/** Owes the admin a message; returns its id, or null where no channel is set or the channel is gone. */
+/** Plans a message to the admin; returns its id, or null without a channel. */
 async function notifyAdmin(
   tx: Tx,
   { channelUuid }: AdminNotice,
@@ -242,8 +248,6 @@ async function notifyAdmin(
   const [id] = await insertMessages(tx, { messages: [saying], at: message.at });
   return id ?? null;
 }
-
-// Work that only the server in service may do: whatever is sent, and whatever changes something outside the database.
 
 type Tick = (signal: AbortSignal) => Promise<TickResult>;
 

@@ -1,5 +1,5 @@
-// Sends letters: claims what is due, reads what it says, and settles how it went. No transaction is open while a mail
-// is on its way; whoever dies over it leaves a claim that runs out.
+// Emails other than alerts: sending, reports and reminders, preferences, and bounces. No transaction is open
+// while an email is sent; if the sender dies, its claim expires.
 import { randomUUID } from "node:crypto";
 import { nextTryAt } from "../core/delivery.ts";
 import { downtimesOf } from "../core/downtime.ts";
@@ -69,7 +69,7 @@ import { inRetriedTransaction } from "./retry.ts";
 
 export type ClaimedEmail = QueuedEmail & { claimedBy: string };
 
-/** A letter as it is to be sent. */
+/** A composed email. */
 export type ComposedEmail = {
   to: string;
   /** The account that it is for, where it can be unsubscribed from. */
@@ -80,7 +80,7 @@ export type ComposedEmail = {
 /** How sending went. */
 export type EmailResult = { kind: "sent" } | { kind: "failed"; permanent: boolean; reason: string };
 
-/** Letters that are due, oldest first; nobody else sends them for a while. */
+/** Claims due emails, oldest first. */
 export function claimEmails(
   database: Database,
   { now, limit }: { now: Instant; limit: number },
@@ -92,7 +92,7 @@ export function claimEmails(
   });
 }
 
-/** What a letter says, as things are now, and to whom; null when there is nothing to say any more. */
+/** Composes an email with current data; null if there is no longer anything to send. */
 export async function composeEmail(db: Db, email: QueuedEmail, now: Instant): Promise<ComposedEmail | null> {
   if (now - email.createdAt > EMAIL_DAYS_MAX * DAY_MS) return null;
   if (email.kind === "report" || email.kind === "reminder") {
@@ -135,15 +135,15 @@ async function readPersonal(
     return { ...person, facts: { kind, reminder } };
   }
   if (reports === "off") return null;
-  // Written by us, in this shape.
+  // Stored by us in this shape.
   const given = about as Pick<ReportFacts, "length" | "periods" | "zone">;
   const report = await readReport(db, { ...given, accountId, now });
   return { ...person, facts: { kind: "report", report } };
 }
 
 /**
- * Settles a letter that was sent, failed, or (null) had nothing to say any more. An address that is refused for good
- * gets no more reports; of a question, whoever owns the channel sees why there is no answer.
+ * Settles an email that was sent, failed, or (null) had nothing to send. A permanently rejected address gets
+ * no more reports; a failed confirmation email is shown at the channel.
  */
 export async function settleEmail(
   database: Database,
@@ -172,21 +172,18 @@ export async function settleEmail(
 
 const OBSOLETE_REASON = "No longer needed";
 
-// Plans reports and reminders for people, and reads what stands in them. Planning writes the letter and the next date
-// in one transaction; sending is letters.ts.
-
-/** People that one transaction plans for. */
+/** Accounts planned per transaction. */
 const PEOPLE_PER_TURN = 200;
 /** Checks that are read at a time. */
 const CHECKS_PER_TURN = 50;
 
 export type ReportPlan = {
   now: Instant;
-  /** A lot for the minute of each next report; see REPORT_MINUTES. */
+  /** Random numbers for the minute of each next report; see REPORT_MINUTES. */
   drawMinute: () => number;
 };
 
-/** Owes reports that are due and plans the next ones. False: there may be more to do at once. */
+/** Plans due reports and the dates of the next ones. False: there may be more. */
 export function planReports(
   database: Database,
   { now, drawMinute }: ReportPlan,
@@ -212,7 +209,7 @@ export function planReports(
   });
 }
 
-/** Owes reminders that are due, and starts and stops the clocks of the others. Returns how many letters. */
+/** Plans due reminders, and starts and stops the timers of the others. Returns the number of emails. */
 export async function planReminders(database: Database, { now }: { now: Instant }): Promise<number> {
   let letters = 0;
   let afterId = 0;
@@ -256,7 +253,7 @@ function aliveFrom(now: Instant): Instant {
   return now - ALIVE_DAYS * DAY_MS;
 }
 
-/** What a report says, of all checks that the account may see. */
+/** The report of all checks that the account can see. */
 async function readReport(
   db: Db,
   {
@@ -300,15 +297,13 @@ function shown({ uuid, settings, state }: CheckWithState, now: Instant) {
   return { uuid, name: settings.name, status, lastPingAt: state.lastPingAt };
 }
 
-/** What a reminder says; nothing is down any more when its count is 0. */
+/** The contents of a reminder; a count of 0 means that nothing is down any more. */
 async function readReminder(
   db: Db,
   { accountId, zone }: { accountId: number; zone: string },
 ): Promise<ReminderFacts> {
   return { zone, ...(await listDownChecks(db, { accountId, limit: REMINDER_CHECKS_LISTED_MAX })) };
 }
-
-// What a person wants to be told by mail: set by the person, by an operator, or by one click in a mail.
 
 /** Changes what is given and returns what is wanted now. AppError `not_found`, or `invalid` for an unknown zone. */
 export async function setPreferences(
@@ -322,13 +317,13 @@ export async function setPreferences(
     const account = await findAccountByEmail(tx, normalEmail(email));
     if (account === null) throw new AppError("not_found", `No account found for ${email}.`);
     const preferences = { ...(await findPreferences(tx, account.id)), ...change };
-    // A look must not put off the next report.
+    // Saving without a change must not postpone the next report.
     if (Object.keys(change).length > 0) await writePreferences(tx, { accountId: account.id, ...preferences });
     return preferences;
   });
 }
 
-/** The account that a link in a report names; null when the link is not of our making. */
+/** The account of a link in a report; null if its signature is invalid. */
 export async function findLinkedAccount(
   db: Db,
   { token, signing }: { token: string; signing: Signing },
@@ -337,7 +332,7 @@ export async function findLinkedAccount(
   return uuid === null ? null : findAccountByUuid(db, uuid);
 }
 
-/** Turns reports and reminders off, by a link in one of them. Null: the link is not good. */
+/** Turns off reports and reminders by a link in one of them. Null: the link is invalid. */
 export function unsubscribeReports(
   database: Database,
   link: { token: string; signing: Signing },
@@ -350,27 +345,25 @@ export function unsubscribeReports(
   });
 }
 
-/** No more reports and reminders to an account. */
+/** Turns off reports and reminders of an account. */
 async function stopMails(tx: Tx, accountId: number): Promise<void> {
   const { tz } = await findPreferences(tx, accountId);
   await writePreferences(tx, { accountId, tz, reports: "off", reminders: "off" });
 }
-
-// Mails that came back: what a delivery report means for the channel or the person that it was sent to.
 
 export type DeliveryReport = {
   /** The part before the @ of the address that it came to. */
   localPart: string;
   /** For instance 5.1.1; empty when the mail has none. */
   status: string;
-  /** What the other server said; may be empty. */
+  /** The remote server's message; may be empty. */
   diagnostic: string;
 };
 
-/** What became of a report. Whoever sent it is told, so that it can be found in a log. */
+/** The result of a bounce, for the log and the sender. */
 export type BounceOutcome = "done" | "badSignature" | "ignored" | "channelNotFound" | "accountNotFound";
 
-/** Takes a report. It is believed only if it came to an address that we made for that mail. */
+/** Processes a bounce. It counts only if its return address has a valid signature. */
 export function takeBounce(
   database: Database,
   report: DeliveryReport,
@@ -407,7 +400,7 @@ async function bounceOfEmail(tx: Tx, { bounce, report, signing, now }: Given): P
     : bounceOfAccount(tx, { accountId: email.accountId, bounce, report, signing, now });
 }
 
-/** Nobody can agree by an address that does not exist; whoever owns the channel sees why. */
+/** An address that does not exist cannot be confirmed; the reason is shown at the channel. */
 async function bounceOfChannelEmail(
   tx: Tx,
   { email, bounce, report, signing, now }: Given & { email: QueuedEmail },
@@ -441,8 +434,6 @@ function reasonOf({ status, diagnostic }: DeliveryReport): string {
     .slice(0, DELIVERY_ERROR_LENGTH_MAX)
     .toWellFormed();
 }
-
-// Signatures with the instance's secret, for links in mails and the addresses that bounces come to.
 
 /** Signs with a secret; HMAC-SHA-256. */
 export function signingWith(secretKey: string): Signing {

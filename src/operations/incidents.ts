@@ -1,5 +1,5 @@
-// Watches over the installation itself: reads what is the matter, and tells whoever runs it, once for each trouble and
-// once when it is over, however many processes watch. What is worth telling is decided in core.
+// Health problems of the server: reads them, and notifies the admin once when a problem begins and once when
+// it is over, however many processes check. The rules are in core/server-health.ts.
 import type { Instant } from "../core/instant.ts";
 import { SPOOL_FILL_REPORTED } from "../core/limits.ts";
 import type { AdminMessage } from "../core/message.ts";
@@ -36,17 +36,17 @@ import { type IntakesView, LOST_COMMITS } from "./intakes.ts";
 /** How many of a kind are read. */
 const OBSERVED_MAX = 100;
 
-/** What a process knows by itself of those who are due. */
+/** What a sweeper process knows. */
 export type OwnView = {
   look: IntakesView;
   unsettledSinceAt: Instant | null;
-  /** Since when checks have been due and held by somebody else. */
+  /** Since when due checks have been locked by other transactions. */
   locked: ReadonlyMap<number, Instant>;
-  /** The channel that health problems are sent to; null: it is not set, or not this process's business. */
+  /** The admin channel; null: not set, or not handled by this process. */
   channelUuid: string | null;
 };
 
-/** Reads what is the matter with the installation. */
+/** Reads the state of the server. */
 export async function observeServer(
   database: Db,
   { look, unsettledSinceAt, locked, channelUuid }: OwnView,
@@ -100,7 +100,7 @@ function stateOf(channel: Channel | null): "enabled" | "disabled" | "missing" {
   return channel.disabledAt === null ? "enabled" : "disabled";
 }
 
-/** What the operator can find a check by. */
+/** Names of checks for the admin. */
 async function namesOf(db: Db, checkIds: readonly number[]): Promise<(id: number) => string> {
   const checks = checkIds.length === 0 ? [] : await findChecksByIds(db, [...new Set(checkIds)]);
   const byId = new Map(
@@ -116,7 +116,10 @@ export type AdminNotification = {
   channelUuid: string | null;
 };
 
-/** Notes what has begun and what is over, and owes the messages about it; returns those that are this process's to log. */
+/**
+ * Stores which problems have begun and ended, and plans the messages; returns those that this process should
+ * log.
+ */
 export function notifyAdmin(database: Database, notification: AdminNotification): Promise<AdminMessage[]> {
   const { troubles, now } = notification;
   return inTransaction(database, async (tx) => {

@@ -1,6 +1,6 @@
-// Signs of life of those who receive: an intake enters before it listens, beats each second, leaves when it has
-// nothing left, and declares others lost. Each is one transaction on the database's clock; what the times mean
-// is asked of core/machine/watermark.ts.
+// Intakes, the processes that receive pings: they register before they listen, send a heartbeat each second,
+// declare others lost, and leave. Each step is one transaction on the database's clock; the rules are in
+// core/watermark.ts.
 import { DAY_MS, type Instant, type Interval } from "../core/instant.ts";
 import { keptFrom } from "../core/retention.ts";
 import {
@@ -46,9 +46,9 @@ import { inTransaction, type TransactionOptions, type Tx } from "../store/transa
 type Limit = Pick<TransactionOptions, "giveUpAtMs">;
 
 /**
- * Makes an intake known, before it listens. Its watermark and its first sign of life stay where the last sign of
- * anybody was: nothing fires until its first beat has said what was blind in between, and if that never comes,
- * the next one that enters will say it.
+ * Registers an intake before it listens. Its watermark and first heartbeat are set to the last heartbeat of
+ * any intake: nothing fires until its own first heartbeat has reported the blind interval in between. If that
+ * never comes, the next intake reports it.
  */
 export function enterIntake(
   database: Database,
@@ -87,7 +87,7 @@ const REASON = {
   skipped: LOST_COMMITS,
 };
 
-/** Moves the watermark. Whatever was blind before is written in the same transaction. */
+/** Records a heartbeat: moves the watermark, and stores blind intervals before it in the same transaction. */
 export function recordHeartbeat(
   database: Database,
   request: HeartbeatRequest,
@@ -102,7 +102,7 @@ async function applyHeartbeat(tx: Tx, request: HeartbeatRequest): Promise<Heartb
   const observed = await request.observe(look);
   const now = look.databaseAt;
   const [open, heartbeats, identity] = await Promise.all([
-    // Nobody may be left out: the watermark is the earliest of all.
+    // All of them: the watermark is the earliest of all.
     listOpenIntakes(tx),
     findHeartbeats(tx, { through: now + SETTLE_MS }),
     findStoredIdentity(tx),
@@ -117,7 +117,8 @@ async function applyHeartbeat(tx: Tx, request: HeartbeatRequest): Promise<Heartb
   const blind = ownBlindness({ ...observed, unproven }, { beatAt: lastAt ?? now, now });
   for (const one of blind) await insertBlindInterval(tx, { intakeId, ...one });
   if (observed.attributed !== undefined) await storeAttributed(tx, intakeId, observed.attributed);
-  // A database that lacks what it had confirmed gets it again: until then nobody may see beyond what it has.
+  // If confirmed batches are missing from the database, they are sent again; until then the watermark must
+  // not pass them.
   const isBehind = own.lastSeq < request.confirmedSeq;
   const watermarkAt = isBehind ? Math.min(observed.watermarkAt, own.watermarkAt) : observed.watermarkAt;
   const visibility = {
@@ -128,7 +129,7 @@ async function applyHeartbeat(tx: Tx, request: HeartbeatRequest): Promise<Heartb
     }),
   };
   const beatAt = observed.acceptedUntilAt ?? Math.max(now, lastAt ?? now);
-  // While it is unknown whether this database is in service, silence is never believed, and a minute longer.
+  // While it is unknown whether this database is in service, and for a minute after, no deadline fires.
   const isOutOfService = identity !== null && identity.state !== "normal";
   const isGap = isOutOfService || endsGap({ now, newestBeatAt: heartbeats.newestBeatAt, lookedAt, isBehind });
   const freshSinceAt = isGap ? now : (heartbeats.gapEndedAt ?? now);
@@ -158,8 +159,9 @@ async function applyHeartbeat(tx: Tx, request: HeartbeatRequest): Promise<Heartb
 }
 
 /**
- * Closes whoever is gone, and declares lost whoever has been silent beyond its lease or cannot be read. Silence
- * counts only where we have been listening: not across a gap in our own beats, nor a step of the clock.
+ * Closes intakes that have ended, and declares lost those that are silent beyond their lease or cannot be
+ * read. Silence counts only while this intake has observed it: not across a gap in its own heartbeats or a
+ * clock change.
  */
 async function releaseIntake(
   tx: Tx,
@@ -205,10 +207,7 @@ function ownBlindness(
   ];
 }
 
-/**
- * Stores refusals with the checks that they were for. Here the database can be asked which targets exist; a refused ping
- * for any other target excuses nobody.
- */
+/** Stores rejected pings by check. Only existing targets count. */
 async function storeAttributed(
   tx: Tx,
   intakeId: string,
@@ -230,7 +229,7 @@ async function storeAttributed(
   if (intervals.length > 0) await insertRefusedIntervals(tx, { intakeId, intervals });
 }
 
-/** Says goodbye: nothing of the intake is left. False: it had been closed before. */
+/** Closes an intake that has no signals left. False: it had been closed before. */
 export function leaveIntake(
   database: Database,
   {
@@ -256,8 +255,8 @@ export function leaveIntake(
 }
 
 /**
- * Lets an intake go on after a batch number although the database has lost batches up to it, and nobody can give
- * them again: that time is blind. False: nothing was missing.
+ * Lets an intake continue after a batch number although the database has lost batches up to it that cannot be
+ * sent again: that time is a blind interval. False: nothing was missing.
  */
 export function skipLostBatches(
   database: Database,
@@ -271,7 +270,7 @@ export function skipLostBatches(
       let from = await skipSequence(tx, { intakeId, seq });
       if (from === null) {
         if ((await findSequence(tx, intakeId)) !== null) return false;
-        // It died before it could enter, or this is an older state of the database.
+        // It ended before it was registered, or this is an older state of the database.
         from = Math.min((await findHeartbeats(tx, { through: now })).newestBeatAt ?? now, now);
         const intake = { id: intakeId, name, startedAt: from, watermarkAt: from, leaseUntilAt: now };
         await registerIntake(tx, { ...intake, spoolEmpty: false });
@@ -288,20 +287,22 @@ export function skipLostBatches(
 
 export type IntakesView = StoredVisibility & {
   now: Instant;
-  /** What of the sight may be believed: without a watermark while everything settles after a gap. */
+  /** The visibility to use: without a watermark until heartbeats are fresh after a gap. */
   settled: StoredVisibility["visibility"];
 };
 
-/** How far can be seen, for those who only look. All who look find the same, however lately they have started. */
+/**
+ * Reads the visibility, for processes that are not intakes. All get the same result, whenever they started.
+ */
 export async function readIntakes(database: Db): Promise<IntakesView> {
   const { databaseAt: now } = await lookAtClock(database);
   const stored = await readVisibility(database, { ...excusing(now), gapsThrough: now + SETTLE_MS });
   return { ...stored, now, settled: settledVisibility(settlingOf({ now, ...stored }), stored.visibility) };
 }
 
-/** The stretch of time in which blindness may still excuse somebody. */
+/** The range of blind intervals that can still excuse a deadline. */
 function excusing(now: Instant): { from: Instant; to: Instant } {
-  // One that begins ahead of us is left from before the database's clock was set back.
+  // One that begins in the future is left from before the database's clock was set back.
   return { from: keptFrom("blindInterval", now), to: now + DAY_MS };
 }
 

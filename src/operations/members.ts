@@ -1,5 +1,5 @@
-// Members of a project: inviting, roles, leaving. What a role may do is core's; here it is looked up under the
-// project's lock, so that nobody acts on a role that was taken away meanwhile.
+// Members of a project: invitations, roles, leaving, and transferring ownership. Roles are read under the
+// project's lock, so that a role that was just revoked has no effect.
 import { randomUUID } from "node:crypto";
 import {
   type GivenRole,
@@ -55,19 +55,19 @@ import { inRetriedTransaction, retryOnUniqueViolation } from "./retry.ts";
 import { completeSignIn, type SignInResult } from "./sign-in.ts";
 
 export type InvitationRequest = {
-  /** Null: into the installation, by whoever runs it. */
+  /** Null: to the server, by an admin. */
   project: Project | null;
   /** Null: the command line. */
   inviterId: number | null;
   email: string;
   role: GivenRole | null;
   signing: Signing;
-  /** False: the link is returned, to be passed on by hand. */
+  /** False: the link is returned instead of emailed. */
   byMail: boolean;
   now: Instant;
 };
 
-/** Invites somebody; an earlier invitation of the address ends. The token is returned where no mail is sent. */
+/** Invites an address; replaces its earlier invitation. Returns the token if no email is sent. */
 export async function invite(
   database: Database,
   request: InvitationRequest,
@@ -171,7 +171,7 @@ async function bothMembers(
   return { actor, member };
 }
 
-/** Makes a member something else. AppError `forbidden` where the roles do not allow it. */
+/** Changes the role of a member. AppError `forbidden` if the roles do not allow it. */
 export async function changeRole(
   database: Database,
   change: MemberChange & { role: GivenRole },
@@ -192,7 +192,7 @@ export async function changeRole(
   });
 }
 
-/** Lets a member out. AppError `forbidden` where the roles do not allow it. */
+/** Removes a member. AppError `forbidden` if the roles do not allow it. */
 export async function removeMember(database: Database, change: MemberChange): Promise<void> {
   const { project, actorId } = change;
   await inRetriedTransaction(database, async (tx) => {
@@ -203,7 +203,7 @@ export async function removeMember(database: Database, change: MemberChange): Pr
   });
 }
 
-/** Leaves a project. AppError `forbidden` for its owner, who hands it over instead. */
+/** Leaves a project. AppError `forbidden` for its owner, who has to transfer it. */
 export async function leaveProject(
   database: Database,
   { project, accountId, now }: { project: Project; accountId: number; now: Instant },
@@ -243,7 +243,7 @@ async function endMembership(
   await endInvitationsBy(tx, { projectId: project.id, inviterId: accountId, actorId, now });
 }
 
-/** Ends what somebody has sent who may invite no more: nobody comes back, or lets others in, by a link kept for later. */
+/** Withdraws invitations of a member who may no longer invite, so that their links cannot be used later. */
 export async function endInvitationsBy(
   tx: Tx,
   of: { projectId: number | null; inviterId: number; actorId: number; now: Instant },
@@ -254,10 +254,7 @@ export async function endInvitationsBy(
   }
 }
 
-// Following an invitation: who is let in by its link, with which account. What the link may not do is said here: it
-// opens no account that is there already.
-
-/** What an invitation's link stands for, and whether its address has an account. Null when it is not good. */
+/** The invitation of a link, and whether its address has an account. Null if it is invalid. */
 export async function readInvitation(
   db: Db,
   { token, now }: { token: string; now: Instant },
@@ -270,19 +267,20 @@ export async function readInvitation(
 
 export type Acceptance = {
   token: string;
-  /** Whoever is signed in; null: the account is made, if the address has none. */
+  /** The signed-in account; null: create one if the address has none. */
   account: Pick<Account, "id" | "email"> | null;
   visitor: Visitor;
-  /** For an account that is made; null where mail or somebody else vouches for people. */
+  /** Password of a new account; null if users sign in by email or an identity provider. */
   password: string | null;
 };
 
 /**
- * Accepts an invitation: for whoever is signed in, or with a new account. The link alone opens no account that is there
- * already, because whoever invites may have seen it. AppError `unauthenticated` asks to sign in first.
+ * Accepts an invitation for the signed-in user or a new account. The link does not sign in to an existing
+ * account, because the inviter may have seen it. AppError `unauthenticated` asks to sign in first.
  */
 export function acceptInvitation(database: Database, request: Acceptance): Promise<SignInResult | null> {
-  // Two invitations of a new address may be accepted at once: the account is there then, and asks for its owner.
+  // Two invitations of a new address may be accepted at once: then the account exists, and its owner must
+  // sign in.
   return retryOnUniqueViolation(() => accept(database, request));
 }
 
@@ -291,7 +289,7 @@ async function accept(database: Database, request: Acceptance): Promise<SignInRe
   const { now } = visitor;
   const hash = await hashFor(database, request);
   return inRetriedTransaction(database, async (tx) => {
-    // First the project, like everybody who takes rights away: what is read then stays so.
+    // Lock the project first, as all changes of rights do.
     const found = await findInvitation(tx, digestOfToken(token));
     if (found !== null && found.projectId !== null) await lockProject(tx, found.projectId);
     const read = await readInvitation(tx, { token, now });
@@ -302,7 +300,7 @@ async function accept(database: Database, request: Acceptance): Promise<SignInRe
     if (request.account === null && hasAccount) {
       throw new AppError("unauthenticated", "Sign in to accept the invitation.");
     }
-    // Only added: an account that somebody else has made meanwhile is not ours to open.
+    // Only inserted: an account created concurrently must not be opened.
     const account = request.account ?? (await addAccount(tx, { email: invitation.email, name: "", now }));
     await join(tx, { invitation, account, now });
     if (request.account !== null) return null;
@@ -311,7 +309,7 @@ async function accept(database: Database, request: Acceptance): Promise<SignInRe
   });
 }
 
-/** What is stored for the password of a new account. A hash is dear: whoever has no link must not make us work. */
+/** Hashes the password of a new account. Hashing is expensive, so the link is checked first. */
 async function hashFor(db: Db, { token, account, visitor, password }: Acceptance): Promise<string | null> {
   if (password === null || account !== null) return null;
   const read = await readInvitation(db, { token, now: visitor.now });
@@ -331,7 +329,7 @@ async function join(
 ): Promise<void> {
   const { projectId, role } = invitation;
   if (projectId === null || role === null) return;
-  // A project that was removed is kept for a while with nobody in it, and so it stays.
+  // A deleted project is kept for a while without members.
   if ((await listMembers(tx, projectId)).length === 0) {
     throw new AppError("not_found", "The project no longer exists.");
   }
@@ -340,8 +338,6 @@ async function join(
   const after = { role };
   await audit(tx, { ...by, what: "member.joined", subject: account.email, before: null, after, at: now });
 }
-
-// Handing a project over: its owner asks a member, and the member accepts or declines.
 
 export type TransferChange = { project: Project; actorId: number; now: Instant };
 
@@ -354,7 +350,7 @@ async function ownerOf(tx: Tx, { project, actorId }: TransferChange): Promise<{ 
   return { members };
 }
 
-/** Asks a member to take a project over. AppError `invalid` for whoever is none. */
+/** Asks a member to take over a project. AppError `invalid` if they are not a member. */
 export async function requestTransfer(
   database: Database,
   change: TransferChange & { toUuid: string; byMail: boolean },
@@ -382,7 +378,7 @@ export async function requestTransfer(
   });
 }
 
-/** The owner asks no more, or whoever was asked declines. AppError `not_found` when nobody is asked. */
+/** Withdraws or declines a transfer. AppError `not_found` if there is none. */
 export async function endTransfer(database: Database, change: TransferChange): Promise<void> {
   const { project, actorId, now } = change;
   await inRetriedTransaction(database, async (tx) => {
@@ -397,7 +393,7 @@ export async function endTransfer(database: Database, change: TransferChange): P
   });
 }
 
-/** Takes a project over. Its checks count for the new owner; AppError `forbidden` when there is no room for them. */
+/** Accepts a transfer. The checks count for the new owner; AppError `forbidden` if they exceed the limit. */
 export async function takeOverProject(
   database: Database,
   { project, actorId, now, checkLimitDefault }: TransferChange & { checkLimitDefault: number | null },

@@ -1,4 +1,4 @@
-// Reads what a signal carried, wherever it is: in the database, or in the object store it was moved to.
+// Bodies of pings: reading them from the database or the object store, and moving large ones to the store.
 import { type Instant, MINUTE_MS } from "../core/instant.ts";
 import { type ObjectStore, ObjectStoreError } from "../lib/object-store.ts";
 import type { Database, Db } from "../store/db.ts";
@@ -13,7 +13,7 @@ import {
 } from "../store/pings.ts";
 import { inTransaction } from "../store/transaction.ts";
 
-/** none: the ping had no body, or it has been forgotten. unavailable: it exists, and cannot be read just now. */
+/** none: the ping had no body, or it was deleted. unavailable: it exists but cannot be read now. */
 export type ReadBody =
   | { kind: "found"; body: Buffer }
   | { kind: "none" }
@@ -34,15 +34,15 @@ export async function readBody(
     return { kind: "found", body: await objects.get(kept.objectKey) };
   } catch (error) {
     if (!(error instanceof ObjectStoreError)) throw error;
-    // Trimmed while we were on our way: then it is gone from both places.
+    // Trimmed in the meantime: deleted from both places.
     if (error.trouble === "missing" && (await findBody(db, which)) === null) return { kind: "none" };
     return { kind: "unavailable", reason: error.message };
   }
 }
 
 /**
- * The same store, but one that has failed three times within a minute is not asked again until the first of
- * these is a minute old: its calls end at once, as if it were away. `now` is the caller's clock.
+ * The same store with a circuit breaker: after three failures within a minute, its calls fail at once until
+ * the first of these is a minute old. `now` is the caller's clock.
  */
 export function guardedObjects(objects: Source, { now }: { now: () => Instant }): Source {
   let breaker: Breaker = CLOSED_BREAKER;
@@ -54,7 +54,7 @@ export function guardedObjects(objects: Source, { now }: { now: () => Instant })
       try {
         return await objects.get(key);
       } catch (error) {
-        // That one object is not there says nothing about the store.
+        // A missing object is not a failure of the store.
         const isFailure = !(error instanceof ObjectStoreError) || error.trouble !== "missing";
         if (isFailure) breaker = noteFailure(breaker, now());
         throw error;
@@ -63,10 +63,7 @@ export function guardedObjects(objects: Source, { now }: { now: () => Instant })
   };
 }
 
-// When to leave a store alone that keeps failing: a rule without a clock of its own. Whoever asks a store that
-// is away makes its own caller wait for the full time limit, and the store no better.
-
-/** So many failures within the time make a store count as away. */
+/** Failures within the time after which a store counts as down. */
 const FAILURES_MAX = 3;
 const WITHIN_MS = MINUTE_MS;
 
@@ -86,18 +83,15 @@ export function isOpen(breaker: Breaker, now: Instant): boolean {
   return breaker.length === FAILURES_MAX && oldest !== undefined && now - oldest < WITHIN_MS;
 }
 
-// Moves large bodies to an object store, and removes the objects of bodies that are gone: a bounded piece of
-// each. No transaction is open while the store is asked, and the bytes leave the database last of all.
-
 const BODIES_MAX = 64;
 const REMOVALS_MAX = 256;
-/** So many at a time; as many bodies are in memory. */
+/** Bodies per piece; all are in memory. */
 const AT_ONCE_MAX = 4;
-/** Nothing more is begun after this long, so that a claim has an end. */
+/** Nothing is started after this time, so that a claim ends. */
 const PIECE_MS_MAX = 60_000;
-/** For the statements in between, and for what a store still does after we have given it up. */
+/** Margin for statements, and for calls that the store finishes after their timeout. */
 const CLAIM_MARGIN_MS = 60_000;
-/** A store that says no to so many says no to all; to fewer, it may be the object. */
+/** After this many rejections the store is considered down; fewer may concern single objects. */
 const REFUSALS_MAX = 8;
 
 export type MoveOptions = {
@@ -116,11 +110,11 @@ export type Moved = {
   removed: number;
   /** Nothing was left to do. */
   isComplete: boolean;
-  /** The first thing that the store did not do, in its words. What it concerned stays as it was. */
+  /** The first error of the store. The affected bodies stay as they were. */
   trouble: string | null;
 };
 
-/** Does one piece. Trouble with the store is a result; only the database makes it throw. */
+/** Moves one piece. Errors of the store are returned; only database errors are thrown. */
 export async function moveBodies(database: Database, options: MoveOptions): Promise<Moved> {
   const { bodiesMax = BODIES_MAX } = options;
   const claimed = await claim(database, options);
@@ -131,7 +125,7 @@ export async function moveBodies(database: Database, options: MoveOptions): Prom
     // Others need not wait for the end of the claim.
     await inTransaction(database, (tx) => claimBodies(tx, { bodies: sent.left, until: options.now }));
   }
-  // A store that has just failed is not asked for more.
+  // A store that just failed gets no more requests.
   if (sent.trouble !== null) return { moved, removed: 0, isComplete: false, trouble: sent.trouble };
   const gone = await removeObjects(database, options);
   const isComplete = claimed.length < bodiesMax && sent.left.length === 0 && gone.isComplete;
@@ -155,7 +149,7 @@ export async function removeObjects(
   return { removed: ids.length, isComplete, trouble: gone.trouble };
 }
 
-/** Writes down the keys before anything is sent, so that every object is known of, whoever dies when. */
+/** Stores the keys before anything is sent, so that every object is known even if the process dies. */
 async function claim(
   database: Database,
   { now, bytesMin, callMsMax, bodiesMax = BODIES_MAX }: MoveOptions,
@@ -213,9 +207,6 @@ async function eachUntilError<T>(items: readonly T[], work: (item: T) => Promise
   await Promise.all(Array.from({ length: AT_ONCE_MAX }, worker));
   return result;
 }
-
-// Where a body lies in an object store: one prefix for each check, and below it the newest first. Keys are
-// written down with the body, so a change here concerns new ones only.
 
 const FIRST_LETTER = "a".charCodeAt(0);
 const LAST_LETTER = "z".charCodeAt(0);

@@ -1,5 +1,4 @@
-// Gets the database ready for a process that starts: waits until it answers, and brings its schema up to date
-// or makes sure that it is. Nothing of the process may touch the database before.
+// Prepares the database at the start of a process: waits until it answers, and applies or checks migrations.
 import { setTimeout as sleep } from "node:timers/promises";
 import { isTlsError, isUnreachable } from "../lib/postgres-error.ts";
 import type { DatabaseOptions } from "../store/db.ts";
@@ -9,15 +8,15 @@ const POLL_MS = 500;
 
 export type PrepareOptions = {
   database: DatabaseOptions;
-  /** False: a schema that is not up to date is an error instead. */
+  /** False: an outdated schema is an error. */
   migrate: boolean;
-  /** How long a database may stay away before that is an error, too. */
+  /** How long to wait for the database. */
   waitMs: number;
   /** How long a migration may wait for locked tables; left out: as long as `overdue migrate` does. */
   lockWaitMs?: number;
-  /** Told once, when the database is away at the first try. */
+  /** Called once if the database is unreachable at first. */
   onWaiting(error: unknown): void;
-  /** Told when another process migrates and this one waits for it. */
+  /** Called if another process is migrating. */
   onTurn(): void;
   /** Called after each attempt of a migration that could not lock a table. */
   onLocked(wait: LockWait): void;
@@ -48,7 +47,7 @@ export async function prepareDatabase(options: PrepareOptions): Promise<string[]
       await verifyUsable(options.database);
       return [];
     } catch (error) {
-      // Encryption that fails at the start is a matter of the settings; waiting would only hide the message.
+      // A TLS error at the start is a configuration error; waiting would hide the message.
       if (!isUnreachable(error) || isTlsError(error) || performance.now() >= deadline) throw error;
       if (attempt === 1) options.onWaiting(error);
     }

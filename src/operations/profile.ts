@@ -1,4 +1,4 @@
-// What people do to their own account: name, colours, time zone, mails, another address, and closing it.
+// The user's own account: name, appearance, time zone, email address, and closing it.
 import { closingProblem } from "../core/access.ts";
 import { auditDifference } from "../core/audit.ts";
 import type { Signing } from "../core/email.ts";
@@ -47,13 +47,13 @@ export type ProfileChange = {
   name?: string;
   theme?: Theme;
   density?: Density;
-  /** Null: that of the browser. */
+  /** Null: the browser's time zone. */
   zone?: string | null;
   reports?: Reports;
   reminders?: Reminders;
 };
 
-/** Changes what is given. AppError `invalid` for an unknown zone or a long name. */
+/** Changes the given fields. AppError `invalid` for an unknown zone or a long name. */
 export async function changeProfile(
   database: Database,
   { account, change, now }: { account: Shown; change: ProfileChange; now: Instant },
@@ -66,7 +66,7 @@ export async function changeProfile(
     throw new AppError("invalid", `The name can have at most ${ACCOUNT_NAME_LENGTH_MAX} characters.`);
   }
   await inRetriedTransaction(database, async (tx) => {
-    // Two choices of one page come at once; neither may write back what it has read before the other.
+    // Concurrent changes of different fields must not overwrite each other.
     await lockAccount(tx, account.id);
     const { id: accountId, ...was } = account;
     const shown = { name: was.name, theme: was.theme, density: was.density };
@@ -105,7 +105,10 @@ export async function changeProfile(
 
 export type EmailRequest = { account: Account; email: string; signing: Signing; now: Instant };
 
-/** Mails a link to the new address; nothing changes before it is used. Says the same of one that is taken. */
+/**
+ * Sends a link to the new address; nothing changes before it is used. The answer does not reveal whether the
+ * address is taken.
+ */
 export async function askForEmailChange(database: Database, request: EmailRequest): Promise<void> {
   const { account, signing, now } = request;
   const email = normalEmail(request.email);
@@ -122,7 +125,7 @@ export async function askForEmailChange(database: Database, request: EmailReques
   });
 }
 
-/** The address that a link moves an account to; null when the link is not good. */
+/** The new address of a link; null if the link is invalid. */
 export async function readEmailChange(
   database: Database,
   { token, now }: { token: string; now: Instant },
@@ -130,7 +133,7 @@ export async function readEmailChange(
   return (await readToken(database, { token, purposes: ["changeEmail"], now }))?.email ?? null;
 }
 
-/** Moves an account to another address by the link that was mailed there; the old one is told. */
+/** Changes the address of an account by the mailed link; the old address is notified. */
 export async function useEmailChange(
   database: Database,
   { token, now }: { token: string; now: Instant },
@@ -142,7 +145,7 @@ export async function useEmailChange(
       const old = accountId === null ? null : await emailOf(tx, accountId);
       if (accountId === null || email === null || old === null) throw gone();
       await writeEmail(tx, { accountId, email });
-      // Links that wait in the old mailbox must not open the account any more.
+      // Links in the old mailbox must not work any more.
       await voidAllTokens(tx, accountId);
       await deleteStepsOf(tx, accountId);
       await queueSecurityEmail(tx, { accountId, what: "emailChanged", at: now, to: old });
@@ -166,27 +169,27 @@ function gone(): AppError {
   return new AppError("not_found", "The account no longer exists.");
 }
 
-/** What stands where the address of somebody stood who has closed the account. */
+/** Replaces the address of a closed account in the audit log. */
 const CLOSED_ACCOUNT = "(closed account)";
 
 /**
- * Closes an account: what belongs to nobody else goes with it, projects that only it was a member of included, and its
- * name and addresses are taken out of the record. AppError `conflict` while others depend on it.
+ * Closes an account: deletes it with projects without other members, and removes its name and addresses from
+ * the audit log. AppError `conflict` while others depend on it.
  */
 export async function closeAccount(
   database: Database,
   { account, now }: { account: Account; now: Instant },
 ): Promise<void> {
-  // The record is long: it is looked through before anything is locked.
+  // The audit log is long: it is searched before anything is locked.
   const mentions = await findMentions(database, account);
   await inRetriedTransaction(database, async (tx) => {
-    // In this order, as whoever changes operators: nobody waits for a lock that is held by who waits for it.
+    // The same lock order as changing admins, to avoid deadlocks.
     const operatorIds = await lockAdmins(tx);
     if (!(await lockAccount(tx, account.id))) throw gone();
     const projects = await listProjectsOfAccount(tx, account.id);
     const shared: string[] = [];
     for (const project of projects.filter(({ role }) => role === "owner")) {
-      // Locked before it is looked at: whoever joins just now is either seen, or finds the project removed.
+      // Locked before it is read: a user who joins now is either seen, or finds the project deleted.
       await lockProject(tx, project.id);
       if ((await listMembers(tx, project.id)).length > 1) shared.push(project.name);
     }
@@ -223,7 +226,7 @@ export async function closeAccount(
   });
 }
 
-/** Where in the record the addresses stand that somebody has, and had. */
+/** Finds current and previous addresses of an account in the audit log. */
 async function findMentions(database: Database, { id, email }: Account): Promise<Map<string, AuditMentions>> {
   const mentions = new Map<string, AuditMentions>();
   for (const address of [email, ...(await listFormerAddresses(database, id))]) {

@@ -1,4 +1,4 @@
-// Makes a project with everything a client needs: a read-write key, a read-only key and a ping key.
+// Creating, changing and deleting projects and their keys. Authorization happens before.
 import { randomUUID } from "node:crypto";
 import { AppError } from "../core/errors.ts";
 import { type KeyKind, newPingKey } from "../core/identity.ts";
@@ -31,17 +31,20 @@ import { inRetriedTransaction } from "./retry.ts";
 
 export type ProjectRequest = { ownerId: number; name: string; secretKey: string; now: Instant };
 
-/** The API keys are in readable form here and never again. */
+/** The API keys in plain text, only here. */
 export type CreatedProject = { uuid: string; apiKey: string; apiKeyReadonly: string; pingKey: string };
 
-/** What a project may be called, or an AppError `invalid`. Lengths are as people count. */
+/** The validated name of a project, or AppError `invalid`. */
 function projectName(text: string): string {
   const name = text.trim();
   if (name !== "" && Array.from(name).length <= PROJECT_NAME_LENGTH_MAX) return name;
   throw new AppError("invalid", `The project name must have 1 to ${PROJECT_NAME_LENGTH_MAX} characters.`);
 }
 
-/** Adds a project and its keys by the command line, in one transaction. AppError `invalid` for a name that is empty or too long. */
+/**
+ * Creates a project with a read-write key, a read-only key and a ping key, for the command line. AppError
+ * `invalid` for a name that is empty or too long.
+ */
 export async function createProject(database: Database, request: ProjectRequest): Promise<CreatedProject> {
   const name = projectName(request.name);
   const { ownerId, secretKey, now } = request;
@@ -70,12 +73,10 @@ export async function createProject(database: Database, request: ProjectRequest)
   });
 }
 
-// What is done to a project from its settings: naming, keys, and removing it. Rights were judged before.
-
-/** A project that is changed, by whom and when. */
+/** A change of a project: actor and time. */
 export type ProjectChange = { project: Project; by: Actor; now: Instant };
 
-/** Makes a project without API keys: those are made where they are shown. */
+/** Creates a project without API keys. */
 export async function openProject(
   database: Database,
   { accountId, name, now }: { accountId: number; name: string; now: Instant },
@@ -107,27 +108,24 @@ export async function openProject(
   });
 }
 
-/** The project as it is, locked. AppError `not_found` when somebody has removed it meanwhile. */
+/** Locks and reads the project. AppError `not_found` if it was deleted in the meantime. */
 async function locked(tx: Tx, { id, uuid }: Project): Promise<Project> {
   await lockProject(tx, id);
   const project = await findProjectByUuid(tx, uuid);
-  // One that was removed is kept for a while, with nobody in it.
+  // A deleted project is kept for a while without members.
   const isThere = project !== null && (await listMembers(tx, id)).length > 0;
   if (!isThere) throw new AppError("not_found", "The project no longer exists.");
   return project;
 }
 
-/**
- * Gives a project another name. AppError `precondition_failed` when its name is neither `expected` nor the wanted one
- * any more.
- */
+/** Renames a project. AppError `precondition_failed` if its name is neither `expected` nor the new one. */
 export async function changeProjectName(
   database: Database,
   { project, by, now, name, expected }: ProjectChange & { name: string; expected?: string },
 ): Promise<void> {
   const next = projectName(name);
   await inRetriedTransaction(database, async (tx) => {
-    // What it was is read under the lock: somebody else may have renamed it since the request began.
+    // The old name is read under the lock: another request may have changed it.
     const { name: before } = await locked(tx, project);
     if (next === before) return;
     if (expected !== undefined && expected !== before) {
@@ -146,7 +144,7 @@ export async function changeProjectName(
   });
 }
 
-/** Sets the zone in which messages to the chats of a project name times. AppError `invalid` for an unknown zone. */
+/** Sets the time zone of chat messages of a project. AppError `invalid` for an unknown zone. */
 export async function changeProjectZone(
   database: Database,
   { project, by, now, zone }: ProjectChange & { zone: string },
@@ -168,7 +166,7 @@ export async function changeProjectZone(
   });
 }
 
-/** Makes an API key and returns it, once. AppError `conflict` when there are too many. */
+/** Creates an API key and returns it once. AppError `conflict` if there are too many. */
 export async function makeApiKey(
   database: Database,
   request: ProjectChange & { kind: KeyKind; name: string; secretKey: string },
@@ -196,7 +194,7 @@ export async function makeApiKey(
   });
 }
 
-/** Ends an API key at once. AppError `not_found`. */
+/** Revokes an API key. AppError `not_found`. */
 export async function endApiKey(
   database: Database,
   { project, by, now, keyId }: ProjectChange & { keyId: number },
@@ -220,7 +218,7 @@ export async function endApiKey(
   });
 }
 
-/** Gives a project a new ping key, or none; addresses with the old one stop working at once. */
+/** Replaces or removes the ping key of a project; URLs with the old one stop working. */
 export async function changePingKey(
   database: Database,
   { project, by, now, to }: ProjectChange & { to: "new" | "none" },
@@ -235,7 +233,7 @@ export async function changePingKey(
   });
 }
 
-/** Removes a project. Its checks stop at once, and go with their history when nobody can want them back. */
+/** Deletes a project. Its checks stop at once and are deleted after their retention period. */
 export async function removeProject(database: Database, change: ProjectChange): Promise<void> {
   await inRetriedTransaction(database, (tx) => removeProjectIn(tx, change));
 }

@@ -1,5 +1,4 @@
-// Forgets what core/retention.ts allows to be forgotten, a bounded number of rows at a time, so that neither a
-// long absence nor a large installation makes one long transaction of it.
+// Deletes data past its retention period, a limited number of rows per transaction.
 import { DAY_MS, type Instant } from "../core/instant.ts";
 import { keptFrom } from "../core/retention.ts";
 import { dayOf } from "../core/run.ts";
@@ -22,16 +21,16 @@ import { pruneAttempts, pruneSignIns, pruneSteps, pruneTokens } from "../store/s
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { removeDeletedChecks } from "./checks.ts";
 
-/** A check takes its whole history with it, so few are removed at a time. */
+/** Few at a time: a check is deleted with its whole history. */
 const PRUNE_CHECKS_MAX = 20;
-/** Checks whose old runs are looked for at a time: few have any, since most forget them when they get new ones. */
+/** Checks searched for old runs at a time; most delete theirs when they get new ones. */
 const PRUNE_RUNS_CHECKS = 200;
-/** Rows that one transaction removes at most: a few milliseconds of work, far from any time limit. */
+/** Rows deleted per transaction: a few milliseconds of work. */
 const PRUNE_ROWS_MAX = 1_000;
 
 type Prune = (tx: Tx, rows: { before: Instant; limit: number }) => Promise<number>;
 
-/** Everything that grows with time, and from when on it is kept. */
+/** All data with a retention period. */
 const PRUNED: Readonly<Record<string, { prune: Prune; keptFrom: (now: Instant) => Instant }>> = {
   // Deliveries before flips: what was sent is explained by its flip, so the flip goes last.
   deliveries: { prune: pruneDeliveries, keptFrom: (now) => keptFrom("delivery", now) },

@@ -16,7 +16,7 @@ export type RetryOptions = Pick<RecordOptions, "visibility" | "rules" | "pingLog
 
 export type Retried = {
   recorded: number;
-  /** Its check does not exist any more, or several share its slug; removed. */
+  /** Its check no longer exists, or several share its slug; deleted. */
   dropped: number;
   /** Still quarantined. */
   failed: number;

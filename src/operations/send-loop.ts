@@ -1,5 +1,5 @@
-// Sends what is owed, many messages at a time: claims as many as there are senders free, and looks again as soon as
-// some are. Stopping lets those that are under way end. Several processes may do this at once.
+// The notifier: sends due messages concurrently, as many as there are free senders. When stopped, it finishes
+// messages in flight. Several processes may run it.
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Instant, SECOND_MS } from "../core/instant.ts";
 import { DELIVERY_LEASE_MS, SEND_MS_MAX } from "../core/limits.ts";
@@ -25,21 +25,21 @@ import {
   type Settled,
 } from "./deliveries.ts";
 
-/** Looking for work costs a fraction of a millisecond, so it is done often. */
+/** A poll costs a fraction of a millisecond, so it is frequent. */
 const IDLE_MS = 250;
-/** One account has at most half of them, so that its receivers delay nobody else by not answering. */
+/** One account gets at most half of the senders, so that its slow receivers do not delay others. */
 const SENDERS_MAX = 256;
-/** Channels that fail or are slow have at most so many of them, and those of one account half of that. */
+/** Senders for failing or slow channels; one account gets half of them. */
 const DEGRADED_SENDERS_MAX = SENDERS_MAX / 2;
-/** Messages that are claimed and read together. */
+/** Messages claimed and prepared together. */
 const CLAIM_MAX = 128;
 /** With fewer free senders it waits for more, but not for long. */
 const FREE_MIN = SENDERS_MAX / 4;
 const FREE_WAIT_MS = 50;
-/** What a message says about other checks is at most so old. */
+/** Maximum age of the state of other checks in messages. */
 const PROJECT_HEALTH_MAX_AGE_MS = 2 * SECOND_MS;
 const COUNT_EVERY_MS = 15 * SECOND_MS;
-/** Kinds keep to SEND_MS_MAX themselves; this is for one that does not. */
+/** A backstop for channel kinds that exceed SEND_MS_MAX. */
 const BACKSTOP_MS = SEND_MS_MAX + 5 * SECOND_MS;
 
 export type SendLoopResources = { database: Database; log: Log; metrics: Metrics };
@@ -78,7 +78,7 @@ class SendersInUse {
   }
 }
 
-/** Adds to a count; one that is 0 is forgotten. */
+/** Adds to a count; zero entries are removed. */
 function add(counts: Map<number, number>, key: number, by: number): void {
   const count = (counts.get(key) ?? 0) + by;
   if (count === 0) counts.delete(key);
@@ -111,7 +111,7 @@ class Notifier {
 
   readonly #now = (): Instant => Math.floor(performance.now() + this.#aheadMs);
 
-  /** One look for work: claims what is due and begins to send it. */
+  /** Claims due messages and starts to send them. */
   async turn(): Promise<TickResult> {
     await this.#untilFree();
     const { isInService, noticeId } = await readService(this.#database);
@@ -136,7 +136,7 @@ class Notifier {
     return claims.length > 0 || after !== 0 ? "again" : "idle";
   }
 
-  /** What is under way ends in bounded time, and nothing new is begun. */
+  /** Waits for messages in flight, in bounded time; nothing new is started. */
   async untilEmpty(): Promise<void> {
     await Promise.all(this.#underway);
   }
@@ -146,11 +146,11 @@ class Notifier {
     while (SENDERS_MAX - this.#underway.size < FREE_MIN && performance.now() < deadlineMs) {
       await Promise.race([...this.#underway, sleep(FREE_WAIT_MS)]);
     }
-    // Without any there is nothing to look for.
+    // Without free senders there is nothing to claim.
     if (this.#underway.size >= SENDERS_MAX) await Promise.race(this.#underway);
   }
 
-  /** Messages are made and sent while the next ones are claimed. */
+  /** Messages are prepared and sent while the next ones are claimed. */
   #begin(claims: readonly Claim[], now: Instant): void {
     const making = this.#prepare(claims, now);
     const deliver = async (claim: Claim) => {
@@ -174,7 +174,10 @@ class Notifier {
     this.#underway.add(ended);
   }
 
-  /** What cannot be made is left out: its claim runs out, and it is tried again until it was tried too often. */
+  /**
+   * Messages that cannot be prepared are left out: their claim expires, and they are retried until they reach
+   * the maximum number of attempts.
+   */
   async #prepare(claims: readonly Claim[], now: Instant): Promise<Map<Claim, Prepared>> {
     const prepare = async (some: readonly Claim[]) => {
       try {
@@ -187,7 +190,7 @@ class Notifier {
     };
     const made = await prepare(claims);
     const prepared: Prepared[] = made ?? [];
-    // One by one, so that one that cannot be made takes no others with it.
+    // One by one, so that one failure does not affect the others.
     if (made === null && claims.length > 1) {
       for (const claim of claims) prepared.push(...((await prepare([claim])) ?? []));
     }
@@ -230,13 +233,13 @@ class Notifier {
   }
 }
 
-/** What a line in the log may say of a message: nothing of its contents, and nothing of the channel's config. */
+/** Fields for the log: nothing of the message's contents or the channel's configuration. */
 function namesOf({ claim }: Prepared): Record<string, unknown> {
   const [{ id, kind, checkId }] = claim.deliveries;
   return { deliveryId: id, kind, checkId, channelId: claim.channelId };
 }
 
-/** A fault of ours, or a send without end, is a failure like others. Nobody knows then whether the message arrived. */
+/** An exception or a hanging send is a failure. Whether the message arrived is unknown. */
 function boundedSend(ports: Ports, log: Log): Ports["send"] {
   return async (channel, message, sending) => {
     try {
@@ -260,10 +263,10 @@ function boundedSend(ports: Ports, log: Log): Ports["send"] {
   };
 }
 
-// Settles what has been sent: whatever ends while a transaction is under way is settled by the next one, so that
-// thousands of messages do not need thousands of commits. What cannot be settled is sent again when its claim ends.
-
-/** Messages that one transaction settles. */
+/**
+ * Messages settled in one transaction. Those that end during a transaction are settled by the next, so that
+ * thousands of messages do not need thousands of commits.
+ */
 const BATCH_MAX = 100;
 const PAUSE_MS = SECOND_MS;
 
@@ -282,7 +285,7 @@ class SettleQueue {
     this.#now = now;
   }
 
-  /** Resolves when it is settled; null: it could not be, and whoever finds it sends it again. */
+  /** Resolves when it is settled; null: it could not be, and is sent again after its claim expires. */
   settle(ended: Ended): Promise<Settled | null> {
     return new Promise((done) => {
       this.#waiting.push({ ended, sinceMs: performance.now(), done });
@@ -295,7 +298,7 @@ class SettleQueue {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, BATCH_MAX);
       if (await this.#settled(batch)) continue;
-      // One that the database refuses must not keep the others from being settled.
+      // A message that the database rejects must not block the others.
       for (const one of batch) if (!(await this.#settled([one]))) this.#putBack(one);
       if (this.#waiting.length > 0) await sleep(PAUSE_MS);
     }
@@ -323,9 +326,7 @@ class SettleQueue {
   }
 }
 
-// What a notifier counts about deliveries: how they ended, how long people waited, and what is still owed.
-
-/** Fine where the promise lies, and up to the hours that a receiver may be away. */
+/** Fine-grained for normal delays, up to hours for receivers that are down. */
 const WAITED_SECONDS = [0.5, 1, 2, 3, 5, 10, 30, 60, 120, 300, 900, 3_600, 14_400, 86_400];
 
 export type DeliveryCounts = {
@@ -333,7 +334,7 @@ export type DeliveryCounts = {
   setUnsent(unsent: { count: number; oldestAt: Instant | null }, now: Instant): void;
 };
 
-/** Adds the figures to the metrics of a process, all of them at zero. */
+/** Registers the delivery metrics of a process. */
 function deliveryCounts(metrics: Metrics): DeliveryCounts {
   const settled: Record<string, number> = {
     sent: 0,

@@ -1,4 +1,5 @@
-// Sessions: who is signed in, in which browser. The token is in its cookie and nowhere else; we keep its digest.
+// Sessions of signed-in browsers, and visits to projects. The token is only in the cookie; the database has
+// its digest.
 import { AppError } from "../core/errors.ts";
 import type { Instant } from "../core/instant.ts";
 import { USER_AGENT_LENGTH_MAX } from "../core/limits.ts";
@@ -31,14 +32,14 @@ import { inTransaction, type Tx } from "../store/transaction.ts";
 export type SessionRequest = {
   accountId: number;
   method: SignInMethod;
-  /** When its owner has proven who it is; not given: now. */
+  /** When the user authenticated; default: now. */
   provenAt?: Instant;
   now: Instant;
   ua: string;
   remoteAddr: string | null;
 };
 
-/** Signs a browser in. What is returned belongs into its cookie; it cannot be read again. */
+/** Creates a session and returns its token for the cookie. */
 export async function openSession(tx: Tx, request: SessionRequest): Promise<{ token: string; id: number }> {
   const { accountId, method, now, provenAt = now, ua, remoteAddr } = request;
   const token = newToken();
@@ -50,7 +51,7 @@ export async function openSession(tx: Tx, request: SessionRequest): Promise<{ to
   return { token, id };
 }
 
-/** Puts a sign-in on the record of its account, which keeps the newest ones only. */
+/** Records a sign-in of an account, which keeps only the newest. */
 export async function noteSignIn(
   tx: Tx,
   signIn: Omit<SignIn, "failedCount"> & { accountId: number },
@@ -63,11 +64,11 @@ export async function noteSignIn(
 
 export type FoundSession = Session & {
   account: Person;
-  /** Whether dangerous acts may go on without asking who is there. */
+  /** Whether sensitive actions are allowed without re-authentication. */
   isProven: boolean;
 };
 
-/** The session that a cookie's token opens; null when there is none, or its time is over. */
+/** The session of a cookie's token; null if there is none or it has expired. */
 export async function findSession(
   database: Database,
   { token, now, remoteAddr = null }: { token: string; now: Instant; remoteAddr?: string | null },
@@ -90,7 +91,7 @@ export async function endSession(
   if (!ended) throw new AppError("not_found", "This session has already ended.");
 }
 
-/** Ends every session of an account but one, and makes strangers of all browsers that were in; returns how many ended. */
+/** Ends all sessions of an account except one, and forgets its known browsers; returns how many ended. */
 export function endOtherSessions(
   database: Database,
   { accountId, keepId, now }: { accountId: number; keepId: number | null; now: Instant },
@@ -102,7 +103,7 @@ export function endOtherSessions(
   });
 }
 
-/** The sessions of an account that are still good, those used last first. */
+/** The valid sessions of an account, last used first. */
 export async function listSessions(
   database: Database,
   { accountId, now }: { accountId: number; now: Instant },
@@ -110,12 +111,10 @@ export async function listSessions(
   return (await listSessionsOfAccount(database, accountId)).filter((session) => isSessionValid(session, now));
 }
 
-// Remembers when a member had the page of a project open, so that the next visit begins with what has changed.
-
-/** Visits that are so close to each other are one, and not written again. */
+/** Visits closer together count as one. */
 const SAME_VISIT_MS = 60_000;
 
-/** Notes a visit; returns when the one before it was, null when there was none. */
+/** Records a visit; returns the time of the previous one, null if there was none. */
 export async function noteVisit(
   database: Database,
   { at, ...visitor }: Visitor & { at: Instant },

@@ -1,5 +1,5 @@
-// The last step of every way in: a session, or first the second factor. Every way in ends here, so that none of them
-// forgets it.
+// Signing in: by link, password, passkey, identity provider or proxy, with the second factor;
+// re-authentication; and the first account.
 import { randomUUID } from "node:crypto";
 import type { Signing } from "../core/email.ts";
 import { AppError } from "../core/errors.ts";
@@ -60,27 +60,30 @@ import { findSession, type FoundSession, noteSignIn, openSession } from "./sessi
 
 export type SignInResult =
   | { kind: "signedIn"; token: string; sessionId: number; accountId: number; nextPath: string | null }
-  /** Something else has to be proven first; the token belongs into a cookie for a few minutes. */
+  /** The second factor is required; the token goes into a cookie for a few minutes. */
   | { kind: "secondFactor"; token: string };
 
-/** Ways in that prove one thing only. The others are vouched for by a device, a provider, or whoever owns the server. */
+/**
+ * Methods that need a second factor. The others are secured by a device, a provider, or the server's
+ * operator.
+ */
 const NEEDS_SECOND: readonly SignInMethod[] = ["password", "link"];
 
 export type VerifiedSignIn = {
   accountId: number;
   method: SignInMethod;
-  /** When they have proven it; not given: now. */
+  /** When they authenticated; default: now. */
   provenAt?: Instant;
   visitor: Visitor;
   nextPath: string | null;
   /**
-   * Somebody of the provider who comes for the first time, and is this account from then on. So far only an address
-   * speaks for them, as in a mailed link: it must not be a way around the app.
+   * An identity of the provider that signs in for the first time and will be linked to this account. So far
+   * only its address matches, as with a mailed link: it must not bypass the second factor.
    */
   newIdentity?: IdentityName;
 };
 
-/** Lets somebody in who has proven to be the owner of an account by one way. */
+/** Completes a sign-in after the first factor. */
 export async function completeSignIn(tx: Tx, admission: VerifiedSignIn): Promise<SignInResult> {
   const { accountId, method, visitor, nextPath } = admission;
   const { now, ua, remoteAddr } = visitor;
@@ -113,7 +116,7 @@ type PendingSignIn = {
 
 type About = Pick<PendingSignIn, "method" | "nextPath"> & Partial<Pick<PendingSignIn, "newIdentity">>;
 
-/** Who waits at the second step; null: nobody, or the time is over. */
+/** The sign-in that waits for the second factor; null if there is none or it has expired. */
 export async function findPendingSignIn(
   database: Database,
   { token, now }: { token: string; now: Instant },
@@ -132,7 +135,10 @@ export type SecondFactorRequest = Known & {
   secretKey: string;
 };
 
-/** Takes the code of an app, or a recovery code. AppError `invalid` for a wrong one, `unauthenticated` when it is late. */
+/**
+ * Verifies the code of an app or a recovery code. AppError `invalid` for a wrong one, `unauthenticated` after
+ * expiry.
+ */
 export async function passSecondFactor(
   database: Database,
   request: SecondFactorRequest,
@@ -159,9 +165,6 @@ export async function passSecondFactor(
   throw new AppError("invalid", "The code is incorrect or was already used.");
 }
 
-// The ways in that an address begins: a mailed link, and a password. Whoever tries learns nothing about whether an
-// address has an account: answers are the same, and so is the work.
-
 export type LinkRequest = Known & {
   email: string;
   nextPath: string | null;
@@ -169,12 +172,12 @@ export type LinkRequest = Known & {
   visitor: Visitor;
 };
 
-/** No account has this id: whoever is not there has no browser either. */
+/** No account has this id, for addresses without an account. */
 const NO_ACCOUNT = 0;
 
 /**
- * Mails a link to whoever has an account, or may make one. Answers the same for everybody; AppError `invalid` for what
- * is no address, `rate_limited` for too many.
+ * Sends a sign-in link if the address has an account or may create one. The answer does not reveal which.
+ * AppError `invalid` for an invalid address, `rate_limited` for too many.
  */
 export async function requestLink(database: Database, request: LinkRequest): Promise<void> {
   const { registrationOpen, signing, visitor } = request;
@@ -191,13 +194,13 @@ export async function requestLink(database: Database, request: LinkRequest): Pro
         ? ({ purpose: "register", accountId: null, email } as const)
         : ({ purpose: "signIn", accountId: account.id, email: null } as const);
     const tokenUuid = await createSignedToken(tx, signing, { ...of, nextPath, now });
-    // Nothing is kept for nobody. It is written and taken back, so that it takes as long: the commit is what takes time.
+    // Without an account, the token is written and rolled back, so that the request takes as long.
     if (account === null && !registrationOpen) await voidTokens(tx, of);
     else await queueTokenEmail(tx, { kind: "signIn", tokenUuid, at: now });
   });
 }
 
-/** What a mailed link is for, before it is used: whose it is. Null when it is not good. */
+/** The purpose and account of a mailed link, before it is used. Null if it is invalid. */
 export async function readLink(
   database: Database,
   { token, visitor }: { token: string; visitor: Visitor },
@@ -211,7 +214,7 @@ export async function readLink(
   return email === undefined ? null : { email, isNew: found.purpose === "register" };
 }
 
-/** Lets somebody in by a link, and makes the account first where that is what it is for. */
+/** Signs in by a link, creating the account first if that is its purpose. */
 export async function useLink(
   database: Database,
   { token, visitor }: { token: string; visitor: Visitor },
@@ -229,7 +232,7 @@ export async function useLink(
   });
 }
 
-/** A link for somebody who cannot get mail; whoever runs the installation passes it on. AppError `not_found`. */
+/** A link for a user who cannot receive email, passed on by an admin. AppError `not_found`. */
 export async function createLoginLink(
   database: Database,
   { email, now }: { email: string; now: Instant },
@@ -256,7 +259,7 @@ export type PasswordRequest = Known & {
   visitor: Visitor;
 };
 
-/** Lets somebody in by a password. AppError `invalid` says nothing of what was wrong. */
+/** Signs in by password. AppError `invalid` does not reveal what was wrong. */
 export async function signInWithPassword(
   database: Database,
   request: PasswordRequest,
@@ -283,7 +286,7 @@ export async function signInWithPassword(
   );
 }
 
-/** Lets somebody in whose passkey was found to be right. AppError `invalid`, likewise. */
+/** Signs in by a verified passkey. AppError `invalid`. */
 export async function signInWithPasskey(
   database: Database,
   request: { passkey: Passkey; useCount: number; visitor: Visitor; nextPath: string | null },
@@ -295,18 +298,16 @@ export async function signInWithPasskey(
   });
 }
 
-// People whom somebody else vouches for: an identity provider, or a proxy in front of us.
-
-/** What has to be remembered until the provider sends somebody back. */
+/** Stored until the provider redirects back. */
 export type ProviderStep = {
   codeVerifier: string;
   nonce: string;
   nextPath: string | null;
-  /** Set when a session is to be proven, and nobody signed in. */
+  /** Set for a re-authentication instead of a sign-in. */
   sessionId: number | null;
 };
 
-/** Remembers that somebody was sent to the provider, under the state that comes back. AppError `rate_limited`. */
+/** Stores the state of a redirect to the provider. AppError `rate_limited`. */
 export async function openProviderStep(
   database: Database,
   { state, step, visitor }: { state: string; step: ProviderStep; visitor: Visitor },
@@ -325,7 +326,7 @@ export async function openProviderStep(
   );
 }
 
-/** What was remembered under a state; null when it is not ours, was used, or is too old. */
+/** The stored redirect of a state; null if it is unknown, used or expired. */
 export async function takeProviderStep(
   database: Database,
   { state, now }: { state: string; now: Instant },
@@ -338,28 +339,28 @@ export async function takeProviderStep(
   return { ...(step.about as ProviderStep), begunAt: step.createdAt };
 }
 
-/** Somebody as the provider describes them. */
+/** A user as identified by the provider. */
 export type Identified = {
   issuer: string;
   subject: string;
   email: string | null;
   isEmailVerified: boolean;
   name: string;
-  /** When they have last proven there who they are; null: the provider does not say. */
+  /** When they last authenticated there; null if not reported. */
   authenticatedAt: Instant | null;
 };
 
 export type IdentitySignInRequest = {
   identified: Identified;
-  /** Whether somebody whom nobody knows gets an account. */
+  /** Whether unknown users get an account. */
   createsAccounts: boolean;
   visitor: Visitor;
   nextPath: string | null;
 };
 
 /**
- * Lets somebody in for whom the provider vouches: known by who they are there, or the first time by an address that the
- * provider has verified. AppError `forbidden` for everybody else, `invalid` for an identifier that is too long.
+ * Signs in a user of the provider: by a linked identity, or the first time by a verified address. AppError
+ * `forbidden` otherwise, `invalid` for an identifier that is too long.
  */
 export function signInWithIdentity(
   database: Database,
@@ -369,7 +370,7 @@ export function signInWithIdentity(
   if (issuer.length > OIDC_ISSUER_LENGTH_MAX || subject.length > OIDC_SUBJECT_LENGTH_MAX) {
     throw new AppError("invalid", "The identity provider sent an identifier that is too long.");
   }
-  // Two windows of a new person may come back at once: one makes the account, and it is known to the other.
+  // Two windows of a new user may return at once: one creates the account, the other finds it.
   return retryOnUniqueViolation(() => signInIdentity(database, request));
 }
 
@@ -396,7 +397,7 @@ async function signInIdentity(database: Database, request: IdentitySignInRequest
   });
 }
 
-/** An address that anybody could have typed there would open somebody else's account here. */
+/** An unverified address could belong to someone else. */
 function verifiedEmail({ email, isEmailVerified }: Identified): string {
   if (email !== null && isEmailVerified) return normalEmail(email);
   throw new AppError(
@@ -405,7 +406,7 @@ function verifiedEmail({ email, isEmailVerified }: Identified): string {
   );
 }
 
-/** Whether the provider says that this is whom an account belongs to. */
+/** Whether the identity of the provider belongs to an account. */
 export async function isIdentityOf(
   database: Database,
   { identified, accountId, now }: { identified: Identified; accountId: number; now: Instant },
@@ -415,8 +416,8 @@ export async function isIdentityOf(
 }
 
 /**
- * The session of somebody whom the proxy names, made the first time, like the account. There is one for each person,
- * and no cookie: the proxy says with every request who it is. Null for what is no address.
+ * The session of a user named by the proxy; the session and the account are created the first time. One
+ * session per user and no cookie: the proxy names the user with every request. Null for an invalid address.
  */
 export async function findProxySession(
   database: Database,
@@ -444,20 +445,17 @@ export async function findProxySession(
       await noteSignIn(tx, { accountId, ...browser, at: now });
     });
   } catch (error) {
-    // Two requests of a new person at once: the other one has made it.
+    // Two concurrent requests of a new user: the other one has created it.
     if (postgresErrorName(error) !== "unique_violation") throw error;
   }
   return findSession(database, { token, now, remoteAddr });
 }
 
-// Proving once more who sits in front of a browser that is signed in: by the password or a code that is mailed, with the
-// code of the app where there is one, or by a passkey.
-
 export type ReauthSession = { accountId: number; sessionId: number; now: Instant };
 
 export type ReauthMethods = { password: boolean; app: boolean; passkey: boolean; provider: boolean };
 
-/** By what an account can prove who it is, besides mail. */
+/** Re-authentication methods of an account, besides email. */
 export async function reauthMethods(database: Database, accountId: number): Promise<ReauthMethods> {
   return {
     password: (await findPassword(database, accountId)) !== null,
@@ -479,8 +477,8 @@ export type ReauthRequest = ReauthSession & {
 };
 
 /**
- * Proves a session by what was typed: the password, or a mailed code, and where an app is set up its code or a recovery
- * code as well. AppError `invalid` does not say which of them is wrong, and nothing is used up then.
+ * Re-authenticates a session by password or mailed code, plus an app or recovery code if an app is set up.
+ * AppError `invalid` does not reveal which is wrong, and uses up no code.
  */
 export async function reauthenticate(database: Database, proof: ReauthRequest): Promise<void> {
   const { accountId, sessionId, now, secretKey } = proof;
@@ -525,15 +523,13 @@ export async function mailConfirmCode(
   });
 }
 
-/** Proves a session after somebody was found to be its owner in another way. */
+/** Marks a session as re-authenticated by another method. */
 export async function markReauthenticated(
   database: Database,
   { sessionId, now }: { sessionId: number; now: Instant },
 ): Promise<void> {
   await inTransaction(database, (tx) => markSessionReauthenticated(tx, { sessionId, at: now }));
 }
-
-// Links and codes: giving them out, and what they still stand for. One of a kind is outstanding at a time.
 
 export type TokenRequest = {
   purpose: TokenPurpose;
@@ -543,14 +539,14 @@ export type TokenRequest = {
   now: Instant;
 };
 
-/** Gives out a token whose link is made when the mail is written; returns its UUID. */
+/** Creates a token whose link is derived when the email is composed; returns its UUID. */
 export async function createSignedToken(tx: Tx, signing: Signing, request: TokenRequest): Promise<string> {
   const uuid = randomUUID();
   await writeToken(tx, request, { uuid, token: linkToken(signing, { purpose: request.purpose, uuid }) });
   return uuid;
 }
 
-/** Gives out a token that is shown now, to whoever runs the installation, and never again. */
+/** Creates a token that is shown once, to an admin. */
 async function createRandomToken(tx: Tx, request: TokenRequest): Promise<string> {
   const token = newToken();
   await writeToken(tx, request, { uuid: randomUUID(), token });
@@ -570,13 +566,13 @@ async function writeToken(
 
 export type TokenLink = { token: string; purposes: readonly TokenPurpose[]; now: Instant };
 
-/** What a link stands for; null when it is unknown, used, too old, or for something else. */
+/** The token of a link; null if it is unknown, used, expired or for another purpose. */
 export async function readToken(db: Db, { token, purposes, now }: TokenLink): Promise<Token | null> {
   const found = await findToken(db, digestOfToken(token));
   return found !== null && purposes.includes(found.purpose) && isTokenValid(found, now) ? found : null;
 }
 
-/** Uses a link up and returns what it stood for. AppError `not_found` when it is not good. */
+/** Uses a link and returns its token. AppError `not_found` if it is invalid. */
 export async function takeToken(tx: Tx, link: TokenLink): Promise<Token> {
   const found = await readToken(tx, link);
   if (found === null || !(await useToken(tx, { tokenId: found.id, at: link.now }))) {
@@ -585,13 +581,10 @@ export async function takeToken(tx: Tx, link: TokenLink): Promise<Token> {
   return found;
 }
 
-// The first account: made by whoever reads the log of the process, with a link that is printed there. There is no
-// default password, and nobody else can make it.
-
-/** The page that leads on from the first account to the first ping. */
+/** The page after creating the first account. */
 const WELCOME_PATH = "/welcome/";
 
-/** The end of the link that makes the first account; null when there is somebody who may administer. Earlier links end. */
+/** Creates the link for the first account; null if there is an admin. Earlier links become invalid. */
 export async function ensureAdminLink(
   database: Database,
   { now }: { now: Instant },
@@ -609,7 +602,7 @@ export async function ensureAdminLink(
   });
 }
 
-/** Whether a set-up link is good: nobody has used it, and nobody may administer yet. */
+/** Whether a setup link is valid: unused, and there is no admin yet. */
 export async function isSetupLink(
   database: Database,
   { token, now }: { token: string; now: Instant },
@@ -626,14 +619,14 @@ export type SetUpRequest = {
   visitor: Visitor;
 };
 
-/** Makes the first account, with a project, and signs it in. AppError when the link or a field is not good. */
+/** Creates the first account with a project and signs it in. AppError if the link or a field is invalid. */
 export async function finishSetup(database: Database, request: SetUpRequest): Promise<SignInResult> {
   const { token, visitor } = request;
   const { now } = visitor;
   const email = normalEmail(request.email);
   const problem = passwordProblem(request.password, { email });
   if (problem !== null) throw new AppError("invalid", problem, "password");
-  // A hash is dear, and whoever has no link must not make us work.
+  // Hashing is expensive, so the link is checked first.
   if (!(await isSetupLink(database, { token, now }))) {
     throw new AppError("not_found", "This link has already been used or has expired.");
   }

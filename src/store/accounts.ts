@@ -8,7 +8,7 @@ export type Account = {
   uuid: string;
   email: string;
   name: string;
-  /** May administer the installation. */
+  /** Is an admin of the server. */
   isOperator: boolean;
   /** Null: the instance's own limit applies. */
   checkLimit: number | null;
@@ -134,14 +134,12 @@ export function onlyId(rows: { id: number }[]): number {
   return row.id;
 }
 
-// What changes about an account after it was made; making and finding one is in projects.ts beside it.
-
 const WRITE_SIGNED_IN = statement({
   name: "accounts.signed_in",
   text: "update accounts set signed_in_at = $2 where id = $1",
 });
 
-/** Writes down when somebody came in last. */
+/** Records the last sign-in. */
 export async function writeSignedIn(
   tx: Tx,
   { accountId, at }: { accountId: number; at: Instant },
@@ -164,7 +162,7 @@ const WRITE_KNOWN_FROM = statement({
   text: "update accounts set browsers_known_from_at = $2 where id = $1",
 });
 
-/** Makes strangers of all browsers that were signed in to an account before. */
+/** Forgets all known browsers of an account. */
 export async function writeKnownFrom(
   tx: Tx,
   { accountId, at }: { accountId: number; at: Instant },
@@ -188,7 +186,7 @@ const HAS_ADMIN = statement<{ has_one: boolean }>({
   text: "select exists (select from accounts where is_operator) as has_one",
 });
 
-/** Whether anybody may administer the installation. */
+/** Whether there is an admin. */
 export async function hasAdmin(db: Db): Promise<boolean> {
   return (await db.query(HAS_ADMIN, [])).rows[0]?.has_one ?? false;
 }
@@ -199,8 +197,8 @@ const LOCK_ADMINS = statement<{ id: number }>({
 });
 
 /**
- * Who may administer the installation. Until the end of the transaction nobody else makes them fewer; rows that refer to
- * them can be written meanwhile, so that they are not kept from their work.
+ * Locks and returns the admins, so that their number cannot decrease until the transaction ends; rows that
+ * refer to them can still be written.
  */
 export async function lockAdmins(tx: Tx): Promise<number[]> {
   return (await tx.query(LOCK_ADMINS, [])).rows.map(({ id }) => id);
@@ -241,7 +239,7 @@ const WRITE_ADMIN = statement({
   text: "update accounts set is_operator = $2 where id = $1",
 });
 
-/** Lets an account administer the installation, or no more. */
+/** Grants or revokes admin rights. */
 export async function writeAdmin(
   tx: Tx,
   { accountId, isOperator }: { accountId: number; isOperator: boolean },
@@ -254,7 +252,7 @@ const LOCK_ACCOUNT = statement<{ id: number }>({
   text: "select id from accounts where id = $1 for update",
 });
 
-/** Locks an account until the end of the transaction. False: it is gone. */
+/** Locks an account until the end of the transaction. False: it does not exist. */
 export async function lockAccount(tx: Tx, accountId: number): Promise<boolean> {
   return (await tx.query(LOCK_ACCOUNT, [accountId])).count === 1;
 }

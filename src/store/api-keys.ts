@@ -1,4 +1,4 @@
-// Keys of the Management API. Only digests come here: making and hashing a key is done elsewhere.
+// API keys. Only digests are stored.
 import type { KeyKind } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { type Db, statement } from "./db.ts";
@@ -115,7 +115,7 @@ const TOUCH = statement({
     where k.id = u.id and (k.last_used_at is null or k.last_used_at < u.at)`,
 });
 
-/** Writes down when keys were last used. Meant to be called with many at once and now and then. */
+/** Records when keys were last used, for many at once. */
 export async function touchApiKeys(tx: Tx, uses: readonly { keyId: number; at: Instant }[]): Promise<void> {
   await tx.query(TOUCH, [uses.map((use) => use.keyId), uses.map((use) => toTimestamp(use.at))]);
 }
@@ -125,7 +125,7 @@ const REVOKE = statement({
   text: "update api_keys set revoked_at = $3 where id = $1 and project_id = $2 and revoked_at is null",
 });
 
-/** Ends a key at once. False: the project has no such key, or it was revoked before. */
+/** Revokes a key. False: the project has no such key, or it was revoked before. */
 export async function revokeApiKey(
   tx: Tx,
   key: { keyId: number; projectId: number; at: Instant },
@@ -139,7 +139,7 @@ const PRUNE = statement({
     where id in (select id from api_keys where revoked_at < $1 order by id limit $2)`,
 });
 
-/** Forgets at most `limit` keys that were revoked before an instant; returns how many. */
+/** Deletes at most `limit` keys revoked before an instant; returns how many. */
 export async function pruneApiKeys(
   tx: Tx,
   { before, limit }: { before: Instant; limit: number },

@@ -1,5 +1,4 @@
-// The record of who changed what. Entries are added and forgotten, and never changed, but for the name and the address
-// of somebody who has closed the account.
+// The audit log. Entries are never changed, except for the name and address of closed accounts.
 import type { AuditAction } from "../core/audit.ts";
 import type { Instant } from "../core/instant.ts";
 import { amongOldest, type Db, statement } from "./db.ts";
@@ -44,7 +43,7 @@ export async function insertAuditEntries(tx: Tx, entries: readonly NewAuditEntry
 
 export type AuditEntry = Omit<NewAuditEntry, "projectId"> & {
   id: number;
-  /** The address of whoever did it, or the beginning of the key; null: nobody who is still known. */
+  /** The actor's address, or the first characters of the key; null if unknown. */
   email: string | null;
   keyPrefix: string | null;
 };
@@ -112,7 +111,7 @@ const FIND_MENTIONS = statement<{ id: number }>({
 /** Entries with an address in them, and the number of the newest one before they were looked for. */
 export type AuditMentions = { ids: readonly number[]; head: number };
 
-/** Looks for an address in the whole record, which takes a while: to be done before anything is locked. */
+/** Searches the whole audit log for an address, which takes a while: do this before locking anything. */
 export async function findAuditMentions(db: Db, email: string): Promise<AuditMentions> {
   const head = (await db.query(FIND_HEAD, [])).rows[0]?.head ?? 0;
   const { rows } = await db.query(FIND_MENTIONS, [email, inJson(email)]);
@@ -133,8 +132,8 @@ const FORGET = statement({
 });
 
 /**
- * Puts something else where an address stands, and not where it is part of another: in the entries that were found, and
- * in those that have come since. For whoever closes the account.
+ * Replaces an address in the found entries and in those added since, but not where it is part of another
+ * address. For closed accounts.
  */
 export async function eraseAuditedAddress(
   tx: Tx,
@@ -155,7 +154,7 @@ const FORGET_PROFILE = statement({
     where account_id = $1 and what = 'account.changed' and (before is not null or after is not null)`,
 });
 
-/** Forgets what somebody was called, and what else of the profile was changed to what. */
+/** Removes profile changes of an account from the log. */
 export async function eraseAuditedProfile(tx: Tx, accountId: number): Promise<void> {
   await tx.query(FORGET_PROFILE, [accountId]);
 }
@@ -183,7 +182,7 @@ const PRUNE = statement({
   text: `delete from audit_entries where ${amongOldest("audit_entries")}`,
 });
 
-/** Looks at the `limit` oldest entries and forgets those from before an instant; returns how many. */
+/** Deletes those of the `limit` oldest entries from before an instant; returns how many. */
 export async function pruneAuditEntries(
   tx: Tx,
   { before, limit }: { before: Instant; limit: number },

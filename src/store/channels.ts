@@ -1,5 +1,5 @@
-// Channels, and which checks they hear of. What a kind needs in its config, and whom to tell of what, is
-// decided elsewhere.
+// Channels: their configuration and health, assignments to checks, email confirmation, token buckets and
+// idempotency keys.
 import type { Instant } from "../core/instant.ts";
 import { type Db, statement } from "./db.ts";
 import type { Tx } from "./transaction.ts";
@@ -11,7 +11,7 @@ export type Channel = {
   projectId: number;
   kind: string;
   name: string;
-  /** What the kind needs to send. Holds secrets: never logged, never shown. */
+  /** The configuration of the kind. Contains secrets: never logged, never shown. */
   config: Readonly<Record<string, unknown>>;
   createdAt: Instant;
   disabledAt: Instant | null;
@@ -19,9 +19,9 @@ export type Channel = {
   lastNotifyAt: Instant | null;
   lastNotifyDurationMs: number | null;
   lastError: string | null;
-  /** Messages that failed since the last good one. */
+  /** Failures since the last success. */
   failureCount: number;
-  /** Of a mail channel: the address that has agreed to be written to. */
+  /** Email channels: the confirmed address. */
   verifiedAddress: string | null;
 };
 
@@ -75,7 +75,7 @@ const INSERT_CHANNEL = statement<ChannelRow>({
 
 export type NewChannel = Pick<Channel, "uuid" | "projectId" | "kind" | "name" | "config" | "createdAt">;
 
-/** Adds a channel to a project. It hears of nothing yet. */
+/** Inserts a channel without checks. */
 export async function insertChannel(tx: Tx, channel: NewChannel): Promise<Channel> {
   const { rows } = await tx.query(INSERT_CHANNEL, [
     channel.uuid,
@@ -105,7 +105,7 @@ const FIND_CHANNEL_BY_UUID = statement<ChannelRow>({
   text: `select ${CHANNEL_COLUMNS} from channels ch where ch.uuid = $1`,
 });
 
-/** The channel with this UUID, in whatever project. */
+/** The channel with this UUID, in any project. */
 export async function findChannelByUuid(db: Db, uuid: string): Promise<Channel | null> {
   const { rows } = await db.query(FIND_CHANNEL_BY_UUID, [uuid]);
   return rows[0] === undefined ? null : toChannel(rows[0]);
@@ -147,7 +147,10 @@ const WRITE_CHANNEL = statement({
     where id = $1`,
 });
 
-/** Changes what is given. A changed channel gets a new chance, unless it is to be `disabled`. False: it is gone. */
+/**
+ * Changes the given fields. Enables the channel and resets its failures, unless `disabled` is given. False:
+ * it does not exist.
+ */
 export async function writeChannel(
   tx: Tx,
   change: {
@@ -169,7 +172,7 @@ const DISABLE_CHANNEL = statement({
     where id = $1 and disabled_at is null`,
 });
 
-/** Stops using a channel after a permanent error. False: it is gone, or was disabled before. */
+/** Disables a channel after a permanent error. False: it does not exist or was disabled before. */
 export async function disableChannel(
   tx: Tx,
   { channelId, at, reason }: { channelId: number; at: Instant; reason: string },
@@ -202,11 +205,11 @@ export type Sending = {
   durationMs: number;
   error: string | null;
   failureCount: number;
-  /** The receiver wants to be left alone until then. */
+  /** The receiver asked to wait until then. */
   holdUntilAt: Instant | null;
 };
 
-/** Writes down how the last sendings went, of channels that this transaction has locked. */
+/** Updates the health of channels that this transaction has locked. */
 export async function noteSendings(
   tx: Tx,
   { sendings, at }: { sendings: readonly Sending[]; at: Instant },
@@ -226,7 +229,7 @@ const REPLACE_CONFIG = statement({
   text: "update channels set config = $3, revision = revision + 1 where id = $1 and config = $2",
 });
 
-/** Changes a configuration at the receiver's wish, unless its owner has changed it meanwhile. */
+/** Changes a configuration as the receiver requested, unless it was edited since. */
 export async function replaceConfig(
   tx: Tx,
   change: { channelId: number; before: Channel["config"]; after: Channel["config"] },
@@ -238,18 +241,15 @@ export async function replaceConfig(
 
 const DELETE_CHANNEL = statement({ name: "channels.delete", text: "delete from channels where id = $1" });
 
-/** Removes a channel and its assignments. Its deliveries stay, as a record. False: it was gone already. */
+/** Deletes a channel and its assignments. Its deliveries stay. False: it did not exist. */
 export async function deleteChannel(tx: Tx, channelId: number): Promise<boolean> {
   return (await tx.query(DELETE_CHANNEL, [channelId])).count === 1;
 }
 
-// Channels as their owners manage them: page by page, with the number of a change and how many checks use them. All
-// changes of the channels of one project take turns here.
-
 export type ManagedChannel = Channel & {
-  /** Grows with every change of what its owner can see and set. */
+  /** Increases with every change of its settings. */
   revision: number;
-  /** How many checks it hears of; deleted ones are none. */
+  /** Number of its checks, without deleted ones. */
   checkCount: number;
 };
 
@@ -297,7 +297,7 @@ const LOCK_CHANNELS_OF_PROJECT = statement<{ id: number }>({
   text: "select id from projects where id = $1 for no key update",
 });
 
-/** From here to the end of the transaction nobody else changes the channels of a project. False: it is gone. */
+/** Serializes changes to the channels of a project until the transaction ends. False: it does not exist. */
 export async function lockChannelsOfProject(tx: Tx, projectId: number): Promise<boolean> {
   return (await tx.query(LOCK_CHANNELS_OF_PROJECT, [projectId])).count === 1;
 }
@@ -312,9 +312,7 @@ export async function countChannels(db: Db, projectId: number): Promise<number> 
   return (await db.query(COUNT_CHANNELS, [projectId])).rows[0]?.count ?? 0;
 }
 
-// Which channels hear of which check, seen from either side.
-
-/** One check and one channel that hears of it. */
+/** A check and one of its channels. */
 export type Assignment = { checkId: number; channelId: number; channelUuid: string };
 
 type AssignmentRow = { check_id: number; channel_id: number; uuid: string };
@@ -335,7 +333,7 @@ const ADD_MISSING = statement({
     on conflict do nothing`,
 });
 
-/** Makes these, and no others, the channels of a check. */
+/** Replaces the channels of a check. */
 export async function assignChannels(
   tx: Tx,
   { checkId, channelIds }: { checkId: number; channelIds: readonly number[] },
@@ -351,7 +349,7 @@ const ASSIGN_TO_ALL_CHECKS = statement({
     on conflict do nothing`,
 });
 
-/** Lets a channel hear of every check that its project has now. */
+/** Assigns a channel to all checks of its project. */
 export async function assignToAllChecks(
   tx: Tx,
   { projectId, channelId }: { projectId: number; channelId: number },
@@ -384,7 +382,7 @@ const ADD_MISSING_CHECKS = statement({
     on conflict do nothing`,
 });
 
-/** Lets a channel hear of these checks, and of no others. */
+/** Replaces the checks of a channel. */
 export async function assignChecks(
   tx: Tx,
   { channelId, checkIds }: { channelId: number; checkIds: readonly number[] },
@@ -393,7 +391,7 @@ export async function assignChecks(
   await tx.query(ADD_MISSING_CHECKS, [channelId, checkIds]);
 }
 
-/** A check that a channel hears of, as lists show it. */
+/** A check of a channel, as shown in lists. */
 export type AssignedCheck = { id: number; uuid: string; name: string };
 
 const FIND_ASSIGNABLE_CHECKS = statement<AssignedCheck>({
@@ -416,7 +414,7 @@ const LIST_ASSIGNED_CHECKS = statement<AssignedCheck>({
     where cc.channel_id = $1 and c.deleted_at is null and c.id > $2 order by c.id limit $3`,
 });
 
-/** The checks that a channel hears of, oldest first, after the one with the id `afterId`. */
+/** The checks of a channel, oldest first, after the id `afterId`. */
 export async function listAssignedChecks(
   db: Db,
   { channelId, afterId, limit }: { channelId: number; afterId: number; limit: number },
@@ -424,16 +422,16 @@ export async function listAssignedChecks(
   return (await db.query(LIST_ASSIGNED_CHECKS, [channelId, afterId, limit])).rows;
 }
 
-// What mail has to know of a channel besides its configuration: whether its address has agreed, whose it is, and in
-// which time zone its reader lives.
-
 const MARK_VERIFIED = statement({
   name: "channels.mark_verified",
   text: `update channels set verified_address = $2, revision = revision + 1
     where id = $1 and verified_address is distinct from $2`,
 });
 
-/** Notes that an address has agreed; null: it has to be asked again. False: it was so already, or the channel is gone. */
+/**
+ * Stores that an address was confirmed; null: it has to be confirmed again. False: unchanged, or the channel
+ * does not exist.
+ */
 export async function markVerified(
   tx: Tx,
   { channelId, address }: { channelId: number; address: string | null },
@@ -450,7 +448,7 @@ const FIND_RECIPIENT = statement<{ verified_address: string | null; tz: string |
     where ch.uuid = $1`,
 });
 
-/** Which address of a channel has agreed, and the zone that the account with `address` has chosen, if any. */
+/** The confirmed address of a channel, and the time zone of the account with `address`, if any. */
 export async function findRecipient(
   db: Db,
   { channelUuid, address }: { channelUuid: string; address: string },
@@ -466,7 +464,7 @@ const IS_ADDRESS_OF_MEMBER = statement({
     where m.project_id = $1 and a.email = lower($2)`,
 });
 
-/** Whether an address is that of somebody who may enter the project. */
+/** Whether an address belongs to a member of the project. */
 export async function isAddressOfMember(
   db: Db,
   { projectId, address }: { projectId: number; address: string },
@@ -479,15 +477,13 @@ const NOTE_CHANNEL_ERROR = statement({
   text: "update channels set last_error = $2 where id = $1",
 });
 
-/** What went wrong after a message had been sent; the channel goes on being used. */
+/** An error after a message was sent; the channel stays enabled. */
 export async function noteChannelError(
   tx: Tx,
   { channelId, error }: { channelId: number; error: string },
 ): Promise<void> {
   await tx.query(NOTE_CHANNEL_ERROR, [channelId, error]);
 }
-
-// Telegram channels whose chat is connected later: by a code that somebody writes into the chat.
 
 const IS_WAITING = "ch.kind = 'telegram' and ch.config ->> 'setup_code' <> ''";
 
@@ -496,13 +492,13 @@ const IS_ANY_CHAT_WAITING = statement<{ is_waiting: boolean }>({
   text: `select exists (select from channels ch where ${IS_WAITING} and ch.created_at > $1) as is_waiting`,
 });
 
-/** Whether a code of a channel that was created after `since` has still to be written somewhere. */
+/** Whether a channel created after `since` still waits for its code. */
 export async function isAnyChatWaiting(db: Db, since: Instant): Promise<boolean> {
   const { rows } = await db.query(IS_ANY_CHAT_WAITING, [toTimestamp(since)]);
   return rows[0]?.is_waiting === true;
 }
 
-// A changed channel gets a new chance, as in channels.update.
+// Resets the failures, as channels.update does.
 const CONNECT_CHAT = statement<{ uuid: string; name: string; project_name: string }>({
   name: "chats.connect",
   text: `update channels ch set config = ch.config || $2::jsonb, disabled_at = null, disabled_reason = null,
@@ -514,7 +510,9 @@ const CONNECT_CHAT = statement<{ uuid: string; name: string; project_name: strin
 
 export type ConnectedChannel = { uuid: string; name: string; projectName: string };
 
-/** Gives the channel of this code the fields of `config`, which have to end its code. Null: there is none, or no more. */
+/**
+ * Updates the channel of this code with the fields of `config`, which must end its code. Null: there is none.
+ */
 export async function connectChat(
   tx: Tx,
   { code, config, since }: { code: string; config: object; since: Instant },
@@ -530,7 +528,7 @@ const LOCK_BUCKETS = statement<{ id: number; bucket_full_at: Instant | null }>({
     order by id for no key update skip locked`,
 });
 
-/** Locks the buckets of channels and returns those that nobody else is busy with. */
+/** Locks the token buckets of channels; returns those not locked by others. */
 export async function lockBuckets(
   tx: Tx,
   channelIds: readonly number[],
@@ -553,10 +551,7 @@ export async function writeBuckets(tx: Tx, fullAtById: ReadonlyMap<number, Insta
   ]);
 }
 
-// Requests that have made something, by the name that their client gave them, so that a repeated one makes nothing
-// twice. What a name stands for is decided by the operation.
-
-/** A name that a client has given to a request, and the request; both as digests. */
+/** An idempotency key and its request; both as digests. */
 export type NamedRequest = { projectId: number; keyDigest: Buffer; requestDigest: Buffer };
 
 const CLAIM_IDEMPOTENCY_KEY = statement<{ channel_uuid: string }>({
@@ -571,8 +566,8 @@ const CLAIM_IDEMPOTENCY_KEY = statement<{ channel_uuid: string }>({
 });
 
 /**
- * Takes a name for a channel that is being made. False: it was taken, not before `keptFrom`. Whoever takes the same
- * name meanwhile waits for the end of this transaction.
+ * Claims an idempotency key for a new channel. False: it was used after `keptFrom`. Concurrent requests with
+ * the same key wait for this transaction.
  */
 export async function claimIdempotencyKey(
   tx: Tx,
@@ -588,7 +583,7 @@ const FIND_IDEMPOTENCY_KEY = statement<{ request_digest: Buffer; channel_uuid: s
   text: `select request_digest, channel_uuid from idempotency_keys where project_id = $1 and key_digest = $2`,
 });
 
-/** The request that has this name, and what it has made. */
+/** The request with this idempotency key, and its channel. */
 export async function findIdempotencyKey(
   db: Db,
   { projectId, keyDigest }: Pick<NamedRequest, "projectId" | "keyDigest">,
@@ -605,7 +600,7 @@ const TRIM_IDEMPOTENCY_KEYS = statement({
     )`,
 });
 
-/** Forgets all but the newest names of a project. */
+/** Deletes all but the newest idempotency keys of a project. */
 export async function trimIdempotencyKeys(
   tx: Tx,
   { projectId, keep }: { projectId: number; keep: number },
@@ -620,7 +615,7 @@ const PRUNE_IDEMPOTENCY_KEYS = statement({
     )`,
 });
 
-/** Forgets at most `limit` names from before an instant; returns how many. */
+/** Deletes at most `limit` idempotency keys from before an instant; returns how many. */
 export async function pruneIdempotencyKeys(
   tx: Tx,
   { before, limit }: { before: Instant; limit: number },

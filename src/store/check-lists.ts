@@ -1,5 +1,5 @@
-// What a statement has seen, in the words of PostgreSQL: transactions have numbers, and a snapshot says which of them
-// had ended. Changes are found by the number that wrote them, and of two readings the later one is known.
+// Lists of checks for badges, scrapers, counts and the dashboard, with the snapshots that they are from.
+// Changes are found by the number of the transaction that wrote them.
 import type { Instant } from "../core/instant.ts";
 import {
   type FlipReason,
@@ -60,10 +60,7 @@ export async function readSnapshot(db: Db): Promise<Snapshot> {
   return toSnapshot(row ?? { seen: "0:0:" });
 }
 
-// What badges and scrapers need of the checks of a project: enough to tell their statuses, read for all of them
-// at once. It only reads; which status a check shows is core's to say.
-
-/** What core asks of a check to tell its status, as columns of `checks` c and `check_states` s. */
+/** Columns of `checks` c and `check_states` s that core needs for the status. */
 export type WatchedRow = {
   kind: Timing["kind"];
   timeout_seconds: number;
@@ -106,7 +103,7 @@ export type StatusTally = {
   total: number;
   /** Stored as down, which is final. */
   down: number;
-  /** Ids of those that may show another status than the stored one: core's `mayBeLate`, asked in SQL. */
+  /** Ids of checks whose shown status may differ from the stored one: core's `mayBeLate` in SQL. */
   uncertain: readonly number[];
 };
 
@@ -198,9 +195,6 @@ export async function listScrapedChecks(
   });
 }
 
-// How many checks of a project read what, counted where they lie: of ten thousand, nearly none is looked at one by one.
-// The SQL says what core/machine/status.ts says; where it cannot, it names the checks that core has to be asked about.
-
 const GRACE = "c.grace_seconds * interval '1 second'";
 const IS_OVERRUN = `(s.last_start_at is not null and s.down_at = s.last_start_at + ${GRACE})`;
 
@@ -216,12 +210,12 @@ const isLate = (now: string) => `(s.down_at is not null and (${now} > s.down_at 
 const isUncertain = (now: string) =>
   `(${IS_OVERRUN} and s.status = 'up' and c.kind <> 'simple' and ${now} <= s.down_at)`;
 
-/** What needs somebody has a small number. */
+/** Checks that need attention have a low rank. */
 const rank = (now: string) =>
   `case when s.status = 'down' then 0 when ${isLate(now)} then 1 when s.status = 'up' then 2
     when s.status = 'new' then 3 else 4 end`;
 
-/** How many checks of a project read what. */
+/** Number of checks of a project by status. */
 export type Tally = {
   projectId: number;
   total: number;
@@ -290,9 +284,6 @@ export async function tallyTags(
 ): Promise<{ tag: string; count: number; rank: number }[]> {
   return (await db.query(TALLY_TAGS, [projectId, toTimestamp(now), limit])).rows;
 }
-
-// Checks as the dashboard's list shows them: lean, many at once, each with the number of the transaction that wrote it
-// last. What has changed is found by that number: no index and no trigger on what pings write. It only reads.
 
 export type LeanCheck = WatchedCheck & {
   id: number;
@@ -520,8 +511,6 @@ export async function findBulkChecks(
   return rows;
 }
 
-// Checks that are down without any channel being notified.
-
 // Of ten thousand checks few are down, and they are found by the project's own index.
 const LIST_SILENT_CHECKS = statement<{ uuid: string; total: number }>({
   name: "silent_checks.list",
@@ -540,9 +529,6 @@ export async function listSilentChecks(
   const { rows } = await db.query(LIST_SILENT_CHECKS, [projectId, toNumberArray(channelIds), limit]);
   return { uuids: rows.map(({ uuid }) => uuid), total: rows[0]?.total ?? 0 };
 }
-
-// The newest things that happened to many checks at once, one short list for each: what the strip in a row of the
-// dashboard is drawn from. It only reads.
 
 export type RecentMark = {
   checkId: number;

@@ -1,4 +1,5 @@
-// Passwords and passkeys: what is kept of them. Whether one is right is found out elsewhere.
+// Password hashes, passkeys, authenticator apps, recovery codes and linked identities. Verification is done
+// elsewhere.
 import type { Instant } from "../core/instant.ts";
 import { type Db, statement } from "./db.ts";
 import type { Tx } from "./transaction.ts";
@@ -33,7 +34,7 @@ const DELETE_PASSWORD = statement({
   text: "delete from passwords where account_id = $1",
 });
 
-/** Takes the password of an account away. False: it had none. */
+/** Removes the password of an account. False: it had none. */
 export async function deletePassword(tx: Tx, accountId: number): Promise<boolean> {
   return (await tx.query(DELETE_PASSWORD, [accountId])).count === 1;
 }
@@ -147,15 +148,13 @@ const DELETE_PASSKEY = statement<{ name: string }>({
   text: "delete from passkeys where account_id = $1 and uuid = $2 returning name",
 });
 
-/** Takes a passkey away and returns its name; null: the account has no such passkey. */
+/** Removes a passkey and returns its name; null: the account has no such passkey. */
 export async function deletePasskey(
   tx: Tx,
   { accountId, uuid }: { accountId: number; uuid: string },
 ): Promise<string | null> {
   return (await tx.query(DELETE_PASSKEY, [accountId, uuid])).rows[0]?.name ?? null;
 }
-
-// Authenticator apps and recovery codes: sealed secrets and digests. Codes are judged elsewhere.
 
 export type Authenticator = { sealed: Buffer; confirmedAt: Instant | null; lastStep: number | null };
 
@@ -223,7 +222,7 @@ const DELETE_AUTHENTICATOR = statement({
   text: "delete from authenticators where account_id = $1",
 });
 
-/** Takes the app of an account away. False: it had none. */
+/** Removes the app of an account. False: it had none. */
 export async function deleteAuthenticator(tx: Tx, accountId: number): Promise<boolean> {
   return (await tx.query(DELETE_AUTHENTICATOR, [accountId])).count === 1;
 }
@@ -269,9 +268,7 @@ export async function countRecoveryCodes(db: Db, accountId: number): Promise<num
   return (await db.query(COUNT_RECOVERY_CODES, [accountId])).rows[0]?.count ?? 0;
 }
 
-// Who is who at the identity provider. Whether a stranger may come in is decided elsewhere.
-
-/** Somebody at a provider: whom it calls by this name, and no two by the same. */
+/** An identity at a provider: issuer and subject. */
 export type IdentityName = { issuer: string; subject: string };
 
 export type Identity = IdentityName & { createdAt: Instant; lastUsedAt: Instant };

@@ -1,5 +1,5 @@
-// The record of every message that is owed: read, counted and forgotten here. Rows are written by planning.ts, in
-// the transaction of what they are about, and settled by claims.ts.
+// Deliveries: one row per message part and channel. Planning inserts them in the transaction of the flip, the
+// notifier claims and settles them, and the delivery log reads them.
 import type { ChannelHealth } from "../core/delivery.ts";
 import type { Instant, Interval } from "../core/instant.ts";
 import type { OtherChecks } from "../core/message.ts";
@@ -15,8 +15,8 @@ import type { Tx } from "./transaction.ts";
 import { sqlInstant, toNumberArray, toTextArray, toTimestamp } from "./values.ts";
 
 /**
- * `merged`: told together with a later one. `withdrawn`: its flip was taken back before it was told, or check or
- * channel are gone. `skipped`: the channel does not want to hear of it. `dead`: given up.
+ * `merged`: sent together with a later one. `withdrawn`: its flip was retracted before it was sent, or the
+ * check or channel was deleted. `skipped`: the channel is not subscribed to it. `dead`: given up.
  */
 export type SettledState = "sent" | "merged" | "withdrawn" | "skipped" | "dead";
 
@@ -25,24 +25,24 @@ export type DeliveryKind = "flip" | "correction" | "notice" | "disabled" | "oper
 export type Delivery = {
   id: number;
   kind: DeliveryKind;
-  /** Sent to receivers that can use it: that of a message is the key of its oldest delivery. */
+  /** Sent to receivers that support deduplication: the key of the oldest delivery of the message. */
   dedupeKey: string;
   channelId: number;
-  /** The group by which the channel is told; null: directly. */
+  /** The group that the channel is a member of; null: assigned directly. */
   groupId: number | null;
-  /** Of a flip and a correction. */
+  /** For flips and corrections. */
   checkId: number | null;
   flipId: number | null;
-  /** Of a notice. */
+  /** For notices. */
   blindFromAt: Instant | null;
   blindToAt: Instant | null;
-  /** What the message says, where no other row does. */
+  /** The contents of the message, if no other row has them. */
   about: Readonly<Record<string, unknown>> | null;
   state: "pending" | SettledState;
   createdAt: Instant;
-  /** Tries that were begun. */
+  /** Attempts started. */
   attemptCount: number;
-  /** Null once it is settled. */
+  /** Null after it is settled. */
   nextTryAt: Instant | null;
   attemptedAt: Instant | null;
   settledAt: Instant | null;
@@ -50,7 +50,7 @@ export type Delivery = {
   responseCode: number | null;
   responseExcerpt: string | null;
   reason: string | null;
-  /** The oldest delivery of the message that it was told with, or may have been. */
+  /** The oldest delivery of the message that it was, or may have been, sent with. */
   messageId: number | null;
 };
 
@@ -99,7 +99,7 @@ function toDelivery(row: DeliveryRow): Delivery {
     state: row.state,
     createdAt: row.created_at,
     attemptCount: row.attempt_count,
-    // What is due at once lies in 1970, so that a clock that is set back cannot hold it up.
+    // Deliveries due at once have the instant 0, so that a clock set back cannot delay them.
     nextTryAt: row.next_try_at === null ? null : Math.max(row.next_try_at, row.created_at),
     attemptedAt: row.attempted_at,
     settledAt: row.settled_at,
@@ -116,7 +116,7 @@ const COUNT_UNSENT = statement<{ count: number; oldest_at: Instant | null }>({
   text: "select count(*) as count, min(created_at) as oldest_at from deliveries where state = 'pending'",
 });
 
-/** How many messages are owed, and since when the oldest of them has been waiting; null when none is. */
+/** Number of pending deliveries, and since when the oldest has been waiting; null if none. */
 export async function countUnsent(db: Db): Promise<{ count: number; oldestAt: Instant | null }> {
   const { rows } = await db.query(COUNT_UNSENT, []);
   return { count: rows[0]?.count ?? 0, oldestAt: rows[0]?.oldest_at ?? null };
@@ -128,7 +128,7 @@ const FIND_DELIVERIES = statement<DeliveryRow>({
 });
 
 /**
- * These deliveries as they are now, oldest first; those that are forgotten are left out.
+ * These deliveries, oldest first, without deleted ones.
  *
  * @internal Only tests use it.
  */
@@ -164,12 +164,12 @@ const LIST_DELIVERIES_OF_FLIP = statement<DeliveryRow>({
   text: `select ${DELIVERY_COLUMNS} from deliveries d where d.flip_id = $1 order by d.id`,
 });
 
-/** Who was told of a flip, and how that went; corrections of it included. */
+/** The deliveries of a flip, including corrections. */
 export async function listDeliveriesOfFlip(db: Db, flipId: number): Promise<Delivery[]> {
   return (await db.query(LIST_DELIVERIES_OF_FLIP, [flipId])).rows.map(toDelivery);
 }
 
-// By address, so that the plan reads the oldest rows by the key and nothing else, whatever the limit.
+// By ctid, so that the plan reads only the oldest rows by the key, whatever the limit.
 const PRUNE_DELIVERIES = statement<{ count: number }>({
   name: "deliveries.prune",
   text: `with gone as (
@@ -185,7 +185,7 @@ const PRUNE_DELIVERIES = statement<{ count: number }>({
     select count(*) as count from gone`,
 });
 
-/** Looks at the `limit` oldest rows and forgets those settled before an instant; returns how many. */
+/** Deletes those of the `limit` oldest rows that were settled before an instant; returns how many. */
 export async function pruneDeliveries(
   tx: Tx,
   { before, limit }: { before: Instant; limit: number },
@@ -199,20 +199,17 @@ const DELETE_DELIVERIES_OF_CHECK = statement({
     delete from deliveries d using flips f where f.check_id = $1 and d.flip_id = f.id`,
 });
 
-/** Removes the deliveries of a check that is deleted for good. They are found by its flips, so before those go. */
+/** Deletes the deliveries of a check. They are found by its flips, so this comes before deleting those. */
 export async function deleteDeliveriesOfCheck(tx: Tx, checkId: number): Promise<void> {
   await tx.query(DELETE_DELIVERIES_OF_CHECK, [checkId]);
 }
 
-// Writes what is owed, in the transaction of what it is about. Which flips are told is decided in core; to which
-// channels follows from the rows: the enabled ones of the check, and the members of a group in its place.
-
-/** Due at once, whatever becomes of the clock. */
+/** Due at once, independent of the clock. */
 const AT_ONCE = "to_timestamp(0)";
 
 /**
- * The channels behind a channel `ch`, as `target.id`: itself, or the members of a group, disabled ones too. What a
- * group's configuration holds is looked at with care: a row that nobody can read must not make a signal fail.
+ * The channels behind a channel `ch`, as `target.id`: itself, or the members of a group, including disabled
+ * ones. A malformed group configuration must not make a signal fail.
  */
 const TARGETS = `
   left join lateral (
@@ -246,7 +243,7 @@ const INSERT_FLIP_DELIVERIES = statement({
     on conflict do nothing`,
 });
 
-/** Owes these flips to the channels of their checks, in this order. */
+/** Inserts deliveries of these flips to the enabled channels of their checks, in this order. */
 export async function insertFlipDeliveries(
   tx: Tx,
   { flips, at }: { flips: readonly { checkId: number; flipId: number }[]; at: Instant },
@@ -258,7 +255,7 @@ export async function insertFlipDeliveries(
   ]);
 }
 
-// Locked in the order of their ids, as settling does.
+// Locked in id order, as settling does.
 const WITHDRAW = statement({
   name: "planning.withdraw",
   text: `with held as (
@@ -284,7 +281,10 @@ const PLAN_CORRECTIONS = statement({
     on conflict do nothing`,
 });
 
-/** Nobody is told any more of flips that were taken back; whoever was told, or may have been, is owed a correction. */
+/**
+ * Withdraws pending deliveries of retracted flips; for those that were, or may have been, sent, inserts
+ * corrections.
+ */
 export async function retractFlipDeliveries(
   tx: Tx,
   { flipIds, at }: { flipIds: readonly number[]; at: Instant },
@@ -299,7 +299,7 @@ const NOTICES = `unnest($1::bigint[], $2::bigint[], $3::bigint[]) as given (chec
     select given.check_id, ${sqlInstant("given.from_ms")} as from_at, ${sqlInstant("given.to_ms")} as to_at
   ) as n`;
 
-// In one order, so that two who owe the same notices do not wait for each other.
+// In a fixed order, so that concurrent transactions do not deadlock.
 const PLAN_NOTICES = statement({
   name: "planning.notices",
   text: `insert into deliveries (kind, dedupe_key, channel_id, group_id, blind_from_at, blind_to_at, state,
@@ -324,7 +324,9 @@ const ADD_CHECKS = statement({
     on conflict do nothing`,
 });
 
-/** Owes one notice for each blind time and channel, from `tellAt` on; a check is added to one that is still there. */
+/**
+ * Inserts one notice per blind interval and channel, due at `notifyAt`; a check is added to a pending one.
+ */
 export async function insertNoticeDeliveries(
   tx: Tx,
   given: { notices: readonly { checkId: number; blind: Interval }[]; at: Instant; notifyAt: Instant },
@@ -348,10 +350,10 @@ const INSERT_MESSAGES = statement<{ id: number }>({
     returning id`,
 });
 
-/** What a message says that no other row tells. */
+/** A message whose contents are in no other row. */
 export type NewMessage = { channelId: number; kind: "disabled" | "operator"; about: object };
 
-/** Owes messages whose contents are given; returns their ids. */
+/** Inserts messages with the given contents; returns their ids. */
 export async function insertMessages(
   tx: Tx,
   { messages, at }: { messages: readonly NewMessage[]; at: Instant },
@@ -375,7 +377,7 @@ const INSERT_TEST_DELIVERIES = statement<{ id: number }>({
     returning id`,
 });
 
-/** Owes a test to a channel, or to each member of a group; returns the ids. A disabled channel may be tested, too. */
+/** Inserts a test for a channel, or for each member of a group, even if disabled; returns the ids. */
 export async function insertTestDeliveries(
   tx: Tx,
   { channelId, at }: { channelId: number; at: Instant },
@@ -383,17 +385,14 @@ export async function insertTestDeliveries(
   return (await tx.query(INSERT_TEST_DELIVERIES, [channelId, toTimestamp(at)])).rows.map(({ id }) => id);
 }
 
-// The deliveries as a queue: which channels have something to send, who sends it, and how it ended. How many a
-// channel may be given, and what follows from a result, is decided in core.
-
 /** A channel with unsent messages. */
 export type WaitingChannel = {
   channelId: number;
-  /** The account that owns its project; null: the channel or its project is gone. */
+  /** The account that owns its project; null: the channel or its project was deleted. */
   ownerId: number | null;
-  /** Whether one of them may be tried now. */
+  /** Whether one of them is due. */
   isDue: boolean;
-  /** Null: the channel is gone, and its messages are only to be settled. */
+  /** Null: the channel was deleted, and its messages are only settled. */
   channel: (ChannelHealth & { kind: string; isDisabled: boolean }) | null;
 };
 
@@ -409,7 +408,7 @@ type WaitingRow = {
   bucket_full_at: Instant | null;
 };
 
-// From channel to channel by the index, however many messages one of them has waiting.
+// Skips from channel to channel by the index, however many messages each has.
 const FIND_WAITING_CHANNELS = statement<WaitingRow>({
   name: "claims.find_channels",
   text: `with recursive visited (channel_id, next_try_at, nth) as (
@@ -458,20 +457,21 @@ export async function findWaitingChannels(
 }
 
 /**
- * A lease that ends further ahead than any can is left from before the clock was set back. Twice as far, because
- * whoever looks may have looked at the clock before the one who claimed.
+ * A lease that ends too far in the future is left from before the clock was set back. Twice the maximum,
+ * because the clock may have been read before the claim was made.
  */
 const isFree = (claimedUntil: string) =>
   `(${claimedUntil} is null or ${claimedUntil} <= $3 or ${claimedUntil} > $4)`;
 
-// How many are wanted is known only row by row, so the planner would rather read and sort everything that waits.
+// The limit differs per row, so the planner would otherwise read and sort everything.
 const READ_IN_ORDER = statement({
   name: "claims.in_order",
   text: "select set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)",
 });
 
-// The oldest unsent delivery of a check and channel is the key to all of them: only who locks it may send. A newer
-// one that is due lets it be tried at once, unless it must first be repeated as it was. Nothing here waits for a lock.
+// The oldest unsent delivery of a check and channel is locked for all of them: only its holder may send. A
+// newer one that is due makes it due at once, unless it must be repeated unchanged. Nothing here waits for a
+// lock.
 const CLAIM_MESSAGES = statement<DeliveryRow & { was_bound: boolean }>({
   name: "claims.claim",
   text: `with head as (
@@ -517,14 +517,14 @@ const CLAIM_MESSAGES = statement<DeliveryRow & { was_bound: boolean }>({
 
 export type ClaimRequest = {
   now: Instant;
-  /** How many messages each channel may be given. */
+  /** Messages that may be claimed per channel. */
   allowances: ReadonlyMap<number, number>;
-  /** Names the claim; whoever settles has to show it. */
+  /** Identifies the claim when it is settled. */
   claimedBy: string;
   leaseMs: number;
-  /** Deliveries that one message tells of, at most. */
+  /** Maximum deliveries per message. */
   partsMax: number;
-  /** Only this delivery; left out: whichever are due. */
+  /** Only this delivery; if omitted, all that are due. */
   onlyId?: number;
 };
 
@@ -556,14 +556,17 @@ export async function claimMessages(
   }));
 }
 
-/** How a claimed delivery ended, or when it is tried again. */
+/** The outcome of a claimed delivery, or when it is retried. */
 export type Settlement = {
   deliveryId: number;
   claimedBy: string;
   outcome: SettledState | { retryAt: Instant };
-  /** Whether the next try may say something else, since the receiver has surely not taken this one. */
+  /**
+   * Whether the next attempt may have other contents, because the receiver has certainly not accepted this
+   * one.
+   */
   unbinds: boolean;
-  /** Null: it was settled without being sent. */
+  /** Null: settled without sending. */
   answer: { summary: string; code: number | null; excerpt: string | null } | null;
   /** Why it was not sent; null when it was. */
   reason: string | null;
@@ -589,7 +592,7 @@ const SETTLE_CLAIMED = statement<{ id: number }>({
     returning d.id`,
 });
 
-/** Settles claimed deliveries and returns the ids of those whose claim still held; the others are somebody else's. */
+/** Settles claimed deliveries; returns the ids of those whose claim was still held. */
 export async function settleClaimed(
   tx: Tx,
   { settlements, at }: { settlements: readonly Settlement[]; at: Instant },
@@ -597,7 +600,7 @@ export async function settleClaimed(
   const ids = toNumberArray(settlements.map(({ deliveryId }) => deliveryId));
   const texts = (value: (of: Settlement) => string | null) => toTextArray(settlements.map(value));
   const numbers = (value: (of: Settlement) => number | null) => toNumberArray(settlements.map(value));
-  // One order of locks for all who settle.
+  // The same lock order in all transactions.
   await tx.query(HOLD_CLAIMED, [ids]);
   const { rows } = await tx.query(SETTLE_CLAIMED, [
     ids,
@@ -622,8 +625,8 @@ const POSTPONE_DELIVERIES = statement({
 });
 
 /**
- * When news that stands behind a message may be looked at: with it, while that has to be repeated, and at once
- * (null) when it is settled. The caller holds the claim of the message, so nobody else moves them.
+ * When deliveries behind a message may be sent: with it, while it has to be repeated, and at once (null) when
+ * it is settled. The caller holds the claim of the message.
  */
 export async function postponeDeliveries(
   tx: Tx,
@@ -636,16 +639,13 @@ export async function postponeDeliveries(
   ]);
 }
 
-// Deliveries as their owners read them: with the names of channel and check, page by page, in one project; and the
-// few things that they may do to them.
-
 export type LoggedDelivery = Delivery & {
   channel: { uuid: string; kind: string; name: string };
-  /** Null where it was told directly, or the group is gone. */
+  /** Null if assigned directly, or the group was deleted. */
   groupUuid: string | null;
-  /** Null where it is about no check, or the check is gone, if only to another project. */
+  /** Null if it is about no check, or the check was deleted or moved. */
   check: { uuid: string; name: string } | null;
-  /** What the check changed to; null where it is about no change, or that is deleted. */
+  /** The new status; null if it is about no change, or the flip was deleted. */
   flipTo: "up" | "down" | null;
 };
 
@@ -677,7 +677,7 @@ function toLogged(row: LoggedRow): LoggedDelivery {
   };
 }
 
-// Of each channel the newest few by the index, however long its log is.
+// Reads the newest few per channel by the index, however long its log is.
 const LIST_LOGGED_DELIVERIES = statement<LoggedRow>({
   name: "delivery_log.list",
   text: `select ${LOGGED_COLUMNS}
@@ -712,7 +712,10 @@ const FIND_LOGGED_DELIVERIES = statement<LoggedRow>({
     where d.id = any ($1::bigint[]) and ch.project_id = $2 order by d.id`,
 });
 
-/** Those of these deliveries that belong to a project, oldest first. With their channel they are gone. */
+/**
+ * Those of these deliveries that belong to a project, oldest first. Deliveries of deleted channels are left
+ * out.
+ */
 export async function findLoggedDeliveries(
   db: Db,
   { projectId, deliveryIds }: { projectId: number; deliveryIds: readonly number[] },
@@ -720,7 +723,7 @@ export async function findLoggedDeliveries(
   return (await db.query(FIND_LOGGED_DELIVERIES, [toNumberArray(deliveryIds), projectId])).rows.map(toLogged);
 }
 
-// A message is tried again as a whole, so that what it has told together is not told twice apart.
+// A message is retried as a whole, so that its parts are not sent separately.
 const REOPEN_DELIVERY = statement<{ id: number }>({
   name: "delivery_log.reopen",
   text: `with wanted as (
@@ -735,7 +738,7 @@ const REOPEN_DELIVERY = statement<{ id: number }>({
     returning d.id`,
 });
 
-/** Makes an unsent delivery due at once, also one that was given up. False: it is being sent, or is settled. */
+/** Makes an unsent delivery due at once, even if it was given up. False: it is being sent or is settled. */
 export async function reopenDelivery(
   tx: Tx,
   { deliveryId, channelId }: { deliveryId: number; channelId: number },
@@ -744,7 +747,7 @@ export async function reopenDelivery(
   return rows.some(({ id }) => id === deliveryId);
 }
 
-/** Among so many of its newest deliveries the recent tests of a channel are looked for. */
+/** How many of a channel's newest deliveries are searched for tests. */
 const TESTS_READ_MAX = 200;
 
 const COUNT_RECENT_TESTS = statement<{ count: number }>({
@@ -759,7 +762,7 @@ const COUNT_RECENT_TESTS = statement<{ count: number }>({
     group by wanted.channel_id order by count desc limit 1`,
 });
 
-/** How many tests the most tested of these channels was given after an instant. */
+/** The largest number of tests that one of these channels got after an instant. */
 export async function countRecentTests(
   db: Db,
   { channelIds, after }: { channelIds: readonly number[]; after: Instant },
@@ -767,9 +770,6 @@ export async function countRecentTests(
   const { rows } = await db.query(COUNT_RECENT_TESTS, [toNumberArray(channelIds), toTimestamp(after)]);
   return rows[0]?.count ?? 0;
 }
-
-// What messages tell besides their flips: the check as it is now, how its neighbours are, and which checks a notice
-// is about. It only reads, and for many messages at once.
 
 const FIND_CHECKS_FOR_MESSAGES = statement<CheckRow & StateRow>({
   name: "message_facts.find_checks",
@@ -805,7 +805,7 @@ const FIND_PROJECT_HEALTH = statement<ProjectHealthRow>({
     ) as listed on tally.down_count <= $2`,
 });
 
-/** How the checks of projects are, by project; those that are down are listed where they are at most `listedMax`. */
+/** The state of projects: counts, and the checks that are down if there are at most `listedMax`. */
 export async function findProjectHealth(
   db: Db,
   { projectIds, listedMax }: { projectIds: readonly number[]; listedMax: number },
@@ -821,9 +821,8 @@ export async function findProjectHealth(
 
 type NoticedRow = { uuid: string; name: string; count: number };
 
-// Besides the checks that were excused by then, those of the channel that still wait because of the same time: they
-// are excused later, when the notice has long been sent, and nothing has come of them either. What was moved to another
-// project is no longer the channel's to tell.
+// Includes checks of the channel that still wait because of the same gap: they are excused later, after the
+// notice is sent. Checks moved to another project are left out.
 const FIND_NOTICED_CHECKS = statement<NoticedRow>({
   name: "message_facts.list_noticed",
   // The checks are found first and asked for their project afterwards (`offset 0`): the other way round the planner
@@ -847,7 +846,7 @@ const FIND_NOTICED_CHECKS = statement<NoticedRow>({
     order by name, id limit $5`,
 });
 
-/** The checks that a notice tells of: the first of them by name, and how many there are. */
+/** The checks of a notice: the first by name, and their number. */
 export async function findNoticedChecks(
   db: Db,
   notice: { deliveryId: number; channelId: number; blindFromAt: Instant; blindToAt: Instant; limit: number },
@@ -862,9 +861,7 @@ export async function findNoticedChecks(
   return { checks: rows.map(({ uuid, name }) => ({ uuid, name })), checkCount: rows[0]?.count ?? 0 };
 }
 
-// How long it takes from a missed deadline to the message about it, told from what was delivered.
-
-/** So many of the newest deliveries are looked at: there is no index on their times, and needs to be none. */
+/** Newest deliveries that are searched; there is no index on their times. */
 const DELIVERIES_MAX = 1_000;
 
 const MEDIAN_ALERT_DELAY = statement<{ delay_ms: number | null }>({
@@ -875,7 +872,9 @@ const MEDIAN_ALERT_DELAY = statement<{ delay_ms: number | null }>({
     where d.state = 'sent' and d.settled_at >= $1 and f.reason = 'timeout' and f.to_status = 'down'`,
 });
 
-/** The median of the alerts about silence that were delivered since an instant, in milliseconds; null: none was. */
+/**
+ * Median delay of alerts about missed deadlines delivered since an instant, in milliseconds; null if none.
+ */
 export async function medianAlertDelay(db: Db, { since }: { since: Instant }): Promise<number | null> {
   const delayMs =
     (await db.query(MEDIAN_ALERT_DELAY, [toTimestamp(since), DELIVERIES_MAX])).rows[0]?.delay_ms ?? null;

@@ -1,5 +1,5 @@
-// Letters: mails that no delivery is about. A row is the record and the queue at once: whoever claims it has it to
-// himself until its next try is due.
+// Emails other than alerts, email preferences, and the data of reports and reminders. A row of `letters` is
+// both the record and the queue entry; a claim lasts until its next attempt is due.
 import type { StatusChange } from "../core/downtime.ts";
 import type { Instant } from "../core/instant.ts";
 import { DEFAULT_REMINDERS, DEFAULT_REPORTS, type Reminders, type Reports } from "../core/report.ts";
@@ -32,13 +32,13 @@ export type QueuedEmail = {
   id: number;
   uuid: string;
   kind: EmailKind;
-  /** Set of reports, reminders and what else is for whoever has an account. */
+  /** For emails to an account. */
   accountId: number | null;
-  /** Set of those about a channel. */
+  /** For emails about a channel. */
   channelId: number | null;
   about: Readonly<Record<string, unknown>>;
   createdAt: Instant;
-  /** Tries that have begun. */
+  /** Attempts started. */
   attemptCount: number;
 };
 
@@ -77,7 +77,7 @@ const INSERT_EMAIL = statement({
 
 export type NewEmail = Omit<QueuedEmail, "id" | "attemptCount">;
 
-/** Owes a letter, from its making on. */
+/** Inserts a pending email. */
 export async function insertEmail(tx: Tx, email: NewEmail): Promise<void> {
   await tx.query(INSERT_EMAIL, [
     email.uuid,
@@ -100,7 +100,7 @@ const CLAIM_DUE_EMAILS = statement<EmailRow>({
     returning ${EMAIL_COLUMNS}`,
 });
 
-/** Letters that are due, oldest first. Unless they are settled before `untilAt`, they are due again then. */
+/** Claims due emails, oldest first. Unless settled before `untilAt`, they are due again then. */
 export async function claimDueEmails(
   tx: Tx,
   claim: { now: Instant; limit: number; claimedBy: string; untilAt: Instant },
@@ -120,13 +120,13 @@ export type EmailOutcome = {
   emailId: number;
   claimedBy: string;
   state: "pending" | "sent" | "dead";
-  /** When it is tried again; set exactly of a pending one. */
+  /** When it is retried; set only if pending. */
   nextTryAt: Instant | null;
   reason: string | null;
   at: Instant;
 };
 
-/** Writes down how a try went. False: the claim had run out, and it is somebody else's. */
+/** Records the result of an attempt. False: the claim had expired. */
 export async function settleClaimedEmail(tx: Tx, end: EmailOutcome): Promise<boolean> {
   const { emailId, claimedBy, state, nextTryAt, reason, at } = end;
   const settledAt = state === "pending" ? null : at;
@@ -139,7 +139,7 @@ const FIND_EMAIL_BY_UUID = statement<EmailRow>({
   text: `select ${EMAIL_COLUMNS} from letters l where l.uuid = $1`,
 });
 
-/** The letter with this UUID, however it ended. */
+/** The email with this UUID, in any state. */
 export async function findEmailByUuid(db: Db, uuid: string): Promise<QueuedEmail | null> {
   const { rows } = await db.query(FIND_EMAIL_BY_UUID, [uuid]);
   return rows[0] === undefined ? null : toQueuedEmail(rows[0]);
@@ -150,7 +150,7 @@ const FIND_NEWEST_EMAIL = statement<EmailRow>({
   text: `select ${EMAIL_COLUMNS} from letters l where l.channel_id = $1 and l.kind = $2 order by l.id desc limit 1`,
 });
 
-/** The last letter of a kind that a channel has caused; null: it never has, or nobody remembers. */
+/** The last email of a kind about a channel; null if there is none. */
 export async function findNewestEmail(
   db: Db,
   { channelId, kind }: { channelId: number; kind: EmailKind },
@@ -164,7 +164,7 @@ const PRUNE_EMAILS = statement({
   text: `delete from letters where ${amongOldest("letters", "created_at")}`,
 });
 
-/** Looks at the `limit` oldest rows and forgets those from before an instant; returns how many. */
+/** Deletes those of the `limit` oldest rows from before an instant; returns how many. */
 export async function pruneEmails(
   tx: Tx,
   { before, limit }: { before: Instant; limit: number },
@@ -172,10 +172,7 @@ export async function pruneEmails(
   return (await tx.query(PRUNE_EMAILS, [toTimestamp(before), limit])).count;
 }
 
-// What people want to be told by mail, and when next. Whoever has no row has the defaults, and gets one when reports
-// are planned.
-
-/** No zone: none was chosen. Pages are then shown in that of the browser; of mails see `zoneOfMails`. */
+/** No zone: none was chosen; pages use the browser's zone, emails see `zoneOfMails`. */
 export type Preferences = { tz: string | null; reports: Reports; reminders: Reminders };
 
 const DEFAULT_PREFERENCES: Preferences = { tz: null, reports: DEFAULT_REPORTS, reminders: DEFAULT_REMINDERS };
@@ -185,7 +182,7 @@ const FIND_PREFERENCES = statement<Preferences>({
   text: "select tz, reports, reminders from preferences where account_id = $1",
 });
 
-/** What an account wants, the defaults where it has said nothing. */
+/** The preferences of an account, with defaults. */
 export async function findPreferences(db: Db, accountId: number): Promise<Preferences> {
   const { rows } = await db.query(FIND_PREFERENCES, [accountId]);
   return rows[0] ?? DEFAULT_PREFERENCES;
@@ -199,7 +196,7 @@ const WRITE_PREFERENCES = statement({
         next_report_at = null, next_reminder_at = case when p.reminders = excluded.reminders then p.next_reminder_at end`,
 });
 
-/** Sets what an account wants. The next report is planned anew; a reminder goes on unless it is another one now. */
+/** Stores preferences. The next report is planned again; a reminder is kept unless its frequency changes. */
 export async function writePreferences(
   tx: Tx,
   { accountId, tz, reports, reminders }: { accountId: number } & Preferences,
@@ -216,7 +213,7 @@ const ADD_MISSING_PREFERENCES = statement({
     on conflict do nothing`,
 });
 
-/** Gives accounts that have said nothing the defaults, at most so many; returns how many. */
+/** Inserts default preferences for accounts without a row, at most `limit`; returns how many. */
 export async function addMissingPreferences(tx: Tx, limit: number): Promise<number> {
   return (
     await tx.query(ADD_MISSING_PREFERENCES, [
@@ -227,7 +224,7 @@ export async function addMissingPreferences(tx: Tx, limit: number): Promise<numb
   ).count;
 }
 
-/** Whether anything was heard of a check of theirs since an instant, the second parameter. */
+/** Whether one of their checks had a ping since an instant, the second parameter. */
 const IS_ALIVE = `exists (
     select from members m join checks c on c.project_id = m.project_id join check_states s on s.check_id = c.id
     where m.account_id = p.account_id and c.deleted_at is null and s.last_ping_at >= $2
@@ -256,11 +253,11 @@ export type DueReport = {
   reports: Exclude<Reports, "off">;
   /** Null: none has been planned yet, so none is due. */
   dueAt: Instant | null;
-  /** Whether anything was heard of their checks since `aliveFrom`. */
+  /** Whether their checks had pings since `aliveFrom`. */
   isAlive: boolean;
 };
 
-/** Locks reports that are due, and those that are to be planned; what others hold is left to them. */
+/** Locks due and unplanned reports; skips rows locked by others. */
 export async function lockDueReports(
   tx: Tx,
   { now, aliveFrom, limit }: { now: Instant; aliveFrom: Instant; limit: number },
@@ -305,7 +302,7 @@ export type Reminded = {
   isAlive: boolean;
 };
 
-/** Locks whoever wants reminders, by their ids after `afterId`; what others hold is left to them. */
+/** Locks accounts with reminders, by id after `afterId`; skips rows locked by others. */
 export async function lockReminded(
   tx: Tx,
   { afterId, aliveFrom, limit }: { afterId: number; aliveFrom: Instant; limit: number },
@@ -351,9 +348,6 @@ function dateColumnsOf(next: readonly NextMail[]): (string | null)[] {
   ];
 }
 
-// What reports and reminders tell: the checks that a person may see, how they are, and how they have changed. It only
-// reads, a portion at a time.
-
 const LIST_CHECKS_OF_ACCOUNT = statement<CheckRow & StateRow>({
   name: "report_facts.list_checks",
   text: `${SELECT_WITH_STATE}
@@ -362,7 +356,7 @@ const LIST_CHECKS_OF_ACCOUNT = statement<CheckRow & StateRow>({
     order by c.id limit $3`,
 });
 
-/** Checks of all projects that an account may enter, by their ids after `afterId`. */
+/** Checks of all projects of an account, by id after `afterId`. */
 export async function listChecksOfAccount(
   db: Db,
   { accountId, afterId, limit }: { accountId: number; afterId: number; limit: number },
@@ -379,8 +373,8 @@ type ChangeRow = {
   is_taken_back: boolean;
 };
 
-// Of an alarm and a pause at the same instant the alarm came first: commands let deadlines pass before them. Both parts
-// are read from the end of their index, so that a check that never rests costs no more than the limit.
+// An alert comes before a pause at the same instant: commands apply deadlines first. Both parts are read from
+// the end of their index, so that a check that changes often costs no more than the limit.
 const LIST_STATUS_CHANGES = statement<ChangeRow>({
   name: "report_facts.list_changes",
   text: `select wanted.check_id, newest.at, newest.from_status, newest.to_status, newest.is_taken_back

@@ -1,5 +1,4 @@
-// The errors of PostgreSQL that somebody above the store has to tell apart, by name instead of by code,
-// and the store's own. What follows from them is decided by the operations.
+// PostgreSQL errors that operations distinguish, by name, and the errors of the store.
 import { isUnreachable } from "../lib/postgres-error.ts";
 
 const NAMES_BY_CODE = {
@@ -27,7 +26,7 @@ export function postgresErrorName(error: unknown): PostgresErrorName | null {
   return code !== null && code in NAMES_BY_CODE ? NAMES_BY_CODE[code as keyof typeof NAMES_BY_CODE] : null;
 }
 
-/** True when the server refused a value itself (SQLSTATE classes 22 and 23): trying again cannot help. */
+/** True if the server rejected a value (SQLSTATE classes 22 and 23): a retry cannot help. */
 export function isRefusedValue(error: unknown): boolean {
   return /^2[23]/.test(sqlStateOf(error) ?? "");
 }
@@ -37,23 +36,23 @@ export class UnusableDatabaseError extends Error {
   override readonly name = "UnusableDatabaseError";
 }
 
-/** COMMIT was sent and not confirmed as durable: the work may be there or not. */
+/** COMMIT was sent but not confirmed: the changes may or may not be durable. */
 export class CommitInDoubtError extends Error {
   override readonly name = "CommitInDoubtError";
 }
 
-/** The time that a transaction was given was over before it was committed: nothing of it was done. */
+/** The time limit of a transaction was over before the commit: nothing was done. */
 export class OutOfTimeError extends Error {
   override readonly name = "OutOfTimeError";
 }
 
-/** True when neither the database nor the way to it is the cause: an error of our own code. Trying again rarely helps. */
+/** True for an error in our own code rather than in the database or the connection. A retry rarely helps. */
 export function isOwnFault(error: unknown): boolean {
   if (error instanceof CommitInDoubtError || error instanceof OutOfTimeError) return false;
   return sqlStateOf(error) === null && !isUnreachable(error);
 }
 
-/** Somebody else holds what is needed, it took too long, a standby has not taken over yet, or the server has no room. */
+/** Lock conflicts, timeouts, a standby that has not taken over yet, or a full server. */
 const PASSING: readonly PostgresErrorName[] = [
   "lock_not_available",
   "deadlock_detected",
@@ -63,7 +62,7 @@ const PASSING: readonly PostgresErrorName[] = [
   "out_of_memory",
 ];
 
-/** True when the same request may succeed later; whether a commit in doubt was done, the next look tells. */
+/** True if a retry may succeed; it also shows whether a commit in doubt was done. */
 export function isDatabaseAway(error: unknown): boolean {
   if (error instanceof CommitInDoubtError || isUnreachable(error)) return true;
   const name = postgresErrorName(error);

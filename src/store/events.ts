@@ -1,4 +1,4 @@
-// Events of a check that are neither signals nor flips: pauses, resumes, edits, time not observed.
+// Events of a check other than pings and flips: pauses, resumes, edits, monitoring gaps.
 import type { Instant } from "../core/instant.ts";
 import { amongOldest, type Db, statement } from "./db.ts";
 import { newestOfProject, type ProjectPage, projectPage } from "./flips.ts";
@@ -11,9 +11,9 @@ export type CheckEvent = {
   at: Instant;
   /** One word, for instance `paused` or `not_observed`. */
   kind: string;
-  /** Who did it; null when nobody did. */
+  /** The account; null if none. */
   accountId: number | null;
-  /** What the kind has to tell, as plain JSON. */
+  /** Details by kind, as JSON. */
   detail: Readonly<Record<string, unknown>>;
 };
 
@@ -106,7 +106,7 @@ const PRUNE = statement({
   text: `delete from events where ${amongOldest("events")}`,
 });
 
-/** Looks at the `limit` oldest rows and forgets those from before an instant; returns how many. */
+/** Deletes those of the `limit` oldest rows from before an instant; returns how many. */
 export async function pruneEvents(
   tx: Tx,
   { before, limit }: { before: Instant; limit: number },
@@ -119,7 +119,7 @@ const DELETE_OF_CHECK = statement({
   text: "delete from events where check_id = $1",
 });
 
-/** Removes the events of a check that is deleted for good. */
+/** Deletes the events of a check. */
 export async function deleteEventsOfCheck(tx: Tx, checkId: number): Promise<void> {
   await tx.query(DELETE_OF_CHECK, [checkId]);
 }

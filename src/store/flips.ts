@@ -1,4 +1,4 @@
-// Flips: stored changes of status to up or to down. They are written with the state that they belong to.
+// Flips, the stored status changes to up or down, written together with the state.
 import type { Instant } from "../core/instant.ts";
 import type { Flip, FlipReason, StoredStatus } from "../core/state.ts";
 import { lowerHalf } from "./check-lists.ts";
@@ -9,7 +9,7 @@ import { toNumberArray, toTimestamp } from "./values.ts";
 export type StoredFlip = Flip & {
   id: number;
   checkId: number;
-  /** Set when a success that was received in time, but applied late, proved the flip wrong. */
+  /** Set if a signal that was received in time but applied late has retracted the flip. */
   takenBackAt: Instant | null;
 };
 
@@ -47,7 +47,7 @@ const INSERT_FLIPS = statement<{ id: number }>({
     returning id`,
 });
 
-/** Adds flips and returns their ids in the same order, which is also the order of the ids. */
+/** Inserts flips and returns their ids in the same order. */
 export async function insertFlips(
   tx: Tx,
   flips: readonly { checkId: number; flip: Flip }[],
@@ -69,7 +69,7 @@ const TAKE_BACK_FLIP = statement<{ id: number }>({
     returning id`,
 });
 
-/** Marks the silence flip of a deadline as proved wrong; returns its id, or null when there is none. */
+/** Marks the flip of a deadline as retracted; returns its id, or null if there is none. */
 export async function retractFlip(
   tx: Tx,
   flip: { checkId: number; deadlineAt: Instant; at: Instant },
@@ -87,7 +87,7 @@ const FIND_FLIPS = statement<FlipRow>({
   text: `select ${FLIP_COLUMNS} from flips where id = any ($1::bigint[])`,
 });
 
-/** The flips that messages are about, in no particular order; those that are forgotten are left out. */
+/** These flips, in no particular order, without deleted ones. */
 export async function findFlips(db: Db, flipIds: readonly number[]): Promise<StoredFlip[]> {
   return (await db.query(FIND_FLIPS, [toNumberArray(flipIds)])).rows.map(toFlip);
 }
@@ -131,7 +131,10 @@ export type FlipRange = {
   after?: { at: Instant; id: number };
 };
 
-/** The flips of a check in [from, before), newest first; an absent end or limit is open. Taken-back ones included. */
+/**
+ * The flips of a check in [from, before), newest first; an absent bound or limit is open. Includes retracted
+ * ones.
+ */
 export async function listFlips(db: Db, range: FlipRange): Promise<StoredFlip[]> {
   const { rows } = await db.query(LIST_FLIPS, [
     range.checkId,
@@ -159,7 +162,7 @@ const PRUNE_FLIPS = statement({
   text: `delete from flips where ${amongOldest("flips")}`,
 });
 
-/** Looks at the `limit` oldest rows and forgets those from before an instant; returns how many. */
+/** Deletes those of the `limit` oldest rows from before an instant; returns how many. */
 export async function pruneFlips(
   tx: Tx,
   { before, limit }: { before: Instant; limit: number },
@@ -172,12 +175,10 @@ const DELETE_FLIPS_OF_CHECK = statement({
   text: "delete from flips where check_id = $1",
 });
 
-/** Removes the flips of a check that is deleted for good, or whose history is cleared. */
+/** Deletes the flips of a check. */
 export async function deleteFlipsOfCheck(tx: Tx, checkId: number): Promise<void> {
   await tx.query(DELETE_FLIPS_OF_CHECK, [checkId]);
 }
-
-// Flips of many checks: the newest of each project, and those of a project since an instant. It only reads.
 
 export type NamedFlip = {
   id: number;
@@ -208,7 +209,7 @@ function toNamed(row: NamedRow): NamedFlip {
   return { id, projectId, uuid, name, at, from, to, reason };
 }
 
-/** So many of the newest flips of all are looked through first. */
+/** Newest flips of all checks that are searched first. */
 const LOOKED_THROUGH_FIRST = 2_000;
 
 // Most projects have one among the newest of all, which are read at once. Of the others each check is asked for its
@@ -236,7 +237,7 @@ const LIST_NEWEST_FLIPS = statement<NamedRow>({
     ) as n`,
 });
 
-/** The newest flip of each of these projects; one that never had any is left out. */
+/** The newest flip of each of these projects, if any. */
 export async function listNewestFlips(db: Db, projectIds: readonly number[]): Promise<NamedFlip[]> {
   return (await db.query(LIST_NEWEST_FLIPS, [toNumberArray(projectIds)])).rows.map(toNamed);
 }
@@ -250,7 +251,7 @@ const LIST_CHANGED_FLIPS = statement<NamedRow>({
     order by f.id`,
 });
 
-/** The flips of these projects that were written since a cursor, of the `limit` newest of all; see checks/snapshot.ts. */
+/** Flips of these projects written since a cursor, among the `limit` newest of all; see check-lists.ts. */
 export async function listChangedFlips(
   db: Db,
   { projectIds, since, limit }: { projectIds: readonly number[]; since: number; limit: number },
@@ -295,9 +296,6 @@ export async function listDownSince(
   const { rows } = await db.query(LIST_DOWN_SINCE, [projectId, toTimestamp(since), limit]);
   return rows.map(({ uuid, name, is_down: isDown }) => ({ uuid, name, isDown }));
 }
-
-// What happened last in a project, of a table that knows only checks: the newest of each of its checks by index, and
-// of those the newest of all.
 
 /**
  * In [from, before); an absent end is open. With `beforeId`, what happened at `before` itself is in it as far as its id

@@ -1,4 +1,4 @@
-// What the installation itself remembers: its secret, made by the first migration; and whether it is there at all.
+// The instance: its secret, database clock, backlog, storage, database identity and open incidents.
 import type { DatabaseIdentity, ServiceState } from "../core/database-identity.ts";
 import type { Instant } from "../core/instant.ts";
 import type { HealthProblem, HealthProblemKind, Incident } from "../core/server-health.ts";
@@ -12,7 +12,7 @@ const FIND_SETTING = statement<{ value: string }>({
   text: "select value from instance_settings where name = $1",
 });
 
-/** A random text that the first migration made: the same in a restored database, another in every other one. */
+/** A random text created by the first migration: kept by a restored database, different in any other. */
 export async function findStoredSecret(db: Db): Promise<string | null> {
   return (await db.query(FIND_SETTING, ["secret_key"])).rows[0]?.value ?? null;
 }
@@ -30,7 +30,7 @@ const READ_DATABASE_CLOCK = statement<{ at: number }>({
   text: "select clock_timestamp() as at",
 });
 
-/** Asks the database something it can always answer: its own clock. For health and for measuring the offset. */
+/** Reads the database's clock, for health checks and for measuring the offset. */
 export async function readDatabaseClock(db: Db): Promise<number> {
   const { rows } = await db.query(READ_DATABASE_CLOCK, []);
   return rows[0]?.at ?? Number.NaN;
@@ -41,26 +41,24 @@ const IS_READ_ONLY = statement<{ is_read_only: boolean }>({
   text: "select current_setting('transaction_read_only') = 'on' as is_read_only",
 });
 
-/** Whether the database refuses changes, as a standby does, or a server with default_transaction_read_only. */
+/** Whether the database is read-only, as a standby or with default_transaction_read_only. */
 export async function isReadOnly(db: Db): Promise<boolean> {
   return (await db.query(IS_READ_ONLY, [])).rows[0]?.is_read_only ?? false;
 }
 
 /**
- * Asks the same and throws unless the answer comes in time, the wait for a free connection included. A connection
- * that owes the answer is given up, so that nobody waits for it again.
+ * The same with a time limit that includes the wait for a connection. A connection that does not answer is
+ * dropped.
  */
 export async function askDatabase(database: Database, { limitMs }: { limitMs: number }): Promise<void> {
   const question = { ...READ_DATABASE_CLOCK, query_timeout: limitMs };
   await within(database.pool.query(question), limitMs);
 }
 
-// What whoever runs the installation sees of it: accounts, and how far work is behind.
-
 export type Backlog = {
   /** The earliest deadline that waits for the sweeper. */
   oldestSweepAt: Instant | null;
-  /** Since when the oldest message, and the oldest letter, has waited for a try that is due. */
+  /** Since when the oldest due delivery and email have been waiting. */
   oldestUnsentAt: Instant | null;
   unsentCount: number;
   oldestLetterAt: Instant | null;
@@ -85,7 +83,7 @@ const READ_BACKLOG = statement<BacklogRow>({
       pg_database_size(current_database()) as bytes`,
 });
 
-/** What waits to be done, and how large the database is. */
+/** The backlog, and the size of the database. */
 export async function readBacklog(db: Db, { now }: { now: Instant }): Promise<Backlog> {
   const [row] = (await db.query(READ_BACKLOG, [toTimestamp(now)])).rows;
   return {
@@ -107,7 +105,7 @@ export async function listMigrations(db: Db): Promise<{ name: string; appliedAt:
   return (await db.query(LIST_MIGRATIONS, [])).rows.map((row) => ({ name: row.name, appliedAt: row.run_on }));
 }
 
-/** What is stored, by the tables that it lies in. Whatever is in none of them is small, or bounded by the rest. */
+/** Kinds of data by table. Other tables are small. */
 const TABLES_OF = {
   pings: ["pings", "ping_bodies"],
   runs: ["run_chunks", "check_days"],
@@ -131,7 +129,7 @@ const READ_SIZES = statement<{ name: string; bytes: number; row_count: number }>
     from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'`,
 });
 
-/** How large everything is that is stored. */
+/** The size of the stored data by kind. */
 export async function readSizes(db: Db): Promise<Record<StoredName, StoredSize>> {
   const left = new Map((await db.query(READ_SIZES, [])).rows.map((row) => [row.name, row]));
   const take = (tables: readonly string[]): StoredSize => {
@@ -147,9 +145,6 @@ export async function readSizes(db: Db): Promise<Record<StoredName, StoredSize>>
     other: { bytes, rowCount: 0 },
   };
 }
-
-// Which database the data was last in service in, which one it is in, and the random values that show who answers at
-// the public URL. What follows from them is decided in core/machine/database-identity.ts.
 
 export type StoredIdentity = DatabaseIdentity & {
   siteUrl: string | null;
@@ -301,9 +296,6 @@ export async function findChallengeAnswer(db: Db, id: string): Promise<string | 
   return (await db.query(FIND_CHALLENGE_ANSWER, [id])).rows[0]?.answer ?? null;
 }
 
-// Troubles of the installation that its operator was told of and that last; and since when a message waits that nothing
-// hinders. When a trouble begins and ends is decided in core.
-
 type IncidentRow = {
   trouble: HealthProblemKind;
   subject: string;
@@ -317,7 +309,7 @@ const LIST_INCIDENTS = statement<IncidentRow>({
   text: "select trouble, subject, since_at, seen_at, said from operator_incidents order by trouble, subject",
 });
 
-/** All that last. */
+/** All open incidents. */
 export async function listIncidents(db: Db): Promise<Incident[]> {
   return (await db.query(LIST_INCIDENTS, [])).rows.map((row) => ({
     kind: row.trouble,
@@ -334,7 +326,7 @@ const BEGIN_INCIDENT = statement({
     on conflict do nothing`,
 });
 
-/** Notes a trouble. False: somebody else has, and tells. */
+/** Inserts an incident. False: another process has, and reports it. */
 export async function beginIncident(tx: Tx, trouble: HealthProblem & { seenAt: Instant }): Promise<boolean> {
   const { kind, subject, since, seenAt, text } = trouble;
   const { count } = await tx.query(BEGIN_INCIDENT, [
@@ -352,7 +344,7 @@ const SEE_INCIDENT = statement({
   text: "update operator_incidents set seen_at = $3 where trouble = $1 and subject = $2 and seen_at < $3",
 });
 
-/** Notes that a trouble lasts. */
+/** Updates when an incident was last observed. */
 export async function seeIncident(
   tx: Tx,
   { kind, subject, seenAt }: Pick<Incident, "kind" | "subject" | "seenAt">,
@@ -365,7 +357,7 @@ const END_INCIDENT = statement({
   text: "delete from operator_incidents where trouble = $1 and subject = $2 and seen_at <= $3",
 });
 
-/** Forgets a trouble that nobody has seen since. False: somebody has, or tells already that it is over. */
+/** Deletes an incident that was not observed since. False: it was, or another process reports its end. */
 export async function endIncident(
   tx: Tx,
   { kind, subject, seenAt }: Pick<Incident, "kind" | "subject" | "seenAt">,
@@ -373,7 +365,8 @@ export async function endIncident(
   return (await tx.query(END_INCIDENT, [kind, subject, toTimestamp(seenAt)])).count === 1;
 }
 
-// A channel that fails, rests at its receiver's wish, is at its limit or was told lately has its reasons.
+// Channels that fail, wait at the receiver's request, are at their rate limit or were used recently do not
+// count.
 const FIND_DUE_DELIVERY = statement<{ due_at: Instant | null }>({
   name: "incidents.find_due_delivery",
   text: `select min(greatest(d.created_at, d.next_try_at)) as due_at
@@ -384,7 +377,7 @@ const FIND_DUE_DELIVERY = statement<{ due_at: Instant | null }>({
       and (ch.last_notify_at is null or ch.last_notify_at < $2)`,
 });
 
-/** Since when the oldest message has waited for its try that nothing hinders; null: none does. */
+/** Since when the oldest sendable message has been waiting; null: none is. */
 export async function findDueDelivery(
   db: Db,
   { now, notifiedBefore }: { now: Instant; notifiedBefore: Instant },

@@ -1,5 +1,5 @@
-// The processes that receive signals: the number of the newest batch that each has applied, how far it has
-// applied what it accepted, and until when it counts as alive. When a deadline may fire is decided in core.
+// Intakes, the processes that receive pings, with their sequence numbers, watermarks and leases; blind and
+// refused intervals. When a deadline may fire is decided in core.
 import type { Visibility } from "../core/deadline.ts";
 import { type Instant, type Interval, MINUTE_MS } from "../core/instant.ts";
 import { type Db, statement } from "./db.ts";
@@ -9,7 +9,7 @@ import { sqlInstant, toNumberArray, toTextArray, toTimestamp } from "./values.ts
 export type Intake = {
   /** Random for each start of a process. */
   id: string;
-  /** Where it runs, for the operator. */
+  /** Where it runs, for the admin. */
   name: string;
   startedAt: Instant;
   lastSeq: number;
@@ -17,9 +17,9 @@ export type Intake = {
   beatAt: Instant;
   leaseUntilAt: Instant;
   spoolEmpty: boolean;
-  /** From 0 to 1, at its last beat. */
+  /** From 0 to 1, at its last heartbeat. */
   spoolFill: number;
-  /** Signals that it took in the minute before its last beat; null: it has not said. */
+  /** Signals accepted in the minute before its last heartbeat; null: not reported. */
   signalsPerMinute: number | null;
 };
 
@@ -63,13 +63,13 @@ const REGISTER_INTAKE = statement({
 });
 
 export type NewIntake = Omit<Intake, "lastSeq" | "beatAt" | "spoolFill" | "signalsPerMinute"> & {
-  /** Through when anybody is known to have received; without it, its start. */
+  /** The last heartbeat of any intake; absent: its start. */
   beatAt?: Instant;
 };
 
 /**
- * Makes an intake known: from now on no deadline fires beyond its watermark. Ids are random, so one that is known
- * already is the same intake, which did not hear the answer.
+ * Registers an intake: from now on no deadline after its watermark fires. Ids are random, so an existing one
+ * is the same intake, which missed the answer.
  */
 export async function registerIntake(tx: Tx, intake: NewIntake): Promise<void> {
   await tx.query(REGISTER_INTAKE, [
@@ -88,7 +88,7 @@ const ADVANCE_SEQUENCE = statement({
   text: "update intakes set last_seq = $2 where id = $1 and last_seq = $2 - 1",
 });
 
-/** Claims a batch number, first thing in its transaction. False: that batch has been applied before. */
+/** Claims a batch number at the start of its transaction. False: the batch was applied before. */
 export async function advanceSequence(
   tx: Tx,
   { intakeId, seq }: { intakeId: string; seq: number },
@@ -101,7 +101,7 @@ const FIND_SEQUENCE = statement<{ last_seq: number }>({
   text: "select last_seq from intakes where id = $1",
 });
 
-/** The newest applied batch number of an intake; null when the database does not know the intake. */
+/** The newest applied batch number of an intake; null if the intake is unknown. */
 export async function findSequence(db: Db, intakeId: string): Promise<number | null> {
   return (await db.query(FIND_SEQUENCE, [intakeId])).rows[0]?.last_seq ?? null;
 }
@@ -112,8 +112,8 @@ const SKIP_SEQUENCE = statement<{ watermark_at: Instant }>({
 });
 
 /**
- * Goes on after a batch number although batches up to it are missing for good. Returns the watermark, from
- * which on something may be missing; null when nothing is, or the intake is unknown.
+ * Skips to a batch number although earlier batches are lost. Returns the watermark, after which signals may
+ * be missing; null if nothing is missing or the intake is unknown.
  */
 export async function skipSequence(
   tx: Tx,
@@ -138,13 +138,13 @@ export type Heartbeat = {
   /** From 0 to 1. */
   spoolFill: number;
   signalsPerMinute: number;
-  /** When anybody's beat last ended a gap in the beats of everybody. */
+  /** When a heartbeat last ended a gap of all intakes. */
   gapEndedAt: Instant;
 };
 
 /**
- * A sign of life that moves the watermark. A blind interval that belongs before it goes into the same
- * transaction. False: the intake was closed or declared lost, and has to register again.
+ * Records a heartbeat and moves the watermark. A blind interval before it belongs into the same transaction.
+ * False: the intake was closed or declared lost, and must register again.
  */
 export async function writeHeartbeat(tx: Tx, beat: Heartbeat): Promise<boolean> {
   const { count } = await tx.query(WRITE_HEARTBEAT, [
@@ -165,7 +165,7 @@ const LIST_OPEN_INTAKES = statement<IntakeRow>({
   text: `select ${INTAKE_COLUMNS} from intakes where closed_at is null order by watermark_at limit $1`,
 });
 
-/** The open intakes, the one that holds the watermark first: all of them, or so many. */
+/** Open intakes, the one with the earliest watermark first: all, or at most `limit`. */
 export async function listOpenIntakes(
   db: Db,
   { limit = null }: { limit?: number | null } = {},
@@ -179,7 +179,7 @@ const LIST_FILLED_SPOOLS = statement<{ name: string; spool_fill: number }>({
     order by spool_fill desc, name limit $2`,
 });
 
-/** Open intakes whose spool was filled to a part at their last beat, the fullest first. */
+/** Open intakes whose spool was filled to this share at their last heartbeat, fullest first. */
 export async function listFilledSpools(
   db: Db,
   { fillMin, limit }: { fillMin: number; limit: number },
@@ -194,7 +194,7 @@ const LIST_LOST_INTAKES = statement<{ id: string; name: string; closed_at: Insta
     order by closed_at desc, id limit $2`,
 });
 
-/** Intakes that were declared lost since an instant, the newest first. */
+/** Intakes declared lost since an instant, newest first. */
 export async function listLostIntakes(
   db: Db,
   { from, limit }: { from: Instant; limit: number },
@@ -204,7 +204,7 @@ export async function listLostIntakes(
 }
 
 export type Heartbeats = {
-  /** When any intake, open or not, gave its last sign of life; null before the first start. */
+  /** The last heartbeat of any intake, open or not; null before the first start. */
   newestBeatAt: Instant | null;
   /** When a beat last ended a gap in the beats of everybody; null: nobody knows. */
   gapEndedAt: Instant | null;
@@ -216,7 +216,7 @@ const FIND_HEARTBEATS = statement<{ beat_at: Instant | null; gap_ended_at: Insta
     from intakes`,
 });
 
-/** What is known of everybody's beats. Gaps after `through` are left from before the clock was set back. */
+/** The heartbeats of all intakes. Gaps after `through` are left from before the clock was set back. */
 export async function findHeartbeats(db: Db, { through }: { through: Instant }): Promise<Heartbeats> {
   const [row] = (await db.query(FIND_HEARTBEATS, [toTimestamp(through)])).rows;
   return { newestBeatAt: row?.beat_at ?? null, gapEndedAt: row?.gap_ended_at ?? null };
@@ -227,7 +227,7 @@ const CLOSE_INTAKE = statement({
   text: "update intakes set closed_at = $2, lost = $3 where id = $1 and closed_at is null",
 });
 
-/** Closes an intake that said goodbye, or that nobody else can know of. False: it was closed before. */
+/** Closes an intake. False: it was closed before. */
 export async function closeIntake(
   tx: Tx,
   { intakeId, at, lost }: { intakeId: string; at: Instant; lost: boolean },
@@ -252,8 +252,8 @@ const CLOSE_INTAKE_IF_FREE = statement({
 });
 
 /**
- * Lets go of another intake, unless somebody works on its row just now: that is a sign of life, and whoever judges
- * others must not wait for them. False: it is still open, or was closed before.
+ * Closes another intake, unless its row is locked: that is a sign of life, and must not be waited for. False:
+ * it is still open, or was closed before.
  */
 export async function closeIntakeIfFree(
   tx: Tx,
@@ -273,8 +273,8 @@ const PRUNE_INTAKES = statement({
 });
 
 /**
- * Forgets at most `limit` intakes closed before an instant; returns how many. The newest beat always stays:
- * the next start measures from it for how long nobody listened.
+ * Deletes at most `limit` intakes closed before an instant; returns how many. The newest heartbeat is kept:
+ * the next start measures the gap from it.
  */
 export async function pruneIntakes(
   tx: Tx,
@@ -283,11 +283,9 @@ export async function pruneIntakes(
   return (await tx.query(PRUNE_INTAKES, [toTimestamp(before), limit])).count;
 }
 
-// Time in which we could not receive. What it excuses is decided in core.
-
 export type BlindInterval = Interval & {
   id: number;
-  /** The intake that was blind; null when it was nobody in particular. */
+  /** The intake; null if none in particular. */
   intakeId: string | null;
   reason: string;
 };
@@ -312,7 +310,7 @@ const LIST_BLIND_BY_REASON = statement<{ id: number; from_at: Instant; to_at: In
     where to_at >= $2 and reason = $1 order by to_at desc limit $3`,
 });
 
-/** Those of a reason that have ended since an instant, the newest first. */
+/** Blind intervals with a reason that ended since an instant, newest first. */
 export async function listBlindByReason(
   db: Db,
   { reason, since, limit }: { reason: string; since: Instant; limit: number },
@@ -321,7 +319,7 @@ export async function listBlindByReason(
   return rows.map(({ id, from_at: from, to_at: to }) => ({ id, from, to }));
 }
 
-/** Adds a blind interval and returns its id. One that lasts has no end yet. */
+/** Inserts a blind interval and returns its id. One that lasts has no end. */
 export async function insertBlindInterval(tx: Tx, blind: Omit<BlindInterval, "id">): Promise<number> {
   const { rows } = await tx.query(INSERT_BLIND_INTERVAL, [
     blind.intakeId,
@@ -341,7 +339,7 @@ const LIST_BLIND_INTERVALS = statement<BlindRow>({
     order by from_at, id`,
 });
 
-/** The blind intervals that touch a stretch of time, oldest first. */
+/** Blind intervals that overlap a range, oldest first. */
 export async function listBlindIntervals(
   db: Db,
   { from, to }: { from: Instant; to: Instant },
@@ -363,7 +361,7 @@ const LIST_BLIND_INTERVALS_AFTER = statement<{ id: number; from_at: Instant; to_
     order by from_at, id`,
 });
 
-/** The blind intervals after a number that have not ended before an instant, oldest first. */
+/** Blind intervals with a higher id that have not ended before an instant, oldest first. */
 export async function listBlindIntervalsAfter(
   db: Db,
   { id, from }: { id: number; from: Instant },
@@ -378,7 +376,7 @@ const PRUNE_BLIND_INTERVALS = statement({
     where id in (select id from blind_intervals where to_at < $1 order by to_at limit $2)`,
 });
 
-/** Forgets at most `limit` blind intervals that ended before an instant; returns how many. */
+/** Deletes at most `limit` blind intervals that ended before an instant; returns how many. */
 export async function pruneBlindIntervals(
   tx: Tx,
   { before, limit }: { before: Instant; limit: number },
@@ -386,12 +384,10 @@ export async function pruneBlindIntervals(
   return (await tx.query(PRUNE_BLIND_INTERVALS, [toTimestamp(before), limit])).count;
 }
 
-// Times in which pings of one check, or of all senders of one network, were refused. Whom they excuse is decided in core.
-
 /** Either a check or a network; see `networkOf`. */
 export type RefusedInterval = { checkId: number | null; network: string | null; from: Instant; to: Instant };
 
-/** Refusals that follow within this time extend the interval before, so that a long attack leaves few rows. */
+/** Rejections within this time extend the previous interval, so that a long attack leaves few rows. */
 const EXTENDED_WITHIN_MS = 10 * MINUTE_MS;
 
 const INSERT_REFUSED_INTERVALS = statement({
@@ -434,7 +430,7 @@ export async function insertRefusedIntervals(
 
 type RefusedRow = { check_id: number | null; network: string | null; from_at: Instant; to_at: Instant };
 
-/** More networks than these are not told apart within one sweep. */
+/** Maximum number of networks distinguished in one sweep. */
 const NETWORKS_READ_MAX = 10_000;
 
 const LIST_REFUSED_INTERVALS = statement<RefusedRow>({
@@ -448,7 +444,7 @@ const LIST_REFUSED_INTERVALS = statement<RefusedRow>({
       where network is not null and to_at >= $2 order by to_at desc limit ${NETWORKS_READ_MAX})`,
 });
 
-/** What was refused or quarantined since an instant: for these checks, and for senders of any network. */
+/** Intervals of rejected or quarantined pings since an instant: of these checks, and of any network. */
 export async function listRefusedIntervals(
   db: Db,
   { checkIds, from }: { checkIds: readonly number[]; from: Instant },
@@ -462,7 +458,7 @@ export async function listRefusedIntervals(
   }));
 }
 
-/** The newest pings say well enough where a job sends from. */
+/** The newest pings are enough to know where a job sends from. */
 const ADDRESSES_MAX = 10;
 
 const LIST_RECENT_ADDRESSES = statement<{ check_id: number; remote_addr: string }>({
@@ -513,19 +509,16 @@ export async function pruneRefusedIntervals(
   return (await tx.query(PRUNE_REFUSED_INTERVALS, [toTimestamp(before), limit])).count;
 }
 
-// How far can be seen, read in one statement and so in one snapshot: a watermark that was newer than the list of blind
-// times would let a deadline fire that a missing one excuses. Whether it may be believed is decided in core.
-
 export type StoredVisibility = {
   /** Of all open intakes; the watermark is null when there is none. */
   visibility: Visibility;
-  /** Of the open intakes; null when there is none. */
+  /** The newest heartbeat of open intakes; null if there are none. */
   newestBeatAt: Instant | null;
-  /** Of all intakes, open or not; null before the first start. */
+  /** The newest heartbeat of all intakes; null before the first start. */
   lastBeatAt: Instant | null;
   /** When a beat last ended a gap in the beats of everybody; null: nobody knows. */
   gapEndedAt: Instant | null;
-  /** The intake that holds the watermark; null when nobody is open. */
+  /** The intake with the earliest watermark; null if none is open. */
   holder: { id: string; name: string } | null;
 };
 
@@ -556,7 +549,7 @@ const READ_VISIBILITY = statement<VisibilityRow>({
       array(select to_at from blind order by from_at, id) as blind_to`,
 });
 
-/** Everything that was received and could not be, with the blind times that touch a stretch of time. */
+/** The visibility, in one snapshot, with the blind intervals that overlap a range. */
 export async function readVisibility(
   db: Db,
   { from, to, gapsThrough }: { from: Instant; to: Instant; gapsThrough: Instant },

@@ -1,4 +1,4 @@
-// Who was asked to come and has not answered. Only digests of links come here.
+// Open invitations. Only digests of links are stored.
 import type { GivenRole, Inviter, Role } from "../core/access.ts";
 import type { Instant } from "../core/instant.ts";
 import { type Db, statement } from "./db.ts";
@@ -9,7 +9,7 @@ export type Invitation = {
   id: number;
   uuid: string;
   email: string;
-  /** Null: into the installation, and no project of it. */
+  /** Null: to the server, not to a project. */
   projectId: number | null;
   projectName: string | null;
   role: GivenRole | null;
@@ -99,7 +99,7 @@ const FIND_BY_UUID = statement<Row>({
   text: `${SELECT} where i.uuid = $1`,
 });
 
-/** The invitation that a letter is about, or that a page names. */
+/** The invitation with this UUID. */
 export async function findInvitationByUuid(db: Db, uuid: string): Promise<Invitation | null> {
   const [row] = (await db.query(FIND_BY_UUID, [uuid])).rows;
   return row === undefined ? null : toInvitation(row);
@@ -161,7 +161,7 @@ const PRUNE = statement({
     where id in (select id from invitations where expires_at < $1 order by expires_at limit $2)`,
 });
 
-/** Forgets at most `limit` invitations whose time was over before an instant; returns how many. */
+/** Deletes at most `limit` invitations that expired before an instant; returns how many. */
 export async function pruneInvitations(
   tx: Tx,
   { before, limit }: { before: Instant; limit: number },

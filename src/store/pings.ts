@@ -1,5 +1,5 @@
-// The log: the newest signals of each check. A row is found by its check alone, since only the newest few
-// hundred of one are ever kept; see docs/decisions for the figures behind that.
+// The ping log, bodies of pings, and moving bodies to an object store. A row is found by its check alone,
+// since only the newest few hundred of a check are kept; see docs/decisions.
 import type { Instant } from "../core/instant.ts";
 import { MOVABLE_BODY_BYTES_MIN } from "../core/limits.ts";
 import type { SignalKind } from "../core/signal.ts";
@@ -11,11 +11,11 @@ import { sqlInstant, toNumberArray, toTextArray, toTimestamp } from "./values.ts
 /** A logged signal. */
 export type Ping = {
   checkId: number;
-  /** Counts from 1, without gap or repeat. */
+  /** Counts from 1 without gaps. */
   n: number;
   at: Instant;
   kind: SignalKind;
-  /** Of the run that it ended, when that is known. */
+  /** Duration of the run that it ended, if known. */
   durationMs: number | null;
   scheme: string;
   method: string;
@@ -23,7 +23,7 @@ export type Ping = {
   ua: string;
   rid: string | null;
   exitStatus: number | null;
-  /** Bytes that are kept of its body; null when it had none. */
+  /** Stored bytes of its body; null if it had none. */
   bodySize: number | null;
 };
 
@@ -83,7 +83,7 @@ const INSERT_PINGS = statement({
       $8::text[], $9::text[], $10::uuid[], $11::smallint[], $12::int[]) as p (${PING_COLUMNS})`,
 });
 
-/** Adds rows to the log. Their numbers are the caller's: it holds the locks on the states they count in. */
+/** Inserts pings. The caller assigns their numbers under the lock of the state. */
 export async function insertPings(tx: Tx, pings: readonly Ping[]): Promise<void> {
   const numbers = (value: (of: Ping) => number | null) => toNumberArray(pings.map(value));
   const texts = (value: (of: Ping) => string | null) => toTextArray(pings.map(value));
@@ -205,18 +205,14 @@ const DELETE_PINGS_OF_CHECK = statement({
   text: "delete from pings where check_id = $1",
 });
 
-/** Removes the log of a check that is deleted for good, or whose history is cleared. */
+/** Deletes the log of a check. */
 export async function deletePingsOfCheck(tx: Tx, checkId: number): Promise<void> {
   await tx.query(DELETE_PINGS_OF_CHECK, [checkId]);
 }
 
-// What signals carried. A body is part of its signal: it is written in the same transaction, and trimmed with
-// the log, except that the last success keeps its own for comparison. How bodies leave for an object store is
-// in moving-bodies.ts.
-
 export type PingBody = { checkId: number; n: number; at: Instant; body: Buffer };
 
-/** A body as it is kept: its bytes, or, once they were moved, the key of the object that holds them. */
+/** A stored body: its bytes or, after it was moved, the key of its object. */
 export type KeptBody = { checkId: number; n: number; at: Instant } & (
   | { body: Buffer }
   | { body: null; objectKey: string }
@@ -235,9 +231,9 @@ const INSERT_BODIES = statement({
       as b (check_id, n, at, start, length)`,
 });
 
-/** Adds bodies of pings that this transaction logs. An empty body is none. */
+/** Inserts bodies of pings in the same transaction. An empty body is not stored. */
 export async function insertBodies(tx: Tx, bodies: readonly PingBody[]): Promise<void> {
-  // All of them as one value, which travels as bytes; an array would be spelled out in hexadecimal.
+  // All bodies as one binary value; an array would be sent in hexadecimal.
   const starts: number[] = [];
   let end = 1;
   for (const { body } of bodies) {
@@ -277,7 +273,7 @@ const LIST_BODY_STARTS = statement<{ n: number; start: Buffer }>({
     where check_id = $1 and n = any ($2::bigint[]) and body is not null`,
 });
 
-/** How some bodies of a check begin, by the number of their ping; those that lie elsewhere are left out. */
+/** The beginnings of some bodies of a check, by ping number, without moved ones. */
 export async function listBodyStarts(
   db: Db,
   { checkId, ns, bytes }: { checkId: number; ns: readonly number[]; bytes: number },
@@ -286,7 +282,7 @@ export async function listBodyStarts(
   return new Map(rows.map(({ n, start }) => [n, start]));
 }
 
-// An object is not removed before whoever may still be sending it has given up.
+// An object is not deleted while a mover may still be sending it.
 const REMOVE_OBJECTS = `insert into object_removals (object_key, due_at)
   select object_key, moving_until from gone where object_key is not null`;
 
@@ -301,8 +297,8 @@ const TRIM_BODIES = statement({
 });
 
 /**
- * Removes the bodies up to a number, for several checks, but for the one that each wants to keep. Their objects
- * are noted for removal.
+ * Deletes the bodies up to a number, for several checks, except the one that each keeps. Their objects are
+ * queued for deletion.
  */
 export async function trimBodies(
   tx: Tx,
@@ -322,23 +318,17 @@ const DELETE_BODIES_OF_CHECK = statement({
     ) ${REMOVE_OBJECTS}`,
 });
 
-/**
- * Removes all bodies of a check that is deleted for good, or whose history is cleared. Their objects are noted
- * for removal.
- */
+/** Deletes all bodies of a check. Their objects are queued for deletion. */
 export async function deleteBodiesOfCheck(tx: Tx, checkId: number): Promise<void> {
   await tx.query(DELETE_BODIES_OF_CHECK, [checkId]);
 }
-
-// How large bodies leave for an object store: found, claimed by one mover, and emptied when the store has them.
-// Nothing here waits for a lock: a signal that trims its log comes before us.
 
 export type MovableBody = {
   checkId: number;
   checkUuid: string;
   n: number;
   at: Instant;
-  /** Set when somebody has tried before. */
+  /** Set by an earlier attempt. */
   objectKey: string | null;
 };
 
@@ -346,7 +336,7 @@ export type ClaimedBody = { checkId: number; n: number; objectKey: string };
 
 type MovableRow = { check_id: number; uuid: string; n: number; at: Instant; object_key: string | null };
 
-// The first of the two conditions is for the planner: it makes the index usable whatever the second asks for.
+// The first condition makes the index usable, whatever the second one is.
 const FIND_MOVABLE_BODIES = statement<MovableRow>({
   name: "ping_bodies.find_movable",
   text: `select b.check_id, c.uuid, b.n, b.at, b.object_key
@@ -356,7 +346,10 @@ const FIND_MOVABLE_BODIES = statement<MovableRow>({
     limit $3 for update of b skip locked`,
 });
 
-/** Locks at most `limit` bodies of at least `bytesMin` that nobody else is moving. */
+/**
+ * Locks at most `limit` bodies of at least `bytesMin` bytes that no other mover holds. Nothing here waits for
+ * a lock.
+ */
 export async function findMovableBodies(
   tx: Tx,
   { bytesMin, now, limit }: { bytesMin: number; now: Instant; limit: number },
@@ -384,8 +377,8 @@ const CLAIM_BODIES = statement({
 });
 
 /**
- * Writes down where bodies will lie, before they are sent there, and until when the claim holds. An instant
- * that has come lets go of them again.
+ * Stores the object keys of bodies before they are sent, and until when the claim lasts. An instant in the
+ * past releases it.
  */
 export async function claimBodies(
   tx: Tx,
@@ -401,7 +394,7 @@ const MARK_BODIES_MOVED = statement({
     from mine where b.check_id = mine.check_id and b.n = mine.n and b.object_key = mine.object_key`,
 });
 
-/** Drops the bytes of bodies whose objects were confirmed; returns how many. The rest is gone, or busy. */
+/** Deletes the bytes of bodies whose objects were confirmed; returns how many. */
 export async function markBodiesMoved(tx: Tx, bodies: readonly ClaimedBody[]): Promise<number> {
   return (await tx.query(MARK_BODIES_MOVED, bodyColumnsOf(bodies))).count;
 }
@@ -423,7 +416,7 @@ const FIND_OBJECT_REMOVALS = statement<RemovalRow>({
   text: "select id, object_key from object_removals where due_at <= $1 order by id limit $2",
 });
 
-/** Objects that nobody refers to any more, the longest known first. */
+/** Objects without a body, longest known first. */
 export async function findObjectRemovals(
   db: Db,
   { now, limit }: { now: Instant; limit: number },
@@ -437,7 +430,7 @@ const DELETE_OBJECT_REMOVALS = statement({
   text: "delete from object_removals where id = any ($1::bigint[])",
 });
 
-/** The objects are gone; returns how many rows went with them. */
+/** Removes deleted objects from the queue; returns how many. */
 export async function deleteObjectRemovals(tx: Tx, ids: readonly number[]): Promise<number> {
   return (await tx.query(DELETE_OBJECT_REMOVALS, [ids])).count;
 }

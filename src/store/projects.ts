@@ -1,4 +1,4 @@
-// Accounts, projects, and who is a member of which. Limits and rights are judged in core.
+// Projects, their members, ownership transfers and visits. Limits and rights are decided in core.
 import type { Role } from "../core/access.ts";
 import type { Instant } from "../core/instant.ts";
 import { type Account, ACCOUNT_COLUMNS, type AccountRow, onlyId, toAccount } from "./accounts.ts";
@@ -10,10 +10,10 @@ export type Project = {
   id: number;
   uuid: string;
   name: string;
-  /** Null when the project takes no pings by key and slug. */
+  /** Null if the project accepts no pings by key and slug. */
   pingKey: string | null;
   badgeKey: string;
-  /** In which messages to chats name times. */
+  /** Time zone of chat messages. */
   tz: string;
   createdAt: Instant;
 };
@@ -54,7 +54,7 @@ const INSERT_PROJECT = statement<{ id: number }>({
     select id, $1, 'owner', $6 from project returning project_id as id`,
 });
 
-/** Adds a project together with its owner, since none may be without one, and returns its id. */
+/** Inserts a project with its owner; returns its id. */
 export async function insertProject(
   tx: Tx,
   project: Omit<Project, "id" | "tz"> & { ownerId: number },
@@ -99,7 +99,7 @@ const LIST_PROJECTS_OF_ACCOUNT = statement<ProjectRow & { role: Role }>({
     where m.account_id = $1 order by p.id`,
 });
 
-/** The projects that an account may enter, with what it is in each. */
+/** The projects of an account, with its role in each. */
 export async function listProjectsOfAccount(
   db: Db,
   accountId: number,
@@ -120,8 +120,6 @@ export async function findProjectOwner(db: Db, projectId: number): Promise<Accou
   const { rows } = await db.query(FIND_PROJECT_OWNER, [projectId]);
   return rows[0] === undefined ? null : toAccount(rows[0]);
 }
-
-// What changes about a project after it was made; making and finding one is in projects.ts beside it.
 
 const RENAME_PROJECT = statement({
   name: "projects.rename",
@@ -167,7 +165,7 @@ const HIDE_PROJECT = statement({
   text: "update projects set ping_key = null, badge_key = $2 where id = $1",
 });
 
-/** Takes from a project whatever the outside knows it by. */
+/** Removes the keys of a project. */
 export async function hideProject(
   tx: Tx,
   { projectId, badgeKey }: { projectId: number; badgeKey: string },
@@ -185,7 +183,7 @@ const PRUNE_REMOVED_PROJECTS = statement({
     )`,
 });
 
-/** Forgets projects that were removed and whose checks are gone; returns how many. */
+/** Deletes removed projects that have no checks left; returns how many. */
 export async function pruneRemovedProjects(tx: Tx, { limit }: { limit: number }): Promise<number> {
   return (await tx.query(PRUNE_REMOVED_PROJECTS, [limit])).count;
 }
@@ -199,8 +197,6 @@ const COUNT_OWNED_PROJECTS = statement<{ count: number }>({
 export async function countOwnedProjects(db: Db, accountId: number): Promise<number> {
   return (await db.query(COUNT_OWNED_PROJECTS, [accountId])).rows[0]?.count ?? 0;
 }
-
-// How an account stands to a project that a path names: what is asked before every request of the dashboard.
 
 type EntryRow = ProjectRow & { role: Role };
 
@@ -220,7 +216,7 @@ const FIND_ENTRY_BY_ID = statement<EntryRow>({
 
 export type ProjectEntry = { project: Project; role: Role };
 
-/** The project, and what the account is in it; null when it is no member, or there is no such project. */
+/** The project and the account's role in it; null if it is not a member or the project does not exist. */
 export async function findProjectEntry(
   db: Db,
   of: { accountId: number } & ({ projectUuid: string } | { projectId: number }),
@@ -231,8 +227,6 @@ export async function findProjectEntry(
   const [row] = rows;
   return row === undefined ? null : { project: toProject(row), role: row.role };
 }
-
-// Who is in a project, and projects that wait to be taken over. Rights are judged in core.
 
 export type Member = {
   accountId: number;
@@ -271,7 +265,7 @@ const LIST_MEMBERS = statement<MemberRow>({
     where m.project_id = $1 order by m.created_at, m.account_id`,
 });
 
-/** The members of a project, its owner too, in the order in which they came. */
+/** The members of a project, including its owner, in the order in which they joined. */
 export async function listMembers(db: Db, projectId: number): Promise<Member[]> {
   return (await db.query(LIST_MEMBERS, [projectId])).rows.map(toMember);
 }
@@ -291,7 +285,7 @@ const HOLD_PROJECT = statement({
   text: "select from projects where id = $1 for key share",
 });
 
-/** Waits for whoever is removing a project just now, and lets nobody remove it until the transaction ends. */
+/** Waits for a concurrent removal of the project, and prevents one until the transaction ends. */
 export async function holdProject(tx: Tx, projectId: number): Promise<void> {
   await tx.query(HOLD_PROJECT, [projectId]);
 }
@@ -302,7 +296,7 @@ const INSERT_MEMBER = statement({
     on conflict do nothing`,
 });
 
-/** Lets an account in. False: it was in before, and stays what it is. */
+/** Adds a member. False: it was one before, with its role unchanged. */
 export async function insertMember(
   tx: Tx,
   { projectId, accountId, role, at }: { projectId: number; accountId: number; role: Role; at: Instant },
@@ -315,7 +309,7 @@ const WRITE_ROLE = statement({
   text: "update members set role = $3 where project_id = $1 and account_id = $2",
 });
 
-/** Makes a member something else. A second owner is a unique_violation. */
+/** Changes the role of a member. A second owner is a unique_violation. */
 export async function writeRole(
   tx: Tx,
   { projectId, accountId, role }: { projectId: number; accountId: number; role: Role },
@@ -328,7 +322,7 @@ const DELETE_MEMBER = statement({
   text: "delete from members where project_id = $1 and account_id = $2",
 });
 
-/** Lets an account out. False: it was not in. */
+/** Removes a member. False: it was not one. */
 export async function deleteMember(
   tx: Tx,
   { projectId, accountId }: { projectId: number; accountId: number },
@@ -341,7 +335,7 @@ const DELETE_MEMBERS_OF_PROJECT = statement({
   text: "delete from members where project_id = $1",
 });
 
-/** Lets everybody out, the owner too: the project is removed. */
+/** Removes all members including the owner: the project is deleted. */
 export async function deleteMembersOfProject(tx: Tx, projectId: number): Promise<void> {
   await tx.query(DELETE_MEMBERS_OF_PROJECT, [projectId]);
 }
@@ -353,7 +347,7 @@ const FIND_TRANSFER = statement<{ to_account_id: number; created_at: Instant }>(
   text: "select to_account_id, created_at from transfers where project_id = $1",
 });
 
-/** Who was asked to take a project over. */
+/** The account that was asked to take over a project. */
 export async function findTransfer(db: Db, projectId: number): Promise<Transfer | null> {
   const [row] = (await db.query(FIND_TRANSFER, [projectId])).rows;
   return row === undefined ? null : { projectId, toAccountId: row.to_account_id, createdAt: row.created_at };
@@ -366,7 +360,7 @@ const WRITE_TRANSFER = statement({
       set to_account_id = excluded.to_account_id, created_at = excluded.created_at`,
 });
 
-/** Asks somebody to take a project over; whoever was asked before is asked no more. */
+/** Stores a transfer request; replaces an earlier one. */
 export async function writeTransfer(tx: Tx, { projectId, toAccountId, createdAt }: Transfer): Promise<void> {
   await tx.query(WRITE_TRANSFER, [projectId, toAccountId, toTimestamp(createdAt)]);
 }
@@ -376,7 +370,7 @@ const DELETE_TRANSFER = statement({
   text: "delete from transfers where project_id = $1",
 });
 
-/** Asks nobody any more. False: nobody was asked. */
+/** Deletes the transfer request. False: there was none. */
 export async function deleteTransfer(tx: Tx, projectId: number): Promise<boolean> {
   return (await tx.query(DELETE_TRANSFER, [projectId])).count === 1;
 }
@@ -398,8 +392,6 @@ export async function listTransfersTo(
   return rows.map(({ uuid, name, email, created_at: since }) => ({ uuid, name, from: email, since }));
 }
 
-// When a member last had the page of a project open.
-
 export type Visitor = { projectId: number; accountId: number };
 
 const FIND_VISIT = statement<{ seen_at: Instant | null }>({
@@ -407,7 +399,7 @@ const FIND_VISIT = statement<{ seen_at: Instant | null }>({
   text: "select seen_at from members where project_id = $1 and account_id = $2",
 });
 
-/** When somebody was seen in a project last; null: never. */
+/** When an account last visited a project; null: never. */
 export async function findVisit(db: Db, { projectId, accountId }: Visitor): Promise<Instant | null> {
   return (await db.query(FIND_VISIT, [projectId, accountId])).rows[0]?.seen_at ?? null;
 }
@@ -418,7 +410,7 @@ const WRITE_VISIT = statement({
     where project_id = $1 and account_id = $2 and (seen_at is null or seen_at < $3)`,
 });
 
-/** Writes down that somebody is there. */
+/** Records a visit. */
 export async function writeVisit(tx: Tx, visit: Visitor & { at: Instant }): Promise<void> {
   await tx.query(WRITE_VISIT, [visit.projectId, visit.accountId, toTimestamp(visit.at)]);
 }

@@ -1,5 +1,5 @@
-// Quarantined signals: the database refused them, they cannot be read, or an error of our own kept them from being
-// recorded. They are kept with the reason, so that they hold up no other signal and can be retried.
+// Quarantined signals: the database rejected them, they cannot be decoded, or an error in our code prevented
+// recording. They are kept with the reason, so that they block no others and can be retried.
 import type { Instant } from "../core/instant.ts";
 import { amongOldest, type Db, statement } from "./db.ts";
 import type { Tx } from "./transaction.ts";
@@ -8,9 +8,9 @@ import { toTimestamp } from "./values.ts";
 export type RejectedSignal = {
   id: number;
   intakeId: string;
-  /** Number of the batch that it came with. */
+  /** Number of its batch. */
   seq: number;
-  /** The check that it was for; null when that is not known. */
+  /** The check; null if unknown. */
   checkId: number | null;
   at: Instant;
   reason: string;
@@ -67,7 +67,7 @@ export async function listRejectedSignals(db: Db, limit: number): Promise<Reject
   return (await db.query(LIST, [limit])).rows.map(toRejectedSignal);
 }
 
-/** A quarantined signal as a person is told of it. */
+/** A quarantined signal as shown to the admin. */
 export type QuarantinedPing = {
   id: number;
   at: Instant;
@@ -153,7 +153,7 @@ const PRUNE = statement({
   text: `delete from rejected_signals where ${amongOldest("rejected_signals")}`,
 });
 
-/** Looks at the `limit` oldest rows and forgets those from before an instant; returns how many. */
+/** Deletes those of the `limit` oldest rows from before an instant; returns how many. */
 export async function pruneRejectedSignals(
   tx: Tx,
   { before, limit }: { before: Instant; limit: number },

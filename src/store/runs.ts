@@ -1,4 +1,4 @@
-// The compact history of runs: what the log gives up when it is trimmed, a hundred runs to a row.
+// The compact run history (runs that have left the ping log, a hundred per row) and daily totals.
 import type { Instant } from "../core/instant.ts";
 import type { DayTotals } from "../core/run.ts";
 import { type Db, statement } from "./db.ts";
@@ -52,7 +52,7 @@ const TRIM_RUN_CHUNKS = statement({
   text: "delete from run_chunks where check_id = any ($1::bigint[]) and to_at < $2",
 });
 
-/** Forgets the chunks of these checks that ended before an instant. Called whenever they get a new one. */
+/** Deletes the chunks of these checks that ended before an instant. Called whenever they get a new one. */
 export async function trimRunChunks(
   tx: Tx,
   { checkIds, before }: { checkIds: readonly number[]; before: Instant },
@@ -69,10 +69,7 @@ const PRUNE_RUN_CHUNKS = statement({
     ))`,
 });
 
-/**
- * Forgets the chunks of these checks that ended before an instant, for checks that get no new ones; returns how
- * many. What somebody else is about to remove is left to him.
- */
+/** The same for checks that get no new ones; returns how many. Skips rows locked by others. */
 export async function pruneRunChunks(
   tx: Tx,
   { checkIds, before }: { checkIds: readonly number[]; before: Instant },
@@ -85,13 +82,10 @@ const DELETE_RUN_CHUNKS_OF_CHECK = statement({
   text: "delete from run_chunks where check_id = $1",
 });
 
-/** Removes the history of a check that is deleted for good, or whose history is cleared. */
+/** Deletes the run history of a check. */
 export async function deleteRunChunksOfCheck(tx: Tx, checkId: number): Promise<void> {
   await tx.query(DELETE_RUN_CHUNKS_OF_CHECK, [checkId]);
 }
-
-// Runs as bytes: each its end, outcome and duration, in 3 to 10 bytes, so that a quarter of a year fits where
-// the log keeps a day. Pure; it knows no SQL.
 
 /** A run that has ended. Its start is its end less its duration, where that is known. */
 export type EndedRun = { endAt: Instant; outcome: "success" | "fail"; durationMs: number | null };
@@ -157,8 +151,6 @@ function readNumber(bytes: Uint8Array, from: { offset: number }): number {
     if (byte < 128) return value;
   }
 }
-
-// Daily roll-ups of days that are over. The running day lies in the state of its check.
 
 type DayRow = {
   day: string;
@@ -229,7 +221,7 @@ const TRIM_DAYS = statement({
   text: "delete from check_days where check_id = any ($1::bigint[]) and day < $2",
 });
 
-/** Forgets the days of these checks before one. Called whenever they get a new one. */
+/** Deletes the daily totals of these checks before a day. Called whenever they get a new one. */
 export async function trimDays(
   tx: Tx,
   { checkIds, beforeDay }: { checkIds: readonly number[]; beforeDay: string },
@@ -246,10 +238,7 @@ const PRUNE_DAYS = statement({
     )`,
 });
 
-/**
- * Forgets the days of these checks before one, for checks that get no new ones; returns how many. What somebody
- * else is about to remove is left to him.
- */
+/** The same for checks that get no new ones; returns how many. Skips rows locked by others. */
 export async function pruneDays(
   tx: Tx,
   { checkIds, beforeDay }: { checkIds: readonly number[]; beforeDay: string },
@@ -262,7 +251,7 @@ const DELETE_DAYS_OF_CHECK = statement({
   text: "delete from check_days where check_id = $1",
 });
 
-/** Removes the days of a check that is deleted for good, or whose history is cleared. */
+/** Deletes the daily totals of a check. */
 export async function deleteDaysOfCheck(tx: Tx, checkId: number): Promise<void> {
   await tx.query(DELETE_DAYS_OF_CHECK, [checkId]);
 }

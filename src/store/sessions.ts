@@ -1,4 +1,5 @@
-// Browsers that are signed in. Only digests of their tokens come here; whether a session is still good is core's to say.
+// Sessions of signed-in browsers. Only digests of their tokens are stored; whether a session is valid is
+// decided in core.
 import type { Instant } from "../core/instant.ts";
 import type { SignInMethod } from "../core/sign-in.ts";
 import {
@@ -89,7 +90,7 @@ const TRIM = statement({
     )`,
 });
 
-/** Leaves an account so many sessions, those that were used last. */
+/** Deletes all but the last used sessions of an account. */
 export async function trimSessions(
   tx: Tx,
   { accountId, keep }: { accountId: number; keep: number },
@@ -128,7 +129,7 @@ export async function listSessionsOfAccount(db: Db, accountId: number): Promise<
   return (await db.query(LIST, [accountId])).rows.map(toSession);
 }
 
-/** Somebody who watches a project by a session. */
+/** A live connection: a session and its project. */
 export type LiveViewer = { sessionId: number; projectId: number };
 
 const LIST_LIVE_VIEWERS = statement<{ session_id: number; project_id: number }>({
@@ -139,7 +140,7 @@ const LIST_LIVE_VIEWERS = statement<{ session_id: number; project_id: number }>(
       join members m on m.project_id = w.project_id and m.account_id = s.account_id`,
 });
 
-/** Which of them are still signed in, and still members. */
+/** Those of them that are still signed in and members. */
 export async function listLiveViewers(db: Db, watching: readonly LiveViewer[]): Promise<LiveViewer[]> {
   const { rows } = await db.query(LIST_LIVE_VIEWERS, [
     toNumberArray(watching.map(({ sessionId }) => sessionId)),
@@ -155,8 +156,7 @@ const TOUCH = statement({
 });
 
 /**
- * Writes down that a session is in use, and from where if that is known. A page asks for many things at once: whoever
- * comes while another one writes it does not wait.
+ * Records the use of a session, and its address if known. Skips the update if another request is writing it.
  */
 export async function touchSession(
   tx: Tx,
@@ -170,7 +170,7 @@ const MARK_REAUTHENTICATED = statement({
   text: "update sessions set proven_at = $2 where id = $1",
 });
 
-/** Writes down that the owner of a session has proven who he is. */
+/** Records a re-authentication of a session. */
 export async function markSessionReauthenticated(
   tx: Tx,
   { sessionId, at }: { sessionId: number; at: Instant },
@@ -219,7 +219,7 @@ const PRUNE = statement({
   text: "delete from sessions where id in (select id from sessions where seen_at < $1 order by seen_at limit $2)",
 });
 
-/** Forgets at most `limit` sessions that nobody has used since an instant; returns how many. */
+/** Deletes at most `limit` sessions unused since an instant; returns how many. */
 export async function pruneSessions(
   tx: Tx,
   { before, limit }: { before: Instant; limit: number },

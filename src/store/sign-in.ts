@@ -1,4 +1,4 @@
-// Links and codes that were mailed or printed. Only digests of what they end with come here.
+// Sign-in tokens (as digests), started sign-ins, attempt limits, and recorded sign-ins.
 import type { Instant } from "../core/instant.ts";
 import type { AttemptKind, SignInMethod, TokenPurpose } from "../core/sign-in.ts";
 import { amongOldest, type Db, statement } from "./db.ts";
@@ -9,7 +9,7 @@ export type Token = {
   id: number;
   uuid: string;
   purpose: TokenPurpose;
-  /** Null of those that make an account. */
+  /** Null if the token creates an account. */
   accountId: number | null;
   email: string | null;
   nextPath: string | null;
@@ -81,7 +81,7 @@ const FIND_TOKEN_BY_UUID = statement<TokenRow>({
   text: `select ${TOKEN_COLUMNS} from sign_in_tokens where uuid = $1`,
 });
 
-/** The token that a letter is about. */
+/** The token of an email. */
 export async function findTokenByUuid(db: Db, uuid: string): Promise<Token | null> {
   const [row] = (await db.query(FIND_TOKEN_BY_UUID, [uuid])).rows;
   return row === undefined ? null : toToken(row);
@@ -117,7 +117,7 @@ const VOID_TOKENS = statement({
     and email is not distinct from $3`,
 });
 
-/** Ends what was given out before for the same purpose: one link is outstanding at a time. */
+/** Ends earlier tokens of the same purpose: one link is valid at a time. */
 export async function voidTokens(
   tx: Tx,
   { accountId, purpose, email }: { accountId: number | null; purpose: TokenPurpose; email: string | null },
@@ -130,7 +130,7 @@ const VOID_ALL_TOKENS = statement({
   text: "delete from sign_in_tokens where account_id = $1 and used_at is null",
 });
 
-/** Ends everything that was given out for an account and not used. */
+/** Ends all unused tokens of an account. */
 export async function voidAllTokens(tx: Tx, accountId: number): Promise<void> {
   await tx.query(VOID_ALL_TOKENS, [accountId]);
 }
@@ -141,15 +141,13 @@ const PRUNE_TOKENS = statement({
     where id in (select id from sign_in_tokens where expires_at < $1 order by expires_at limit $2)`,
 });
 
-/** Forgets at most `limit` tokens whose time was over before an instant; returns how many. */
+/** Deletes at most `limit` tokens that expired before an instant; returns how many. */
 export async function pruneTokens(
   tx: Tx,
   { before, limit }: { before: Instant; limit: number },
 ): Promise<number> {
   return (await tx.query(PRUNE_TOKENS, [toTimestamp(before), limit])).count;
 }
-
-// Signing in: what has begun and not ended, and how often it was tried, which are forgotten within a day; and who came in.
 
 export type StepKind = "secondFactor" | "passkey" | "newPasskey" | "oidc";
 
@@ -168,7 +166,7 @@ const INSERT_STEP = statement({
     values ($1, $2, $3, $4, $5, $6)`,
 });
 
-/** Remembers where somebody is on the way in. */
+/** Stores a step of a started sign-in. */
 export async function insertStep(tx: Tx, step: Step): Promise<void> {
   const { digest, kind, accountId, about, createdAt, expiresAt } = step;
   const times = [toTimestamp(createdAt), toTimestamp(expiresAt)];
@@ -188,7 +186,7 @@ const FIND_STEP = statement<StepRow>({
   text: "select kind, account_id, about, created_at, expires_at from sign_in_steps where digest = $1 and kind = $2",
 });
 
-/** Where somebody is on the way in, without a change. */
+/** Reads a step of a started sign-in. */
 export async function findStep(
   db: Db,
   { digest, kind }: { digest: Buffer; kind: StepKind },
@@ -203,7 +201,7 @@ const TAKE_STEP = statement<StepRow>({
     returning kind, account_id, about, created_at, expires_at`,
 });
 
-/** The same, and it is forgotten: a step is taken once. */
+/** Reads and deletes a step: each can be used once. */
 export async function takeStep(
   tx: Tx,
   { digest, kind }: { digest: Buffer; kind: StepKind },
@@ -217,7 +215,7 @@ const DELETE_STEPS_OF = statement({
   text: "delete from sign_in_steps where account_id = $1",
 });
 
-/** Whoever is on the way into an account has to begin anew. */
+/** Deletes all started sign-ins of an account. */
 export async function deleteStepsOf(tx: Tx, accountId: number): Promise<void> {
   await tx.query(DELETE_STEPS_OF, [accountId]);
 }
@@ -239,7 +237,7 @@ const PRUNE_STEPS = statement({
     where digest in (select digest from sign_in_steps where expires_at < $1 order by expires_at limit $2)`,
 });
 
-/** Forgets at most `limit` steps whose time was over before an instant; returns how many. */
+/** Deletes at most `limit` steps that expired before an instant; returns how many. */
 export async function pruneSteps(
   tx: Tx,
   { before, limit }: { before: Instant; limit: number },
@@ -280,7 +278,7 @@ const PRUNE_ATTEMPTS = statement({
     where (kind, digest) in (select kind, digest from attempts where full_at < $1 order by full_at limit $2)`,
 });
 
-/** Forgets at most `limit` buckets that were full before an instant; returns how many. */
+/** Deletes at most `limit` buckets that were full before an instant; returns how many. */
 export async function pruneAttempts(
   tx: Tx,
   { before, limit }: { before: Instant; limit: number },
@@ -321,7 +319,7 @@ const TRIM_SIGN_INS = statement({
     )`,
 });
 
-/** Leaves an account so many sign-ins, the newest. */
+/** Deletes all but the newest sign-ins of an account. */
 export async function trimSignIns(
   tx: Tx,
   { accountId, keep }: { accountId: number; keep: number },
@@ -362,7 +360,7 @@ const PRUNE_SIGN_INS = statement({
   text: `delete from sign_ins where ${amongOldest("sign_ins")}`,
 });
 
-/** Forgets sign-ins from before an instant, among the `limit` oldest; returns how many. */
+/** Deletes sign-ins from before an instant, among the `limit` oldest; returns how many. */
 export async function pruneSignIns(
   tx: Tx,
   { before, limit }: { before: Instant; limit: number },

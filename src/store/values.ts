@@ -1,5 +1,5 @@
-// How values cross the border to PostgreSQL: instants as epoch milliseconds, 64-bit counts as safe numbers.
-// Nothing outside the store sees a Date or a bigint.
+// Conversion of values to and from PostgreSQL: instants as epoch milliseconds, 64-bit counts as safe numbers.
+// Nothing outside the store uses Date or bigint.
 import pg from "pg";
 import type { Instant } from "../core/instant.ts";
 

@@ -1,5 +1,4 @@
-// The newest requests that found nothing, kept in memory for whoever wonders where his request went. Bounded, of this
-// process only, and gone with it. Knows no domain word.
+// The newest requests that matched no route, in memory, for troubleshooting.
 import type { IncomingMessage } from "node:http";
 
 export type UnmatchedRequest = {
