@@ -8,18 +8,18 @@ import type { RenderedMail } from "./email.ts";
 import { type Link, type Mood, oneLine } from "./message-text.ts";
 import { reminderMail, reportMail } from "./report-email.ts";
 
-/** The links that a letter may need; whoever holds the secret makes them. */
+/** The links that an email may need. They are made by the caller, which has the secret. */
 export type AccountEmailLinks = {
   verify: string | null;
   unsubscribe: string | null;
-  /** What a letter about an account leads to, and the code that it tells. */
+  /** The link of an account email, and its code. */
   action: string | null;
   code: string | null;
 };
 
 export type AccountEmailOptions = { site: Site; address: string; links: AccountEmailLinks; now: Instant };
 
-/** The mail that a letter becomes. */
+/** Renders an account email. */
 export function renderAccountEmail(facts: EmailFacts, options: AccountEmailOptions): RenderedMail {
   const { site, address, links, now } = options;
   const unsubscribeUrl = links.unsubscribe ?? `${site.url}/`;
@@ -117,7 +117,7 @@ function plainMail(note: Note, { site, address }: AccountEmailOptions): Rendered
   };
 }
 
-/** What letters about accounts lead to. Here, and not before, a row and the secret become a link. */
+/** The links of account emails. Only here are a row and the secret combined into a link. */
 export function accountLinks(
   facts: EmailFacts,
   { signing, siteUrl }: { signing: Signing; siteUrl: string },
@@ -160,7 +160,7 @@ export type Note = {
 
 export type AccountNoteOptions = {
   site: { name: string; url: string };
-  /** The link that the letter is sent for, or where to look at it. */
+  /** The main link of the email. */
   action: string;
   /** The digits of a code; empty where there is none. */
   code: string;
@@ -169,7 +169,7 @@ export type AccountNoteOptions = {
 
 const NOT_YOU = "If you didn't request this, you can ignore this email.";
 
-/** What a letter about an account says. */
+/** The text of an account email. */
 function accountNote(facts: AccountEmailFacts, options: AccountNoteOptions): Note {
   const { site, action, code, now } = options;
   switch (facts.kind) {

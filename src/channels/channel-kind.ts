@@ -16,7 +16,7 @@ export type ChannelKind<Config> = {
   about: string;
   /** One source for validation, the API and the docs; made of the fields in config-fields.ts. */
   schema: TObject;
-  /** What the schema cannot say: a sentence for whoever typed it, or null. */
+  /** Checks that the schema cannot express: an error text for the user, or null. */
   validate?(config: Config): string | null;
   isSubscribed(config: Config, what: SubscribedEvent): boolean;
   /** How much one channel takes; null: as much as there is. */
@@ -25,7 +25,7 @@ export type ChannelKind<Config> = {
   send(message: ChannelMessage, config: Config, out: Outgoing): Promise<SendResult>;
 };
 
-/** A kind whose configuration nobody knows; the schema has to be asked before it is handed one. */
+/** A kind of unknown configuration type; a configuration must be validated before it is passed. */
 export type AnyKind = ChannelKind<Readonly<Record<string, unknown>>>;
 
 /** What the installation has with providers. */
@@ -56,9 +56,9 @@ export type ChannelMessage = Exclude<AlertMessage, TestMessage> & { isTest?: tru
 /** What an installation calls itself, and its public address without a slash at the end. */
 export type Site = { name: string; url: string };
 
-/** Whoever reads the mails of a channel. */
+/** The recipient of an email channel. */
 export type Recipient = {
-  /** They have agreed to be written to, or nobody has to. */
+  /** The address is confirmed, or confirmation is switched off. */
   isVerified: boolean;
   /** The time zone that the reader has chosen; null: none. */
   zone: string | null;
@@ -73,7 +73,7 @@ export type MailPort = {
   /** What stands behind the @ of a Message-ID. */
   idDomain: string;
   recipient(of: { channelUuid: string; address: string }): Promise<Recipient>;
-  /** Whoever owns the channel is told that its address was never verified. Does so once in a while. */
+  /** Notifies the owner of the channel, at a limited rate, that its address was never confirmed. */
   notifyUnverified(of: { channelUuid: string }): Promise<void>;
   send(mail: BounceableMail): Promise<MailResult>;
 };

@@ -123,12 +123,12 @@ export const email: ChannelKind<Config> = {
   schema,
   validate: ({ up, down }) => (up || down ? null : "At least one of up and down must be true."),
   isSubscribed: ({ up, down }, what) => (what === "notice" ? up || down : { up, down }[what]),
-  // More than one a second is more than anybody reads, and what servers take for spam.
+  // Servers treat more than one a second as spam.
   rate: { perMinute: 60, burst: 60 },
   send,
 };
 
-/** The end of the last output is what matters; more than this nobody reads in a mail. */
+/** The end of the last output is what matters; an email does not need more. */
 const OUTPUT_LENGTH_MAX = 10_000;
 const SUBJECT_LENGTH_MAX = 200;
 

@@ -39,18 +39,18 @@ export type Link = { text: string; url: string };
 export type MessageTextOptions = { site: Site; zone: string };
 
 /** The words of a message. The same message always gets the same words, however often it is sent. */
-export function messageText(message: ChannelMessage, telling: MessageTextOptions): MessageText {
+export function messageText(message: ChannelMessage, options: MessageTextOptions): MessageText {
   switch (message.kind) {
     case "down":
     case "up":
-      return flipWords(message, telling);
+      return flipWords(message, options);
     case "notice":
-      return noticeWords(message, telling);
+      return noticeWords(message, options);
     case "disabled": {
       const { kind, name, uuid } = message.channel;
       const channel = name === "" ? `${kind} channel ${uuid}` : `channel "${oneLine(name)}" (${kind})`;
       return {
-        ...plainWords(telling),
+        ...plainWords(options),
         mood: "notice",
         subject: `NOTICE | ${channel} was disabled`,
         headline: `The ${channel} was disabled`,
@@ -63,12 +63,12 @@ export function messageText(message: ChannelMessage, telling: MessageTextOptions
     }
     case "operator":
       return {
-        ...plainWords(telling),
+        ...plainWords(options),
         mood: message.isOver ? "good" : "bad",
-        subject: `${telling.site.name} | ${message.title}`,
+        subject: `${options.site.name} | ${message.title}`,
         headline: message.title,
         sentences: [message.text],
-        facts: [{ label: "Since", value: instantText(message.since, telling.zone), isShort: true }],
+        facts: [{ label: "Since", value: instantText(message.since, options.zone), isShort: true }],
       };
   }
 }
@@ -115,7 +115,7 @@ function flipWords(
   };
 }
 
-/** A page that leads to the check whoever may see it, and tells nobody the UUID by which it is pinged. */
+/** A page that redirects members to the check without revealing the UUID of its ping URL. */
 export function checkLink(site: Site, uuid: string): string {
   return `${site.url}/cloaked/${uniqueKey(uuid, sha1Hex)}/`;
 }
@@ -140,9 +140,9 @@ function othersOf({ otherChecks }: FlipMessage, site: Site): MessageText["others
   };
 }
 
-function noticeWords(message: NoticeMessage, telling: MessageTextOptions): MessageText {
+function noticeWords(message: NoticeMessage, options: MessageTextOptions): MessageText {
   const { checks, checkCount, blind } = message;
-  const zone = telling.zone ?? "UTC";
+  const zone = options.zone ?? "UTC";
   const names = checks.map(shownName);
   const [first = shownName({ name: "" })] = names;
   const what = checkCount > 1 ? `${first} and ${checkCount - 1} more` : first;
@@ -153,7 +153,7 @@ function noticeWords(message: NoticeMessage, telling: MessageTextOptions): Messa
   const unnamed = checkCount - names.length;
   const list = unnamed > 0 ? `${names.join(", ")} and ${unnamed} more` : names.join(", ");
   return {
-    ...plainWords(telling),
+    ...plainWords(options),
     mood: "notice",
     subject: `NOTICE | monitoring gap: ${what}`,
     headline: `Monitoring gap: ${what}`,
@@ -168,7 +168,7 @@ function noticeWords(message: NoticeMessage, telling: MessageTextOptions): Messa
   };
 }
 
-/** Changes that are told line by line; of older ones the failures are named. */
+/** Changes that are listed line by line; of older ones only the failures are named. */
 const HISTORY_LINES_MAX = 12;
 
 /** The sentences of a message about a flip, by the clock of `zone`. */
@@ -244,7 +244,7 @@ function silenceSentences({ since, check, lastPing }: FlipMessage, { time, readi
   ];
 }
 
-/** What happened since the channel was last told, oldest first; nothing where one thing happened. */
+/** What happened since the channel's last notification, oldest first; empty for a single change. */
 function historyOf({ flips }: FlipMessage, zone: string): string[] {
   if (flips.length < 2) return [];
   const older = flips.slice(0, -HISTORY_LINES_MAX);

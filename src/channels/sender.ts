@@ -40,7 +40,7 @@ export type Sender = {
     message: AlertMessage,
     sending: Sending,
   ): Promise<SendResult>;
-  /** Whether the channel wants to hear of something. One that cannot be read hears of everything, and fails. */
+  /** Whether the channel notifies for an event. One with an unreadable configuration does for all, and then fails. */
   isSubscribed(channel: SendingChannel, what: SubscribedEvent): boolean;
   rateOf(kind: string): Rate | null;
 };
@@ -94,7 +94,7 @@ type Opened =
   | { ok: true; kind: AnyKind; config: Readonly<Record<string, unknown>> }
   | { ok: false; text: string };
 
-/** A newer release may have stored what this one does not know: that is told, and tried again later. */
+/** A newer release may have stored an unknown kind: that is reported as a failure, and retried later. */
 function openChannel({ kind: name, config }: SendingChannel, kinds: readonly AnyKind[]): Opened {
   const kind = kindNamed(name, kinds);
   if (kind === null) return { ok: false, text: `This version does not support channels of kind ${name}` };
@@ -104,14 +104,14 @@ function openChannel({ kind: name, config }: SendingChannel, kinds: readonly Any
     : { ok: false, text: `Invalid configuration: ${read.text}` };
 }
 
-/** Whoever does not want to hear of anything going down is shown how coming up looks. */
+/** A channel that only notifies for "up" gets a test of that. */
 function testDirection(channel: SendingChannel, isSubscribed: Sender["isSubscribed"]): "down" | "up" {
   return !isSubscribed(channel, "down") && isSubscribed(channel, "up") ? "up" : "down";
 }
 
 type Clean = (text: string) => string;
 
-/** An answer loses its secrets before anybody cuts it: half of one would not be recognized any more. */
+/** Secrets are removed before a response is shortened: half of one would not be recognized any more. */
 function cleanAnswers(http: SenderOptions["http"], clean: Clean): SenderOptions["http"] {
   return {
     send: async (request) => {

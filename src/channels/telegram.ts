@@ -17,7 +17,7 @@ import { clipEnd, clipStart, type MessageText, messageText, type Mood, oneLine }
 
 const API = "https://api.telegram.org";
 
-/** What may be told of a call. */
+/** The part of a call that may be logged. */
 function telegramSummary(method: string): string {
   return `POST ${new URL(API).host} ${method}`;
 }
@@ -233,7 +233,7 @@ export const telegram: ChannelKind<TelegramConfig> = {
 
 // To connect a chat, the user sends the channel's code to the bot. The bot is polled, so no inbound connection is needed.
 
-/** Somebody has written a code into a chat. */
+/** A code that a user wrote into a chat. */
 export type ChatCode = {
   code: string;
   chat: { id: string; type: string; name: string; threadId: number };

@@ -90,10 +90,10 @@ async function prune(database: Database, { config, context, options }: Work): Pr
   const endMs = performance.now() + options.minutes * MINUTE_MS;
   const hasTime = () => performance.now() < endMs;
   const removed: Record<string, number> = {};
-  const tell = progress(context, options);
+  const printProgress = progress(context, options);
   const note = (counts: Record<string, number>) => {
     for (const [kind, count] of Object.entries(counts)) removed[kind] = (removed[kind] ?? 0) + count;
-    tell(removed);
+    printProgress(removed);
   };
   let left = await pruneRows(database, { hasTime, note });
   // Last, because the objects of a check become due when the check has gone.
@@ -146,10 +146,10 @@ async function withoutStore(database: Database): Promise<string | null> {
 }
 
 function progress({ err }: CommandContext, { quiet }: Options): (removed: Record<string, number>) => void {
-  let toldMs = performance.now();
+  let printedMs = performance.now();
   return (removed) => {
-    if (quiet || performance.now() - toldMs < PROGRESS_EVERY_MS) return;
-    toldMs = performance.now();
+    if (quiet || performance.now() - printedMs < PROGRESS_EVERY_MS) return;
+    printedMs = performance.now();
     err(`overdue: deleted so far: ${listOf(removed)}\n`);
   };
 }

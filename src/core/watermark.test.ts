@@ -126,10 +126,10 @@ describe("an intake that is silent", () => {
 
   test("stops promising before the others may give it up, unless it is the only one", () => {
     const lease = { leaseMs: 600_000, isAlone: false };
-    expect(mayConfirm({ ...lease, sinceBeatMs: 569_999 })).toBe(true);
-    expect(mayConfirm({ ...lease, sinceBeatMs: 570_000 })).toBe(false);
-    expect(mayConfirm({ ...lease, sinceBeatMs: 10_000_000, isAlone: true })).toBe(true);
-    expect(mayConfirm({ leaseMs: 10_000, isAlone: false, sinceBeatMs: 7_500 })).toBe(false);
+    expect(mayConfirm({ ...lease, sinceHeartbeatMs: 569_999 })).toBe(true);
+    expect(mayConfirm({ ...lease, sinceHeartbeatMs: 570_000 })).toBe(false);
+    expect(mayConfirm({ ...lease, sinceHeartbeatMs: 10_000_000, isAlone: true })).toBe(true);
+    expect(mayConfirm({ leaseMs: 10_000, isAlone: false, sinceHeartbeatMs: 7_500 })).toBe(false);
   });
 
   test("never promises at a moment at which another one may have declared it lost", () => {
@@ -137,9 +137,14 @@ describe("an intake that is silent", () => {
       fc.property(
         fc.integer({ min: 1_000, max: 3_600_000 }),
         fc.integer({ min: 0, max: 7_200_000 }),
-        (leaseMs, sinceBeatMs) => {
-          const mayBeLost = isLost({ lastSignAt: NOW - sinceBeatMs, leaseMs, watchingSinceAt: 0, now: NOW });
-          expect(mayBeLost && mayConfirm({ sinceBeatMs, leaseMs, isAlone: false })).toBe(false);
+        (leaseMs, sinceHeartbeatMs) => {
+          const mayBeLost = isLost({
+            lastSignAt: NOW - sinceHeartbeatMs,
+            leaseMs,
+            watchingSinceAt: 0,
+            now: NOW,
+          });
+          expect(mayBeLost && mayConfirm({ sinceHeartbeatMs, leaseMs, isAlone: false })).toBe(false);
         },
       ),
     );

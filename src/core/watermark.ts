@@ -109,9 +109,9 @@ export function isLost({ lastSignAt, leaseMs, watchingSinceAt, now }: IntakeSile
  * Whether an intake that cannot reach the database may still acknowledge pings. It must stop before others
  * declare it lost; if it is alone, it need not stop.
  */
-export function mayConfirm(given: { sinceBeatMs: number; leaseMs: number; isAlone: boolean }): boolean {
-  const { sinceBeatMs, leaseMs, isAlone } = given;
-  return isAlone || sinceBeatMs < leaseMs - Math.min(LEASE_MARGIN_MS_MAX, leaseMs / 4);
+export function mayConfirm(given: { sinceHeartbeatMs: number; leaseMs: number; isAlone: boolean }): boolean {
+  const { sinceHeartbeatMs, leaseMs, isAlone } = given;
+  return isAlone || sinceHeartbeatMs < leaseMs - Math.min(LEASE_MARGIN_MS_MAX, leaseMs / 4);
 }
 
 /** When the heartbeats were read, and since when they have been fresh; null if they are not. */

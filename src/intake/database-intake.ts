@@ -1,5 +1,5 @@
-// The intake that records signals in the database itself. It decides who may be promised what: directly, on the
-// detour through the spool, or not at all. Batches are made and numbered in direct/batch-line.ts.
+// The intake that records signals in the database. It decides whether a signal is accepted directly, through the spool, or
+// refused. Batches are made and numbered in batches/batch-queue.ts.
 import type { Instant, Interval } from "../core/instant.ts";
 import type { AcceptedSignal, SignalTarget } from "../core/signal.ts";
 import type { AttributedRefusals } from "../core/watermark.ts";
@@ -27,7 +27,7 @@ const UNVERIFIED = "";
 const BLOCKED_MS_MAX = 1_000;
 const RETRY_AFTER_SECONDS = 5;
 
-/** How the intake stands, for beats, metrics and the operator. */
+/** How the intake stands, for heartbeats, metrics and the operator. */
 export type IntakeState = {
   /** Receive time of the oldest signal that was accepted and is not applied; null when there is none. */
   oldestUnappliedAt: Instant | null;
@@ -50,7 +50,7 @@ export type IntakeState = {
   failedCount: number;
   /** Signals that were recorded after a detour. */
   replayedCount: number;
-  isDetour: boolean;
+  isSpooling: boolean;
   /** On the detour: whether the database took the last thing it was given, so that unknown checks can be looked up. */
   isAnswering: boolean;
   /** Nothing can be promised to anybody. */
@@ -128,7 +128,7 @@ export class DatabaseIntake implements SignalIntake {
 
   state(): IntakeState {
     const now = this.now();
-    this.#line.detour.tidy();
+    this.#line.fallback.tidy();
     return {
       oldestUnappliedAt: this.#line.oldestAt,
       refusingSinceAt: this.#refusals.sinceAt(now),
@@ -141,9 +141,9 @@ export class DatabaseIntake implements SignalIntake {
       rejectedCount: this.#line.outcomes.rejected,
       failedCount: this.#line.outcomes.failed,
       replayedCount: this.#line.outcomes.replayed,
-      isDetour: this.#line.detour.isOn,
-      isAnswering: this.#line.detour.isAnswering,
-      isBlocked: this.#line.detour.isBlocked,
+      isSpooling: this.#line.fallback.isOn,
+      isAnswering: this.#line.fallback.isAnswering,
+      isBlocked: this.#line.fallback.isBlocked,
       queued: this.#line.length,
       confirmed: this.#line.confirmed,
     };
@@ -161,12 +161,12 @@ export class DatabaseIntake implements SignalIntake {
 
   /** Looks for what intakes that are gone have left in the spool. To be called before the first signal, too. */
   adopt(): Promise<void> {
-    return this.#line.detour.adopt();
+    return this.#line.fallback.adopt();
   }
 
   /** The database does not have what it had confirmed: it is given once more, before anything else. */
   resend(): void {
-    this.#line.detour.resend();
+    this.#line.fallback.resend();
   }
 
   /** Numbers batches under another id when none of the old one is under way; resolves with what is out of use. */
@@ -181,12 +181,12 @@ export class DatabaseIntake implements SignalIntake {
   }
 
   #take(signal: AcceptedSignal, network: string | null): Promise<Settled> {
-    const { detour } = this.#line;
+    const { fallback } = this.#line;
     if (this.#isStopped) return this.#refuse(signal, network);
-    if (!detour.isOn) return this.#line.enqueue(signal, network);
+    if (!fallback.isOn) return this.#line.enqueue(signal, network);
     // A short trouble is waited out.
-    if (detour.isBlocked) {
-      return detour.blockedMs() > BLOCKED_MS_MAX
+    if (fallback.isBlocked) {
+      return fallback.blockedMs() > BLOCKED_MS_MAX
         ? this.#refuse(signal, network)
         : this.#line.enqueue(signal, network);
     }
@@ -197,13 +197,14 @@ export class DatabaseIntake implements SignalIntake {
 
   /** Nothing can be promised to anybody, whatever its ping is for. */
   #isBlocked(): boolean {
-    const { detour } = this.#line;
-    return detour.isBlocked || (detour.isOn && !this.#parts.mayPromise());
+    const { fallback } = this.#line;
+    return fallback.isBlocked || (fallback.isOn && !this.#parts.mayPromise());
   }
 
   /** On the detour, a target that was never seen is promised nothing unless the database can be asked. */
   async #lookUp(signal: AcceptedSignal, network: string | null): Promise<Settled> {
-    if (!this.#line.detour.isAnswering || this.#lookups >= LOOKUPS_MAX) return this.#refuse(signal, network);
+    if (!this.#line.fallback.isAnswering || this.#lookups >= LOOKUPS_MAX)
+      return this.#refuse(signal, network);
     this.#lookups += 1;
     try {
       const found = await this.#parts.find(signal.target);
@@ -219,8 +220,8 @@ export class DatabaseIntake implements SignalIntake {
   }
 
   async #create(target: SignalTarget): Promise<"created" | "exists" | "unknown" | "busy"> {
-    const { detour } = this.#line;
-    if (detour.isOn && !detour.isAnswering) return "busy";
+    const { fallback } = this.#line;
+    if (fallback.isOn && !fallback.isAnswering) return "busy";
     const isValid = target.by === "slug" && this.#validKeys.has(target.pingKey);
     const end = await this.#creates.begin(isValid ? target.pingKey : UNVERIFIED, {
       withinMs: CREATE_WAIT_MS_MAX,

@@ -1,5 +1,4 @@
-// What an intake remembers of beats, its own and those of others: since when they follow on each other, how far
-// can be seen, who else is there. Time is handed in.
+// What an intake remembers of heartbeats, its own and those of its peers. Time is an argument.
 import type { Visibility } from "../core/deadline.ts";
 import { type Instant, type Interval, MINUTE_MS } from "../core/instant.ts";
 import { keptFrom } from "../core/retention.ts";
@@ -26,22 +25,22 @@ export class PeerHeartbeats {
   readonly #blind = new BlindIntervals();
   readonly #signs = new Map<string, { lastSeq: number; at: Instant }>();
 
-  /** `isAlone`: as far as is known before the first beat. */
+  /** `isAlone`: as far as is known before the first heartbeat. */
   constructor({ isAlone }: { isAlone: boolean }) {
     this.#isAlone = isAlone;
   }
 
-  /** Whether nobody else was there at the last beat. */
+  /** Whether nobody else was there at the last heartbeat. */
   get isAlone(): boolean {
     return this.#isAlone;
   }
 
-  /** The number of the blind time after which the next beat has to ask. */
+  /** The number of the blind time after which the next heartbeat has to ask. */
   get blindAfterId(): number {
     return this.#blind.afterId;
   }
 
-  /** As of the last beat. */
+  /** As of the last heartbeat. */
   get visibility(): Visibility {
     return this.#visibility;
   }
@@ -59,7 +58,7 @@ export class PeerHeartbeats {
     this.#blind.forgetAll();
   }
 
-  /** Takes a beat into account. */
+  /** Takes a heartbeat into account. */
   note({ look, others, visibility, freshSinceAt }: HeartbeatAccepted): void {
     const now = look.databaseAt;
     const isComplete = this.#blind.note(visibility.blind, now);
@@ -93,8 +92,7 @@ export function holdOf(
   return { intakeId: holder.id, name: holder.name, behindMs };
 }
 
-// The blind times of everybody as an intake has learned of them, beat by beat, so that each beat asks only for
-// what is new. Time is handed in.
+// The blind intervals of all intakes, learned heartbeat by heartbeat, so that each heartbeat reads only new ones.
 
 /**
  * Numbers are given in order, but a transaction that has one may commit after another with a higher one. By this
@@ -133,17 +131,17 @@ export class BlindIntervals {
   }
 
   /** Takes in what was asked for. False: the newest one is gone, so that everything has to be asked for again. */
-  note(news: readonly NumberedBlind[], now: Instant): boolean {
+  note(added: readonly NumberedBlind[], now: Instant): boolean {
     const keptFromAt = keptFrom("blindInterval", now);
     for (const { id, to } of this.#seen.values()) if (to !== null && to < keptFromAt) this.#seen.delete(id);
     const newestId = this.#newestId();
-    for (const one of news) {
+    for (const one of added) {
       this.#seen.set(one.id, { ...one, seenAt: this.#seen.get(one.id)?.seenAt ?? now });
     }
     for (const { id, seenAt } of this.#seen.values()) {
       if (now - seenAt > COMMITTED_AFTER_MS) this.#completeToId = Math.max(this.#completeToId, id);
     }
-    return newestId === 0 || news.some(({ id }) => id === newestId);
+    return newestId === 0 || added.some(({ id }) => id === newestId);
   }
 
   #newestId(): number {
@@ -225,7 +223,7 @@ export class Ticks {
   }
 }
 
-// How many of something came in the last minute, told from a total that only grows and is looked at with every beat.
+// A rate per minute, computed from a growing total that is read with every heartbeat.
 
 type Look = { ms: number; total: number };
 

@@ -1,5 +1,5 @@
-// The heart of an intake: it beats each second from when the intake listens until after it has stopped, and
-// enters anew when the others have given it up or its spool can be used no more.
+// The heartbeat of an intake: sent every second from when the intake listens until after it has stopped. The intake is
+// registered again when its peers have declared it lost or its spool cannot be used any more.
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { Visibility } from "../core/deadline.ts";
@@ -28,21 +28,25 @@ import type { DatabaseIntake } from "./database-intake.ts";
 import { holdOf, PeerHeartbeats, PerMinute, Ticks } from "./heartbeat-state.ts";
 import type { LastHeartbeat } from "./last-heartbeat.ts";
 
-/** A beat that takes longer is given up. */
+/** A heartbeat that takes longer is given up. */
 const BEAT_MS_MAX = 2_000;
 const ORPHANS_EVERY_MS = 10_000;
 /** More than it takes to store what an intake remembers. */
-const LAST_BEATS_MAX = 15;
+const LAST_HEARTBEATS_MAX = 15;
 
 /** For metrics and readiness. */
-export type HeartbeatState = HeartbeatCounts & { intakeId: string; sinceBeatMs: number; failures: number };
+export type HeartbeatState = HeartbeatCounts & {
+  intakeId: string;
+  sinceHeartbeatMs: number;
+  failures: number;
+};
 
 const SPOOL_FULL =
   "the spool has no space left: the disk or OVERDUE_SPOOL_BYTES is exhausted, or the folder is missing; pings are rejected while the database is unavailable";
 
 export class Heartbeat {
   readonly #parts: HeartbeatDeps;
-  readonly #pulse: HeartbeatExchange;
+  readonly #exchange: HeartbeatExchange;
   /** The newest one; batches may still be numbered under one before it. */
   #identity: Identity;
   #failures = 0;
@@ -58,48 +62,54 @@ export class Heartbeat {
   constructor(parts: HeartbeatDeps) {
     this.#parts = parts;
     this.#identity = parts.identity;
-    this.#pulse = new HeartbeatExchange(parts);
+    this.#exchange = new HeartbeatExchange(parts);
   }
 
-  /** How far can be seen; nothing fires while beats do not follow on each other. */
+  /** How far can be seen; nothing fires while heartbeats do not follow on each other. */
   visibility(): Visibility {
-    const { visibility } = this.#pulse.watch;
-    return this.#sinceBeatMs() > HEARTBEAT_GAP_MS_MAX ? { ...visibility, watermarkAt: null } : visibility;
+    const { visibility } = this.#exchange.watch;
+    return this.#sinceHeartbeatMs() > HEARTBEAT_GAP_MS_MAX
+      ? { ...visibility, watermarkAt: null }
+      : visibility;
   }
 
   /** Whether the database has heard of the intake; before, nothing can be recorded under its id. */
   hasEntered(): boolean {
-    return this.#pulse.hasEntered;
+    return this.#exchange.hasEntered;
   }
 
   /** Whether a signal may be promised that is only spooled. */
   mayPromise(): boolean {
     const { leaseMs } = this.#parts;
-    return mayConfirm({ sinceBeatMs: this.#sinceBeatMs(), leaseMs, isAlone: this.#pulse.watch.isAlone });
+    return mayConfirm({
+      sinceHeartbeatMs: this.#sinceHeartbeatMs(),
+      leaseMs,
+      isAlone: this.#exchange.watch.isAlone,
+    });
   }
 
   state(): HeartbeatState {
-    const { counts, intakeId } = this.#pulse;
-    return { ...counts, intakeId, sinceBeatMs: this.#sinceBeatMs(), failures: this.#failures };
+    const { counts, intakeId } = this.#exchange;
+    return { ...counts, intakeId, sinceHeartbeatMs: this.#sinceHeartbeatMs(), failures: this.#failures };
   }
 
-  /** The intake listens from now on. Resolves after the first beat, whether it succeeded or not. */
+  /** The intake listens from now on. Resolves after the first heartbeat, whether it succeeded or not. */
   async start(): Promise<void> {
     const { entered } = this.#parts;
-    this.#pulse.listen();
-    if (entered !== null) this.#pulse.enter(this.#identity.intakeId, entered);
-    this.#pulse.ticks.start();
-    await this.#tryToBeat();
+    this.#exchange.listen();
+    if (entered !== null) this.#exchange.enter(this.#identity.intakeId, entered);
+    this.#exchange.ticks.start();
+    await this.#tryHeartbeat();
     this.#running = this.#run();
   }
 
-  /** The intake listens no more; beats go on, but vouch for nothing that comes later. */
+  /** The intake listens no more; heartbeats go on, but vouch for nothing that comes later. */
   stopAccepting(): void {
-    this.#pulse.acceptedUntilAt ??= this.#parts.clock.now();
+    this.#exchange.acceptedUntilAt ??= this.#parts.clock.now();
   }
 
   /**
-   * Ends the beats. If nothing is left it says goodbye, and returns whether that was heard; otherwise that is for
+   * Ends the heartbeats. If nothing is left it says goodbye, and returns whether that was heard; otherwise that is for
    * whoever finds the rest.
    */
   async stop({ isEmpty }: { isEmpty: boolean }): Promise<boolean> {
@@ -107,33 +117,33 @@ export class Heartbeat {
     this.#stopping.abort();
     await this.#running;
     // Whoever never listened, or was never heard of, has nothing to vouch for.
-    if (this.#running !== null && this.#pulse.hasEntered) await this.#beatToTheEnd();
-    this.#pulse.ticks.stop();
+    if (this.#running !== null && this.#exchange.hasEntered) await this.#sendLastHeartbeats();
+    this.#exchange.ticks.stop();
     return isEmpty && this.#leave();
   }
 
-  /** Refusals of single checks may take several beats. */
-  async #beatToTheEnd(): Promise<void> {
-    for (let beats = 0; beats < LAST_BEATS_MAX; beats += 1) {
-      await this.#tryToBeat();
+  /** Refusals of single checks may take several heartbeats. */
+  async #sendLastHeartbeats(): Promise<void> {
+    for (let count = 0; count < LAST_HEARTBEATS_MAX; count += 1) {
+      await this.#tryHeartbeat();
       if (this.#isFailing || this.#parts.intake.state().unstoredSinceAt === null) return;
     }
   }
 
   async #leave(): Promise<boolean> {
-    const { intake, leave, monotonic, log, noteBeat, clock, wall } = this.#parts;
+    const { intake, leave, monotonic, log, noteHeartbeat, clock, wall } = this.#parts;
     const { refused, attributed, refusingSinceAt: from } = intake.state();
-    const open = from === null ? [] : [{ from, to: this.#pulse.acceptedUntilAt }];
+    const open = from === null ? [] : [{ from, to: this.#exchange.acceptedUntilAt }];
     try {
-      const going = { intakeId: this.#pulse.intakeId, refused: [...refused, ...open], attributed };
+      const going = { intakeId: this.#exchange.intakeId, refused: [...refused, ...open], attributed };
       await leave(going, { giveUpAtMs: monotonic() + BEAT_MS_MAX });
     } catch (error) {
       log.warn({ err: error }, "could not unregister this process; the next start on this machine does it");
       return false;
     }
-    // From now on the others go on without us: as one of several, a start may not count on this beat.
-    const { isAlone } = this.#pulse.watch;
-    noteBeat({ wallAt: 0, databaseAheadMs: clock.now() - wall(), isAlone });
+    // From now on the others go on without us: as one of several, a start may not count on this heartbeat.
+    const { isAlone } = this.#exchange.watch;
+    noteHeartbeat({ wallAt: 0, databaseAheadMs: clock.now() - wall(), isAlone });
     return true;
   }
 
@@ -142,34 +152,34 @@ export class Heartbeat {
     while (!signal.aborted) {
       const waitMs = this.#lastTryMs + HEARTBEAT_EVERY_MS - this.#parts.monotonic();
       await pause(Math.max(0, waitMs), undefined, { signal }).catch(() => {});
-      if (!signal.aborted) await this.#tryToBeat();
+      if (!signal.aborted) await this.#tryHeartbeat();
     }
   }
 
-  async #tryToBeat(): Promise<void> {
+  async #tryHeartbeat(): Promise<void> {
     const { monotonic, log, spoolTrouble } = this.#parts;
     this.#lastTryMs = monotonic();
     const limit = { giveUpAtMs: this.#lastTryMs + BEAT_MS_MAX };
     this.#startSearch();
     this.#noteSpool();
     try {
-      if (!this.#pulse.hasEntered) await this.#enterLate(limit);
+      if (!this.#exchange.hasEntered) await this.#enterLate(limit);
       const { spool } = this.#identity;
       const trouble = spool === null ? null : spoolTrouble(spool);
       if (trouble !== null) await this.#leaveSpool(trouble, limit);
-      else if (!(await this.#pulse.beat(limit))) await this.#enterAnew(limit);
-      this.#letGo(this.#pulse.takeHeardGone());
+      else if (!(await this.#exchange.sendHeartbeat(limit))) await this.#enterAnew(limit);
+      this.#releaseIntakes(this.#exchange.takeClosedGone());
       if (this.#isFailing) log.info("heartbeats succeed again");
       this.#isFailing = false;
     } catch (error) {
-      // While the database is away every beat fails: one line says it.
+      // While the database is away every heartbeat fails: one line says it.
       if (!this.#isFailing) log.warn({ err: error }, "heartbeats fail");
       this.#isFailing = true;
       this.#failures += 1;
     }
   }
 
-  /** Here and not after a beat: it fills while the database is away. */
+  /** Here and not after a heartbeat: it fills while the database is away. */
   #noteSpool(): void {
     const { spoolFill, log } = this.#parts;
     const fill = spoolFill();
@@ -183,7 +193,7 @@ export class Heartbeat {
     this.#isFull = isFull;
   }
 
-  /** Beside the beats: a disk that hangs must not stop them. */
+  /** Beside the heartbeats: a disk that hangs must not stop them. */
   #startSearch(): void {
     const { monotonic, log } = this.#parts;
     if (this.#isSearching || monotonic() - this.#searchedMs < ORPHANS_EVERY_MS) return;
@@ -201,15 +211,17 @@ export class Heartbeat {
     const { gone, broken } = await findOrphans();
     // First: whoever is gone may have held the watermark for what was found just now.
     await intake.adopt();
-    for (const id of gone) this.#pulse.gone.add(id);
-    for (const id of broken) this.#pulse.broken.add(id);
+    for (const id of gone) this.#exchange.gone.add(id);
+    for (const id of broken) this.#exchange.broken.add(id);
   }
 
   /** Their files go only now that the database does not count on them: if we die, the next start finds them. */
-  #letGo(intakeIds: readonly string[]): void {
+  #releaseIntakes(intakeIds: readonly string[]): void {
     if (intakeIds.length === 0) return;
-    const { letGo, log } = this.#parts;
-    letGo(intakeIds).catch((error: unknown) => log.warn({ err: error }, "could not remove an empty spool"));
+    const { releaseIntakes, log } = this.#parts;
+    releaseIntakes(intakeIds).catch((error: unknown) =>
+      log.warn({ err: error }, "could not remove an empty spool"),
+    );
     // There may be more than are found at a time.
     this.#searchedMs = Number.NEGATIVE_INFINITY;
   }
@@ -221,7 +233,7 @@ export class Heartbeat {
     const unappliedAt = intake.state().oldestUnappliedAt;
     const entered = await enter({ intakeId, name, leaseMs, unappliedAt }, limit);
     clock.adjust(entered.look);
-    this.#pulse.enter(intakeId, entered);
+    this.#exchange.enter(intakeId, entered);
     log.info({ intakeId }, "connected to the database and registered");
   }
 
@@ -231,11 +243,11 @@ export class Heartbeat {
     const intakeId = randomUUID();
     const entered = await enter({ intakeId, name, leaseMs }, limit);
     log.warn(
-      { was: this.#pulse.intakeId, intakeId },
+      { was: this.#exchange.intakeId, intakeId },
       "other processes considered this one lost; registered again",
     );
     clock.adjust(entered.look);
-    this.#pulse.enter(intakeId, entered);
+    this.#exchange.enter(intakeId, entered);
     await this.#renew(intakeId, { isAbandoning: false });
   }
 
@@ -247,7 +259,7 @@ export class Heartbeat {
     const entered = await enter({ intakeId, name, leaseMs }, limit);
     // Not before: while the database is away this is tried each second.
     log.error({ trouble }, "the spool failed; replacing it with a new one");
-    this.#pulse.enter(intakeId, entered);
+    this.#exchange.enter(intakeId, entered);
     const isRemoved = spool !== null && (await closeSpool(spool)).isRemoved;
     await this.#renew(intakeId, { isAbandoning: true, removed: isRemoved ? spool : null });
   }
@@ -280,19 +292,18 @@ export class Heartbeat {
       const { intakeId, spool } = await renewed;
       if (spool !== null && !isClosed) await closeSpool(spool);
       // Not before: until now, batches could be under way under the old id.
-      if (spool !== null && spool === removed) this.#pulse.gone.add(intakeId);
+      if (spool !== null && spool === removed) this.#exchange.gone.add(intakeId);
     } catch (error) {
       log.error({ err: error }, "could not close an old spool");
     }
   }
 
-  #sinceBeatMs(): number {
-    return this.#parts.monotonic() - this.#pulse.lastBeatMs;
+  #sinceHeartbeatMs(): number {
+    return this.#parts.monotonic() - this.#exchange.lastHeartbeatMs;
   }
 }
 
-// What the heart of an intake is handed: the operations as functions, the spool's upkeep, the intake itself.
-// Only types; src/roles/roles.ts decides who keeps these promises.
+// The dependencies of the heartbeat. They are made in src/roles/ping.ts.
 
 /** What was found out about intakes of this machine that are gone. */
 export type Orphans = {
@@ -316,18 +327,18 @@ export type HeartbeatDeps = {
   identity: Identity;
   /** Null: the database was away, and the intake has to enter later. */
   entered: IntakeEntered | null;
-  /** The last good beat before the start, on the monotonic clock, and whether nobody else was there then. */
-  lastBeat: { ms: number; isAlone: boolean };
+  /** The last good heartbeat before the start, on the monotonic clock, and whether nobody else was there then. */
+  lastHeartbeat: { ms: number; isAlone: boolean };
   intake: DatabaseIntake;
   clock: DatabaseClock;
   enter: (entry: IntakeEntry, limit: Limit) => Promise<IntakeEntered>;
-  beat: (request: HeartbeatRequest, limit: Limit) => Promise<HeartbeatResult>;
+  sendHeartbeat: (request: HeartbeatRequest, limit: Limit) => Promise<HeartbeatResult>;
   leave: (
     going: { intakeId: string; refused: readonly Interval[]; attributed: AttributedRefusals },
     limit: Limit,
   ) => Promise<boolean>;
   /** For whoever starts here while the database is away. */
-  noteBeat: (beat: LastHeartbeat) => void;
+  noteHeartbeat: (heartbeat: LastHeartbeat) => void;
   /** A spool for a new id, which takes over what the old ones have left; null when there is none. */
   openSpool: (intakeId: string) => Promise<BatchSpool | null>;
   /** The spool of an id that is no longer in use. */
@@ -338,14 +349,14 @@ export type HeartbeatDeps = {
   spoolFill: () => number;
   findOrphans: () => Promise<Orphans>;
   /** Nobody counts any more on these, which have left nothing. */
-  letGo: (intakeIds: readonly string[]) => Promise<void>;
+  releaseIntakes: (intakeIds: readonly string[]) => Promise<void>;
   log: Log;
   monotonic: () => number;
   wall: () => number;
 };
 
-// One beat at a time: what an intake says of itself, and what it learns from the answer. Whatever it has to say
-// is said until a beat has succeeded, and then never again.
+// One heartbeat at a time: what an intake reports, and what it learns from the result. Reports are repeated until a
+// heartbeat has succeeded, and then never again.
 
 /** After a gap, what lies in the sockets is read first: connections are taken in one turn, read in the next. */
 const TURNS_AFTER_GAP = 3;
@@ -353,12 +364,12 @@ const TURNS_AFTER_GAP = 3;
 const CLOCK_BACK_MS_MAX = 1_000;
 
 export type HeartbeatCounts = {
-  beats: number;
+  count: number;
   /** Other intakes that were declared lost. */
   lost: number;
   /** Blind times that were written. */
   blind: number;
-  /** How far the watermark of everybody is behind; null before the first beat. */
+  /** How far the watermark of everybody is behind; null before the first heartbeat. */
   watermarkLagMs: number | null;
 };
 
@@ -367,30 +378,30 @@ export class HeartbeatExchange {
   readonly watch: PeerHeartbeats;
   readonly gone = new Set<string>();
   readonly broken = new Set<string>();
-  readonly counts: HeartbeatCounts = { beats: 0, lost: 0, blind: 0, watermarkLagMs: null };
+  readonly counts: HeartbeatCounts = { count: 0, lost: 0, blind: 0, watermarkLagMs: null };
   /** Set when the intake has stopped listening: it vouches for nothing that comes later. */
   acceptedUntilAt: Instant | null = null;
-  /** When the last beat that succeeded began, on the monotonic clock. */
-  lastBeatMs: number;
+  /** When the last heartbeat that succeeded began, on the monotonic clock. */
+  lastHeartbeatMs: number;
   readonly #parts: HeartbeatDeps;
   #intakeId: string;
   #hasEntered: boolean;
   #listensSinceAt: Instant | null = null;
   #beatAt: Instant | null = null;
-  /** The database's clock at the last beat. */
+  /** The database's clock at the last heartbeat. */
   #lookedAt: Instant | null = null;
   /** Before this intake listened, back to the last sign of anybody's life. */
   #before: Interval[] = [];
-  #isHoldTold = false;
+  #isHoldReported = false;
   readonly #taken: PerMinute;
   #signalsPerMinute = 0;
-  readonly #heardGone: string[] = [];
+  readonly #closedGone: string[] = [];
 
   constructor(parts: HeartbeatDeps) {
     this.#parts = parts;
     this.#intakeId = parts.identity.intakeId;
-    this.lastBeatMs = parts.lastBeat.ms;
-    this.watch = new PeerHeartbeats(parts.lastBeat);
+    this.lastHeartbeatMs = parts.lastHeartbeat.ms;
+    this.watch = new PeerHeartbeats(parts.lastHeartbeat);
     this.#hasEntered = parts.entered !== null;
     const { monotonic, wall, clock } = parts;
     this.ticks = new Ticks({ monotonic, wall, now: () => clock.now() });
@@ -415,7 +426,7 @@ export class HeartbeatExchange {
   enter(intakeId: string, { look, lastBeatAt }: IntakeEntered): void {
     this.#intakeId = intakeId;
     this.#beatAt = lastBeatAt;
-    this.lastBeatMs = look.sentAtMs;
+    this.lastHeartbeatMs = look.sentAtMs;
     this.watch.startOver();
     // One that listened before it could enter has taken what came; one that enters anew was given up meanwhile.
     const now = this.#parts.clock.now();
@@ -425,12 +436,12 @@ export class HeartbeatExchange {
   }
 
   /** Those who are gone, and of whom the database has heard so since this was asked the last time. */
-  takeHeardGone(): string[] {
-    return this.#heardGone.splice(0);
+  takeClosedGone(): string[] {
+    return this.#closedGone.splice(0);
   }
 
   /** Beats once. False: the database does not have this intake any more. */
-  async beat(limit: Limit): Promise<boolean> {
+  async sendHeartbeat(limit: Limit): Promise<boolean> {
     const begunMs = this.#parts.monotonic();
     const { confirmed: confirmedBefore, takenCount: total } = this.#parts.intake.state();
     // Looked at before the database is asked: while it is away, signals come in all the same.
@@ -451,26 +462,29 @@ export class HeartbeatExchange {
     const before = { beatAt: this.#beatAt, lookedAt: this.#lookedAt, confirmedSeq };
     const own = { intakeId: this.#intakeId, leaseMs: this.#parts.leaseMs, ...before };
     const others = { watchingSinceAt, signs: this.watch.signs(), gone: said.gone, broken: said.broken };
-    const result = await this.#parts.beat({ ...own, ...others, blindAfterId, observe }, limit);
+    const result = await this.#parts.sendHeartbeat({ ...own, ...others, blindAfterId, observe }, limit);
     if (result.kind === "closed") return false;
-    this.lastBeatMs = begunMs;
+    this.lastHeartbeatMs = begunMs;
     this.#before.splice(0, said.before);
     this.ticks.forget(said.gaps);
     this.#parts.intake.forgetRefused(said.refused);
     this.#parts.intake.forgetAttributed(attributed);
-    this.#hear(said, result.others);
+    this.#noteClosed(said, result.others);
     this.#note(result);
     this.#compare(result.lastSeq, confirmedSeq);
     return true;
   }
 
   /** Whoever is still open could not be closed just now, and is said again. */
-  #hear({ gone, broken }: Record<"gone" | "broken", readonly string[]>, open: readonly OpenIntake[]): void {
+  #noteClosed(
+    { gone, broken }: Record<"gone" | "broken", readonly string[]>,
+    open: readonly OpenIntake[],
+  ): void {
     const isClosed = (intakeId: string) => !open.some(({ id }) => id === intakeId);
     for (const id of broken.filter(isClosed)) this.broken.delete(id);
     for (const id of gone.filter(isClosed)) {
       this.gone.delete(id);
-      this.#heardGone.push(id);
+      this.#closedGone.push(id);
     }
   }
 
@@ -496,7 +510,7 @@ export class HeartbeatExchange {
       unproven: [...this.#before, ...this.ticks.gaps()],
       refused: state.refused,
       attributed: state.attributed,
-      spoolEmpty: !state.isDetour,
+      spoolEmpty: !state.isSpooling,
       spoolFill: this.#parts.spoolFill(),
       signalsPerMinute: this.#signalsPerMinute,
     };
@@ -517,8 +531,8 @@ export class HeartbeatExchange {
     this.#lookedAt = look.databaseAt;
     this.watch.note(result);
     const [wallAt, { isAlone }] = [wall(), this.watch];
-    this.#parts.noteBeat({ wallAt, databaseAheadMs: clock.now() - wallAt, isAlone });
-    this.counts.beats += 1;
+    this.#parts.noteHeartbeat({ wallAt, databaseAheadMs: clock.now() - wallAt, isAlone });
+    this.counts.count += 1;
     this.counts.lost += lost.length;
     this.counts.blind += blind.length;
     this.counts.watermarkLagMs = look.databaseAt - visibility.watermarkAt;
@@ -526,9 +540,9 @@ export class HeartbeatExchange {
       log.error({ intakeId: id, name: where }, "receiving process lost");
     for (const one of blind) log.warn(blindFields(one), "monitoring gap: pings could not be received");
     const hold = holdOf(result, { id: this.#intakeId, name });
-    if (hold !== null && !this.#isHoldTold)
+    if (hold !== null && !this.#isHoldReported)
       log.warn(hold, "the watermark is held back; alerts for missing pings are delayed");
-    this.#isHoldTold = hold !== null;
+    this.#isHoldReported = hold !== null;
   }
 
   /** A standby that took over, or a backup, may not have what was confirmed: then it is given again. */

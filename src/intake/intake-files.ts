@@ -29,10 +29,10 @@ export type IntakeFiles = {
   /** Takes over what intakes of this machine have left, and says which of them are gone. */
   findOrphans(): Promise<Orphans>;
   /** Nobody counts any more on these, which have left nothing. */
-  letGo(intakeIds: readonly string[]): Promise<void>;
-  /** What the last good beat on this machine said; null when nobody can tell. */
-  lastBeat(): Promise<LastHeartbeat | null>;
-  noteBeat(beat: LastHeartbeat): void;
+  releaseIntakes(intakeIds: readonly string[]): Promise<void>;
+  /** What the last good heartbeat on this machine said; null when nobody can tell. */
+  lastHeartbeat(): Promise<LastHeartbeat | null>;
+  noteHeartbeat(heartbeat: LastHeartbeat): void;
   /** Of the spool in use. */
   state(): SpoolState | null;
   /** How full the spool in use is, from 0 to 1. One without room on its disk, or without its folder, is full. */
@@ -52,9 +52,9 @@ class FolderIntakeFiles implements IntakeFiles {
   readonly #folder: string;
   readonly #bytesMax: number;
   readonly #spools = new Map<BatchSpool, { spool: Spool; intakeId: string }>();
-  readonly #lastBeat: LastHeartbeatFile;
+  readonly #lastHeartbeat: LastHeartbeatFile;
   /** Intakes whose files cannot be read, once that was told. */
-  readonly #toldBroken = new Set<string>();
+  readonly #reportedBroken = new Set<string>();
   #inUse: Spool | null = null;
   #owner: string | null = null;
   #known: KnownChecks | null = null;
@@ -62,7 +62,7 @@ class FolderIntakeFiles implements IntakeFiles {
   constructor({ folder, bytesMax }: { folder: string; bytesMax: number }) {
     this.#folder = folder;
     this.#bytesMax = bytesMax;
-    this.#lastBeat = new LastHeartbeatFile(folder);
+    this.#lastHeartbeat = new LastHeartbeatFile(folder);
   }
 
   async open(intakeId: string): Promise<BatchSpool> {
@@ -111,16 +111,16 @@ class FolderIntakeFiles implements IntakeFiles {
     return { gone: spool.state().emptyOrphans, broken: this.#newlyBroken() };
   }
 
-  async letGo(intakeIds: readonly string[]): Promise<void> {
-    await this.#inUse?.letGo(intakeIds);
+  async releaseIntakes(intakeIds: readonly string[]): Promise<void> {
+    await this.#inUse?.releaseIntakes(intakeIds);
   }
 
-  lastBeat(): Promise<LastHeartbeat | null> {
+  lastHeartbeat(): Promise<LastHeartbeat | null> {
     return readLastHeartbeat(this.#folder);
   }
 
-  noteBeat(beat: LastHeartbeat): void {
-    this.#lastBeat.note(beat);
+  noteHeartbeat(heartbeat: LastHeartbeat): void {
+    this.#lastHeartbeat.note(heartbeat);
   }
 
   state(): SpoolState | null {
@@ -144,16 +144,16 @@ class FolderIntakeFiles implements IntakeFiles {
       open.map(({ spool }) => spool.close({ keepsEmpty: !hasLeft || spool !== this.#inUse })),
     );
     await this.#known?.close();
-    await this.#lastBeat.close();
+    await this.#lastHeartbeat.close();
   }
 
   #newlyBroken(): string[] {
     const all = new Set(filesSetAside(this.#folder).map(({ intakeId }) => intakeId));
     // One of our own is told when it is out of use.
     for (const { intakeId } of this.#spools.values()) all.delete(intakeId);
-    const news = [...all].filter((intakeId) => !this.#toldBroken.has(intakeId));
-    for (const intakeId of news) this.#toldBroken.add(intakeId);
-    return news;
+    const unreported = [...all].filter((intakeId) => !this.#reportedBroken.has(intakeId));
+    for (const intakeId of unreported) this.#reportedBroken.add(intakeId);
+    return unreported;
   }
 }
 
@@ -166,9 +166,9 @@ function noIntakeFiles(): IntakeFiles {
     // Known checks may use all of the receive queue, unknown ones only a part of it.
     openKnown: async () => knownUntilRestart(),
     findOrphans: async () => ({ gone: [], broken: [] }),
-    letGo: async () => {},
-    lastBeat: async () => null,
-    noteBeat: () => {},
+    releaseIntakes: async () => {},
+    lastHeartbeat: async () => null,
+    noteHeartbeat: () => {},
     state: () => null,
     fill: () => 0,
     knownCount: () => 0,

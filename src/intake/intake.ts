@@ -1,5 +1,4 @@
-// The port through which protocols hand over signals: what they may ask of whatever makes a signal durable.
-// Only promises stand here; who keeps them is decided in src/roles/roles.ts.
+// The interface through which HTTP and SMTP hand over signals to be made durable.
 import type { Instant } from "../core/instant.ts";
 import type { AcceptedSignal, SignalTarget } from "../core/signal.ts";
 

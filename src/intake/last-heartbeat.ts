@@ -1,5 +1,5 @@
-// What the last good beat on this machine said, in a small file beside the spool: whoever starts while the
-// database is away takes from it what it may promise, and the time. Trouble with the file only means less of both.
+// The last successful heartbeat on this machine, in a small file beside the spool. A process that starts while the database
+// is unavailable reads the lease and the time from it. Errors of the file are tolerated.
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Instant } from "../core/instant.ts";
@@ -17,7 +17,7 @@ const FILE_NAME = "last-beat.json";
 /** Beats come each second; leases last for minutes. */
 const WRITE_EVERY_MS = 10_000;
 
-/** The last beat of anybody in the folder; null when there was none, or nobody can tell. */
+/** The last heartbeat of anybody in the folder; null when there was none, or nobody can tell. */
 export async function readLastHeartbeat(folder: string): Promise<LastHeartbeat | null> {
   try {
     return lastHeartbeatOf(JSON.parse(await readFile(join(folder, FILE_NAME), "utf8")));
@@ -43,12 +43,12 @@ export class LastHeartbeatFile {
     this.#path = join(folder, FILE_NAME);
   }
 
-  note(beat: LastHeartbeat): void {
+  note(heartbeat: LastHeartbeat): void {
     const written = this.#written;
-    const isFresh = written !== null && Math.abs(beat.wallAt - written.wallAt) < WRITE_EVERY_MS;
-    if (isFresh && written.isAlone === beat.isAlone) return;
-    this.#written = beat;
-    this.#writing = this.#writing.then(() => this.#write(beat));
+    const isFresh = written !== null && Math.abs(heartbeat.wallAt - written.wallAt) < WRITE_EVERY_MS;
+    if (isFresh && written.isAlone === heartbeat.isAlone) return;
+    this.#written = heartbeat;
+    this.#writing = this.#writing.then(() => this.#write(heartbeat));
   }
 
   /** Resolves when everything that was noted is written, as far as it can be. */
@@ -57,10 +57,10 @@ export class LastHeartbeatFile {
   }
 
   /** Replaced as a whole: half a file would be none. */
-  async #write(beat: LastHeartbeat): Promise<void> {
+  async #write(heartbeat: LastHeartbeat): Promise<void> {
     const draft = `${this.#path}.${process.pid}`;
     try {
-      await writeFile(draft, JSON.stringify(beat), { mode: 0o600 });
+      await writeFile(draft, JSON.stringify(heartbeat), { mode: 0o600 });
       await rename(draft, this.#path);
     } catch {
       this.#written = null;

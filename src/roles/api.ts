@@ -38,9 +38,9 @@ type Handlers = {
 export function apiRole(resources: ApiResources): ServerRole {
   const { database, log, metrics } = resources;
   const ending = new AbortController();
-  const watching = watermarkLoop("api-sight", { database, log, metrics: metrics.loops });
+  const watermark = watermarkLoop("api-sight", { database, log, metrics: metrics.loops });
   const uses = new KeyUses();
-  const loops: Service[] = [watching, keyUseLoop({ uses, database, log, metrics: metrics.loops })];
+  const loops: Service[] = [watermark, keyUseLoop({ uses, database, log, metrics: metrics.loops })];
   let handlers: Handlers | null = null;
   addFigures(metrics, [
     answers("api", "Management API responses by status.", () => handlers?.api),
@@ -53,10 +53,10 @@ export function apiRole(resources: ApiResources): ServerRole {
     name: "api",
     needsDatabase: true,
     open: async () => {
-      handlers = await makeHandlers(resources, { watching, uses, signal: ending.signal });
+      handlers = await makeHandlers(resources, { watermark, uses, signal: ending.signal });
       for (const loop of loops) await loop.start();
       const { api, own, badge, scrape, documents, web } = handlers;
-      // The API takes every path below its own, so whoever has a place there comes before it.
+      // The API handles every path below its own, so handlers with a path there come before it.
       return [badge, scrape, documents, web, own, api];
     },
     close: async () => {
@@ -64,13 +64,13 @@ export function apiRole(resources: ApiResources): ServerRole {
       for (const loop of loops.toReversed()) await loop.stop();
       await handlers?.api.close();
     },
-    trouble: () => (handlers === null ? "has not started" : watching.trouble()),
+    trouble: () => (handlers === null ? "has not started" : watermark.trouble()),
   };
 }
 
 async function makeHandlers(
   { config, database, log }: ApiResources,
-  { watching, uses, signal }: { watching: WatermarkLoop; uses: KeyUses; signal: AbortSignal },
+  { watermark, uses, signal }: { watermark: WatermarkLoop; uses: KeyUses; signal: AbortSignal },
 ): Promise<Handlers> {
   const secretKey = await secretKeyOf(database, config.secretKey);
   const siteUrl = new URL(config.siteUrl);
@@ -83,7 +83,7 @@ async function makeHandlers(
     urls,
     checkLimitDefault: config.checkLimit,
     pingLogLimit: config.pingLogLimit,
-    visibility: () => watching.visibility(),
+    visibility: () => watermark.visibility(),
     secretKey,
     objects: objects === null ? null : guardedObjects(objects, { now }),
     log,
@@ -101,7 +101,7 @@ async function makeHandlers(
   });
   const identify: ApiHandler["auth"]["identifyKey"] = (request, key) => api.auth.identifyKey(request, key);
   const { mailVerification } = config;
-  const letters = fontPath();
+  const fontFile = fontPath();
   const baseUrl = urls.site + OWN_API_PATH;
   const destinations = reachOf(config);
   const ownContext = { database, baseUrl, mailVerification, destinations, log };
@@ -114,7 +114,7 @@ async function makeHandlers(
       urls,
       dialect: config.apiDialect,
       kinds: KINDS,
-      font: letters === null ? null : urls.site + letters,
+      font: fontFile === null ? null : urls.site + fontFile,
     }),
     web: mailPagesHandler({
       database,

@@ -44,7 +44,7 @@ function movingLoop({ config, database, log, metrics }: MoverResources, objects:
   const callMsMax = config.s3TimeoutSeconds * SECOND_MS;
   const counts: Counts = { moved: 0, removed: 0, troubles: 0, isTroubled: false };
   addCounts(metrics, counts);
-  const tell = objectStoreErrorLog(log);
+  const logProblem = objectStoreErrorLog(log);
   return loopService("mover", {
     idleMs: IDLE_MS,
     staleMs: PIECE_MINUTES_MAX * MINUTE_MS + PIECE_CALLS_MAX * callMsMax,
@@ -55,8 +55,8 @@ function movingLoop({ config, database, log, metrics }: MoverResources, objects:
       const now = await readDatabaseClock(database);
       const done = await moveBodies(database, { objects, now, bytesMin: config.s3BodyBytesMin, callMsMax });
       count(counts, done);
-      // Whoever stops us ends the calls under way, and that is no trouble.
-      if (!signal.aborted) tell(done.trouble, now);
+      // Stopping aborts the running calls, which is not an error.
+      if (!signal.aborted) logProblem(done.trouble, now);
       return done.isComplete || done.trouble !== null ? "idle" : "again";
     }),
   });

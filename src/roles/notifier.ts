@@ -145,10 +145,10 @@ export async function connectChats(
   const { database, http, token } = setUp;
   const nothing = { offset, isMore: false };
   if (!(await isAnyChatWaitingNow(database, now))) return { ...nothing, trouble: null };
-  const heard = await reachable(() => readSetUpCodes({ http, token }, offset));
-  if (!heard.ok) return { ...nothing, trouble: heard.text };
-  for (const one of heard.codes) await connectOne(setUp, { ...one, now });
-  return { offset: heard.nextOffset, isMore: heard.isMore, trouble: null };
+  const polled = await reachable(() => readSetUpCodes({ http, token }, offset));
+  if (!polled.ok) return { ...nothing, trouble: polled.text };
+  for (const one of polled.codes) await connectOne(setUp, { ...one, now });
+  return { offset: polled.nextOffset, isMore: polled.isMore, trouble: null };
 }
 
 async function connectOne(
@@ -164,7 +164,7 @@ async function connectOne(
     log.warn({ reason: greeted.text }, "could not send the welcome message to a Telegram chat");
 }
 
-/** That Telegram cannot be reached is no fault of ours; whoever waits for a chat goes on waiting. */
+/** A connection error is a result: channels keep waiting for their chat. */
 async function reachable<T extends { ok: true }>(
   call: () => Promise<T | { ok: false; text: string }>,
 ): Promise<T | { ok: false; text: string }> {
@@ -184,7 +184,7 @@ function chatSetUpLoop(setUp: ChatSetUp, metrics: LoopMetrics): Loop {
     idleMs: IDLE_MS,
     log: setUp.log,
     metrics,
-    // Whoever asks the bot takes the codes away from the server in service.
+    // Polling the bot would take the codes away from the server in service.
     tick: whileInService(setUp.database, async (): Promise<TickResult> => {
       const now = await readDatabaseClock(setUp.database);
       const looked = await connectChats(setUp, { now, offset });
@@ -203,7 +203,7 @@ export type MailResources = { config: Config; database: Database; log: Log; metr
 
 export type OpenMail = {
   port: MailPort;
-  /** They are started and stopped by whoever opens mail. */
+  /** Started and stopped by the caller. */
   loops: readonly Loop[];
   close(): Promise<void>;
 };
@@ -211,10 +211,10 @@ export type OpenMail = {
 /** How often reports and reminders are looked for. */
 const PLAN_IDLE_MS = MINUTE_MS;
 
-const LETTERS_IDLE_MS = 2 * SECOND_MS;
+const EMAILS_IDLE_MS = 2 * SECOND_MS;
 
-/** Letters of one turn. They go one after the other, so that alerts find the server free. */
-const LETTERS_PER_TURN = 5;
+/** Account emails per turn. They are sent one after the other, so that alerts are not delayed. */
+const EMAILS_PER_TURN = 5;
 
 type MailDeps = MailResources & { sender: MailSender; signing: () => Promise<Signing>; from: string };
 
@@ -239,7 +239,7 @@ function openMail(resources: MailResources): OpenMail | null {
   };
   return {
     port: mailPort(deps),
-    loops: [letterLoop(deps), planLoop(deps)],
+    loops: [accountEmailLoop(deps), planLoop(deps)],
     close: () => sender.close(),
   };
 }
@@ -271,14 +271,14 @@ async function sendBounceable(deps: MailDeps, { bounceId, ...mail }: BounceableM
   const { config, database, sender } = deps;
   if (config.mailReturnPath === null) return sender.send(mail);
   const at = await readDatabaseClock(database);
-  // Made by our own kinds and letters, in this shape.
+  // Made by our own channel kinds and account emails, in this shape.
   const id = bounceId as BounceId;
   const localPart = bounceLocalPart(await deps.signing(), { id, address: mail.to, at });
   return sender.send({ ...mail, returnPath: returnPathFor(config.mailReturnPath, localPart) });
 }
 
-/** Sends letters that are due. */
-function letterLoop(deps: MailDeps): Loop {
+/** Sends account emails that are due. */
+function accountEmailLoop(deps: MailDeps): Loop {
   const { database, log, metrics } = deps;
   const counts: Record<string, number> = { sent: 0, failed: 0, moot: 0 };
   addFigures(metrics, [
@@ -291,39 +291,39 @@ function letterLoop(deps: MailDeps): Loop {
     },
   ]);
   return loopService("letters", {
-    idleMs: LETTERS_IDLE_MS,
+    idleMs: EMAILS_IDLE_MS,
     log,
     metrics: metrics.loops,
     tick: whileInService(database, async (signal) => {
       const now = await readDatabaseClock(database);
-      const letters = await claimEmails(database, { now, limit: LETTERS_PER_TURN });
-      for (const letter of letters) {
+      const emails = await claimEmails(database, { now, limit: EMAILS_PER_TURN });
+      for (const email of emails) {
         // What is left is due again when its claim has run out.
         if (signal.aborted) return "idle";
-        const outcome = await sendLetter(deps, letter);
+        const outcome = await sendAccountEmail(deps, email);
         counts[outcome] = (counts[outcome] ?? 0) + 1;
       }
-      return letters.length === LETTERS_PER_TURN ? "again" : "idle";
+      return emails.length === EMAILS_PER_TURN ? "again" : "idle";
     }),
   });
 }
 
-async function sendLetter(deps: MailDeps, letter: ClaimedEmail): Promise<"sent" | "failed" | "moot"> {
+async function sendAccountEmail(deps: MailDeps, email: ClaimedEmail): Promise<"sent" | "failed" | "moot"> {
   const { database, log } = deps;
-  const written = await composeEmail(database, letter, await readDatabaseClock(database));
-  const result = written === null ? null : await sendBounceable(deps, await asMail(deps, letter, written));
-  await settleEmail(database, letter, { result, now: await readDatabaseClock(database) });
+  const written = await composeEmail(database, email, await readDatabaseClock(database));
+  const result = written === null ? null : await sendBounceable(deps, await asMail(deps, email, written));
+  await settleEmail(database, email, { result, now: await readDatabaseClock(database) });
   if (result === null) return "moot";
   if (result.kind === "failed") {
     log.warn(
-      { letter: letter.uuid, kind: letter.kind, reason: result.reason },
+      { letter: email.uuid, kind: email.kind, reason: result.reason },
       "an account email was not sent",
     );
   }
   return result.kind;
 }
 
-async function asMail(deps: MailDeps, letter: ClaimedEmail, written: ComposedEmail): Promise<BounceableMail> {
+async function asMail(deps: MailDeps, email: ClaimedEmail, written: ComposedEmail): Promise<BounceableMail> {
   const { config, database } = deps;
   const { to, accountUuid, facts } = written;
   const signing = await deps.signing();
@@ -344,14 +344,14 @@ async function asMail(deps: MailDeps, letter: ClaimedEmail, written: ComposedEma
   return {
     to,
     ...rendered,
-    messageId: `<${letter.uuid}@${idDomain(deps)}>`,
+    messageId: `<${email.uuid}@${idDomain(deps)}>`,
     ...(unsubscribe !== null && {
       headers: {
         "List-Unsubscribe": `<${unsubscribe}>`,
         "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
       },
     }),
-    bounceId: `l.${letter.uuid}`,
+    bounceId: `l.${email.uuid}`,
   };
 }
 
@@ -363,12 +363,12 @@ function planLoop({ database, log, metrics }: MailDeps): Loop {
     metrics: metrics.loops,
     tick: whileInService(database, async () => {
       const now = await readDatabaseClock(database);
-      const { letters, isComplete } = await planReports(database, {
+      const { letters: reports, isComplete } = await planReports(database, {
         now,
         drawMinute: () => randomInt(REPORT_MINUTES),
       });
       const reminders = await planReminders(database, { now });
-      if (letters + reminders > 0) log.info({ reports: letters, reminders }, "reports and reminders planned");
+      if (reports + reminders > 0) log.info({ reports: reports, reminders }, "reports and reminders planned");
       return isComplete ? "idle" : "again";
     }),
   });

@@ -81,22 +81,22 @@ function handlerFor({ intake }: StartedIntake, { config, log, misses }: SignalRo
 // and is closed after the last role.
 
 export type SharedIntake = {
-  /** Enters, if nobody has; each that joined has to leave. */
+  /** Registers the intake for the first role; each role that joined has to leave. */
   join(): Promise<StartedIntake>;
-  /** Those that joined listen. From the first beat on others rely on that. */
+  /** Those that joined listen. From the first heartbeat on others rely on that. */
   opened(): Promise<void>;
   /** They are about to stop listening. */
   closing(): void;
   /** One that joined hands over nothing any more. The last one stops the intake. */
   leave(): Promise<void>;
-  /** What is the matter with the intake; null when nothing is, or nobody has joined. */
+  /** The problem of the intake; null when there is none, or no role has joined. */
   trouble(): string | null;
   current(): StartedIntake | null;
   /** Adds the intake's figures to the process's, once. */
   addFigures(): void;
 };
 
-/** An intake that nobody has joined yet. */
+/** An intake that no role has joined yet. */
 export function sharedIntake(resources: IntakeResources & { metrics: Metrics }): SharedIntake {
   let starting: Promise<StartedIntake> | null = null;
   let receiving: StartedIntake | null = null;
@@ -116,10 +116,10 @@ export function sharedIntake(resources: IntakeResources & { metrics: Metrics }):
       return receiving;
     },
     opened: async () => {
-      opening ??= receiving?.heart.start() ?? null;
+      opening ??= receiving?.heartbeat.start() ?? null;
       await opening;
     },
-    closing: () => receiving?.heart.stopAccepting(),
+    closing: () => receiving?.heartbeat.stopAccepting(),
     leave: async () => {
       joined -= 1;
       if (joined === 0) await receiving?.stop();
@@ -138,13 +138,13 @@ export function sharedIntake(resources: IntakeResources & { metrics: Metrics }):
 }
 
 /** Why every ping is refused; null when pings of known checks are taken. */
-function troubleOf({ intake, heart, spooling }: StartedIntake): string | null {
-  const { isBlocked, isDetour, isAnswering } = intake.state();
+function troubleOf({ intake, heartbeat, spooling }: StartedIntake): string | null {
+  const { isBlocked, isSpooling, isAnswering } = intake.state();
   if (isBlocked) return "pings are rejected: the database is unavailable or read-only, and there is no spool";
-  if (!isDetour) return null;
+  if (!isSpooling) return null;
   if (!isAnswering && spooling.knownCount() === 0)
     return "pings are rejected: the database is unavailable, and no checks are known on this machine yet";
-  if (!heart.mayPromise()) return "pings are rejected: the lease has expired";
+  if (!heartbeat.mayPromise()) return "pings are rejected: the lease has expired";
   const spool = spooling.state();
   if (spool?.full === true)
     return "pings are rejected: the database is unavailable, and the spool or its disk is full";
@@ -154,7 +154,7 @@ function troubleOf({ intake, heart, spooling }: StartedIntake): string | null {
 
 function figures(receiving: () => StartedIntake | null): Figure[] {
   const intake = () => receiving()?.intake.state() ?? null;
-  const heart = () => receiving()?.heart.state() ?? null;
+  const heartbeat = () => receiving()?.heartbeat.state() ?? null;
   const spool = () => receiving()?.spooling.state() ?? null;
   const seconds = (ms: number | null = null) => (ms === null ? null : ms / SECOND_MS);
   const gauge = (name: string, help: string, read: () => number | null): Figure => ({
@@ -173,7 +173,7 @@ function figures(receiving: () => StartedIntake | null): Figure[] {
     gauge("intake_queued", "Pings waiting for a batch.", () => intake()?.queued ?? null),
     gauge("intake_detour", "1 while pings are stored in the spool.", () => {
       const state = intake();
-      return state === null ? null : Number(state.isDetour);
+      return state === null ? null : Number(state.isSpooling);
     }),
     counter("intake_taken", "Accepted pings.", () => intake()?.takenCount ?? null),
     counter("intake_refused", "Rejected pings.", () => intake()?.refusedCount ?? null),
@@ -192,12 +192,12 @@ function figures(receiving: () => StartedIntake | null): Figure[] {
     ),
     counter("intake_replayed", "Pings recorded from the spool.", () => intake()?.replayedCount ?? null),
     gauge("intake_beat_age_seconds", "Time since the last successful heartbeat.", () =>
-      seconds(heart()?.sinceBeatMs),
+      seconds(heartbeat()?.sinceHeartbeatMs),
     ),
-    counter("intake_beat_errors", "Failed heartbeats.", () => heart()?.failures ?? null),
-    gauge("watermark_lag_seconds", "Watermark lag.", () => seconds(heart()?.watermarkLagMs)),
-    counter("intakes_lost", "Other receiving processes declared lost.", () => heart()?.lost ?? null),
-    counter("blind_intervals", "Recorded monitoring gaps.", () => heart()?.blind ?? null),
+    counter("intake_beat_errors", "Failed heartbeats.", () => heartbeat()?.failures ?? null),
+    gauge("watermark_lag_seconds", "Watermark lag.", () => seconds(heartbeat()?.watermarkLagMs)),
+    counter("intakes_lost", "Other receiving processes declared lost.", () => heartbeat()?.lost ?? null),
+    counter("blind_intervals", "Recorded monitoring gaps.", () => heartbeat()?.blind ?? null),
     gauge("spool_signals", "Pings in the spool.", () => spool()?.signals ?? null),
     gauge("spool_bytes", "Size of the spool.", () => spool()?.bytes ?? null),
     gauge("spool_lost_files", "Unreadable spool files.", () => spool()?.lostFiles.length ?? null),
@@ -211,7 +211,7 @@ function figures(receiving: () => StartedIntake | null): Figure[] {
 
 // Makes an intake: its database connections, the spool, the known checks, the operations it calls, and its heartbeat.
 
-/** One for the batch, one for the beat, and one while a broken one is still being let go of. */
+/** One for the batch, one for the heartbeat, and one while a broken one is still being let go of. */
 export const INTAKE_CONNECTIONS_MAX = 3;
 /** For finding and making checks that nobody here knows yet: the API's requests must not keep signals waiting. */
 export const LOOKUP_CONNECTIONS_MAX = 4;
@@ -232,14 +232,14 @@ export type IntakeResources = {
 
 export type StartedIntake = {
   intake: DatabaseIntake;
-  heart: Heartbeat;
+  heartbeat: Heartbeat;
   spooling: IntakeFiles;
   /** Takes nothing more, gives the database what it can, says goodbye if nothing is left, lets go of everything. */
   stop(): Promise<void>;
 };
 
 /**
- * Enters, and is ready to take signals. The heart has to be started once somebody listens. With a spool it is
+ * Enters, and is ready to take signals. The heartbeat has to be started once a role listens. With a spool it is
  * ready, too, while the database is away, and enters later.
  */
 export async function startIntake(resources: IntakeResources): Promise<StartedIntake> {
@@ -261,16 +261,16 @@ export async function startIntake(resources: IntakeResources): Promise<StartedIn
   const closeDatabases = () => Promise.all([database.close(), lookupDatabase.close()]);
   const spooling = openIntakeFiles({ folder: config.spoolFolder, bytesMax: config.spoolBytesMax });
   try {
-    const { intake, heart } = await join(resources, { database, lookupDatabase, spooling });
+    const { intake, heartbeat } = await join(resources, { database, lookupDatabase, spooling });
     return {
       intake,
-      heart,
+      heartbeat,
       spooling,
       stop: async () => {
         const withinMs = (config.stopTimeoutSeconds * SECOND_MS) / 2;
         const isEmpty = await intake.stop({ withinMs });
         if (!isEmpty) log.warn("pings remain in the spool; the next start records them in the database");
-        const hasLeft = await heart.stop({ isEmpty });
+        const hasLeft = await heartbeat.stop({ isEmpty });
         await spooling.close({ hasLeft });
         await closeDatabases();
       },
@@ -309,7 +309,7 @@ type Parts = { database: Database; lookupDatabase: Database; spooling: IntakeFil
 async function join(
   resources: IntakeResources,
   { database, lookupDatabase, spooling }: Parts,
-): Promise<{ intake: DatabaseIntake; heart: Heartbeat }> {
+): Promise<{ intake: DatabaseIntake; heartbeat: Heartbeat }> {
   const { config, log } = resources;
   const name = `${hostname()}/${process.pid}`;
   const lostAfterMs = config.intakeLostAfterSeconds * SECOND_MS;
@@ -322,10 +322,10 @@ async function join(
   const enter = entrance(resources, { database, spooling });
   const arriving = { spooling, hasSpool: spool !== null, log };
   const arrived = await arrive((limit) => enter({ intakeId, name, leaseMs }, limit), arriving);
-  const { entered, look, lastBeat } = arrived;
+  const { entered, look, lastHeartbeat } = arrived;
   const clock = new DatabaseClock(look);
   const identity = { intakeId, spool };
-  const visibility = () => heart.visibility();
+  const visibility = () => heartbeat.visibility();
   const intake = new DatabaseIntake({
     identity,
     clock,
@@ -334,32 +334,32 @@ async function join(
     skipTo: skipper(database, { name, log }),
     ...lookups(lookupDatabase, { checkLimitDefault: config.checkLimit, now: () => clock.now() }),
     closeOrphan: async (id) => void (await leaveIntake(database, { intakeId: id })),
-    hasEntered: () => heart.hasEntered(),
-    mayPromise: () => heart.mayPromise(),
+    hasEntered: () => heartbeat.hasEntered(),
+    mayPromise: () => heartbeat.mayPromise(),
     onTrouble: troubleLog(log),
     monotonic,
   });
-  const heart = new Heartbeat({
+  const heartbeat = new Heartbeat({
     name,
     leaseMs,
     identity,
     entered,
-    lastBeat,
+    lastHeartbeat,
     intake,
     clock,
     log,
     monotonic,
     enter,
-    beat: (request, limit) => recordHeartbeat(database, request, limit),
+    sendHeartbeat: (request, limit) => recordHeartbeat(database, request, limit),
     leave: (going, limit) => leaveIntake(database, going, limit),
     ...spoolParts(spooling),
     wall: () => Date.now(),
   });
   await intake.adopt();
-  return { intake, heart };
+  return { intake, heartbeat };
 }
 
-/** What the heart needs of the spool. */
+/** What the heartbeat needs from the spool. */
 function spoolParts(spooling: IntakeFiles) {
   return {
     openSpool: (id: string) => spooling.open(id),
@@ -367,12 +367,14 @@ function spoolParts(spooling: IntakeFiles) {
     spoolTrouble: (inUse: Parameters<IntakeFiles["trouble"]>[0]) => spooling.trouble(inUse),
     spoolFill: () => spooling.fill(),
     findOrphans: () => spooling.findOrphans(),
-    letGo: (intakeIds: Parameters<IntakeFiles["letGo"]>[0]) => spooling.letGo(intakeIds),
-    noteBeat: (beat: Parameters<IntakeFiles["noteBeat"]>[0]) => spooling.noteBeat(beat),
+    releaseIntakes: (intakeIds: Parameters<IntakeFiles["releaseIntakes"]>[0]) =>
+      spooling.releaseIntakes(intakeIds),
+    noteHeartbeat: (heartbeat: Parameters<IntakeFiles["noteHeartbeat"]>[0]) =>
+      spooling.noteHeartbeat(heartbeat),
   };
 }
 
-/** Nobody may touch the tables before they are known to be the right ones. */
+/** No statement may run before the schema has been verified. */
 function entrance(
   { config, isPrepared = () => true }: IntakeResources,
   { database, spooling }: Pick<Parts, "database" | "spooling">,
@@ -411,10 +413,10 @@ type Arrival = {
   entered: IntakeEntered | null;
   /** The database's clock, as far as it is known. */
   look: ClockReading;
-  lastBeat: HeartbeatDeps["lastBeat"];
+  lastHeartbeat: HeartbeatDeps["lastHeartbeat"];
 };
 
-/** Enters, or, with a spool and without the database, goes by what the last beat on this machine said. */
+/** Enters, or, with a spool and without the database, goes by what the last heartbeat on this machine said. */
 async function arrive(
   enter: (limit: Limit) => Promise<IntakeEntered>,
   { spooling, hasSpool, log }: { spooling: IntakeFiles; hasSpool: boolean; log: Log },
@@ -422,18 +424,18 @@ async function arrive(
   try {
     const entered = await enter({ giveUpAtMs: performance.now() + ENTER_MS_MAX });
     const { look } = entered;
-    return { entered, look, lastBeat: { ms: look.sentAtMs, isAlone: true } };
+    return { entered, look, lastHeartbeat: { ms: look.sentAtMs, isAlone: true } };
   } catch (error) {
     if (!hasSpool || !isAway(error)) throw error;
     log.warn({ err: error }, "the database is unavailable; pings for known checks are stored in the spool");
   }
-  const last = await spooling.lastBeat();
+  const last = await spooling.lastHeartbeat();
   const [nowMs, wallAt] = [performance.now(), Date.now()];
   const databaseAt = wallAt + (last?.databaseAheadMs ?? 0);
   return {
     entered: null,
     look: { databaseAt, sentAtMs: nowMs, receivedAtMs: nowMs },
-    lastBeat: {
+    lastHeartbeat: {
       ms: last === null ? Number.NEGATIVE_INFINITY : nowMs - Math.max(0, wallAt - last.wallAt),
       isAlone: last?.isAlone ?? false,
     },

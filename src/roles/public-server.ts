@@ -30,7 +30,7 @@ export type ServerRole = {
   connectionRefused?(refused: RefusedConnection): void;
   /** The port closes now; what has begun is still answered. */
   closing?(): void;
-  /** Nobody asks any more. Called once, after `open`. */
+  /** No more requests. Called once, after `open`. */
   close(): Promise<void>;
   trouble(): string | null;
   /** Where it listens by itself; it needs no public port then. */
@@ -55,7 +55,7 @@ export type PublicServerResources = {
   misses?: UnmatchedRequests;
 };
 
-/** Until the other parts are there, nobody can say that something is not found. */
+/** Until the other roles are open, an unknown path cannot be answered with 404. */
 const NOT_YET: HttpHandler = {
   handles: () => true,
   handle: (_request, response) => sendPlainResponse(response, UNAVAILABLE),
@@ -130,7 +130,7 @@ async function openInOrder(parts: readonly ServerRole[], openParts: ServerRole[]
   return brought;
 }
 
-/** Where there is a dashboard, whoever mistypes an address of it finds the way back. */
+/** With a dashboard, the 404 page links to it. */
 function pageOf(
   parts: readonly ServerRole[],
   { config }: PublicServerResources,

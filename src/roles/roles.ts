@@ -70,7 +70,7 @@ const ROLES = {
   web: webRole,
   /** Lets deadlines fire, and watches over the installation. Several may run: each takes what others do not hold. */
   sweeper: sweeperRole,
-  /** Sends the messages that are owed. Several may run: each sends what others have not claimed. */
+  /** Sends pending notifications. Several may run: each sends what others have not claimed. */
   notifier: notifierRole,
   /** Moves large bodies to the object store, if there is one. Several may run: each moves what others do not. */
   mover: moverRole,
@@ -162,7 +162,7 @@ export async function run(
     log,
     readyChecks: () => [
       { name: "process", trouble: async () => (phase === "running" ? null : phase) },
-      // Whoever can do without it goes on being sent work.
+      // Roles that do not need the database keep receiving requests.
       ...(needsDatabase
         ? [{ name: "database", trouble: async () => ((await isReadOnly(database)) ? READ_ONLY : null) }]
         : []),

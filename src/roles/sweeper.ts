@@ -143,7 +143,7 @@ export type SweeperState = {
   sweptAt: Instant | null;
   /** Since when silence has not been believed; null: it is. */
   unsettledSinceAt: Instant | null;
-  /** Since when checks have been due and held by somebody else. */
+  /** Since when due checks have been locked by another process. */
   locked: ReadonlyMap<number, Instant>;
   lagMs: number | null;
   counts: { looked: number; fired: number; excused: number; moved: number; poisoned: number };

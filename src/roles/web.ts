@@ -42,18 +42,18 @@ export type WebResources = {
   serviceState?: () => ServiceState;
 };
 
-/** So often it is looked for what has changed, while somebody watches. */
+/** How often changes are read while browsers are connected. */
 const LIVE_EVERY_MS = SECOND_MS;
 
 /** The role as a part of the public port. */
 export function webRole(resources: WebResources): ServerRole {
   const { config, database, log, metrics } = resources;
   const ending = new AbortController();
-  const watching = watermarkLoop("web-sight", { database, log, metrics: metrics.loops });
+  const watermark = watermarkLoop("web-sight", { database, log, metrics: metrics.loops });
   const live = new LiveHub({
     database,
-    now: () => watching.now(),
-    receiving: (now) => receivingOutage(watching, now),
+    now: () => watermark.now(),
+    receiving: (now) => receivingOutage(watermark, now),
   });
   const liveLoop = loopService("web-live", {
     idleMs: LIVE_EVERY_MS,
@@ -64,7 +64,7 @@ export function webRole(resources: WebResources): ServerRole {
       return "idle";
     },
   });
-  const loops = [watching, liveLoop];
+  const loops = [watermark, liveLoop];
   let handler: WebHandler | null = null;
   addFigures(metrics, [
     {
@@ -85,25 +85,25 @@ export function webRole(resources: WebResources): ServerRole {
     name: "web",
     needsDatabase: true,
     open: async () => {
-      const context = await makeWebContext(resources, { watching, live, signal: ending.signal });
+      const context = await makeWebContext(resources, { watermark, live, signal: ending.signal });
       handler = await webHandler({ context, trustedProxies: config.trustedProxies });
       for (const loop of loops) await loop.start();
       return [handler];
     },
-    // Streams would never end by themselves; the browsers come back to whoever is there then.
+    // Streams never end by themselves; the browsers reconnect to another process.
     closing: () => live.close(),
     close: async () => {
       ending.abort();
       for (const loop of loops.toReversed()) await loop.stop();
       await handler?.close();
     },
-    trouble: () => (handler === null ? "has not started" : (watching.trouble() ?? liveLoop.trouble())),
+    trouble: () => (handler === null ? "has not started" : (watermark.trouble() ?? liveLoop.trouble())),
   };
 }
 
 async function makeWebContext(
   { config, database, log, metrics, misses = missesOf(config), serviceState }: WebResources,
-  { watching, live, signal }: { watching: WatermarkLoop; live: LiveHub; signal: AbortSignal },
+  { watermark, live, signal }: { watermark: WatermarkLoop; live: LiveHub; signal: AbortSignal },
 ): Promise<WebContext> {
   const secretKey = await secretKeyOf(database, config.secretKey);
   const objects = objectStoreOf(config, { signal });
@@ -118,15 +118,15 @@ async function makeWebContext(
     checkLimitDefault: config.checkLimit,
     pingLogLimit: config.pingLogLimit,
     signalsPerMinute: config.signalsPerMinute,
-    visibility: () => watching.visibility(),
+    visibility: () => watermark.visibility(),
     secretKey,
     signing: signingWith(secretKey),
-    objects: objects === null ? null : guardedObjects(objects, { now: () => watching.now() }),
+    objects: objects === null ? null : guardedObjects(objects, { now: () => watermark.now() }),
     resolveSession: resolverOf(config, { database, secretKey }),
     signIn: signInOf(config),
-    setUp: setUpPartsOf(config, misses),
+    setUp: makeSetupContext(config, misses),
     live,
-    now: () => watching.now(),
+    now: () => watermark.now(),
     assets: folderAssets(builtFolder()),
     alertDelayMs: alertDelays(database),
     serviceState: serviceState ?? (() => "normal"),
@@ -141,7 +141,7 @@ function builtFolder(): string {
 
 const FONT_FILE = /^inter-latin-wght-normal-[\w-]+\.woff2$/;
 
-/** The path below the site of the dashboard's letters; null: nothing is built. */
+/** The path of the dashboard's font; null: the dashboard is not built. */
 export function fontPath(): string | null {
   try {
     const name = readdirSync(join(builtFolder(), "assets")).find((file) => FONT_FILE.test(file));
@@ -200,7 +200,7 @@ export function missesOf({ trustedProxies }: Config): UnmatchedRequests {
 }
 
 /** The parts for the dashboard. */
-function setUpPartsOf(config: Config, misses: UnmatchedRequests): SetupContext {
+function makeSetupContext(config: Config, misses: UnmatchedRequests): SetupContext {
   const server = mailServerOf(config);
   return {
     port: config.listen.port,

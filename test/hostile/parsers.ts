@@ -73,7 +73,7 @@ import { encodingFor, originProblem, readBody } from "../../src/services/web/res
 import { pathNumber } from "../../src/services/web/route.ts";
 import { diffLines, SHOWN_MAIL_BOUNDS } from "../../src/services/web/runs.ts";
 import { readCookies } from "../../src/services/web/session.ts";
-import { explainMiss, explainStranger } from "../../src/services/web/setup.ts";
+import { explainMiss, explainUnmatched } from "../../src/services/web/setup.ts";
 import { sampleChannel, sampleSender } from "../channels/sample-kinds.ts";
 import { DOWN, NOW } from "../channels/sample-messages.ts";
 
@@ -240,7 +240,7 @@ export const PARSERS: readonly HostileParser[] = [
   },
   {
     name: "explainStranger",
-    read: (target) => explainStranger({ method: "GET", target }, "/ping"),
+    read: (target) => explainUnmatched({ method: "GET", target }, "/ping"),
     lengthMax: HEADERS_LENGTH_MAX,
   },
 

@@ -42,12 +42,12 @@ beforeEach(async () => {
   const log = createLog({ level: "error", destination: { write: () => {} } });
   const { config } = loadConfig({});
   receiving = await startIntake({ config: { ...config, spoolFolder: null }, databaseOptions, log });
-  await receiving.heart.start();
+  await receiving.heartbeat.start();
 });
 
 afterEach(async () => {
   for (const end of endings.splice(0).toReversed()) await end();
-  receiving.heart.stopAccepting();
+  receiving.heartbeat.stopAccepting();
   await receiving.stop();
 });
 

@@ -92,7 +92,7 @@ describe("when the database is away", () => {
     expect(intake.state()).toMatchObject({ isDetour: true, refusedCount: 0 });
     expect(intake.state().oldestUnappliedAt).toBe(spool.batches[0]?.signals[0]?.at);
     database.behaviour = "answers";
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(database.uas()).toEqual(words(1, 6));
     expect(database.applied.map(({ replayed }) => replayed)).toEqual([false, ...Array(5).fill(true)]);
     expect(intake.state()).toMatchObject({ oldestUnappliedAt: null, confirmed: { seq: 6 } });
@@ -106,7 +106,7 @@ describe("when the database is away", () => {
     expect(await ping("1")).toBe("recorded");
     expect(spool.batches.map(({ seq }) => seq)).toEqual([1]);
     database.behaviour = "answers";
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(database.uas()).toEqual(["1"]);
     expect(await ping("2")).toBe("recorded");
     expect(database.uas()).toEqual(["1", "2"]);
@@ -185,7 +185,7 @@ describe("the end of the detour", () => {
     // Slower than batches are made on the detour: without waiting for it, the end would never come.
     database.delayMs = 40;
     database.behaviour = "answers";
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     await sleep(100);
     clearInterval(load);
     expect(new Set(await Promise.all(answers))).toEqual(new Set(["recorded"]));
@@ -210,10 +210,10 @@ describe("the end of the detour", () => {
     await expect.poll(() => isAppending).toBe(true);
     database.behaviour = "answers";
     await expect.poll(() => database.uas()).toEqual(["1"]);
-    expect(intake.state().isDetour).toBe(true);
+    expect(intake.state().isSpooling).toBe(true);
     gate.resolve();
     expect(await second).toBe("recorded");
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(database.uas()).toEqual(["1", "2"]);
   });
 
@@ -228,7 +228,7 @@ describe("the end of the detour", () => {
     expect(await ping("new", { target: OTHER })).toBe("recorded");
     expect(await ping("x", { target: { by: "uuid", uuid: "nobody" } })).toBe("unknown");
     expect(known.has(nameOf(OTHER))).toBe(true);
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(database.uas()).toContain("new");
     expect(intake.state().refusedCount).toBe(0);
   });
@@ -244,7 +244,7 @@ describe("the end of the detour", () => {
     await intake.adopt();
     expect(intake.state()).toMatchObject({ isDetour: true, oldestUnappliedAt: at });
     expect(await ping("new")).toBe("recorded");
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(database.uas()).toEqual(["old 1", "old 2", "new"]);
     expect(database.unreadable).toEqual(["cut off"]);
     expect(closed).toEqual([orphan]);
@@ -263,7 +263,7 @@ describe("promised signals that cannot be recorded any more", () => {
     expect(await Promise.all(answers)).toEqual(["recorded", "recorded", "busy"]);
     expect(await ping("4", { target: gone })).toBe("recorded");
     database.behaviour = "answers";
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(intake.state().dropped).toEqual({ unknown: 2, ambiguous: 0 });
     // Directly, its sender is told.
     expect(await ping("5", { target: gone })).toBe("unknown");
@@ -290,7 +290,7 @@ describe("promised signals that cannot be recorded any more", () => {
     await Promise.all([ping("2"), ping("3")]);
     spool.unreadable.push({ reason: "cut off", bytes: new Uint8Array() });
     database.behaviour = "answers";
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(intake.state()).toMatchObject({ rejectedCount: 3, dropped: { unknown: 0, ambiguous: 1 } });
     expect(intake.state().replayedCount).toBe(0);
   });
@@ -325,7 +325,7 @@ describe("without a spool, or when it is full", () => {
     expect(awakeMs() - later).toBeLessThan(500);
     expect(intake.state().refusingSinceAt).toBe(at);
     database.behaviour = "answers";
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(await ping("4")).toBe("recorded");
     expect(database.uas()).toEqual(["1", "4"]);
   });
@@ -340,7 +340,7 @@ describe("without a spool, or when it is full", () => {
     await expect.poll(() => spool.batches.length).toBe(6);
     expect(await ping("7")).toBe("recorded");
     database.behaviour = "answers";
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(database.uas()).toEqual(words(1, 7));
   });
 
@@ -352,7 +352,7 @@ describe("without a spool, or when it is full", () => {
     expect(await ping("2")).toBe("busy");
     expect(spool.batches.map(({ seq }) => seq)).toEqual([1, 2]);
     database.behaviour = "answers";
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(await ping("3")).toBe("recorded");
     expect(database.uas()).toEqual(["1", "2", "3"]);
   });
@@ -509,7 +509,7 @@ describe("commits that the database has lost", () => {
     database.lastSeq.set(intakeId, 2);
     database.applied.splice(2);
     intake.resend();
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(database.uas()).toEqual(words(1, 5));
     expect(database.skipped).toEqual([]);
     expect(await ping("6")).toBe("recorded");
@@ -521,7 +521,7 @@ describe("commits that the database has lost", () => {
     database.lastSeq.set(intake.state().confirmed.intakeId, 3);
     database.applied.splice(3);
     expect(await ping("6")).toBe("recorded");
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(database.uas()).toEqual(words(1, 6));
   });
 
@@ -535,7 +535,7 @@ describe("commits that the database has lost", () => {
     const { intakeId } = intake.state().confirmed;
     database.lastSeq.set(intakeId, 1);
     database.applied.splice(1);
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(database.uas()).toEqual(words(1, 6));
     expect(database.skipped).toEqual([]);
   });
@@ -550,7 +550,7 @@ describe("commits that the database has lost", () => {
     database.lastSeq.set(intakeId, 0);
     database.applied.splice(0);
     intake.resend();
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(database.skipped).toEqual([{ intakeId, seq: 3 }]);
     expect(await ping("5")).toBe("recorded");
     expect(database.uas()).toEqual(["4", "5"]);
@@ -591,7 +591,7 @@ describe("a ping that our own code fails on", () => {
     });
     database.behaviour = "away";
     expect(await ping("bad")).toBe("recorded");
-    await expect.poll(() => intake.state().isDetour, { timeout: 20_000 }).toBe(false);
+    await expect.poll(() => intake.state().isSpooling, { timeout: 20_000 }).toBe(false);
     expect(tried).toEqual([false, false, false, false, false, true]);
     expect(intake.state().rejectedCount).toBe(1);
   });
@@ -641,7 +641,7 @@ describe("a new id", () => {
     await intake.renew({ identity: { intakeId: randomUUID(), spool: next }, isAbandoning: true });
     expect(await ping("3")).toBe("recorded");
     database.behaviour = "answers";
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(database.uas()).toEqual(["1", "3"]);
   });
 });

@@ -30,7 +30,7 @@ describe("a beat", () => {
   test("vouches for everything up to a second ago", async () => {
     const { pulse, heard, tickFor } = pulsing();
     tickFor(1_000);
-    expect(await pulse.beat(LIMIT)).toBe(true);
+    expect(await pulse.sendHeartbeat(LIMIT)).toBe(true);
     expect(heard[0]?.observed).toEqual({
       watermarkAt: T,
       acceptedUntilAt: null,
@@ -49,12 +49,12 @@ describe("a beat", () => {
     await ping("1");
     await ping("2");
     tickFor(1_000);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[0]?.observed.signalsPerMinute).toBe(2);
     await intake.stop({ withinMs: 0 });
     await ping("1");
     tickFor(61_000);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[1]?.observed.signalsPerMinute).toBe(0);
   });
 
@@ -64,7 +64,7 @@ describe("a beat", () => {
     const at = intake.now();
     await ping("1", { at });
     tickFor(5_000);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[0]?.observed).toMatchObject({ watermarkAt: at - 1_000, spoolEmpty: false });
   });
 
@@ -77,7 +77,7 @@ describe("a beat", () => {
       intake.refused({ at: at + n, target, network: `192.0.2.${n % 50}` });
     }
     tickFor(10_000);
-    for (let beats = 0; beats < 3; beats += 1) await pulse.beat(LIMIT);
+    for (let beats = 0; beats < 3; beats += 1) await pulse.sendHeartbeat(LIMIT);
     expect(heard.map(({ observed }) => observed.attributed?.targets.length)).toEqual([2_000, 2_000, 1_000]);
     expect(heard.map(({ observed }) => observed.watermarkAt)).toEqual([
       at + 2_000 - 1_000,
@@ -91,19 +91,19 @@ describe("a beat", () => {
     database.behaviour = "away";
     await ping("1");
     database.behaviour = "answers";
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     database.behaviour = "away";
     const at = intake.now();
     const stranger = { by: "uuid" as const, uuid: randomUUID() };
     expect(await ping("2", { at, target: stranger })).toBe("busy");
     database.behaviour = "answers";
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
     tickFor(2_000);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     const { watermarkAt, refused, attributed } = heard[0]?.observed ?? {};
     expect({ watermarkAt, refused }).toEqual({ watermarkAt: T + 1_000, refused: [] });
     expect(attributed).toEqual({ targets: [{ target: stranger, from: at, to: at }], networks: [] });
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[1]?.observed.attributed).toEqual(NO_REFUSALS);
   });
 
@@ -112,83 +112,83 @@ describe("a beat", () => {
     const at = intake.now();
     intake.refused({ at, target: null, network: null });
     tickFor(2_000);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[0]?.observed).toMatchObject({ watermarkAt: at - 1_000, refused: [] });
     tickFor(3_000);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[1]?.observed).toMatchObject({ watermarkAt: T + 4_000, refused: [{ from: at, to: at }] });
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[2]?.observed.refused).toEqual([]);
   });
 
   test("says for how long nobody listened before the first one, until that was heard", async () => {
     const { pulse, heard, script, tickFor } = pulsing({ lastBeatAt: T - 600_000 });
     script.fails = true;
-    await expect(pulse.beat(LIMIT)).rejects.toThrow("away");
+    await expect(pulse.sendHeartbeat(LIMIT)).rejects.toThrow("away");
     script.fails = false;
     tickFor(400);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[0]).toMatchObject({
       beatAt: T - 600_000,
       observed: { unproven: [{ from: T - 600_000, to: T }] },
     });
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[1]).toMatchObject({ beatAt: T + 400, observed: { unproven: [] } });
   });
 
   test("says when the process stood still, until that was heard", async () => {
     const { pulse, heard, script, pass, tickFor } = pulsing();
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     tickFor(1_000);
     pass(20_000);
     script.fails = true;
-    await expect(pulse.beat(LIMIT)).rejects.toThrow("away");
+    await expect(pulse.sendHeartbeat(LIMIT)).rejects.toThrow("away");
     pulse.ticks.tick();
     script.fails = false;
     tickFor(1_000);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[1]?.observed.unproven).toEqual([{ from: T + 1_000, to: T + 21_000 }]);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[2]?.observed.unproven).toEqual([]);
   });
 
   test("says so, too, when it stood still after it had looked at the clock", async () => {
     const { pulse, heard, script, pass, tickFor } = pulsing();
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     tickFor(1_000);
     script.meanwhile = () => pass(4_000);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[1]?.observed.unproven).toEqual([{ from: T + 1_000, to: T + 5_000 }]);
   });
 
   test("while the database was away says nothing if the intake was there all the time", async () => {
     const { pulse, heard, tickFor } = pulsing();
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     tickFor(60_000);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[1]).toMatchObject({ beatAt: T, observed: { unproven: [], skippedMs: 0 } });
   });
 
   test("tells the time that passed only for the database, and goes on from there", async () => {
     const { pulse, heard, pass, clock } = pulsing();
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     // A suspended machine: its monotonic clock stands still.
     pass(200, { database: 3_600_000, wall: 3_600_000 });
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[1]?.observed).toMatchObject({ skippedMs: 3_600_000, watermarkAt: T - 800 });
     expect(clock.now()).toBe(T + 3_600_200);
   });
 
   test("after a gap comes only when what lay in the sockets has been read", async () => {
     const { pulse, heard, pass, intake, database } = pulsing();
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     database.delayMs = 1_000;
     pass(20_000);
     // A connection that waited is taken in one turn of the event loop, and read in the next.
     const reading = nextTurn()
       .then(() => nextTurn())
       .then(() => intake.accept(signal("waited", { at: T + 5 }), { create: false, network: null }));
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[1]?.observed.watermarkAt).toBe(T + 5 - 1_000);
     await reading;
   });
@@ -198,7 +198,7 @@ describe("a beat", () => {
     tickFor(1_000);
     pulse.acceptedUntilAt = intake.now();
     tickFor(5_000);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[0]?.observed).toMatchObject({ acceptedUntilAt: T + 1_000, watermarkAt: T });
   });
 });
@@ -207,21 +207,21 @@ describe("the answer to a beat", () => {
   test("makes silence believable after a minute, and not before", async () => {
     const { pulse, tickFor } = pulsing();
     for (let second = 0; second < 60; second += 1) {
-      await pulse.beat(LIMIT);
+      await pulse.sendHeartbeat(LIMIT);
       expect(pulse.watch.visibility.watermarkAt).toBeNull();
       tickFor(1_000);
     }
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(pulse.watch.visibility.watermarkAt).toBe(T + 59_000);
     tickFor(4_000);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(pulse.watch.visibility.watermarkAt).toBeNull();
   });
 
   test("that shows lost commits has them given again, and nothing is believed for a while", async () => {
     const { pulse, script, lines, intake, ping, tickFor, database } = pulsing();
     for (let second = 0; second < 70; second += 1) {
-      await pulse.beat(LIMIT);
+      await pulse.sendHeartbeat(LIMIT);
       tickFor(1_000);
     }
     await ping("1");
@@ -230,7 +230,7 @@ describe("the answer to a beat", () => {
     database.lastSeq.set(intakeId, 1);
     database.applied.pop();
     script.answer = { lastSeq: 1 };
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(pulse.watch.visibility.watermarkAt).toBeNull();
     await expect.poll(() => database.uas()).toEqual(["1", "2"]);
     expect(lines.some((line) => line.includes("lost confirmed pings"))).toBe(true);
@@ -243,19 +243,19 @@ describe("the answer to a beat", () => {
       script.answer = { others: [{ ...other, lastSeq }] };
     };
     say(5);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     tickFor(2_000);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[1]).toMatchObject({ watchingSinceAt: T });
     expect(heard[1]?.signs).toEqual(new Map([[other.id, T]]));
     say(6);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     tickFor(2_000);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard[3]?.signs).toEqual(new Map([[other.id, T + 2_000]]));
     tickFor(10_000);
-    await pulse.beat(LIMIT);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(heard.at(-1)?.watchingSinceAt).toBe(T + 14_000);
   });
 
@@ -275,10 +275,10 @@ describe("the answer to a beat", () => {
       others: [slow],
       visibility: { watermarkAt: slow.watermarkAt, blind: [] },
     };
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     script.answer = { ...script.answer, lost: [], blind: [] };
     tickFor(1_000);
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     const messages = lines.map((line) => JSON.parse(line)["msg"]);
     expect(messages).toEqual([
       "receiving process lost",
@@ -291,10 +291,10 @@ describe("the answer to a beat", () => {
 
   test("that comes from a clock set back is told, and time stands still", async () => {
     const { pulse, pass, clock, lines } = pulsing();
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     pass(1_000, { database: -300_000 });
     const before = clock.now();
-    await pulse.beat(LIMIT);
+    await pulse.sendHeartbeat(LIMIT);
     expect(lines.some((line) => line.includes("clock went back"))).toBe(true);
     pass(1_000);
     expect(clock.now()).toBe(before);
@@ -385,7 +385,7 @@ describe("the heart", () => {
     pass(60_000);
     expect(heart.mayPromise()).toBe(true);
     script.answer = { others: [other] };
-    await expect.poll(() => heart.state().beats).toBeGreaterThan(1);
+    await expect.poll(() => heart.state().count).toBeGreaterThan(1);
     expect(heart.mayPromise()).toBe(true);
     script.fails = true;
     pass(7_500);
@@ -510,7 +510,7 @@ describe("an intake that starts while the database is away", () => {
   });
 
   async function starting(lastBeat: { ms: number; isAlone: boolean }) {
-    const all = world({ isLate: true, lastBeat });
+    const all = world({ isLate: true, lastHeartbeat: lastBeat });
     const heart = new Heartbeat(all.parts);
     all.presence.hasEntered = () => heart.hasEntered();
     hearts.push(heart);
@@ -530,7 +530,7 @@ describe("an intake that starts while the database is away", () => {
     expect(await ping("1", { at })).toBe("recorded");
     await sleep(300);
     expect(database.calls).toBe(0);
-    expect([heart.hasEntered(), intake.state().isDetour]).toEqual([false, true]);
+    expect([heart.hasEntered(), intake.state().isSpooling]).toEqual([false, true]);
     pass(60_000);
     script.enteredAfterAt = T - 30_000;
     script.fails = false;
@@ -538,7 +538,7 @@ describe("an intake that starts while the database is away", () => {
     expect(entered).toMatchObject([{ unappliedAt: at }]);
     // Blind is the time until it listened, and not the time until it could enter.
     expect(heard[0]?.observed.unproven).toContainEqual({ from: T - 30_000, to: T });
-    await expect.poll(() => intake.state().isDetour).toBe(false);
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
   });
 
   test("promises as much as the last beat on its machine allows", async () => {

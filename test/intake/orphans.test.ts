@@ -33,7 +33,7 @@ test("one that died with an empty spool is gone, until it is let go of", async (
     expect(await mine.findOrphans()).toEqual({ gone: [dead], broken: [] });
   }
   expect(await other.findOrphans()).toEqual({ gone: [], broken: [] });
-  await mine.letGo([dead]);
+  await mine.releaseIntakes([dead]);
   expect(existsSync(spoolPath({ folder, intakeId: dead }))).toBe(false);
   expect(await mine.findOrphans()).toEqual({ gone: [], broken: [] });
 });
@@ -72,7 +72,7 @@ test("any number of empty ones is let go of, some at a time", async () => {
   for (let looks = 0; looks < 10; looks += 1) {
     const found = await mine.findOrphans();
     for (const intakeId of found.gone) gone.add(intakeId);
-    await mine.letGo(found.gone);
+    await mine.releaseIntakes(found.gone);
   }
   expect([...gone].toSorted()).toEqual(dead.toSorted());
   expect(spoolNames(folder)).toHaveLength(1);
@@ -102,26 +102,26 @@ describe("the last beat on a machine", () => {
     const folder = temporaryFolder();
     const first = spoolingIn(folder);
     await first.open(randomUUID());
-    expect(await first.lastBeat()).toBeNull();
-    first.noteBeat(beat);
+    expect(await first.lastHeartbeat()).toBeNull();
+    first.noteHeartbeat(beat);
     await first.close({ hasLeft: false });
-    expect(await spoolingIn(folder).lastBeat()).toEqual(beat);
+    expect(await spoolingIn(folder).lastHeartbeat()).toEqual(beat);
   });
 
   test("is written now and then, and at once when somebody comes or goes", async () => {
     const folder = temporaryFolder();
     const first = spoolingIn(folder);
     await first.open(randomUUID());
-    const noteAt = (wallAt: number, isAlone = false) => first.noteBeat({ ...beat, wallAt, isAlone });
+    const noteAt = (wallAt: number, isAlone = false) => first.noteHeartbeat({ ...beat, wallAt, isAlone });
     noteAt(1_000);
     noteAt(2_000);
     await first.close({ hasLeft: false });
-    expect(await first.lastBeat()).toMatchObject({ wallAt: 1_000 });
+    expect(await first.lastHeartbeat()).toMatchObject({ wallAt: 1_000 });
     const second = spoolingIn(folder);
-    for (const wallAt of [20_000, 21_000, 31_000]) second.noteBeat({ ...beat, wallAt });
-    second.noteBeat({ ...beat, wallAt: 32_000, isAlone: true });
+    for (const wallAt of [20_000, 21_000, 31_000]) second.noteHeartbeat({ ...beat, wallAt });
+    second.noteHeartbeat({ ...beat, wallAt: 32_000, isAlone: true });
     await second.close({ hasLeft: false });
-    expect(await second.lastBeat()).toMatchObject({ wallAt: 32_000, isAlone: true });
+    expect(await second.lastHeartbeat()).toMatchObject({ wallAt: 32_000, isAlone: true });
   });
 
   test.each(["", "{", "null", '{"wallAt":"soon"}', "[]"])(
@@ -129,7 +129,7 @@ describe("the last beat on a machine", () => {
     async (text) => {
       const folder = temporaryFolder();
       writeFileSync(join(folder, "last-beat.json"), text);
-      expect(await spoolingIn(folder).lastBeat()).toBeNull();
+      expect(await spoolingIn(folder).lastHeartbeat()).toBeNull();
     },
   );
 });
@@ -156,9 +156,9 @@ test("without a folder there is no spool, and known checks are only in memory", 
   const target = { by: "uuid" as const, uuid: randomUUID() };
   known.remember(target, 0);
   expect(known.knows(target, 0)).toBe(true);
-  none.noteBeat({ wallAt: 1, databaseAheadMs: 0, isAlone: true });
-  expect(await none.lastBeat()).toBeNull();
-  await none.letGo([randomUUID()]);
+  none.noteHeartbeat({ wallAt: 1, databaseAheadMs: 0, isAlone: true });
+  expect(await none.lastHeartbeat()).toBeNull();
+  await none.releaseIntakes([randomUUID()]);
   await none.close({ hasLeft: true });
 });
 

@@ -41,13 +41,13 @@ async function start(settings: Record<string, string> = {}, url = own.server.url
   const databaseOptions = { url, applicationName: "overdue", onError: () => {} };
   const receiving = { ...(await startIntake({ config, databaseOptions, log })), lines };
   running.add(receiving);
-  await receiving.heart.start();
+  await receiving.heartbeat.start();
   return receiving;
 }
 
 async function stop(receiving: StartedIntake): Promise<void> {
   running.delete(receiving);
-  receiving.heart.stopAccepting();
+  receiving.heartbeat.stopAccepting();
   await receiving.stop();
 }
 
@@ -147,7 +147,7 @@ async function compare(sent: readonly Sent[]) {
 }
 
 async function isDirect({ intake }: Pick<StartedIntake, "intake">): Promise<void> {
-  await expect.poll(() => intake.state().isDetour, { timeout: 40_000 }).toBe(false);
+  await expect.poll(() => intake.state().isSpooling, { timeout: 40_000 }).toBe(false);
 }
 
 async function warmUp(receiving: StartedIntake, uuids: readonly string[]): Promise<void> {
@@ -315,7 +315,7 @@ describe("a start", () => {
     const first = await start({ OVERDUE_SPOOL_FOLDER: folder, OVERDUE_STOP_TIMEOUT: "2" });
     const uuids = await newChecks(3);
     await warmUp(first, uuids);
-    const firstId = first.heart.state().intakeId;
+    const firstId = first.heartbeat.state().intakeId;
     await own.server.crash();
     const sending = load(first, uuids, { perSecond: 100 });
     await sleep(500);
@@ -327,7 +327,7 @@ describe("a start", () => {
     const second = await start({ OVERDUE_SPOOL_FOLDER: folder });
     await isDirect(second);
     expect(await compare(sent)).toMatchObject({ refusedInVain: 0, lost: 0, duplicated: 0 });
-    expect(await open()).toEqual([second.heart.state().intakeId]);
+    expect(await open()).toEqual([second.heartbeat.state().intakeId]);
     await stop(second);
     expect(await open()).toEqual([]);
   }, 120_000);
@@ -340,8 +340,8 @@ describe("a start", () => {
     const { rows } = await own.db.pool.query("select from_at, to_at, reason from blind_intervals");
     expect(rows).toMatchObject([{ reason: "the receiving process did not accept pings" }]);
     expect(rows[0].to_at - rows[0].from_at).toBeGreaterThan(3_600_000);
-    expect(second.heart.visibility().watermarkAt).toBeNull();
-    expect(second.heart.visibility().blind).toHaveLength(1);
+    expect(second.heartbeat.visibility().watermarkAt).toBeNull();
+    expect(second.heartbeat.visibility().blind).toHaveLength(1);
   });
 });
 
@@ -353,8 +353,8 @@ test("an intake whose spool was removed does not leave an old id open that other
   const [oldId] = await openIds();
   const sending = load(receiving, uuids, { perSecond: 100 });
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
-  await expect.poll(() => receiving.heart.state().intakeId, { timeout: 60_000 }).not.toBe(oldId);
-  await expect.poll(openIds, { timeout: 60_000 }).toEqual([receiving.heart.state().intakeId]);
+  await expect.poll(() => receiving.heartbeat.state().intakeId, { timeout: 60_000 }).not.toBe(oldId);
+  await expect.poll(openIds, { timeout: 60_000 }).toEqual([receiving.heartbeat.state().intakeId]);
   expect(await compare(await sending.end())).toMatchObject({ lost: 0, duplicated: 0 });
   expect(receiving.lines.filter((line) => line.includes("intake lost"))).toEqual([]);
 }, 150_000);
@@ -384,7 +384,7 @@ describe("two intakes", () => {
     const receiving = await start({ OVERDUE_SPOOL_FOLDER: temporaryFolder() });
     const [uuid = ""] = await newChecks(1);
     await warmUp(receiving, [uuid]);
-    const was = receiving.heart.state().intakeId;
+    const was = receiving.heartbeat.state().intakeId;
     await own.db.pool.query("update intakes set closed_at = now(), lost = true");
     await expect.poll(() => receiving.intake.state().confirmed.intakeId, { timeout: 20_000 }).not.toBe(was);
     await warmUp(receiving, [uuid]);

@@ -77,7 +77,7 @@ function scriptedBeats(look: () => { databaseAt: number; sentAtMs: number; recei
     return { kind: "beaten", look: at, beatAt, lastSeq: LAST_SEQ, ...plain, ...script.answer };
   };
   const leave: HeartbeatDeps["leave"] = async (going) => left.push(going) > 0;
-  return { heard, entered, left, script, operations: { enter, beat, leave } };
+  return { heard, entered, left, script, operations: { enter, sendHeartbeat: beat, leave } };
 }
 
 function countedSpools() {
@@ -116,7 +116,7 @@ export function world(given: Partial<HeartbeatDeps> & { lastBeatAt?: number | nu
     leaseMs: 10_000,
     identity: { intakeId: ports.intake.state().confirmed.intakeId, spool: ports.spool },
     entered: isLate ? null : { look: time.look(), lastBeatAt },
-    lastBeat: { ms: time.monotonic(), isAlone: true },
+    lastHeartbeat: { ms: time.monotonic(), isAlone: true },
     intake: ports.intake,
     clock,
     ...beats.operations,
@@ -125,8 +125,8 @@ export function world(given: Partial<HeartbeatDeps> & { lastBeatAt?: number | nu
     spoolTrouble: () => null,
     spoolFill: () => 0,
     findOrphans: async () => ({ gone: [], broken: [] }),
-    letGo: async (intakeIds) => void letGo.push(...intakeIds),
-    noteBeat: (beat) => void noted.push(beat),
+    releaseIntakes: async (intakeIds) => void letGo.push(...intakeIds),
+    noteHeartbeat: (beat) => void noted.push(beat),
     log: createLog({ level: "info", destination: { write: (line) => lines.push(line) } }),
     monotonic: time.monotonic,
     wall: time.wall,

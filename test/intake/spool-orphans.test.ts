@@ -138,7 +138,7 @@ describe("An orphan", () => {
     await spool.adoptOrphans();
     expect(spool.state()).toMatchObject({ emptyOrphans: ["gone"], files: [{ intakeId: "own" }] });
     expect(await spool.oldest()).toBeNull();
-    await spool.letGo(["gone", "never heard of"]);
+    await spool.releaseIntakes(["gone", "never heard of"]);
     expect(spool.state().emptyOrphans).toEqual([]);
     expect(othersIn(folder)).toEqual([]);
   });

@@ -1,5 +1,5 @@
-// The line of batches: what waits is numbered, sent to the database one batch at a time, and where that fails
-// goes on by the detour. A number is given once and stays with its batch until the database has it.
+// The batch queue: waiting signals are numbered and sent to the database one batch at a time, or to the spool when that
+// fails. A number is given once and stays with its batch until the database has it.
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { Instant } from "../../core/instant.ts";
 import type { AcceptedSignal, Batch } from "../../core/signal.ts";
@@ -33,7 +33,7 @@ export type Renewal = {
 };
 
 export class BatchQueue {
-  readonly detour: SpoolFallback;
+  readonly fallback: SpoolFallback;
   readonly outcomes = new OutcomeCounts();
   readonly #parts: BatchQueueDeps;
   readonly #queue = new WaitingQueue();
@@ -58,7 +58,7 @@ export class BatchQueue {
       onOver: () => this.#renewIfIdle(),
     };
     const database = { record, skipTo, closeOrphan, hasEntered };
-    this.detour = new SpoolFallback({ ...database, clock, onTrouble, monotonic, line });
+    this.fallback = new SpoolFallback({ ...database, clock, onTrouble, monotonic, line });
   }
 
   get length(): number {
@@ -71,7 +71,7 @@ export class BatchQueue {
 
   /** Receive time of the oldest signal that was accepted and is not applied; null when there is none. */
   get oldestAt(): Instant | null {
-    const pending = [this.#inFlight?.oldestAt, this.#queue.oldestAt, this.detour.oldestAt];
+    const pending = [this.#inFlight?.oldestAt, this.#queue.oldestAt, this.fallback.oldestAt];
     const oldest = Math.min(...pending.map((at) => at ?? Infinity));
     return oldest === Infinity ? null : oldest;
   }
@@ -106,7 +106,7 @@ export class BatchQueue {
   /** Settles what was taken; true when the database has everything. Nothing may be enqueued afterwards. */
   async stop(byMs: number): Promise<boolean> {
     while (this.#working !== null) await this.#working;
-    return this.detour.stop(byMs);
+    return this.fallback.stop(byMs);
   }
 
   async #work(): Promise<void> {
@@ -114,10 +114,10 @@ export class BatchQueue {
       // Every pass gives the event loop one turn: timers and sockets run whatever the awaits below resolve to, and
       // what arrived together is recorded together.
       await nextTurn();
-      if (this.detour.isOn) await this.detour.collect(() => this.#queue.length >= BATCH_SIGNALS_MAX);
+      if (this.fallback.isOn) await this.fallback.collect(() => this.#queue.length >= BATCH_SIGNALS_MAX);
       this.#renewIfIdle();
       // Where nothing can be promised now, signals wait: it may be over before they have waited too long.
-      if (this.detour.isBlocked) {
+      if (this.fallback.isBlocked) {
         await pause(BLOCKED_CHECK_MS);
         continue;
       }
@@ -125,7 +125,7 @@ export class BatchQueue {
       if (next === null) continue;
       const { promise: landing, resolve: land } = Promise.withResolvers<void>();
       this.#inFlight = { ...next, landing };
-      await (this.#takesDetour(next) ? this.#append(next) : this.#record(next));
+      await (this.#mustSpool(next) ? this.#append(next) : this.#record(next));
       this.#inFlight = null;
       land();
     } while (this.#queue.length > 0);
@@ -135,7 +135,7 @@ export class BatchQueue {
   /** The first of those that wait, numbered; null when none of them may be promised anything. */
   #nextBatch(): Numbered | null {
     let waiting = this.#queue.takeBatch();
-    if (this.detour.isOn) {
+    if (this.fallback.isOn) {
       const { known } = this.#parts;
       const isKnown = ({ signal }: Waiting) => known.knows(signal.target, signal.at);
       this.#refuse(waiting.filter((one) => !isKnown(one)));
@@ -149,8 +149,8 @@ export class BatchQueue {
     return { batch, waiting, oldestAt, sinceMs: waiting[0]?.sinceMs ?? this.#parts.monotonic() };
   }
 
-  #takesDetour({ sinceMs }: Numbered): boolean {
-    if (this.detour.isOn) return true;
+  #mustSpool({ sinceMs }: Numbered): boolean {
+    if (this.fallback.isOn) return true;
     const leftMs = sinceMs + RECORD_UNTIL_MS - this.#parts.monotonic();
     return leftMs < RECORD_MS_MIN && this.#identity.spool !== null;
   }
@@ -175,14 +175,14 @@ export class BatchQueue {
     if (result === "out of sequence") return this.#append(next, { mustResend: true });
     if (result === "applied before") return this.#giveUp(next);
     this.#confirmedSeq = batch.seq;
-    this.detour.confirm(batch);
+    this.fallback.confirm(batch);
     this.outcomes.noteDirect(result);
     this.#settle(waiting, result);
   }
 
   async #append(next: Numbered, options: { mustResend?: boolean } = {}): Promise<void> {
     const { known } = this.#parts;
-    if (!(await this.detour.append(next, options))) return this.#refuse(next.waiting);
+    if (!(await this.fallback.append(next, options))) return this.#refuse(next.waiting);
     const isKnown = ({ signal }: Waiting) => known.knows(signal.target, signal.at);
     for (const one of next.waiting) if (isKnown(one)) one.settle("recorded");
     const strangers = next.waiting.filter((one) => !isKnown(one));
@@ -240,13 +240,13 @@ export class BatchQueue {
   #renewIfIdle(): void {
     if (this.#renewal === null || this.#inFlight !== null) return;
     const { identity, isAbandoning, done } = this.#renewal;
-    if (this.detour.isOn && !isAbandoning) return;
+    if (this.fallback.isOn && !isAbandoning) return;
     const discarded = this.#identity;
     this.#renewal = null;
     this.#identity = identity;
     this.#seq = 0;
     this.#confirmedSeq = 0;
-    if (isAbandoning) this.detour.abandon();
+    if (isAbandoning) this.fallback.abandon();
     done(discarded);
   }
 }

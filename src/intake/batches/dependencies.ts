@@ -1,5 +1,4 @@
-// What the direct intake is made of and handed: the database as functions, the spool, the known targets. Only
-// types; who keeps these promises is decided in src/roles/roles.ts.
+// The dependencies of the database intake. They are made in src/roles/ping.ts.
 import type { Instant } from "../../core/instant.ts";
 import type { Batch, SignalTarget } from "../../core/signal.ts";
 import type { DatabaseClock } from "../clock.ts";

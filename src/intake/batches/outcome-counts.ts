@@ -1,5 +1,4 @@
-// Counts the signals that were not recorded as they were taken, or only later, because nobody is told of them
-// otherwise.
+// Counts signals that were recorded late or differently than accepted, because nothing else reports them.
 import type { Batch, SignalResult } from "../../core/signal.ts";
 
 /** Why a promised signal was dropped: there is no such check any more, or several share its slug by now. */

@@ -1,5 +1,5 @@
-// The way through the spool: batches that the database did not confirm are kept on disk under their numbers and
-// given to it later, oldest first. The detour is over when the database has everything, and not before.
+// The fallback to the spool: batches that the database did not confirm are kept on disk under their numbers and replayed
+// later, oldest first. It ends when the database has everything.
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { Instant } from "../../core/instant.ts";
 import type { AcceptedSignal, Batch } from "../../core/signal.ts";

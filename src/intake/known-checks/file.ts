@@ -63,18 +63,18 @@ export class KnownFile {
 
   /** Writes what changed here, and gives what others have written since the last time. */
   save(changes: KnownList, today: Day): KnownList {
-    let news: number[][] = [];
+    let rows: number[][] = [];
     inTransaction(this.#db, () => {
       const sql = "select id, fingerprint, day from known where id > ? order by id limit ?";
-      news = rowsOf(this.#db, sql, this.#newestId, ROWS_MAX);
+      rows = rowsOf(this.#db, sql, this.#newestId, ROWS_MAX);
       const insert = this.#db.prepare("insert or replace into known (fingerprint, day) values (?, ?)");
       for (let at = 0; at < changes.length; at += 2) insert.run(changes[at] ?? 0, changes[at + 1] ?? 0);
     });
     // The own rows need not be read back, unless there is more news before them than fits one piece.
-    const isAll = news.length < ROWS_MAX;
-    this.#newestId = isAll ? newestIdIn(this.#db) : (news.at(-1)?.[0] ?? this.#newestId);
+    const isAll = rows.length < ROWS_MAX;
+    this.#newestId = isAll ? newestIdIn(this.#db) : (rows.at(-1)?.[0] ?? this.#newestId);
     if (this.#purgedOn !== today && this.#purge(today)) this.#purgedOn = today;
-    return listOf(news);
+    return listOf(rows);
   }
 
   /** Begins anew, under the same secret, after damage was found in the middle of the file. */

@@ -1,4 +1,4 @@
-// What is said between the known checks and their thread.
+// The messages between the known checks and their thread.
 import type { KnownList } from "./file.ts";
 import type { FingerprintSecret } from "./fingerprint.ts";
 import type { Day } from "./table.ts";

@@ -1,4 +1,4 @@
-// What is said between the spool and its thread, and the state that the thread tells with every answer.
+// The messages between the spool and its thread, and the state that comes with every answer.
 import type { Instant } from "../../core/instant.ts";
 import type { LostFile } from "./folder.ts";
 
@@ -56,7 +56,7 @@ export type SpoolRequest =
   | { kind: "oldest" }
   | { kind: "remove"; intakeId: string; seq: number }
   | { kind: "adopt" }
-  | { kind: "letGo"; intakeIds: readonly string[] }
+  | { kind: "releaseIntakes"; intakeIds: readonly string[] }
   | { kind: "close"; keepsEmpty: boolean };
 
 /** The oldest batch as it was stored. */

@@ -54,8 +54,8 @@ export class SpoolFiles {
   }
 
   /** Deletes the empty files of intakes on which nobody counts any more. */
-  letGo(intakeIds: readonly string[]): void {
-    this.#orphans.letGo(intakeIds);
+  releaseIntakes(intakeIds: readonly string[]): void {
+    this.#orphans.releaseIntakes(intakeIds);
   }
 
   /** Writes the batches in one transaction. Gives for each of them null once it is on disk, or the refusal. */

@@ -70,7 +70,7 @@ export class OrphanFiles {
   }
 
   /** Deletes the empty files of intakes on which nobody counts any more. */
-  letGo(intakeIds: readonly string[]): void {
+  releaseIntakes(intakeIds: readonly string[]): void {
     const isGoing = ({ file }: EmptyFile) => intakeIds.includes(file.intakeId);
     const going = this.#empty.filter(isGoing);
     this.#empty = this.#empty.filter((one) => !isGoing(one));

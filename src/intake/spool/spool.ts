@@ -32,7 +32,7 @@ export type Spool = {
   /** Looks again for files of intakes on this machine that are gone. Opening has done it once. */
   adoptOrphans(): Promise<void>;
   /** Deletes the empty files of intakes that are gone, once nobody counts on those any more. */
-  letGo(intakeIds: readonly string[]): Promise<void>;
+  releaseIntakes(intakeIds: readonly string[]): Promise<void>;
   /** As of the last answer. */
   state(): SpoolState;
   /**
@@ -120,8 +120,8 @@ class SpoolClient implements Spool {
     await this.ask({ kind: "adopt" });
   }
 
-  async letGo(intakeIds: readonly string[]): Promise<void> {
-    await this.ask({ kind: "letGo", intakeIds });
+  async releaseIntakes(intakeIds: readonly string[]): Promise<void> {
+    await this.ask({ kind: "releaseIntakes", intakeIds });
   }
 
   state(): SpoolState {

@@ -103,8 +103,8 @@ function answerTo(request: SpoolRequest): Omit<SpoolAnswer, "refusal" | "state">
     case "adopt":
       opened().adopt();
       return {};
-    case "letGo":
-      opened().letGo(request.intakeIds);
+    case "releaseIntakes":
+      opened().releaseIntakes(request.intakeIds);
       return {};
     case "close":
       keeper?.close(request);

@@ -11,7 +11,7 @@ import { digestOfKey, type KeyUse, recordKeyUses } from "../../operations/api-ke
 import { findKeyWithProject, type KeyWithProject } from "../../store/api-keys.ts";
 import type { Database, Db } from "../../store/db.ts";
 
-/** Buckets that are kept; beyond it, whoever has been quiet for longest starts anew. */
+/** Buckets that are kept; beyond it, the one unused for longest is dropped. */
 const BUCKETS_MAX = 100_000;
 /** Wrong keys are allowed to a network as a part of what a right key is allowed. */
 const UNKNOWN_SHARE = 10;
@@ -112,7 +112,7 @@ export type Identified<T> = {
 
 export type CredentialParts = { database: Db; secretKey: string; limiter: RateLimiter };
 
-/** A key that has come too often, or one of too many that nobody knows. */
+/** Too many requests with this key, or too many unknown keys from this network. */
 export class TooManyRequestsError extends AppError {
   readonly rate: RateVerdict | null;
 

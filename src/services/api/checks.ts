@@ -20,7 +20,7 @@ const CREATED = 201;
 /** A page of the list, as it is read and held: so many checks, and so many bytes of descriptions. */
 const PAGE_CHECKS_MAX = 500;
 const PAGE_DESCRIPTION_BYTES_MAX = 256 * 1024;
-/** So many are presented without a pause: a few milliseconds, in which the process serves nobody else. */
+/** So many are presented without a pause: a few milliseconds, in which the process serves no other request. */
 const PRESENTED_AT_ONCE = 100;
 
 /** All checks of the project that the query wants, read and rendered page by page. */

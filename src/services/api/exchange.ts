@@ -210,7 +210,7 @@ const NO_CONTENT = 204;
 const NOT_MODIFIED = 304;
 const JSON_TYPE = "application/json";
 const PREFLIGHT_SECONDS = 600;
-/** How long somebody should wait whom we could not serve. */
+/** Retry-After of requests that could not be served. */
 const RETRY_AFTER_SECONDS = 5;
 const ALL_METHODS = ["DELETE", "GET", "POST"];
 
@@ -260,7 +260,7 @@ export type RenderOptions = {
 export function render(answer: SentAnswer, { route, methods, rate, ifNoneMatch }: RenderOptions): Rendered {
   const bytes = bytesOf(answer);
   const isTagged = route?.isTagged === true && answer.status === OK;
-  // What is sent while it is made has no tag: nobody knows yet what it will be.
+  // A streamed answer has no ETag: its content is not known yet.
   const tag = isTagged && bytes !== null ? entityTag(bytes) : null;
   const headers = {
     // What is true of a check now need not be so a second later; a tag only saves sending it again.

@@ -50,7 +50,7 @@ import type { ManagedChannel } from "../../store/channels.ts";
 import type { Database } from "../../store/db.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
 
-/** What has to be shared with the other API of the process; it is handed in by whoever joins the two. */
+/** Shared with the Management API of the process. */
 export type OwnApiAuth = {
   /** `credential` is null when too many have come. */
   identify(
@@ -143,7 +143,7 @@ function shown(channel: ManagedChannel, { destinations }: OwnApiContext): Channe
   const kind = kindNamed(channel.kind);
   return presentChannel({
     ...channel,
-    // Of a kind that a newer release has left behind nobody can say what is secret.
+    // For a kind stored by a newer release, it is unknown which fields are secret.
     shownConfig: kind === null ? {} : shownConfig(kind, channel.config),
     isVerified: channel.kind === "email" ? isVerified(channel) : null,
     warnings: addressWarnings(channel, destinations),
@@ -290,7 +290,7 @@ export type OwnApiHandler = HttpHandler & {
   answerCounts(): Readonly<Record<string, number>>;
 };
 
-/** So many are answered at once; those beyond are told to come back. */
+/** So many are answered at once; requests beyond that get 503. */
 const AT_ONCE_MAX = 500;
 const RETRY_AFTER_SECONDS = "5";
 const PREFLIGHT_SECONDS = "600";
@@ -382,7 +382,7 @@ async function answerRoute(
   if (!access.allowed) throw new AppError(access.code, access.text);
   if (found === null) throw new Error(`${route.endpoint} accepts requests without an API key`);
   const body = route.body === null ? {} : await auth.readObject(request, () => void (state.isEndless = true));
-  // Nobody is there any more to read this.
+  // The client has disconnected.
   if (body === null) return refusal("invalid", ERROR_TEXT.unparsableBody);
   const { channel, delivery } = located;
   const {
@@ -475,7 +475,7 @@ function withHeaders(
     ...corsHeaders(methods),
     ...answer.headers,
     ...counted,
-    // What is still coming is no request that anybody could read.
+    // The rest of the body is not read.
     ...(isEndless && { Connection: "close" }),
   };
   return { ...answer, headers };

@@ -102,7 +102,7 @@ function parseNumbers(text: string): unknown {
 /** Beyond this nothing is read any more, and the connection is closed after the answer. */
 const READ_BYTES_MAX = 8 * API_BODY_BYTES_MAX;
 
-/** The sender went away in the middle of its request; there is nobody to answer. */
+/** The client disconnected in the middle of its request. */
 export class SenderGoneError extends Error {
   override readonly name = "SenderGoneError";
 }
@@ -113,7 +113,7 @@ export function readRequestBody(
   { budget, onEndless }: { budget: ByteBudget; onEndless: () => void },
 ): Promise<Uint8Array | null> {
   if (!announcesBody(request)) return Promise.resolve(null);
-  // It went away while others of its connection had their turn; nothing will be heard of it any more.
+  // The client disconnected while earlier requests of its connection were served; no event will follow.
   if (request.destroyed) return Promise.reject(new SenderGoneError("the request was not completed"));
   const limits = { keepBytes: API_BODY_BYTES_MAX + 1, readBytesMax: READ_BYTES_MAX, budget };
   return new Promise((resolve, reject) => {
@@ -210,7 +210,7 @@ export type RespondParts = {
   beginner: AnswerCollector;
   /** The network that a request comes from. */
   networkOf: (request: IncomingMessage) => string;
-  /** Told of each good key. */
+  /** Called for each valid key. */
   keyUsed: (use: { keyId: number; at: number }) => void;
   onFault: (error: unknown, at: { endpoint: string | null; version: number }) => void;
 };
@@ -311,7 +311,7 @@ async function answerRoute(parts: RespondParts, request: Routed): Promise<SentAn
   const open: OpenExchange = { endpoint: route.endpoint, column, query };
   const responder = RESPONDERS[route.endpoint];
   if (responder.about === "nothing") return whole(await responder.handler(open, context));
-  // A body that cannot be read is told before anything is said about keys.
+  // An unreadable body is reported before a wrong key.
   const { onEndless } = request;
   const { budget } = parts;
   const isPost = route.method === "POST";

@@ -76,7 +76,7 @@ function below(base: string, path: string): string | null {
 
 /** Who asks. */
 export type Caller = {
-  /** Null: too many have come, and nobody has looked at the key. */
+  /** Null: rate limited, so the key was not looked up. */
   credential: Credential | null;
   found: KeyWithProject | null;
   rate: RateVerdict | null;
@@ -92,7 +92,7 @@ export type ApiAuth = {
     request: IncomingMessage,
     onEndless: () => void,
   ): Promise<Readonly<Record<string, unknown>> | null>;
-  /** What `work` comes to, or AppError `unavailable` when nobody would wait for it any longer. */
+  /** The result of `work`, or AppError `unavailable` after the time limit. */
   inTime<T>(work: Promise<T>): Promise<T>;
 };
 
@@ -159,7 +159,7 @@ export type ApiHandler = HttpHandler & {
 
 /** All bodies that are being read hold no more than this together. */
 const BODY_BYTES_HELD_MAX = 64 * 1024 * 1024;
-/** Requests that are being answered at once; those beyond are told to come back. */
+/** Requests that are answered at once; those beyond get 503. */
 const AT_ONCE_MAX = 1_000;
 /** Paths have UUIDs and numbers; whatever is longer names nothing. */
 const PARAM_LENGTH_MAX = 100;
@@ -222,7 +222,7 @@ function respondParts({
   };
 }
 
-/** While the database is away every request fails alike: one line a second says so. Other faults are told each. */
+/** While the database is unavailable every request fails: one line a second is logged. Other errors are logged each. */
 function faultLog(log: Log, monotonic: () => number): RespondParts["onFault"] {
   const warn = limitedWarning(log, monotonic);
   return (error, at) => {
@@ -362,7 +362,7 @@ async function sendStream(
   return reply;
 }
 
-/** Closes the connection after the answer: what is still coming is no request that anybody could read. */
+/** Closes the connection after the answer: the rest of the body is not read. */
 function closeAfterAnswer(reply: FastifyReply): void {
   const { raw } = reply;
   raw.shouldKeepAlive = false;

@@ -49,16 +49,16 @@ export type PingAnswers = {
 };
 
 const METHODS = "GET, HEAD, POST, OPTIONS";
-/** A cached answer would be a signal that nobody received, or a check that nobody finds. */
+/** A cached answer would hide a ping from the server, or a check that has been created since. */
 const NO_CACHE = "max-age=0, no-cache, no-store, must-revalidate, private";
 const ANY_ORIGIN = { "Access-Control-Allow-Origin": "*" };
 const PREFLIGHT_SECONDS = "600";
-/** When nobody knows better, for those who are told to come again. */
+/** The default of Retry-After. */
 const RETRY_AFTER_SECONDS = 5;
 
 export type PingAnswerOptions = {
   bodyLimitBytes: number;
-  /** Told of requests that meant something which is not there. */
+  /** Called for requests whose target does not exist. */
   onMiss?: (request: IncomingMessage) => void;
 };
 
@@ -138,9 +138,9 @@ function httpDate(): () => string {
 export type PendingAnswer = { readonly response: ServerResponse; readonly dueAtMs: number };
 
 export type PendingAnswers = {
-  /** Notes that an answer is owed from now on. */
+  /** Starts the time limit of an answer. */
   add(response: ServerResponse): PendingAnswer;
-  /** False when it came too late: it has been answered already. */
+  /** False when the time limit has passed: the request has been answered already. */
   remove(pendingAnswer: PendingAnswer): boolean;
   count(): number;
 };
@@ -223,7 +223,7 @@ export type PingHandlerOptions = PublishedAddresses & {
   /** How much of a body is kept. */
   bodyLimitBytes: number;
   log: Log;
-  /** Told of requests that meant something which is not there. */
+  /** Called for requests whose target does not exist. */
   onMiss?: (request: IncomingMessage) => void;
   /** How long after its last byte a request is answered at the latest. */
   answerWithinMs?: number;
@@ -231,7 +231,7 @@ export type PingHandlerOptions = PublishedAddresses & {
   readBytesMax?: number;
   /** How many bytes of unfinished bodies are held together. */
   bodyBytesHeldMax?: number;
-  /** How many answers may be owed at once. */
+  /** How many answers may be pending at once. */
   pendingMax?: number;
   /** How many checks of flawed requests are looked up at once. */
   flawedMax?: number;
@@ -350,7 +350,7 @@ type Received = {
   body: Uint8Array | null;
 };
 
-/** The request is whole: from here on the clock runs. */
+/** The request is complete: the time limit of the answer starts here. */
 async function record(parts: Parts, { ping, request, response, body }: Received): Promise<void> {
   const { intake, answers, pending } = parts;
   if (pending.count() >= parts.pendingMax) return rejectBusy(parts, { ping, request, response });
@@ -393,7 +393,7 @@ const ANSWER_TO: Readonly<Record<Acceptance["kind"], AnswerKind>> = {
   busy: "unavailable",
 };
 
-/** Whether the check exists comes first; only then is it told what is wrong with the request. */
+/** An unknown check is reported first; only then what is wrong with the request. */
 async function refuse(
   parts: Parts,
   { ping, flaw, response }: { ping: PingRequest; flaw: PingFlaw; response: ServerResponse },
@@ -418,7 +418,7 @@ function answerToFlaw(resolution: Resolution, flaw: PingFlaw): AnswerKind {
   return resolution === "busy" ? ANSWER_TO.busy : ANSWER_TO[resolution];
 }
 
-/** The signal is whole and cannot be handed over: that time must not be held against its check. */
+/** The signal is complete but cannot be accepted: the refusal is noted, so that its check is not reported as silent. */
 function rejectBusy(parts: Parts, { ping, request, response }: Omit<Received, "body">): void {
   const { intake, answers } = parts;
   intake.refused({ at: intake.now(), target: ping.target, network: senderOf(parts, request) });
@@ -430,7 +430,7 @@ function senderOf({ networkOf }: Parts, { socket, headers }: IncomingMessage): s
   return networkOf({ peer: socket.remoteAddress, forwardedFor: headers["x-forwarded-for"] });
 }
 
-/** The intake broke its word: nothing was promised to the sender, so it should try again. */
+/** The intake failed: the signal was not accepted, so the sender should retry. */
 function fail(
   parts: Parts,
   { pendingAnswer, error }: { pendingAnswer: PendingAnswer; error: unknown },
@@ -439,7 +439,7 @@ function fail(
   if (parts.pending.remove(pendingAnswer)) parts.answers.send(pendingAnswer.response, "unavailable");
 }
 
-/** Reads on for a while, because closing at once could take the answer away from a sender that still sends. */
+/** Keeps reading for a while, because closing at once could discard the answer for a sender that is still sending. */
 function cutOff(request: IncomingMessage): void {
   const timer = setTimeout(() => request.destroy(), LINGER_MS);
   request.resume().once("close", () => clearTimeout(timer));

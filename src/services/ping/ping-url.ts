@@ -62,7 +62,7 @@ function startsWithUuid(path: string): string | null {
 
 // Decoding looks nothing up: for a malformed request with an unknown check, the answer must still be "not found".
 
-/** What is wrong with a request; it is only told once the check is known to exist. */
+/** What is wrong with a request; only reported once the check is known to exist. */
 export type PingFlaw = "invalidUrl" | "invalidRunId";
 
 export type PingRequest = {
@@ -77,7 +77,7 @@ export type PingRequest = {
 /** "notFound": nothing can be there. "invalidUrl": whatever is there, the URL is not one of ours. */
 export type PingRefusal = "notFound" | "invalidUrl";
 
-/** Longer ones belong to nobody, and are not worth a look at the database. */
+/** No key is longer, so the database is not queried. */
 const PING_KEY_LENGTH_MAX = 100;
 const KEY_OR_SLUG = /^[-a-zA-Z0-9_]+$/;
 

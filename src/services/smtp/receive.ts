@@ -238,7 +238,7 @@ export type MailReceiverOptions = {
   answerWithinMs?: number;
 };
 
-/** What a sender is told, with the code of the protocol. */
+/** An SMTP answer with its code. */
 export class MailAnswer extends Error {
   override readonly name = "MailAnswer";
   readonly responseCode: number;
@@ -288,7 +288,7 @@ export class MailReceiver {
     return this.#counts;
   }
 
-  /** Throws what a network is told that sends too much. */
+  /** Throws a MailAnswer if the network sends too much. */
   checkPeer(network: string): void {
     if (this.#peerMessages === null || this.#peerMessages.has(network, 1)) return;
     this.#counts.tooMany += 1;
@@ -297,7 +297,7 @@ export class MailReceiver {
     throw TOO_MANY_OF_PEER();
   }
 
-  /** Throws what the sender is told for whose check there is too much. */
+  /** Throws a MailAnswer if the check receives too much. */
   checkTarget(target: SignalTarget, network: string): void {
     if (this.#checkMessages.has(nameOf(target), 1)) return;
     this.#counts.tooMany += 1;
@@ -340,7 +340,7 @@ export class MailReceiver {
     this.#conclude(targets, accepted);
   }
 
-  /** The intake promises to settle within two seconds; should it ever not, nobody is kept waiting for it. */
+  /** The intake settles within two seconds; if it ever does not, the sender still gets an answer. */
   #inTime<T>(accepting: Promise<T>, onLate: () => void): Promise<T> {
     const { answerWithinMs = ANSWER_WITHIN_MS } = this.#options;
     return new Promise((resolve, reject) => {
@@ -378,7 +378,7 @@ export class MailReceiver {
       targets.map((target) => {
         this.#checkMessages.take(nameOf(target), 1);
         const body = this.#keptOf(raw, target);
-        // Nobody is made by mail: whoever mistypes an address must not get a check for it.
+        // Emails never create checks: a mistyped address must not get one.
         return intake.accept({ ...shared, target, body, at: intake.now() }, { create: false, network });
       }),
     );
@@ -402,7 +402,7 @@ export class MailReceiver {
     if (accepted.some(({ kind }) => kind === "busy")) throw NOT_NOW();
   }
 
-  /** The sender hears nothing of it, so that nobody can find out which checks there are. One line a second. */
+  /** The sender is not informed, so that existing checks cannot be guessed. At most one line a second. */
   #logLost(target: SignalTarget, kind: "unknown" | "ambiguous"): void {
     const nowMs = performance.now();
     if (nowMs - this.#unknownLoggedMs < UNKNOWN_LOG_PAUSE_MS) return;
@@ -439,7 +439,7 @@ function targetsOf({ envelope }: SMTPServerSession): SignalTarget[] {
 
 type End = "whole" | "too large" | "overflow" | "broken";
 
-/** Reads to the end whatever happens, because only then is an answer heard. */
+/** Always reads to the end, because the client reads the answer only then. */
 function readAll(stream: SMTPServerDataStream, collector: MailCollector): Promise<End> {
   return new Promise((resolve) => {
     let isOverflow = false;

@@ -110,7 +110,7 @@ class ConnectionLimit {
     this.#monotonic = options.monotonic ?? (() => performance.now());
   }
 
-  /** A connection is there. Makes room for it, or sends it away when there is none to be made. */
+  /** Admits a connection, if necessary by closing another one, or refuses it. */
   add(connection: MailConnection): void {
     const { connectionsMax, peerConnectionsMax, onRefused } = this.#options;
     const peer = networkOf(connection.remoteAddress);
@@ -149,7 +149,7 @@ class ConnectionLimit {
     return { open: this.#connections.size, refused: this.#refused, cutOff: this.#cutOff };
   }
 
-  /** Says goodbye to whoever is in the middle of nothing. */
+  /** Closes connections without a transaction. */
   closeIdle(words: string): void {
     for (const connection of this.#connections) {
       if (!connection.isInTransaction && !connection.isAnswering) this.#close(connection, words);
@@ -197,11 +197,11 @@ class ConnectionLimit {
 
   #refuse(connection: MailConnection): void {
     this.#refused += 1;
-    // It has not begun to listen to its socket: once it does, it hears this and is closed.
+    // The connection is not initialized yet; it is closed right after that.
     setImmediate(() => this.#close(connection, FULL));
   }
 
-  /** Whoever does not read is not waited for: the socket is let go once the words had time to leave. */
+  /** Does not wait for the client to read: the socket is destroyed once the text had time to be sent. */
   #close(connection: MailConnection, words: string): void {
     this.remove(connection);
     connection.send(421, words, false);
@@ -235,7 +235,7 @@ export type MailServer = {
   start(): Promise<void>;
   /** Takes no new connections and no new messages; what has begun is still answered. */
   stopAccepting(): void;
-  /** Resolves when nobody is connected any more. */
+  /** Resolves when all connections are closed. */
   stop(): Promise<void>;
   address(): ListenAddress | null;
   trouble(): string | null;
@@ -324,7 +324,7 @@ function listenerOptions(options: MailServerOptions, parts: Parts): SMTPServerOp
     maxCommandLength: COMMAND_BYTES_MAX,
     socketTimeout: options.idleMs ?? IDLE_MS,
     closeTimeout: options.stopGraceMs ?? STOP_GRACE_MS,
-    // Those that have not said yet who they are from are not in the crowd.
+    // Connections that have not sent their PROXY line yet are not counted by the connection limit.
     ...(isBehindProxy ? { useProxy: true, maxClients: 2 * connectionsMax } : {}),
     logger: false,
     onMailFrom: (_sender: SMTPServerAddress, session: SMTPServerSession, answer: Answer) =>
@@ -359,7 +359,7 @@ async function receiveData(
 ): Promise<void> {
   const connection = connections.get(session.id);
   const network = networkOf(session.remoteAddress);
-  // Somebody who sends without end is heard no further.
+  // A message beyond the limit is cut off.
   stream.on("data", () => {
     if (stream.byteLength > PING_READ_BYTES_MAX) connection?.send(421, "5.3.4 Message is too large", false);
   });

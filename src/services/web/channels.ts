@@ -267,8 +267,8 @@ export const channelRoutes: readonly WebRoute[] = [
       const which = { projectId: project.id, uuid: channel.uuid };
       const range = { from: query.from ?? null, limit: ROWS_PAGE_MAX };
       const { items, next } = await listChecksOfChannel(context.database, { ...which, ...range });
-      const heard: ChannelChecks = { ids: items.map(({ uuid }) => uuid), from: next };
-      return { json: heard };
+      const checks: ChannelChecks = { ids: items.map(({ uuid }) => uuid), from: next };
+      return { json: checks };
     },
   }),
   channelRoute({

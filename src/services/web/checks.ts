@@ -131,10 +131,10 @@ export const silentRoutes: readonly WebRoute[] = [
 // How a check left the project, for a user who still has its page open: deleted or moved, when, by whom, and whether it can
 // be restored. The target project is not named, because the user may not have access to it.
 
-const WAYS = { "check.deleted": "deleted", "check.moved": "moved" } as const;
+const REMOVALS = { "check.deleted": "deleted", "check.moved": "moved" } as const;
 
 /** How the check with a UUID has left the project. Refused with 404: it is still there, or nothing is known of it. */
-async function readGone(
+async function readRemoval(
   { context, account, project, role, now }: ProjectRequest,
   uuid: string,
 ): Promise<GoneCheck> {
@@ -145,22 +145,22 @@ async function readGone(
   const deletedAt = binned?.projectId === project.id ? await deletedAtOf(db, binned.id) : null;
   // It was there a moment ago, so that the newest page of the record has it.
   const { entries } = await listAudit(db, { projectId: project.id });
-  const entry = entries.find(({ what, before }) => what in WAYS && uuidIn(before) === uuid);
-  const how = deletedAt === null ? wayOf(entry) : "deleted";
+  const entry = entries.find(({ what, before }) => what in REMOVALS && uuidIn(before) === uuid);
+  const how = deletedAt === null ? removalOf(entry) : "deleted";
   const at = deletedAt ?? entry?.at;
   if (how === null || at === undefined) throw absent();
   const isKept = deletedAt !== null && deletedAt >= keptFrom("deletedCheck", now);
   return {
     how,
     at,
-    by: how === wayOf(entry) ? changedBy(entry, account.id) : null,
+    by: how === removalOf(entry) ? changedBy(entry, account.id) : null,
     goneAt: isKept ? deletedAt + DAYS_KEPT.deletedCheck * DAY_MS : null,
     mayRestore: isKept && mayDo(role, "editChecks"),
   };
 }
 
-function wayOf(entry: AuditEntry | undefined): GoneCheck["how"] | null {
-  return entry === undefined ? null : (WAYS[entry.what as keyof typeof WAYS] ?? null);
+function removalOf(entry: AuditEntry | undefined): GoneCheck["how"] | null {
+  return entry === undefined ? null : (REMOVALS[entry.what as keyof typeof REMOVALS] ?? null);
 }
 
 function uuidIn(side: object | null): unknown {
@@ -384,7 +384,7 @@ const gone = projectRoute({
   method: "GET",
   path: "/web/api/projects/:project/gone/:gone",
   access: "view",
-  answer: async (request) => ({ json: await readGone(request, request.params["gone"] ?? "") }),
+  answer: async (request) => ({ json: await readRemoval(request, request.params["gone"] ?? "") }),
 });
 
 export const listRoutes: readonly WebRoute[] = [projects, overview, rows, details, deleted, gone];

@@ -1,6 +1,6 @@
 // Mistakes that people make with their first ping, and what they are told.
 import { describe, expect, test } from "vitest";
-import { explainMiss, explainStranger } from "./setup.ts";
+import { explainMiss, explainUnmatched } from "./setup.ts";
 
 const UUID = "0d4f6d1e-7c0a-4f5e-9d5b-3a1c2b4d6e8f";
 const CHECK = { uuid: UUID, slug: "nightly-backup", pingKey: "pk-1234567890", pingPath: "/ping" };
@@ -70,7 +70,7 @@ describe("a request that was not", () => {
 
   test("an unknown check is explained to an admin, and other paths are not", () => {
     const stranger = "7f3f8a52-1111-4222-8333-944445555666";
-    const heard = (target: string, method = "GET") => explainStranger({ method, target }, "/ping");
+    const heard = (target: string, method = "GET") => explainUnmatched({ method, target }, "/ping");
     expect(heard(`/ping/${stranger}`)).toContain(stranger);
     expect(heard(`/ping/${stranger}/start?rid=1`)).toContain(stranger);
     expect(heard("/wp-login.php")).toBeNull();
@@ -78,8 +78,8 @@ describe("a request that was not", () => {
 
   test("nobody is told that a check is missing when the request failed for another reason", () => {
     const other = "7f3f8a52-1111-4222-8333-944445555666";
-    expect(explainStranger({ method: "DELETE", target: `/ping/${other}` }, "/ping")).toBeNull();
-    expect(explainStranger({ method: "GET", target: `/ping/${other}/done` }, "/ping")).toBeNull();
-    expect(explainStranger({ method: "GET", target: `/checks/${other}/details/` }, "/ping")).toBeNull();
+    expect(explainUnmatched({ method: "DELETE", target: `/ping/${other}` }, "/ping")).toBeNull();
+    expect(explainUnmatched({ method: "GET", target: `/ping/${other}/done` }, "/ping")).toBeNull();
+    expect(explainUnmatched({ method: "GET", target: `/checks/${other}/details/` }, "/ping")).toBeNull();
   });
 });

@@ -64,7 +64,7 @@ export function explainMiss({ method, target }: MissedRequest, check: WaitedFor)
  * What a stranger's request looks like to whoever runs the installation; null when it was no try to ping, or when it
  * may have failed for another reason than that there is no such check.
  */
-export function explainStranger({ method, target }: MissedRequest, pingPath: string): string | null {
+export function explainUnmatched({ method, target }: MissedRequest, pingPath: string): string | null {
   const segments = pathOf(target).split("/").filter(Boolean);
   const at = segments.findIndex((segment) => isUuid(segment.toLowerCase()));
   const uuid = segments[at];
@@ -164,7 +164,7 @@ async function waitingFor({ context, account, project, role, check, now }: Check
   const ageMs = Math.min(MISSES_AGE_MS, context.now() - check.createdAt + CLOCKS_APART_MS);
   const nearMisses = context.setUp.missesSince(Date.now() - ageMs).flatMap((miss): NearMiss[] => {
     const text =
-      explainMiss(miss, wanted) ?? (account.isOperator ? explainStranger(miss, wanted.pingPath) : null);
+      explainMiss(miss, wanted) ?? (account.isOperator ? explainUnmatched(miss, wanted.pingPath) : null);
     if (text === null) return [];
     const { at, method, remoteAddr, ua } = miss;
     return [{ at, method, remoteAddr, ua, address: `${miss.host}${miss.target}`, text }];
@@ -315,7 +315,7 @@ export async function testAddress(siteUrl: URL): Promise<AddressTest> {
   const { status, location, echoed } = outcome;
   const isOurs = echoed?.headers["x-overdue-probe"] === probe;
   if (echoed === null || !isOurs) {
-    return { ...base, status, isOurs: false, problems: [strangerProblem({ url, status, location })] };
+    return { ...base, status, isOurs: false, problems: [foreignServerProblem({ url, status, location })] };
   }
   const lost = SENT.filter(({ name, value }) => echoed.headers[name] !== value(siteUrl));
   const ours = new Set([...Object.keys(sent), "host", "x-overdue-probe"]);
@@ -380,7 +380,7 @@ function readEcho(text: string): Echo | null {
   }
 }
 
-function strangerProblem(at: { url: string; status: number; location: string | null }): Problem {
+function foreignServerProblem(at: { url: string; status: number; location: string | null }): Problem {
   if (at.location !== null) {
     const target = URL.parse(at.location, at.url);
     const suggested = target?.href.split(ECHO_PATH, 1)[0] ?? at.location;

@@ -73,7 +73,7 @@ import {
   STYLE_PATH,
 } from "./sign-in-page.ts";
 
-const NOBODY_YET = "No admin account yet. Open the link in the server log to create one.";
+const NO_ADMIN_YET = "No admin account yet. Open the link in the server log to create one.";
 
 /** Where the cursor is put when the page is shown again. */
 type Wrong = "email" | "password" | "link" | null;
@@ -86,7 +86,7 @@ async function loginPage(request: WebRequest, state: LoginState): Promise<WebAns
   return formPage(request, {
     title: `Sign in to ${site.name}`,
     trouble: trouble ?? null,
-    sentences: (await hasAdmin(request.context.database)) ? [] : [NOBODY_YET],
+    sentences: (await hasAdmin(request.context.database)) ? [] : [NO_ADMIN_YET],
     parts: loginParts(request, { email, next, wrong }),
     hasScript: true,
     ...(status !== undefined && { status }),
@@ -120,13 +120,13 @@ function passwordForm(request: WebRequest, { email, next, wrong }: LoginFields):
     action: "/accounts/login/password/",
     hidden: { next },
     parts: [
-      emailField({ value: email, autocomplete: "username", ...markOf(wrong === "email") }),
+      emailField({ value: email, autocomplete: "username", ...errorMark(wrong === "email") }),
       field({
         name: "password",
         label: "Password",
         type: "password",
         autocomplete: "current-password",
-        ...markOf(wrong === "password"),
+        ...errorMark(wrong === "password"),
       }),
     ],
     button: "Sign in",
@@ -139,7 +139,7 @@ function linkForm(request: WebRequest, { email, next, wrong }: LoginFields): Htm
     action: "/accounts/login/link/",
     hidden: { next },
     parts: [
-      emailField({ id: "link-email", value: email, autocomplete: "email", ...markOf(wrong === "link") }),
+      emailField({ id: "link-email", value: email, autocomplete: "email", ...errorMark(wrong === "link") }),
     ],
     button: "Email me a link",
     isQuiet: true,
@@ -147,7 +147,7 @@ function linkForm(request: WebRequest, { email, next, wrong }: LoginFields): Htm
   return html`${divider(registrationOpen ? "or use a link to sign in or create an account" : "or sign in without a password")}${byMail}`;
 }
 
-function markOf(isWrong: boolean) {
+function errorMark(isWrong: boolean) {
   return { isFirst: isWrong, isWrong };
 }
 
@@ -340,10 +340,10 @@ const HOME = "/accounts/profile/";
 
 async function confirmPage(request: WebRequest & AccountRequest, state: ConfirmState): Promise<WebAnswer> {
   const { context, account } = request;
-  const ways = await reauthMethods(context.database, account.id);
+  const methods = await reauthMethods(context.database, account.id);
   const { next, isMailed = false } = state;
-  const parts = typedForm(request, ways, { next, isMailed });
-  const others = otherWays(request, ways, { next, isMailed });
+  const parts = typedForm(request, methods, { next, isMailed });
+  const others = otherMethods(request, methods, { next, isMailed });
   if (parts.length > 0 && others.length > 0) parts.push(divider("or"));
   parts.push(...others);
   if (parts.length === 0) {
@@ -351,7 +351,7 @@ async function confirmPage(request: WebRequest & AccountRequest, state: ConfirmS
       html`<p>You have no sign-in method to re-authenticate with. Sign out and sign in again, or ask an admin for a link.</p>\n`,
     );
   }
-  const asksForBoth = ways.app && (isMailed || ways.password);
+  const asksForBoth = methods.app && (isMailed || methods.password);
   return formPage(request, {
     title: "Re-authenticate",
     trouble: state.trouble ?? null,
@@ -373,43 +373,43 @@ async function confirmPage(request: WebRequest & AccountRequest, state: ConfirmS
 type Shown = { next: string | null; isMailed: boolean };
 
 /** What can be typed: the password, or the code from a mail, and the code of the app where there is one. */
-function typedForm(request: WebRequest, ways: ReauthMethods, { next, isMailed }: Shown): Html[] {
+function typedForm(request: WebRequest, methods: ReauthMethods, { next, isMailed }: Shown): Html[] {
   const fields: Html[] = [];
   if (isMailed) {
     const label = "Code from the email";
     fields.push(
-      field({ name: "mailed", label, autocomplete: ways.app ? "off" : "one-time-code", isFirst: true }),
+      field({ name: "mailed", label, autocomplete: methods.app ? "off" : "one-time-code", isFirst: true }),
     );
-  } else if (ways.password) {
+  } else if (methods.password) {
     const of = { type: "password", autocomplete: "current-password", isFirst: true } as const;
     fields.push(field({ name: "password", label: "Password", ...of }));
   }
-  if (ways.app) {
+  if (methods.app) {
     const label = "Authenticator code or recovery code";
     fields.push(field({ name: "code", label, autocomplete: "one-time-code", isFirst: fields.length === 0 }));
   }
   if (fields.length === 0) return [];
   return [
-    form(request, way(isMailed ? "mailed" : ways.password ? "password" : "code", next, fields, "Confirm")),
+    form(request, way(isMailed ? "mailed" : methods.password ? "password" : "code", next, fields, "Confirm")),
   ];
 }
 
-function otherWays(request: WebRequest, ways: ReauthMethods, { next, isMailed }: Shown): Html[] {
+function otherMethods(request: WebRequest, methods: ReauthMethods, { next, isMailed }: Shown): Html[] {
   const { context } = request;
   const { mail, oidc } = context.signIn;
   const others: Html[] = [];
-  if (ways.passkey && hasPasskeys(context)) {
+  if (methods.passkey && hasPasskeys(context)) {
     others.push(
       passkeyButton(request, { api: "/web/api/confirm/passkey", next: next ?? HOME, text: "Use a passkey" }),
     );
   }
-  if (ways.provider && oidc !== null) {
+  if (methods.provider && oidc !== null) {
     const path = `/accounts/oidc/confirm/?next=${encodeURIComponent(next ?? HOME)}`;
     others.push(buttonLink(request, { path, text: `Use ${oidc.name}` }));
   }
   // If the app's code is enough, an email code is not needed.
-  if (mail && (ways.password || !ways.app)) {
-    const text = isMailed ? "Email another code" : ways.app ? MAIL_INSTEAD : "Email me a code";
+  if (mail && (methods.password || !methods.app)) {
+    const text = isMailed ? "Email another code" : methods.app ? MAIL_INSTEAD : "Email me a code";
     others.push(form(request, { ...way("mail", next, [], text), isQuiet: true }));
   }
   return others;

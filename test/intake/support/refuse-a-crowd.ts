@@ -10,5 +10,5 @@ const refused = await Promise.all(words(1, 1_200).map((word) => ping(word)));
 console.log(`refused ${refused.filter((kind) => kind === "busy").length}`);
 database.behaviour = "answers";
 spool.isFull = false;
-while (intake.state().isDetour) await new Promise((resolve) => setTimeout(resolve, 10));
+while (intake.state().isSpooling) await new Promise((resolve) => setTimeout(resolve, 10));
 console.log(`then ${await ping("later")}`);
