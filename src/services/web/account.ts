@@ -48,7 +48,7 @@ import {
 } from "./route.ts";
 import { clearedCookies, demandOwnSignIn, deviceCookie, visitorOf } from "./session.ts";
 
-/** The page of whoever asks, as things are now. */
+/** The account page of the signed-in user. */
 async function accountPage({ context, account, session, now }: AccountRequest): Promise<AccountPage> {
   const { database: db, signIn } = context;
   const accountId = account.id;
@@ -124,7 +124,7 @@ function shownSession(of: AccountPage["sessions"][number]): AccountPage["session
 
 const PATH = "/web/api/account";
 const account = { access: "account" } as const;
-/** Whoever finds a browser that was left open must not be able to lock its owner out. */
+/** A person who finds an unattended browser must not be able to lock its owner out. */
 const dangerous = { access: "account", reauth: true } as const;
 
 type ProfileRequest = WebRequest & AccountRequest;

@@ -224,7 +224,7 @@ const retryQuarantine = accountRoute({
   },
 });
 
-/** What was told and lasts, and what can be seen now and was not told yet, by a sweeper that may not be there. */
+/** Open incidents, and current health problems that no sweeper has reported yet. */
 async function readServerState(db: Db): Promise<{ look: IntakesView; troubles: HealthProblem[] }> {
   const look = await readIntakes(db);
   const [incidents, observed] = await Promise.all([

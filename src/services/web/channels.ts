@@ -322,7 +322,7 @@ function changingBy({ account, now }: Pick<AccountRequest, "account" | "now">) {
   return { by: { accountId: account.id, keyId: null }, at: now };
 }
 
-/** What is answered to a form that was filled before somebody else changed the same channel. */
+/** The answer to a form that was opened before another user changed the same channel. */
 async function overtakenChannel(
   { database }: WebContext,
   { projectId, uuid, accountId, now }: { projectId: number; uuid: string; accountId: number; now: number },

@@ -118,7 +118,7 @@ type Outcome =
   | { kind: "other project" }
   | { kind: string };
 
-/** Said of a check that somebody has deleted or moved meanwhile. */
+/** The check was deleted or moved in the meantime. */
 const NOT_THERE = "The check no longer exists.";
 
 /** Passes on what was done, and throws the sentence to refuse with for everything else. */
@@ -190,7 +190,7 @@ const create = projectRoute({
   }),
 });
 
-/** A new check of the project, as somebody asks for it in the browser. */
+/** Creates a check of the project. */
 export async function makeCheck(request: ProjectRequest, change: CheckChange): Promise<{ uuid: string }> {
   const { context, project } = request;
   const { params, channels } = readChange(change, null);
@@ -199,7 +199,7 @@ export async function makeCheck(request: ProjectRequest, change: CheckChange): P
       ...commandContext(request),
       projectId: project.id,
       params,
-      // Whoever makes a check by hand wants to hear of it.
+      // A check created by hand uses all channels.
       channels: channels ?? "*",
       deriveSlug: change.slug === undefined,
       unique: [],
@@ -392,7 +392,7 @@ type Act = (check: BulkCheck) => Promise<{ isChanged: boolean }>;
 
 const CHANGED = { isChanged: true };
 
-/** Does it for each, a few at once. After a fault nothing more is begun, and the fault is told once all have ended. */
+/** Does it for each, a few at once. After an error nothing more is started, and the error is thrown once all have ended. */
 export async function each(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
   const waiting = [...ids];
   const worker = async () => {

@@ -52,7 +52,7 @@ function shownState(status: ShownStatus): ShownState {
   return status === "grace" ? "late" : status;
 }
 
-/** Told from the stored deadline, so that the schedule is read only for checks that run. */
+/** Uses the stored deadline, so that the schedule is read only for checks that run. */
 function fuseOf(check: LeanCheck): Fuse | null {
   const { timing, state, downAt: alertAt } = check;
   if (alertAt === null) return null;
@@ -138,7 +138,7 @@ const RUN_MARKS: Readonly<Record<Exclude<RecentMark["kind"], "success">, RunMark
 function runMarkOf({ timing }: LeanCheck, mark: RecentMark, earlier: readonly RecentMark[]): RunMark {
   if (mark.kind !== "success") return RUN_MARKS[mark.kind];
   const last = earlier.at(-1);
-  // After a pause, or time that was not observed, nobody can say when it was due.
+  // After a pause or a monitoring gap, the due time is unknown.
   if (last === undefined || last.kind === "paused" || last.kind === "unseen") return "u";
   const before = earlier.findLast(({ kind }) => kind === "success" || kind === "fail");
   if (before === undefined) return "u";

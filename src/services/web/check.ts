@@ -211,7 +211,7 @@ export function expectationOf({ settings, state }: CheckWithState, now: Instant)
   return { sentence: whenSentence(settings), nextAt: nextTimes(settings, { now, first }) };
 }
 
-/** The same for settings that somebody is typing. A period is counted as if a signal came now. */
+/** The same for settings in a form. An interval is counted as if a ping came now. */
 export function previewOf(typed: ScheduleRequest, now: Instant): SchedulePreview {
   const expanded = typed.kind === "simple" ? null : expandMacro(typed.schedule);
   const request = { ...typed, schedule: expanded ?? typed.schedule };
@@ -235,7 +235,7 @@ function remarksOf({ kind, schedule }: When): ScheduleRemark[] {
   }));
 }
 
-/** A Simple check has an expression that nobody wrote, unless it was a Cron check once. */
+/** The expression of a Simple check is a default, unless it was a Cron check once. */
 function writtenKind({ kind, schedule }: When): SchedulePreview["scheduleKind"] {
   const isUnwritten = schedule.trim() === "" || (kind === "simple" && schedule === DEFAULT_SCHEDULE);
   return isUnwritten ? null : detectKind(schedule);
@@ -452,7 +452,7 @@ export async function readCheckPage(
     listChannels(context.database, project.id),
     listFlips(context.database, { checkId: check.id, limit: LAST_FLIPS_READ }),
     countRejectedSignals(context.database, check.id),
-    // Whoever has the ping key can make checks by it.
+    // The ping key allows creating checks.
     mayDo(role, "manageKeys") ? slugAddress(context, { check, project }) : null,
   ]);
   const lastFlip = flips.find(({ takenBackAt }) => takenBackAt === null);

@@ -72,13 +72,13 @@ export async function presentRow(
 
 // What has happened in a project since the user's last visit.
 
-/** Whoever comes back sooner was not away. */
+/** A shorter absence is ignored. */
 const AWAY_MS_MIN = 30 * MINUTE_MS;
-/** Nobody reads what happened longer ago. */
+/** Older changes are not shown. */
 const AWAY_DAYS_MAX = 14;
 const NAMED_MAX = 50;
 
-/** Notes the visit, and tells what has happened since the last one; null: nothing, or nobody was away. */
+/** Stores the visit and returns what has happened since the last one; null: nothing, or the absence was too short. */
 async function sinceAway({ context, project, account, now }: ProjectRequest): Promise<SinceAway | null> {
   const { database } = context;
   const projectId = project.id;
@@ -176,9 +176,9 @@ function absent(): WebRefusal {
 /** Rows that come with the page, and how many of them with all details. */
 const FIRST_ROWS = 100;
 const FIRST_DETAILS = 30;
-/** More tags than these nobody picks from. */
+/** More tags are not offered. */
 const TAGS_MAX = 300;
-/** Trouble that has ended is told for this long. */
+/** An outage that has ended is shown for this long. */
 const OUTAGE_SHOWN_MS = 60 * MINUTE_MS;
 /** A gap that was shorter is a planned restart, and not worth a word once it is over. */
 const RESTART_MS_MAX = 30 * SECOND_MS;
@@ -193,7 +193,7 @@ export async function checksBoot(request: ProjectRequest): Promise<ChecksBoot> {
     lookedAt: FLIPS_LOOKED_AT,
     limit: FLIPS_SENT_MAX,
   });
-  // The rows first of the rest: their cursor must not be newer than anything that is told beside them.
+  // The rows are read first: their cursor must not be newer than the rest of the page.
   const urgent = await listUrgentChecks(database, { projectId: project.id, now, limit: FIRST_ROWS });
   const [tallies, tags, details, since, silent] = await Promise.all([
     tallyChecks(database, { projectIds: [project.id], now }),
@@ -292,7 +292,7 @@ export function receivingOutage(
   return last === undefined ? null : { fromAt: last.from, toAt: last.to };
 }
 
-/** Of the bin no more are listed. */
+/** Deleted checks that are listed. */
 const DELETED_LISTED_MAX = 100;
 
 const projects = accountRoute({

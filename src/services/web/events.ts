@@ -24,7 +24,7 @@ const EVENTS_PER_PAGE = 100;
 /** What happened at one instant is not parted, so more than a page is read: so many may share its last instant. */
 const READ_PER_PAGE = 2 * EVENTS_PER_PAGE;
 
-/** While somebody waits for a word to be found, so many batches are looked through; the rest with the next page. */
+/** Batches that one search request reads; the rest follows with the next page. */
 const BATCHES_PER_SEARCH_MAX = 20;
 
 export type EventsAsked = {

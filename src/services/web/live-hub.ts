@@ -22,7 +22,7 @@ import { rowsOf } from "./check-rows.ts";
 const RESUMED_CHANGES_MAX = 2_000;
 /** So many of the newest flips are looked through. */
 export const FLIPS_LOOKED_AT = 2_000;
-/** So many flips are told to whoever comes back. */
+/** Flips that are sent to a client that reconnects. */
 export const FLIPS_SENT_MAX = 50;
 
 /** What to tell about a flip. */
@@ -40,7 +40,7 @@ export async function changesSince(
   db: Db,
   { projectId, since, now }: { projectId: number; since: number; now: Instant },
 ): Promise<ChangesPage> {
-  // Before the changes: what comes in between is told twice, and never missed.
+  // Read before the changes: what comes in between is sent twice, and never missed.
   const head = await readSnapshot(db);
   const cursor = String(head.xmin);
   const reload = (why: string): ChangesPage => ({ events: [{ name: "reload", data: { why } }], cursor });
@@ -65,7 +65,7 @@ export async function changesSince(
 const HERE_EVERY_MS = 5_000;
 /** An event and no comment: scripts do not hear comments. Without data it would be none. */
 const HERE = `event: ${HERE_EVENT}\ndata: {}\n\n`;
-/** Whoever has left so much unread does not read any more. */
+/** A client with more unread bytes is considered gone. */
 const UNREAD_BYTES_MAX = 4 * 1024 * 1024;
 /** How long a browser waits before it comes back. */
 const RETRY_MS = 2_000;
@@ -85,7 +85,7 @@ export type Watcher = {
   send(text: string): void;
   /** Sends this first, and then what has come meanwhile. */
   begin(text: string): void;
-  /** Tells the browser goodbye: it comes back by itself, to whoever is there then. */
+  /** Ends the stream. The browser reconnects by itself, possibly to another process. */
   end(): void;
 };
 
@@ -142,7 +142,7 @@ export function openWatcher(response: ServerResponse, options: WatcherOptions): 
 // The changes of one project that its watchers have not received yet: the newest version of each row, in batches. It
 // tracks which checks the project has, to detect removed ones.
 
-/** So many rows are told at once: a burst at the full hour is spread over a few seconds. */
+/** Rows that are sent at once: a burst at the full hour is spread over a few seconds. */
 const PORTION = 1_000;
 
 export class ProjectFeed {
@@ -152,10 +152,10 @@ export class ProjectFeed {
   readonly #removed = new Set<string>();
   /** What went between the reading of a page and the first look is told by the number of checks alone. */
   #isCountDue = false;
-  /** What was told, for as long as it may be read again. */
+  /** What was sent, for as long as it may be read again. */
   readonly #sent = new Map<string, Pick<LeanCheck, "change" | "lastXid">>();
 
-  /** Takes rows that were read as changed; those that were told already are left out. */
+  /** Takes changed rows; those that were sent already are skipped. */
   take(checks: readonly LeanCheck[]): void {
     for (const check of checks) {
       this.#known?.add(check.uuid);
@@ -168,7 +168,7 @@ export class ProjectFeed {
     return this.#known?.size !== count;
   }
 
-  /** Compares with the names of all checks; returns those that nobody here has seen. */
+  /** Compares with the names of all checks; returns those unknown to this feed. */
   compare(names: ReadonlySet<string>): string[] {
     const known = this.#known;
     this.#known = new Set(names);
@@ -184,7 +184,7 @@ export class ProjectFeed {
     return [...names].filter((uuid) => !known.has(uuid));
   }
 
-  /** The next portion, those that need somebody first; null: there is nothing to tell. */
+  /** The next batch, rows that need attention first; null: nothing to send. */
   next(total: number, now: Instant): LiveMessage | null {
     if (this.#pending.size === 0 && this.#removed.size === 0 && !this.#isCountDue) return null;
     this.#isCountDue = false;
@@ -199,7 +199,7 @@ export class ProjectFeed {
     return { name: "rows", data: { rows: rowsOf(portion, now), removed, total } };
   }
 
-  /** Whether everything that was taken has been told. */
+  /** Whether everything that was taken has been sent. */
   get isDrained(): boolean {
     return this.#pending.size === 0;
   }
@@ -222,15 +222,15 @@ const STREAMS_MAX = 2_000;
 export const STREAMS_PER_ACCOUNT_MAX = 20;
 /** With more changes in a second than these, the pages have to be fetched anew. */
 const CHANGES_MAX = 20_000;
-/** After so many looks in a row that failed, whoever watches is let go: a page that hears nothing would call itself live. */
+/** After so many failed reads in a row, streams are ended: a page without updates would otherwise look live. */
 const FAILED_LOOKS_MAX = 2;
-/** Flips are told once, also when they are read twice. */
+/** Flips are sent once, even when they are read twice. */
 const FLIPS_REMEMBERED = 5_000;
 
 type Watched = {
   watchers: Set<Watcher>;
   feed: ProjectFeed;
-  /** Whoever resumes from here misses nothing that the feed has not told yet. */
+  /** A client that resumes from here misses nothing that the feed has not sent yet. */
   cursor: number;
 };
 
@@ -251,7 +251,7 @@ export class LiveHub {
   readonly #options: HubOptions;
   readonly #watched = new Map<number, Watched>();
   readonly #sentFlips = new Set<number>();
-  /** Up to where changes were read; null while nobody watches. */
+  /** Up to where changes were read; null without watchers. */
   #cursor: number | null = null;
   #receiving: string | null = null;
   #failedLooks = 0;
@@ -261,7 +261,7 @@ export class LiveHub {
     this.#options = options;
   }
 
-  /** Whether somebody else may watch, and otherwise the sentence to refuse with. */
+  /** Null if another watcher is allowed, otherwise the error text. */
   refusalFor(accountId: number): string | null {
     const all = this.#watchers();
     if (this.#isClosed) return "The server is shutting down.";
@@ -329,9 +329,9 @@ export class LiveHub {
     const isTooMuch = changed.length >= CHANGES_MAX;
     for (const [projectId, mine] of rows) this.#watched.get(projectId)?.feed.take(mine);
     await this.#findGone(counts);
-    // Asked last: of what has happened since somebody was let out, nothing is told to them.
+    // Checked last, so that a user who has lost access gets no newer changes.
     await this.#endRevoked();
-    // After the last question: when one of them fails, all of it is read again by the next look, and told once.
+    // After the last query: when one of them fails, everything is read again by the next turn, and sent once.
     this.#cursor = head.xmin;
     for (const { id } of fresh) this.#remember(id);
     const receivingEvents = this.#receivingEvents(now());
@@ -352,7 +352,7 @@ export class LiveHub {
     }
   }
 
-  /** Ends the streams of whoever was signed out, or is no member any more, before anything else is told to them. */
+  /** Ends the streams of users who were signed out or are no longer members, before anything else is sent to them. */
   async #endRevoked(): Promise<void> {
     const watchers = this.#watchers();
     const still = await listLiveViewers(this.#options.database, watchers);
@@ -416,7 +416,7 @@ export class LiveHub {
   }
 }
 
-/** Events as they go over the wire. The last one carries the cursor: whoever has it has all of them. */
+/** Events as they are sent. The last one carries the cursor: a client that has it has all of them. */
 export function eventText(messages: readonly LiveMessage[], cursor: number | string): string {
   const last = messages.length - 1;
   return messages

@@ -65,7 +65,7 @@ function watching(request: ProjectRequest, watcher: Watcher): () => void {
       if (found.session?.account.id !== account.id) return false;
       return (await findProjectEntry(database, { accountId: account.id, projectId: project.id })) !== null;
     };
-    // While the database is away nobody can say, and nothing is told either.
+    // While the database is unavailable access cannot be checked, and nothing is sent either.
     mayGoOn().then(
       (isAllowed) => (isAllowed ? undefined : watcher.end()),
       () => {},
@@ -81,7 +81,7 @@ function watching(request: ProjectRequest, watcher: Watcher): () => void {
   };
 }
 
-/** Tells what has happened since the cursor; what comes meanwhile waits, and may be told twice. */
+/** Sends what has happened since the cursor; newer changes wait, and may be sent twice. */
 async function resume(
   { context, project, now }: ProjectRequest,
   watcher: Watcher,

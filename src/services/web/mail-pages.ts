@@ -185,7 +185,7 @@ function shown({ site }: MailPagesOptions, status: number, page: Page): HttpResp
   return { status, headers: PAGE_HEADERS, body: renderPage(page, site) };
 }
 
-/** Whoever posts a report is told what became of it, and never asked to try again because of what it says. */
+/** The sender of a report gets its result, and is never asked to retry because of its content. */
 const REPORT_ANSWERS: Readonly<Record<BounceOutcome, string>> = {
   done: "OK",
   badSignature: "OK (bad signature)",

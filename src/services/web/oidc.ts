@@ -19,7 +19,7 @@ import { SESSION_DAYS_MAX } from "../../core/sign-in.ts";
 import type { Identified } from "../../operations/sign-in.ts";
 
 const TIMEOUT_SECONDS = 10;
-/** Whoever has last proven it longer ago is asked again by the provider. */
+/** The provider asks for credentials again if the last sign-in is older. */
 const AGE_SECONDS_MAX = (SESSION_DAYS_MAX * DAY_MS) / SECOND_MS;
 
 export type OidcSettings = {
@@ -35,13 +35,13 @@ export type OidcClient = {
   name: string;
   issuer: string;
   createsAccounts: boolean;
-  /** Where to send somebody, and what to remember until they are back. */
+  /** The URL to redirect the user to, and what to store until they return. */
   begin(of: { again: boolean }): Promise<{ url: string; state: string; codeVerifier: string; nonce: string }>;
   /** Who came back. Throws when the answer is not good. */
   finish(of: { query: string; state: string; codeVerifier: string; nonce: string }): Promise<Identified>;
 };
 
-/** A client of the provider. It is asked for its addresses when somebody signs in first, and again after a failure. */
+/** A client of the provider. Discovery happens at the first sign-in, and again after a failure. */
 export function oidcClient(settings: OidcSettings): OidcClient {
   const { issuer, name, createsAccounts, redirectUri } = settings;
   let known: Promise<Configuration> | null = null;
@@ -90,7 +90,7 @@ export function oidcClient(settings: OidcSettings): OidcClient {
 async function discover({ issuer, clientId, clientSecret }: OidcSettings): Promise<Configuration> {
   const url = new URL(issuer);
   const authentication = clientSecret === null ? None() : ClientSecretPost(clientSecret);
-  // Whoever runs the installation has named this address; on one machine it may well be plain.
+  // The operator configured this URL; on one machine it may be plain HTTP.
   const execute = url.protocol === "http:" ? [allowInsecureRequests] : [];
   const options = { execute, timeout: TIMEOUT_SECONDS };
   const config = await discovery(url, clientId, undefined, authentication, options);

@@ -377,7 +377,7 @@ const accountParts = (["appearance", "notifications"] as const).map((part) =>
   }),
 );
 
-/** Links in reports name a check by its unique key, which tells nothing to whoever has no account. */
+/** Links in reports name a check by its unique key, which is useless without an account. */
 const cloaked = accountRoute({
   name: "check by unique key",
   method: "GET",

@@ -40,7 +40,7 @@ function variables(palette: Palette): string {
     .join(" ");
 }
 
-/** Headers of every page: nothing runs, nothing is loaded, and the address, which is a key, is told to nobody. */
+/** Headers of every page: no scripts, no external resources, and no Referer, because the URL is a secret. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "Content-Type": "text/html; charset=utf-8",
   "Content-Security-Policy": [

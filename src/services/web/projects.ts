@@ -151,7 +151,7 @@ export async function auditPage(
 
 type SettingsRequest = WebRequest & ProjectRequest;
 
-/** A change of the project by whoever asks. */
+/** A change of the project by the signed-in user. */
 function changeOf({ project, account, now }: SettingsRequest): ProjectChange {
   return { project, by: { accountId: account.id, keyId: null }, now };
 }
@@ -293,7 +293,7 @@ const rename = projectRoute({
   },
 });
 
-/** What is answered to a form that was filled before somebody else renamed the project. */
+/** The answer to a form that was opened before another user renamed the project. */
 async function overtakenName({ context, account, project, now }: ProjectRequest): Promise<WebRefusal> {
   const { entries } = await listAudit(context.database, { projectId: project.id });
   const entry = entries.find(({ what }) => what === "project.renamed");

@@ -68,7 +68,7 @@ function tooLarge(): WebRefusal {
 
 export type Found = Pick<WebRequest, "session" | "account" | "project" | "role" | "check" | "channel">;
 
-/** Nobody is signed in; a page answers this with the way to sign in. */
+/** Not signed in; a page redirects to the sign-in page. */
 class SignInError extends Error {
   override readonly name = "SignInError";
 }
@@ -360,7 +360,7 @@ export function isPagePath(url: string): boolean {
 function arrivalOf({ context, addressOf }: RespondParts, { raw }: FastifyRequest): RequestSource {
   const { headers, socket } = raw;
   const peer = socket.remoteAddress;
-  // What is shown of a session, too: whoever breaks in must not be able to come from the owner's address.
+  // Also shown for a session: an intruder must not be able to fake the owner's address.
   const address = addressOf({ peer, forwardedFor: headers["x-forwarded-for"] });
   return {
     cookies: readCookies(headers.cookie),

@@ -41,7 +41,7 @@ export type SetupContext = {
 };
 
 export type SignInContext = {
-  /** Whether anybody may make an account. */
+  /** Whether registration is open. */
   registrationOpen: boolean;
   /** Whether mail is sent at all. */
   mail: boolean;
@@ -50,10 +50,10 @@ export type SignInContext = {
   oidc: OidcClient | null;
 };
 
-/** Somebody who is signed in. */
+/** The session of a signed-in user. */
 export type Session = FoundSession;
 
-/** What of a request tells who asks. */
+/** The parts of a request that identify the user. */
 export type RequestSource = {
   cookies: Readonly<Record<string, string>>;
   headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -61,7 +61,7 @@ export type RequestSource = {
   peer: string | undefined;
   /** Where the request comes from, as far as proxies are believed. */
   remoteAddr: string | null;
-  /** What tries are counted by: nobody can choose it. */
+  /** What rate limits go by: a client cannot choose it. */
   network: string;
   ua: string;
   now: Instant;
@@ -76,7 +76,7 @@ export type WebContext = {
   version: string;
   /** Whether addresses of mail channels are asked before they are written to. */
   mailVerification: boolean;
-  /** How far messages get, to warn whoever types an address that nothing will reach. */
+  /** Which destinations are reachable, to warn about URLs in channel forms that are not. */
   destinations: Reach;
   /** The limit of an account that has none of its own; null means without limit. */
   checkLimitDefault: number | null;
@@ -92,13 +92,13 @@ export type WebContext = {
   signing: Signing;
   /** Where large bodies lie; null: all are in the database. */
   objects: Pick<ObjectStore, "get"> | null;
-  /** Who asks, if anybody is signed in, and the cookies to be set because of that. */
+  /** The session, if any, and the cookies to set. */
   resolveSession(of: RequestSource): Promise<{ session: Session | null; setCookies: readonly string[] }>;
   /** What signing in works with. */
   signIn: SignInContext;
   /** What setting up works with. */
   setUp: SetupContext;
-  /** Everybody who watches a project in this process. */
+  /** The live updates of this process. */
   live: LiveHub;
   /** The database's clock, or close to it. */
   now: () => Instant;
@@ -129,7 +129,7 @@ export type WebRoute = {
   /** In Fastify's words. `:project`, `:check` and `:channel` are UUIDs, and looked up before the route is called. */
   path: string;
   access: WebAccess;
-  /** Dangerous: whoever is signed in has to have proved it a short time ago. */
+  /** Requires a recent re-authentication. */
   reauth?: true;
   /** The check that the path names is one that was deleted and can be taken back. */
   deleted?: true;
@@ -164,7 +164,7 @@ export type WebRequest = {
   /** The other end of the connection; a proxy's where there is one. */
   peer: string | undefined;
   remoteAddr: string;
-  /** What tries are counted by: an address or a network that nobody can choose. */
+  /** What rate limits go by: an address or a network that a client cannot choose. */
   network: string;
   ua: string;
   cookies: Readonly<Record<string, string>>;
@@ -189,7 +189,7 @@ export type WebAnswer = {
   | { stream: (response: ServerResponse) => void }
 );
 
-/** A refusal as a sentence for the person who asked. Operations throw AppError, which is told as well. */
+/** A refusal as a sentence for the user. Operations throw AppError, which is shown as well. */
 export class WebRefusal extends Error {
   override readonly name = "WebRefusal";
   readonly code: ErrorCode;
@@ -242,7 +242,7 @@ function builder<R>(needed: readonly (keyof WebRequest)[]) {
 
 /** A route for anyone; the session may be there. */
 export const openRoute = builder<WebRequest>([]);
-/** A route for whoever is signed in, or runs the installation. */
+/** A route for signed-in users, or for admins. */
 export const accountRoute = builder<AccountRequest>(["session", "account"]);
 /** A route about a project: its path has `:project`. */
 export const projectRoute = builder<ProjectRequest>(["session", "account", "project", "role"]);

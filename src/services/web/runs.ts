@@ -30,7 +30,7 @@ import type { WebContext } from "./route.ts";
 /** How much of a body is shown in a line, in bytes. */
 const EXCERPT_BYTES = 150;
 
-/** Whoever knows a ping address can make a check flip as often as they like; more than these are not looked through. */
+/** With its ping URL a check can be made to flip any number of times; more than these are not read. */
 export const FLIPS_READ_MAX = 10_000;
 
 /** A ping with the duration of the run that it ended, if that can be told. */
@@ -98,7 +98,7 @@ export function presentFlip({ id, at, from, to, reason, takenBackAt }: StoredFli
   return { id, at, from, to, reason, takenBackAt };
 }
 
-/** Who was told of a flip of a project's check and how that went, in the order in which it was owed. */
+/** The deliveries of a flip of a project's check, in the order of their creation. */
 export async function readDeliveries(
   database: Database,
   { flipId, projectId }: { flipId: number; projectId: number },

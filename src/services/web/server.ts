@@ -25,7 +25,7 @@ export type WebHandler = HttpHandler & {
 
 /** A form with a long description, or a thousand ids, is far below. */
 const BODY_BYTES_MAX = 1024 * 1024;
-/** Whoever need not be signed in has nothing to say that is longer: a form, or the answer of a passkey. */
+/** Bodies without a session: a form, or a passkey response. */
 const STRANGER_BODY_BYTES_MAX = 64 * 1024;
 /** Requests that are being answered at once; those beyond are told to come back. */
 const AT_ONCE_MAX = 500;

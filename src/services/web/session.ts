@@ -92,7 +92,7 @@ export function sessionResolver(
       return { session, setCookies: [] };
     }
     const named = headers[proxyHeader];
-    // A header that came twice is nobody's word.
+    // A header that appears twice is not trusted.
     const isSaid = typeof named === "string" && named.trim() !== "" && peer !== undefined && isTrusted(peer);
     if (!isSaid) return { session: null, setCookies: [] };
     const visitor = { ua, remoteAddr, network, now };
@@ -100,7 +100,7 @@ export function sessionResolver(
   };
 }
 
-/** The cookie of whoever stands between the first and the second step. */
+/** The cookie between the first and the second step of signing in. */
 const STEP_COOKIE = "overdue_step";
 
 /** The cookie by which a browser is known again after its session has ended. */
@@ -122,7 +122,7 @@ export function deviceCookie(request: WebRequest, accountId: number): string {
   return setCookie({ name: guardedName(DEVICE_COOKIE, url), value, maxAgeSeconds }, url);
 }
 
-/** The cookie of whoever was sent to the identity provider. */
+/** The cookie during sign-in with the identity provider. */
 const PROVIDER_COOKIE = "overdue_provider";
 
 /** It holds what the provider sends back, so that only this browser can come back with it. */
@@ -153,7 +153,7 @@ function sessionCookie(context: WebContext, token: string): string {
   return setCookie({ name: sessionCookieName(url), value: token, maxAgeSeconds }, url);
 }
 
-/** The cookies of whoever leaves. */
+/** The cookies that sign a user out. */
 export function clearedCookies(context: WebContext): string[] {
   const url = siteUrlOf(context);
   return [sessionCookieName(url), guardedName(STEP_COOKIE, url)].map((name) =>

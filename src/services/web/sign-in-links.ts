@@ -212,7 +212,7 @@ export const linkRoutes: readonly WebRoute[] = [
 
 // On a server without email, an invited user chooses a password here, because no link could sign them in again.
 
-/** Whether a new account needs a password: nobody else says who people are, and no mail brings them a link. */
+/** Whether a new account needs a password: there is neither an identity provider nor a proxy, and no email is sent. */
 function needsPassword({ context, account }: WebRequest): boolean {
   const { mail, oidc, proxyHeader } = context.signIn;
   return account === null && !mail && oidc === null && proxyHeader === null;

@@ -594,7 +594,7 @@ async function finishOidc(request: WebRequest, oidc: OidcClient): Promise<WebAns
   const { context, now } = request;
   const query = request.url.split("?", 2)[1] ?? "";
   const state = new URLSearchParams(query).get("state") ?? "";
-  // Whoever began must come back in the same browser: otherwise a link could sign people in as somebody else.
+  // The flow must end in the browser that started it: otherwise a link could sign a user in to another account.
   const isMine = state !== "" && isSameText(state, providerState(request));
   const step = isMine ? await takeProviderStep(context.database, { state, now }) : null;
   if (step === null)
