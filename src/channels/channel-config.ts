@@ -72,20 +72,20 @@ type Read = Checked<unknown>;
 function readField(field: Field, given: unknown): Read {
   if (given === undefined) {
     if (field.default !== undefined) return { ok: true, value: structuredClone(field.default) };
-    return wrong(`is required: ${field.description.replace(/\.$/, "")}`);
+    return invalid(`is required: ${field.description.replace(/\.$/, "")}`);
   }
   if (
     field.writeOnly === true &&
     (typeof given === "string" ? given : JSON.stringify(given)).includes(MASK)
   ) {
-    return wrong(
+    return invalid(
       "contains the mask shown in place of the stored secret; omit the field to keep the stored secret",
     );
   }
   if (field.enum !== undefined) {
     return field.enum.includes(given)
       ? { ok: true, value: given }
-      : wrong(`must be one of ${field.enum.join(", ")}`);
+      : invalid(`must be one of ${field.enum.join(", ")}`);
   }
   if (field.type === undefined) throw new Error("a field without a type cannot be validated");
   return READERS[field.type](field, given);
@@ -96,26 +96,26 @@ const READERS: Readonly<Record<NonNullable<Field["type"]>, (field: Field, given:
   integer: ({ minimum = -Infinity, maximum = Infinity, ...field }, given) =>
     typeof given === "number" && Number.isInteger(given) && given >= minimum && given <= maximum
       ? { ok: true, value: given }
-      : wrong(`must be ${field["x-must"] ?? `a whole number from ${minimum} to ${maximum}`}`),
+      : invalid(`must be ${field["x-must"] ?? `a whole number from ${minimum} to ${maximum}`}`),
   boolean: (_field, given) =>
-    typeof given === "boolean" ? { ok: true, value: given } : wrong("must be true or false"),
+    typeof given === "boolean" ? { ok: true, value: given } : invalid("must be true or false"),
   array: readUuids,
   object: ({ maxProperties = 0 }, given) => readHeaders(given, { countMax: maxProperties }),
 };
 
 function readText(field: Field, given: unknown): Read {
-  if (typeof given !== "string") return wrong("must be a string");
+  if (typeof given !== "string") return invalid("must be a string");
   if (given.includes("\0") || !given.isWellFormed())
-    return wrong("contains a character that cannot be stored");
+    return invalid("contains a character that cannot be stored");
   if (given === "" && field.default === "") return { ok: true, value: "" };
   const must = field["x-must"];
-  if (given.length < (field.minLength ?? 0)) return wrong(`must be ${must ?? "non-empty"}`);
+  if (given.length < (field.minLength ?? 0)) return invalid(`must be ${must ?? "non-empty"}`);
   if (given.length > (field.maxLength ?? Infinity)) {
-    return wrong(`must be at most ${field.maxLength} characters long`);
+    return invalid(`must be at most ${field.maxLength} characters long`);
   }
   if (field.format === "uri") return readAddress(given);
   if (field.pattern !== undefined && !new RegExp(field.pattern, "u").test(given)) {
-    return wrong(`must ${must === undefined ? `match ${field.pattern}` : `be ${must}`}`);
+    return invalid(`must ${must === undefined ? `match ${field.pattern}` : `be ${must}`}`);
   }
   return { ok: true, value: given };
 }
@@ -123,11 +123,13 @@ function readText(field: Field, given: unknown): Read {
 function readUuids({ maxItems = 0 }: Field, given: unknown): Read {
   const uuids = Array.isArray(given) ? new Set<unknown>(given) : new Set<unknown>();
   const good = [...uuids].filter((uuid): uuid is string => typeof uuid === "string" && isUuid(uuid));
-  if (good.length === 0 || good.length < uuids.size) return wrong("must be a list of one or more UUIDs");
-  return good.length > maxItems ? wrong(`must contain at most ${maxItems} items`) : { ok: true, value: good };
+  if (good.length === 0 || good.length < uuids.size) return invalid("must be a list of one or more UUIDs");
+  return good.length > maxItems
+    ? invalid(`must contain at most ${maxItems} items`)
+    : { ok: true, value: good };
 }
 
-function wrong(text: string): { ok: false; text: string } {
+function invalid(text: string): { ok: false; text: string } {
   return { ok: false, text };
 }
 
@@ -221,17 +223,17 @@ export function readHeaders(
   // Longer texts hold more headers than there may be, or longer ones.
   const lengthMax = countMax * (2 * HEADER_LENGTH_MAX + SEPARATORS_LENGTH_MAX);
   if (typeof given === "string" && given.length > lengthMax) {
-    return refused(`must be at most ${lengthMax} characters long`);
+    return invalid(`must be at most ${lengthMax} characters long`);
   }
   const entries = typeof given === "string" ? entriesOfLines(given) : entriesOf(given);
   if (entries === null)
-    return refused('must be an object with string values, or lines such as "X-Token: abc"');
-  if (entries.length > countMax) return refused(`must contain at most ${countMax} headers`);
+    return invalid('must be an object with string values, or lines such as "X-Token: abc"');
+  if (entries.length > countMax) return invalid(`must contain at most ${countMax} headers`);
   const seen = new Set<string>();
   for (const [name, value] of entries) {
     const problem =
       problemOf(name, value) ?? (seen.has(name.toLowerCase()) ? "is given more than once" : null);
-    if (problem !== null) return refused(`contains the header ${JSON.stringify(name)}, which ${problem}`);
+    if (problem !== null) return invalid(`contains the header ${JSON.stringify(name)}, which ${problem}`);
     seen.add(name.toLowerCase());
   }
   return { ok: true, value: Object.fromEntries(entries) };
@@ -263,10 +265,6 @@ function problemOf(name: string, value: string): string | null {
   }
   // A line break would begin another header.
   return /(?!\t)\p{Cc}/u.test(value) ? "contains a control character" : null;
-}
-
-function refused(text: string): { ok: false; text: string } {
-  return { ok: false, text };
 }
 
 // The secrets of a configuration, so that they can be removed from responses: some receivers echo what they get.

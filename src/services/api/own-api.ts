@@ -16,7 +16,7 @@ import {
   readPage,
 } from "../../contract/channels.ts";
 import { OWN_API_PATH, OWN_ROUTES, type OwnRoute } from "../../contract/own-routes.ts";
-import { type Credential, decideOwnAccess, type OwnEndpoint } from "../../core/access.ts";
+import { decideOwnAccess, type OwnEndpoint } from "../../core/access.ts";
 import { readChannelRequest } from "../../core/channel.ts";
 import {
   AppError,
@@ -45,24 +45,10 @@ import {
   updateChannel,
 } from "../../operations/channels.ts";
 import { getDelivery, listDeliveries, retryDelivery, testChannel } from "../../operations/deliveries.ts";
-import type { KeyWithProject } from "../../store/api-keys.ts";
 import type { ManagedChannel } from "../../store/channels.ts";
 import type { Database } from "../../store/db.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
-
-/** Shared with the Management API of the process. */
-export type OwnApiAuth = {
-  /** `credential` is null when too many have come. */
-  identify(
-    request: IncomingMessage,
-  ): Promise<{ credential: Credential | null; found: KeyWithProject | null; rate: RateVerdict | null }>;
-  /** The JSON object in the body; null when the sender has gone. */
-  readObject(
-    request: IncomingMessage,
-    onEndless: () => void,
-  ): Promise<Readonly<Record<string, unknown>> | null>;
-  inTime<T>(work: Promise<T>): Promise<T>;
-};
+import type { ApiAuth } from "./server.ts";
 
 /** What endpoints work with. */
 export type OwnApiContext = {
@@ -280,7 +266,8 @@ function handlerOf(endpoint: OwnEndpoint): Handler {
 
 export type OwnApiOptions = {
   context: OwnApiContext;
-  auth: OwnApiAuth;
+  /** Shared with the Management API of the process. */
+  auth: Pick<ApiAuth, "identify" | "readObject" | "inTime">;
   siteUrl: URL;
   monotonic: () => number;
 };

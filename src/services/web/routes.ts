@@ -14,16 +14,6 @@ import type { AccountRequest, CheckRequest, ProjectRequest, WebRequest, WebRoute
 import { setUpRoutes } from "./setup.ts";
 import { signInRoutes } from "./sign-in.ts";
 
-const checkRoutes: readonly WebRoute[] = [
-  ...listRoutes,
-  ...changeRoutes,
-  ...bulkRoutes,
-  ...scheduleRoutes,
-  ...crontabRoutes,
-  ...silentRoutes,
-  ...badgeRoutes,
-];
-
 const checkPage = async (webRequest: WebRequest) => {
   // The paths of these pages name a check, and only members are let through.
   const request = webRequest as CheckRequest;
@@ -46,7 +36,13 @@ const PAGE_DATA: PageData = {
 export const WEB_ROUTES: readonly WebRoute[] = [
   ...pageRoutes(PAGE_DATA),
   ...shellRoutes,
-  ...checkRoutes,
+  ...listRoutes,
+  ...changeRoutes,
+  ...bulkRoutes,
+  ...scheduleRoutes,
+  ...crontabRoutes,
+  ...silentRoutes,
+  ...badgeRoutes,
   ...liveRoutes,
   ...historyRoutes,
   ...channelRoutes,
