@@ -10,16 +10,13 @@ export type WatchdogData = {
   blockedCpuMsMax: number;
 };
 
-/** EX_SOFTWARE of sysexits.h. */
-const BLOCKED_EXIT_CODE = 70;
-
 const CHECK_MS = 500;
 /** The unit of /proc/<pid>/stat is 1/100 s on every architecture that Node supports. */
 const MS_PER_CLOCK_TICK = 10;
 /** utime and stime, counted from the first field after the name of the program. */
 const UTIME_FIELD = 11;
 const STIME_FIELD = 12;
-/** How long the main thread may take to report its stack and to exit. In native code it does neither. */
+/** How long the main thread may take to report its stack. In native code it cannot. */
 const STACK_MS_MAX = 10_000;
 const PAUSE_AGAIN_MS = 20;
 const STACK_FRAMES_MAX = 20;
@@ -50,7 +47,10 @@ function mainThreadCpuMs(): number {
   return (Number(fields[UTIME_FIELD]) + Number(fields[STIME_FIELD])) * MS_PER_CLOCK_TICK;
 }
 
-/** Interrupts the main thread where it is, reports its stack, and makes it exit. */
+/**
+ * Interrupts the main thread where it is, reports its stack, and kills the process. The main thread is not asked to exit:
+ * that stops this thread first, and a main thread that then waits for its debugger would never end.
+ */
 function endProcess(blockedCpuMs: number): void {
   const session = new Session();
   const urls = new Map<string, string>();
@@ -63,15 +63,9 @@ function endProcess(blockedCpuMs: number): void {
       session.post("Debugger.stepInto");
       return;
     }
-    report(blockedCpuMs, stackOf(callFrames, urls));
-    const callFrameId = callFrames[0]?.callFrameId ?? "";
-    const expression = `process.reallyExit(${BLOCKED_EXIT_CODE})`;
-    session.post("Debugger.evaluateOnCallFrame", { callFrameId, expression });
+    kill(blockedCpuMs, stackOf(callFrames, urls));
   });
-  setTimeout(() => {
-    report(blockedCpuMs, []);
-    process.kill(process.pid, "SIGKILL");
-  }, STACK_MS_MAX);
+  setTimeout(() => kill(blockedCpuMs, []), STACK_MS_MAX);
   session.connectToMainThread();
   session.post("Debugger.enable");
   // Repeated, because between two promises a request to pause can get lost.
@@ -85,9 +79,10 @@ function stackOf(frames: readonly Debugger.CallFrame[], urls: ReadonlyMap<string
   });
 }
 
-/** One line in the form of the log. */
-function report(blockedCpuMs: number, stack: readonly string[]): void {
+/** Writes one line in the form of the log. */
+function kill(blockedCpuMs: number, stack: readonly string[]): void {
   const line = { level: "fatal", time: new Date().toISOString(), blockedCpuMs, stack };
   const msg = "the event loop is blocked; terminating the process so that it can be restarted";
   writeSync(1, `${JSON.stringify({ ...line, msg })}\n`);
+  process.kill(process.pid, "SIGKILL");
 }

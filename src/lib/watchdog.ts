@@ -8,8 +8,8 @@ import type { WatchdogData } from "./watchdog-thread.ts";
 /** CPU time that the main thread may use without a turn of its event loop. */
 const BLOCKED_CPU_MS_MAX = 10_000;
 const TICK_MS = 500;
-/** What the thread's heap may hold; it needs little. */
-const THREAD_HEAP_MB_MAX = 16;
+/** What the thread's heap may hold: little, but the list of all loaded scripts while it ends the process. */
+const THREAD_HEAP_MB_MAX = 64;
 
 export type WatchdogOptions = { log: Log; blockedCpuMsMax?: number };
 
