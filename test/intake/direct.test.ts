@@ -78,7 +78,7 @@ describe("while the database answers", () => {
     expect(intake.state().oldestUnappliedAt).toBe(at);
     gate.resolve();
     await Promise.all(both);
-    expect(intake.state()).toMatchObject({ oldestUnappliedAt: null, isDetour: false, queued: 0 });
+    expect(intake.state()).toMatchObject({ oldestUnappliedAt: null, isSpooling: false, queued: 0 });
   });
 });
 
@@ -89,7 +89,7 @@ describe("when the database is away", () => {
     database.behaviour = "away";
     for (const word of words(2, 6)) expect(await ping(word)).toBe("recorded");
     expect(spool.batches.map(({ seq }) => seq)).toEqual([2, 3, 4, 5, 6]);
-    expect(intake.state()).toMatchObject({ isDetour: true, refusedCount: 0 });
+    expect(intake.state()).toMatchObject({ isSpooling: true, refusedCount: 0 });
     expect(intake.state().oldestUnappliedAt).toBe(spool.batches[0]?.signals[0]?.at);
     database.behaviour = "answers";
     await expect.poll(() => intake.state().isSpooling).toBe(false);
@@ -242,7 +242,7 @@ describe("the end of the detour", () => {
     spool.orphans.add(orphan);
     spool.unreadable.push({ reason: "cut off", bytes: new Uint8Array() });
     await intake.adopt();
-    expect(intake.state()).toMatchObject({ isDetour: true, oldestUnappliedAt: at });
+    expect(intake.state()).toMatchObject({ isSpooling: true, oldestUnappliedAt: at });
     expect(await ping("new")).toBe("recorded");
     await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(database.uas()).toEqual(["old 1", "old 2", "new"]);

@@ -286,7 +286,7 @@ describe("the answer to a beat", () => {
       "the watermark is held back; alerts for missing pings are delayed",
     ]);
     expect(JSON.parse(lines[2] ?? "")).toMatchObject({ intakeId: "slow-id", name: "slow" });
-    expect(pulse.counts).toMatchObject({ beats: 2, lost: 1, blind: 1, watermarkLagMs: 62_000 });
+    expect(pulse.counts).toMatchObject({ count: 2, lost: 1, blind: 1, watermarkLagMs: 62_000 });
   });
 
   test("that comes from a clock set back is told, and time stands still", async () => {
@@ -414,7 +414,7 @@ describe("the heart", () => {
     await expect.poll(() => entered.length).toBe(1);
     await expect
       .poll(() => intake.state())
-      .toMatchObject({ isDetour: false, confirmed: { intakeId: entered[0]?.intakeId } });
+      .toMatchObject({ isSpooling: false, confirmed: { intakeId: entered[0]?.intakeId } });
     expect([spools.opened.length, spools.closedBefore.length]).toEqual([1, 1]);
     expect(lines.some((line) => line.includes("replacing it with a new one"))).toBe(true);
     database.behaviour = "away";

@@ -16,7 +16,7 @@ describe("A version", () => {
   });
 
   test.each(["3.51.2", "3.50.9", "3.9.9", "2.99.99", "nonsense"])("%s is refused", (version) => {
-    expect(versionRefusal(version)).toBe(`SQLite ${version} is older than 3.51.3`);
+    expect(versionRefusal(version)).toBe(`SQLite ${version} is too old; 3.51.3 or newer is required`);
   });
 
   test("is the one of the program that runs", () => {

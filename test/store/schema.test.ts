@@ -85,7 +85,7 @@ test("the statements of the store read the clock in three places only", () => {
   );
   // With the key of a request comes the time: a question less for each call of the API. A migration that waits for a
   // lock names how old the other session's transaction is.
-  expect(reading.toSorted()).toEqual(["instance.ts", "keys.ts", "migrate.ts"]);
+  expect(reading.toSorted()).toEqual(["api-keys.ts", "instance.ts", "migrate.ts"]);
 });
 
 test("the reviewed dump lists every table", async () => {

@@ -225,7 +225,7 @@ describe("the files of the browser's part", () => {
           imports: ["_shared.js"],
         },
         "_shared.js": { file: "assets/shared-1.js" },
-        "pages/checks/page.tsx": { file: "assets/checks-1.js", imports: ["main.tsx"] },
+        "pages/checks.tsx": { file: "assets/checks-1.js", imports: ["main.tsx"] },
       }),
     );
 
