@@ -14,6 +14,10 @@ import { postgresErrorName, UnusableDatabaseError } from "./errors.ts";
 const MIGRATIONS_DIRECTORY = fileURLToPath(new URL("../../migrations/", import.meta.url));
 const MIGRATION_FILE = /^(\d{4})_[a-z0-9_]+\.sql$/;
 const MIGRATIONS_TABLE = "schema_migrations";
+/** The schema of the first release, which every upgrade starts from. */
+export const BASELINE = "0001_initial";
+/** What development versions recorded for a step of that name. Their 19 steps were merged into the baseline. */
+const DEVELOPMENT_CHECKSUM = "375d46da6b144d26f8ed26a1a90094b60449a3614b8fb91cd491f0bda720430c";
 /** Any number will do, as long as nothing else in the database takes the same advisory lock. */
 const ADVISORY_LOCK_KEY = 7_064_531_920;
 /**
@@ -60,7 +64,7 @@ type Step = { name: string; path: string; text: string; checksum: string };
 
 /**
  * Applies every missing step and returns their names. Several processes may call it at once: one works, the
- * others wait and find nothing left. Throws UnusableDatabaseError on a newer or an altered schema, LockedTableError
+ * others wait and find nothing left. Throws UnusableDatabaseError on a newer, altered or unreleased schema, LockedTableError
  * where a table stays locked, and the reason of the signal.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
@@ -239,6 +243,14 @@ function readSteps(directory: string): Step[] {
 
 async function comparePlan(client: pg.Client, steps: Step[]): Promise<MigrationPlan> {
   const recorded = await readRecordedChecksums(client);
+  if (recorded.get(BASELINE) === DEVELOPMENT_CHECKSUM) {
+    throw new UnusableDatabaseError(
+      "The database was created by a development version of Overdue, before the first release, and cannot be upgraded. " +
+        "Set OVERDUE_DATABASE_URL to a new, empty database, or start the trial in a new folder " +
+        "(`overdue trial --data <folder>`). The old database was not changed: to copy its checks, start the " +
+        "development version again and read them with the Management API.",
+    );
+  }
   const known = new Map(steps.map((step) => [step.name, step.checksum]));
   for (const [name, checksum] of recorded) {
     const ours = known.get(name);

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connectAlone } from "../../src/store/db.ts";
 import { UnusableDatabaseError } from "../../src/store/errors.ts";
-import { type LockWait, migrate, planMigrations, verifySchema } from "../../src/store/migrate.ts";
+import { BASELINE, type LockWait, migrate, planMigrations, verifySchema } from "../../src/store/migrate.ts";
 import { useDatabase } from "../support/database.ts";
 import { sampleCheck, sampleProject } from "../support/sample.ts";
 
@@ -93,38 +93,17 @@ describe("migrating", () => {
     expect(await tableExists("notes")).toBe(true);
   });
 
-  test("accounts that were given UTC have chosen no zone afterwards, and one that was chosen stays", async () => {
-    const later = OUR_STEPS.filter((step) => step >= "0008");
+  test("a database of the first release is upgraded and keeps its rows", async () => {
+    const later = OUR_STEPS.filter((step) => step !== BASELINE);
     for (const step of later) rmSync(join(directory, `${step}.sql`));
-    await migrate(options());
+    expect(await migrate(options())).toEqual([BASELINE]);
     await database.db.pool.query(`insert into accounts (uuid, email, name, is_operator, created_at)
-        select gen_random_uuid(), lower(tz), tz, false, now() from unnest(array['UTC', 'Asia/Tokyo']) tz`);
-    await database.db.pool.query(`insert into preferences (account_id, tz, reports, reminders)
-        select id, name, 'off', 'off' from accounts`);
+        values (gen_random_uuid(), 'ada@example.org', 'Ada', true, '2026-11-16 12:00Z')`);
     copyOurs();
     expect(await migrate(options())).toEqual(later);
-    const { rows } = await database.db.pool.query("select tz from preferences order by account_id");
-    expect(rows).toEqual([{ tz: null }, { tz: "Asia/Tokyo" }]);
-  });
-
-  test("browsers are strangers from before the password that an account had then", async () => {
-    const later = OUR_STEPS.filter((step) => step >= "0009");
-    for (const step of later) rmSync(join(directory, `${step}.sql`));
-    await migrate(options());
-    const query = (text: string) => database.db.pool.query(text);
-    await query(`insert into accounts (uuid, email, name, is_operator, created_at)
-        select gen_random_uuid(), name, name, false, now() from unnest(array['with', 'without']) name`);
-    await query(`insert into passwords (account_id, hash, changed_at)
-        select id, 'hash', '2026-11-16 12:00Z' from accounts where name = 'with'`);
-    copyOurs();
-    expect(await migrate(options())).toEqual(later);
-    const { rows } = await query(
-      "select name, browsers_known_from_at = '2026-11-16 12:00Z' as same from accounts order by name",
-    );
-    expect(rows).toEqual([
-      { name: "with", same: true },
-      { name: "without", same: null },
-    ]);
+    const { rows } = await database.db.pool.query("select email from accounts");
+    expect(rows).toEqual([{ email: "ada@example.org" }]);
+    await verifySchema(options());
   });
 
   test("a step that fails leaves nothing behind, keeps the earlier ones, and can be repaired", async () => {
@@ -248,6 +227,28 @@ describe("refusing", () => {
     for (const work of [verifySchema, planMigrations, migrate]) {
       expect(await refusal(work(options()))).toMatch(new RegExp(`newer version of Overdue: ${NEXT}`));
     }
+  });
+
+  test("a database of a development version is refused and not changed", async () => {
+    // The first two of the steps that were merged into the baseline.
+    await database.db.pool.query(`
+      create table migration_checksums (name text primary key, checksum text not null);
+      insert into migration_checksums values
+        ('0001_initial', '375d46da6b144d26f8ed26a1a90094b60449a3614b8fb91cd491f0bda720430c'),
+        ('0002_history', '13013e04d1e060ad002279f442d1e5b20d28505780fe25d77e97ef9422596930')`);
+    for (const work of [verifySchema, planMigrations, migrate]) {
+      expect(await refusal(work(options()))).toMatch(
+        /development version.*cannot be upgraded.*empty database/,
+      );
+    }
+    const { rows: tables } = await database.db.pool.query(
+      "select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'",
+    );
+    expect(tables).toEqual([{ relname: "migration_checksums" }]);
+    const { rows: steps } = await database.db.pool.query(
+      "select name from migration_checksums order by name",
+    );
+    expect(steps).toEqual([{ name: "0001_initial" }, { name: "0002_history" }]);
   });
 
   test("an applied step that was changed since is refused", async () => {
