@@ -1,5 +1,5 @@
-// Structured logs: one JSON object a line. Secrets are taken out twice, by the name of their field and by
-// their text, because an error message of somebody else's may quote one. Knows no domain word.
+// Structured logs: one JSON object per line. Secrets are removed by field name and by text, because error
+// messages may quote them.
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from "pino";
 import { MASK } from "./setting-value.ts";
 

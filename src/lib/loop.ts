@@ -26,7 +26,7 @@ export type Loop = Service & {
 };
 
 const ERROR_PAUSE_MIN_MS = 1_000;
-/** What was away is back for this long at most before we notice: alerts that are owed wait for it, and open pages. */
+/** Maximum pause after failures: pending alerts and open pages wait for it. */
 const ERROR_PAUSE_MAX_MS = 10_000;
 /** A loop is stuck when it has missed this many of its idle pauses, but never sooner than the floor. */
 const STALE_IDLE_COUNT = 10;

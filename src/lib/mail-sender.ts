@@ -2,7 +2,8 @@ import { PassThrough } from "node:stream";
 import { createTransport, type SendMailOptions } from "nodemailer";
 import { MASK } from "./setting-value.ts";
 
-// What a mail is, and how sending one can end. Knows no server and no reason to write.
+// Sends emails to an SMTP server over a few persistent connections, with a time limit each, and classifies
+// errors, including whether the email may have arrived.
 
 /** One mail to one address, finished: nothing is added to it but the date and the address of the sender. */
 export type Mail = {
@@ -45,9 +46,6 @@ export type MailSender = {
   /** Nothing is sent any more; what has begun gets a moment to end. */
   close(): Promise<void>;
 };
-
-// Sends mails to one SMTP server over a few connections that are kept open. Each mail has an end in time, the wait for
-// a free connection included, and it is known of each whether it may have arrived.
 
 /** starttls and tls are encrypted or fail; opportunistic takes what it can get; none is for a relay next door. */
 export type SmtpSecurity = "starttls" | "tls" | "opportunistic" | "none";
@@ -235,7 +233,7 @@ async function asked(transport: Transport): Promise<SmtpError | null> {
   }
 }
 
-/** What comes of it, unless it takes longer; it is then left to its fate. */
+/** The result, unless it takes longer; the operation itself is not cancelled. */
 async function orLate<T>(work: Promise<T>, ms: number): Promise<T | "late"> {
   const { promise: over, resolve } = Promise.withResolvers<"late">();
   const timer = setTimeout(() => resolve("late"), Math.max(0, ms));
@@ -246,7 +244,7 @@ async function orLate<T>(work: Promise<T>, ms: number): Promise<T | "late"> {
   }
 }
 
-/** So many may do something at once; the others wait in line, each for as long as it can. */
+/** Limits concurrency; waiting callers have a time limit. */
 class SendSlots {
   #free: number;
   readonly #size: number;
@@ -286,7 +284,7 @@ class SendSlots {
     if (this.#free === this.#size) this.#onAllBack?.();
   }
 
-  /** When nobody has a turn any more. */
+  /** Resolves when no operation is running. */
   allBack(): Promise<void> {
     if (this.#free === this.#size) return Promise.resolve();
     return new Promise((resolve) => {
@@ -294,9 +292,6 @@ class SendSlots {
     });
   }
 }
-
-// What an error of sending means: whether the address is at fault, what to tell people, and whether the mail may have
-// arrived all the same. Secrets of ours are taken out of what servers say.
 
 /** The errors of the mail library, as far as they are looked at. */
 export type SmtpError = {

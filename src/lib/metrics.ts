@@ -1,5 +1,5 @@
-// What a process counts about itself, in one registry that is handed on: no global state, so that tests and
-// several processes in one do not mix. Knows no domain word.
+// The metrics registry of a process, passed on explicitly, so that tests and several processes in one do not
+// mix.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 export type LoopMetrics = {
@@ -49,7 +49,7 @@ function loopMetrics(registry: Registry): LoopMetrics {
   };
 }
 
-/** A figure that is read when somebody asks for it: one number, or one for each value of a label. */
+/** A metric that is read on request: one number, or one per label value. */
 export type Figure = { name: string; help: string; kind: "gauge" | "counter" } & (
   | { read: () => number | null }
   | { label: string; readEach: () => Readonly<Record<string, number>> }

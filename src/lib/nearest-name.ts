@@ -1,8 +1,8 @@
 // Which known name a mistyped one was probably meant to be. Serves settings, roles and commands alike.
 
-/** Longer names are not compared: the table below is quadratic, and nobody mistypes that much. */
+/** Longer names are not compared: the table below is quadratic. */
 const NAME_LENGTH_MAX = 64;
-/** A suggestion further away than this share of the name helps nobody. */
+/** Maximum distance of a suggestion, as a share of the name. */
 const DISTANCE_SHARE_MAX = 0.4;
 
 /** The known name closest to the given one, or null when none is near enough to be what was meant. */
@@ -26,7 +26,7 @@ export function didYouMean(given: string, known: readonly string[]): string {
   return name === null ? "" : ` Did you mean ${name}?`;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours, each counted as one. */
+/** Number of insertions, deletions, replacements and transpositions. */
 function editDistance({ from, to }: { from: string; to: string }): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);

@@ -1,5 +1,5 @@
-// Four verbs over an S3-compatible store: put, get, delete, list. Each has an end in time and in size, and tries
-// again only what may help. Keys are the caller's, and are left out of messages.
+// A client for S3-compatible stores: put, get, delete, list. Each call is limited in time and size, and
+// retries only temporary failures. Keys are left out of messages.
 import { AwsClient } from "aws4fetch";
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -51,7 +51,7 @@ const LIST_KEYS_MAX = 1_000;
 
 type Method = "PUT" | "HEAD" | "GET" | "DELETE";
 type Call = { method: Method; url: string; body?: Uint8Array };
-/** `bytes` is empty where nobody wants them. */
+/** `bytes` is empty if not needed. */
 type Answer = { headers: Headers; bytes: Buffer };
 
 /** Opens nothing: the first call is the first connection. */
@@ -123,7 +123,7 @@ async function callOnce({ signer, asked, signal, bytesMax }: Attempt): Promise<A
     ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
   });
   try {
-    // A signature is for one address: whoever sends us elsewhere has to be told to the operator.
+    // A signature is for one URL, so a redirect is an error for the admin.
     const response = await fetch(request, { signal, redirect: "manual" });
     if (response.ok) return { headers: response.headers, bytes: await readAtMost(response, bytesMax) };
     throw troubleOf(method, response.status, (await readAtMost(response, TEXT_BYTES_MAX)).toString("utf8"));

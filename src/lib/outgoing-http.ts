@@ -7,7 +7,7 @@ import { Agent, buildConnector, type Dispatcher, ProxyAgent, request } from "und
 // proxy and client.
 
 export type OutgoingErrorKind =
-  /** It was not even tried, and will not be the next time either. */
+  /** Not attempted, and a retry would not be either. */
   "refused" | "timeout" | "unresolved" | "unconnected" | "tls" | "redirects" | "broken";
 
 const TEXT: Readonly<Record<OutgoingErrorKind, string>> = {
@@ -22,11 +22,11 @@ const TEXT: Readonly<Record<OutgoingErrorKind, string>> = {
 
 export type OutgoingErrorOptions = ErrorOptions & {
   text?: string;
-  /** Whether the other side may have taken the request all the same. */
+  /** Whether the receiver may have accepted the request anyway. */
   mayHaveArrived?: boolean;
 };
 
-/** A request that got no answer. The message may be shown; it holds nothing of the address. */
+/** A request without an answer. The message may be shown; it contains nothing of the URL. */
 export class OutgoingError extends Error {
   override readonly name = "OutgoingError";
   readonly trouble: OutgoingErrorKind;
@@ -59,7 +59,7 @@ const CODES: ReadonlyMap<string, Diagnosis> = new Map([
   ["EACCES", UNCONNECTED],
   ["EPERM", UNCONNECTED],
   ["EINVAL", UNCONNECTED],
-  // The next two speak of a proxy, which has not let us through.
+  // The next two are errors of a proxy.
   ["UND_ERR_ABORTED", UNCONNECTED],
   ["UND_ERR_PRX_CONN", UNCONNECTED],
   ["UND_ERR_PRX_TLS", { trouble: "tls" }],
@@ -74,13 +74,13 @@ const CODES: ReadonlyMap<string, Diagnosis> = new Map([
 const TLS_CODES = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|EPROTO|HOSTNAME_MISMATCH)/;
 const CAUSES_MAX = 5;
 
-/** What was thrown while connecting, sending or reading, as one of our own. */
+/** Converts an error of connecting, sending or reading to an OutgoingError. */
 export function outgoingErrorOf(thrown: unknown): OutgoingError {
   for (let cause = thrown, depth = 0; cause instanceof Error && depth < CAUSES_MAX; depth += 1) {
     if (cause instanceof OutgoingError) return cause;
     const diagnosis = diagnosisOf(cause);
     if (diagnosis !== null) return new OutgoingError(diagnosis.trouble, { ...diagnosis, cause: thrown });
-    // Several addresses were tried; the first failure speaks for all.
+    // Several addresses were tried; the first error is reported.
     cause = cause instanceof AggregateError ? cause.errors[0] : cause.cause;
   }
   return new OutgoingError("broken", { cause: thrown });
@@ -95,11 +95,11 @@ function diagnosisOf(error: Error): Diagnosis | null {
 // The policy checks schemes, ports and addresses without a lookup; names are checked when connecting.
 
 export type DestinationPolicy = {
-  /** Whether machines of the operator's own network may be reached: their chat server is often one of them. */
+  /** Whether hosts in private networks may be reached, such as a local chat server. */
   allowPrivate: boolean;
 };
 
-/** Why an address is not gone to. The texts are shown to whoever gave the address. */
+/** Why a URL is not called. The texts are shown to the user who entered it. */
 export const REFUSED = {
   incomplete: "Invalid URL",
   scheme: "Only http and https URLs are allowed",
@@ -110,10 +110,10 @@ export const REFUSED = {
 
 export type RefusedText = (typeof REFUSED)[keyof typeof REFUSED];
 
-/** Ranges of the operator's own network. Everything else that is not global is never called. */
+/** Private ranges. All other non-global addresses are never called. */
 const PRIVATE_RANGES = new Set(["loopback", "private", "uniqueLocal", "carrierGradeNat"]);
 
-/** Services of cloud providers that give secrets to whoever runs on the machine, outside of the local ranges. */
+/** Metadata services of cloud providers outside of the local ranges. */
 const METADATA_ADDRESSES = new Set([
   "168.63.129.16",
   "100.100.100.200",
@@ -124,7 +124,10 @@ const METADATA_ADDRESSES = new Set([
 ]);
 
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
-/** A form of old that resolvers still print. The parser takes it for a mapped address, which is another one. */
+/**
+ * An obsolete form that resolvers still print. The parser takes it for a mapped address, which is a different
+ * one.
+ */
 const COMPATIBLE = /^[0:]*::(0:)*[0-9]+\./;
 const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
 
@@ -132,7 +135,7 @@ const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
 export function isAllowedAddress(text: string, { allowPrivate }: DestinationPolicy): boolean {
   const bare = text.replace(/^\[|\]$/g, "").replace(/%.*$/s, "");
   if (!ipaddr.isValid(bare) || COMPATIBLE.test(bare)) return false;
-  // An IPv4 address in the clothes of an IPv6 one is judged as what it is.
+  // An IPv4-mapped IPv6 address is checked as IPv4.
   const address = ipaddr.process(bare);
   if (METADATA_ADDRESSES.has(address.toString())) return false;
   if (address instanceof ipaddr.IPv6 && address.match(NAT64)) return isGlobal(embedded(address));
@@ -141,7 +144,7 @@ export function isAllowedAddress(text: string, { allowPrivate }: DestinationPoli
 
 function isGlobal(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   if (address.range() !== "unicast" || METADATA_ADDRESSES.has(address.toString())) return false;
-  // Old ways to write IPv4 into IPv6 lie outside of the part of the space that is handed out.
+  // Obsolete forms of IPv4 in IPv6 lie outside of the allocated space.
   return address instanceof ipaddr.IPv4 || address.match(GLOBAL_UNICAST);
 }
 
@@ -155,13 +158,12 @@ export function isLiteralAddress(hostname: string): boolean {
   return ipaddr.isValid(hostname.replace(/^\[|\]$/g, ""));
 }
 
-/** Names that stand for the machine itself, without anybody being asked. */
+/** Names of the machine itself, without a lookup. */
 const OWN_NAME = /^(.+\.)?localhost\.?$/i;
 
 /**
- * What can be said about an address before it is called, for whoever types it: "private", when the operator's policy
- * alone speaks against it, "never", when nothing would help, "port", or null. A name that has to be looked up may
- * still be refused later.
+ * Checks a URL while the user types it: "private" if only the server's policy forbids it, "never", "port", or
+ * null. A name may still be rejected after its lookup.
  */
 export function foreseenRefusal(url: URL, policy: DestinationPolicy): "private" | "never" | "port" | null {
   const bare = new URL(url);
@@ -176,7 +178,7 @@ export function foreseenRefusal(url: URL, policy: DestinationPolicy): "private" 
   return refusalOfUrl(bare, { ...policy, allowPrivate: true }) === null ? "private" : "never";
 }
 
-/** Ports on which something else than HTTP listens, and might take a request for an order. */
+/** Ports of other protocols that might interpret a request as a command. */
 const FOREIGN_PORTS: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
   109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,
@@ -190,7 +192,7 @@ const PORT_OF_SCHEME = new Map([
   ["https:", 443],
 ]);
 
-/** What speaks against calling a URL, as far as it can be seen without looking its name up; null: nothing. */
+/** Why a URL must not be called, without a lookup; null if it may. */
 export function refusalOfUrl(url: URL, policy: DestinationPolicy): RefusedText | null {
   const usual = PORT_OF_SCHEME.get(url.protocol);
   if (usual === undefined) return REFUSED.scheme;
@@ -220,16 +222,16 @@ export type NameLookupParts = {
   resolve4: Resolve;
   resolve6: Resolve;
   system: NameLookup;
-  /** Whether the list of hosts of this machine has a name, which then counts before DNS. */
+  /** Whether the hosts file of this machine has a name, which then takes precedence over DNS. */
   isListed: (hostname: string) => boolean;
 };
 
 const DNS_TIMEOUT_MS = 2_000;
 const DNS_TRIES = 2;
-/** Names that wait for the system's resolver; those beyond fail. */
+/** Lookups waiting for the system resolver; further ones fail. */
 export const WAITING_MAX = 100;
 
-/** The servers of a name do not answer. The system would ask them again, and other names would wait for that. */
+/** The name servers do not answer. The system would ask them again and delay other lookups. */
 const UNANSWERED_CODES = ["ETIMEOUT", "ESERVFAIL"];
 
 type Asked = { hostname: string; options: LookupOptions & { all: true }; done: Parameters<NameLookup>[2] };
@@ -256,7 +258,7 @@ export function nameLookup({ resolve4, resolve6, system, isListed }: NameLookupP
   };
   return (hostname, options, done) => {
     const asked = { hostname, options, done };
-    // Names of one label are known to the system alone: in its list of hosts, or below a domain of its own.
+    // Single-label names are known only to the system: in its hosts file or search domain.
     const isOfOneLabel = !hostname.replace(/\.$/, "").includes(".");
     if (isOfOneLabel || hostname.endsWith(".localhost") || isListed(hostname)) return askSystem(asked);
     const wanted = familiesOf(options);
@@ -286,7 +288,7 @@ function familiesOf({ family }: LookupOptions): number[] {
   return family === 6 || family === "IPv6" ? [6] : [4, 6];
 }
 
-/** An error that may be gone at the next try, under the system's name for it. */
+/** A temporary error with the system's code. */
 function passing(message: string): NodeJS.ErrnoException {
   return Object.assign(new Error(message), { code: "EAI_AGAIN" });
 }
@@ -295,7 +297,7 @@ const HOSTS_FILE = "/etc/hosts";
 /** A longer list is not read, because it is read in the event loop; its names are asked of DNS first. */
 const HOSTS_BYTES_MAX = 1024 * 1024;
 
-/** Reads a list of hosts when it has changed. */
+/** Reads a hosts file when it has changed. */
 export function hostsList(path: string): (hostname: string) => boolean {
   let version = "";
   let names: ReadonlySet<string> = new Set();
@@ -340,12 +342,12 @@ type LookupDone = (
   family?: number,
 ) => void;
 
-/** `lookup` is handed in by tests that need names of their own. */
+/** `lookup` is for tests. */
 export type ConnectorOptions = DestinationPolicy & { lookup?: NameLookup };
 
-/** A connector for undici that reaches allowed addresses and no others. */
+/** An undici connector for allowed addresses only. */
 function guardedConnector(options: ConnectorOptions): buildConnector.connector {
-  // One request for each connection at a time: what is slow delays nobody, and there is one parser to trust.
+  // One request per connection at a time, so that slow ones delay no others.
   const connect = buildConnector({ timeout: CONNECT_MS_MAX, allowH2: false, lookup: guardedLookup(options) });
   return (target, done) => {
     const { hostname } = target;
@@ -362,7 +364,7 @@ function guardedConnector(options: ConnectorOptions): buildConnector.connector {
   };
 }
 
-/** A name as those of its addresses that may be gone to; a refusal when there are none. */
+/** The allowed addresses of a name; an error if there are none. */
 function guardedLookup(
   options: ConnectorOptions,
 ): (hostname: string, lookup: LookupOptions, done: LookupDone) => void {
@@ -380,8 +382,8 @@ function guardedLookup(
 }
 
 /**
- * Whether every address of a name may be gone to. Stricter than a connection of our own, which picks the allowed
- * ones: whoever connects in our place picks as it likes.
+ * Whether every address of a name is allowed. Stricter than for direct connections, because a proxy may pick
+ * any of them.
  */
 function judgeName(hostname: string, options: ConnectorOptions): Promise<void> {
   const { lookup = guardedNameLookup } = options;
@@ -400,27 +402,27 @@ function judgeName(hostname: string, options: ConnectorOptions): Promise<void> {
 export type OutgoingRoute = {
   /** Throws for a target that may not be called. */
   judge(url: URL, signal: AbortSignal): Promise<void>;
-  /** Through what the next request goes. */
+  /** The dispatcher of the next request. */
   dispatcher(): Dispatcher;
-  /** Whoever still waits for an answer is told so; a connection that hangs is not waited for. */
+  /** Pending requests fail; a hanging connection is not waited for. */
   close(): Promise<void>;
 };
 
-/** Many channels share the few addresses of the large providers. */
+/** Many channels share the few hosts of the large providers. */
 const CONNECTIONS_PER_ORIGIN_MAX = 32;
 const KEEP_ALIVE_MS = 4_000;
-/** A proxy client remembers every plain address that it was ever asked for; it is replaced before these are many. */
+/** A proxy client keeps every plain origin it was used for; it is replaced before there are many. */
 const PROXIED_REQUESTS_MAX = 1_000;
 
 const LIMITS = {
   connections: CONNECTIONS_PER_ORIGIN_MAX,
   keepAliveTimeout: KEEP_ALIVE_MS,
-  // Whatever the other side says how long it would like to be kept.
+  // Overrides the keep-alive time that the server requests.
   keepAliveMaxTimeout: KEEP_ALIVE_MS,
   allowH2: false,
 };
 
-/** How requests leave: through the proxy, if there is one. */
+/** Direct connections, or through the proxy. */
 function outgoingRoute(options: ConnectorOptions & { proxyUrl?: string | null }): OutgoingRoute {
   const { proxyUrl = null } = options;
   return proxyUrl === null ? directRoute(options) : proxiedRoute(proxyUrl, options);
@@ -435,7 +437,7 @@ function directRoute(options: ConnectorOptions): OutgoingRoute {
   };
 }
 
-/** Behind a proxy, names are looked up here as well: nobody else would judge what they stand for. */
+/** With a proxy, names are looked up here as well, to check their addresses. */
 function proxiedRoute(uri: string, options: ConnectorOptions): OutgoingRoute {
   let agent = new ProxyAgent({ ...LIMITS, uri });
   let requests = 0;
@@ -450,7 +452,7 @@ function proxiedRoute(uri: string, options: ConnectorOptions): OutgoingRoute {
       if (requests > PROXIED_REQUESTS_MAX) {
         const old = agent;
         retired.add(old);
-        // Ends when the last of its requests has, or fails because everything is closed before.
+        // Ends after its last request, or fails when everything is closed.
         const forget = () => retired.delete(old);
         void old.close().then(forget, forget);
         agent = new ProxyAgent({ ...LIMITS, uri });
@@ -509,7 +511,7 @@ export type GuardedHttp = {
 
 export type GuardedHttpOptions = ConnectorOptions & {
   userAgent: string;
-  /** A proxy that all requests go through. The target is judged before the proxy hears of it. */
+  /** A proxy for all requests. The target is checked first. */
   proxyUrl?: string | null;
 };
 
@@ -520,10 +522,7 @@ const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]
 /** Headers that stay with the body, or with whom they were meant for. */
 const BODY_HEADERS: ReadonlySet<string> = new Set(["content-type", "content-encoding", "content-language"]);
 
-/**
- * Headers that say where a request goes or where it ends, and not what is in it. A proxy might believe `host` and
- * not the address that was judged.
- */
+/** Headers of routing and framing. A proxy might use `host` instead of the checked URL. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
@@ -539,7 +538,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** Whether a header is ours to write; whoever gives one is not heard. */
+/** Whether a header is reserved; a given value is ignored. */
 export function isOwnHeader(name: string): boolean {
   return OWN_HEADERS.has(name.toLowerCase());
 }
@@ -581,7 +580,7 @@ function firstHop({ method, url: text, headers = {}, body }: OutgoingRequest, us
   };
 }
 
-/** A user name and password in the address become the header that they stand for, as browsers and curl have it. */
+/** Credentials in the URL become an Authorization header, as in browsers and curl. */
 function takeLogin(url: URL): Record<string, string> {
   const { username, password } = url;
   if (username === "" && password === "") return {};
@@ -623,7 +622,7 @@ function nextHop(hop: Hop, { status, location }: { status: number; location: str
   if (!URL.canParse(location, hop.url.href)) throw new OutgoingError("broken", { mayHaveArrived: false });
   const url = new URL(location, hop.url.href);
   const becomesGet = status === 303 || (hop.method === "POST" && (status === 301 || status === 302));
-  // What was meant for one server, keys above all, is not told to another.
+  // Headers for one server, especially credentials, are not sent to another.
   const stays = url.origin === hop.url.origin;
   const headers = Object.entries(hop.headers).filter(
     ([name]) =>
@@ -637,7 +636,7 @@ function nextHop(hop: Hop, { status, location }: { status: number; location: str
   };
 }
 
-/** A receiver that never stops talking is heard for a while and then left. */
+/** An endless response is read for a limited time. */
 async function readBeginning(body: Dispatcher.ResponseData["body"]): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -19,7 +19,7 @@ const SHAPE =
 
 const run = promisify(argon2);
 
-/** Too many passwords wait to be looked at. */
+/** Too many passwords are waiting to be hashed. */
 export class TooBusyError extends Error {
   override readonly name = "TooBusyError";
 }
@@ -71,7 +71,7 @@ function base64(bytes: Buffer): string {
   return bytes.toString("base64").replaceAll("=", "");
 }
 
-/** Hashed when there is nothing to compare with, so that the time it takes tells nothing. Nobody's password. */
+/** Compared with if there is no stored hash, so that it takes as long. */
 const UNKNOWN_ACCOUNT_HASH = `$argon2id$v=19$m=${COSTS.memory},t=${COSTS.passes},p=${COSTS.parallelism}$${base64(Buffer.alloc(SALT_BYTES, 7))}$${base64(Buffer.alloc(HASH_BYTES))}`;
 
 /** Whether a password is the one that was stored; null stands for none, and takes as long. */

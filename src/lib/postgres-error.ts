@@ -32,7 +32,7 @@ const NO_TLS_TEXT = /^The server does not support SSL connections$/;
 /** The server asks for a password, and the settings have none. */
 const NO_PASSWORD_TEXT = /client password must be a (non-empty )?string/;
 
-/** OpenSSL's names for a certificate that nobody vouches for. */
+/** OpenSSL's codes of untrusted certificates. */
 const UNTRUSTED_CODES = [
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "SELF_SIGNED_CERT_IN_CHAIN",
@@ -118,7 +118,7 @@ export function isTlsError(error: unknown): boolean {
   return UNTRUSTED_CODES.includes(code) || TLS_CODE.test(code);
 }
 
-/** The trouble in words, with advice where there is some; null for errors that have no advice here. */
+/** The problem as a sentence, with advice; null for errors without advice here. */
 export function explainConnection(error: unknown): string | null {
   const advice = adviceOn(error);
   if (advice === undefined && !isUnreachable(error)) return null;
@@ -152,7 +152,7 @@ function codeOf(error: unknown): string | null {
   // A name with several addresses fails with one error for each of them.
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   if (!("code" in error) || typeof error.code !== "string") return null;
-  // A file and a socket fail with the same codes, but nobody tried to connect to a file.
+  // A file and a socket fail with the same codes; this is the file.
   const isFile = ["ENOENT", "EACCES"].includes(error.code) && !isOfConnecting(error);
   return isFile ? null : error.code;
 }

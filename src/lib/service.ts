@@ -68,7 +68,7 @@ async function stopServices(
   return failed;
 }
 
-/** Rejects when the work is not done in time; the work itself is left to its fate. */
+/** Rejects when the work is not done in time; the work itself is not cancelled. */
 export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {

@@ -13,7 +13,7 @@ export type Invitation = {
   projectId: number | null;
   projectName: string | null;
   role: GivenRole | null;
-  /** The address of whoever asked; null: the command line, or somebody who is gone. */
+  /** The inviter's address; null: the command line, or a closed account. */
   invitedBy: string | null;
   /** Who that is now; null likewise. */
   inviter: Inviter | null;
@@ -127,7 +127,7 @@ const DELETE_OF_EMAIL = statement({
   text: "delete from invitations where project_id is not distinct from $1 and email = $2",
 });
 
-/** Ends the invitations of an address into a project, or (null) into the installation. */
+/** Ends the invitations of an address to a project, or (null) the server. */
 export async function deleteInvitationsOfEmail(
   tx: Tx,
   { projectId, email }: { projectId: number | null; email: string },
@@ -140,7 +140,7 @@ const DELETE_BY = statement<{ email: string; role: GivenRole | null }>({
   text: "delete from invitations where invited_by = $2 and project_id is not distinct from $1 returning email, role",
 });
 
-/** Ends the invitations into a project, or (null) the installation, that somebody has sent; returns whom they were for. */
+/** Ends the invitations to a project, or (null) the server, from one inviter; returns their addresses. */
 export async function deleteInvitationsBy(
   tx: Tx,
   { projectId, inviterId }: { projectId: number | null; inviterId: number },

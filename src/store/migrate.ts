@@ -1,6 +1,6 @@
-// Brings the schema forward, and tells whether code and schema fit each other. The steps are the SQL files
-// in migrations/, run in order by node-pg-migrate, each in its own transaction; a step once applied may
-// never change, which its recorded checksum proves.
+// Migrations, and the check that code and schema match. The steps are the SQL files in migrations/, run in
+// order by node-pg-migrate, each in its own transaction; an applied step must not change, which its recorded
+// checksum ensures.
 import { runner, type RunnerOption } from "node-pg-migrate";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -40,7 +40,7 @@ const TURN_POLL_MS = 200;
 export type MigrateOptions = DatabaseOptions & {
   /** Another folder of steps, for tests. */
   directory?: string;
-  /** Told once, when another process migrates and this one waits for it. */
+  /** Called once if another process is migrating. */
   onTurn?: () => void;
   /** Called after each attempt that could not lock a table. */
   onLocked?: (wait: LockWait) => void;
@@ -320,8 +320,8 @@ async function runSteps(client: pg.Client, steps: Step[], directory: string): Pr
   });
 }
 
-// Finds out whether a connection pooler stands between us and PostgreSQL, and whether it swaps the server
-// under an open connection. It only asks; why we refuse is written in docs/decisions/0007-pgbouncer.md.
+// Detects a connection pooler that changes the server under an open connection; see
+// docs/decisions/0007-pgbouncer.md.
 
 /** A pool with one server connection makes the second question wait for the first; that is an answer, too. */
 const PROBE_TIMEOUT_MS = 2_000;

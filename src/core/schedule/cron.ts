@@ -1,4 +1,4 @@
-// Reads five-field cron expressions. Says only what the text means; when it fires is in firing.ts.
+// Parses five-field cron expressions. When they fire is in schedule.ts.
 import {
   addMember,
   addSpan,
@@ -50,7 +50,7 @@ const LAST_WEEKDAY_TERM = /^([0-9]+)L$/;
 const WORD_TERM = /[A-Z]{2}[A-Z]*/;
 const NTH_WEEKDAY_TERM = /^([0-9]+|[A-Z]{3})#([0-9]+)$/;
 
-/** The meaning of the expression, a plain text (words.ts), or why it is not one. */
+/** The parsed expression, or why it is invalid. */
 export function parseCron(text: string): CronRule | ScheduleProblem {
   const fields = splitWords(text.toUpperCase());
   if (fields.length !== FIELD_COUNT) return { reason: "fields", expected: FIELD_COUNT, got: fields.length };
@@ -178,7 +178,7 @@ function isImpossible(dates: Dates, months: NumberSet): boolean {
   return !LONGEST.some((length, index) => hasMember(months, index + 1) && length >= earliest);
 }
 
-// Names that cron knows for some schedules. The Management API refuses them, so what is stored is the expression.
+// Cron macros. The Management API rejects them, so the expression is stored.
 
 const MACROS: ReadonlyMap<string, string> = new Map([
   ["@hourly", "0 * * * *"],

@@ -1,5 +1,4 @@
-// Reads a crontab as cron does: its jobs with schedule, zone and a name for people, and the lines that are no job that
-// can be watched. The text itself is never changed here.
+// Crontabs: reads their jobs, names them, and adds a command to each line that reports its exit code.
 import { CRONTAB_JOBS_MAX } from "../limits.ts";
 import { expandMacro } from "./cron.ts";
 import { isValidSchedule } from "./schedule.ts";
@@ -9,10 +8,10 @@ export type CrontabJob = {
   /** Counted from 1, as editors do. */
   line: number;
   schedule: string;
-  /** What the crontab itself says (`CRON_TZ`); null: the zone of the machine. */
+  /** Time zone from `CRON_TZ`; null: the zone of the machine. */
   tz: string | null;
   command: string;
-  /** Different from all others of the same crontab. */
+  /** Unique within the crontab. */
   name: string;
   /** The comment above it; empty without one. */
   about: string;
@@ -35,7 +34,7 @@ const ROOT_COLUMN = /^[ \t]*(?:@[a-z]+|[^\s#]+(?:[ \t]+[^\s]+){4})[ \t]+root[ \t
 /** The heading of a user's own: it describes no job. */
 const COLUMNS_HEADING = /\bdom\s+mon\s+dow\b|^[-#*=.|\s]*$/;
 
-/** Every line is a job, is left out for a reason, or is none of cron's business. */
+/** Every line is a job, is left out for a reason, or is irrelevant to cron. */
 export function readCrontab(text: string): Crontab {
   const found: Crontab = { jobs: [], leftOut: [] };
   const hasUsers = USERS_HEADING.test(text) || ROOT_COLUMN.test(text);
@@ -85,7 +84,7 @@ function readJob(
   return command === "" ? "command" : { schedule, tz, command };
 }
 
-/** What a comment says of the job below it. One that is a job itself, switched off, says nothing. */
+/** The comment above a job. A commented-out job is not one. */
 function commentOf(content: string): string[] {
   const said = content.replace(/^#+\s?/, "").trim();
   const isSaying =
@@ -100,7 +99,7 @@ function uniqueName(taken: Set<string>, name: string): string {
   return free;
 }
 
-// What of a line cron runs, and what it gives to that as its input: everything from an unescaped percent sign on.
+// Splits a line into the command that cron runs and its input: everything from an unescaped percent sign on.
 
 const INPUT = /(?<!\\)%/;
 
@@ -110,19 +109,16 @@ export function splitInput(text: string): { run: string; input: string } {
   return at === -1 ? { run: text, input: "" } : { run: text.slice(0, at), input: text.slice(at) };
 }
 
-// A crontab whose jobs report: the same text, with one command behind each job that tells how it ended. Lines that
-// cannot be continued safely stay as they are.
-
-/** What is run by a line, as it was read there, and what shall follow it. A line that is not named stays as it is. */
+/** The command of a line, and the report to append. Lines that are not named stay as they are. */
 export type ReportLines = ReadonlyMap<number, { command: string; report: string }>;
 export type ReportingCrontab = {
   text: string;
-  /** The lines that were to report and could not be changed. */
+  /** Lines that could not be changed. */
   unchanged: number[];
 };
 
 const IN_BACKGROUND = /(?<!&)&\s*$/;
-/** The shell would take what is behind it for a comment, or for a part of the same word. */
+/** The shell would treat what follows as a comment or as part of the same word. */
 const SWALLOWS = /(?:^|\s)#|\\$/;
 /** Not the one that ends the command of `find -exec`. */
 const LAST_SEMICOLON = /(?<!\\);$/;
@@ -153,7 +149,7 @@ function continued(raw: string, { command, report }: { command: string; report: 
   return `${before}${pipelines.kind === "none" ? ended : pipelines.command}; ${report}${input}${end}`;
 }
 
-/** What a person has to know about the exit code of a command with a pipe; null when there is nothing to say. */
+/** A note about the exit code of a pipeline; null if there is none. */
 export function pipeWarning(command: string): string | null {
   const pipelines = readPipelines(splitInput(command).run);
   if (pipelines.kind === "none") return null;
@@ -182,7 +178,7 @@ export type PipelineReading =
       kind: "pipeline";
       /** The same command, with the exit code of the first command that failed. Portable to any POSIX shell. */
       command: string;
-      /** Whose exit codes count, and whose exit code the shell would have returned. */
+      /** The commands whose exit codes count, and the one whose exit code the shell would return. */
       jobs: string[];
       last: string;
     };
@@ -200,7 +196,7 @@ type Command = {
 
 type Pipeline = { commands: Command[]; operator: Operator };
 
-/** Programs that pass the output of a job on. How they end says nothing about the job: grep fails without a match. */
+/** Programs that process the output of a job. Their exit codes do not count: grep fails without a match. */
 const OUTPUT_PROGRAMS = new Set(
   (
     "logger systemd-cat multilog svlogd cronolog rotatelogs mail mailx s-nail sendmail mutt grep egrep fgrep " +
@@ -257,7 +253,7 @@ function isTest({ text }: Command): boolean {
   return GREPS.has(baseName(program)) && options.some((option) => QUIET_OPTION.test(option));
 }
 
-/** The first is always a job: somebody wants to know how it ends. */
+/** The first is always a job. */
 function jobsOf({ commands }: Pipeline): Command[] {
   return commands.filter((command, index) => index === 0 || !isOutputProgram(command));
 }
@@ -450,8 +446,8 @@ function closingOf(opened: string): string {
   return opened === "(" ? ")" : opened === "{" ? "}" : opened;
 }
 
-// A name for a job, made from its command as a person would: the script, not the interpreter; the program with what it
-// is told to do, not what it is wrapped in. A guess that somebody may change afterwards.
+// Names of jobs, derived from their commands: the script, not the interpreter; the program with its
+// subcommand, without wrappers. Users can change them.
 
 /** Leaves room for a number behind it. */
 const NAME_LENGTH = 80;
@@ -503,11 +499,11 @@ const BETWEEN_COMMANDS = /^(?:&&|\|\||[;|&(){}])/;
 const BETWEEN_WORDS = /^\s+/;
 const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*=/;
 const PLAIN_WORD = /^[a-z][a-z0-9]*(?:[-:_][a-z0-9]+)*$/;
-/** Bound what is looked at: commands in commands in commands, and wrappers of wrappers, are nobody's crontab. */
+/** Limits for nested commands and wrappers. */
 const DEPTH_MAX = 3;
 const WRAPPERS_MAX = 8;
 
-/** Longer commands are looked at no further. */
+/** Longer commands are not parsed. */
 const COMMAND_LENGTH_MAX = 2_000;
 
 /** Never empty, and no longer than a check's name may be. */

@@ -1,5 +1,4 @@
-// Why a text is no schedule, for programs and as a sentence. The Management API has recorded texts of its own and does
-// not use these.
+// Why a schedule is invalid, as data and as a sentence. The Management API has its own recorded texts.
 
 export type FieldName = "second" | "minute" | "hour" | "day of month" | "month" | "day of week" | "year";
 
@@ -78,9 +77,6 @@ function problemText(problem: ScheduleProblem): string {
       return "it never matches a date";
   }
 }
-
-// Splits schedule texts into words, the same way for both languages: only the white space of ASCII
-// separates them.
 
 const WORD = /[^\t-\r ]+/g;
 const OTHER_THAN_ASCII = /[^\t-\r -~]/;

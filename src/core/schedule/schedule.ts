@@ -1,5 +1,5 @@
-// Schedules as the rest of the program sees them: which language a text is, whether it is accepted, and
-// when it fires next. Answers are never remembered, only the parsed texts.
+// Schedules: which language a text is in, whether it is valid, and when it fires next. Only parsed texts are
+// cached.
 import { type Instant, SECOND_MS } from "../instant.ts";
 import { type Calendar, compileCalendar, nextReading, NO_READING, yearOf } from "./calendar.ts";
 import { MACRO_NAMES, parseCron } from "./cron.ts";
@@ -22,8 +22,8 @@ export type ParsedSchedule = {
 export const MAX_SCHEDULE_LENGTH = 100;
 
 /**
- * Parsed schedules kept at hand: up to twice this many, about 2 kB each. When the recent ones are full
- * they become the older ones, and those not asked for since then are let go.
+ * Cached schedules: up to twice this many, about 2 kB each. When the recent ones are full they become the
+ * older ones, and the previous older ones are dropped.
  */
 const MAX_RECENT = 4_096;
 
@@ -147,9 +147,6 @@ export function findScheduleProblem(text: string, kind: ScheduleKind | null): Lo
 function explained(read: ParsedSchedule | LocatedProblem, otherwise: LocatedProblem): LocatedProblem {
   return "problem" in read ? read : otherwise;
 }
-
-// When a schedule fires in a zone, clock changes included. The three ways of treating a change are the
-// three functions here; all count in whole seconds and only ever move forward.
 
 /**
  * How a schedule treats clock changes. `interval`: it fires whenever the clock shows a matching time, so

@@ -1,5 +1,4 @@
-// Schedules in plain English, for both languages: what a person reads beside the expression. Says what
-// was written, not when it fires next.
+// Describes schedules in English.
 import type { CheckSettings } from "../check.ts";
 import { type CalendarRule, type DayRule, hasMember, setMembers } from "./calendar.ts";
 import { type FieldName, splitWords } from "./problem.ts";
@@ -42,9 +41,6 @@ function zonePhrase(name: string): string {
 function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
-
-// The time of day of a schedule in English: "at 03:00", "every 5 minutes", "every hour from 09:30 to
-// 17:30". Works from the sets of values, so that it is true however the expression was written.
 
 export type TimePhrase = {
   text: string;
@@ -174,9 +170,6 @@ function hoursNoun(hours: readonly number[]): string {
   return `every ${ordinal(progression.step)} hour from ${first} to ${last}`;
 }
 
-// The days of a schedule in English: weekdays, dates, months and years, and whether dates and weekdays
-// both have to hold or one of them is enough.
-
 const LAST_YEAR = 2199;
 /** Up to this many dates are told one by one rather than by their strides. */
 const MAX_LISTED_DATES = 4;
@@ -298,9 +291,6 @@ function inYears(years: readonly number[] | null): string {
   return ` every ${step} years starting in ${first}${until}`;
 }
 
-// Small pieces of English that descriptions of schedules are put together from. Knows numbers and names,
-// not schedules.
-
 /** Monday first, as people count the days of a week. */
 const WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
@@ -383,8 +373,8 @@ function isRun(values: readonly number[]): boolean {
   return (values.at(-1) ?? 0) - (values[0] ?? 0) === values.length - 1;
 }
 
-// What is expected of a check in a few words, for a list: "every 5 minutes", "at 03:00 every day, Riga". Where the
-// words would be many, the expression itself is shorter.
+// Short descriptions for lists: "every 5 minutes", "at 03:00 every day, Riga". If the description is long,
+// the expression itself is used.
 
 /** A column of a list holds no more. */
 const WORDS_LENGTH_MAX = 60;
@@ -445,8 +435,7 @@ function periodInWords(seconds: number): string {
     : `${counted(count, first[0])} ${counted(rest, second[0])}`;
 }
 
-// What a person should know about steps in a schedule that can be read: `*/90` in minutes is once an hour, and `*/7`
-// starts anew every hour. The schedule is accepted all the same.
+// Notes about steps in valid schedules: `*/90` in minutes is once an hour, and `*/7` restarts every hour.
 
 export type ScheduleNote = {
   /** `single`: the step never takes effect. `uneven`: the last interval is shorter than the others. */

@@ -165,8 +165,8 @@ export const OFFERED_ZONE_NAMES: readonly string[] = ZONE_NAMES.filter(
   (name) => !CURRENT_ZONE_NAMES.has(name) && !WITHOUT_PLACE.has(name),
 );
 
-// Time zones as stretches of constant offset, found by asking the runtime's zone data and remembered.
-// Must not judge names by what Intl accepts: the fixed list in zone-names.ts decides.
+// Time zones as intervals of constant offset, read from the runtime's zone data and cached. Names are checked
+// against the fixed list above, not by what Intl accepts.
 
 /** From `from` (seconds, included) to `to` (excluded) clocks show UTC plus `offset` seconds. */
 export type Stretch = { from: number; to: number; offset: number };

@@ -1,5 +1,5 @@
-// Who sent a request, and by which scheme, as far as that can be believed: forwarding headers count only when
-// the connection comes from a trusted proxy. Pure; what cannot be used is left out, never a reason to refuse.
+// The client address and scheme of a request. Forwarding headers count only from trusted proxies. Unusable
+// values are ignored.
 import { BlockList, isIP, isIPv4, SocketAddress } from "node:net";
 
 export type Forwarding = {
@@ -16,7 +16,7 @@ const OWN_SCHEME = "http";
 const MAPPED_PREFIX = "::ffff:";
 const SCHEME = /^[a-z][a-z0-9+.-]*$/;
 const WITH_PORT = /^(?:(?<four>\d{1,3}(?:\.\d{1,3}){3})|\[(?<six>[^\]]+)\]):\d{1,5}$|^\[(?<bare>[^\]]+)\]$/;
-/** Proxies are few; a flood of strangers must not fill the memory of who is trusted. */
+/** Bounds the cache of trusted addresses. */
 const REMEMBERED_PEERS_MAX = 1_000;
 
 /** A reader that believes the headers of these proxies, given as addresses and ranges such as 10.0.0.0/8. */
@@ -84,7 +84,7 @@ export function trustedPeers(ranges: readonly string[]): (peer: string) => boole
   };
 }
 
-/** A socket that listens for both families reports IPv4 peers in IPv6 clothes; that is our doing, not theirs. */
+/** A dual-stack socket reports IPv4 peers as IPv4-mapped IPv6 addresses. */
 function peerAddress(peer: string): string {
   const address = withoutZone(peer);
   if (!address.startsWith(MAPPED_PREFIX)) return address;
@@ -123,7 +123,7 @@ const IPV6_GROUPS = 8;
 /** Who has an IPv6 address at all has a network of so many groups of sixteen bits to itself. */
 const IPV6_NETWORK_GROUPS = 4;
 
-/** The network that one customer has to himself: an IPv4 address, or the first half of an IPv6 one. */
+/** The network of one customer: an IPv4 address, or the first half of an IPv6 address. */
 export function networkOf(given: string): string {
   const address = peerAddress(given);
   if (isIP(address) !== 6) return address;

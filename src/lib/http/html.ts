@@ -1,5 +1,4 @@
-// HTML put together without ever forgetting to escape: every text that is filled in is taken literally, unless it was
-// made here itself.
+// HTML templates that escape all inserted texts, except HTML made here.
 
 /** Finished HTML. Only `html` and `trusted` make it. */
 export class Html {
@@ -45,8 +44,8 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign);
 }
 
-// The mark of the house for pages that the server draws whole: beside the name, and as the picture of the tab. In the
-// dashboard web/shell.tsx draws it.
+// The logo for server-rendered pages: next to the name, and as the favicon. In the dashboard, web/shell.tsx
+// draws it.
 
 const CLOCK = "M12 2.5a9.5 9.5 0 1 0 9.5 9.5";
 const HAND = "M12 7v5l3.2 2.2";
@@ -57,5 +56,5 @@ export const LOGO_SVG = `<svg viewBox="0 0 24 24" width="22" height="22" aria-hi
 const ICON_SVG =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#17181d"/><g fill="none" stroke="#fff" stroke-linecap="round" stroke-linejoin="round"><path d="M16 6a10 10 0 1 0 10 10" stroke-width="2.8"/><path d="M16 10.5V16l3.6 2.4" stroke-width="2.6"/></g><circle cx="23" cy="9" r="3" fill="#2fb67c"/></svg>';
 
-/** The address of the picture of the tab. It is the picture itself, so that no browser asks for one that is not there. */
+/** The favicon as a data URL, so that browsers do not request one. */
 export const ICON_HREF = `data:image/svg+xml,${encodeURIComponent(ICON_SVG)}`;

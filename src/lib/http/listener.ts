@@ -1,5 +1,5 @@
-// One HTTP port that several services share: each request goes to the first handler that wants it. It bounds
-// connections and times, survives whatever bytes come, and stops without cutting off an answer.
+// An HTTP port shared by several services: connection limits, timeouts, eviction, pipelining, and graceful
+// shutdown.
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -11,16 +11,18 @@ import { networkReader, trustedPeers } from "./client-address.ts";
 import { plainResponse, SAFETY_HEADERS, sendPlainResponse } from "./response.ts";
 
 export type HttpHandler = {
-  /** Whether a request is for this handler. Asked for every request, so it is cheap and changes nothing. */
+  /**
+   * Whether a request is for this handler. Called for every request: must be cheap and without side effects.
+   */
   handles(request: IncomingMessage): boolean;
-  /** Answers the request, sooner or later. What it throws is logged and answered 500. */
+  /** Answers the request. Exceptions are logged and answered 500. */
   handle(request: IncomingMessage, response: ServerResponse): void;
 };
 
 export type HttpListenerOptions = {
   name: string;
   listen: ListenAddress;
-  /** Asked in this order; a request that none of them wants is answered 404. */
+  /** Tried in this order; unmatched requests are answered 404. */
   handlers: readonly HttpHandler[];
   /** The most connections at once; fewer where the system does not let the process have that many. */
   connectionsMax: number;
@@ -30,9 +32,9 @@ export type HttpListenerOptions = {
   answerTimeoutMs?: number;
   /** Several processes may listen on the same port, and the system spreads connections over them. */
   reusePort?: boolean;
-  /** Told of requests that nobody wants. */
+  /** Called for unmatched requests. */
   onUnmatched?: (request: IncomingMessage) => void;
-  /** What a person is shown instead of a word in plain text who goes to an address that nobody wants. */
+  /** The page for browsers at an unmatched path. */
   unmatchedPage?: { headers: Readonly<Record<string, string>>; html: string };
   /** How long an idle connection is kept open. */
   keepAliveMs?: number;
@@ -47,7 +49,7 @@ export type HttpListenerOptions = {
 export type HttpListener = Service & {
   /** Where it listens, the real port instead of 0; null before start. */
   address(): ListenAddress | null;
-  /** Null while it listens, otherwise what is the matter. */
+  /** Null while it listens, otherwise the problem. */
   trouble(): string | null;
   connectionCounts(): ConnectionCounts;
 };
@@ -61,11 +63,11 @@ const STOP_GRACE_MS = 5_000;
 const STOP_DRAIN_MS = 1_000;
 const STOP_CHECK_MS = 20;
 const HEADER_BYTES_MAX = 16 * 1024;
-/** How many connections the system may hold ready; at full hours thousands of jobs call at once. */
+/** Backlog of the socket; at full hours thousands of jobs connect at once. */
 const BACKLOG = 4_096;
 /** A timeout is noticed this much late at most. */
 const TIMEOUT_CHECK_MS = 1_000;
-/** Files, databases and everything else that a process opens besides connections to its listeners. */
+/** Descriptors reserved for other uses than connections. */
 const DESCRIPTORS_KEPT = 256;
 const CONNECTIONS_MIN = 16;
 
@@ -104,7 +106,7 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
     }
   };
   server.on("request", dispatch);
-  // An expectation that nobody knows is no reason to turn a request away.
+  // An unknown expectation is ignored.
   server.on("checkExpectation", dispatch);
   return {
     name: options.name,
@@ -126,7 +128,7 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
   };
 }
 
-/** A browser that goes somewhere asks for a page; programs do not. */
+/** Browsers that navigate ask for a page; programs do not. */
 function answerUnmatched(
   { unmatchedPage: page }: HttpListenerOptions,
   { method, headers }: IncomingMessage,
@@ -150,8 +152,8 @@ function createListeningServer({
     keepAliveTimeout: keepAliveMs,
     maxHeaderSize: HEADER_BYTES_MAX,
   });
-  // Whoever has sent all it has to say may close its half and still wants the answer. The property has no
-  // documented way to be set, and without it such a request is answered into a closed connection.
+  // A client may close its half of the connection and still want the answer. There is no documented way to
+  // set this property.
   return Object.assign(server, { httpAllowHalfOpen: true });
 }
 
@@ -215,14 +217,11 @@ async function close(
   }
 }
 
-// The connections of an HTTP server: how many there may be, who has to go when there are too many, and what is
-// said to those whose bytes are no HTTP. Answers that are owed to somebody are never cut off here.
-
 export type ConnectionCounts = {
   open: number;
   /** Closed while idle or unfinished, to make room for newcomers. */
   evicted: number;
-  /** Turned away with 503, because everyone else was being served. */
+  /** Rejected with 503, because all others were being served. */
   refused: number;
   /** Answered 408: a request was not complete in time. */
   timedOut: number;
@@ -275,7 +274,7 @@ export type ConnectionLimits = {
 const NETWORK_SHARE = 1 / 64;
 /** Deadlines are checked this often at least. */
 const SWEEP_MS_MAX = 1_000;
-/** Being turned away with an answer takes a connection too; beyond this many the answer is left out. */
+/** Rejecting with an answer takes a connection too; beyond this many the answer is left out. */
 const REFUSALS_AT_ONCE_MAX = 100;
 /** How long the other side may take to read the last words before the connection is cut. */
 const LINGER_MS = 1_000;
@@ -331,14 +330,16 @@ export class HttpConnections {
     server.on("clientError", (error: NodeJS.ErrnoException, stream) => {
       this.#complain(stream as Socket, STATUS_OF_ERROR[error.code ?? ""] ?? BAD_REQUEST);
     });
-    // Nobody is connected any further from here. By now the server has let go of the socket, errors and all.
+    // The connection is lost. By now the server has detached its error handlers.
     server.on("connect", (_request, stream) => {
       stream.on("error", () => stream.destroy());
       this.#complain(stream as Socket, METHOD_NOT_ALLOWED);
     });
   }
 
-  /** Must be told of each request before it is handled; false for one that nobody may handle any more. */
+  /**
+   * Must be called for each request before it is handled; false for one that must not be handled any more.
+   */
   begin(request: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#connections.get(request.socket);
     if (connection === undefined || connection.isDoomed) return false;
@@ -358,7 +359,7 @@ export class HttpConnections {
     return [...this.#connections.values()].some(({ usedAtSweep }) => usedAtSweep >= this.#sweeps - sweeps);
   }
 
-  /** Closes whoever neither waits for an answer nor is in the middle of a request. */
+  /** Closes connections without a pending answer or unfinished request. */
   closeIdle(): void {
     this.#server.closeIdleConnections();
     // Those that never sent a byte are not idle in the server's eyes: a request of theirs is awaited.
@@ -500,7 +501,7 @@ function giveUp(connection: Connection, response: ServerResponse): void {
   sendPlainResponse(response, UNAVAILABLE);
 }
 
-/** Tells the sender what is wrong with its bytes, behind all answers that are still owed to it. */
+/** Answers a malformed request, after all pending answers. */
 function reportError(connection: Connection, status: number): void {
   const { socket, request, response } = connection;
   connection.isDoomed = true;
@@ -667,9 +668,6 @@ export class Pipelining {
     socket.resume();
   }
 }
-
-// Requests that a connection sends without waiting for answers are worked on one after the other: the second may be
-// about what the first has changed. Those of different connections never wait for each other here.
 
 export class RequestQueue {
   readonly #last = new WeakMap<Socket, Promise<void>>();
