@@ -76,6 +76,7 @@ const PROMISED: [number | string, number | string][] = [
   [limits.FLIP_FILTER_SECONDS_MAX, 31_536_000],
   [limits.FLIP_FILTER_UNIX_SECONDS_MAX, 10_000_000_000],
   [limits.PING_ANSWER_MS_MAX, 2000],
+  [limits.PING_COMMIT_MS_MAX, 1_000],
   [limits.API_ANSWER_MS_MAX, 20_000],
   [limits.STATUS_QUERY_MS_MAX, 2000],
   [limits.PING_TRIM_EVERY, 100],

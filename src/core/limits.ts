@@ -126,6 +126,8 @@ export const FLIP_FILTER_UNIX_SECONDS_MAX = 10_000_000_000;
 
 // Response times.
 export const PING_ANSWER_MS_MAX = 2_000;
+/** A commit that a ping waits for and that is not confirmed by then is given up: a batch goes to the spool instead. */
+export const PING_COMMIT_MS_MAX = 1_000;
 export const STATUS_QUERY_MS_MAX = 2_000;
 /** From the last byte of a request; after that, the answer is 503. */
 export const API_ANSWER_MS_MAX = 20_000;

@@ -22,7 +22,7 @@ import { passDeadlines, type PassedDeadlines, type Visibility } from "../core/de
 import { ERROR_TEXT, type ErrorCode, FIELD_PROBLEM, fieldText } from "../core/errors.ts";
 import { uniqueKey, withTag } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
-import { NAME_LENGTH_MAX, SLUG_LENGTH_MAX, TAGS_LENGTH_MAX } from "../core/limits.ts";
+import { NAME_LENGTH_MAX, PING_COMMIT_MS_MAX, SLUG_LENGTH_MAX, TAGS_LENGTH_MAX } from "../core/limits.ts";
 import { keptFrom } from "../core/retention.ts";
 import type { AcceptedSignal } from "../core/signal.ts";
 import { downAtOf, type Flip, NEW_STATE, sweepAt, type Timing } from "../core/state.ts";
@@ -268,7 +268,7 @@ export function provisionCheck(
   database: Database,
   { pingKey, slug, at, checkLimitDefault }: ProvisionRequest,
 ): Promise<"created" | "exists" | "unknown"> {
-  return inRetriedTransaction(database, async (tx) => {
+  const work = async (tx: Tx) => {
     const project = await findProjectByPingKey(tx, pingKey);
     if (project === null) return "unknown";
     const { id: projectId } = project;
@@ -280,7 +280,8 @@ export function provisionCheck(
     if (channels.kind === "refused") throw new Error(`all channels were rejected: ${channels.text}`);
     await makeCheck(tx, { projectId, settings: provisionedCheck(slug), channels, at });
     return "created";
-  });
+  };
+  return inRetriedTransaction(database, work, { commitTimeoutMs: PING_COMMIT_MS_MAX });
 }
 
 /** Changes only the given fields. Refused if the channels are invalid. */

@@ -3,7 +3,7 @@
 import type { SignalSettings } from "../core/check.ts";
 import { type BlindTime, type PassedDeadlines, type Visibility, visibilityOf } from "../core/deadline.ts";
 import type { Instant, Interval } from "../core/instant.ts";
-import { ERROR_MESSAGE_LENGTH_MAX } from "../core/limits.ts";
+import { ERROR_MESSAGE_LENGTH_MAX, PING_COMMIT_MS_MAX } from "../core/limits.ts";
 import { isTrimDue, keptFrom, trimmedThrough } from "../core/retention.ts";
 import { countRun, dayOf, type DayTotals } from "../core/run.ts";
 import {
@@ -72,10 +72,6 @@ export type RecordOptions = FoldContext &
  */
 export type RecordResult = readonly SignalResult[] | "applied before" | "out of sequence";
 
-/**
- * A batch whose commit is not confirmed by then goes to the spool, so that its pings are answered in time.
- */
-const COMMIT_MS_MAX = 1_000;
 /** With less time left than this, do not retry. */
 const RETRY_MS_MIN = 100;
 
@@ -90,7 +86,7 @@ export async function recordSignals(
   options: RecordOptions,
 ): Promise<RecordResult> {
   const { giveUpAtMs } = options;
-  const limit = { commitTimeoutMs: COMMIT_MS_MAX, ...(giveUpAtMs !== undefined && { giveUpAtMs }) };
+  const limit = { commitTimeoutMs: PING_COMMIT_MS_MAX, ...(giveUpAtMs !== undefined && { giveUpAtMs }) };
   for (;;) {
     try {
       return await inTransaction(database, (tx) => recordWhole(tx, batch, options), limit);

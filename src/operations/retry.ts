@@ -2,7 +2,7 @@
 import { AppError, ERROR_TEXT } from "../core/errors.ts";
 import type { Database } from "../store/db.ts";
 import { postgresErrorName, type PostgresErrorName } from "../store/errors.ts";
-import { inTransaction, type Tx } from "../store/transaction.ts";
+import { inTransaction, type TransactionOptions, type Tx } from "../store/transaction.ts";
 
 /**
  * A try waits half a second for a lock; this many let dozens of concurrent requests for the same row succeed.
@@ -19,10 +19,14 @@ export class ConflictError extends Error {
  * effects outside the database. After the last try the error is thrown, which callers report as
  * `unavailable`. A commit in doubt is never retried.
  */
-export async function inRetriedTransaction<T>(database: Database, work: (tx: Tx) => Promise<T>): Promise<T> {
+export async function inRetriedTransaction<T>(
+  database: Database,
+  work: (tx: Tx) => Promise<T>,
+  options: TransactionOptions = {},
+): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
-      return await inTransaction(database, work);
+      return await inTransaction(database, work, options);
     } catch (error) {
       if (!isRetryable(error)) throw error;
       if (tries < TRIES_MAX) continue;

@@ -251,20 +251,7 @@ function toCheck(row: CheckRow): Check {
       slug: row.slug,
       tags: row.tags,
       desc: row.description,
-      kind: row.kind,
-      timeoutSeconds: row.timeout_seconds,
-      graceSeconds: row.grace_seconds,
-      schedule: row.schedule,
-      tz: row.tz,
-      manualResume: row.manual_resume,
-      methods: row.methods,
-      startKw: row.start_kw,
-      successKw: row.success_kw,
-      failureKw: row.failure_kw,
-      filterSubject: row.filter_subject,
-      filterBody: row.filter_body,
-      filterHttpBody: row.filter_http_body,
-      filterDefaultFail: row.filter_default_fail,
+      ...toSignalSettings(row),
     },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -831,25 +818,25 @@ export async function findTargetSettings(db: Db, { uuids, ids }: TargetNames): P
 }
 
 function toTargetSettings(row: TargetRow): TargetSettings {
+  return { id: row.id, uuid: row.uuid, settings: toSignalSettings(row) };
+}
+
+function toSignalSettings(row: TargetRow): SignalSettings {
   return {
-    id: row.id,
-    uuid: row.uuid,
-    settings: {
-      kind: row.kind,
-      timeoutSeconds: row.timeout_seconds,
-      graceSeconds: row.grace_seconds,
-      schedule: row.schedule,
-      tz: row.tz,
-      manualResume: row.manual_resume,
-      methods: row.methods,
-      startKw: row.start_kw,
-      successKw: row.success_kw,
-      failureKw: row.failure_kw,
-      filterSubject: row.filter_subject,
-      filterBody: row.filter_body,
-      filterHttpBody: row.filter_http_body,
-      filterDefaultFail: row.filter_default_fail,
-    },
+    kind: row.kind,
+    timeoutSeconds: row.timeout_seconds,
+    graceSeconds: row.grace_seconds,
+    schedule: row.schedule,
+    tz: row.tz,
+    manualResume: row.manual_resume,
+    methods: row.methods,
+    startKw: row.start_kw,
+    successKw: row.success_kw,
+    failureKw: row.failure_kw,
+    filterSubject: row.filter_subject,
+    filterBody: row.filter_body,
+    filterHttpBody: row.filter_http_body,
+    filterDefaultFail: row.filter_default_fail,
   };
 }
 
