@@ -52,5 +52,6 @@ export async function fillProject(
       from checks c cross join generate_series(1, 3) as n where c.project_id = $1 and c.id % 10 = 1`,
     [projectId],
   );
-  await pool.query("analyze checks, check_states, pings, flips, check_channels");
+  // The database may be analyzing the same tables by itself; that is waited for, however long it takes.
+  await pool.query("set local lock_timeout = 0; analyze checks, check_states, pings, flips, check_channels");
 }
