@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, beforeAll, inject } from "vitest";
+import { afterAll, beforeAll, inject, onTestFailed } from "vitest";
 import {
   type Complaints,
   openBrowser,
@@ -72,9 +72,22 @@ export function useSite(
         ...(cookie && { cookie }),
       });
       contexts.push(context);
-      return { context, ...(await openPage(context)) };
+      const opened = { context, ...(await openPage(context)) };
+      onTestFailed(() => printScreen(opened, started()));
+      return opened;
     },
   };
+}
+
+/** Prints what was on the screen when a test failed. */
+async function printScreen({ page, complaints }: Opened, { program }: Site): Promise<void> {
+  if (page.isClosed()) return;
+  const text = await page
+    .locator("body")
+    .innerText({ timeout: 5_000 })
+    .catch((error) => String(error));
+  const log = program.said().split("\n").slice(-10).join("\n");
+  console.error(`${page.url()}\n${complaints.join("\n")}\n${text.slice(0, 1_500)}\n${log}`);
 }
 
 async function onServer(sql: string): Promise<void> {
