@@ -23,7 +23,7 @@ import { signingWith } from "../operations/emails.ts";
 import { guardedObjects } from "../operations/ping-bodies.ts";
 import { type WatermarkLoop, watermarkLoop } from "../operations/watermark-loop.ts";
 import { folderAssets } from "../services/web/assets.ts";
-import { receivingOutage } from "../services/web/checks.ts";
+import { recentMonitoringGap } from "../services/web/checks.ts";
 import { LiveHub } from "../services/web/live-hub.ts";
 import { oidcClient } from "../services/web/oidc.ts";
 import { alertDelays } from "../services/web/pages.ts";
@@ -53,7 +53,7 @@ export function webRole(resources: WebResources): ServerRole {
   const live = new LiveHub({
     database,
     now: () => watermark.now(),
-    receiving: (now) => receivingOutage(watermark, now),
+    receiving: (now) => recentMonitoringGap(watermark, now),
   });
   const liveLoop = loopService("web-live", {
     idleMs: LIVE_EVERY_MS,

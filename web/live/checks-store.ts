@@ -3,7 +3,7 @@ import { useMemo, useSyncExternalStore } from "react";
 import type {
   ChecksBoot,
   ProjectHead,
-  ReceivingOutage,
+  MonitoringGap,
   SinceAway,
   StateCounts,
   TagCount,
@@ -38,7 +38,7 @@ export type ChecksSnapshot = {
   counts: StateCounts | null;
   tags: readonly TagCount[];
   since: SinceAway | null;
-  receiving: ReceivingOutage | null;
+  receiving: MonitoringGap | null;
   /** As the page began; null until then. */
   silent: SilentChecks | null;
   live: LiveState;

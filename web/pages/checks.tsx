@@ -127,7 +127,6 @@ function Loaded({ snapshot, project, store }: LoadedProps) {
         {!isEmpty && <SearchField view={view} onView={setView} place={search} />}
         {mayEdit && !isEmpty && <NewButton onNew={openNew} />}
       </header>
-      <MonitoringGapBand trouble={snapshot.receiving} place="above" />
       <NoChannelsBand project={project} snapshot={snapshot} />
       <SinceLine since={snapshot.since} project={project.id} />
       <FirstSignal project={project.id} rows={rows} madeId={madeId} />
@@ -136,7 +135,7 @@ function Loaded({ snapshot, project, store }: LoadedProps) {
       ) : (
         <ListPart {...list} />
       )}
-      <MonitoringGapBand trouble={snapshot.receiving} place="below" />
+      <MonitoringGapBand gap={snapshot.receiving} />
       <Foot snapshot={snapshot} view={view} shown={shown} onDeleted={() => setOpened("deleted")} />
       <PickedBar project={project} snapshot={snapshot} picking={picking} shown={shown} />
       <PageWindows

@@ -78,7 +78,6 @@ export function ProjectsPage() {
         <h1>{title}</h1>
         <NewProject />
       </header>
-      <MonitoringGapBand trouble={query.data?.receiving ?? null} place="above" />
       <Queried query={query} rows={3}>
         {({ cards }) =>
           cards.length === 0 ? (
@@ -94,7 +93,7 @@ export function ProjectsPage() {
           )
         }
       </Queried>
-      <MonitoringGapBand trouble={query.data?.receiving ?? null} place="below" />
+      <MonitoringGapBand gap={query.data?.receiving ?? null} />
     </>
   );
 }

@@ -1,8 +1,7 @@
-// The difference since this person was last here, in one sentence; and when we ourselves could not
-// receive.
+// Two lines about the past: what has changed since the user's last visit, and the newest monitoring gap.
 import { useState } from "react";
 import { Link } from "wouter";
-import { hasNews, type ReceivingOutage, type SinceAway } from "../../src/contract/web/boot.ts";
+import { hasNews, type MonitoringGap, type SinceAway } from "../../src/contract/web/boot.ts";
 import { checkName } from "../../src/contract/web/words.ts";
 import { readerZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
@@ -10,14 +9,11 @@ import { pageHref } from "../page-location.ts";
 import { Button } from "../ui/button.tsx";
 import { Band } from "../ui/page-state.tsx";
 import { sinceWords } from "../words/checks.ts";
-import { formatClock, formatSpan, formatWhen } from "../words/format.ts";
+import { formatSpan, formatWhen } from "../words/format.ts";
 
 const NAMED_MAX = 2;
 /** Where this browser keeps the end of the newest gap that was dismissed. */
 const DISMISSED = "overdue.gap-dismissed";
-
-/** Above the list, or below what needs attention. */
-type Place = "above" | "below";
 
 type Named = { id: string; name: string };
 
@@ -59,18 +55,12 @@ function Names({ who }: { who: readonly Named[] }) {
   ));
 }
 
-/** A gap that lasts stands above everything. One that is over is no trouble any more: it gives way to what is. */
-export function MonitoringGapBand({ trouble, place }: { trouble: ReceivingOutage | null; place: Place }) {
+/** Shown below the list, because the gap has ended. The user can dismiss it. */
+export function MonitoringGapBand({ gap }: { gap: MonitoringGap | null }) {
   const now = useMinute();
   const [dismissedTo, setDismissedTo] = useState(() => Number(localStorage.getItem(DISMISSED) ?? 0));
-  if (trouble === null) return null;
-  const { fromAt, toAt } = trouble;
-  if (toAt === null) {
-    return place === "above" ? (
-      <Band text={sinceWords.cannotReceive(formatClock(fromAt, readerZone))} />
-    ) : null;
-  }
-  if (place === "above" || toAt <= dismissedTo) return null;
+  if (gap === null || gap.toAt <= dismissedTo) return null;
+  const { fromAt, toAt } = gap;
   const dismiss = () => {
     localStorage.setItem(DISMISSED, String(toAt));
     setDismissedTo(toAt);

@@ -71,8 +71,6 @@ export const sinceWords = {
   more: (count: number) => ` and ${formatCount(count)} more`,
   all: "See all",
   notConnected: (clock: string) => `Disconnected since ${clock}. Data may be out of date.`,
-  cannotReceive: (clock: string) =>
-    `Overdue has not been able to receive pings since ${clock}. Pings missed during this time don't raise alerts.`,
   couldNotReceive: (span: string, when: string) =>
     `Monitoring gap: no pings were received for ${span} (${when}). Pings missed during that time did not raise alerts.`,
   dismiss: "Dismiss",

@@ -62,8 +62,8 @@ export type ProjectCard = ProjectHead & {
   lastFlip: { checkId: string; checkName: string; to: "up" | "down"; at: number } | null;
 };
 
-/** Time in which signals could not be received; `toAt` null: it lasts. */
-export type ReceivingOutage = { fromAt: number; toAt: number | null };
+/** A monitoring gap that has ended: time in which pings could not be received. */
+export type MonitoringGap = { fromAt: number; toAt: number };
 
 export type TagCount = { name: string; state: ShownState; count: number };
 
@@ -98,11 +98,11 @@ export type ChecksBoot = {
   /** The newest flips that this page shows: the stream may tell them once more, and they are no news. */
   flips: number[];
   since: SinceAway | null;
-  receiving: ReceivingOutage | null;
+  receiving: MonitoringGap | null;
   silent: SilentChecks;
 };
 
-export type ProjectsBoot = { cards: ProjectCard[]; receiving: ReceivingOutage | null };
+export type ProjectsBoot = { cards: ProjectCard[]; receiving: MonitoringGap | null };
 
 export type BootPage =
   | ({ kind: "checks" } & ChecksBoot)

@@ -1,6 +1,6 @@
 // The events of a project's stream (server-sent events). The id of an event is a growing cursor: a client that reconnects
 // with it as Last-Event-ID gets everything since.
-import type { ReceivingOutage } from "./boot.ts";
+import type { MonitoringGap } from "./boot.ts";
 import type { CheckRow } from "./check-row.ts";
 
 /**
@@ -27,8 +27,8 @@ export type DownEvent = { count: number };
 /** Event `reload`: too much has happened since the cursor, or it is too old; the page has to be fetched anew. */
 export type ReloadEvent = { why: string };
 
-/** Event `receiving`: whether signals can be received has changed; null: they can. */
-export type ReceivingEvent = { receiving: ReceivingOutage | null };
+/** Event `receiving`: the monitoring gap that pages show has changed; null: none. */
+export type ReceivingEvent = { receiving: MonitoringGap | null };
 
 /** Comes every 15 s and says nothing else: whoever does not hear it has lost the connection without being told. */
 export const HERE_EVENT = "here";

@@ -3,7 +3,7 @@ import type {
   ChecksBoot,
   ProjectCard,
   ProjectsBoot,
-  ReceivingOutage,
+  MonitoringGap,
   SinceAway,
   StateCounts,
   TagCount,
@@ -178,8 +178,8 @@ const FIRST_ROWS = 100;
 const FIRST_DETAILS = 30;
 /** More tags are not offered. */
 const TAGS_MAX = 300;
-/** An outage that has ended is shown for this long. */
-const OUTAGE_SHOWN_MS = 60 * MINUTE_MS;
+/** A monitoring gap is shown for this long after its end. */
+const GAP_SHOWN_MS = 60 * MINUTE_MS;
 /** A gap that was shorter is a planned restart, and not worth a word once it is over. */
 const RESTART_MS_MAX = 30 * SECOND_MS;
 
@@ -213,7 +213,7 @@ export async function checksBoot(request: ProjectRequest): Promise<ChecksBoot> {
     cursor: String(urgent.cursor),
     flips,
     since,
-    receiving: receivingOutage(context, now),
+    receiving: recentMonitoringGap(context, now),
     silent,
   };
 }
@@ -279,17 +279,16 @@ function countsOf(tally: Tally | undefined): StateCounts {
   return counts;
 }
 
-/** Whether we could not receive, now or a short time ago; told, because it excuses jobs and nobody else says so. */
-export function receivingOutage(
+/** The newest monitoring gap that ended a short time ago and was longer than a restart takes. */
+export function recentMonitoringGap(
   { visibility }: Pick<WebContext, "visibility">,
   now: Instant,
-): ReceivingOutage | null {
-  const last = visibility()
-    .blind.filter(({ from, to }) => from <= now && (to === null || to >= now - OUTAGE_SHOWN_MS))
-    .filter(({ from, to }) => to === null || to - from >= RESTART_MS_MAX)
-    .toSorted((one, other) => one.from - other.from)
-    .at(-1);
-  return last === undefined ? null : { fromAt: last.from, toAt: last.to };
+): MonitoringGap | null {
+  const shown = visibility().blind.flatMap(({ from, to }) => {
+    if (to === null || from > now || to < now - GAP_SHOWN_MS || to - from < RESTART_MS_MAX) return [];
+    return [{ fromAt: from, toAt: to }];
+  });
+  return shown.toSorted((one, other) => one.fromAt - other.fromAt).at(-1) ?? null;
 }
 
 /** Deleted checks that are listed. */
@@ -303,7 +302,7 @@ const projects = accountRoute({
   answer: async (request) => {
     const page: ProjectsBoot = {
       cards: await projectCards(request),
-      receiving: receivingOutage(request.context, request.now),
+      receiving: recentMonitoringGap(request.context, request.now),
     };
     return { json: page };
   },

@@ -1,6 +1,6 @@
 // Live updates of projects: the changes since a cursor, the connected browsers, and the loop that serves them.
 import type { ServerResponse } from "node:http";
-import type { ReceivingOutage } from "../../contract/web/boot.ts";
+import type { MonitoringGap } from "../../contract/web/boot.ts";
 import { type ChangesPage, HERE_EVENT, type LiveMessage } from "../../contract/web/live.ts";
 import type { Instant } from "../../core/instant.ts";
 import { SAFETY_HEADERS } from "../../lib/http/response.ts";
@@ -244,7 +244,7 @@ type Look = {
 export type HubOptions = {
   database: Db;
   now: () => Instant;
-  receiving: (now: Instant) => ReceivingOutage | null;
+  receiving: (now: Instant) => MonitoringGap | null;
 };
 
 export class LiveHub {

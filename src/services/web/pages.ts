@@ -185,10 +185,9 @@ export function initialRows(
   { account, page, site, now }: Boot,
 ): Html | null {
   if (page?.kind !== "checks" || page.total === 0 || url.includes("?")) return null;
-  const { receiving, since } = page;
-  // Lines whose words need the reader's time zone keep their place. A gap that is over is shown below the list.
+  const { since } = page;
+  // A line whose text needs the reader's time zone keeps its place. A monitoring gap is shown below the list.
   const above = [
-    ...(receiving === null || receiving.toAt !== null ? [] : [html`<p class="band">&nbsp;</p>`]),
     ...(page.silent.downCount === 0 ? [] : [silentBand(page)]),
     ...(since === null || !hasNews(since) ? [] : [html`<p class="since">&nbsp;</p>`]),
     html`<div class="filters"><span class="chip is-quiet">&nbsp;</span></div>`,

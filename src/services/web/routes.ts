@@ -5,7 +5,7 @@ import { badgeRoutes } from "./badges.ts";
 import { channelRoutes } from "./channels.ts";
 import { bulkRoutes, changeRoutes, scheduleRoutes } from "./check-changes.ts";
 import { historyRoutes, readCheckPage } from "./check.ts";
-import { checksBoot, listRoutes, projectCards, receivingOutage, silentRoutes } from "./checks.ts";
+import { checksBoot, listRoutes, projectCards, recentMonitoringGap, silentRoutes } from "./checks.ts";
 import { crontabRoutes } from "./crontab.ts";
 import { liveRoutes } from "./live.ts";
 import { type PageData, pageRoutes, projectHead, shellRoutes } from "./pages.ts";
@@ -26,7 +26,7 @@ const PAGE_DATA: PageData = {
   projects: async (request) => ({
     kind: "projects",
     cards: await projectCards(request as AccountRequest),
-    receiving: receivingOutage(request.context, request.now),
+    receiving: recentMonitoringGap(request.context, request.now),
   }),
   checks: async (request) => ({ kind: "checks", ...(await checksBoot(request as ProjectRequest)) }),
   check: checkPage,
