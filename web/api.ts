@@ -1,5 +1,4 @@
-// The only way to the server: asks under /web/api and either gives the answer or throws a Trouble whose sentence
-// can be shown as it is, because it says what to do next.
+// Requests to the server under /web/api. A failed request throws an ApiError whose message can be shown as it is.
 import { QueryClient } from "@tanstack/react-query";
 import type { EditConflict, WebError } from "../src/contract/web/boot.ts";
 import { boot, siteUrl } from "./boot.ts";
@@ -143,8 +142,7 @@ function queryText(query: Query): string {
   return `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
 }
 
-// The cache of answers: what was fetched stays shown while it is fetched again, and what failed because nobody
-// answered is tried again, what was refused is not.
+// The cache of responses. Requests that got no response are retried; refused ones are not.
 
 const FRESH_MS = 15_000;
 const TRIES_MAX = 3;
@@ -162,7 +160,7 @@ export const queryClient = new QueryClient({
   },
 });
 
-// Asking for everything about a check again, in an order that leaves nothing old on the page.
+// Refetching everything about a check.
 
 /** Everything about a check lies under this key. */
 export const checkKey = (id: string) => ["check", id] as const;

@@ -1,4 +1,4 @@
-// The page as a whole: shell, router, and what lies round them. Which page is drawn is decided by pages/page-table.ts.
+// The app: router, shell, and the list of pages.
 import { QueryClientProvider } from "@tanstack/react-query";
 import { type ComponentType, lazy, StrictMode, Suspense } from "react";
 import { createRoot } from "react-dom/client";
@@ -74,8 +74,7 @@ function Routed() {
   );
 }
 
-// The pages: which file draws what lies under a path, loaded when it is first asked for. Paths are those the server
-// answers (contract/web/page-paths.ts).
+// The pages by name, each loaded when it is first shown. PAGE_PATHS in src/contract/web/boot.ts has their paths.
 
 type Page = {
   /** The first names the page; the others are drawn by the same component, which then stays. */
@@ -108,7 +107,7 @@ async function fetchPage(name: PageName): Promise<void> {
   if (wanted !== undefined) wanted.Page = await wanted.load();
 }
 
-// Shown for an address that no page answers to, and by pages whose subject does not exist.
+// Shown for an unknown address, and by pages whose subject does not exist.
 
 function MissingPage() {
   usePageTitle(words.pageMissing.title);

@@ -1,5 +1,4 @@
-// What the server put into the page: read once, before anything is drawn. Also the one place that knows under which
-// path everything lies.
+// The data that the server put into the document: base path, account, rights, theme and density.
 import { useSyncExternalStore } from "react";
 import {
   type Boot,
@@ -40,7 +39,7 @@ export function takeBootPage<K extends BootPage["kind"]>(kind: K): Extract<BootP
   return taken;
 }
 
-// What this person may do in which project, as the server said with the page. It decides nothing.
+// The rights of the user in each project. The server enforces them; the browser only hides buttons.
 
 export function mayIn(project: string, right: ProjectRight): boolean {
   return boot.projects.find(({ id }) => id === project)?.may.includes(right) ?? false;
@@ -51,8 +50,8 @@ export function otherProjects(project: string): ProjectHead[] {
   return boot.projects.filter(({ id, may }) => id !== project && may.includes("editChecks"));
 }
 
-// Light, dark, or as the system has it. The server writes the account's choice into the page, so nothing flashes;
-// a choice made here holds at once and is kept for this browser.
+// Theme: light, dark or as the system. The server writes the choice of the account into the document, so nothing
+// flashes.
 
 const listeners = new Set<() => void>();
 
@@ -85,8 +84,8 @@ export function useTheme(): Theme {
   }, current);
 }
 
-// How much room the rows of the list take. The server writes the account's choice into the page, so that the rows it draws
-// first have it; a choice made here holds for every list that is drawn from now on.
+// Density of the check list. The server writes the choice of the account into the document, so the first rows have
+// it.
 
 const COMPACT: Density = "compact";
 

@@ -1,5 +1,4 @@
-// Where the browser begins: styles, and then the script that draws the page. What the server has drawn is painted
-// first: the script would keep the processor from it.
+// The entry point: loads the styles, then the script, so that the rows in the HTML are painted first.
 import "@fontsource-variable/inter/wght.css";
 import "./styles/tokens.css";
 import "./styles/base.css";

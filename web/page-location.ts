@@ -1,4 +1,4 @@
-// The addresses of the pages, from the paths that the server answers. Which file draws a page stands in pages/page-table.ts.
+// URLs and titles of pages, and the current project.
 import { useEffect, useSyncExternalStore } from "react";
 import { PAGE_PATHS, type PageName, type ProjectHead } from "../src/contract/web/boot.ts";
 import { boot } from "./boot.ts";
@@ -29,8 +29,7 @@ export function pageHref(name: PageName, params: PageProps["params"] = {}): stri
   );
 }
 
-// The title of the tab says what matters, and its picture and number count what is down, so that a tab in the
-// background is a monitor too.
+// The title and the icon of the tab show the number of checks that are down.
 
 const COUNT_SHOWN_MAX = 99;
 
@@ -64,7 +63,7 @@ function countedIcon(down: number): string {
   return `data:image/svg+xml,${encodeURIComponent(svg)}`;
 }
 
-// The project that the shell shows: the one of the page, or the last one on pages that belong to none.
+// The current project: that of the page, or the last one on pages that belong to none.
 
 const REMEMBERED = "overdue.project";
 

@@ -1,5 +1,4 @@
-// The palette (Ctrl+K): every page, every project and every check of this project, by a few letters; Enter opens,
-// Ctrl+Enter opens a new tab. Also the home of the shortcuts that work on every page.
+// The command palette (Ctrl+K): pages, projects and checks. Also the shortcuts that work on every page.
 import { Dialog as Layer } from "radix-ui";
 import { useDeferredValue, useMemo, useState, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
@@ -153,7 +152,7 @@ function useGlobalShortcuts(): void {
   ]);
 }
 
-// What the palette offers, and how a few typed letters choose from it. The ranking is pure and tested.
+// The entries, and their ranking.
 
 export type PaletteEntry = Ranked & {
   key: string;
@@ -197,8 +196,7 @@ function paletteEntries(project: ProjectHead | null, rows: readonly CheckRow[]):
   return [...pages, ...own, ...projects, help, ...checks];
 }
 
-// Chooses from a list by a few typed letters: the beginning of a name first, then of a word in it, then anywhere,
-// then letters in order. Pure.
+// Ranks by the typed text: start of the name, start of a word, anywhere, letters in order.
 
 export type Ranked = {
   label: string;
@@ -242,7 +240,7 @@ function hasInOrder(name: string, letters: string): boolean {
   return true;
 }
 
-// Which of the two windows that belong to no page is open: the palette or the list of shortcuts.
+// Whether the palette or the list of shortcuts is open.
 
 type Opened = "palette" | "help" | null;
 
@@ -268,7 +266,7 @@ function useOpened(): Opened {
   );
 }
 
-// The list of shortcuts, opened by "?": what works on the page that is shown, in the order it was registered.
+// The list of shortcuts, opened with "?".
 
 export function KeyboardHelp() {
   const known = useKnownShortcuts();

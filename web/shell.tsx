@@ -1,5 +1,4 @@
-// What stands round every page: the rail with the project and its pages, on a phone a bar at the foot, and the
-// footer that tells how fast alerts have been.
+// The frame of every page: navigation, banners and footer.
 import { Component, type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
 import { Link } from "wouter";
 import type { Boot, PageName, ProjectHead, Theme } from "../src/contract/web/boot.ts";
@@ -124,7 +123,7 @@ function Foot() {
   );
 }
 
-// The project that is shown, and the way to another one.
+// The project switcher.
 
 function ProjectSwitcher({ project }: { project: ProjectHead | null }) {
   if (project === null) return null;
@@ -149,7 +148,7 @@ function ProjectSwitcher({ project }: { project: ProjectHead | null }) {
   );
 }
 
-// Who is signed in, and what belongs to them rather than to a project: account, theme, shortcuts, the way out.
+// The account menu.
 
 const THEMES = ["system", "light", "dark"] as const;
 
@@ -217,7 +216,7 @@ function signOut(): void {
   form.submit();
 }
 
-// Says on every page that the connection to the server is lost, and stays in sight while the page scrolls.
+// The banner shown while the connection to the server is lost.
 
 /** A shorter break is over before anybody could read about it. */
 const SHOWN_AFTER_MS = 2_000;
@@ -237,7 +236,7 @@ function Cut() {
   return <Band isSticky text={sinceWords.notConnected(formatClock(cutAt, readerZone))} />;
 }
 
-// On every page, while this server runs on a restored or copied database: nothing is sent.
+// The banner shown in safe mode.
 
 let state: Boot["serviceState"] = boot.serviceState;
 const listeners = new Set<() => void>();
@@ -267,7 +266,7 @@ function ServiceBand() {
   );
 }
 
-// The mark of the house: a clock whose hand has gone past, with the signal at its open end.
+// The logo: a clock whose hand has passed the full hour.
 function Brand({ size = 22 }: { size?: number }) {
   return (
     <svg viewBox="0 0 24 24" width={size} height={size} aria-hidden="true">
@@ -291,8 +290,8 @@ function Brand({ size = 22 }: { size?: number }) {
   );
 }
 
-// Catches a page that cannot be drawn, so that the rail stays and the person can go on. React knows no other way
-// than a class for this.
+// Shows an error in place of a page that throws, so that the navigation stays usable. React supports this only in
+// classes.
 
 export class PageGuard extends Component<{ children: ReactNode }, { error: Error | null }> {
   override state: { error: Error | null } = { error: null };

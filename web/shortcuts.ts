@@ -1,8 +1,7 @@
 import { useLayoutEffect, useRef, useSyncExternalStore } from "react";
 import { tinykeys } from "tinykeys";
 
-// Where the focus goes when what had it is gone: a window that closed, a row that was deleted, a button that was done
-// with. Browsers drop it on the page as a whole, and whoever uses the keyboard would begin again at the top.
+// Where the focus goes when the focused element is removed. Browsers would move it to the top of the page.
 
 /** More than the longest form has fields: whoever passed through all of them still comes back. */
 const REMEMBERED_MAX = 200;
@@ -61,8 +60,7 @@ function canHold(place: HTMLElement): boolean {
   return place.isConnected && !place.matches(":disabled");
 }
 
-// Whether single letters do something: whoever speaks to the computer, or hits keys by accident, can switch them off.
-// Kept by the browser, because it is about the keyboard that stands before it.
+// Whether single-key shortcuts are enabled. Stored in the browser, because it depends on the keyboard.
 
 const KEPT = "overdue.single-keys";
 const OFF = "off";
@@ -92,8 +90,7 @@ export function useSingleKeys(): boolean {
   );
 }
 
-// Every shortcut: what is pressed, what it does, and where it stands in the help. Pages register theirs while they
-// are shown; nothing listens while somebody types or a window is open.
+// All shortcuts. Pages register theirs while they are shown. Ignored while the user types or a dialog is open.
 
 export type Shortcut = {
   /** As tinykeys reads it: "j", "g c", "$mod+k", "Shift+?". */

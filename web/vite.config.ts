@@ -1,5 +1,4 @@
-// How the browser's part is built: hashed files and a manifest in dist/web, from which the server makes its page.
-// Addresses inside are relative, so that the same build works under any path. Nothing is put inline.
+// The build of the dashboard: hashed files and a manifest in dist/web. URLs are relative, so it works under any path.
 import { join } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";

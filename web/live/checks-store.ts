@@ -1,4 +1,4 @@
-// What is known of the checks of a project at a moment, as pages draw it. Shapes only; checks-store.ts fills it.
+// All checks of a project in this tab: loaded from the document or the server, kept up to date by the event stream.
 import { useMemo, useSyncExternalStore } from "react";
 import type {
   ChecksBoot,
@@ -63,9 +63,6 @@ function emptySnapshot(maps: Pick<ChecksSnapshot, "rows" | "details">): ChecksSn
     trouble: null,
   };
 }
-
-// All checks of a project as this tab knows them: filled from the page or from the server, completed in the
-// background, kept up to date by the stream. It holds and tells; how a list is ordered and drawn is not its business.
 
 /** In the first second of a page the rest is not asked for: it would take the processor from the first rows. */
 const REST_FROM_MS = 1_000;
@@ -342,7 +339,7 @@ export function checksStore(project: string): ChecksStore {
   return store;
 }
 
-// All rows of a project for whoever searches through them, on whatever page.
+// All rows of a project, for searches on any page.
 
 const noSubscription = () => () => undefined;
 
@@ -353,7 +350,7 @@ export function useAllRows(project: string | null): readonly CheckRow[] {
   return useMemo(() => [...(known?.rows.values() ?? [])], [store, known?.version]);
 }
 
-// What a row is compared and found by, made once for each row. Pure but for remembering.
+// Sort and search keys, computed once for each row.
 
 const nameKeys = new WeakMap<CheckRow, string>();
 const searchTexts = new WeakMap<CheckRow, string>();
@@ -383,7 +380,7 @@ function newerOf(known: CheckRow | undefined, row: CheckRow): CheckRow {
   return known !== undefined && known.readingOrder > row.readingOrder ? known : row;
 }
 
-// How many checks of each known project are down: the number in the rail, in the title and in the tab's picture.
+// The number of checks that are down in each project, for the navigation and the page title.
 
 const downCounts = new Map<string, number>();
 const downCountListeners = new Set<() => void>();
@@ -426,7 +423,7 @@ function listenDownCount(listener: () => void): () => void {
   return () => downCountListeners.delete(listener);
 }
 
-// Whether this tab has lost the server: the projects that it listens to and whose stream is interrupted.
+// Whether this tab has lost the connection to the server.
 
 const interrupted = new Set<string>();
 const connectionListeners = new Set<() => void>();

@@ -1,5 +1,4 @@
-// One clock for the whole page: the server's time, told in steps to whatever shows time passing. It stands still
-// while nobody looks.
+// One clock for the page, in the server's time. It stops while the tab is hidden.
 import { useSyncExternalStore } from "react";
 import { clockBehindMs } from "../boot.ts";
 

@@ -1,5 +1,4 @@
-// Flips as they come, told together: at a full hour a thousand checks may change at once, and whoever would act on each
-// of them would read out, or ask the server, a thousand times.
+// Collects flips that arrive together and announces them to screen readers. A thousand checks may change at once.
 import { useEffect, useState } from "react";
 import type { FlipEvent } from "../../src/contract/web/live.ts";
 import { checkName } from "../../src/contract/web/words.ts";
@@ -28,7 +27,7 @@ export function onFlips(hear: (flips: readonly FlipEvent[]) => void): () => void
   };
 }
 
-// What is read out of the flips of one moment: the first ones by name, the others as a number. Pure.
+// The announcement: the first checks by name, the others as a number.
 
 /** Nobody listens to a thousand names. */
 const NAMED_MAX = 5;
@@ -43,7 +42,7 @@ export function announcement(flips: readonly Pick<FlipEvent, "name" | "from" | "
   return [...named, ...(rest > 0 ? [checksWords.moreFlips(rest)] : [])].join(" ");
 }
 
-// Reads out what went down or came back, for those who do not watch the screen: flips, never pings.
+// The live region for screen readers: flips, not pings.
 
 export function FlipAnnouncer() {
   const [text, setText] = useState("");

@@ -1,5 +1,5 @@
-// The stream of a project's changes: server-sent events where they come through, polling where a proxy holds them
-// back. Knows nothing of rows: it passes on what came and says how it came. Runs in the worker or in the page.
+// The event stream of a project: server-sent events, or polling if a proxy buffers them. Runs in the shared worker or
+// in the page.
 
 import { type ChangesPage, HERE_EVENT, LIVE_EVENTS, type ReloadEvent } from "../../src/contract/web/live.ts";
 

@@ -1,5 +1,4 @@
-// The shared worker: one connection per browser and project, however many tabs look at it. Each tab has a port; what
-// comes by the stream goes to all ports of its project.
+// The shared worker: one connection per browser and project for all tabs. Each tab has a port.
 import { type LiveAddresses, type LiveEvent, type LiveState, LiveStream } from "./live-stream.ts";
 
 /** From a tab: watch a project from a cursor on, or stop. A tab that is closed cannot say so; it stops answering. */

@@ -1,4 +1,4 @@
-// How a tab listens to a project: through the shared worker where there is one, by itself where not (some phones).
+// Subscribes a tab to a project: through the shared worker, or directly where there is none (some phones).
 import { apiUrl } from "../api.ts";
 import { type LiveEvent, type LiveState, LiveStream, reloadEvent } from "./live-stream.ts";
 import type { FromWorker, ToWorker } from "./live-worker.ts";

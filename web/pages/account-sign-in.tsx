@@ -1,4 +1,4 @@
-// The address of the account. A new one is proven by a link before it is used.
+// The sign-in section of the account page: email address, password, passkeys, authenticator app, identity provider.
 import { startRegistration, WebAuthnError } from "@simplewebauthn/browser";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -66,7 +66,7 @@ function NewAddress({ onClose }: { onClose: () => void }) {
   );
 }
 
-// The password: set, changed, removed. What a good one is, the server says.
+// Password.
 
 const passwordWords = accountWords.password;
 const REMOVE_PASSWORD = { method: "DELETE", path: "/password", says: passwordWords.removed } as const;
@@ -142,7 +142,7 @@ function NewPassword({ email, onClose }: { email: string; onClose: () => void })
   );
 }
 
-// Passkeys: made by the browser, named by the person, removed one by one.
+// Passkeys.
 
 const passkeysWords = accountWords.passkeys;
 
@@ -260,7 +260,7 @@ function NewPasskey({ onClose }: { onClose: () => void }) {
   );
 }
 
-// The authenticator app: whether one is set up, how many recovery codes are left, and the ways to change that.
+// Authenticator app.
 
 const totpWords = accountWords.totp;
 const REMOVE_TOTP = { method: "DELETE", path: "/totp", says: totpWords.removed } as const;
@@ -336,7 +336,7 @@ function Removal({ onClose }: { onClose: () => void }) {
   );
 }
 
-// Setting up an authenticator app: the picture to scan, the first code, and the recovery codes, shown once.
+// Setting up an authenticator app: QR code, first code, and the recovery codes, which are shown once.
 
 function TotpDialog({ onClose }: { onClose: () => void }) {
   const [codes, setCodes] = useState<string[] | null>(null);
@@ -443,7 +443,7 @@ function ShownCodes({ codes, onClose }: { codes: readonly string[]; onClose: () 
   );
 }
 
-// A picture of squares as one path: each run of dark squares in a row is one bar. Pure.
+// A QR code as one SVG path: each run of dark modules in a row is one bar.
 
 /** `M x y h width v1 h-width z` for each run. */
 export function qrPath(rows: readonly (readonly boolean[])[]): string {
@@ -464,7 +464,7 @@ export function qrPath(rows: readonly (readonly boolean[])[]): string {
   return path;
 }
 
-// Who of the identity provider opens the account, removed one by one.
+// Identities at the identity provider.
 
 const identitiesWords = accountWords.identities;
 

@@ -1,4 +1,4 @@
-// The account of whoever is signed in: profile, ways to sign in, sessions, who came in, letters, projects, and its end.
+// The account page: profile, sign-in, sessions, recent sign-ins, emails, projects, and closing the account.
 import "./account.css";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -70,7 +70,7 @@ function Parts({ account }: { account: AccountPage }) {
   );
 }
 
-// What others see of an account and how it sees the pages: name, time zone, theme and rows. Choices hold at once.
+// Profile: name, time zone, theme and density. Choices take effect at once.
 
 const profileWords = accountWords.profile;
 /** What stands for no zone in the list. */
@@ -197,7 +197,7 @@ function Choice<Name extends string>({ label, value, names, onChoose }: ChoicePr
   );
 }
 
-// The mails that are no alerts: reports and reminders.
+// Emails other than alerts: reports and reminders.
 
 const reportWords = accountWords.mail;
 
@@ -246,7 +246,7 @@ function Often(props: {
   );
 }
 
-// The projects of an account: leaving one, and answering whoever wants to hand one over.
+// Projects: leave one, or answer a transfer request.
 
 const ownProjectsWords = accountWords.projects;
 type Project = AccountPage["projects"][number];
@@ -307,7 +307,7 @@ function AskedFor({ transfer }: { transfer: Transfer }) {
   );
 }
 
-// Where the account is signed in.
+// Sessions.
 
 const sessionsWords = accountWords.sessions;
 const END_OTHERS = {
@@ -367,7 +367,7 @@ function Session({ session }: { session: SessionRow }) {
   );
 }
 
-// Who came into the account, and how often somebody tried in vain: its own record, for its owner alone.
+// Recent sign-ins and the number of failed attempts.
 
 const signInsWords = accountWords.signIns;
 const SHOWN_AT_FIRST = 5;
@@ -411,7 +411,7 @@ function SignIn({ signIn }: { signIn: SignInRow }) {
   );
 }
 
-// The end of an account: confirmed by typing its address, and then nothing of it is left.
+// Closing the account, confirmed by typing its address.
 
 const closeWords = accountWords.close;
 

@@ -1,4 +1,4 @@
-// The installation, for whoever runs it: how it is doing, who has an account, and what was changed.
+// The server admin page: health, accounts and the audit log.
 import "./admin.css";
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -71,8 +71,7 @@ export function AdminPage() {
   );
 }
 
-// The state of the installation: what needs somebody, six facts, its processes, what it keeps, and a text for reports of
-// bugs.
+// Health: problems, six facts, processes, stored data, and diagnostics for bug reports.
 
 export function Instance({ state }: { state: AdminState }) {
   const { diagnostics, setUp } = adminWords;
@@ -237,7 +236,7 @@ function WaysIn({ state }: { state: AdminState }) {
   );
 }
 
-// What to say about each part of an installation; which part is well, the server has decided. Pure.
+// The text of each fact. The server decides which part is healthy.
 
 export type Fact = {
   label: string;
@@ -350,7 +349,7 @@ export function diagnosticsOf(state: AdminState, browser: string): string {
   return lines.map(([name, value]) => `${name}: ${value}`).join("\n");
 }
 
-// What is stored, for how long, and how large it is. The bounds are the server's; here they are only put into words.
+// What is stored, for how long, and its size.
 
 const storedWords = adminWords.kept;
 
@@ -446,7 +445,7 @@ export function Quarantine({ quarantined }: { quarantined: AdminState["quarantin
   );
 }
 
-// All accounts of the installation, with what the operator may change of them.
+// All accounts.
 
 type Over = { what: "invite" } | { what: "limit" | "operator"; account: AdminAccount } | null;
 
@@ -558,7 +557,7 @@ function Acts({ account, onOver }: { account: AdminAccount; onOver: (over: Over)
   );
 }
 
-// What the operator may change of an account: its limit and its rights; and the way to invite somebody.
+// Dialogs: limit and rights of an account, and invitations.
 
 type Props = { account: AdminAccount; onClose: () => void };
 

@@ -1,4 +1,4 @@
-// Texts of the badges page.
+// The badges page: choose a subject, the number of states and a format; preview and copy the badge.
 import "./badges.css";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
@@ -35,8 +35,6 @@ export const badgesWords = {
   html: "HTML",
   alt: (subject: string | null) => (subject === null ? "Status of all checks" : `Status of ${subject}`),
 } as const;
-
-// Badges of a project: choose what, how many states and which format; see it, and copy it.
 
 type Format = keyof typeof badgesWords.formats;
 /** Instead of the number of a badge of several checks. */

@@ -1,4 +1,4 @@
-// The form of a channel, drawn from the fields of its kind. The server judges; its sentence stands at the field.
+// The form of a channel, built from the fields of its kind. The server validates; its message is shown at the field.
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
 import type { EditConflict } from "../../src/contract/web/boot.ts";
@@ -247,7 +247,7 @@ function Made({ made, onClose }: { made: Record<string, string>; onClose: () => 
   );
 }
 
-// One field of a channel's configuration, by its type.
+// One field, by its type.
 
 type Value = FormValues[string];
 
@@ -340,7 +340,7 @@ function hintOf({ name, about, isSecret, isMade, type }: KindField, isStored: bo
     .join(" ");
 }
 
-// A configuration between the form, where everything is text or a flag, and the server, where it has types.
+// Converts a configuration between the form (texts and flags) and the server (typed values).
 
 /** What the form holds for each field. */
 export type FormValues = Record<string, string | boolean | string[]>;

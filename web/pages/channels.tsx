@@ -1,4 +1,4 @@
-// The channels of a project: who is told, whether that works, and what was sent.
+// The channels page: channels, whether they work, and what was sent.
 import "./channels.css";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useDeferredValue, useEffect, useMemo, useState } from "react";
@@ -181,7 +181,7 @@ function Windows(props: {
   }
 }
 
-// The kinds of channels to choose from.
+// The gallery of channel kinds.
 
 export function Gallery(props: {
   kinds: readonly KindCard[];
@@ -209,7 +209,7 @@ export function Gallery(props: {
   );
 }
 
-// One channel: what it is, whether it works, and what can be done with it.
+// One channel.
 
 type ChannelRowProps = {
   channel: ChannelCard;
@@ -343,8 +343,7 @@ function More({ channel, project, onEdit }: { channel: ChannelCard; project: str
   );
 }
 
-// Of which checks a channel hears: every check of the project with a switch, found by typing. What is switched is done
-// at once; the notice of it, with the way back, is reached when the window is closed.
+// Which checks notify a channel. Each switch takes effect at once and can be undone.
 
 /** More than anybody reads; the others are found by typing. */
 const SHOWN_MAX = 200;
@@ -454,7 +453,7 @@ async function heardBy(channel: string): Promise<ReadonlySet<string>> {
   return heard;
 }
 
-// Sends a test and shows what came of it: the request, the answer and the time it took.
+// Sends a test notification and shows the request, the response and the duration.
 
 const ASK_EVERY_MS = 700;
 
@@ -524,7 +523,7 @@ function isTried(delivery: DeliveryRow | undefined): boolean {
   );
 }
 
-// What was sent by a channel, newest first, with the way to send something again that was given up.
+// Deliveries of a channel, newest first. Failed ones can be retried.
 
 type DeliveryLogProps = { project: string; channel: ChannelCard; mayEdit: boolean; onClose: () => void };
 
@@ -584,7 +583,7 @@ function Line({ delivery, onRetry }: { delivery: DeliveryRow; onRetry: (() => vo
   );
 }
 
-// One delivery in full: what was sent, what came back, how long it took, and what happens next.
+// One delivery: request, response, duration and next attempt.
 
 const SHAPES = {
   pending: "late",

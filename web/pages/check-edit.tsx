@@ -1,5 +1,5 @@
-// The form of a check. What is typed is read by the server while it is typed; a change of the schedule is replayed on
-// the check's history; what is wrong stands beside its field.
+// The edit form of a check. The server reads the schedule while it is typed, and previews changes on the check's
+// history.
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useId, useState } from "react";
 import type { CheckRow } from "../../src/contract/web/check-row.ts";
@@ -211,7 +211,7 @@ function AboutFields({ form, set, at }: FieldsProps) {
   );
 }
 
-// Which signals count, and as what: methods, keywords and where they are looked for, and how a pause ends.
+// Methods, keywords, and how a pause ends.
 
 export type FieldsProps = PropsOf<Settings>;
 
@@ -284,8 +284,7 @@ function KeywordFields({ form, set, at }: FieldsProps) {
   );
 }
 
-// What the change would have done: the check's real history under the old and under the new settings, before anything
-// is saved.
+// The preview: the check's history under the old and the new settings.
 
 const TYPING_MS = 500;
 const ALERTS_SHOWN = 12;
@@ -376,7 +375,7 @@ function Alerts({ title, alerts }: { title: string; alerts: readonly ReplayedAle
   );
 }
 
-// The form of a check: what is typed, what of it is a change, and what is sent. Pure.
+// Fields of the form, and the changes to send.
 
 export type Settings = CheckPage["settings"];
 
@@ -411,7 +410,7 @@ export function isOtherSchedule(before: Settings, after: Settings): boolean {
   return "kind" in change || "graceSeconds" in change;
 }
 
-// What is on screen, said to the API: lines for curl. The field names are those of the API, version 3. Pure.
+// The form as curl commands for the Management API, version 3.
 
 type Fields = Record<string, string | number | boolean>;
 

@@ -1,5 +1,4 @@
-// What the page says when its check has left while it was open: who deleted or moved it, and the way back. A check that
-// is still within reach keeps its page, with a note above it.
+// Shown when the check was deleted or moved while its page was open: who did it, and how to restore it.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import type { CheckRow, GoneCheck } from "../../src/contract/web/check-row.ts";

@@ -1,5 +1,5 @@
-// The last 90 days, one column each: signals came, trouble, nothing, or not observed by us. The table twin lists the
-// days that were not simply good.
+// The history of a check: 90-day strip, downtimes, chart of durations, runs and log. Each drawing has a table with
+// the same data.
 import {
   type InfiniteData,
   keepPreviousData,
@@ -150,7 +150,7 @@ function Keys({ kinds }: { kinds: ReadonlySet<DayKind> }) {
   );
 }
 
-// What a day of the strip was like: how it is drawn, and in words. Pure.
+// One day of the strip.
 
 export type DayKind = "up" | "down" | "unseen" | "uncounted" | "quiet" | "before";
 
@@ -193,7 +193,7 @@ export function stripText(kinds: readonly DayKind[], unseenDays: number): string
   return historyWords.strip(said);
 }
 
-// The downtimes of this month and the two before it.
+// Downtimes of this month and the two before it.
 
 const MONTH = new Intl.DateTimeFormat("en-GB", { month: "long", year: "numeric", timeZone: "UTC" });
 
@@ -234,8 +234,7 @@ export function Months({ months }: { months: readonly MonthDowntime[] }) {
   );
 }
 
-// How long runs took: bars by run or by day, with the usual band, a line that tells what the pointer is on, and a table
-// with the same figures for whoever does not see bars.
+// The chart of durations.
 
 const HEIGHT = 198;
 const FOOT = 24;
@@ -477,7 +476,7 @@ function DurationsTable({ bars }: { bars: readonly BarMark[] }) {
   );
 }
 
-// Scales of the chart of durations. Pure.
+// Scales of the chart.
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -532,8 +531,7 @@ export function namedBars(count: number, most: number): number[] {
   return [...new Set(Array.from({ length: wanted }, (_, k) => Math.round((k * (count - 1)) / (wanted - 1))))];
 }
 
-// The table of runs, newest first; a row opens the run beside the page. Older ones come by the page. Whoever looks for
-// what is no run (a log entry, an ignored request, a pause) shows everything instead.
+// The table of runs.
 
 /** A page of the server is longer than a screen; it is shown in such steps. */
 const SHOWN_STEP = 15;
@@ -667,8 +665,7 @@ function RunLine({ id, run, usual }: { id: string; run: RunRow; usual: UsualDura
   );
 }
 
-// Everything that came and happened, newest first: every signal that is kept, starts, log entries and ignored requests
-// among them, changes to up and down, and what else was done. A signal opens beside the page.
+// The log: pings, flips and events, newest first.
 
 /** `checkZone`: by whose clock the check is expected. */
 function Log({ id, checkZone }: { id: string; checkZone: string }) {
@@ -816,7 +813,7 @@ function Opens({ id, signal }: { id: string; signal: Extract<EventRow, { type: "
   );
 }
 
-// Which lines of a check's log are shown, and how the server is asked for them. Pure.
+// Filters of the log.
 
 const SIGNALS = ["success", "fail", "start", "log", "ign"] as const satisfies readonly SignalWord[];
 

@@ -1,5 +1,4 @@
-// One run over the page of its check, under its own address: what is known of it, its output, and whom it caused to be
-// told. The neighbours are a key away.
+// One run, in a drawer over the page of its check, with a URL of its own.
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useDeferredValue, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
@@ -116,7 +115,7 @@ function useRunKeys({
   );
 }
 
-// What is known of a run besides its output.
+// Facts about the run.
 
 type Props = { run: Run; usual: UsualDuration | null; checkZone: string };
 
@@ -165,8 +164,8 @@ function tookText(durationMs: number, usual: UsualDuration | null): ReactNode {
   );
 }
 
-// The output of a run: text with a search, the difference against the last success, a mail decoded, and the raw bytes.
-// HTML of mails is shown in a frame that may do nothing at all.
+// The output: text with search, difference to the last success, decoded email, raw bytes. HTML of emails is shown in
+// a sandboxed frame.
 
 function RunOutput({ id, run }: { id: string; run: Run }) {
   const { body } = run;
@@ -231,7 +230,7 @@ function Html({ html }: { html: string }) {
   return <iframe className="run-html" sandbox="" srcDoc={html} title={runWords.tabs.html} />;
 }
 
-// Text with a search: matches are marked and counted, Enter goes from one to the next. What is copied is as it came.
+// Text with search.
 
 function SearchedText({ text, raw }: { text: string; raw: string }) {
   const [search, setSearch] = useState("");
@@ -284,7 +283,7 @@ function SearchedText({ text, raw }: { text: string; raw: string }) {
   );
 }
 
-// A text cut at the places where something was found: odd pieces are matches. Letter case does not matter. Pure.
+// Splits a text at its matches: odd parts are matches.
 
 /** More marks than these help nobody and make the page slow. */
 const MATCHES_MAX = 500;
@@ -310,7 +309,7 @@ function splitExactly(searched: string, wanted: string, text: string): string[] 
   return [...pieces, text.slice(from)];
 }
 
-// The output against that of the last success: new lines, lines that are gone, and long stretches of the same folded.
+// The difference to the output of the last success.
 
 const { diff: words } = runWords;
 const MARKS = { " ": " ", "+": "+", "-": "−" } as const;
@@ -352,7 +351,7 @@ function RunDiff({ diff }: { diff: NonNullable<Run["diff"]> }) {
   );
 }
 
-// Long stretches of lines that are the same are folded, with a few left round each change. Pure.
+// Folds long stretches of equal lines.
 
 /** So many lines beside a change are shown for orientation. */
 const BESIDE = 3;
@@ -377,7 +376,7 @@ export function foldSame(lines: readonly DiffLine[]): DiffPart[] {
   );
 }
 
-// The change that a run caused, and who was told of it.
+// The flip that the run caused, and the channels that were notified.
 
 function RunEffects({ id, run: { flip, deliveries } }: { id: string; run: Run }) {
   const reader = { now: useMinute(), zone: readerZone };

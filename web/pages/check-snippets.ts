@@ -1,5 +1,4 @@
-// What a snippet is: lines to put into a job so that it sends its signals. Snippets are data; the same test runs each
-// of them for real wherever its interpreter is at hand.
+// Snippets: lines to put into a job so that it sends pings. A test runs each of them if its interpreter is installed.
 import type { CheckPage } from "../../src/contract/web/checks.ts";
 import { curlLine } from "../../src/contract/web/words.ts";
 
@@ -38,7 +37,7 @@ function curl({ isPostOnly }: Facts, address: string): string {
   return curlLine(address, { onlyPost: isPostOnly, isQuiet: true });
 }
 
-// What the snippets of a check are filled in with.
+// The values to fill in for a check.
 
 type Times = Pick<Facts, "cron" | "calendar">;
 
@@ -78,7 +77,7 @@ export function timesOf(everySeconds: number): Times {
   return everySeconds === WEEK ? WEEKLY : DAILY;
 }
 
-// Snippets for what runs jobs by the clock, and for shells.
+// Schedulers and shells.
 
 const NEW_ID = "$(cat /proc/sys/kernel/random/uuid)";
 
@@ -254,8 +253,7 @@ function batch({ url, isPostOnly }: Facts, tail: string): string {
 
 const SHELL_SNIPPETS: readonly Snippet[] = [crontab, systemd, bash, wget, powershell, windowsTask];
 
-// Snippets for languages that need no compiler. Each tries five times, gives up after 10 s, and never lets a signal
-// that cannot be sent stop the job.
+// Interpreted languages. Each snippet tries five times, gives up after 10 s, and never fails the job.
 
 /** The parts of a program: how a signal is sent, and what is done with it in each variant. */
 type Program = { head: (facts: Facts, variant: Variant) => string; body: Record<Variant, string> };
@@ -446,7 +444,7 @@ const php: Snippet = {
 
 const SCRIPT_SNIPPETS: readonly Snippet[] = [python, node, ruby, php];
 
-// Snippets for languages with a compiler. Only what comes with each of them is used.
+// Compiled languages, with their standard library only.
 
 const forEach = (text: (facts: Facts, variant: Variant) => string): Snippet["texts"] => ({
   success: (facts) => text(facts, "success"),
@@ -654,7 +652,7 @@ const rust: Snippet = {
 
 const COMPILED_SNIPPETS: readonly Snippet[] = [go, java, csharp, rust];
 
-// Snippets for what runs jobs in containers and pipelines.
+// Containers and pipelines.
 
 const IMAGE = "registry.example/job:latest";
 
@@ -850,7 +848,7 @@ function ansibleWhole(url: string, tail: string): string {
 
 const PLATFORM_SNIPPETS: readonly Snippet[] = [docker, kubernetes, github, gitlab, ansible];
 
-// Snippets for backup programs, routers and mail.
+// Backup programs, routers and email.
 
 const restic: Snippet = {
   name: "restic",
@@ -913,7 +911,7 @@ const mail: Snippet = {
 
 const TOOL_SNIPPETS: readonly Snippet[] = [restic, borgmatic, mikrotik, mail];
 
-// Every snippet, in the order in which they are offered.
+// All snippets, in the order in which they are offered.
 
 export const SNIPPETS: readonly Snippet[] = [
   ...SHELL_SNIPPETS,

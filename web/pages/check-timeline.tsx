@@ -1,5 +1,4 @@
-// The time track: from the last signal over the expected run and its grace to now, drawn to scale. Every mark has its
-// label, and what the colours mean stands below.
+// The timeline of a check, to scale, and the explanation of its last alert.
 import { Link } from "wouter";
 import { type CheckRow, drawnAt } from "../../src/contract/web/check-row.ts";
 import type { CheckPage } from "../../src/contract/web/checks.ts";
@@ -187,8 +186,7 @@ function labelsOf(
   ];
 }
 
-// Where things lie on the time track of a check: the last signals, the expected run, grace, the time it has been down,
-// and now. Pure; shares of the width are between 0 and 100.
+// Positions on the timeline, in percent of its width.
 
 export type BarKind = "success" | "late-run" | "fail" | "running" | "expected" | "grace" | "late" | "down";
 export type Bar = { kind: BarKind; fromAt: number; toAt: number };
@@ -310,7 +308,7 @@ export function placeOf(at: number, { fromAt, toAt }: Pick<Track, "fromAt" | "to
   return Number((Math.min(1, Math.max(0, share)) * 100).toFixed(3));
 }
 
-// Where the labels of the track stand: beside their marks, never over each other, however narrow the track is. Pure.
+// Positions of the labels: next to their marks, without overlaps.
 
 /** What is labelled, in pixels from the left. */
 export type Labelled = { kind: "last" | "started" | "expected" | "alert" | "now"; text: string; x: number };
@@ -361,8 +359,7 @@ export function placeLabels(labels: readonly Labelled[], width: number): Placed[
   return placed;
 }
 
-// Why the check was reported, beside its history; and the same at length in a drawer, with the sum of the time zone and
-// how long each hop took.
+// The explanation: a summary, and all steps in a drawer.
 
 export function LastAlert({ page, onMore }: { page: CheckPage; onMore: () => void }) {
   const query = useExplanation(page.row.id, { flip: null, isWanted: page.lastFlip !== null });
@@ -441,7 +438,7 @@ function isExpected(step: ExplanationStep): step is Extract<ExplanationStep, { k
   return step.kind === "expected";
 }
 
-// The steps of an explanation as a list: the time on the left, the sentence on the right, trouble and success marked.
+// The steps of an explanation.
 
 function ExplanationSteps({ id, explanation }: { id: string; explanation: Explanation }) {
   const now = useMinute();
@@ -484,7 +481,7 @@ function toneOf(step: ExplanationStep): string {
   return step.kind === "success" || step.kind === "up" ? "good" : "plain";
 }
 
-// The hops of each message: when it was owed, when it left, when the other side had answered, and what.
+// The steps of each delivery: created, sent, answered.
 
 function DeliverySteps({ explanation: { flip, steps } }: { explanation: Explanation }) {
   const reader = { now: useMinute(), zone: readerZone };

@@ -1,5 +1,4 @@
-// The page of one check: what is expected, how it stands, how it has been, why it was reported, and who is told. A run
-// opens in a drawer over it, under its own address.
+// The page of one check: schedule, status, history, explanation and channels.
 import "./check.css";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -203,7 +202,7 @@ function Windows({ page, actions, over, onOver, mayEdit, home, isGone, onUnsaved
   );
 }
 
-// The head of the page: where it lies, the name with its state and tags, and what can be done.
+// The header: project, name, status, tags and actions.
 
 const TAGS_SHOWN = 8;
 
@@ -314,7 +313,7 @@ function MoreMenu({ page, mayEdit, actions, onOver }: Omit<HeadProps, "row">) {
   );
 }
 
-// The sentence under the name. It counts by itself.
+// The summary below the name.
 
 type ExpectationProps = { page: CheckPage; row: CheckRow };
 
@@ -335,7 +334,7 @@ export function Expectation({ page, row }: ExpectationProps) {
   );
 }
 
-// A text that somebody wrote, with links where it has URLs. Anything else of it is shown as it is.
+// The description, with links where it has URLs.
 
 export function LinkedText({ text }: { text: string }) {
   let at = 0;
@@ -351,7 +350,7 @@ export function LinkedText({ text }: { text: string }) {
   });
 }
 
-// URLs in a text that somebody wrote, so that a page can make links of them.
+// URLs in a text.
 
 export type TextPart = { text: string; url: string | null };
 
@@ -400,7 +399,7 @@ function isWebUrl(text: string): boolean {
   return (protocol === "http:" || protocol === "https:") && hostname !== "";
 }
 
-// How a job sends its signals: lines to copy for where it runs, with this check's own addresses filled in.
+// Snippets for sending pings, with the URLs of this check.
 
 const FIRST = ["crontab", "systemd", "python", "kubernetes"];
 const REMEMBERED = "overdue.snippet";
@@ -514,7 +513,7 @@ function Addresses({ page: { addresses }, bySlug, onBySlug }: AddressProps) {
   );
 }
 
-// The channels that hear of this check, each with its switch. What is switched is done at once, and can be undone.
+// The channels of this check. Each switch takes effect at once and can be undone.
 
 export function CheckChannels({ page, mayEdit }: { page: CheckPage; mayEdit: boolean }) {
   const { channels, row, projectId } = page;
@@ -581,7 +580,7 @@ function ChannelName({ channel: { name, kind, disabledReason } }: { channel: Che
   );
 }
 
-// The small windows of the page: move to another project, clear the history, copy as code.
+// Dialogs: move to another project, clear the history, copy as code.
 
 type WindowProps = { page: CheckPage; actions: CheckActions; onClose: () => void };
 
@@ -668,8 +667,7 @@ export function CodeDialog({ page, onClose }: Omit<WindowProps, "actions">) {
   );
 }
 
-// What can be done with the check on the page: each asks the server, says what was done, and offers the way back
-// where there is one.
+// Actions on the check: each sends a request and shows a message, with undo where possible.
 
 type Verb = "pause" | "resume" | "ping" | "clear" | "restore";
 

@@ -1,5 +1,4 @@
-// What can be done with checks, one or many: asks the server, says what was done, and offers the way back. Rows change
-// on screen when the server has answered, never before.
+// Actions on one or many checks: send the request, show a message, offer undo. Rows change after the response.
 import type { CheckRow } from "../../src/contract/web/check-row.ts";
 import type { BulkAnswer, BulkRequest } from "../../src/contract/web/checks.ts";
 import { BULK_CHECKS_MAX } from "../../src/contract/web/limits.ts";
@@ -191,8 +190,8 @@ export async function copyPingUrl(id: string): Promise<void> {
   );
 }
 
-// Carries out something with many checks, in as many requests as it takes, and knows what has to be taken back: what
-// was changed, no more, and also when it broke off halfway. How the server is asked is handed in.
+// Changes many checks in as many requests as needed, and collects what undo has to restore, also after a failure
+// halfway.
 
 export type BulkAction = Omit<BulkRequest, "ids">;
 type Ask = (request: BulkRequest) => Promise<BulkAnswer>;

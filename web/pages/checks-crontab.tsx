@@ -1,5 +1,4 @@
-// A crontab becomes checks: pasted, read by the server while it is typed, chosen from, and given back with lines that
-// report. Fetched when it is first asked for.
+// Creates checks from a pasted crontab, and returns the crontab with commands that send pings. Loaded on demand.
 import "./checks-crontab.css";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -85,7 +84,7 @@ function Made({ made: { crontab, unchanged, refused } }: { made: CrontabChecks }
   );
 }
 
-// The form of the crontab: what the server finds in the text, and which of it shall become checks.
+// The crontab as the server reads it, and the selected lines.
 
 const ASK_AFTER_MS = 300;
 const ROWS_SHOWN = 8;

@@ -1,4 +1,4 @@
-// The list of rows: only what is on screen is drawn, ten thousand rows or ten. The window scrolls, not a box in it.
+// The check list: renders only the visible rows. The window scrolls, not an element in it.
 import "./checks.css";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
@@ -256,8 +256,7 @@ function rem(): number {
   return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || REM_PX;
 }
 
-// One row of the list. It is a link as a whole; its box and its menu lie above that. Drawn again every second while it
-// is on screen, because its fuse burns.
+// One row. It is a link; its checkbox and menu lie above it. It is rendered every second while visible, for its fuse.
 
 /** What the word that nobody is told needs of the room for tags. */
 const UNTOLD_PX = 104;
@@ -433,8 +432,7 @@ function Moment({ said, className }: { said: Said; className: string }) {
   );
 }
 
-// What can be done with one check, from its row. The menu itself is only made when it is asked for: there are many
-// rows, and most are only passed by.
+// The menu of a row, created when it is opened.
 
 function RowMenu({ row }: { row: CheckRow }) {
   const [isMade, setMade] = useState(false);
@@ -485,7 +483,7 @@ function RowActions({ row }: { row: CheckRow }) {
   );
 }
 
-// What a row says beside its fuse: on the left the last signal, on the right what comes next. Pure.
+// The texts next to the fuse: the last ping on the left, what happens next on the right.
 
 /** A text, and the moment it is about for those who want it exactly. */
 export type Said = { text: string; at: number | null };
@@ -535,8 +533,7 @@ function saidOfDown({ downReason, exitStatus, downSince }: CheckRow, now: number
   return { text: checksWords.downFor(formatSpan(now - (downSince ?? now))), at: downSince };
 }
 
-// How many tags of a check stand beside its name. What a text needs is reckoned by its letters: measuring every row
-// would have the page laid out again and again while somebody scrolls.
+// How many tags fit next to the name. Widths are estimated: measuring every row would cause a layout while scrolling.
 
 /** Widths on screen, a little more than most letters need: a name is not to be cut short for a tag. */
 const NAME_LETTER_PX = 7.7;
@@ -572,8 +569,7 @@ function lettersOf(text: string): number {
   return letters;
 }
 
-// A row that is swiped aside with a finger does one thing. Only for touch: with the pointer and the keyboard the row's
-// menu does the same. Scrolling stays the browser's; nothing is drawn anew while the finger moves.
+// The swipe action of a row, for touch only. Nothing is rendered while the finger moves.
 
 /** Less is a finger that trembles, or one that begins to scroll. */
 const BEGINS_PX = 12;

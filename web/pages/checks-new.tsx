@@ -1,4 +1,4 @@
-// The form for a new check: a name is enough. What is expected is told as a sentence while it is typed, by the server.
+// The form for a new check; only the name is required.
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { CheckRow } from "../../src/contract/web/check-row.ts";
@@ -276,8 +276,7 @@ function Preview({ form, reading }: { form: Form; reading: TypedReading["reading
   );
 }
 
-// The way from nothing to a signal on screen: how to make the first check, and the line that sends its first signal.
-// The page sees it arrive.
+// First steps of an empty project: create a check, and send its first ping.
 
 type NothingYetProps = { mayEdit: boolean; onNew: () => void; onCrontab: () => void };
 

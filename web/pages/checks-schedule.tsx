@@ -1,5 +1,4 @@
-// One schedule for all picked checks, with the fields of the form of a check. It begins with what the first of them has.
-// Fetched when it is first asked for.
+// One schedule for all selected checks. It starts with the schedule of the first. Loaded on demand.
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useId, useState } from "react";
 import type { CheckRow } from "../../src/contract/web/check-row.ts";
@@ -171,8 +170,7 @@ function Present({ rows }: { rows: readonly CheckRow[] }) {
   );
 }
 
-// Gives many checks other schedules, in as many requests as it takes, and knows what they had before. How the server is
-// asked is handed in.
+// Sets the schedules of many checks in as many requests as needed, and collects the previous ones for undo.
 
 type Ask = (request: SchedulesRequest) => Promise<SchedulesAnswer>;
 

@@ -1,5 +1,5 @@
-// What part of the list is shown, and in which order: kept in the address, so that a view can be saved, sent and
-// gone back to. The names in the address are those people know from the reference server. Pure.
+// The view of the check list: filters, sort order and groups, kept in the URL with the parameter names of
+// Healthchecks.
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import {
@@ -85,7 +85,7 @@ export function toggled<T>(values: readonly T[], value: T): T[] {
   return values.includes(value) ? values.filter((one) => one !== value) : [...values, value];
 }
 
-// The part of the list that is shown, kept in the address, and the order that was chosen last, kept by the browser.
+// The view in the URL, and the last sort order, which the browser remembers.
 
 const KEPT_ORDER = "overdue.order";
 
@@ -112,8 +112,7 @@ export function useView(): [View, (view: View) => void] {
   return [view, set];
 }
 
-// Which rows are shown and in which order: filters, sorts, groups, and holds still what the pointer is over. Pure, and
-// fast enough for ten thousand rows: names are made comparable once for each row.
+// Filters, sorts and groups rows, fast enough for ten thousand. The order is kept while the pointer is over the list.
 
 /** A line of the list: a heading or a row. */
 export type Item = { kind: "head"; key: string; text: string } | { kind: "row"; key: string };
@@ -235,8 +234,7 @@ export function countTags(
   return [...tags.values()].toSorted((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1));
 }
 
-// The lines of the list as they are to be drawn now: arranged from all rows by the view, kept still while the pointer
-// is over them, and made anew when a row turns late by itself.
+// The lines to render now: recomputed when rows or the view change, or when a row becomes late.
 
 export type Shown = {
   items: readonly Item[];
@@ -314,7 +312,7 @@ function useNextLate(snapshot: ChecksSnapshot): number {
   );
 }
 
-// Which rows are picked for something to be done with, and which one the keyboard is on.
+// Which rows are selected, and which one has the keyboard focus.
 
 export type Picking = {
   picked: ReadonlySet<string>;

@@ -1,4 +1,4 @@
-// The page of a project's checks: what matters in the title, what needs somebody first, everything live.
+// The check list page.
 import "./checks.css";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import {
@@ -312,7 +312,7 @@ function Foot({ snapshot, view, shown, onDeleted }: FootProps) {
   );
 }
 
-// The filters above the list: counts by state, tags, order. Each is a part of the view in the address.
+// Filters above the list: counts by status, tags, sort order.
 
 /** More tags than these are found by typing. */
 const TAGS_SHOWN = 60;
@@ -440,8 +440,7 @@ export function ShowAllLink({ view }: { view: View }) {
   );
 }
 
-// A warning above the list: checks are down and no channel is notified. Which they are is told by the server; one press
-// assigns the channels that there are, and can be undone.
+// A warning: checks are down and no channel is notified. One click assigns the existing channels, and can be undone.
 
 /** Rows may change many times a second; the question is asked again when they have been still for this long. */
 const STILL_MS = 400;
@@ -508,7 +507,7 @@ function downMark({ rows, counts, isComplete, version }: ChecksSnapshot): string
   return `${down} ${channels}`;
 }
 
-// What can be done with the picked rows, in a bar at the foot of the screen. Everything but moving can be undone.
+// Actions on the selected rows, in a bar at the bottom.
 
 type BulkBarProps = {
   project: ProjectHead;
@@ -662,7 +661,7 @@ function ChannelMenu({ project, rows }: { project: string; rows: readonly CheckR
   );
 }
 
-// The bin: checks that were deleted in the last days, with a way back for each.
+// The trash: recently deleted checks, which can be restored.
 
 type DeletedChecksProps = { project: string; mayEdit: boolean; isOpen: boolean; onClose: () => void };
 
@@ -708,7 +707,7 @@ export function DeletedChecks({ project, mayEdit, isOpen, onClose }: DeletedChec
   );
 }
 
-// The shortcuts of the list: move, pick, open, pause, edit, search, new.
+// Keyboard shortcuts of the list.
 
 type Given = {
   project: string;

@@ -1,5 +1,4 @@
-// What happened in a project, newest first: changes to up and down, pauses, edits, time that was not observed.
-// Signals stand on the pages of their checks. What is searched for is found by the server.
+// The event log of a project: flips, pauses, edits and monitoring gaps, newest first. The server searches.
 import "./events.css";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useId, useState } from "react";
@@ -162,7 +161,7 @@ function Moment({ event, zone }: { event: ProjectEvent; zone: Choice["zone"] }) 
   );
 }
 
-// What is chosen of the log: kinds, a range of time, whose time, and the same as a file.
+// Filters: kinds, date range, time zone; and downloads.
 
 type Props = { project: string; choice: Choice; onChoose: (change: Partial<Choice>) => void };
 
@@ -261,7 +260,7 @@ function Times({ choice, onChoose }: Omit<Props, "project">) {
   );
 }
 
-// Which events are shown, and in whose time: kept in the address, so that it can be sent and gone back to. Pure.
+// The filters in the URL.
 
 export const SHOWN = ["all", "flip", "event"] as const;
 export const ZONES = ["mine", "utc", "check"] as const;

@@ -1,4 +1,4 @@
-// Texts of the projects page.
+// The page of all projects: one card each, failing ones first.
 import "./projects.css";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useState } from "react";
@@ -54,8 +54,6 @@ export const projectsWords = {
     text: "Create a project, or ask for an invitation to an existing one.",
   },
 } as const;
-
-// The page of all projects: one card for each, what is down first, with what changed last.
 
 const REFRESH_MS = 10_000;
 const SHOWN = ["down", "late", "running", "up", "paused", "new"] as const satisfies readonly DrawnState[];
@@ -158,7 +156,7 @@ function Share({ counts, total }: Pick<ProjectCard, "counts" | "total">) {
   );
 }
 
-// A new project needs a name and nothing else.
+// The form for a new project.
 
 export function NewProject() {
   const [isOpen, setOpen] = useState(false);

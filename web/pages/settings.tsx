@@ -1,5 +1,5 @@
-// The settings of a project: name, people, keys, handing it over, and the record of what was changed by whom. Shows
-// only what the person may do; the server has the last word.
+// The project settings: name, members, keys, transfer and audit log. Shows only what the user may do; the server
+// enforces it.
 import "./settings.css";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -96,7 +96,7 @@ function Parts({ settings }: { settings: ProjectSettings }) {
   );
 }
 
-// The settings of a project, fetched once for the whole page; every change answers with them anew.
+// The settings, fetched once for the page. Every change returns them.
 
 export function useSettings(project: string) {
   return useQuery({
@@ -139,7 +139,7 @@ export function useKeep(project: string): (settings: ProjectSettings) => void {
   };
 }
 
-// The name of the project: saved by a button, and shown in the rail from then on.
+// Name.
 
 const nameWords = settingsWords.name;
 
@@ -206,7 +206,7 @@ export function NameSection({ settings }: { settings: ProjectSettings }) {
   );
 }
 
-// The time zone of the project: a choice holds at once.
+// Time zone.
 
 const zoneWords = settingsWords.zone;
 
@@ -224,7 +224,7 @@ export function ZoneSection({ settings }: { settings: ProjectSettings }) {
   );
 }
 
-// The people of a project and those who are invited: their roles, and the ways in and out.
+// Members and invitations.
 
 const membersWords = settingsWords.members;
 const ROLES = Object.keys(ROLE_WORDS) as RoleName[];
@@ -372,7 +372,7 @@ function Invitation({ invitation, project }: { invitation: InvitationRow; projec
   );
 }
 
-// The form that invites somebody. Where no mail is sent, the link is shown here, once.
+// The invitation form. If the server sends no email, the link is shown here, once.
 
 const inviteWords = settingsWords.invite;
 type Role = InvitationBody["role"];
@@ -423,7 +423,7 @@ export function Invite({ settings, onClose }: { settings: ProjectSettings; onClo
   );
 }
 
-// The ping key of a project, by which jobs name their check instead of knowing its UUID.
+// The ping key.
 
 const pingKeyWords = settingsWords.pingKey;
 const RENEW = { method: "POST", path: "/ping-key", body: {}, says: pingKeyWords.renewed } as const;
@@ -475,7 +475,7 @@ export function PingKey({ settings }: { settings: ProjectSettings }) {
   );
 }
 
-// The API keys of a project: made, shown once, and revoked.
+// API keys.
 
 const { keys: keyWords, newKey: newWords } = settingsWords;
 
@@ -600,7 +600,7 @@ function Made({ text, onClose }: { text: string; onClose: () => void }) {
   );
 }
 
-// Handing a project over: its owner asks a member, and the member agrees or declines.
+// Transfer of ownership.
 
 const transferWords = settingsWords.transfer;
 
@@ -670,7 +670,7 @@ export function TransferOwnership({ settings }: { settings: ProjectSettings }) {
   );
 }
 
-// The ways out of a project: leaving it, and removing it with everything in it.
+// Leaving the project, and deleting it.
 
 /** A whole new page: the list of projects comes with it. */
 function toProjects(): void {

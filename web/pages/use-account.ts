@@ -1,5 +1,4 @@
-// The account, fetched once for the whole page; every change answers with it anew. Dangerous windows open only for
-// whoever has proven lately who they are: others go and prove it, and come back to the same window.
+// The account, fetched once for the page; every change returns it. Some dialogs require re-authentication first.
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { AccountPage } from "../../src/contract/web/account.ts";
 import { get, leaveForReauthentication, send } from "../api.ts";

@@ -1,5 +1,4 @@
-// What the page of a check knows: its data, its runs, and its row as the stream tells it. When the stream says that
-// something has changed, everything that is shown is asked for again, but not more often than a reader can follow.
+// The data of the check page. It is refetched when the event stream reports a change, at a limited rate.
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import type { CheckRow } from "../../src/contract/web/check-row.ts";

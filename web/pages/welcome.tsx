@@ -1,5 +1,4 @@
-// The first run: from an owner to the first signal. Steps are all in sight and none holds back the next; what went
-// well is one line, what did not says what to do.
+// The setup page: from the first admin to the first ping. All steps are visible, and none blocks the next.
 import "./welcome.css";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
@@ -59,7 +58,7 @@ export function WelcomePage() {
   );
 }
 
-// One step of the first run: its number or how it stands, its title, and what is to be done.
+// One step.
 
 export type StepState = "done" | "wrong" | "open";
 
@@ -83,8 +82,7 @@ export function Step(props: { n: number; state: StepState; title: string; childr
   );
 }
 
-// The public address: what the browser uses against what is set, and the server's call to itself. With the lines for
-// a proxy in front.
+// Public URL: what the browser uses, what is configured, and whether the server can reach itself.
 
 const addressWords = welcomeWords.address;
 
@@ -201,7 +199,7 @@ function Arrived({ report }: { report: AddressReport }) {
   );
 }
 
-// What to write into the settings of a proxy that stands in front, and into ours. Pure.
+// Configuration for reverse proxies.
 
 export const PROXIES = ["Caddy", "nginx", "HAProxy", "Traefik"] as const;
 export type Proxy = (typeof PROXIES)[number];
@@ -287,7 +285,7 @@ OVERDUE_SMTP_USER=overdue@example.com
 OVERDUE_SMTP_PASSWORD=…
 OVERDUE_MAIL_FROM=Overdue <overdue@example.com>`;
 
-// Mail: whether it is set, and a test that shows what the mail server really said. May be left for later.
+// Email: whether it is configured, and a test that shows the reply of the mail server.
 
 const mailWords = welcomeWords.mail;
 
@@ -356,8 +354,7 @@ function Outcome({ outcome }: { outcome: MailTest }) {
   );
 }
 
-// Who is told: the owner by mail with one press where mail leaves, or another way from the gallery. May be left for
-// later, but what happens then is said.
+// Notifications: an email channel for the owner, or another channel.
 
 const channelWords = welcomeWords.channel;
 
@@ -445,7 +442,7 @@ function Nobody({ project, hasMail }: { project: string; hasMail: boolean }) {
   );
 }
 
-// The first check: a name, its line, and the signal seen when it comes.
+// The first check: a name, its ping command, and the first ping when it arrives.
 
 const checkWords = welcomeWords.check;
 

@@ -1,4 +1,4 @@
-// Texts of the audit log.
+// The audit log of a project or of the server, newest first.
 import "./audit-log.css";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { FIELD_NAMES } from "../../src/contract/web/field-names.ts";
@@ -27,9 +27,6 @@ const auditLogWords = {
   no: "no",
   more: (count: number) => `and ${plural(count, "more field")}`,
 } as const;
-
-// The record of changes, of a project or of the installation: who did what to what, and what it was before and after.
-// Newest first.
 
 const SHOWN_FIELDS = 6;
 
@@ -122,7 +119,7 @@ function Changed({ changed }: { changed: readonly Difference[] }) {
   );
 }
 
-// The fields that a change in the audit log changed, before and after. Pure.
+// The changed fields of an entry, before and after.
 
 export type Difference = { field: string; before: string | null; after: string | null };
 type Side = Readonly<Record<string, unknown>> | null;

@@ -1,4 +1,4 @@
-// Somebody else has saved the same thing while a form was open: who, what, and the choice between the two.
+// Shown when another user has saved the same thing while a form was open: who, what, and the choice between the two.
 import type { EditConflict } from "../../src/contract/web/boot.ts";
 import { readerZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";

@@ -1,5 +1,5 @@
-// What a browser calls itself, as a person would: "Firefox on Linux". A guess for a list of sessions; nothing is
-// decided by it. Pure.
+// A readable name of a browser from its user agent, such as "Firefox on Linux". Only shown, never used for a
+// decision.
 import { accountWords } from "../words/account.ts";
 
 const words = accountWords.sessions;

@@ -1,5 +1,4 @@
-// A question before something that cannot be taken back. What is worth more than a click is confirmed by typing its
-// name; the server asks for the name too.
+// Confirmation dialogs. Important ones require typing a name; the server checks it too.
 import { type FormEvent, type ReactNode, useState } from "react";
 import { errorText } from "../api.ts";
 import { Button } from "../ui/button.tsx";
@@ -77,8 +76,7 @@ function ConfirmForm({ typed, act, onAct, onClose, isBusy = false, error = null 
   );
 }
 
-// A window that asks for the address of somebody, and one that shows the link for them where no mail is sent. What is
-// done with the address is said by the page; whether it is one is the server's to judge.
+// Dialogs that ask for an email address, or show an invitation link if the server sends no email.
 
 type AddressDialogProps = {
   title: string;

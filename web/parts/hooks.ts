@@ -1,4 +1,4 @@
-// A value once it has stopped changing: for questions that are not worth asking with every letter.
+// A value once it has stopped changing, so that not every keystroke sends a request.
 import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { useSearchParams } from "wouter";
 
@@ -12,8 +12,7 @@ export function useDebounced<T>(value: T, ms: number): T {
   return settled;
 }
 
-// Which window of a page is open, kept in its address: whoever is sent away to prove who they are comes back to the
-// same window.
+// Which dialog is open, kept in the URL: it is open again after re-authentication.
 
 /** The open window of those a page has, and how to open another or none. */
 export function useOpen<T extends string>(names: readonly T[]): [T | null, (name: T | null) => void] {
@@ -31,7 +30,7 @@ export function useOpen<T extends string>(names: readonly T[]): [T | null, (name
   return [open, set];
 }
 
-// The width of an element as it is now, for drawings whose text must not be stretched.
+// The current width of an element.
 
 export function useWidth<E extends HTMLElement>(first: number): [number, RefObject<E | null>] {
   const ref = useRef<E>(null);

@@ -1,5 +1,4 @@
-// What a check is called, in the form of a new one and in that of one that is there: name, tags, and the slug for
-// addresses by name.
+// Name, tags and slug, in the forms of new and existing checks.
 import { TextField } from "../ui/field.tsx";
 import { nameFieldWords as words } from "../words/checks.ts";
 

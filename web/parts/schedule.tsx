@@ -1,5 +1,4 @@
-// When a signal is expected: a period, a cron or an OnCalendar expression with its zone, and the grace time. For one
-// check, or for many at once.
+// The schedule fields: interval, cron or OnCalendar with time zone, and grace period. For one or many checks.
 import "./schedule.css";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
@@ -134,7 +133,7 @@ function Expression({ form, set, at, remarks, onZone }: ExpressionProps) {
   );
 }
 
-// The schedule that is being typed, as the server reads it: a sentence and the next ten times.
+// The typed schedule as the server reads it: a sentence and the next ten times.
 
 const TYPING_MS = 250;
 
@@ -254,7 +253,7 @@ function Times({ nextAt, zone }: { nextAt: readonly number[]; zone: string }) {
   );
 }
 
-// When signals are expected, as a form has it, and what becomes of what is typed when the server has read it. Pure.
+// The fields as values, and what the server's answer changes.
 
 export type Schedule = ScheduleRequest;
 
@@ -293,7 +292,7 @@ export function scheduleOf({ kind, timeoutSeconds, graceSeconds, schedule, tz }:
   return { kind, timeoutSeconds, graceSeconds, schedule: schedule.trim(), tz };
 }
 
-// A duration to be typed: a number and its unit, with the usual ones to pick.
+// A duration: a number and its unit.
 
 type Props = {
   label: string;
@@ -355,7 +354,7 @@ function SpanField({ label, seconds, onChange, presets, error }: Props) {
   );
 }
 
-// A duration as people type it: a number and its unit. Pure.
+// Parsing of durations.
 
 export const UNIT_SECONDS = { minutes: 60, hours: 3_600, days: 86_400, weeks: 604_800 } as const;
 export type Unit = keyof typeof UNIT_SECONDS;

@@ -1,5 +1,4 @@
-// The parts that pages of settings are made of: a section with its heading at the side, a list of things with what
-// can be done to each, and a notice that asks for an answer or tells how something went.
+// Layout of settings pages: a section with its heading, a list with actions, and a notice.
 import "./section.css";
 import { type ReactNode, useId } from "react";
 import { StateShape } from "../ui/marks.tsx";

@@ -1,4 +1,4 @@
-// The two answers of somebody who was asked to take a project over.
+// Accept or decline a transfer of ownership.
 import { useMutation } from "@tanstack/react-query";
 import { send } from "../api.ts";
 import { Button } from "../ui/button.tsx";

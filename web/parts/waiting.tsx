@@ -1,5 +1,4 @@
-// Waiting for the first signal of a check: the line to run, what came, what came but did not count and why, and what
-// to look at when nothing comes.
+// Waiting for the first ping of a check: the command to run, pings that arrived, requests that did not match and why.
 import "./waiting.css";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -134,8 +133,7 @@ function Miss({ miss }: { miss: NearMiss }) {
   );
 }
 
-// How often the server is asked for a first signal: every second while somebody can be expected to wait for it, and now
-// and then in a window that was left open. Pure.
+// How often the server is polled: every second at first, rarely in a tab that was left open.
 
 const SOON_MS = 1_000;
 const LATER_MS = 15_000;

@@ -1,4 +1,4 @@
-// What the field for a time zone says.
+// A combobox for a time zone.
 import "./zone-field.css";
 import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
@@ -13,8 +13,6 @@ const zoneWords = {
   formerly: (name: string) => `formerly ${name}`,
   count: (count: number) => (count === 0 ? zoneWords.none : plural(count, "match", "matches")),
 };
-
-// A time zone to be chosen: typed into, searched, and picked from a list with the pointer, keys or a screen reader.
 
 const NONE: Zones = { zones: [], others: [] };
 
@@ -189,7 +187,7 @@ function Options({ listId, options, active, value, onChoose }: OptionsProps) {
   ));
 }
 
-// Finds time zones by what people type: a city, an old name, an abbreviation, an offset. Pure.
+// Searches time zones by city, old name, abbreviation or offset.
 
 /** What a zone can also be found by, as of today. Slow to find out, so that it is asked for only where it may fit. */
 export type ZoneClocks = {
@@ -269,8 +267,7 @@ export function spelledZone({ zones, others }: Zones, text: string): string | nu
   return [...all, ...others].find((name) => plain(name) === wanted) ?? null;
 }
 
-// What clocks in a zone show today, for a search by offset or abbreviation. Each is found out once: formatters are slow
-// to make.
+// Offsets and abbreviations of today, cached because formatters are slow to create.
 
 /** Abbreviations differ by language: EST is American, CET is British. */
 const LOCALES = ["en-US", "en-GB"];

@@ -1,5 +1,5 @@
-// What can be pressed. One accent: "primary" once per view, "quiet" for the rest, "bare" inside rows and bars,
-// "danger" only where something is lost. A shortcut named in `keys` is shown in the tooltip.
+// Buttons: "primary" once per view, "quiet" for the rest, "bare" inside rows and bars, "danger" where something is
+// lost.
 import { Tooltip } from "radix-ui";
 import type { ComponentProps, MouseEvent, ReactElement, ReactNode } from "react";
 import { Link } from "wouter";
@@ -64,7 +64,7 @@ export function IconButton({
   );
 }
 
-// A word about what the pointer or the keyboard is on, with its shortcut. Never the only place of anything needed.
+// Tooltips. They never contain anything that is needed.
 
 /** Round the whole page, once. */
 export const TipProvider = Tooltip.Provider;
@@ -85,7 +85,7 @@ function Tip(props: { text: string | null; keys?: string | undefined; children: 
   );
 }
 
-// A shortcut as it is printed on keys: "g c" is one after the other, "Control+k" at once.
+// A shortcut: "g c" is one key after the other, "Control+k" both at once.
 const PRINTED: Readonly<Record<string, string>> = {
   Control: "Ctrl",
   $mod: "Ctrl",
@@ -109,7 +109,7 @@ export function Keys({ keys }: { keys: string }) {
   );
 }
 
-// The few pictures in use, all drawn on 16 by 16 with one stroke. None decorates: each stands for something to press.
+// Icons, 16 by 16.
 const PATHS = {
   tick: "m3.5 8.5 3 3 6-7",
   cross: "m4 4 8 8M12 4l-8 8",

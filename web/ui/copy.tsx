@@ -1,4 +1,4 @@
-// Text made to be copied: an address, a command. One click takes it, and the button says so.
+// Text with a button that copies it.
 import { useEffect, useState } from "react";
 import { words } from "../words/shared.ts";
 import { Icon, IconButton } from "./button.tsx";

@@ -1,5 +1,4 @@
-// Windows over the page: a dialog in the middle for a decision or a short form, a drawer at the side for something to
-// read beside the page. Both hold the focus, close with Escape, and give the focus back.
+// Dialogs and drawers: they trap the focus, close with Escape, and return the focus.
 import { AlertDialog, Dialog as Layer } from "radix-ui";
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
 import type { AroundNavHandler } from "wouter";
@@ -120,8 +119,7 @@ function Window({
   );
 }
 
-// Nothing that was typed is lost without asking: not by Escape, not by a link, not by going back, and not by closing the
-// tab. A form that has unsaved changes says so while it is drawn.
+// Unsaved changes: closing, following a link, going back and closing the tab ask first.
 
 /** The forms with unsaved changes, the one on top last. */
 const forms = new Set<symbol>();

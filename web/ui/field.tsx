@@ -1,4 +1,4 @@
-// Form parts: a label that is always there, a hint before the mistake, the mistake beside what it is about.
+// Form fields: label, hint, and the error next to the field.
 import { Checkbox, Switch } from "radix-ui";
 import { type ComponentProps, type ReactNode, useId } from "react";
 import { words } from "../words/shared.ts";

@@ -1,5 +1,5 @@
-// A state as it is shown everywhere: shape, word, colour. Readable in grey: round tick up, half disc late, diamond
-// down, arc running, bars paused, dotted ring new.
+// How a check is drawn: status, fuse, recent runs, channel kinds and tags. Each status has its own shape, not only a
+// color.
 import { memo, type ReactNode } from "react";
 import {
   type CheckRow,
@@ -92,8 +92,7 @@ export function StateMark(props: { state: DrawnState; text?: ReactNode; size?: n
   );
 }
 
-// The fuse, our mark: one thin bar that shows how much of the time until an alert is used up. Solid up to the
-// expected time, hatched through grace, red when it is burnt, a dashed line where nothing is awaited.
+// The fuse: the time until an alert that has passed. Solid up to the expected time, hatched during the grace period.
 
 type Props = { row: Pick<CheckRow, "state" | "fuse" | "runningSince">; now: number; size?: "row" | "page" };
 
@@ -118,8 +117,8 @@ export function FuseBar({ row, now, size = "row" }: Props) {
   );
 }
 
-// How a row reads at a moment: presentation of instants that the server gave. Pure. A row becomes late here, because
-// the server said when; it becomes down only when the server says so.
+// The status and fuse of a row at a given time. A row becomes late by the clock, and down only when the server says
+// so.
 
 type Timed = Pick<CheckRow, "state" | "fuse">;
 
@@ -145,8 +144,7 @@ function within(share: number): number {
   return Math.min(1, Math.max(0, share));
 }
 
-// The strip of the last expected runs and the line of durations in a row of the list. Both are drawn by hand: there
-// are many of them, and each has a sentence for those who do not see it.
+// The strip of recent runs and the sparkline of durations, each with a text for screen readers.
 
 const BEATS_MAX = 30;
 const STRIP = { width: 132, height: 20 };
@@ -189,7 +187,7 @@ export const Spark = memo(function Spark({ durationsMs }: { durationsMs: readonl
   );
 });
 
-// What the strip of beats says in words, and where the line of durations runs. Pure.
+// Texts of the strip, and points of the sparkline.
 
 /** From so many times the usual duration on, the last runs are notably long. */
 export const TREND_NOTABLE = 1.3;
@@ -274,7 +272,7 @@ function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }
 
-// The shape that stands for a kind of channel. Its word stands beside it, or is read out by whoever draws it.
+// Icons of channel kinds.
 const PATHS: Readonly<Record<string, string>> = {
   email: "M2.5 4h11v8h-11zM2.5 4.5 8 8.7l5.5-4.2",
   webhook: "M6 4 2.5 8 6 12M10 4l3.5 4-3.5 4",
@@ -303,7 +301,7 @@ export function ChannelMark({ kind, isOff }: { kind: string; isOff: boolean }) {
   );
 }
 
-// A tag, and the few of a row: what does not fit is counted, and the names are in the tooltip.
+// Tags; those that do not fit are counted and listed in the tooltip.
 function Tag({ name }: { name: string }) {
   return <span className="tag clip">{name}</span>;
 }

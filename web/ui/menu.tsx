@@ -1,4 +1,4 @@
-// A menu of things to do or to choose from, on Radix: arrows, first letters, Escape, and a place on the screen.
+// Menus, on Radix.
 import { DropdownMenu } from "radix-ui";
 import type { FocusEvent, KeyboardEvent, ReactElement, ReactNode } from "react";
 import { Link } from "wouter";

@@ -1,4 +1,4 @@
-// What a page or a part of it shows when there is nothing, nothing yet, or trouble. Each says what to do next.
+// Empty, loading and error states of a page or a part of it.
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Tabs as Root } from "radix-ui";
 import type { ReactNode } from "react";
@@ -53,7 +53,7 @@ export function Queried<T>(props: {
   return <Loading {...(rows !== undefined && { rows })} />;
 }
 
-// A line across the page about what puts all of it in doubt.
+// A banner.
 
 /** `isSticky`: it stays in sight while the page scrolls. Screen readers announce it when there is time. */
 export function Band(props: { text: string; isSticky?: boolean; children?: ReactNode }) {
@@ -67,7 +67,7 @@ export function Band(props: { text: string; isSticky?: boolean; children?: React
   );
 }
 
-// Tabs on Radix: arrows move between them, the chosen one is underlined in the accent.
+// Tabs, on Radix.
 
 export type Tab = { name: string; label: ReactNode; body: ReactNode };
 

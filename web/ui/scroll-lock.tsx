@@ -1,5 +1,5 @@
-// Stands in for the package react-remove-scroll, which Radix uses under dialogs and menus: holds the page still
-// by a class of ours, because the original writes a style element, which our Content-Security-Policy forbids.
+// Replaces the package react-remove-scroll, which Radix uses under dialogs and menus: the original writes a style
+// element, which our content security policy forbids.
 import { Slot } from "radix-ui";
 import { type ComponentProps, type ElementType, useEffect } from "react";
 

@@ -1,6 +1,5 @@
-// A sentence at the foot of the screen about what was just done, with a way back: undo instead of "are you sure".
-// Read out politely; it stays while the pointer or the focus is on it. While a window is open it stands within that
-// window: nothing beside a window can be pressed or reached by keys.
+// Messages about what was done, with undo. They stay while the pointer or the focus is on them. While a dialog is
+// open they are inside it, because nothing outside can be reached.
 import { useEffect, useLayoutEffect, useState, useSyncExternalStore } from "react";
 import { errorText } from "../api.ts";
 import { useShortcuts } from "../shortcuts.ts";

@@ -1,4 +1,4 @@
-// Moments on screen: rounded to what a person can use, exact in the tooltip and for screen readers.
+// Times: rounded on screen, exact in the tooltip and for screen readers.
 import { readerZone } from "../boot.ts";
 import { useMinute, useNow } from "../live/clock.ts";
 import { formatAgo, formatDay, formatExact, formatUntil, formatWhen } from "../words/format.ts";

@@ -1,4 +1,4 @@
-// Texts of the check page: title, buttons, history, chart, runs, channels.
+// Texts of the check page.
 import { type CheckRow, drawnAt, type DrawnState, type GoneCheck } from "../../src/contract/web/check-row.ts";
 import type { CheckPage } from "../../src/contract/web/checks.ts";
 import type { Explanation, ExplanationStep, Run, RunRow } from "../../src/contract/web/history.ts";
@@ -241,7 +241,7 @@ export const checkKeys = {
   newer: "Newer run",
 } as const;
 
-// Texts about sending pings: the snippets, and copy as code.
+// Snippets, and copy as code.
 export const signalWords = {
   title: "Send a ping",
   languages: "Language or platform",
@@ -271,7 +271,7 @@ export const codeWords = {
   change: "Apply this change",
 } as const;
 
-// Texts of the run drawer.
+// The run drawer.
 
 const KINDS: Readonly<Record<Run["kind"], string>> = {
   success: "Success",
@@ -341,7 +341,7 @@ export const runWords = {
   explain: "Explain",
 } as const;
 
-// Texts shown for a check that was deleted or moved to another project.
+// A check that was deleted or moved.
 
 const PASSIVE = { deleted: "This check was deleted", moved: "This check was moved" } as const;
 
@@ -379,7 +379,7 @@ export const goneWords = {
   moveBack: "Move back",
 } as const;
 
-// The summary at the top of the check page: schedule, when it is late and alerts, the last success, and the status. Pure.
+// The summary at the top: schedule, when the check is late and alerts, the last success, and the status.
 
 /** A part of the summary. `is` sets the emphasis; `isWhole` prevents a line break inside. */
 type Part = { text: string; is?: "strong" | "bad" | "late"; isWhole?: true };
@@ -494,7 +494,7 @@ function zoneClock(at: number, zone: string): string {
   }
 }
 
-// "What happened" in sentences: each step that led to an alert, with its time zone, and each step of the delivery. Pure.
+// The explanation of an alert: each step with its time, and each step of the delivery.
 
 const MINUTE_MS = 60_000;
 

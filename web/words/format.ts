@@ -1,7 +1,7 @@
 import { formatCount } from "../../src/contract/web/words.ts";
 
-// Times and durations as a person says them: rounded to what can be used, in the reader's time zone. Pure: now and
-// the zone are arguments. What is exact stands in a tooltip and is read to screen readers (formatExact).
+// Times and durations, rounded, in the reader's time zone. `now` and the zone are arguments. formatExact is for
+// tooltips and screen readers.
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -176,7 +176,7 @@ function part(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeF
   return format;
 }
 
-// Counts, percentages and sizes. Pure.
+// Counts, percentages and sizes.
 
 const PERCENT = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 1 });
 /** "1 check", "3 checks". */
