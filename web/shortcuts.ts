@@ -106,7 +106,7 @@ export type Shortcut = {
 let known: readonly Shortcut[] = [];
 const listeners = new Set<() => void>();
 
-function tell(next: readonly Shortcut[]): void {
+function update(next: readonly Shortcut[]): void {
   known = next;
   for (const listener of listeners) listener();
 }
@@ -139,13 +139,13 @@ export function useShortcuts(shortcuts: readonly Shortcut[]): void {
         latest.current[index]?.run(event);
       },
     }));
-    tell([...known, ...mine]);
+    update([...known, ...mine]);
     // Whether a field has the focus is judged by each shortcut; without this none would ever be heard from there.
     const heard = { ignore: ({ repeat }: KeyboardEvent) => repeat };
     const stop = tinykeys(window, Object.fromEntries(mine.map(({ keys, run }) => [keys, run])), heard);
     return () => {
       stop();
-      tell(known.filter((shortcut) => !mine.some((one) => one === shortcut)));
+      update(known.filter((shortcut) => !mine.some((one) => one === shortcut)));
     };
     // The list is new on every drawing; what it says is not, and what it does is always the latest.
   }, [shape]);

@@ -109,20 +109,20 @@ test("whoever shows one check of many learns that it may have gone, by its name 
   const store = checksStore("fifteen");
   store.watch(() => undefined);
   await vi.waitFor(() => expect(store.snapshot().total).toBe(500));
-  const doubts: number[] = [];
+  const removalVersions: number[] = [];
   const hear = (event: object) => {
     told("rows", event);
-    doubts.push(store.snapshot().doubt);
+    removalVersions.push(store.snapshot().removalVersion);
   };
   hear({ rows: [row("b")], removed: [], total: 501 });
   hear({ rows: [], removed: [], total: 501 });
   hear({ rows: [row("c")], removed: ["x"], total: 501 });
   hear({ rows: [], removed: [], total: 500 });
-  expect(doubts).toEqual([0, 0, 1, 2]);
+  expect(removalVersions).toEqual([0, 0, 1, 2]);
   asked.mockImplementation(async () => ({ ...many, total: 499 }));
   store.reload();
   await vi.waitFor(() => expect(store.snapshot().total).toBe(499));
-  expect(store.snapshot().doubt).toBe(3);
+  expect(store.snapshot().removalVersion).toBe(3);
 });
 
 test("a page on screen that cannot be asked for anew says so, and is asked for again", async () => {

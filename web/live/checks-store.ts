@@ -19,7 +19,7 @@ import { DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../src/contract/web/limits.ts
 import type { DownEvent, FlipEvent, ReceivingEvent, RowsEvent } from "../../src/contract/web/live.ts";
 import { ApiError, get } from "../api.ts";
 import { takeBootPage } from "../boot.ts";
-import { type LiveEvent, type LiveState, NOT_OURS } from "./live-stream.ts";
+import { type LiveEvent, type LiveState, NO_ACCESS_STATUSES } from "./live-stream.ts";
 import { watchProject } from "./watch-project.ts";
 
 /** What the page draws. A new object for every change; the maps inside are the same ones. */
@@ -29,7 +29,7 @@ export type ChecksSnapshot = {
   /** Grows whenever a row has changed, come or gone; what is made of all rows need not be made again before. */
   version: number;
   /** Grows whenever a check may have gone without being among the rows: who shows one asks whether it is still there. */
-  doubt: number;
+  removalVersion: number;
   details: ReadonlyMap<string, RowDetail>;
   /** How many there are; more than `rows` holds while the rest is loading. */
   total: number;
@@ -51,7 +51,7 @@ function emptySnapshot(maps: Pick<ChecksSnapshot, "rows" | "details">): ChecksSn
     ...maps,
     project: null,
     version: 0,
-    doubt: 0,
+    removalVersion: 0,
     total: 0,
     isComplete: false,
     counts: null,
@@ -109,13 +109,13 @@ class ChecksStore {
   snapshot = (): ChecksSnapshot => this.#snapshot;
 
   /** Has all rows fetched and hears of every change. */
-  listen = (listener: () => void): (() => void) => this.#join(this.#listeners, listener);
+  listen = (listener: () => void): (() => void) => this.#subscribe(this.#listeners, listener);
 
   /** Hears of every change, without the rows that did not come with the page: however many there are, it costs little. */
-  watch = (listener: () => void): (() => void) => this.#join(this.#watchers, listener);
+  watch = (listener: () => void): (() => void) => this.#subscribe(this.#watchers, listener);
 
   /** The first one starts the stream, the last one ends it. Whoever comes after trouble has it tried again. */
-  #join(group: Set<() => void>, listener: () => void): () => void {
+  #subscribe(group: Set<() => void>, listener: () => void): () => void {
     group.add(listener);
     if (group.size === 1 || this.#snapshot.trouble !== null) this.#start();
     return () => {
@@ -126,7 +126,7 @@ class ChecksStore {
   }
 
   /** Takes rows that an answer of the server brought, as if they had come by the stream. */
-  take({ rows, removed, total = this.#snapshot.total }: Answered): void {
+  applyRows({ rows, removed, total = this.#snapshot.total }: Answered): void {
     // Whoever asks instead of listening is told how many there are, and not which have gone.
     const hasLost = removed.length > 0 || total < this.#snapshot.total;
     for (const row of rows) {
@@ -138,10 +138,10 @@ class ChecksStore {
       this.#details.delete(id);
       this.#detailOf.delete(id);
     }
-    this.#tell({
+    this.#update({
       version: this.#snapshot.version + 1,
       total: this.#snapshot.isComplete ? this.#rows.size : total,
-      ...(hasLost && { doubt: this.#snapshot.doubt + 1 }),
+      ...(hasLost && { removalVersion: this.#snapshot.removalVersion + 1 }),
     });
   }
 
@@ -155,7 +155,7 @@ class ChecksStore {
     try {
       const details = await get<RowDetail[]>(`/projects/${this.#id}/rows`, { ids: ids.join(",") });
       for (const detail of details) this.#details.set(detail.id, detail);
-      this.#tell({});
+      this.#update({});
     } catch {
       // The strips are an extra: they are asked for again when the rows are next looked at.
       for (const id of ids) this.#detailOf.delete(id);
@@ -175,7 +175,7 @@ class ChecksStore {
   /** Asks for everything again, after trouble or when the stream has lost the thread. */
   reload = (): void => {
     this.#stop();
-    this.#tell({ trouble: null });
+    this.#update({ trouble: null });
     this.#loading = this.#load();
   };
 
@@ -197,7 +197,7 @@ class ChecksStore {
 
   #noteLive(live: LiveState): void {
     noteInterrupted(this.#id, live === "reconnecting");
-    this.#tell({ live });
+    this.#update({ live });
   }
 
   #isRestNeeded(): boolean {
@@ -217,9 +217,9 @@ class ChecksStore {
 
   /** Where rows are on screen: nobody tells any more whether they are true, or the others are still missing. */
   #tryLater(trouble: unknown): void {
-    this.#tell({ trouble });
+    this.#update({ trouble });
     if (this.#snapshot.project === null) return;
-    if (trouble instanceof ApiError && NOT_OURS.includes(trouble.status)) return location.reload();
+    if (trouble instanceof ApiError && NO_ACCESS_STATUSES.includes(trouble.status)) return location.reload();
     if (this.#stopWatching === null) this.#noteLive("reconnecting");
     setTimeout(() => {
       if (this.#listeners.size + this.#watchers.size === 0) return noteInterrupted(this.#id, false);
@@ -240,11 +240,11 @@ class ChecksStore {
     const { project, total, since, receiving, silent, counts, tags } = page;
     const isComplete = page.rows.length >= total;
     const version = this.#snapshot.version + 1;
-    const doubt = this.#snapshot.doubt + (total < this.#snapshot.total ? 1 : 0);
-    this.#tell({
+    const removalVersion = this.#snapshot.removalVersion + (total < this.#snapshot.total ? 1 : 0);
+    this.#update({
       project,
       version,
-      doubt,
+      removalVersion,
       total,
       since,
       receiving,
@@ -256,7 +256,7 @@ class ChecksStore {
     });
     this.#stopWatching?.();
     this.#stopWatching = watchProject(this.#id, page.cursor, {
-      onEvent: (event) => this.#hear(event),
+      onEvent: (event) => this.#handle(event),
       onState: (live) => this.#noteLive(live),
     });
     // The page may be drawing just now, and must not change what others draw.
@@ -290,17 +290,18 @@ class ChecksStore {
     // the counts are the server's.
     await pause(0);
     const version = this.#snapshot.version + 1;
-    this.#tell({ version, isComplete: true, total: this.#rows.size, trouble: null });
+    this.#update({ version, isComplete: true, total: this.#rows.size, trouble: null });
   }
 
-  #hear({ name, data }: LiveEvent): void {
+  #handle({ name, data }: LiveEvent): void {
     if (name === "rows") {
       const event = JSON.parse(data) as RowsEvent;
-      this.take(event);
+      this.applyRows(event);
       // Somebody deleted a check while we were not listening.
       if (this.#snapshot.isComplete && this.#rows.size !== event.total) this.reload();
     } else if (name === "down") setDownCount(this.#id, (JSON.parse(data) as DownEvent).count);
-    else if (name === "receiving") this.#tell({ receiving: (JSON.parse(data) as ReceivingEvent).receiving });
+    else if (name === "receiving")
+      this.#update({ receiving: (JSON.parse(data) as ReceivingEvent).receiving });
     else if (name === "reload") this.reload();
     else if (name === "flip") {
       const flip = JSON.parse(data) as FlipEvent;
@@ -317,7 +318,7 @@ class ChecksStore {
     if (this.#seenFlips.size > SEEN_FLIPS_MAX && oldest !== undefined) this.#seenFlips.delete(oldest);
   }
 
-  #tell(change: Partial<ChecksSnapshot>): void {
+  #update(change: Partial<ChecksSnapshot>): void {
     this.#snapshot = { ...this.#snapshot, ...change };
     for (const listener of [...this.#listeners, ...this.#watchers]) listener();
   }

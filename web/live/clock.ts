@@ -35,7 +35,7 @@ function listen(listener: () => void): () => void {
 
 function start(): void {
   if (timer !== null || document.hidden) return;
-  timer = setInterval(tell, STEP_MS);
+  timer = setInterval(notify, STEP_MS);
 }
 
 function stop(): void {
@@ -43,7 +43,7 @@ function stop(): void {
   timer = null;
 }
 
-function tell(): void {
+function notify(): void {
   shownAt = serverNow();
   for (const listener of listeners) listener();
 }
@@ -53,6 +53,6 @@ document.addEventListener("visibilitychange", () => {
     stop();
     return;
   }
-  tell();
+  notify();
   if (listeners.size > 0) start();
 });

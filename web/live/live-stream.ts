@@ -7,7 +7,7 @@ export type LiveState = "live" | "reconnecting" | "polling";
 export type LiveEvent = { name: string; data: string };
 export type LiveAddresses = { stream: string; changes: string };
 
-type Sink = { onEvent: (event: LiveEvent) => void; onState: (state: LiveState) => void };
+type StreamListener = { onEvent: (event: LiveEvent) => void; onState: (state: LiveState) => void };
 
 /** Whoever has not connected after this much waits in vain. */
 const OPENING_MS_MAX = 10_000;
@@ -21,7 +21,7 @@ const RETRY_STREAM_MS = 5 * 60_000;
 /** Refused so often in a row, the stream is not what we get: somebody holds it back, or there are too many. */
 const REFUSALS_MAX = 3;
 /** The session has ended, or the project is not ours any more: whoever asks for the whole page is told so. */
-export const NOT_OURS = [401, 403, 404];
+export const NO_ACCESS_STATUSES = [401, 403, 404];
 const RECONNECT_MS_MIN = 1_000;
 const RECONNECT_MS_MAX = 30_000;
 
@@ -33,7 +33,7 @@ export function reloadEvent(why: string): LiveEvent {
 
 export class LiveStream {
   readonly #addresses: LiveAddresses;
-  readonly #sink: Sink;
+  readonly #sink: StreamListener;
   #cursor: string;
   #source: EventSource | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -45,7 +45,7 @@ export class LiveStream {
   /** Counts beginnings: what was begun before the last one has nothing to say any more. */
   #turn = 0;
 
-  constructor(addresses: LiveAddresses, cursor: string, sink: Sink) {
+  constructor(addresses: LiveAddresses, cursor: string, sink: StreamListener) {
     this.#addresses = addresses;
     this.#cursor = cursor;
     this.#sink = sink;
@@ -76,15 +76,15 @@ export class LiveStream {
     this.#source = source;
     this.#timer = setTimeout(() => this.#poll(), OPENING_MS_MAX);
     source.addEventListener("open", () => {
-      this.#hear();
+      this.#restartTimeout();
       this.#failures = 0;
       this.#pollingSince = null;
       this.#sink.onState("live");
     });
-    source.addEventListener(HERE_EVENT, () => this.#hear());
+    source.addEventListener(HERE_EVENT, () => this.#restartTimeout());
     for (const name of LIVE_EVENTS) {
       source.addEventListener(name, (event: MessageEvent<string>) => {
-        this.#hear();
+        this.#restartTimeout();
         if (event.lastEventId !== "") this.#cursor = event.lastEventId;
         this.#sink.onEvent({ name, data: event.data });
       });
@@ -93,7 +93,7 @@ export class LiveStream {
   }
 
   /** Somebody is there. Whoever is not heard for too long after this is given up, and connected to anew. */
-  #hear(): void {
+  #restartTimeout(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#sink.onState("reconnecting");
@@ -147,7 +147,7 @@ export class LiveStream {
         credentials: "same-origin",
         signal: AbortSignal.timeout(ANSWER_MS_MAX),
       });
-      if (NOT_OURS.includes(response.status))
+      if (NO_ACCESS_STATUSES.includes(response.status))
         this.#sink.onEvent(reloadEvent("Access to live updates ended."));
       if (!response.ok) throw new Error(`answered ${response.status}`);
       const { events, cursor } = (await response.json()) as ChangesPage;

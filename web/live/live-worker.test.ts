@@ -3,15 +3,17 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import type { LiveEvent, LiveState } from "./live-stream.ts";
 import type { FromWorker, ToWorker } from "./live-worker.ts";
 
-type Sink = { onEvent: (event: LiveEvent) => void; onState: (state: LiveState) => void };
+type StreamListener = { onEvent: (event: LiveEvent) => void; onState: (state: LiveState) => void };
 
 /** The streams that were opened, with what was asked of them. */
-const streams = vi.hoisted((): { address: string; cursors: string[]; isClosed: boolean; sink: Sink }[] => []);
+const streams = vi.hoisted(
+  (): { address: string; cursors: string[]; isClosed: boolean; sink: StreamListener }[] => [],
+);
 
 vi.mock("./live-stream.ts", () => ({
   LiveStream: class {
     readonly #one: (typeof streams)[number];
-    constructor({ stream }: { stream: string }, cursor: string, sink: Sink) {
+    constructor({ stream }: { stream: string }, cursor: string, sink: StreamListener) {
       this.#one = { address: stream, cursors: [cursor], isClosed: false, sink };
       streams.push(this.#one);
     }

@@ -3,10 +3,10 @@ import { apiUrl } from "../api.ts";
 import { type LiveEvent, type LiveState, LiveStream, reloadEvent } from "./live-stream.ts";
 import type { FromWorker, ToWorker } from "./live-worker.ts";
 
-type Sink = { onEvent: (event: LiveEvent) => void; onState: (state: LiveState) => void };
+type StreamListener = { onEvent: (event: LiveEvent) => void; onState: (state: LiveState) => void };
 
 /** Listens until the returned function is called. */
-export function watchProject(project: string, cursor: string, sink: Sink): () => void {
+export function watchProject(project: string, cursor: string, sink: StreamListener): () => void {
   const addresses = {
     stream: new URL(apiUrl(`/projects/${project}/live`), location.href).href,
     changes: new URL(apiUrl(`/projects/${project}/changes`), location.href).href,

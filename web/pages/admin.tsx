@@ -249,11 +249,18 @@ export type Fact = {
 };
 
 export function factsOf(state: AdminState): Fact[] {
-  return [receiving(state), watching(state), telling(state), letters(state), database(state), version(state)];
+  return [
+    intakeFact(state),
+    deadlinesFact(state),
+    notificationsFact(state),
+    emailQueueFact(state),
+    databaseFact(state),
+    versionFact(state),
+  ];
 }
 
-function receiving({ intakes, health, signalsPerMinute }: AdminState): Fact {
-  const { label, none, noneText, ok, lost, lostText, spool, spoolEmpty, rate } = adminWords.receiving;
+function intakeFact({ intakes, health, signalsPerMinute }: AdminState): Fact {
+  const { label, none, noneText, ok, lost, lostText, spool, spoolEmpty, rate } = adminWords.intake;
   const fact = { label, isWell: health.receiving, at: null };
   const lostCount = intakes.filter(({ isLost }) => isLost).length;
   if (lostCount > 0) return { ...fact, value: lost(lostCount), about: lostText };
@@ -264,8 +271,8 @@ function receiving({ intakes, health, signalsPerMinute }: AdminState): Fact {
   return { ...fact, value: ok(intakes.length), about: `${rate(signalsPerMinute)} ${waits}` };
 }
 
-function watching({ sweeperLagMs, health }: AdminState): Fact {
-  const { label, ok, okText, oldest, behind, behindText, held, heldText } = adminWords.watching;
+function deadlinesFact({ sweeperLagMs, health }: AdminState): Fact {
+  const { label, ok, okText, oldest, behind, behindText, held, heldText } = adminWords.deadlines;
   const fact = { label, isWell: health.watching, at: null };
   const lag = formatDuration(sweeperLagMs);
   if (health.watching !== false)
@@ -274,22 +281,22 @@ function watching({ sweeperLagMs, health }: AdminState): Fact {
   return { ...fact, value: behind(lag), about: behindText };
 }
 
-function telling({ unsentCount, oldestUnsentAt, health }: AdminState): Fact {
-  const { label, ok, okText, waits, oldest, later, laterText } = adminWords.telling;
+function notificationsFact({ unsentCount, oldestUnsentAt, health }: AdminState): Fact {
+  const { label, ok, okText, waits, oldest, later, laterText } = adminWords.notifications;
   const fact = { label, isWell: health.telling, at: oldestUnsentAt };
   if (unsentCount === 0) return { ...fact, value: ok, about: okText };
   if (oldestUnsentAt === null) return { ...fact, value: later(unsentCount), about: laterText };
   return { ...fact, value: waits(unsentCount), about: oldest };
 }
 
-function letters({ mail, oldestLetterAt, health }: AdminState): Fact {
-  const { label, on, off, offText, waits, okText } = adminWords.letters;
+function emailQueueFact({ mail, oldestLetterAt, health }: AdminState): Fact {
+  const { label, on, off, offText, waits, okText } = adminWords.emailQueue;
   const fact = { label, isWell: health.letters };
   if (!mail) return { ...fact, value: off, about: offText, at: null };
   return { ...fact, value: on, about: oldestLetterAt === null ? okText : waits, at: oldestLetterAt };
 }
 
-function database({ databaseBytes, migrations, health }: AdminState): Fact {
+function databaseFact({ databaseBytes, migrations, health }: AdminState): Fact {
   const { label, migrations: applied, pending } = adminWords.database;
   const left = migrations.filter(({ appliedAt }) => appliedAt === null).length;
   return {
@@ -301,7 +308,7 @@ function database({ databaseBytes, migrations, health }: AdminState): Fact {
   };
 }
 
-function version(state: AdminState): Fact {
+function versionFact(state: AdminState): Fact {
   return {
     label: adminWords.version.label,
     isWell: null,
@@ -447,10 +454,10 @@ export function Quarantine({ quarantined }: { quarantined: AdminState["quarantin
 
 // All accounts.
 
-type Over = { what: "invite" } | { what: "limit" | "operator"; account: AdminAccount } | null;
+type OpenDialog = { what: "invite" } | { what: "limit" | "operator"; account: AdminAccount } | null;
 
 export function Accounts() {
-  const [over, setOver] = useState<Over>(null);
+  const [dialog, setDialog] = useState<OpenDialog>(null);
   const query = useInfiniteQuery({
     queryKey: ["admin-accounts"],
     queryFn: ({ pageParam }) => get<AdminAccounts>("/admin/accounts", { after: pageParam }),
@@ -460,33 +467,33 @@ export function Accounts() {
   if (query.isPending) return <Loading />;
   if (query.isError) return <Failed error={query.error} onRetry={() => void query.refetch()} />;
   const accounts = query.data.pages.flatMap((page) => page.accounts);
-  const close = () => setOver(null);
+  const close = () => setDialog(null);
   return (
     <>
       <p className="admin-invite">
-        <Button onClick={() => setOver({ what: "invite" })}>{accountsWords.invite}</Button>
+        <Button onClick={() => setDialog({ what: "invite" })}>{accountsWords.invite}</Button>
       </p>
-      <AccountsTable accounts={accounts} onOver={setOver} />
+      <AccountsTable accounts={accounts} onDialog={setDialog} />
       {query.hasNextPage && (
         <Button isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
           {accountsWords.more}
         </Button>
       )}
-      {over?.what === "invite" && (
+      {dialog?.what === "invite" && (
         <InviteDialog invitesBy={query.data.pages[0]?.invitesBy ?? "link"} onClose={close} />
       )}
-      {over?.what === "limit" && <LimitDialog account={over.account} onClose={close} />}
-      {over?.what === "operator" && <AdminDialog account={over.account} onClose={close} />}
+      {dialog?.what === "limit" && <LimitDialog account={dialog.account} onClose={close} />}
+      {dialog?.what === "operator" && <AdminDialog account={dialog.account} onClose={close} />}
     </>
   );
 }
 
 function AccountsTable({
   accounts,
-  onOver,
+  onDialog,
 }: {
   accounts: readonly AdminAccount[];
-  onOver: (over: Over) => void;
+  onDialog: (dialog: OpenDialog) => void;
 }) {
   const { columns } = accountsWords;
   return (
@@ -504,14 +511,14 @@ function AccountsTable({
       </thead>
       <tbody>
         {accounts.map((account) => (
-          <Line key={account.uuid} account={account} onOver={onOver} />
+          <Line key={account.uuid} account={account} onDialog={onDialog} />
         ))}
       </tbody>
     </table>
   );
 }
 
-function Line({ account, onOver }: { account: AdminAccount; onOver: (over: Over) => void }) {
+function Line({ account, onDialog }: { account: AdminAccount; onDialog: (dialog: OpenDialog) => void }) {
   const { email, name, isOperator, hasTotp, checkCount, checkLimit, signedInAt, createdAt } = account;
   return (
     <tr>
@@ -531,13 +538,13 @@ function Line({ account, onOver }: { account: AdminAccount; onOver: (over: Over)
         <Day at={createdAt} />
       </td>
       <td className="admin-acts">
-        <Acts account={account} onOver={onOver} />
+        <Acts account={account} onDialog={onDialog} />
       </td>
     </tr>
   );
 }
 
-function Acts({ account, onOver }: { account: AdminAccount; onOver: (over: Over) => void }) {
+function Acts({ account, onDialog }: { account: AdminAccount; onDialog: (dialog: OpenDialog) => void }) {
   const { email, isOperator } = account;
   return (
     <Menu
@@ -549,8 +556,8 @@ function Acts({ account, onOver }: { account: AdminAccount; onOver: (over: Over)
         </IconButton>
       }
     >
-      <MenuItem onPick={() => onOver({ what: "limit", account })}>{accountsWords.changeLimit}</MenuItem>
-      <MenuItem onPick={() => onOver({ what: "operator", account })}>
+      <MenuItem onPick={() => onDialog({ what: "limit", account })}>{accountsWords.changeLimit}</MenuItem>
+      <MenuItem onPick={() => onDialog({ what: "operator", account })}>
         {isOperator ? accountsWords.endOperator : accountsWords.makeOperator}
       </MenuItem>
     </Menu>

@@ -38,7 +38,7 @@ import { ChannelForm } from "./channel-form.tsx";
 import { connectChecks } from "./checks-actions.ts";
 
 /** What stands over the page at the moment. */
-type Over =
+type OpenDialog =
   | { what: "gallery" }
   | { what: "new"; kind: string }
   | { what: "edit" | "test" | "log" | "checks"; channel: ChannelCard }
@@ -55,9 +55,11 @@ export function ChannelsPage({ params }: PageProps) {
   usePageTitle(title);
   // The first steps lead straight to the gallery.
   const [search] = useSearchParams();
-  const [over, setOver] = useState<Over>(search.get("open") === "gallery" ? { what: "gallery" } : null);
+  const [dialog, setDialog] = useState<OpenDialog>(
+    search.get("open") === "gallery" ? { what: "gallery" } : null,
+  );
   const mayEdit = mayIn(project, "editChannels");
-  const add = () => setOver({ what: "gallery" });
+  const add = () => setDialog({ what: "gallery" });
   return (
     <>
       <header className="top">
@@ -84,19 +86,24 @@ export function ChannelsPage({ params }: PageProps) {
               {channelsWords.none.text}
             </Empty>
           ) : (
-            <List page={page} mayEdit={mayEdit} project={project} onOver={setOver} />
+            <List page={page} mayEdit={mayEdit} project={project} onDialog={setDialog} />
           )
         }
       </Queried>
       {query.data !== undefined && (
-        <Windows page={query.data} {...{ mayEdit, project, over }} onOver={setOver} />
+        <Windows page={query.data} {...{ mayEdit, project, dialog }} onDialog={setDialog} />
       )}
     </>
   );
 }
 
-function List(props: { page: Page; mayEdit: boolean; project: string; onOver: (over: Over) => void }) {
-  const { page, mayEdit, project, onOver } = props;
+function List(props: {
+  page: Page;
+  mayEdit: boolean;
+  project: string;
+  onDialog: (dialog: OpenDialog) => void;
+}) {
+  const { page, mayEdit, project, onDialog } = props;
   return (
     <table className="table channels-table">
       <thead>
@@ -117,7 +124,7 @@ function List(props: { page: Page; mayEdit: boolean; project: string; onOver: (o
             kind={page.kinds.find(({ name }) => name === channel.kind)}
             mayEdit={mayEdit}
             project={project}
-            onOpen={(what) => onOver({ what, channel })}
+            onOpen={(what) => onDialog({ what, channel })}
           />
         ))}
       </tbody>
@@ -129,34 +136,36 @@ function Windows(props: {
   page: Page;
   mayEdit: boolean;
   project: string;
-  over: Over;
-  onOver: (over: Over) => void;
+  dialog: OpenDialog;
+  onDialog: (dialog: OpenDialog) => void;
 }) {
-  const { page, mayEdit, project, over, onOver } = props;
+  const { page, mayEdit, project, dialog, onDialog } = props;
   const mayEditChecks = mayIn(project, "editChecks");
   const client = useQueryClient();
-  const close = () => onOver(null);
+  const close = () => onDialog(null);
   const changed = () => {
     void client.invalidateQueries({ queryKey: ["channels", project] });
     // Who is told of a check stands in its row, and nothing else tells that row.
     checksStore(project).reload();
   };
-  const reload = async (opened: Over) => {
+  const reload = async (opened: OpenDialog) => {
     await client.refetchQueries({ queryKey: ["channels", project] });
     const channels = client.getQueryData<Page>(["channels", project])?.channels ?? [];
     const channel = opened?.what === "edit" ? channels.find(({ id }) => id === opened.channel.id) : undefined;
-    onOver(channel === undefined ? null : { what: "edit", channel });
+    onDialog(channel === undefined ? null : { what: "edit", channel });
   };
-  switch (over?.what) {
+  switch (dialog?.what) {
     case undefined:
       return null;
     case "gallery":
-      return <Gallery kinds={page.kinds} onPick={(kind) => onOver({ what: "new", kind })} onClose={close} />;
+      return (
+        <Gallery kinds={page.kinds} onPick={(kind) => onDialog({ what: "new", kind })} onClose={close} />
+      );
     case "new":
     case "edit": {
-      const name = over.what === "new" ? over.kind : over.channel.kind;
+      const name = dialog.what === "new" ? dialog.kind : dialog.channel.kind;
       const kind = page.kinds.find((one) => one.name === name);
-      const channel = over.what === "edit" ? over.channel : null;
+      const channel = dialog.what === "edit" ? dialog.channel : null;
       if (kind === undefined) return null;
       return (
         <ChannelForm
@@ -166,18 +175,18 @@ function Windows(props: {
           channels={page.channels}
           onDone={changed}
           onClose={close}
-          onReload={() => void reload(over)}
+          onReload={() => void reload(dialog)}
         />
       );
     }
     case "test":
-      return <TestDialog project={project} channel={over.channel} onClose={close} onDone={changed} />;
+      return <TestDialog project={project} channel={dialog.channel} onClose={close} onDone={changed} />;
     case "checks":
       return (
-        <ChannelChecks {...{ project, mayEdit: mayEditChecks }} channel={over.channel} onClose={close} />
+        <ChannelChecks {...{ project, mayEdit: mayEditChecks }} channel={dialog.channel} onClose={close} />
       );
     case "log":
-      return <DeliveryLog {...{ project, mayEdit }} channel={over.channel} onClose={close} />;
+      return <DeliveryLog {...{ project, mayEdit }} channel={dialog.channel} onClose={close} />;
   }
 }
 

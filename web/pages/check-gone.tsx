@@ -37,10 +37,10 @@ export function Gone({ page }: { page: CheckPage }) {
   useShowProject(projectId);
   useComeBack(page);
   const query = useGone({ project: projectId, check: row.id });
-  return <Queried query={query}>{(gone) => <Told page={page} gone={gone} />}</Queried>;
+  return <Queried query={query}>{(gone) => <GoneMessage page={page} gone={gone} />}</Queried>;
 }
 
-function Told({ page, gone }: { page: CheckPage; gone: GoneCheck }) {
+function GoneMessage({ page, gone }: { page: CheckPage; gone: GoneCheck }) {
   const name = checkName(page.row);
   const when = useWhen();
   const { isBusy, takeBack } = useTakeBack(page);
@@ -107,7 +107,7 @@ function useTakeBack({ projectId, row }: CheckPage) {
     setBusy(true);
     try {
       const back = await send<CheckRow>("POST", `/checks/${row.id}/restore`);
-      checksStore(projectId).take({ rows: [back], removed: [] });
+      checksStore(projectId).applyRows({ rows: [back], removed: [] });
       toast({ text: actionWords.restored(checkName(back)) });
     } catch (error) {
       toastError(error);

@@ -48,7 +48,10 @@ import {
 } from "../words/format.ts";
 import { useDurations } from "./use-check.ts";
 
-const STRIP_DAY_MS = 86_400_000;
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 /** So much of a column is red at the least, to be seen. */
 const DOWN_SHARE_MIN = 0.3;
 
@@ -108,7 +111,7 @@ function DaysTable({ days, named }: { days: readonly DayMark[]; named: (day: str
 }
 
 function downStyle({ downMs }: DayMark): React.CSSProperties {
-  const share = Math.max(DOWN_SHARE_MIN, Math.min(1, (downMs ?? 0) / STRIP_DAY_MS));
+  const share = Math.max(DOWN_SHARE_MIN, Math.min(1, (downMs ?? 0) / DAY_MS));
   return { "--down-share": share.toFixed(3) } as React.CSSProperties;
 }
 
@@ -477,11 +480,6 @@ function DurationsTable({ bars }: { bars: readonly BarMark[] }) {
 }
 
 // Scales of the chart.
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 /** Steps that people read without thinking. */
 const STEPS_MS = [

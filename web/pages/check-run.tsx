@@ -16,7 +16,7 @@ import { Drawer } from "../ui/dialog.tsx";
 import { StateShape } from "../ui/marks.tsx";
 import { Queried, type Tab, Tabs } from "../ui/page-state.tsx";
 import { When } from "../ui/when.tsx";
-import { againstUsual, checkKeys, formatMoment, runTitle, runWords, toldText } from "../words/check.ts";
+import { againstUsual, checkKeys, formatMoment, runTitle, runWords, deliveryText } from "../words/check.ts";
 import { formatBytes, formatDuration, formatExact, formatWhen, knownZone } from "../words/format.ts";
 
 const SHAPES: Readonly<Record<Run["kind"], DrawnState>> = {
@@ -398,7 +398,7 @@ function RunEffects({ id, run: { flip, deliveries } }: { id: string; run: Run })
           return (
             <li key={delivery.id} className={delivery.state === "dead" ? "is-bad" : undefined}>
               <time>{formatMoment(at, readerZone)}</time>
-              <span>{toldText({ kind: "told", at, ...delivery }, reader)}</span>
+              <span>{deliveryText({ kind: "told", at, ...delivery }, reader)}</span>
             </li>
           );
         })}

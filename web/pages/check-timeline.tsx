@@ -19,7 +19,7 @@ import {
   silenceOf,
   stepText,
   summaryOf,
-  toldText,
+  deliveryText,
   trackWords,
   zoneSum,
 } from "../words/check.ts";
@@ -223,7 +223,7 @@ export function trackOf(given: TrackFacts): Track | null {
   const state = drawnAt(row, now);
   if (state === "new" || state === "paused") return null;
   const ended = runs.filter(({ outcome }) => outcome === "success" || outcome === "fail");
-  const last = lastTold(facts, ended);
+  const last = lastLabeled(facts, ended);
   const { expectedAt, alertAt } = deadlinesOf(facts);
   const lastFromAt = last === null ? (row.lastPingAt ?? now) : (last.startAt ?? last.at);
   const first = Math.min(lastFromAt, row.runningSince ?? now, expectedAt ?? now, now);
@@ -236,7 +236,7 @@ export function trackOf(given: TrackFacts): Track | null {
 }
 
 /** The last success before it went down, or simply the last run. */
-function lastTold({ row }: TrackFacts, ended: readonly RunRow[]): RunRow | null {
+function lastLabeled({ row }: TrackFacts, ended: readonly RunRow[]): RunRow | null {
   if (row.state !== "down") return ended[0] ?? null;
   return ended.find(({ outcome }) => outcome === "success") ?? ended[0] ?? null;
 }
@@ -367,10 +367,10 @@ export function LastAlert({ page, onMore }: { page: CheckPage; onMore: () => voi
   if (page.lastFlip === null || query.isError || query.data?.flip.to === "up") return null;
   return (
     <section
-      className={`panel${page.row.state === "down" ? " check-happened" : ""}`}
-      aria-labelledby="check-happened"
+      className={`panel${page.row.state === "down" ? " check-explanation" : ""}`}
+      aria-labelledby="check-explanation"
     >
-      <h2 id="check-happened">{page.row.state === "down" ? explainWords.title : explainWords.past}</h2>
+      <h2 id="check-explanation">{page.row.state === "down" ? explainWords.title : explainWords.past}</h2>
       <Queried query={query} rows={4}>
         {(explanation) => (
           <>
@@ -406,7 +406,7 @@ function AtLength({ id, explanation }: { id: string; explanation: Explanation })
   const expected = steps.find(isExpected);
   const track = trackOfSteps(steps, reader.now);
   const deliveredMs = firstDeliveryMs(explanation);
-  const isTold = steps.some(({ kind }) => kind === "told");
+  const isNotified = steps.some(({ kind }) => kind === "told");
   return (
     <div className="check-explained">
       <p className="check-summary">{summaryOf(explanation, reader)}</p>
@@ -427,8 +427,8 @@ function AtLength({ id, explanation }: { id: string; explanation: Explanation })
         </>
       )}
       <h3>{explainWords.hops}</h3>
-      {!isTold && <p className="muted">{silenceOf(explanation)}</p>}
-      {isTold && <DeliverySteps explanation={explanation} />}
+      {!isNotified && <p className="muted">{silenceOf(explanation)}</p>}
+      {isNotified && <DeliverySteps explanation={explanation} />}
       {deliveredMs !== null && <p>{explainWords.total(deliveredMs)}</p>}
     </div>
   );
@@ -487,11 +487,11 @@ function DeliverySteps({ explanation: { flip, steps } }: { explanation: Explanat
   const reader = { now: useMinute(), zone: readerZone };
   const deliveries = steps.filter((step): step is Delivery => step.kind === "told");
   return (
-    <ul className="check-hops" aria-label={explainWords.hops}>
+    <ul className="check-delivery-steps" aria-label={explainWords.hops}>
       {deliveries.map((delivery) => (
         <li key={delivery.id}>
           <b dir="auto" className={delivery.state === "dead" ? "is-bad" : undefined}>
-            {toldText(delivery, reader)}
+            {deliveryText(delivery, reader)}
           </b>
           <ol>
             {hopsOf(delivery, flip.at).map(({ at, text, sinceMs }) => (

@@ -30,7 +30,7 @@ import {
   codeWords,
   expectationOf,
   signalWords,
-  toldWords,
+  channelToggleWords,
 } from "../words/check.ts";
 import { actionWords } from "../words/checks.ts";
 import { words as shared } from "../words/shared.ts";
@@ -67,11 +67,11 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
   const row = useLiveRow(page);
   const runs = useRuns(row.id);
   const actions = useCheckActions(page);
-  const [over, setOver] = useOver();
+  const [dialog, setDialog] = useOpenDialog();
   // Where the reader found it; somebody may move it while it is read.
   const [home, setHome] = useState(projectId);
   const mayEdit = mayIn(projectId, "editChecks");
-  useShortcuts(shortcutsOf({ page: { ...page, row }, mayEdit, actions, onOver: setOver }));
+  useShortcuts(shortcutsOf({ page: { ...page, row }, mayEdit, actions, onDialog: setDialog }));
   const known = runs.data?.pages.flatMap((one) => one.runs) ?? [];
   const isNew = row.state === "new" && row.lastPingAt === null && row.runningSince === null;
   return (
@@ -81,11 +81,11 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
           page={page}
           from={home}
           mayEdit={mayEdit}
-          onBack={() => setOver("transfer")}
+          onBack={() => setDialog("transfer")}
           onClose={() => setHome(projectId)}
         />
       )}
-      <Head page={page} row={row} mayEdit={mayEdit} actions={actions} onOver={setOver} />
+      <Head page={page} row={row} mayEdit={mayEdit} actions={actions} onDialog={setDialog} />
       {page.quarantinedCount > 0 && (
         <Notice kind="bad" title={checkWords.quarantined(page.quarantinedCount)}>
           <p>{checkWords.quarantinedText}</p>
@@ -115,12 +115,12 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
           {isNew && <SendSignal page={page} />}
         </div>
         <aside className="check-aside">
-          <LastAlert page={page} onMore={() => setOver("explain")} />
+          <LastAlert page={page} onMore={() => setDialog("explain")} />
           {!isNew && <SendSignal page={page} />}
           <CheckChannels page={page} mayEdit={mayEdit} />
         </aside>
       </div>
-      <Windows {...{ page, actions, over, mayEdit, home, isGone, onUnsaved }} onOver={setOver} />
+      <Windows {...{ page, actions, dialog, mayEdit, home, isGone, onUnsaved }} onDialog={setDialog} />
       <RunDrawer page={page} n={n} />
     </>
   );
@@ -137,14 +137,14 @@ function FirstSignal({ row, project }: { row: CheckPage["row"]; project: string 
 }
 
 /** What lies over the page. The list of checks opens the form with `?edit=1`, mails an explanation with `?flip=`. */
-function useOver(): [Over, (over: Over) => void] {
+function useOpenDialog(): [OpenDialog, (dialog: OpenDialog) => void] {
   const [search, setSearch] = useSearchParams();
   const asked = search.has("edit") ? "edit" : search.has("flip") ? "explain" : null;
-  const [over, setOver] = useState<Over>(null);
+  const [dialog, setDialog] = useState<OpenDialog>(null);
   return [
-    over ?? asked,
+    dialog ?? asked,
     (next) => {
-      setOver(next);
+      setDialog(next);
       if (asked !== null && next === null) setSearch({}, { replace: true });
     },
   ];
@@ -153,9 +153,14 @@ function useOver(): [Over, (over: Over) => void] {
 /** Whether the check was deleted meanwhile, and what the form says of itself. */
 type Editing = { isGone: boolean; onUnsaved: (isUnsaved: boolean) => void };
 
-type Bound = { page: CheckPage; mayEdit: boolean; actions: CheckActions; onOver: (over: Over) => void };
+type Bound = {
+  page: CheckPage;
+  mayEdit: boolean;
+  actions: CheckActions;
+  onDialog: (dialog: OpenDialog) => void;
+};
 
-function shortcutsOf({ page, mayEdit, actions, onOver }: Bound) {
+function shortcutsOf({ page, mayEdit, actions, onDialog }: Bound) {
   const { group } = keys;
   const isPaused = page.row.state === "paused";
   return [
@@ -167,35 +172,35 @@ function shortcutsOf({ page, mayEdit, actions, onOver }: Bound) {
             group,
             run: () => void (isPaused ? actions.resume() : actions.pause()),
           },
-          { keys: "e", says: keys.edit, group, run: () => onOver("edit") },
+          { keys: "e", says: keys.edit, group, run: () => onDialog("edit") },
         ]
       : []),
     ...(page.lastFlip === null
       ? []
-      : [{ keys: "w", says: keys.explain, group, run: () => onOver("explain") }]),
-    { keys: "c", says: keys.code, group, run: () => onOver("code") },
+      : [{ keys: "w", says: keys.explain, group, run: () => onDialog("explain") }]),
+    { keys: "c", says: keys.code, group, run: () => onDialog("code") },
     { keys: "u", says: keys.copyUrl, group, run: () => void actions.copyUrl() },
   ];
 }
 
-type WindowsProps = Bound & Editing & { over: Over; home: string };
+type WindowsProps = Bound & Editing & { dialog: OpenDialog; home: string };
 
-function Windows({ page, actions, over, onOver, mayEdit, home, isGone, onUnsaved }: WindowsProps) {
+function Windows({ page, actions, dialog, onDialog, mayEdit, home, isGone, onUnsaved }: WindowsProps) {
   const [search] = useSearchParams();
   const flip = Number(search.get("flip"));
-  const close = () => onOver(null);
+  const close = () => onDialog(null);
   return (
     <>
       <ExplainDrawer
         page={page}
         flip={Number.isSafeInteger(flip) && flip > 0 ? flip : null}
-        isOpen={over === "explain"}
+        isOpen={dialog === "explain"}
         onClose={close}
       />
-      {over === "edit" && mayEdit && <EditDrawer {...{ page, isGone, onUnsaved }} onClose={close} />}
-      {over === "code" && <CodeDialog page={page} onClose={close} />}
-      {over === "clear" && <ClearDialog page={page} actions={actions} onClose={close} />}
-      {over === "transfer" && (
+      {dialog === "edit" && mayEdit && <EditDrawer {...{ page, isGone, onUnsaved }} onClose={close} />}
+      {dialog === "code" && <CodeDialog page={page} onClose={close} />}
+      {dialog === "clear" && <ClearDialog page={page} actions={actions} onClose={close} />}
+      {dialog === "transfer" && (
         <TransferDialog page={page} actions={actions} preferred={home} onClose={close} />
       )}
     </>
@@ -207,17 +212,17 @@ function Windows({ page, actions, over, onOver, mayEdit, home, isGone, onUnsaved
 const TAGS_SHOWN = 8;
 
 /** What stands over the page at the moment. */
-export type Over = "edit" | "explain" | "code" | "transfer" | "clear" | null;
+export type OpenDialog = "edit" | "explain" | "code" | "transfer" | "clear" | null;
 
 type HeadProps = {
   page: CheckPage;
   row: CheckRow;
   mayEdit: boolean;
   actions: CheckActions;
-  onOver: (over: Over) => void;
+  onDialog: (dialog: OpenDialog) => void;
 };
 
-export function Head({ page, row, mayEdit, actions, onOver }: HeadProps) {
+export function Head({ page, row, mayEdit, actions, onDialog }: HeadProps) {
   const state = drawnAt(row, useNow());
   const name = checkName(row);
   usePageTitle(checkTitle(name, state));
@@ -247,13 +252,13 @@ export function Head({ page, row, mayEdit, actions, onOver }: HeadProps) {
         <div className="check-acts">
           {mayEdit && <PauseButton row={row} actions={actions} />}
           {mayEdit && (
-            <Button keys="e" onClick={() => onOver("edit")}>
+            <Button keys="e" onClick={() => onDialog("edit")}>
               {checkWords.edit}
             </Button>
           )}
-          <MoreMenu page={page} mayEdit={mayEdit} actions={actions} onOver={onOver} />
+          <MoreMenu page={page} mayEdit={mayEdit} actions={actions} onDialog={onDialog} />
           {page.lastFlip !== null && (state === "down" || page.lastFlip.to === "down") && (
-            <Button kind="primary" keys="w" onClick={() => onOver("explain")}>
+            <Button kind="primary" keys="w" onClick={() => onDialog("explain")}>
               {checkWords.explain}
             </Button>
           )}
@@ -272,7 +277,7 @@ function PauseButton({ row, actions }: { row: CheckRow; actions: CheckActions })
   );
 }
 
-function MoreMenu({ page, mayEdit, actions, onOver }: Omit<HeadProps, "row">) {
+function MoreMenu({ page, mayEdit, actions, onDialog }: Omit<HeadProps, "row">) {
   return (
     <Menu
       align="end"
@@ -286,7 +291,7 @@ function MoreMenu({ page, mayEdit, actions, onOver }: Omit<HeadProps, "row">) {
       <MenuItem keys="u" onPick={() => void actions.copyUrl()}>
         {checkWords.copyUrl}
       </MenuItem>
-      <MenuItem keys="c" onPick={() => onOver("code")}>
+      <MenuItem keys="c" onPick={() => onDialog("code")}>
         {checkWords.asCode}
       </MenuItem>
       <MenuLink href={`${pageHref("badges", { project: page.projectId })}?check=${page.row.id}`}>
@@ -298,10 +303,10 @@ function MoreMenu({ page, mayEdit, actions, onOver }: Omit<HeadProps, "row">) {
           <MenuItem onPick={() => void actions.ping()}>{checkWords.ping}</MenuItem>
           <MenuItem onPick={() => void actions.copy()}>{checkWords.copy}</MenuItem>
           {otherProjects(page.projectId).length > 0 && (
-            <MenuItem onPick={() => onOver("transfer")}>{checkWords.transfer}</MenuItem>
+            <MenuItem onPick={() => onDialog("transfer")}>{checkWords.transfer}</MenuItem>
           )}
           <MenuLine />
-          <MenuItem isDanger onPick={() => onOver("clear")}>
+          <MenuItem isDanger onPick={() => onDialog("clear")}>
             {checkWords.clear}
           </MenuItem>
           <MenuItem isDanger onPick={() => void actions.remove()}>
@@ -519,7 +524,7 @@ export function CheckChannels({ page, mayEdit }: { page: CheckPage; mayEdit: boo
   const { channels, row, projectId } = page;
   const client = useQueryClient();
   const [busy, setBusy] = useState<string | null>(null);
-  const tell = async (ids: readonly string[]) => {
+  const setChannels = async (ids: readonly string[]) => {
     await send("PATCH", `/checks/${row.id}`, { channels: ids });
     await refreshCheck(client, row.id);
   };
@@ -527,9 +532,9 @@ export function CheckChannels({ page, mayEdit }: { page: CheckPage; mayEdit: boo
     const before = channels.filter((one) => one.isOn).map((one) => one.id);
     setBusy(id);
     try {
-      await tell(isOn ? [...before, id] : before.filter((one) => one !== id));
-      const said = isOn ? toldWords.on(name) : toldWords.quiet(name);
-      toast({ text: said, undo: () => tell(before) });
+      await setChannels(isOn ? [...before, id] : before.filter((one) => one !== id));
+      const said = isOn ? channelToggleWords.on(name) : channelToggleWords.quiet(name);
+      toast({ text: said, undo: () => setChannels(before) });
     } catch (error) {
       toastError(error);
     } finally {
@@ -537,17 +542,17 @@ export function CheckChannels({ page, mayEdit }: { page: CheckPage; mayEdit: boo
     }
   };
   return (
-    <section className="panel" aria-labelledby="check-told">
-      <h2 id="check-told">{toldWords.title}</h2>
+    <section className="panel" aria-labelledby="check-channels">
+      <h2 id="check-channels">{channelToggleWords.title}</h2>
       {channels.length === 0 ? (
         <p className="muted">
-          {toldWords.none}{" "}
+          {channelToggleWords.none}{" "}
           <Link className="link" href={pageHref("channels", { project: projectId })}>
-            {toldWords.add}
+            {channelToggleWords.add}
           </Link>
         </p>
       ) : (
-        <ul className="check-told">
+        <ul className="check-channels">
           {channels.map((channel) => (
             <li key={channel.id}>
               <Toggle
@@ -561,7 +566,7 @@ export function CheckChannels({ page, mayEdit }: { page: CheckPage; mayEdit: boo
         </ul>
       )}
       {channels.length > 0 && !channels.some(({ isOn }) => isOn) && (
-        <p className="check-note">{toldWords.nobody}</p>
+        <p className="check-note">{channelToggleWords.nobody}</p>
       )}
     </section>
   );
@@ -574,7 +579,7 @@ function ChannelName({ channel: { name, kind, disabledReason } }: { channel: Che
       {disabledReason === null ? (
         name !== kind && <span className="muted"> · {kind}</span>
       ) : (
-        <span className="muted"> · {disabledReason || toldWords.off}</span>
+        <span className="muted"> · {disabledReason || channelToggleWords.off}</span>
       )}
     </>
   );
@@ -671,13 +676,13 @@ export function CodeDialog({ page, onClose }: Omit<WindowProps, "actions">) {
 
 type Verb = "pause" | "resume" | "ping" | "clear" | "restore";
 
-/** What every deed needs: the check, its place on screen, and how to ask. */
-function useDoing({ row, projectId }: CheckPage) {
+/** What every action needs: the check, its place on screen, and how to ask. */
+function useCheckRequests({ row, projectId }: CheckPage) {
   const client = useQueryClient();
   const [, navigate] = useLocation();
   const store = checksStore(projectId);
   const taken = (changed: CheckRow) => {
-    store.take({ rows: [changed], removed: [] });
+    store.applyRows({ rows: [changed], removed: [] });
     return refreshCheck(client, changed.id);
   };
   return {
@@ -688,7 +693,7 @@ function useDoing({ row, projectId }: CheckPage) {
     taken,
     ask: async (verb: Verb) => taken(await send<CheckRow>("POST", `/checks/${row.id}/${verb}`)),
     gone: () => {
-      store.take({ rows: [], removed: [row.id] });
+      store.applyRows({ rows: [], removed: [row.id] });
       // Whoever comes back to this page is not to find what it was.
       void client.invalidateQueries({ queryKey: checkKey(row.id), refetchType: "none" });
     },
@@ -696,12 +701,12 @@ function useDoing({ row, projectId }: CheckPage) {
   };
 }
 
-type Doing = ReturnType<typeof useDoing>;
+type CheckRequests = ReturnType<typeof useCheckRequests>;
 
 /** Does it, or says why it could not be done. */
-async function perform(deed: () => Promise<unknown>): Promise<boolean> {
+async function attempt(action: () => Promise<unknown>): Promise<boolean> {
   try {
-    await deed();
+    await action();
     return true;
   } catch (error) {
     toastError(error);
@@ -710,15 +715,19 @@ async function perform(deed: () => Promise<unknown>): Promise<boolean> {
 }
 
 /** Asks for something, says that it is done, and offers the way back if there is one. */
-function doing({ ask }: Doing, verb: Verb, { said, back }: { said: string; back?: Verb }): Promise<boolean> {
-  return perform(async () => {
+function requestAction(
+  { ask }: CheckRequests,
+  verb: Verb,
+  { said, back }: { said: string; back?: Verb },
+): Promise<boolean> {
+  return attempt(async () => {
     await ask(verb);
     toast({ text: said, ...(back !== undefined && { undo: () => ask(back) }) });
   });
 }
 
-function copy({ id, name, taken, navigate }: Doing): Promise<boolean> {
-  return perform(async () => {
+function copy({ id, name, taken, navigate }: CheckRequests): Promise<boolean> {
+  return attempt(async () => {
     const made = await send<CheckRow>("POST", `/checks/${id}/copy`);
     await taken(made);
     navigate(pageHref("check", { check: made.id }));
@@ -726,8 +735,11 @@ function copy({ id, name, taken, navigate }: Doing): Promise<boolean> {
   });
 }
 
-function transfer({ id, name, gone, refresh }: Doing, to: { id: string; name: string }): Promise<boolean> {
-  return perform(async () => {
+function transfer(
+  { id, name, gone, refresh }: CheckRequests,
+  to: { id: string; name: string },
+): Promise<boolean> {
+  return attempt(async () => {
     await send<CheckRow>("POST", `/checks/${id}/transfer`, { project: to.id });
     gone();
     await refresh();
@@ -735,8 +747,8 @@ function transfer({ id, name, gone, refresh }: Doing, to: { id: string; name: st
   });
 }
 
-function remove({ id, name, projectId, ask, gone, navigate }: Doing): Promise<boolean> {
-  return perform(async () => {
+function remove({ id, name, projectId, ask, gone, navigate }: CheckRequests): Promise<boolean> {
+  return attempt(async () => {
     await send("DELETE", `/checks/${id}`);
     gone();
     navigate(pageHref("checks", { project: projectId }));
@@ -755,16 +767,16 @@ async function copyUrl(url: string): Promise<void> {
 
 /** The deeds of the page, each ready to be bound to a button. */
 export function useCheckActions(page: CheckPage) {
-  const doer = useDoing(page);
-  const { name } = doer;
+  const requests = useCheckRequests(page);
+  const { name } = requests;
   return {
-    pause: () => doing(doer, "pause", { said: actionWords.paused(name), back: "resume" }),
-    resume: () => doing(doer, "resume", { said: actionWords.resumed(name), back: "pause" }),
-    ping: () => doing(doer, "ping", { said: checkWords.pinged(name) }),
-    clear: () => doing(doer, "clear", { said: checkWords.clearAsk.done(name) }),
-    copy: () => copy(doer),
-    transfer: (to: { id: string; name: string }) => transfer(doer, to),
-    remove: () => remove(doer),
+    pause: () => requestAction(requests, "pause", { said: actionWords.paused(name), back: "resume" }),
+    resume: () => requestAction(requests, "resume", { said: actionWords.resumed(name), back: "pause" }),
+    ping: () => requestAction(requests, "ping", { said: checkWords.pinged(name) }),
+    clear: () => requestAction(requests, "clear", { said: checkWords.clearAsk.done(name) }),
+    copy: () => copy(requests),
+    transfer: (to: { id: string; name: string }) => transfer(requests, to),
+    remove: () => remove(requests),
     copyUrl: () => copyUrl(page.addresses.url),
   };
 }

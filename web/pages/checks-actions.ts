@@ -14,7 +14,7 @@ function pingUrl(id: string): string {
   return `${boot.site.pingUrl}/${id}`;
 }
 
-type Told = {
+type ActionMessage = {
   rows: readonly CheckRow[];
   said: (what: string) => string;
   /** Whenever the server has changed something, also back. */
@@ -24,35 +24,35 @@ type Told = {
 type Ended = Pick<Outcome, "done" | "refused" | "fault">;
 
 /** Does it, says what was done, and offers to take that back; also when it broke off. False: nothing was done. */
-async function perform({
+async function runAction({
   project,
   steps,
-  ...told
-}: Told & { project: string; steps: readonly Step[] }): Promise<boolean> {
+  ...message
+}: ActionMessage & { project: string; steps: readonly Step[] }): Promise<boolean> {
   const ask = (request: BulkRequest) => send<BulkAnswer>("POST", `/projects/${project}/bulk`, request);
   const { undo, ...ended } = await runInBulk(ask, steps);
-  return tell(ended, { ...told, takeBack: undo.length > 0 ? () => runInBulk(ask, undo) : null });
+  return showOutcome(ended, { ...message, takeBack: undo.length > 0 ? () => runInBulk(ask, undo) : null });
 }
 
 /** Says what was done, and what was not; `takeBack`: what undoes it, null when nothing does. */
-export function tell(
+export function showOutcome(
   { done, ...failed }: Ended,
-  { rows, said, onChanged, takeBack }: Told & { takeBack: (() => Promise<Ended>) | null },
+  { rows, said, onChanged, takeBack }: ActionMessage & { takeBack: (() => Promise<Ended>) | null },
 ): boolean {
-  tellTrouble(failed);
+  showFailures(failed);
   onChanged?.();
   if (done.length === 0) return failed.refused.length === 0 && failed.fault === null;
   const isDone = new Set(done);
-  const text = said(named(rows.filter(({ id }) => isDone.has(id))));
+  const text = said(namesOf(rows.filter(({ id }) => isDone.has(id))));
   const undo = async () => {
-    if (takeBack !== null) tellTrouble(await takeBack());
+    if (takeBack !== null) showFailures(await takeBack());
     onChanged?.();
   };
   toast({ text, ...(takeBack !== null && { undo }) });
   return failed.fault === null;
 }
 
-function tellTrouble({ refused, fault }: Pick<Outcome, "refused" | "fault">): void {
+function showFailures({ refused, fault }: Pick<Outcome, "refused" | "fault">): void {
   const [first] = refused;
   if (first !== undefined) toast({ kind: "trouble", text: actionWords.refused(refused.length, first.error) });
   if (fault !== null) toastError(fault);
@@ -64,7 +64,7 @@ function once(rows: readonly CheckRow[], deed: BulkAction, back: BulkAction | nu
 }
 
 /** "nightly-backup" or "3 checks". */
-export function named(rows: readonly CheckRow[]): string {
+export function namesOf(rows: readonly CheckRow[]): string {
   const [first] = rows;
   return rows.length === 1 && first !== undefined ? checkName(first) : actionWords.many(rows.length);
 }
@@ -72,18 +72,18 @@ export function named(rows: readonly CheckRow[]): string {
 export function pauseChecks(project: string, chosen: readonly CheckRow[]): Promise<boolean> {
   const rows = chosen.filter(({ state }) => state !== "paused");
   const steps = once(rows, { do: "pause" }, { do: "resume" });
-  return perform({ project, rows, steps, said: actionWords.paused });
+  return runAction({ project, rows, steps, said: actionWords.paused });
 }
 
 export function resumeChecks(project: string, chosen: readonly CheckRow[]): Promise<boolean> {
   const rows = chosen.filter(({ state }) => state === "paused");
   const steps = once(rows, { do: "resume" }, { do: "pause" });
-  return perform({ project, rows, steps, said: actionWords.resumed });
+  return runAction({ project, rows, steps, said: actionWords.resumed });
 }
 
 export function deleteChecks(project: string, rows: readonly CheckRow[]): Promise<boolean> {
   const steps = once(rows, { do: "delete" }, { do: "restore" });
-  return perform({ project, rows, steps, said: actionWords.deleted });
+  return runAction({ project, rows, steps, said: actionWords.deleted });
 }
 
 /** Adds tags, or takes them off; the way back leaves alone those that had one, or had it not, before. */
@@ -99,7 +99,7 @@ export function tagChecks(
   });
   const list = tags.join(", ");
   const said = (what: string) => (isOn ? actionWords.tagged(what, list) : actionWords.untagged(what, list));
-  return perform({ project, rows, steps, said });
+  return runAction({ project, rows, steps, said });
 }
 
 /** Lets a channel hear of the checks, or not any more. */
@@ -114,7 +114,7 @@ export function connectChecks(
   const steps = isOn ? once(rows, on, off) : once(rows, off, on);
   const said = (what: string) =>
     isOn ? actionWords.connected(what, name) : actionWords.disconnected(what, name);
-  return perform({ project, rows, steps, said, onChanged });
+  return runAction({ project, rows, steps, said, onChanged });
 }
 
 /** Assigns all of these channels to the checks. */
@@ -128,7 +128,7 @@ export function connectAll(
   );
   const names = listNames(channels.map(({ name }) => name));
   const said = (what: string) => actionWords.assigned(what, names);
-  return perform({ project, rows, steps, said, onChanged });
+  return runAction({ project, rows, steps, said, onChanged });
 }
 
 export function moveChecks(
@@ -137,7 +137,7 @@ export function moveChecks(
   to: { id: string; name: string },
 ): Promise<boolean> {
   const steps = once(rows, { do: "move", project: to.id }, null);
-  return perform({ project, rows, steps, said: (what) => actionWords.moved(what, to.name) });
+  return runAction({ project, rows, steps, said: (what) => actionWords.moved(what, to.name) });
 }
 
 export async function restoreCheck(

@@ -1,6 +1,6 @@
 // One finger swipes a row; whatever else touches the screen meanwhile neither moves it nor leaves it aside.
 import { beforeEach, expect, test, vi } from "vitest";
-import { swiped } from "./checks-list.tsx";
+import { swipeHandlers } from "./checks-list.tsx";
 
 /** A row, as far as a finger finds it. */
 function makeRow() {
@@ -23,7 +23,7 @@ function makeRow() {
     for (const hear of listeners) hear({ cancelable: true, preventDefault } as unknown as TouchEvent);
     return preventDefault.mock.calls.length > 0;
   };
-  const hands = swiped("Pause", act);
+  const hands = swipeHandlers("Pause", act);
   const touch = (pointerId: number, clientX: number, isPrimary = true, clientY = 0) =>
     ({
       currentTarget: place,

@@ -1,7 +1,7 @@
 // What a row says in each state.
 import { expect, test } from "vitest";
 import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import { saidOfLast, saidOfNext } from "./checks-list.tsx";
+import { lastText, nextText } from "./checks-list.tsx";
 
 const NOW = Date.UTC(2026, 10, 15, 8, 0);
 const MIN = 60_000;
@@ -46,11 +46,11 @@ test.each<[string, Partial<CheckRow>, string, string]>([
   ["new", { state: "new", fuse: null, lastPingAt: null }, "never", "waiting for the first ping"],
 ])("a row that is %s", (_what, change, last, next) => {
   const row = { ...plain, ...change };
-  expect([saidOfLast(row, reader).text, saidOfNext(row, reader).text]).toEqual([last, next]);
+  expect([lastText(row, reader).text, nextText(row, reader).text]).toEqual([last, next]);
 });
 
 test("a deadline on another day is told with its day", () => {
   const alertAt = NOW + 30 * 60 * MIN;
   const row = { ...plain, runningSince: NOW, fuse: { fromAt: NOW, lateAt: alertAt - 1, alertAt } };
-  expect(saidOfNext(row, reader).text).toBe("due by tomorrow 16:00");
+  expect(nextText(row, reader).text).toBe("due by tomorrow 16:00");
 });

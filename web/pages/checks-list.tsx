@@ -47,7 +47,7 @@ type CheckListProps = {
   picked: ReadonlySet<string>;
   cursor: string | null;
   mayEdit: boolean;
-  isAnyTold: boolean;
+  hasAnyChannel: boolean;
   onPick: (id: string, isRange: boolean) => void;
   onSee: (ids: string[]) => void;
   /** Whether the pointer is over the list. */
@@ -55,7 +55,7 @@ type CheckListProps = {
 };
 
 export function CheckList(props: CheckListProps) {
-  const { items, snapshot, picked, cursor, mayEdit, isAnyTold, onPick, onSee, onHold } = props;
+  const { items, snapshot, picked, cursor, mayEdit, hasAnyChannel, onPick, onSee, onHold } = props;
   const place = useRef<HTMLDivElement>(null);
   const { virtual, above } = useLines(items, place);
   const roomPx = useRoom(place);
@@ -94,7 +94,7 @@ export function CheckList(props: CheckListProps) {
               isPicked={picked.has(item.key)}
               isCursor={cursor === item.key}
               mayEdit={mayEdit}
-              isAnyTold={isAnyTold}
+              hasAnyChannel={hasAnyChannel}
               isPassing={!whole.has(item.key)}
               roomPx={roomPx}
               onPick={onPick}
@@ -156,7 +156,7 @@ function useAbove(place: React.RefObject<HTMLDivElement | null>): number {
 
 /**
  * The width of the column of names, as the head of the list has it; on a phone, where that is not drawn, what is left.
- * Told as if letters had their usual size.
+ * ChannelIcons as if letters had their usual size.
  */
 function useRoom(place: React.RefObject<HTMLDivElement | null>): number {
   const [roomPx, setRoomPx] = useState(0);
@@ -276,7 +276,7 @@ type RowProps = {
   isCursor: boolean;
   mayEdit: boolean;
   /** Some check of the project notifies a channel: one that notifies none was likely forgotten. */
-  isAnyTold: boolean;
+  hasAnyChannel: boolean;
   /** It has come into sight while somebody scrolls: what nobody can read then, or press, is left out. */
   isPassing: boolean;
   /** The width of the column that name and tags share. */
@@ -326,8 +326,8 @@ const Row = memo(function Row(props: RowProps) {
         {!isPassing && <Durations detail={detail} />}
       </span>
       <span className="row-when figures" role="cell">
-        <Moment said={saidOfLast(row, { now, zone: readerZone })} className="row-last" />
-        <Moment said={saidOfNext(row, { now, zone: readerZone })} className="row-next" />
+        <Moment said={lastText(row, { now, zone: readerZone })} className="row-last" />
+        <Moment said={nextText(row, { now, zone: readerZone })} className="row-next" />
         <FuseBar row={row} now={now} />
       </span>
     </div>
@@ -335,9 +335,10 @@ const Row = memo(function Row(props: RowProps) {
 });
 
 /** The name, as many tags as there is room for, who is told, and what can be done. */
-function NameCell({ row, detail, mayEdit, isAnyTold, isPassing, roomPx }: RowProps) {
+function NameCell({ row, detail, mayEdit, hasAnyChannel, isPassing, roomPx }: RowProps) {
   const name = checkName(row);
-  const isUntold = row.channels === 0 && (row.state === "down" || (isAnyTold && row.state !== "paused"));
+  const hasNoChannel =
+    row.channels === 0 && (row.state === "down" || (hasAnyChannel && row.state !== "paused"));
   const isMarked = roomPx >= TOLD_FROM_PX && row.channels > 0;
   const toldPx = isMarked ? TOLD_RIM_PX + Math.min(row.channels, TOLD_MARKS_MAX) * TOLD_MARK_PX : 0;
   return (
@@ -345,10 +346,10 @@ function NameCell({ row, detail, mayEdit, isAnyTold, isPassing, roomPx }: RowPro
       <Link className="row-link clip" href={pageHref("check", { check: row.id })} title={name}>
         {name}
       </Link>
-      <NamedTags row={row} roomPx={roomPx - (isUntold ? UNTOLD_PX : toldPx)} />
-      {isUntold && <Untold />}
+      <NamedTags row={row} roomPx={roomPx - (hasNoChannel ? UNTOLD_PX : toldPx)} />
+      {hasNoChannel && <Untold />}
       {isMarked && !isPassing && detail !== undefined && (
-        <Told told={detail.told} rest={row.channels - detail.told.length} />
+        <ChannelIcons told={detail.told} rest={row.channels - detail.told.length} />
       )}
       {mayEdit && (
         <span className="row-acts">
@@ -364,7 +365,7 @@ function swipeOf(row: CheckRow) {
   const isPaused = row.state === "paused";
   const act = isPaused ? resumeChecks : pauseChecks;
   const project = () => currentProject()?.id ?? "";
-  return swiped(isPaused ? actionWords.resume : actionWords.pause, () => void act(project(), [row]));
+  return swipeHandlers(isPaused ? actionWords.resume : actionWords.pause, () => void act(project(), [row]));
 }
 
 function NamedTags({ row, roomPx }: Pick<RowProps, "row" | "roomPx">) {
@@ -380,7 +381,7 @@ function Untold() {
 }
 
 /** By which channels somebody is told. */
-function Told({ told, rest }: { told: RowDetail["told"]; rest: number }) {
+function ChannelIcons({ told, rest }: { told: RowDetail["told"]; rest: number }) {
   const names = told.map(({ name, isOff }) => (isOff ? checksWords.toldOff(name) : name));
   const text = checksWords.tells(names, rest);
   return (
@@ -419,7 +420,7 @@ function Durations({ detail }: { detail: RowDetail | undefined }) {
   );
 }
 
-function Moment({ said, className }: { said: Said; className: string }) {
+function Moment({ said, className }: { said: RowText; className: string }) {
   if (said.at === null) return <span className={className}>{said.text}</span>;
   return (
     <time
@@ -486,10 +487,10 @@ function RowActions({ row }: { row: CheckRow }) {
 // The texts next to the fuse: the last ping on the left, what happens next on the right.
 
 /** A text, and the moment it is about for those who want it exactly. */
-export type Said = { text: string; at: number | null };
+export type RowText = { text: string; at: number | null };
 
 /** "12 min ago", "running 22 min", "never". */
-export function saidOfLast(row: CheckRow, { now }: Reader): Said {
+export function lastText(row: CheckRow, { now }: Reader): RowText {
   if (row.runningSince !== null) {
     return { text: checksWords.runningFor(formatSpan(now - row.runningSince)), at: row.runningSince };
   }
@@ -498,11 +499,11 @@ export function saidOfLast(row: CheckRow, { now }: Reader): Said {
 }
 
 /** "in 4 min", "alert in 11 min", "down for 2 h 11 min", "failed, exit 3", "due by 04:00". */
-export function saidOfNext(row: CheckRow, { now, zone }: Reader): Said {
+export function nextText(row: CheckRow, { now, zone }: Reader): RowText {
   const { fuse } = row;
   switch (drawnAt(row, now)) {
     case "down":
-      return saidOfDown(row, now);
+      return downText(row, now);
     case "paused":
       return { text: checksWords.paused, at: null };
     case "new":
@@ -524,7 +525,7 @@ export function saidOfNext(row: CheckRow, { now, zone }: Reader): Said {
   }
 }
 
-function saidOfDown({ downReason, exitStatus, downSince }: CheckRow, now: number): Said {
+function downText({ downReason, exitStatus, downSince }: CheckRow, now: number): RowText {
   if (downReason === "fail") {
     const text =
       exitStatus === null || exitStatus === 0 ? checksWords.failed : checksWords.failedExit(exitStatus);
@@ -588,7 +589,7 @@ type Way = "open" | "swipe" | "other";
 let gesture: { pointerId: number; place: Place; x: number; y: number; way: Way } | null = null;
 
 /** Handlers for the row: what letting go will do, as it is shown beside the row, and the deed itself. */
-export function swiped(says: string, act: () => void) {
+export function swipeHandlers(says: string, act: () => void) {
   return {
     "data-swipe-says": says,
     onPointerDown: begin,

@@ -23,7 +23,7 @@ import { Drawer } from "../ui/dialog.tsx";
 import { Queried } from "../ui/page-state.tsx";
 import { schedulesWords as words } from "../words/schedule.ts";
 import { words as shared } from "../words/shared.ts";
-import { named, type Outcome, tell } from "./checks-actions.ts";
+import { namesOf, type Outcome, showOutcome } from "./checks-actions.ts";
 
 /** Beyond these, it is only said how many other schedules there are. */
 const SHOWN_MAX = 4;
@@ -49,7 +49,7 @@ export function ScheduleWindow({ project, rows, onClose, onDone }: Props) {
     setUnsaved(false);
     setRound((was) => was + 1);
   };
-  const what = named(rows);
+  const what = namesOf(rows);
   return (
     <Drawer
       isOpen
@@ -154,7 +154,7 @@ async function give(
   const { undo, ...ended } = await setSchedules(ask, portionsOf({ ids, when, version }));
   if (ended.done.length === 0 && ended.fault !== null) return ended.fault;
   const takeBack = undo.length > 0 ? () => setSchedules(ask, undo) : null;
-  tell(ended, { rows, said: words.done, takeBack });
+  showOutcome(ended, { rows, said: words.done, takeBack });
   return null;
 }
 

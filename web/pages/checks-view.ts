@@ -244,7 +244,7 @@ export type Shown = {
   counts: Record<DrawnState, number>;
   tags: ReturnType<typeof countTags>;
   /** Whether any check of the project has a channel; where none has, saying so on every row would help nobody. */
-  isAnyTold: boolean;
+  hasAnyChannel: boolean;
 };
 
 const HEADINGS = {
@@ -290,7 +290,7 @@ export function useShown(snapshot: ChecksSnapshot, view: View, isHeld: boolean):
 function countAll({ rows, isComplete, counts, tags }: ChecksSnapshot, now: number) {
   return {
     counts: isComplete || counts === null ? countStates(rows.values(), now) : counts,
-    isAnyTold: [...rows.values()].some(({ channels }) => channels > 0),
+    hasAnyChannel: [...rows.values()].some(({ channels }) => channels > 0),
     tags: isComplete ? countTags(rows.values(), now) : [...tags],
   };
 }

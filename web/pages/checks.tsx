@@ -115,7 +115,7 @@ function Loaded({ snapshot, project, store }: LoadedProps) {
     if (view.order === "created") store.putInOrder();
   }, [store, view.order]);
   const made = (row: CheckRow) => {
-    store.take({ rows: [row], removed: [] });
+    store.applyRows({ rows: [row], removed: [] });
     setMadeId(row.id);
     window.scrollTo({ top: 0 });
   };
@@ -144,7 +144,7 @@ function Loaded({ snapshot, project, store }: LoadedProps) {
         opened={opened}
         onOpen={setOpened}
         onMade={made}
-        onMadeMany={(many) => store.take({ rows: many, removed: [] })}
+        onMadeMany={(many) => store.applyRows({ rows: many, removed: [] })}
       />
     </>
   );
@@ -185,7 +185,7 @@ function ListPart({ snapshot, store, view, shown, picking, mayEdit, onView, onHo
           picked={picking.picked}
           cursor={picking.cursor}
           mayEdit={mayEdit}
-          isAnyTold={shown.isAnyTold}
+          hasAnyChannel={shown.hasAnyChannel}
           onPick={picking.pick}
           onSee={see}
           onHold={onHold}
@@ -475,7 +475,7 @@ export function NoChannelsBand({ project, snapshot }: NoChannelsBandProps) {
   };
   const action = silentAction(data, project);
   return (
-    <section className="band silent-band" aria-label={SILENT_WORDS.label}>
+    <section className="band no-channels-band" aria-label={SILENT_WORDS.label}>
       <Icon name="warn" />
       <div className="silent-text" role="status">
         <b>{SILENT_WORDS.title(downCount)}</b> {SILENT_WORDS.text(data)}

@@ -117,21 +117,21 @@ export type Change = {
 
 /** Sends changes that answer with the settings. Each part of the page has its own, so that only its button waits. */
 export function useChange(project: string) {
-  const keep = useKeep(project);
+  const setSettings = useSetSettings(project);
   const ask = ({ method, path, body }: Change) =>
     send<ProjectSettings>(method, `/projects/${project}${path}`, body);
   return useMutation({
     mutationFn: ask,
     onSuccess: (settings, { says, undo }) => {
-      keep(settings);
-      const takeBack = undo === undefined ? {} : { undo: async () => keep(await ask(undo)) };
+      setSettings(settings);
+      const takeBack = undo === undefined ? {} : { undo: async () => setSettings(await ask(undo)) };
       toast({ text: says, ...takeBack });
     },
   });
 }
 
 /** Shows settings that came with another answer. */
-export function useKeep(project: string): (settings: ProjectSettings) => void {
+export function useSetSettings(project: string): (settings: ProjectSettings) => void {
   const client = useQueryClient();
   return (settings) => {
     client.setQueryData(["settings", project], settings);
@@ -212,14 +212,19 @@ const zoneWords = settingsWords.zone;
 
 export function ZoneSection({ settings }: { settings: ProjectSettings }) {
   const change = useChange(settings.uuid);
-  const keep = (zone: string) =>
+  const setZone = (zone: string) =>
     change.mutate(
       { method: "PATCH", path: "", body: { zone }, says: zoneWords.saved },
       { onError: toastError },
     );
   return (
     <Section title={zoneWords.title} about={zoneWords.about}>
-      <ZoneField label={zoneWords.title} value={settings.zone} disabled={change.isPending} onChange={keep} />
+      <ZoneField
+        label={zoneWords.title}
+        value={settings.zone}
+        disabled={change.isPending}
+        onChange={setZone}
+      />
     </Section>
   );
 }
@@ -378,13 +383,13 @@ const inviteWords = settingsWords.invite;
 type Role = InvitationBody["role"];
 
 export function Invite({ settings, onClose }: { settings: ProjectSettings; onClose: () => void }) {
-  const keep = useKeep(settings.uuid);
+  const setSettings = useSetSettings(settings.uuid);
   const [role, setRole] = useState<Role>("member");
   const asked = useMutation({
     mutationFn: (body: InvitationBody) =>
       send<InvitationMade>("POST", `/projects/${settings.uuid}/invitations`, body),
     onSuccess: (made, { email }) => {
-      keep(made.settings);
+      setSettings(made.settings);
       if (made.link !== null) return;
       toast({ text: inviteWords.sent(email) });
       onClose();
@@ -534,11 +539,11 @@ function Revoke({ id, name, project }: { id: number; name: string; project: stri
 }
 
 function NewKey({ project, onClose }: { project: string; onClose: () => void }) {
-  const keep = useKeep(project);
+  const setSettings = useSetSettings(project);
   const [body, setBody] = useState<KeyBody>({ kind: "readWrite", name: "" });
   const made = useMutation({
     mutationFn: () => send<KeyMade>("POST", `/projects/${project}/keys`, body),
-    onSuccess: ({ settings }) => keep(settings),
+    onSuccess: ({ settings }) => setSettings(settings),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();

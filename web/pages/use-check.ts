@@ -53,13 +53,13 @@ export function useExplanation(id: string, { flip, isWanted }: { flip: number | 
 /** The row as it is now: of the page or of the stream, whichever knows more. Asks anew also when the check may have gone. */
 export function useLiveRow({ projectId, row }: Pick<CheckPage, "projectId" | "row">): CheckRow {
   const store = checksStore(projectId);
-  const { rows, doubt, isComplete } = useSyncExternalStore(store.watch, store.snapshot);
+  const { rows, removalVersion, isComplete } = useSyncExternalStore(store.watch, store.snapshot);
   const told = rows.get(row.id);
   const client = useQueryClient();
   const askedAt = useRef(0);
   // All are known, and it is not among them: it may have gone before somebody came back to its page.
   const isAbsent = isComplete && told === undefined;
-  const question = `${doubt} ${isAbsent}`;
+  const question = `${removalVersion} ${isAbsent}`;
   const [settled, setSettled] = useState(isAbsent ? null : question);
   const isNews = told !== undefined && told.readingOrder > row.readingOrder && told.change !== row.change;
   const change = told?.change;

@@ -376,13 +376,13 @@ function ChannelInProject({ n, project, hasMail }: { n: number; project: Project
     queryFn: () => get<ChannelsPage>(`/projects/${project.id}/channels`),
   });
   const hasAny = (query.data?.channels.length ?? 0) > 0;
-  const isTold = (query.data?.told.length ?? 0) > 0;
+  const isNotified = (query.data?.told.length ?? 0) > 0;
   const mayEdit = project.may.includes("editChannels");
   return (
-    <Step n={n} state={isTold ? "done" : hasAny ? "wrong" : "open"} title={channelWords.title}>
+    <Step n={n} state={isNotified ? "done" : hasAny ? "wrong" : "open"} title={channelWords.title}>
       <Queried query={query} rows={2}>
         {({ channels, told }) =>
-          isTold ? (
+          isNotified ? (
             <p>{channelWords.told(channels.filter(({ id }) => told.includes(id)).map(channelName))}</p>
           ) : hasAny ? (
             <p>{channelWords.toldNot(channels.map(channelName))}</p>

@@ -52,18 +52,19 @@ export function WaitingFor({ check, project }: { check: string; project: string 
 }
 
 function Arrived({ check, waiting, project }: { check: string; waiting: Waiting; project: string }) {
-  const isTold = waiting.channels > 0;
+  const hasChannels = waiting.channels > 0;
   const first = waiting.arrivals.find(({ kind }) => kind !== "ignored");
   return (
     <Notice kind="good" title={words.arrived}>
       <p>
-        {first !== undefined && <Came arrival={first} />} {isTold ? words.arrivedText : words.arrivedUntold}
+        {first !== undefined && <Came arrival={first} />}{" "}
+        {hasChannels ? words.arrivedText : words.arrivedUntold}
       </p>
       <div className="section-acts">
         <ButtonLink href={pageHref("check", { check })} kind="primary">
           {words.open}
         </ButtonLink>
-        {!isTold && <ButtonLink href={pageHref("channels", { project })}>{words.addChannel}</ButtonLink>}
+        {!hasChannels && <ButtonLink href={pageHref("channels", { project })}>{words.addChannel}</ButtonLink>}
       </div>
     </Notice>
   );

@@ -24,7 +24,7 @@ function listen(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-function tell(next: readonly Shown[]): void {
+function update(next: readonly Shown[]): void {
   shown = next;
   for (const listener of listeners) listener();
 }
@@ -37,7 +37,7 @@ function tellWindows(next: readonly symbol[]): void {
 /** Says something about what was done; with `undo` it can be taken back. */
 export function toast(one: Toast): void {
   lastKey += 1;
-  tell([...shown, { ...one, key: lastKey }].slice(-TOASTS_MAX));
+  update([...shown, { ...one, key: lastKey }].slice(-TOASTS_MAX));
 }
 
 /** Says why something could not be done. */
@@ -46,7 +46,7 @@ export function toastError(error: unknown): void {
 }
 
 function dismiss(key: number): void {
-  tell(shown.filter((one) => one.key !== key));
+  update(shown.filter((one) => one.key !== key));
 }
 
 /** Takes back the newest of what can still be taken back. */

@@ -26,7 +26,7 @@ export const adminWords = {
   troubles: "Problems",
   since: "since",
   facts: "Health",
-  receiving: {
+  intake: {
     label: "Receiving pings",
     none: "not running",
     noneText: "No process with the ping role is running.",
@@ -38,7 +38,7 @@ export const adminWords = {
     rate: (count: number) =>
       count === 0 ? "No pings in the last minute." : `${plural(count, "ping")} in the last minute.`,
   },
-  watching: {
+  deadlines: {
     label: "Monitoring",
     ok: "on time",
     okText: "No deadlines waiting.",
@@ -49,7 +49,7 @@ export const adminWords = {
     behindText:
       "Age of the oldest unprocessed deadline. Check that a process with the sweeper role is running.",
   },
-  telling: {
+  notifications: {
     label: "Notifications",
     ok: "queue empty",
     okText: "No notifications are due.",
@@ -58,7 +58,7 @@ export const adminWords = {
     later: (count: number) => `${plural(count, "notification")} to retry`,
     laterText: "Earlier attempts failed. They will be retried.",
   },
-  letters: {
+  emailQueue: {
     label: "Email",
     on: "on",
     off: "off",

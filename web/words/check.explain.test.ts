@@ -1,7 +1,15 @@
 // The steps of an explanation as sentences.
 import { expect, test } from "vitest";
 import type { Explanation, ExplanationStep } from "../../src/contract/web/history.ts";
-import { firstDeliveryMs, formatOffset, silenceOf, stepText, summaryOf, toldText, zoneSum } from "./check.ts";
+import {
+  firstDeliveryMs,
+  formatOffset,
+  silenceOf,
+  stepText,
+  summaryOf,
+  deliveryText,
+  zoneSum,
+} from "./check.ts";
 
 const AT = Date.UTC(2026, 10, 15, 1);
 const READER = { now: AT + 3 * 3_600_000, zone: "Europe/Riga" };
@@ -57,11 +65,11 @@ test("each rule has its words", () => {
 });
 
 test("a delivery tells its answer, its time and its attempts", () => {
-  expect(toldText(sent, READER)).toBe("Slack #ops notified (HTTP 200, 300 ms)");
-  expect(toldText({ ...sent, attempts: 2 }, READER)).toMatch(/attempt 2\)$/);
+  expect(deliveryText(sent, READER)).toBe("Slack #ops notified (HTTP 200, 300 ms)");
+  expect(deliveryText({ ...sent, attempts: 2 }, READER)).toMatch(/attempt 2\)$/);
   const dead = { ...sent, state: "dead" as const, attempts: 5, reason: "refused" };
-  expect(toldText(dead, READER)).toBe("Slack #ops couldn't be notified after 5 attempts: refused");
-  expect(toldText({ ...sent, state: "pending", nextTryAt: AT, reason: null }, READER)).toContain(
+  expect(deliveryText(dead, READER)).toBe("Slack #ops couldn't be notified after 5 attempts: refused");
+  expect(deliveryText({ ...sent, state: "pending", nextTryAt: AT, reason: null }, READER)).toContain(
     "Next attempt",
   );
 });

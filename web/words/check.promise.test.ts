@@ -1,7 +1,7 @@
 // The sentence on top of a check's page, state by state.
 import { describe, expect, test } from "vitest";
 import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import { expectationOf, insideSentence, type Told } from "./check.ts";
+import { expectationOf, insideSentence, type SummaryFacts } from "./check.ts";
 
 const NOW = Date.UTC(2026, 10, 15, 4, 1);
 const HOUR = 3_600_000;
@@ -28,7 +28,7 @@ const row = (change: Partial<CheckRow>): CheckRow => ({
   ...change,
 });
 
-type Success = Pick<Told["page"], "lastSuccessAt" | "hasSucceeded">;
+type Success = Pick<SummaryFacts["page"], "lastSuccessAt" | "hasSucceeded">;
 const SUCCEEDED: Success = { lastSuccessAt: EXPECTED - DAY + 14 * 60_000, hasSucceeded: true };
 
 function said(
@@ -38,7 +38,7 @@ function said(
   const settings = { kind: "cron", tz: "Europe/Riga", graceSeconds: 3_000, manualResume };
   const expectation = { sentence: "At 03:00 every day, Europe/Riga time.", nextAt: [] };
   const told = { page: { expectation, settings, ...success }, row: row(change), reader: { now: NOW, zone } };
-  return expectationOf(told as unknown as Told)
+  return expectationOf(told as unknown as SummaryFacts)
     .map(({ text }) => text)
     .join("");
 }

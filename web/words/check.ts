@@ -220,7 +220,7 @@ export const logWords = {
   open: (title: string, when: string) => `${title}, ${when}: open this ping`,
 } as const;
 
-export const toldWords = {
+export const channelToggleWords = {
   title: "Notification channels",
   none: "This project has no channels yet, so no notifications are sent.",
   add: "Add channel",
@@ -283,8 +283,8 @@ const KINDS: Readonly<Record<Run["kind"], string>> = {
 
 /** "Failure, exit code 3" */
 export function runTitle({ kind, exitStatus }: Pick<Run, "kind" | "exitStatus">): string {
-  const isTold = kind === "fail" && exitStatus !== null && exitStatus !== 0;
-  return isTold ? `${KINDS[kind]}, exit code ${exitStatus}` : KINDS[kind];
+  const hasExitCode = kind === "fail" && exitStatus !== null && exitStatus !== 0;
+  return hasExitCode ? `${KINDS[kind]}, exit code ${exitStatus}` : KINDS[kind];
 }
 
 export const runWords = {
@@ -384,7 +384,7 @@ export const goneWords = {
 /** A part of the summary. `is` sets the emphasis; `isWhole` prevents a line break inside. */
 type Part = { text: string; is?: "strong" | "bad" | "late"; isWhole?: true };
 
-export type Told = {
+export type SummaryFacts = {
   page: Pick<CheckPage, "expectation" | "settings" | "lastSuccessAt" | "hasSucceeded">;
   row: CheckRow;
   reader: Reader;
@@ -403,14 +403,20 @@ export function insideSentence(sentence: string): string {
 }
 
 /** The whole summary, in parts. */
-export function expectationOf(told: Told): Part[] {
-  const { page, row, reader } = told;
+export function expectationOf(facts: SummaryFacts): Part[] {
+  const { page, row, reader } = facts;
   const state = drawnAt(row, reader.now);
   const expected = [plain("Expected "), strong(insideSentence(page.expectation.sentence))];
-  return [...expected, ...deadlines(told), ...lastCame(told), ...standing(told, state), ...zoneNote(told)];
+  return [
+    ...expected,
+    ...deadlines(facts),
+    ...lastSuccess(facts),
+    ...statusParts(facts, state),
+    ...zoneNote(facts),
+  ];
 }
 
-function deadlines({ page, row, reader }: Told): Part[] {
+function deadlines({ page, row, reader }: SummaryFacts): Part[] {
   const { fuse } = row;
   const state = drawnAt(row, reader.now);
   if (fuse === null || state === "down" || state === "running" || state === "paused" || state === "new") {
@@ -431,7 +437,7 @@ function sameDayClock(at: number, toldAt: number, reader: Reader): string {
   return formatDay(at, reader) === formatDay(toldAt, reader) ? clock : formatWhen(at, reader);
 }
 
-function lastCame({ page: { lastSuccessAt, hasSucceeded }, row, reader }: Told): Part[] {
+function lastSuccess({ page: { lastSuccessAt, hasSucceeded }, row, reader }: SummaryFacts): Part[] {
   if (row.state === "new") return [];
   if (lastSuccessAt === null)
     return [plain(hasSucceeded ? " The last success is older than the kept history." : " No success yet.")];
@@ -440,7 +446,7 @@ function lastCame({ page: { lastSuccessAt, hasSucceeded }, row, reader }: Told):
   return [...came, plain(".")];
 }
 
-function standing({ page, row, reader }: Told, state: ReturnType<typeof drawnAt>): Part[] {
+function statusParts({ page, row, reader }: SummaryFacts, state: ReturnType<typeof drawnAt>): Part[] {
   const since = (at: number | null) => formatSpan(reader.now - (at ?? reader.now));
   switch (state) {
     case "down": {
@@ -479,7 +485,7 @@ function standing({ page, row, reader }: Told, state: ReturnType<typeof drawnAt>
 }
 
 /** Names the zone of the times if the schedule uses another time zone than the reader. */
-function zoneNote({ page, reader }: Told): Part[] {
+function zoneNote({ page, reader }: SummaryFacts): Part[] {
   const { kind, tz } = page.settings;
   if (kind === "simple" || formatClock(reader.now, reader.zone) === zoneClock(reader.now, tz)) return [];
   return [plain(` Times on this page are in ${reader.zone}.`)];
@@ -588,7 +594,7 @@ export function stepText(step: ExplanationStep, about: About): string {
     case "takenBack":
       return "Corrected: a ping received in time was recorded late";
     case "told":
-      return toldText(step, about.reader);
+      return deliveryText(step, about.reader);
   }
 }
 
@@ -643,7 +649,7 @@ function missingChannel({ isElsewhere }: Delivery): string {
 }
 
 /** "#ops notified (HTTP 200, 169 ms)" */
-export function toldText(step: Delivery, reader: Reader): string {
+export function deliveryText(step: Delivery, reader: Reader): string {
   const name = step.channel?.name ?? missingChannel(step);
   const reason = step.reason === null ? "" : `: ${reasonText(step.reason)}`;
   switch (step.state) {

@@ -203,7 +203,7 @@ ${above}${list(page, { base: site.base, now, count: ROWS[account?.density ?? "co
 
 function silentBand({ silent, project }: ChecksBoot): Html {
   const action = silentAction(silent, project);
-  return html`<section class="band silent-band" aria-label="${SILENT_WORDS.label}">
+  return html`<section class="band no-channels-band" aria-label="${SILENT_WORDS.label}">
 <svg class="icon" width="16" height="16" aria-hidden="true"></svg>
 <div class="silent-text"><b>${SILENT_WORDS.title(silent.downCount)}</b> ${SILENT_WORDS.text(silent)}</div>
 ${action === null ? [] : [html`<span class="button is-primary">${action}</span>`]}</section>`;
