@@ -16,13 +16,13 @@ const TOO_MANY = 429;
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** Why a request was not served. `message` is a sentence for the person; `status` 0 means that nobody answered. */
+/** Why a request was not served. `message` is a sentence for the person; `status` 0 means that there was no response. */
 export class ApiError extends Error {
   readonly status: number;
   readonly field: string | null;
   /** The person has to prove who they are; the same request works afterwards. */
   readonly needsProof: boolean;
-  /** What somebody else has changed meanwhile. */
+  /** What another user has changed since. */
   readonly conflict: EditConflict | null;
 
   constructor(status: number, said: Partial<WebError>) {
@@ -40,7 +40,7 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : words.trouble.unknown;
 }
 
-/** Whether what was asked for is not there, or not for this person. */
+/** Whether the resource does not exist, or the user has no access to it. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === NOT_FOUND;
 }
@@ -50,7 +50,7 @@ export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): P
   return ask<T>("GET", path + queryText(query), undefined, signal);
 }
 
-/** Asks the server to change something. `path` is what comes behind /web/api. */
+/** Sends a change. `path` is relative to /web/api. */
 export function send<T = null>(method: Exclude<Method, "GET">, path: string, body?: unknown): Promise<T> {
   return ask<T>(method, path, body);
 }
@@ -110,7 +110,7 @@ function leaveForSignIn(): void {
   location.assign(siteUrl(`/accounts/login/?next=${encodeURIComponent(thisPage())}`));
 }
 
-/** Something dangerous was asked for: prove who you are, and come back to this very page. */
+/** The request requires re-authentication: go there, and return to this page. */
 export function leaveForReauthentication(): void {
   location.assign(siteUrl(`/accounts/confirm/?next=${encodeURIComponent(thisPage())}`));
 }
@@ -166,8 +166,8 @@ export const queryClient = new QueryClient({
 export const checkKey = (id: string) => ["check", id] as const;
 
 /**
- * Asks again for all that is shown of a check. Its row comes first: what is read after it is at least as new, and what
- * is newer than the row makes the stream tell another one. Asked at once, the runs could be older, and stay so.
+ * Refetches everything about a check, its row first: data read after it is at least as new, and newer changes arrive by
+ * the stream. In parallel, the runs could be older than the row, and stay so.
  */
 export async function refreshCheck(client: QueryClient, id: string): Promise<void> {
   const queryKey = checkKey(id);

@@ -19,7 +19,7 @@ import { words } from "./words/shared.ts";
 
 const TIP_DELAY_MS = 400;
 
-/** Draws the app. What the server has drawn stays until the page can take its place. */
+/** Renders the app. The rows in the HTML stay until the page can replace them. */
 export async function start(place: HTMLElement): Promise<void> {
   keepFocus();
   if (boot.page !== null) await fetchPage(boot.page.kind).catch(() => undefined);
@@ -101,7 +101,7 @@ export const PAGES: readonly Page[] = [
   page(["welcome"], async () => (await import("./pages/welcome.tsx")).WelcomePage),
 ];
 
-/** Fetches what draws a page, so that it is drawn at once. Without it the page waits, and tells when it waits in vain. */
+/** Loads the code of a page, so that it is rendered at once. Otherwise the page shows a loading state, or an error. */
 async function fetchPage(name: PageName): Promise<void> {
   const wanted = PAGES.find(({ names }) => names.includes(name));
   if (wanted !== undefined) wanted.Page = await wanted.load();

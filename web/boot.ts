@@ -31,7 +31,7 @@ export function siteUrl(path: string): string {
 
 let page: BootPage | null = boot.page;
 
-/** The embedded data of a page, once: whoever comes back to the page later asks the server. */
+/** The embedded data of a page, once: a later visit to the page requests it from the server. */
 export function takeBootPage<K extends BootPage["kind"]>(kind: K): Extract<BootPage, { kind: K }> | null {
   if (page?.kind !== kind) return null;
   const taken = page as Extract<BootPage, { kind: K }>;
@@ -62,7 +62,7 @@ function current(): Theme {
 
 const YEAR_SECONDS = 31_536_000;
 
-/** For pages that know no account: those of signing in, and those of the API. */
+/** For pages without an account: sign-in pages and API reference. */
 function remember(theme: Theme): void {
   if (boot.account === null) return;
   document.cookie = `${THEME_COOKIE}=${theme}; path=${boot.site.base}/; max-age=${YEAR_SECONDS}; samesite=lax`;

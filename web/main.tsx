@@ -7,7 +7,7 @@ import "./styles/windows.css";
 import "./styles/shell.css";
 import "./styles/forced.css";
 
-/** After the next frame; at once in a window that nobody looks at, which has none. */
+/** After the next frame; at once in a hidden tab, which has none. */
 function painted(): Promise<void> {
   if (document.hidden) return Promise.resolve();
   return new Promise((resolve) => {

@@ -41,7 +41,7 @@ export function usePageTitle(title: string): void {
   }, [title, down]);
 }
 
-/** The mark of the house, as the document brought it. */
+/** The icon of the document. */
 let mark: string | null = null;
 
 /** Keeps the picture of the tab in step with what is down; the shell calls it. */
@@ -70,7 +70,7 @@ const REMEMBERED = "overdue.project";
 let currentId: string | null = sessionStorage.getItem(REMEMBERED);
 const listeners = new Set<() => void>();
 
-/** Tells the shell which project the page belongs to; a page that learns it from an answer calls this itself. */
+/** Sets the project of the page; a page that gets it from a response calls this itself. */
 export function useShowProject(id: string | null | undefined): void {
   useEffect(() => {
     if (id === null || id === undefined || id === currentId) return;
@@ -97,7 +97,7 @@ export function useCurrentProject(): ProjectHead | null {
   }, currentProject);
 }
 
-/** The same for whoever asks once, and not while something is drawn. */
+/** The same, outside of rendering. */
 export function currentProject(): ProjectHead | null {
   return boot.projects.find(({ id }) => id === currentId) ?? boot.projects[0] ?? null;
 }

@@ -66,7 +66,7 @@ function PaletteBody() {
       setAt((now) => (now + step + found.length) % Math.max(1, found.length));
     } else if (event.key === "Enter") {
       event.preventDefault();
-      // Whoever types fast presses Enter before the list has followed.
+      // Enter may be pressed before the list has been updated.
       const typed = wanted === text ? found : rankEntries(entries, text, SHOWN_MAX);
       pick(typed[at], event.ctrlKey || event.metaKey);
     }

@@ -65,8 +65,8 @@ export function Shell({ name, params, children }: Props) {
 }
 
 /**
- * Nothing is heard of a project that nobody listens to, and what goes down is told on all of its pages. The path of a
- * check does not name the project: that page listens itself, once it knows.
+ * Subscribes every page of a project to its changes, so that flips are announced. The path of a check does not contain
+ * the project: that page subscribes itself.
  */
 function useWatchProject(project: string | undefined): void {
   useEffect(
@@ -241,7 +241,7 @@ function Cut() {
 let state: Boot["serviceState"] = boot.serviceState;
 const listeners = new Set<() => void>();
 
-/** Somebody has confirmed, or the server has said how it is. */
+/** After a confirmation, or a response of the server. */
 export function setServiceState(next: Boot["serviceState"]): void {
   state = next;
   for (const listener of listeners) listener();

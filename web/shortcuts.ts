@@ -3,11 +3,11 @@ import { tinykeys } from "tinykeys";
 
 // Where the focus goes when the focused element is removed. Browsers would move it to the top of the page.
 
-/** More than the longest form has fields: whoever passed through all of them still comes back. */
+/** More than the longest form has fields, so the focus returns even after all of them had it. */
 const REMEMBERED_MAX = 200;
-/** Whoever takes the focus by intent, as a window that opens, has done so by then. */
+/** A dialog that opens has taken the focus by then. */
 const SETTLED_MS = 50;
-/** What takes letters; they mean nothing to a box that is only ticked. */
+/** Elements that take text; checkboxes do not. */
 const TYPED_INTO = "input:not([type=checkbox], [type=radio]), textarea, select";
 
 /** What had the focus, newest first, and on which page that was. */
@@ -15,7 +15,7 @@ type Step = { place: HTMLElement; path: string };
 let trail: readonly Step[] = [];
 /** A tap must not open the keyboard of a phone, nor move the page. */
 let isByPointer = false;
-/** Whoever presses the pointer somewhere else has taken the focus away themselves. */
+/** A click elsewhere moves the focus on purpose. */
 let hasLeft = true;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -44,7 +44,7 @@ function look(): void {
   timer = setTimeout(focusBack, SETTLED_MS);
 }
 
-/** Gives the focus to what had it before and is still on this page, else to the page itself; takes it from nobody. */
+/** Focuses the last focused element that is still on this page, or the page, if nothing has the focus. */
 export function focusBack(): void {
   if (document.activeElement !== null && document.activeElement !== document.body) return;
   const before = trail.find(({ place, path }) => path === location.pathname && isWayBack(place));
@@ -125,7 +125,7 @@ export function useKnownShortcuts(): readonly Shortcut[] {
 /** Makes shortcuts work as long as the component is shown. The list may be made anew on every drawing. */
 export function useShortcuts(shortcuts: readonly Shortcut[]): void {
   const latest = useRef(shortcuts);
-  // Both before the page is painted: whoever sees it can press keys.
+  // Before the page is painted, so that keys work as soon as it is visible.
   useLayoutEffect(() => {
     latest.current = shortcuts;
   });
@@ -140,7 +140,7 @@ export function useShortcuts(shortcuts: readonly Shortcut[]): void {
       },
     }));
     update([...known, ...mine]);
-    // Whether a field has the focus is judged by each shortcut; without this none would ever be heard from there.
+    // Each shortcut checks whether a field has the focus, so tinykeys must not ignore events from fields.
     const heard = { ignore: ({ repeat }: KeyboardEvent) => repeat };
     const stop = tinykeys(window, Object.fromEntries(mine.map(({ keys, run }) => [keys, run])), heard);
     return () => {
@@ -151,10 +151,10 @@ export function useShortcuts(shortcuts: readonly Shortcut[]): void {
   }, [shape]);
 }
 
-/** What letters mean something to: in a menu they find an entry. */
+/** Elements that use letter keys themselves: in a menu they find an entry. */
 const TAKES_LETTERS = `${TYPED_INTO}, [role=menu]`;
 
-/** A key belongs to the field or menu that has the focus, or to the window that is open; with Ctrl it may be everybody's. */
+/** Whether a key belongs to the focused field or menu, or to an open dialog. With Ctrl, a shortcut may still get it. */
 function isTaken(event: KeyboardEvent, always: boolean): boolean {
   if (event.isComposing) return true;
   const target = event.target instanceof HTMLElement ? event.target : null;

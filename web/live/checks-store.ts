@@ -22,13 +22,13 @@ import { takeBootPage } from "../boot.ts";
 import { type LiveEvent, type LiveState, NO_ACCESS_STATUSES } from "./live-stream.ts";
 import { watchProject } from "./watch-project.ts";
 
-/** What the page draws. A new object for every change; the maps inside are the same ones. */
+/** The state that pages render. A new object for every change; the maps inside stay the same. */
 export type ChecksSnapshot = {
   project: ProjectHead | null;
   rows: ReadonlyMap<string, CheckRow>;
-  /** Grows whenever a row has changed, come or gone; what is made of all rows need not be made again before. */
+  /** Increases with every change of a row, so that derived data can be cached. */
   version: number;
-  /** Grows whenever a check may have gone without being among the rows: who shows one asks whether it is still there. */
+  /** Increases when a check that is not among the rows may have been removed: its page then checks whether it exists. */
   removalVersion: number;
   details: ReadonlyMap<string, RowDetail>;
   /** How many there are; more than `rows` holds while the rest is loading. */
@@ -64,10 +64,10 @@ function emptySnapshot(maps: Pick<ChecksSnapshot, "rows" | "details">): ChecksSn
   };
 }
 
-/** In the first second of a page the rest is not asked for: it would take the processor from the first rows. */
+/** The remaining rows are not requested in the first second, so that the first rows render without delay. */
 const REST_FROM_MS = 1_000;
 const LOAD_AGAIN_MS = 5_000;
-/** More flips than the server tells again to whoever comes back. */
+/** More flips than the server repeats after a reconnection. */
 const SEEN_FLIPS_MAX = 1_000;
 
 const flipListeners = new Set<(flip: FlipEvent) => void>();
@@ -78,7 +78,7 @@ export function onFlip(listener: (flip: FlipEvent) => void): () => void {
   return () => flipListeners.delete(listener);
 }
 
-/** Rows that came, and the names of those that went; the stream tells how many there are, too. */
+/** New or changed rows, and the IDs of removed ones. The stream also has the total. */
 type Answered = Omit<RowsEvent, "total"> & Partial<Pick<RowsEvent, "total">>;
 
 class ChecksStore {
@@ -87,11 +87,11 @@ class ChecksStore {
   readonly #details = new Map<string, RowDetail>();
   /** The change of the row that its detail was fetched for. */
   readonly #detailOf = new Map<string, number>();
-  /** Those who need all rows. */
+  /** Subscribers that need all rows. */
   readonly #listeners = new Set<() => void>();
-  /** Those who only need to hear what changes. */
+  /** Subscribers that only need changes. */
   readonly #watchers = new Set<() => void>();
-  /** Flips that this tab has shown or told. */
+  /** Flips that this tab has shown or announced. */
   readonly #seenFlips = new Set<number>();
   #snapshot: ChecksSnapshot;
   #loading: Promise<void> | null = null;
@@ -108,13 +108,13 @@ class ChecksStore {
 
   snapshot = (): ChecksSnapshot => this.#snapshot;
 
-  /** Has all rows fetched and hears of every change. */
+  /** Subscribes to all rows and their changes. */
   listen = (listener: () => void): (() => void) => this.#subscribe(this.#listeners, listener);
 
-  /** Hears of every change, without the rows that did not come with the page: however many there are, it costs little. */
+  /** Subscribes to changes without loading the rows that did not come with the page. */
   watch = (listener: () => void): (() => void) => this.#subscribe(this.#watchers, listener);
 
-  /** The first one starts the stream, the last one ends it. Whoever comes after trouble has it tried again. */
+  /** The first subscriber starts the stream, the last one ends it. A new one after an error causes a retry. */
   #subscribe(group: Set<() => void>, listener: () => void): () => void {
     group.add(listener);
     if (group.size === 1 || this.#snapshot.trouble !== null) this.#start();
@@ -125,9 +125,9 @@ class ChecksStore {
     };
   }
 
-  /** Takes rows that an answer of the server brought, as if they had come by the stream. */
+  /** Applies rows of a response as if they had come by the stream. */
   applyRows({ rows, removed, total = this.#snapshot.total }: Answered): void {
-    // Whoever asks instead of listening is told how many there are, and not which have gone.
+    // A poll returns the total, but not which rows were removed.
     const hasLost = removed.length > 0 || total < this.#snapshot.total;
     for (const row of rows) {
       const known = this.#rows.get(row.id);
@@ -157,7 +157,7 @@ class ChecksStore {
       for (const detail of details) this.#details.set(detail.id, detail);
       this.#update({});
     } catch {
-      // The strips are an extra: they are asked for again when the rows are next looked at.
+      // Details are optional: they are requested again when the rows are next visible.
       for (const id of ids) this.#detailOf.delete(id);
     }
   }
@@ -172,7 +172,7 @@ class ChecksStore {
       });
   }
 
-  /** Asks for everything again, after trouble or when the stream has lost the thread. */
+  /** Loads everything again, after an error or when the stream cannot resume. */
   reload = (): void => {
     this.#stop();
     this.#update({ trouble: null });
@@ -181,7 +181,7 @@ class ChecksStore {
 
   #start(): void {
     if (this.#snapshot.project !== null && this.#stopWatching === null && this.#loading === null) {
-      // Somebody came back to a page that was left for a while: what is known stays shown while it is brought up to date.
+      // The user has returned to the page: the known rows stay visible while they are updated.
       this.#loading = this.#load();
       return;
     }
@@ -215,7 +215,7 @@ class ChecksStore {
     }
   }
 
-  /** Where rows are on screen: nobody tells any more whether they are true, or the others are still missing. */
+  /** With rows on screen: they may be out of date, or others are still missing. */
   #tryLater(trouble: unknown): void {
     this.#update({ trouble });
     if (this.#snapshot.project === null) return;
@@ -266,7 +266,7 @@ class ChecksStore {
   async #complete(): Promise<void> {
     await pause(Math.max(0, REST_FROM_MS - performance.now()));
     let after: string | null = null;
-    // What was known before and is not told any more has gone; what comes by the stream meanwhile has not.
+    // Rows that are no longer listed were removed, except those that the stream has added since.
     const gone = new Set(this.#rows.keys());
     while (!this.#isInOrder) {
       const { rows, next }: RowsPage = await get<RowsPage>(`/projects/${this.#id}/checks`, {
@@ -297,7 +297,7 @@ class ChecksStore {
     if (name === "rows") {
       const event = JSON.parse(data) as RowsEvent;
       this.applyRows(event);
-      // Somebody deleted a check while we were not listening.
+      // A check was deleted while the stream was interrupted.
       if (this.#snapshot.isComplete && this.#rows.size !== event.total) this.reload();
     } else if (name === "down") setDownCount(this.#id, (JSON.parse(data) as DownEvent).count);
     else if (name === "receiving")
@@ -305,7 +305,7 @@ class ChecksStore {
     else if (name === "reload") this.reload();
     else if (name === "flip") {
       const flip = JSON.parse(data) as FlipEvent;
-      // The page may have shown it already, and after a reconnection it may be told twice.
+      // The page may have shown it already, and it may be sent again after a reconnection.
       if (this.#seenFlips.has(flip.id)) return;
       this.#rememberFlip(flip.id);
       for (const listener of flipListeners) listener(flip);
@@ -330,7 +330,7 @@ function pause(ms: number): Promise<void> {
 
 const stores = new Map<string, ChecksStore>();
 
-/** The store of a project; the same one for everybody who asks. */
+/** The store of a project; always the same one. */
 export function checksStore(project: string): ChecksStore {
   let store = stores.get(project);
   if (store === undefined) {
@@ -366,7 +366,7 @@ export function nameKey(row: CheckRow): string {
   return key;
 }
 
-/** Everything that a search looks at, in small letters. */
+/** The searchable text, in lowercase. */
 export function searchText(row: CheckRow): string {
   let text = searchTexts.get(row);
   if (text === undefined) {
@@ -387,7 +387,7 @@ const downCounts = new Map<string, number>();
 const downCountListeners = new Set<() => void>();
 let shownProject: string | null = null;
 
-/** Whoever learns how many checks of a project are down says so here. */
+/** Sets the number of checks of a project that are down. */
 export function setDownCount(project: string, count: number): void {
   if (downCounts.get(project) === count) return;
   downCounts.set(project, count);
@@ -406,7 +406,7 @@ export function useDownCount(project?: string): number {
   return useSyncExternalStore(listenDownCount, () => downCount(project));
 }
 
-/** The same for whoever asks once. */
+/** The same, without a subscription. */
 export function downCount(project?: string): number {
   const of = project ?? shownProject;
   if (of !== null) return downCounts.get(of) ?? 0;

@@ -9,12 +9,12 @@ const listeners = new Set<() => void>();
 let shownAt = serverNow();
 let timer: ReturnType<typeof setInterval> | null = null;
 
-/** The server's clock, as well as this computer can tell. */
+/** The server's clock, as estimated by this browser. */
 export function serverNow(): number {
   return Date.now() + clockBehindMs;
 }
 
-/** Now, to the second; whoever calls it is drawn again every second. */
+/** Now, to the second; the component is rendered every second. */
 export function useNow(): number {
   return useSyncExternalStore(listen, () => shownAt);
 }

@@ -5,7 +5,7 @@ import { checkName } from "../../src/contract/web/words.ts";
 import { checksWords } from "../words/checks.ts";
 import { onFlip } from "./checks-store.ts";
 
-/** What comes so soon after a flip is told together with it. */
+/** Flips within this time are announced together. */
 const GATHER_MS = 700;
 
 /** Calls back with all flips of a moment, until the returned function is called. */
@@ -29,7 +29,7 @@ export function onFlips(hear: (flips: readonly FlipEvent[]) => void): () => void
 
 // The announcement: the first checks by name, the others as a number.
 
-/** Nobody listens to a thousand names. */
+/** More are announced as a number. */
 const NAMED_MAX = 5;
 
 export function announcement(flips: readonly Pick<FlipEvent, "name" | "from" | "to">[]): string {

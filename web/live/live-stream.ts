@@ -9,23 +9,23 @@ export type LiveAddresses = { stream: string; changes: string };
 
 type StreamListener = { onEvent: (event: LiveEvent) => void; onState: (state: LiveState) => void };
 
-/** Whoever has not connected after this much waits in vain. */
+/** Time to connect. */
 const OPENING_MS_MAX = 10_000;
-/** The server says something every 5 s. A connection can be dead without a word, and would be called live for ever. */
+/** The server sends something every 5 s; after this time without an event, the connection is considered dead. */
 const SILENT_MS_MAX = 12_000;
 const POLL_MS = 10_000;
-/** What holds a stream back may hold an answer back, too; without an end nothing would ever be asked again. */
+/** Timeout of a poll: a proxy that buffers the stream may also hold back a response. */
 const ANSWER_MS_MAX = 20_000;
 /** While polling, the stream is tried again this often. */
 const RETRY_STREAM_MS = 5 * 60_000;
-/** Refused so often in a row, the stream is not what we get: somebody holds it back, or there are too many. */
+/** After so many failures in a row, poll instead: a proxy buffers the stream, or there are too many streams. */
 const REFUSALS_MAX = 3;
-/** The session has ended, or the project is not ours any more: whoever asks for the whole page is told so. */
+/** The session has ended, or the user has lost access to the project. */
 export const NO_ACCESS_STATUSES = [401, 403, 404];
 const RECONNECT_MS_MIN = 1_000;
 const RECONNECT_MS_MAX = 30_000;
 
-/** As if the server had said that everything has to be fetched anew. */
+/** The same event that the server sends when everything has to be loaded again. */
 export function reloadEvent(why: string): LiveEvent {
   const data: ReloadEvent = { why };
   return { name: "reload", data: JSON.stringify(data) };
@@ -39,10 +39,10 @@ export class LiveStream {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failures = 0;
   #pollingSince: number | null = null;
-  /** Nobody answered the last question either: it is not only the stream that we do not get. */
+  /** The last poll got no response either, so the server cannot be reached. */
   #isAway = false;
   #isClosed = false;
-  /** Counts beginnings: what was begun before the last one has nothing to say any more. */
+  /** The number of starts; results of an earlier start are ignored. */
   #turn = 0;
 
   constructor(addresses: LiveAddresses, cursor: string, sink: StreamListener) {
@@ -53,8 +53,8 @@ export class LiveStream {
   }
 
   /**
-   * Begins again for somebody who joins later, at the older of the two cursors: who joins may know less than was told
-   * already, and those who are there may not have been told yet what is on the page of who joins.
+   * Restarts for a tab that joins later, at the older of the two cursors: the new tab may be behind the stream, or the
+   * stream behind the data of the new tab.
    */
   restart(cursor: string): void {
     if (Number(cursor) < Number(this.#cursor)) this.#cursor = cursor;
@@ -92,7 +92,7 @@ export class LiveStream {
     source.addEventListener("error", () => this.#fail(source));
   }
 
-  /** Somebody is there. Whoever is not heard for too long after this is given up, and connected to anew. */
+  /** Called for each event. Without another one in time, the stream reconnects. */
   #restartTimeout(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
@@ -151,7 +151,7 @@ export class LiveStream {
         this.#sink.onEvent(reloadEvent("Access to live updates ended."));
       if (!response.ok) throw new Error(`answered ${response.status}`);
       const { events, cursor } = (await response.json()) as ChangesPage;
-      // Somebody has begun again at another cursor, or nobody listens any more.
+      // The stream was restarted at another cursor, or closed.
       if (this.#isClosed || turn !== this.#turn) return true;
       this.#cursor = cursor;
       for (const { name, data } of events) this.#sink.onEvent({ name, data: JSON.stringify(data) });

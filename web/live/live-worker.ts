@@ -17,7 +17,7 @@ type Watcher = {
   port: MessagePort;
   /** Calls in a row that it has not answered. */
   unansweredCount: number;
-  /** It was taken for closed, and would have to be told so. */
+  /** The port was considered closed; if it answers after all, its tab has to reload. */
   isGivenUp: boolean;
 };
 type Watched = { stream: LiveStream; watchers: Set<Watcher>; state: LiveState };

@@ -29,7 +29,7 @@ export function watchProject(project: string, cursor: string, sink: StreamListen
   worker.port.start();
   say({ kind: "watch", addresses, cursor });
   const leave = () => say({ kind: "leave" });
-  // Whoever goes back to a page that the browser has kept finds it as it was left, and this as well.
+  // The browser may restore the page from its back/forward cache, together with this state.
   const comeBack = ({ persisted }: PageTransitionEvent) => {
     if (persisted) sink.onEvent(reloadEvent("The page was restored from the browser cache."));
   };

@@ -360,7 +360,7 @@ export function diagnosticsOf(state: AdminState, browser: string): string {
 
 const storedWords = adminWords.kept;
 
-/** Asked once for each visit: sizes change slowly, and looking at them touches every table. */
+/** Fetched once per visit: sizes change slowly, and reading them touches every table. */
 export function StoredData() {
   const query = useQuery({ queryKey: ["admin-kept"], queryFn: () => get<AdminKept>("/admin/kept") });
   return (

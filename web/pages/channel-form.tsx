@@ -23,7 +23,7 @@ import { toast } from "../ui/toast.tsx";
 import { channelsWords as words, fieldLabel } from "../words/channels.ts";
 import { words as shared } from "../words/shared.ts";
 
-/** How long an address has to stand still before the server is asked about it. */
+/** Delay after the last keystroke before the server checks a URL. */
 const TYPING_MS = 400;
 
 type ChannelFormProps = {
@@ -416,7 +416,7 @@ function headersOf(text: string): Record<string, string> {
 /** What is wrong, and with which field; null: with none of them. */
 export type Wrong = { text: string; field: string | null };
 
-/** The server's sentence begins with the name of the field that it is about; people know the field by its label. */
+/** The server's message begins with the name of the field; it is replaced by the label. */
 export function mistakeOf(text: string, fields: readonly KindField[]): Wrong {
   const lower = text.toLowerCase();
   const field = fields.find(({ name }) => lower.startsWith(`${name} `))?.name ?? null;

@@ -145,7 +145,7 @@ function Windows(props: {
   const close = () => onDialog(null);
   const changed = () => {
     void client.invalidateQueries({ queryKey: ["channels", project] });
-    // Who is told of a check stands in its row, and nothing else tells that row.
+    // Rows of checks show their channels, and no event updates them after this change.
     checksStore(project).reload();
   };
   const reload = async (opened: OpenDialog) => {
@@ -267,7 +267,7 @@ export function ChannelRow({ channel, kind, mayEdit, project, onOpen }: ChannelR
   );
 }
 
-/** The first setting that tells where it goes, if it is no secret. */
+/** The first setting that shows the destination, unless it is secret. */
 function summaryOf(channel: ChannelCard, kind: KindCard | undefined): string {
   const shown = kind?.fields.find(
     ({ name, type, isSecret }) =>
@@ -499,7 +499,7 @@ export function TestDialog(props: {
   );
 }
 
-/** Asks again until the message was tried. */
+/** Polls until the message was attempted. */
 function Watched({ project, first, onDone }: { project: string; first: DeliveryRow; onDone: () => void }) {
   const query = useQuery({
     queryKey: ["delivery", first.id],
@@ -511,7 +511,7 @@ function Watched({ project, first, onDone }: { project: string; first: DeliveryR
   const isOver = isTried(delivery);
   useEffect(() => {
     if (isOver) onDone();
-    // The list behind is told once, when the outcome is there.
+    // The list is refetched once the result is known.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [isOver]);
   return (

@@ -471,7 +471,7 @@ export function codeFor({ row, settings, channels }: CheckPage, siteUrl: string)
   };
 }
 
-/** Not called OVERDUE_…: whoever exports such a name that is no setting keeps the program from starting. */
+/** Not called OVERDUE_…: the server refuses to start with an unknown variable of that prefix. */
 const KEY = '-H "X-Api-Key: $API_KEY"';
 
 function asking(url: string): string {

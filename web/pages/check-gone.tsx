@@ -17,7 +17,7 @@ import { actionWords } from "../words/checks.ts";
 import { formatWhen } from "../words/format.ts";
 import { words as shared } from "../words/shared.ts";
 
-/** How a check has left a project. Asked anew each time: it may have come back and left again. */
+/** How a check has left a project. Fetched each time: it may have been restored and deleted again. */
 function useGone({ project, check }: { project: string; check: string }) {
   return useQuery({
     queryKey: ["gone", project, check],
@@ -112,20 +112,20 @@ function useTakeBack({ projectId, row }: CheckPage) {
     } catch (error) {
       toastError(error);
     }
-    // Also when it was refused: somebody else may have been faster.
+    // Also after a refusal: another user may have restored it.
     await refreshCheck(client, row.id);
     setBusy(false);
   };
   return { isBusy, takeBack };
 }
 
-/** Whoever takes it back elsewhere brings the page back, too. */
+/** If the check is restored elsewhere, the page returns, too. */
 function useComeBack({ projectId, row }: CheckPage): void {
   const store = checksStore(projectId);
   const { rows } = useSyncExternalStore(store.watch, store.snapshot);
   const client = useQueryClient();
   const order = rows.get(row.id)?.readingOrder ?? null;
-  // The stream may tell later than the page that it has gone: what is still known of it is no news.
+  // The stream may report the removal after the page: the known row does not mean that the check is back.
   const [stale] = useState(order);
   useEffect(() => {
     if (order !== null && order !== stale) void refreshCheck(client, row.id);
@@ -140,7 +140,7 @@ type MovedProps = {
   onClose: () => void;
 };
 
-/** Above the page of a check that somebody has moved while it was open. Whoever did it was told so when it was done. */
+/** Shown above the page of a check that was moved while it was open, except to the user who moved it. */
 export function MovedNote({ page, from, mayEdit, onBack, onClose }: MovedProps) {
   const { data: gone, isPending } = useGone({ project: from, check: page.row.id });
   const when = useWhen();

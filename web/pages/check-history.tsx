@@ -247,7 +247,7 @@ const HEAD = 26;
 const LEFT = 50;
 const BAR_MAX = 7;
 const LABEL_WIDTH = 92;
-/** As many bars as can be told apart. */
+/** As many bars as can be distinguished. */
 const BARS_MAX = 120;
 /** Fewer bars do not fill the width: they stand at the left, as far apart as these would. */
 const BARS_SPREAD_MIN = 12;
@@ -510,7 +510,7 @@ export function scaleFor(highestMs: number): Scale {
   return { topMs, ticksMs };
 }
 
-/** Up to here steps are told in milliseconds; with longer ones the axis reaches seconds. */
+/** Up to here the axis is in milliseconds. */
 const MILLISECONDS_STEP_MAX = 200;
 
 /** "15 m", "1 h", "0.5 s": short, for the axis. */

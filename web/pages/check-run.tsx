@@ -285,7 +285,7 @@ function SearchedText({ text, raw }: { text: string; raw: string }) {
 
 // Splits a text at its matches: odd parts are matches.
 
-/** More marks than these help nobody and make the page slow. */
+/** More marks would make the page slow. */
 const MATCHES_MAX = 500;
 
 export function splitByMatches(text: string, search: string): string[] {

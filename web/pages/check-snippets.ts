@@ -15,7 +15,7 @@ export type Facts = {
   isPostOnly: boolean;
 };
 
-/** Told on success only; told at the start and at the end; the same with an id, for runs that overlap. */
+/** A ping on success only; at the start and at the end; the same with a run ID, for overlapping runs. */
 export type Variant = "success" | "whole" | "rid";
 
 export const VARIANTS: readonly Variant[] = ["success", "whole", "rid"];
@@ -111,7 +111,7 @@ const unit = (lines: readonly string[], { calendar }: Facts) =>
     "WantedBy=timers.target",
   ].join("\n");
 
-/** systemd tells how the job ended: a number, or the name of the signal that killed it. */
+/** systemd passes the result of the job: an exit status, or the name of the signal that killed it. */
 const ENDED = "case $$EXIT_CODE in exited) s=$$EXIT_STATUS;; *) s=fail;; esac";
 
 const systemd: Snippet = {

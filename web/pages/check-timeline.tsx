@@ -207,7 +207,7 @@ export type Track = {
   /** The newest run that ended, if it is drawn. */
   last: Pick<RunRow, "outcome" | "at" | "durationMs"> | null;
   now: number;
-  /** It tells of something that is over. */
+  /** It describes the past. */
   isPast?: boolean;
 };
 
@@ -273,7 +273,7 @@ function runningBar({ row, now }: TrackFacts): Bar[] {
   return row.runningSince === null ? [] : [{ kind: "running", fromAt: row.runningSince, toAt: now }];
 }
 
-/** The track of an alert that is told step by step: what came, what was expected, and when it was enough. */
+/** The timeline of an explained alert: last ping, expected time and deadline. */
 export function trackOfSteps(steps: readonly ExplanationStep[], now: number): Track | null {
   const down = steps.find((step) => step.kind === "down");
   if (down === undefined) return null;
@@ -363,7 +363,7 @@ export function placeLabels(labels: readonly Labelled[], width: number): Placed[
 
 export function LastAlert({ page, onMore }: { page: CheckPage; onMore: () => void }) {
   const query = useExplanation(page.row.id, { flip: null, isWanted: page.lastFlip !== null });
-  // A check that has only come up for the first time has no alert to tell of.
+  // A check that has only come up for the first time has had no alert.
   if (page.lastFlip === null || query.isError || query.data?.flip.to === "up") return null;
   return (
     <section

@@ -68,7 +68,7 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
   const runs = useRuns(row.id);
   const actions = useCheckActions(page);
   const [dialog, setDialog] = useOpenDialog();
-  // Where the reader found it; somebody may move it while it is read.
+  // The project at the time of the visit; the check may be moved while the page is open.
   const [home, setHome] = useState(projectId);
   const mayEdit = mayIn(projectId, "editChecks");
   useShortcuts(shortcutsOf({ page: { ...page, row }, mayEdit, actions, onDialog: setDialog }));
@@ -126,7 +126,7 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
   );
 }
 
-/** A check that has never been heard of: the line that sends its first signal, and what the server sees meanwhile. */
+/** For a check that has never been pinged: the command that sends its first ping, and requests that arrived. */
 function FirstSignal({ row, project }: { row: CheckPage["row"]; project: string }) {
   return (
     <section className="panel check-waiting" aria-labelledby="check-waiting">
@@ -676,7 +676,7 @@ export function CodeDialog({ page, onClose }: Omit<WindowProps, "actions">) {
 
 type Verb = "pause" | "resume" | "ping" | "clear" | "restore";
 
-/** What every action needs: the check, its place on screen, and how to ask. */
+/** What the actions share: the check, its row, and how to send requests. */
 function useCheckRequests({ row, projectId }: CheckPage) {
   const client = useQueryClient();
   const [, navigate] = useLocation();
@@ -694,7 +694,7 @@ function useCheckRequests({ row, projectId }: CheckPage) {
     ask: async (verb: Verb) => taken(await send<CheckRow>("POST", `/checks/${row.id}/${verb}`)),
     gone: () => {
       store.applyRows({ rows: [], removed: [row.id] });
-      // Whoever comes back to this page is not to find what it was.
+      // A later visit to this page must not show the old data.
       void client.invalidateQueries({ queryKey: checkKey(row.id), refetchType: "none" });
     },
     refresh: () => refreshCheck(client, row.id),
@@ -703,7 +703,7 @@ function useCheckRequests({ row, projectId }: CheckPage) {
 
 type CheckRequests = ReturnType<typeof useCheckRequests>;
 
-/** Does it, or says why it could not be done. */
+/** Runs the action, and shows the error if it fails. */
 async function attempt(action: () => Promise<unknown>): Promise<boolean> {
   try {
     await action();
@@ -714,7 +714,7 @@ async function attempt(action: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Asks for something, says that it is done, and offers the way back if there is one. */
+/** Sends a request and shows a message, with undo if there is a way back. */
 function requestAction(
   { ask }: CheckRequests,
   verb: Verb,
@@ -765,7 +765,7 @@ async function copyUrl(url: string): Promise<void> {
   toast(isCopied ? { text: actionWords.urlCopied } : { kind: "trouble", text: actionWords.copyRefused(url) });
 }
 
-/** The deeds of the page, each ready to be bound to a button. */
+/** The actions of the page, each ready for a button. */
 export function useCheckActions(page: CheckPage) {
   const requests = useCheckRequests(page);
   const { name } = requests;

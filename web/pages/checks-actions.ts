@@ -23,7 +23,7 @@ type ActionMessage = {
 
 type Ended = Pick<Outcome, "done" | "refused" | "fault">;
 
-/** Does it, says what was done, and offers to take that back; also when it broke off. False: nothing was done. */
+/** Runs the steps, shows what was done, and offers undo, also after a failure halfway. False: it failed. */
 async function runAction({
   project,
   steps,
@@ -34,7 +34,7 @@ async function runAction({
   return showOutcome(ended, { ...message, takeBack: undo.length > 0 ? () => runInBulk(ask, undo) : null });
 }
 
-/** Says what was done, and what was not; `takeBack`: what undoes it, null when nothing does. */
+/** Shows what was done, and what failed. `takeBack` undoes it; null if nothing can. */
 export function showOutcome(
   { done, ...failed }: Ended,
   { rows, said, onChanged, takeBack }: ActionMessage & { takeBack: (() => Promise<Ended>) | null },
@@ -102,7 +102,7 @@ export function tagChecks(
   return runAction({ project, rows, steps, said });
 }
 
-/** Lets a channel hear of the checks, or not any more. */
+/** Assigns a channel to the checks, or removes it. */
 export function connectChecks(
   project: string,
   rows: readonly CheckRow[],
@@ -209,7 +209,7 @@ export type Outcome = {
   undo: Step[];
 };
 
-/** Does one step after the other. Never throws: after a fault nothing more is begun, and what was done is told. */
+/** Runs one step after the other. Never throws: it stops at the first error and returns what was done. */
 export async function runInBulk(ask: Ask, steps: readonly Step[]): Promise<Outcome> {
   const done = new Set<string>();
   const outcome: Outcome = { done: [], refused: [], fault: null, undo: [] };

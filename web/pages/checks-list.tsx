@@ -38,7 +38,7 @@ const REM_PX = 16;
 const PHONE = "(max-width: 720px)";
 /** What margins, the shape and the menu of a row take on a phone. */
 const PHONE_REST_PX = 96;
-/** After scrolling has come to rest for this long, the details of what is seen are fetched. */
+/** Details of visible rows are fetched this long after scrolling has stopped. */
 const REST_MS = 120;
 
 type CheckListProps = {
@@ -106,7 +106,7 @@ export function CheckList(props: CheckListProps) {
   );
 }
 
-/** The rows that are drawn whole: all of them at rest, and while somebody scrolls those that were so before. */
+/** The rows that are rendered in full: all of them at rest; while scrolling, those that already were. */
 function useWhole(ids: readonly string[], isScrolling: boolean): ReadonlySet<string> {
   const before = useRef<ReadonlySet<string>>(new Set());
   const whole = new Set(isScrolling ? ids.filter((id) => before.current.has(id)) : ids);
@@ -156,7 +156,7 @@ function useAbove(place: React.RefObject<HTMLDivElement | null>): number {
 
 /**
  * The width of the column of names, as the head of the list has it; on a phone, where that is not drawn, what is left.
- * ChannelIcons as if letters had their usual size.
+ * Given for the default font size.
  */
 function useRoom(place: React.RefObject<HTMLDivElement | null>): number {
   const [roomPx, setRoomPx] = useState(0);
@@ -220,7 +220,7 @@ function GroupHead({ text, top, index }: { text: string; top: number; index: num
   );
 }
 
-/** Tells which rows have come into sight, once scrolling rests; again when one of them changes. */
+/** Reports the visible rows once scrolling has stopped, and again when one of them changes. */
 function useSeen(ids: readonly string[], snapshot: ChecksSnapshot, onSee: (ids: string[]) => void): void {
   const key = ids.map((id) => `${id}${snapshot.rows.get(id)?.change ?? ""}`).join(" ");
   const latest = useRef<() => void>(() => undefined);
@@ -258,14 +258,14 @@ function rem(): number {
 
 // One row. It is a link; its checkbox and menu lie above it. It is rendered every second while visible, for its fuse.
 
-/** What the word that nobody is told needs of the room for tags. */
-const UNTOLD_PX = 104;
-/** In a narrower column the name comes first, and the menu says who is told. */
-const TOLD_FROM_PX = 300;
+/** Width of the label for rows without a channel. */
+const NO_CHANNEL_PX = 104;
+/** In a narrower column the channels are shown in the menu only. */
+const CHANNELS_FROM_PX = 300;
 /** What the marks of channels need, each and around them. */
-const TOLD_MARKS_MAX = 4;
-const TOLD_MARK_PX = 18;
-const TOLD_RIM_PX = 30;
+const CHANNEL_ICONS_MAX = 4;
+const CHANNEL_ICON_PX = 18;
+const CHANNEL_RIM_PX = 30;
 
 type RowProps = {
   row: CheckRow;
@@ -277,7 +277,7 @@ type RowProps = {
   mayEdit: boolean;
   /** Some check of the project notifies a channel: one that notifies none was likely forgotten. */
   hasAnyChannel: boolean;
-  /** It has come into sight while somebody scrolls: what nobody can read then, or press, is left out. */
+  /** It became visible during scrolling: details and controls are left out until scrolling stops. */
   isPassing: boolean;
   /** The width of the column that name and tags share. */
   roomPx: number;
@@ -334,19 +334,21 @@ const Row = memo(function Row(props: RowProps) {
   );
 });
 
-/** The name, as many tags as there is room for, who is told, and what can be done. */
+/** The name, as many tags as fit, the channels, and the menu. */
 function NameCell({ row, detail, mayEdit, hasAnyChannel, isPassing, roomPx }: RowProps) {
   const name = checkName(row);
   const hasNoChannel =
     row.channels === 0 && (row.state === "down" || (hasAnyChannel && row.state !== "paused"));
-  const isMarked = roomPx >= TOLD_FROM_PX && row.channels > 0;
-  const toldPx = isMarked ? TOLD_RIM_PX + Math.min(row.channels, TOLD_MARKS_MAX) * TOLD_MARK_PX : 0;
+  const isMarked = roomPx >= CHANNELS_FROM_PX && row.channels > 0;
+  const channelsPx = isMarked
+    ? CHANNEL_RIM_PX + Math.min(row.channels, CHANNEL_ICONS_MAX) * CHANNEL_ICON_PX
+    : 0;
   return (
     <span className="row-name" role="cell">
       <Link className="row-link clip" href={pageHref("check", { check: row.id })} title={name}>
         {name}
       </Link>
-      <NamedTags row={row} roomPx={roomPx - (hasNoChannel ? UNTOLD_PX : toldPx)} />
+      <NamedTags row={row} roomPx={roomPx - (hasNoChannel ? NO_CHANNEL_PX : channelsPx)} />
       {hasNoChannel && <Untold />}
       {isMarked && !isPassing && detail !== undefined && (
         <ChannelIcons told={detail.told} rest={row.channels - detail.told.length} />
@@ -360,7 +362,7 @@ function NameCell({ row, detail, mayEdit, hasAnyChannel, isPassing, roomPx }: Ro
   );
 }
 
-/** A finger pauses and resumes; the notice has the way back, and the menu does the same. */
+/** A swipe pauses or resumes; the message offers undo, and the menu has the same action. */
 function swipeOf(row: CheckRow) {
   const isPaused = row.state === "paused";
   const act = isPaused ? resumeChecks : pauseChecks;
@@ -380,7 +382,7 @@ function Untold() {
   );
 }
 
-/** By which channels somebody is told. */
+/** The channels that are notified. */
 function ChannelIcons({ told, rest }: { told: RowDetail["told"]; rest: number }) {
   const names = told.map(({ name, isOff }) => (isOff ? checksWords.toldOff(name) : name));
   const text = checksWords.tells(names, rest);
@@ -408,7 +410,7 @@ function openAsLink(event: React.MouseEvent<HTMLElement>): void {
 function Durations({ detail }: { detail: RowDetail | undefined }) {
   const p95Ms = detail?.p95Ms ?? null;
   if (detail === undefined || p95Ms === null) return <span className="muted">{checksWords.noDuration}</span>;
-  // A job of half an hour is told in minutes.
+  // Half an hour is shown in minutes.
   const duration = formatBrief(p95Ms);
   return (
     <>
@@ -486,7 +488,7 @@ function RowActions({ row }: { row: CheckRow }) {
 
 // The texts next to the fuse: the last ping on the left, what happens next on the right.
 
-/** A text, and the moment it is about for those who want it exactly. */
+/** A text, and the exact time for the tooltip. */
 export type RowText = { text: string; at: number | null };
 
 /** "12 min ago", "running 22 min", "never". */
@@ -588,7 +590,7 @@ type Way = "open" | "swipe" | "other";
 /** There is one finger that counts, so there is one gesture. */
 let gesture: { pointerId: number; place: Place; x: number; y: number; way: Way } | null = null;
 
-/** Handlers for the row: what letting go will do, as it is shown beside the row, and the deed itself. */
+/** Touch handlers of a row: `says` is shown next to the row while it is swiped, `act` runs on release. */
 export function swipeHandlers(says: string, act: () => void) {
   return {
     "data-swipe-says": says,
@@ -604,7 +606,7 @@ export function swipeHandlers(says: string, act: () => void) {
   };
 }
 
-/** A second finger beside the first is not asked; a first one ends what another has left behind. */
+/** A second finger is ignored; a first one ends an unfinished gesture. */
 function begin({ currentTarget: place, clientX, clientY, pointerId, pointerType, isPrimary }: Touched): void {
   if (pointerType !== "touch" || !isPrimary) return;
   putBack();
@@ -626,7 +628,7 @@ function putBack(): string | undefined {
 
 /**
  * A finger that was dragged to the side begins a fling for the browser, though it may not scroll there, and a tap soon
- * after only ends that fling: no click would come of it. So it is told that the movement is ours.
+ * after only ends that fling, without a click. So the default action is prevented.
  */
 function keepFromFling(event: TouchEvent): void {
   if (gesture !== null && gesture.way !== "open" && event.cancelable) event.preventDefault();

@@ -243,7 +243,7 @@ function ScheduleFields({ form, onChange, at }: FieldsProps) {
   );
 }
 
-/** What the server is asked about while somebody types. */
+/** The request that is sent while the user types. */
 function askedOf({ kind, every, grace, schedule, tz }: Form): ScheduleRequest {
   return {
     kind,
@@ -329,7 +329,7 @@ function FuseLesson() {
 }
 
 /**
- * The line for a check that has never been heard of: the one just made, or the only one there is. It stays when the
+ * The command for a check that has never been pinged: the one just created, or the only one there is. It stays when the
  * signal has come, to say so.
  */
 export function FirstSignal(props: {

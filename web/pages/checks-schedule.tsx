@@ -33,7 +33,7 @@ type Props = { project: string; rows: readonly CheckRow[]; onClose: () => void; 
 export function ScheduleWindow({ project, rows, onClose, onDone }: Props) {
   // The one that it began with, whatever is picked or deleted meanwhile.
   const [id] = useState(rows[0]?.id ?? "");
-  // Asked for anew each time: a form that begins with what was so a while ago would set that for all of them.
+  // Fetched each time: outdated values would be saved for all checks.
   const query = useQuery({
     queryKey: [...checkKey(id), "schedule"],
     queryFn: () => get<CheckPage>(`/checks/${id}`),
@@ -158,7 +158,7 @@ async function give(
   return null;
 }
 
-/** What they have now, so that nobody overwrites what they do not know of. */
+/** The current schedules, to detect changes by other users. */
 function Present({ rows }: { rows: readonly CheckRow[] }) {
   const all = [...new Set(rows.map(({ expected }) => expected))];
   const more = all.length - SHOWN_MAX;
@@ -191,7 +191,7 @@ export function portionsOf({
   });
 }
 
-/** Does one portion after the other. Never throws: after a fault nothing more is begun, and what was done is told. */
+/** Sends one request after the other. Never throws: it stops at the first error and returns what was done. */
 export async function setSchedules(
   ask: Ask,
   portions: readonly SchedulesRequest[],

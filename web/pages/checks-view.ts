@@ -32,7 +32,7 @@ export type View = {
   isGrouped: boolean;
 };
 
-/** In the order of the filter: what needs somebody first. */
+/** In the order of the filter: what needs attention first. */
 export const FILTER_STATES = [
   "down",
   "late",
@@ -65,7 +65,7 @@ export function readView(search: string): View {
   };
 }
 
-/** What stands behind the question mark; empty for the view that everybody begins with. */
+/** The query string; empty for the default view. */
 export function writeView({ search, tags, states, order, isGrouped }: View): string {
   const query = new URLSearchParams();
   for (const tag of tags) query.append("tag", tag);
@@ -90,8 +90,8 @@ export function toggled<T>(values: readonly T[], value: T): T[] {
 const KEPT_ORDER = "overdue.order";
 
 /**
- * The view lives in the address; changing it replaces the entry, so that "back" leaves the page. Who comes by an address
- * that asks for nothing gets the order that was chosen last in this browser.
+ * The view lives in the address; changing it replaces the entry, so that "back" leaves the page. A URL
+ * without a view gets the sort order that was chosen last in this browser.
  */
 export function useView(): [View, (view: View) => void] {
   const text = useSearch();
@@ -119,10 +119,10 @@ export type Item = { kind: "head"; key: string; text: string } | { kind: "row"; 
 
 export type Headings = { attention: string; rest: string; untagged: string };
 
-/** Rows in the order of a view: those that need somebody, and the others. */
+/** Rows in the order of a view: those that need attention, and the others. */
 export type Parts = { urgent: readonly CheckRow[]; calm: readonly CheckRow[] };
 
-/** Those that have what the view asks for, still in order. Typing into the search does this and nothing else. */
+/** The rows that match the view, still in order. A keystroke in the search only repeats this step. */
 export function fitting({ urgent, calm }: Parts, view: View, now: number): Parts {
   const wanted = view.search.trim().toLowerCase();
   const fits = (row: CheckRow) =>
@@ -135,7 +135,7 @@ export function fitting({ urgent, calm }: Parts, view: View, now: number): Parts
 /** A row with what it is ordered by, so that nothing is worked out twice while ten thousand are compared. */
 type Placed = Place & { row: CheckRow };
 
-/** All rows, those that need somebody apart, each part in order. They come as created. */
+/** All rows, sorted, with those that need attention apart. They are passed in order of creation. */
 export function inOrder(rows: Iterable<CheckRow>, order: Order, now: number): Parts {
   const urgent: Placed[] = [];
   const calm: Placed[] = [];
@@ -168,7 +168,7 @@ function placeOf(row: CheckRow, state: ShownState, order: Order): Place {
   }
 }
 
-/** The lines of the list. Without anything urgent and without groups there is nothing to tell apart, so no heading. */
+/** The lines of the list. There are no headings if nothing is urgent and there are no groups. */
 export function toItems({ urgent, calm }: Parts, headings: Headings & { isGrouped: boolean }): Item[] {
   const line = (row: CheckRow): Item => ({ kind: "row", key: row.id });
   const head = (text: string): Item => ({ kind: "head", key: `head ${text}`, text });
@@ -243,7 +243,7 @@ export type Shown = {
   /** Of all rows, whatever the view. */
   counts: Record<DrawnState, number>;
   tags: ReturnType<typeof countTags>;
-  /** Whether any check of the project has a channel; where none has, saying so on every row would help nobody. */
+  /** Whether any check of the project has a channel; otherwise the rows do not mention channels. */
   hasAnyChannel: boolean;
 };
 
@@ -286,7 +286,7 @@ export function useShown(snapshot: ChecksSnapshot, view: View, isHeld: boolean):
   return { ...counted, ...arranged, items };
 }
 
-/** What is told of all rows. Until they are here, the server has counted better than we can. */
+/** Totals of all rows; until they are loaded, as the server counted them. */
 function countAll({ rows, isComplete, counts, tags }: ChecksSnapshot, now: number) {
   return {
     counts: isComplete || counts === null ? countStates(rows.values(), now) : counts,

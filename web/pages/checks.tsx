@@ -442,7 +442,7 @@ export function ShowAllLink({ view }: { view: View }) {
 
 // A warning: checks are down and no channel is notified. One click assigns the existing channels, and can be undone.
 
-/** Rows may change many times a second; the question is asked again when they have been still for this long. */
+/** Rows may change many times a second; the request is repeated after this long without a change. */
 const STILL_MS = 400;
 
 type NoChannelsBandProps = { project: ProjectHead; snapshot: ChecksSnapshot };

@@ -71,7 +71,7 @@ function useChoice(): [Choice, (change: Partial<Choice>) => void] {
   return [choice, (change) => setSearch(choiceQuery({ ...choice, ...change }), { replace: true })];
 }
 
-/** The pages of the log. Flips that are told live have all pages that are shown asked for anew, once for all of them. */
+/** The pages of the log. Live flips cause one refetch of all shown pages. */
 function useEvents(project: string, choice: Choice) {
   const asked = useDebounced(askedOf(choice, readerZone), TYPING_MS);
   const query = useInfiniteQuery({
@@ -278,7 +278,7 @@ export const EVERYTHING: Choice = { show: "all", text: "", from: "", to: "", zon
 
 const MINUTE = new RegExp(LOCAL_MINUTE);
 
-/** What an address asks for; what it says wrongly is as if it had not been said. */
+/** The filters in a URL; invalid ones are ignored. */
 export function readChoice(search: URLSearchParams): Choice {
   const minute = (name: string) => (MINUTE.test(search.get(name) ?? "") ? (search.get(name) ?? "") : "");
   return {
@@ -302,7 +302,7 @@ export function clockOf({ zone }: Pick<Choice, "zone">, ownZone: string): string
   return zone === "utc" ? "UTC" : ownZone;
 }
 
-/** The same for the server, which knows what a minute on the clocks of a zone is. */
+/** The same as parameters of the request; the server converts local times. */
 export function askedOf({ show, text, from, to, zone }: Choice, ownZone: string) {
   const isCut = from !== "" || to !== "";
   return {

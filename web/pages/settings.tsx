@@ -105,7 +105,7 @@ export function useSettings(project: string) {
   });
 }
 
-/** Something to be changed: what is asked, and the sentence once it is done. */
+/** A change: the request, and the message when it is done. */
 export type Change = {
   method: "POST" | "PATCH" | "DELETE";
   /** Behind the address of the project: "/keys/7". */
@@ -266,7 +266,7 @@ export function Members({ settings }: { settings: ProjectSettings }) {
   );
 }
 
-/** The owner first, and whoever may only look last. */
+/** The owner first, read-only members last. */
 function byRole(a: MemberRow, b: MemberRow): number {
   const rank = ({ role }: MemberRow) => ROLES.indexOf(role);
   return rank(a) - rank(b) || nameOf(a).localeCompare(nameOf(b));
@@ -609,7 +609,7 @@ function Made({ text, onClose }: { text: string; onClose: () => void }) {
 
 const transferWords = settingsWords.transfer;
 
-/** For whoever was asked to take the project over. */
+/** For the member who was asked to become the owner. */
 export function TransferRequest({ settings }: { settings: ProjectSettings }) {
   const client = useQueryClient();
   const onAnswered = (answer: Answer) => {

@@ -9,7 +9,7 @@ import { takeBootPage } from "../boot.ts";
 import { checksStore } from "../live/checks-store.ts";
 import { serverNow } from "../live/clock.ts";
 
-/** Whoever sends a signal every second is shown in steps. */
+/** Limits the refetches for a check that is pinged every second. */
 const REFRESH_MS_MIN = 3_000;
 const GATHER_MS = 150;
 
@@ -50,14 +50,14 @@ export function useExplanation(id: string, { flip, isWanted }: { flip: number | 
   });
 }
 
-/** The row as it is now: of the page or of the stream, whichever knows more. Asks anew also when the check may have gone. */
+/** The newer row of the page and of the stream. Refetches the page when the check may have been removed. */
 export function useLiveRow({ projectId, row }: Pick<CheckPage, "projectId" | "row">): CheckRow {
   const store = checksStore(projectId);
   const { rows, removalVersion, isComplete } = useSyncExternalStore(store.watch, store.snapshot);
   const told = rows.get(row.id);
   const client = useQueryClient();
   const askedAt = useRef(0);
-  // All are known, and it is not among them: it may have gone before somebody came back to its page.
+  // All rows are loaded, and it is not among them: it may have been removed before the user returned to its page.
   const isAbsent = isComplete && told === undefined;
   const question = `${removalVersion} ${isAbsent}`;
   const [settled, setSettled] = useState(isAbsent ? null : question);

@@ -413,7 +413,7 @@ function Nobody({ project, hasMail }: { project: string; hasMail: boolean }) {
         config: { value: email },
         checks: "*",
       }),
-    // The step before this one says whether anybody is told of what came.
+    // The previous step shows whether a channel is notified.
     onSuccess: () =>
       Promise.all(
         [["channels", project], ["waiting"]].map((queryKey) => client.invalidateQueries({ queryKey })),
@@ -465,7 +465,7 @@ function CheckInProject({ project }: { project: ProjectHead }) {
     queryKey: ["set-up-checks", project.id],
     queryFn: () => get<ChecksBoot>(`/projects/${project.id}/overview`),
   });
-  // One that was never heard of is the one to try.
+  // Prefer a check that was never pinged.
   const silent = query.data?.rows.find(({ lastPingAt }) => lastPingAt === null) ?? null;
   const check = made ?? silent;
   if (check !== null) return <Awaited check={check} project={project} />;

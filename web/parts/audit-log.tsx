@@ -30,7 +30,7 @@ const auditLogWords = {
 
 const SHOWN_FIELDS = 6;
 
-/** `path` is where the record is asked for: "/projects/…/audit". */
+/** `path`: the path of the log, such as "/projects/…/audit". */
 export function AuditLog({ path }: { path: string }) {
   const query = useInfiniteQuery({
     queryKey: ["record", path],

@@ -88,7 +88,7 @@ export function ScheduleFields({ form, set, at, preview }: FieldsProps & { previ
 }
 
 type ChoiceProps = Pick<FieldsProps, "form" | "set"> & {
-  /** Whether somebody has chosen a zone since the form was opened. */
+  /** Whether the user has chosen a zone since the form was opened. */
   zoneChosen: RefObject<boolean>;
 };
 
@@ -99,7 +99,7 @@ function useChoice({ form, set, zoneChosen }: ChoiceProps) {
     if (kind === form.kind) return;
     set({ kind });
     if (kind === "simple") return;
-    // Where the server cannot be asked, what is written stays.
+    // If the request fails, the text stays.
     const reading = await queryClient.fetchQuery(readingOf(scheduleOf(form))).catch(() => null);
     if (reading === null) return;
     const { schedule } = form;
@@ -137,7 +137,7 @@ function Expression({ form, set, at, remarks, onZone }: ExpressionProps) {
 
 const TYPING_MS = 250;
 
-/** The question how the server reads a schedule. Whoever asks the same at the same time shares the answer. */
+/** How the server reads a schedule. Equal requests at the same time share the response. */
 function readingOf(asked: ScheduleRequest) {
   return {
     queryKey: ["schedule", asked],
@@ -257,26 +257,26 @@ function Times({ nextAt, zone }: { nextAt: readonly number[]; zone: string }) {
 
 export type Schedule = ScheduleRequest;
 
-/** What is put in when somebody changes to a kind that has no expression yet. */
+/** The initial expression when the user changes the kind. */
 const SAMPLES = { cron: "0 3 * * *", oncalendar: "*-*-* 03:00" } as const;
 
-/** The zone of a check for which nobody has chosen one. */
+/** The default zone of a check. */
 const UNCHOSEN_ZONE = "UTC";
 
 export type ReadSchedule = {
-  /** The kind that was chosen, and the expression that the server was asked about then. */
+  /** The chosen kind, and the expression that was sent to the server. */
   kind: "cron" | "oncalendar";
   schedule: string;
   /** Whose language the server says that it is. */
   readAs: SchedulePreview["scheduleKind"];
   readerZone: string;
-  /** Somebody has chosen the zone in this form: it stays, also where it is the one that checks begin with. */
+  /** The user has chosen the zone in this form: it stays, even if it is the default. */
   isZoneChosen: boolean;
 };
 
 /**
- * What follows from the server's answer: an expression in another language gives way to a sample, and whoever writes
- * the first one most likely means the own clock. Nothing, if something else was chosen or written meanwhile.
+ * What follows from the server's answer: an expression in another language is replaced by an example, and the first
+ * expression gets the user's time zone. Nothing changes if the user has changed the fields since.
  */
 export function readChange(
   was: Schedule,
@@ -287,7 +287,7 @@ export function readChange(
   return { schedule: SAMPLES[kind], ...(isOwnClock && { tz: zone }) };
 }
 
-/** What the server is asked about while somebody types. */
+/** The request that is sent while the user types. */
 export function scheduleOf({ kind, timeoutSeconds, graceSeconds, schedule, tz }: Schedule): Schedule {
   return { kind, timeoutSeconds, graceSeconds, schedule: schedule.trim(), tz };
 }

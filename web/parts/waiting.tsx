@@ -13,7 +13,7 @@ import { Ago } from "../ui/when.tsx";
 import { waitingWords as words } from "../words/welcome.ts";
 import { Notice } from "./section.tsx";
 
-/** Whoever waits for so long wants to know why. */
+/** After this time, hints are shown. */
 const HINTS_AFTER_MS = 12_000;
 
 export function useWaiting(check: string) {
@@ -33,7 +33,7 @@ export function hasArrived(waiting: Waiting | undefined): boolean {
   return waiting?.arrivals.some(({ kind }) => kind !== "ignored") ?? false;
 }
 
-/** `project`: where channels are set up, which has to be done before anyone is told. */
+/** `project`: where channels are set up. */
 export function WaitingFor({ check, project }: { check: string; project: string }) {
   const query = useWaiting(check);
   return (

@@ -37,7 +37,7 @@ export function ZoneField({ label, value, onChange, instead, ...field }: Props) 
     staleTime: Number.POSITIVE_INFINITY,
   });
   const shownValue = instead !== undefined && value === instead.value ? instead.label : value;
-  // Null: nobody types, and what is chosen is shown.
+  // Null: the user is not typing, and the chosen zone is shown.
   const [typed, setTyped] = useState<string | null>(null);
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState(0);
@@ -260,7 +260,7 @@ function clockRank(name: string, wanted: string, clocks: ZoneClocks): number | n
   return fits ? CLOCK : null;
 }
 
-/** The name that is spelled so, whatever its letters' case; old names count, and stay as they are. */
+/** The zone with this name, ignoring case; old names are accepted and kept. */
 export function spelledZone({ zones, others }: Zones, text: string): string | null {
   const wanted = plain(text);
   const all = zones.flatMap(({ name, formerly }) => [name, ...formerly]);
@@ -275,7 +275,7 @@ const LOCALES = ["en-US", "en-GB"];
 const offsets = new Map<string, string | null>();
 const abbreviations = new Map<string, readonly string[]>();
 
-/** "+05:30"; null where this browser does not know the zone, although the server does. */
+/** "+05:30"; null if this browser does not support the zone. */
 function offsetOf(name: string): string | null {
   const known = offsets.get(name);
   if (known !== undefined) return known;

@@ -8,7 +8,7 @@ export type ButtonKind = "primary" | "quiet" | "bare" | "danger";
 
 type Props = ComponentProps<"button"> & {
   kind?: ButtonKind;
-  /** Told by the tooltip together with the shortcut; without it there is a tooltip only for `keys`. */
+  /** Shown in the tooltip together with the shortcut; without it there is a tooltip only for `keys`. */
   tip?: string;
   /** As in the shortcut table: "p", "g c", "Control+k". */
   keys?: string;

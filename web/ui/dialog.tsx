@@ -18,7 +18,7 @@ type Props = {
   /** Buttons at the foot, the one that is meant last. */
   footer?: ReactNode;
   className?: string;
-  /** Something was typed that has not been saved: whoever closes the window, or leaves the page, is asked first. */
+  /** There are unsaved changes: closing the dialog or leaving the page asks first. */
   isUnsaved?: boolean;
 };
 
@@ -26,7 +26,7 @@ export function Dialog(props: Props) {
   return <Window {...props} shape="dialog" />;
 }
 
-/** At the right on a desk, from below on a phone. */
+/** On the right on a desktop, at the bottom on a phone. */
 export function Drawer(props: Props) {
   return <Window {...props} shape="drawer" />;
 }
@@ -42,7 +42,7 @@ function focusFirst(event: Event): void {
   (field ?? layer).focus();
 }
 
-/** Radix would give it to the button that it knows to have opened the window, and our windows have none. */
+/** Radix would return the focus to the trigger of the dialog, and our dialogs have none. */
 export function restoreFocus(event: Event): void {
   event.preventDefault();
   focusBack();
@@ -234,7 +234,7 @@ function LeaveQuestion({ form, isAsked }: { form: symbol; isAsked: boolean }) {
   );
   const isOpen = isAsked && asked?.form === form;
   useEffect(() => {
-    // Whoever has nothing to lose any more is not asked.
+    // Without unsaved changes, no question is asked.
     if (!isAsked && question?.form === form) ask(null);
   }, [isAsked, form]);
   const discard = () => {

@@ -96,7 +96,7 @@ export function StateMark(props: { state: DrawnState; text?: ReactNode; size?: n
 
 type Props = { row: Pick<CheckRow, "state" | "fuse" | "runningSince">; now: number; size?: "row" | "page" };
 
-/** Draws the fuse of a row as it is now; whoever calls it decides how often. */
+/** The fuse of a row at the given time; the caller decides how often it is rendered. */
 export function FuseBar({ row, now, size = "row" }: Props) {
   const state = drawnAt(row, now);
   const sized = size === "page" ? " is-page" : "";
@@ -209,7 +209,7 @@ export function runsSentence(beats: readonly RunMark[]): string {
   return `last ${plural(beats.length, "run")}: ${told.join(", ")}`;
 }
 
-/** How high a beat stands; height tells outcomes apart where colour does not. */
+/** The height of a run: outcomes differ in height as well as in color. */
 const HEIGHTS: Readonly<Record<RunMark | "none", number>> = {
   u: 20,
   l: 14,
@@ -284,7 +284,7 @@ const PATHS: Readonly<Record<string, string>> = {
   group:
     "M6 7.6a2.1 2.1 0 1 0 0-4.2 2.1 2.1 0 0 0 0 4.2ZM2 13c.1-2.1 1.7-3.2 4-3.2s3.9 1.1 4 3.2M10.6 7.4a1.9 1.9 0 0 0 0-3.8M11.6 9.9c1.5.4 2.3 1.5 2.4 3.1",
 };
-/** Of a kind that this release does not know. */
+/** For a kind that this release does not support. */
 const OTHER = "M8 12.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9Z";
 
 export function ChannelMark({ kind, isOff }: { kind: string; isOff: boolean }) {

@@ -56,7 +56,7 @@ function passField(event: KeyboardEvent<HTMLElement>): void {
   (isDown ? first : field)?.focus();
 }
 
-/** Inside the page's main part, so that whoever goes from landmark to landmark finds it. */
+/** Inside the main element, so that screen reader users find it by landmark. */
 function pageContent(): HTMLElement | null {
   return document.getElementById("content");
 }

@@ -13,7 +13,7 @@ type Props = ComponentProps<"div"> & {
 /** How many layers hold the page; it moves again when the last one has gone. */
 let holding = 0;
 
-/** The name that Radix asks for; what it passes on to the original beyond this has no meaning here. */
+/** The name that Radix imports; its other properties have no effect here. */
 export function RemoveScroll({ as, enabled = true, allowPinchZoom: _zoom, shards: _shards, ...rest }: Props) {
   useEffect(() => {
     if (!enabled) return undefined;

@@ -62,7 +62,7 @@ function takeBack({ key, undo }: Shown): void {
 
 /** Round the whole page, once. */
 export function Toasts() {
-  // Whoever has no pointer would have to pass the whole page to get here in time.
+  // Keyboard users could not reach the message in time otherwise.
   const undo = { keys: "z", says: words.undoLast, group: paletteWords.everywhere };
   useShortcuts([{ ...undo, run: undoLast, always: true }]);
   return <Lines of={null} />;
