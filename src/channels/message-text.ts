@@ -254,7 +254,7 @@ function historyOf({ flips }: FlipMessage, zone: string): string[] {
   if (older.length === 0) return lines;
   const failures = older.filter(({ reason }) => reason === "fail").map(({ at }) => readingText(at, zone));
   const named = failures.length === 0 ? "" : `, with failures at ${failures.join(", ")}`;
-  return [`Before that: ${older.length} changes${named}`, ...lines];
+  return [`Before that: ${older.length} status changes${named}`, ...lines];
 }
 
 function flipText({ to, reason }: Flip): string {

@@ -19,7 +19,7 @@ const PROGRESS_EVERY_MS = 2_000;
 const kept = (sort: keyof typeof DAYS_KEPT) => String(DAYS_KEPT[sort]).padStart(4);
 
 const AFTER_HELP = `
-What is deleted, and after how many days:
+Days after which data is deleted:
 ${kept("delivery")}  deliveries and account emails that were sent or have failed; pending ones are kept
 ${kept("flip")}  status changes (flips)
 ${kept("event")}  check events and revoked API keys

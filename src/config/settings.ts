@@ -283,7 +283,7 @@ const SIGNAL_SETTINGS = {
     kind: secondsKind({ min: 1, max: STORE_TIMEOUT_SECONDS_MAX }),
     fallback: 60,
     secret: false,
-    meaning: "The time limit for one operation of the object store, including retries.",
+    meaning: "The time limit for one object store operation, including retries.",
     example: "30",
     aliases: ["S3_TIMEOUT"],
   }),
@@ -899,7 +899,7 @@ export const SETTINGS = {
     fallback: DEFAULT_API_REQUESTS_PER_MINUTE,
     secret: false,
     meaning:
-      "The maximum number of requests per minute and API key to one process, including metrics scrapes. Requests over the limit are answered with 429. For requests with invalid API keys, the limit per network is one tenth of this. 0 means no limit.",
+      "The maximum number of requests per minute that one process accepts for each API key, including metrics scrapes. Requests over the limit are answered with 429. For requests with invalid API keys, the limit per network is one tenth of this. 0 means no limit.",
     example: "600",
   }),
   apiDialect: setting({

@@ -145,7 +145,7 @@ describe("what is told", () => {
     expect(kinds({ watermarkAt: null, newestBeatAt: NOW - 60_000 })).toEqual([]);
     const [trouble] = told({ watermarkAt: null, newestBeatAt: NOW - 61_000 });
     expect(trouble).toMatchObject({ kind: "watermarkHeld", since: NOW - 61_000 });
-    expect(trouble?.text).toContain("No process has received pings");
+    expect(trouble?.text).toContain("No process has been able to receive pings");
   });
 
   test("that silence has not been believed for longer than settling takes", () => {

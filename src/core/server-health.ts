@@ -106,7 +106,7 @@ function heldWatermark({
   if (now - since > HOLD_REPORTED_AFTER_MS) {
     const who =
       watermarkAt === null
-        ? "No process has received pings"
+        ? "No process has been able to receive pings"
         : `The process ${holderName ?? "?"} has not confirmed that all its pings are recorded`;
     return [{ ...trouble, since, text: `${who} since ${clock(since)}. ${wait}` }];
   }
@@ -124,7 +124,7 @@ function fillingSpools({ now, spools }: Observed): HealthProblem[] {
       since: now,
       text:
         fill >= 1
-          ? `The spool of the process ${name} has no space left: the disk or OVERDUE_SPOOL_BYTES is exhausted, or the folder is missing. Pings are rejected while the database is unavailable.`
+          ? `The spool of the process ${name} has no space left: the disk is full, the limit OVERDUE_SPOOL_BYTES is reached, or the folder is missing. Pings are rejected while the database is unavailable.`
           : `The spool of the process ${name} is ${Math.floor(fill * 100)}% full. When it is full, pings are rejected.`,
     }));
 }
@@ -136,7 +136,7 @@ function stuckSweep(observed: Observed): HealthProblem[] {
   if (sweepLagMs(observed) <= SWEEP_STUCK_MS) return [];
   const text =
     `No deadlines have been checked since ${clock(sweepDueAt)}, so missing pings raise no alerts. ` +
-    "Start a process with the role sweeper, or find out why the running one makes no progress.";
+    "Start a process with the role sweeper, or check why the running one makes no progress.";
   return [{ kind: "sweepStuck", subject: "", since: sweepDueAt, text }];
 }
 

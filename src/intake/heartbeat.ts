@@ -42,7 +42,7 @@ export type HeartbeatState = HeartbeatCounts & {
 };
 
 const SPOOL_FULL =
-  "the spool has no space left: the disk or OVERDUE_SPOOL_BYTES is exhausted, or the folder is missing; pings are rejected while the database is unavailable";
+  "the spool has no space left: the disk is full, the limit OVERDUE_SPOOL_BYTES is reached, or the folder is missing; pings are rejected while the database is unavailable";
 
 export class Heartbeat {
   readonly #parts: HeartbeatDeps;

@@ -96,7 +96,7 @@ export function publicServer(parts: readonly ServerRole[], resources: PublicServ
       }
     },
     rest: {
-      name: "site, the rest",
+      name: "site, remaining handlers",
       start: async () => {
         const rest = parts.filter((part) => !openParts.includes(part));
         if (rest.length === 0) return;

@@ -288,7 +288,7 @@ function schemaService(
 /** As the service, except that a database that is unreachable, or waits for a lock to be migrated, is no reason to stop. */
 function ifThere(service: Service): Service {
   return {
-    name: `${service.name}, if there`,
+    name: `${service.name}, if available`,
     stop: () => service.stop(),
     start: () =>
       service.start().catch((error: unknown) => {

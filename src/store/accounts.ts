@@ -130,7 +130,7 @@ export async function updateCheckLimit(
 
 export function onlyId(rows: { id: number }[]): number {
   const [row] = rows;
-  if (row === undefined) throw new Error("an insert that must return an id returned none");
+  if (row === undefined) throw new Error("the insert returned no ID");
   return row.id;
 }
 

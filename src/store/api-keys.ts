@@ -64,7 +64,7 @@ export async function insertApiKey(tx: Tx, key: NewApiKey): Promise<ApiKey> {
     toTimestamp(key.createdAt),
   ]);
   const [row] = rows;
-  if (row === undefined) throw new Error("an insert that must return its row returned none");
+  if (row === undefined) throw new Error("the insert returned no row");
   return toKey(row);
 }
 

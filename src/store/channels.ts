@@ -86,7 +86,7 @@ export async function insertChannel(tx: Tx, channel: NewChannel): Promise<Channe
     toTimestamp(channel.createdAt),
   ]);
   const [row] = rows;
-  if (row === undefined) throw new Error("an insert that must return its row returned none");
+  if (row === undefined) throw new Error("the insert returned no row");
   return toChannel(row);
 }
 

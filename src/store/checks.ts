@@ -305,7 +305,7 @@ export async function insertCheck(tx: Tx, check: NewCheck): Promise<number> {
     ...settingValues(check.settings),
   ]);
   const [row] = rows;
-  if (row === undefined) throw new Error("an insert that must return an id returned none");
+  if (row === undefined) throw new Error("the insert returned no ID");
   return row.id;
 }
 

@@ -328,7 +328,7 @@ export async function insertBlindInterval(tx: Tx, blind: Omit<BlindInterval, "id
     blind.reason,
   ]);
   const [row] = rows;
-  if (row === undefined) throw new Error("an insert that must return an id returned none");
+  if (row === undefined) throw new Error("the insert returned no ID");
   return row.id;
 }
 
@@ -556,7 +556,7 @@ export async function readVisibility(
 ): Promise<StoredVisibility> {
   const values = [toTimestamp(from), toTimestamp(to), toTimestamp(gapsThrough)];
   const [row] = (await db.query(READ_VISIBILITY, values)).rows;
-  if (row === undefined) throw new Error("a statement that always has a row returned none");
+  if (row === undefined) throw new Error("the statement returned no row");
   const { watermark_at: watermarkAt, blind_from, blind_to, holder_id, holder_name } = row;
   const blind = blind_from.map((begin, index) => ({ from: begin, to: blind_to[index] ?? null }));
   return {

@@ -105,7 +105,7 @@ test("several changes in one message are told one by one, and every failure is n
   const { history } = words(EXTREME);
   expect(history).toHaveLength(13);
   expect(history[0]).toMatch(
-    /^Before that: 88 changes, with failures at 2026-11-15 06:00, 2026-11-15 06:02, /,
+    /^Before that: 88 status changes, with failures at 2026-11-15 06:00, 2026-11-15 06:02, /,
   );
   const named = history.join("\n");
   const failures = EXTREME.flips.filter(({ reason }) => reason === "fail");

@@ -201,6 +201,6 @@ describe("a process that receives pings and has a spool", () => {
     const stopped = lines.flatMap((line) =>
       line.includes("service stopped") ? [JSON.parse(line)["service"]] : [],
     );
-    expect(stopped).toEqual(["site", "schema, if there", "admin", "pool"]);
+    expect(stopped).toEqual(["site", "schema, if available", "admin", "pool"]);
   }, 120_000);
 });

@@ -6,7 +6,7 @@ import { KnownFile } from "./file.ts";
 import type { KnownAnswer, KnownRequest } from "./messages.ts";
 
 const port = parentPort;
-if (port === null) throw new Error("this file is the body of a thread");
+if (port === null) throw new Error("this file must run in a worker thread");
 let file: KnownFile | null = null;
 
 port.on("message", ({ id, request }: ThreadCall<KnownRequest>) => {

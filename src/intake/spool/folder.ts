@@ -154,7 +154,7 @@ export function createSpoolFile({ folder, intakeId }: { folder: string; intakeId
       db.close();
     }
   }
-  throw new UnfitError(`the file of intake ${intakeId} is repeatedly taken by another process`);
+  throw new UnfitError(`another process keeps locking or removing the file of intake ${intakeId}`);
 }
 
 /** SQLite's word for a file that lost its name after it was opened. */

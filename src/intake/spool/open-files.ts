@@ -97,7 +97,7 @@ export class SpoolFiles {
     const oldestSeq = file?.oldestSeq ?? null;
     if (file === undefined || oldestSeq === null || seq < oldestSeq) return false;
     if (seq > oldestSeq) {
-      const text = `batch ${seq} of intake ${intakeId} comes after ${oldestSeq}, which has not been removed yet`;
+      const text = `batch ${seq} of intake ${intakeId} cannot be removed before batch ${oldestSeq}`;
       throw new SpoolError({ reason: "order", text });
     }
     this.#guard(file, () => file.removeOldest());

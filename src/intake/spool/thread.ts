@@ -25,7 +25,7 @@ const NOTHING: SpoolState = {
 };
 
 const port = parentPort;
-if (port === null) throw new Error("this file is the body of a thread");
+if (port === null) throw new Error("this file must run in a worker thread");
 const queue: Call[] = [];
 let keeper: SpoolFiles | null = null;
 let isWoken = false;
@@ -111,7 +111,7 @@ function answerTo(request: SpoolRequest): Omit<SpoolAnswer, "refusal" | "state">
       keeper = null;
       return {};
     case "append":
-      throw new Error("appends are answered in groups");
+      throw new Error("appends must be handled in groups");
   }
 }
 

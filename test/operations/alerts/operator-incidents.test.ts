@@ -127,7 +127,7 @@ describe("what is observed", () => {
     await inTransaction(database.db, (tx) => closeIntake(tx, { intakeId: id, at: look.now, lost: false }));
     look = await readIntakes(database.db);
     const [trouble] = healthProblemsOf(await observe());
-    expect(trouble?.text).toContain("No process has received pings");
+    expect(trouble?.text).toContain("No process has been able to receive pings");
   });
 
   test("a spool that fills, and an intake that was lost", async () => {
